@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * control: the operators' door: a Unix stream socket (mode 0660). One request is one line, a JSON object
+ * {"cmd": "...", "args": {...}}; the answer is one line {"ok": true, "result": ...} or {"ok": false, "error": "..."}.
+ */
+#ifndef FMD_CONTROL_CONTROL_H
+#define FMD_CONTROL_CONTROL_H
+
+#include "fm/core/loop.h"
+#include "fm/fabric.h"
+
+struct control;
+typedef int control_reload_fn(void *arg, char *err, size_t err_size); /* 0, or -1 with the reason */
+
+/* NULL with a reason in err (another fmd serves the socket, no permission ..). A dead socket file is replaced. */
+struct control *control_new(struct loop *loop, struct fabric *fabric, const char *socket_path,
+			    control_reload_fn *reload, void *arg, char *err, size_t err_size);
+void control_free(struct control *control);
+
+#endif

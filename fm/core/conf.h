@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * conf: the configuration file (libconfig), as one plain struct. Every key is one row of a table in conf.c: name, kind, bounds, default;
+ * etc/fmd.conf is held against that table by a test. Loading builds aside and validates whole.
+ */
+#ifndef FMD_CORE_CONF_H
+#define FMD_CORE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "topology/topo.h"
+
+struct conf {
+	/* port */
+	guid_t guid;         /* SM port; 0 = by device and port, or the first active */
+	char device[32];
+	int port;
+	/* paths */
+	char state_dir[256], socket[108];
+	/* fabric manager */
+	int sm_priority;
+	uint64_t sm_key, mkey, subnet_prefix;
+	int sweep_interval_ms; /* key sweep_interval, seconds as float; 0 = off */
+	char routing_engine[16];
+	/* MADs */
+	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
+	/* ports */
+	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall, sm_sl;
+	char log_level[16];
+};
+
+void conf_default(struct conf *conf);
+/* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
+int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
+
+#endif

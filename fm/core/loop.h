@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * loop: the one event loop. Only loop.c includes libevent.
+ *
+ * Timers and deferred jobs are loop's own (a heap), file descriptors and signals are libevent's. A simulated loop has
+ * no descriptors: its clock jumps to the next timer, so tests own the time.
+ * All callbacks run from loop_run(), never from inside a loop_* call. Objects may be freed from their own callback.
+ */
+#ifndef FMD_CORE_LOOP_H
+#define FMD_CORE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+struct loop_timer;
+struct loop_fd;
+
+typedef void loop_fn(void *arg);
+
+struct loop *loop_new(void);
+struct loop *loop_new_simulated(void);
+void loop_free(struct loop *loop);
+
+int loop_run(struct loop *loop); /* until loop_stop(); simulated: also when nothing is left to do. 0 or -errno */
+void loop_stop(struct loop *loop);
+uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one callback round */
+
+struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg); /* unarmed */
+void loop_timer_set(struct loop_timer *timer, uint64_t delay_us);             /* (re)arms once */
+void loop_timer_stop(struct loop_timer *timer);
+bool loop_timer_armed(const struct loop_timer *timer);
+void loop_timer_free(struct loop_timer *timer); /* NULL is fine */
+
+enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+typedef void loop_fd_fn(void *arg, unsigned events);
+struct loop_fd *loop_fd_new(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn, void *arg);
+void loop_fd_set(struct loop_fd *watch, unsigned events);
+void loop_fd_free(struct loop_fd *watch); /* does not close; NULL is fine */
+
+/* Signals are read on the loop; the handler is an ordinary callback. */
+int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg);
+
+/*
+ * For a source that has no descriptor to wait on (ibsim's umad): fn is called each round and says whether it
+ * wants another round without sleeping. Returns a handle for loop_poll_free().
+ */
+struct loop_poll;
+typedef bool loop_poll_fn(void *arg);
+struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg);
+void loop_poll_free(struct loop_poll *poll);
+
+/* The libevent base, for evhttp alone (fm/http); NULL in a simulated loop. */
+struct event_base *loop_event_base(struct loop *loop);
+
+#endif

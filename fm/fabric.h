@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric: the conductor. It owns the pipe
+ *   sweep -> snapshot -> LID plan -> route -> check -> program + bringup -> SA publishes
+ * and runs it for a cold start, a trap, a poll's finding and an operator's wish alike.
+ * control and http see the fabric through this header only.
+ */
+#ifndef FMD_FABRIC_H
+#define FMD_FABRIC_H
+
+#include <jansson.h>
+#include "fm/core/conf.h"
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "routing/check.h"
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+struct fabric;
+
+/* Opens nothing: mad is the caller's. State is read from and kept in conf->state_dir. */
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf);
+void fabric_free(struct fabric *fabric);
+void fabric_start(struct fabric *fabric);
+void fabric_configure(struct fabric *fabric, const struct conf *conf);
+
+/* The published present; NULL before the first one. Valid until control returns to the loop. */
+const struct topo *fabric_topo(const struct fabric *fabric);
+const struct lid_map *fabric_lids(const struct fabric *fabric);
+const struct tables *fabric_tables(const struct fabric *fabric);
+
+/* The document of `fmctl --json status`; the caller owns the reference. */
+json_t *fabric_status(const struct fabric *fabric);
+
+/* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
+typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
+void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn, void *arg);    /* looks at everything again */
+void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn, void *arg);  /* computes, proves, programs again */
+void fabric_readback(struct fabric *fabric, fabric_done_fn *fn, void *arg); /* compares with the hardware */
+void fabric_act_cancel(struct fabric *fabric, void *arg);                   /* the asker is gone: no callback */
+
+/* Events, newest last; at most `count` of them as a JSON array the caller owns. */
+json_t *fabric_events(const struct fabric *fabric, unsigned count);
+
+/* Proves the published tables again. */
+bool fabric_check(const struct fabric *fabric, struct check_report *report);
+json_t *fabric_proof_json(const struct check_report *report); /* the "proof" object of the contract */
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * wire: management datagrams between bytes and host-order structures. Big-endian lives behind this header
+ * (wire.c for SMPs, wire_sa.c for SA records) and nowhere else. Layouts: IBA 13.4, 14.2, 15.2, with the structures of <iba/ib_types.h>;
+ * extended speeds after the PortInfo of IBA 1.5 (bytes 56, 60, 62, 63).
+ * Decoders take exactly the attribute's 64 bytes and never fail; what they can't express reads as 0 / NONE.
+ */
+#ifndef FMD_MAD_WIRE_H
+#define FMD_MAD_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "topology/topo.h"
+
+#define WIRE_MAD_SIZE  256
+#define WIRE_SMP_DATA  64
+#define WIRE_MAX_HOPS  63
+#define WIRE_LFT_BLOCK 64 /* entries of one LinearForwardingTable block */
+
+enum wire_class { WIRE_SMI_LID = 0x01, WIRE_SA = 0x03, WIRE_PERF = 0x04, WIRE_SMI_DR = 0x81 };
+enum wire_method {
+	WIRE_GET = 0x01,
+	WIRE_SET = 0x02,
+	WIRE_SEND = 0x03,
+	WIRE_TRAP = 0x05,
+	WIRE_REPORT = 0x06,
+	WIRE_TRAP_REPRESS = 0x07,
+	WIRE_GET_TABLE = 0x12,
+	WIRE_DELETE = 0x15,
+	WIRE_GET_RESP = 0x81,
+	WIRE_REPORT_RESP = 0x86,
+	WIRE_GET_TABLE_RESP = 0x92,
+	WIRE_DELETE_RESP = 0x95,
+};
+enum wire_attr { /* SMP attributes */
+	WIRE_NOTICE = 0x0002,
+	WIRE_NODE_DESC = 0x0010,
+	WIRE_NODE_INFO = 0x0011,
+	WIRE_SWITCH_INFO = 0x0012,
+	WIRE_GUID_INFO = 0x0014,
+	WIRE_PORT_INFO = 0x0015,
+	WIRE_PKEY_TABLE = 0x0016,
+	WIRE_SL2VL = 0x0017,
+	WIRE_VL_ARB = 0x0018,
+	WIRE_LFT = 0x0019,
+	WIRE_MFT = 0x001B,
+	WIRE_SM_INFO = 0x0020,
+	WIRE_PORT_STATE_TABLE = 0x0034,
+	WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
+};
+
+/* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
+struct wire_mad {
+	uint8_t mgmt_class, class_version, method;
+	uint16_t status; /* low 15 bits; direction bit of DR SMPs apart */
+	uint64_t tid;
+	uint16_t attr_id;
+	uint32_t attr_mod;
+	uint64_t key; /* M_Key (SMPs) or SM_Key (SA) */
+	/* directed route */
+	bool returning;
+	uint8_t hop_ptr, hop_count;
+	uint16_t dr_slid, dr_dlid;
+	uint8_t path[WIRE_MAX_HOPS + 1]; /* path[1 .. hop_count] = output ports */
+};
+void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE]);          /* header only */
+int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad) __attribute__((warn_unused_result)); /* 0, -EBADMSG */
+uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
+
+struct wire_node_info {
+	uint8_t base_version, class_version, type, nports, local_port;
+	guid_t sys_guid, node_guid, port_guid;
+	uint16_t partition_cap, device;
+	uint32_t revision, vendor;
+};
+void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out);
+void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64]);
+
+/* All of PortInfo, so that decode + encode gives the bytes back but for reserved bits. Codes as IBA 14.2.5.6. */
+struct wire_port_info {
+	uint64_t mkey, gid_prefix;
+	uint16_t lid, sm_lid;
+	uint32_t capmask;
+	uint16_t diag_code, mkey_lease;
+	uint8_t local_port, width_enabled, width_supported, width_active;
+	uint8_t speed_supported, state, phys_state, down_default;
+	uint8_t mkey_protect, lmc, speed_active, speed_enabled;
+	uint8_t neighbor_mtu, sm_sl, vl_cap, init_type;
+	uint8_t vl_high_limit, arb_high_cap, arb_low_cap, init_type_reply, mtu_cap;
+	uint8_t vl_stall, hoq_life, op_vls;
+	bool pkey_enforce_in, pkey_enforce_out, filter_raw_in, filter_raw_out;
+	uint16_t mkey_violations, pkey_violations, qkey_violations;
+	uint8_t guid_cap;
+	bool client_reregister, mcast_pkey_suppression;
+	uint8_t subnet_timeout, resp_time, local_phy_errors, overrun_errors;
+	uint16_t max_credit_hint;
+	uint32_t link_roundtrip; /* 24 bits */
+	uint16_t capmask2;
+	uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
+	uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
+};
+#define WIRE_CAP_IS_SM         (1u << 1)
+#define WIRE_CAP_EXT_SPEEDS    (1u << 14)
+#define WIRE_CAP_HAS_CAPMASK2  (1u << 15)
+#define WIRE_CAP2_STATE_TABLE  0x0008u
+#define WIRE_MOD_EXT_SPEEDS    (1u << 31) /* PortInfo modifier: answer the extended fields */
+void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
+void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
+/* Active lane speed and width over all encodings (base, FDR10 apart, extended, extended 2). */
+enum topo_speed wire_port_info_speed(const struct wire_port_info *info);
+unsigned wire_port_info_lanes(const struct wire_port_info *info);
+
+struct wire_switch_info {
+	uint16_t lft_cap, rft_cap, mft_cap, lft_top, lids_per_port, enforce_cap, mft_top;
+	uint8_t default_port, default_mcast_primary, default_mcast_other;
+	uint8_t life_time, opt_sl2vl;
+	bool port_state_change;
+	uint8_t flags; /* byte 16: bit 3 enhanced port 0, as on the wire */
+};
+void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out);
+void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64]);
+
+struct wire_sm_info {
+	guid_t guid;
+	uint64_t sm_key;
+	uint32_t act_count;
+	uint8_t priority, state; /* state: 0 not active, 1 discovering, 2 standby, 3 master */
+};
+void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out);
+void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64]);
+
+struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
+	bool generic;
+	uint8_t type;
+	uint32_t producer; /* 1 CA, 2 switch, 3 router, 4 class manager */
+	uint16_t trap, issuer_lid;
+	bool toggle;
+	uint16_t count;
+	uint8_t details[54];
+	uint16_t lid; /* 128, 129-131, 144, 145: the LID in the details */
+	uint8_t port; /* 129-131 */
+	guid_t guid;  /* 64-67: of the GID; 145: system image GUID */
+	uint8_t gid[16]; /* 64-67 */
+	bool desc_changed; /* 144 */
+};
+void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
+void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]); /* from the fields the trap number uses */
+
+void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* printable, trimmed */
+void wire_node_desc_encode(const char *text, uint8_t data[64]);
+void wire_pkeys_decode(const uint8_t data[64], uint16_t pkeys[32]);
+void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64]);
+
+#endif

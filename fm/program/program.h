@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * program: brings the switches' forwarding tables to what is wanted, by the fewest writes.
+ *
+ * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it was acknowledged, and again
+ * after the switch rebooted (program_forget). apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that
+ * differ. Blocks that fail are retried and reported; a switch that fails does not hold the others.
+ * A newer apply() supersedes a running one from the acknowledged state; the older callback does not come.
+ * The caller has proven the tables.
+ */
+#ifndef FMD_PROGRAM_PROGRAM_H
+#define FMD_PROGRAM_PROGRAM_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/sweep/inventory.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+struct program;
+
+struct program_result {
+	unsigned blocks;        /* acknowledged by this apply */
+	unsigned switches;      /* that had something to write */
+	unsigned failed;        /* blocks given up; their switches stay unknown */
+	uint64_t entries;       /* LFT entries that changed */
+	uint64_t took_us;
+};
+typedef void program_done_fn(void *arg, const struct program_result *result);
+
+struct program *program_new(struct loop *loop, struct mad *mad, const struct inventory *inv, uint8_t packet_life_time);
+void program_free(struct program *p);
+
+/* `wanted` is read until the callback (or the next apply): rows are those of `t`'s switches; t is referenced meanwhile. */
+void program_apply(struct program *p, const struct topo *t, const struct tables *wanted, program_done_fn *fn,
+		   void *arg);
+void program_forget(struct program *p, guid_t sw);
+uint64_t program_blocks_written(const struct program *p); /* since start */
+
+/* Compares a switch's tables with the hardware: Get of each block. */
+struct program_readback {
+	unsigned blocks, differ, failed;
+};
+typedef void program_readback_fn(void *arg, const struct program_readback *result);
+void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sweep: looks at the fabric by directed-route SMPs and keeps the inventory true.
+ *
+ * Three looks, each ends in one done callback; only one runs at a time, a newer sweep_discover() replaces a running one:
+ *   discover  everything, from the SM's port; each cable is probed once; all ports of a switch are read in parallel
+ *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them
+ *   poll      one Get(SwitchInfo) a switch; says who has PortStateChange set or does not answer
+ * A path that dies is suspected before the node: another known way is tried. A node that stays silent is kept as such,
+ * reported, and never makes the rest wait. Duplicate GUIDs are named; the first met stays.
+ */
+#ifndef FMD_SWEEP_SWEEP_H
+#define FMD_SWEEP_SWEEP_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/sweep/inventory.h"
+
+struct sweep;
+
+struct sweep_result {
+	int error;               /* 0, or -EIO: the local port did not answer */
+	unsigned silent;         /* nodes that do not answer */
+	unsigned duplicates;     /* GUIDs met twice */
+	unsigned gone;           /* nodes no longer met */
+	const guid_t *changed;   /* poll: switches to refresh; valid during the callback */
+	unsigned nchanged;
+	unsigned smps;           /* sent for this look */
+	uint64_t took_us;
+};
+typedef void sweep_done_fn(void *arg, const struct sweep_result *result);
+
+struct sweep *sweep_new(struct loop *loop, struct mad *mad);
+void sweep_free(struct sweep *sweep);
+struct inventory *sweep_inventory(struct sweep *sweep);
+
+void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+void sweep_refresh(struct sweep *sweep, const guid_t *switches, unsigned count, sweep_done_fn *fn, void *arg);
+void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+bool sweep_busy(const struct sweep *sweep);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* path: one packet's way through the tables. */
+#ifndef FMD_ROUTING_PATH_H
+#define FMD_ROUTING_PATH_H
+
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+#define PATH_MAX_HOPS 64
+
+struct path_hop {
+	uint32_t node;             /* node index */
+	uint8_t in_port, out_port; /* 0 at the ends */
+};
+struct path {
+	unsigned count; /* nodes on the way, both ends included */
+	struct path_hop hops[PATH_MAX_HOPS];
+};
+/* From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port), -ELOOP, -ENOENT (no such LID). */
+int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables, uint32_t from_port,
+	       uint16_t to_lid, struct path *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * route: from a snapshot and its LIDs to forwarding tables. Pure: the same input gives the same bytes, and nothing
+ * here knows files, sockets, logs or the clock.
+ */
+#ifndef FMD_ROUTING_ROUTE_H
+#define FMD_ROUTING_ROUTE_H
+
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+struct route_params {
+	const char *engine; /* "ftree" (default, NULL) or "updn" */
+};
+
+/* A router keeps its work memory between computations. */
+struct route;
+struct route *route_new(void);
+void route_free(struct route *route);
+
+/*
+ * Fills `out` (resized to the snapshot). Returns 0, or -EINVAL for an unknown engine.
+ * A fabric is never given up: what no legal path reaches is TABLES_NO_ROUTE and left for the proof to name.
+ */
+int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
+		  const struct route_params *params, struct tables *out) __attribute__((warn_unused_result));
+
+#endif

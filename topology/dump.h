@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* dump: a snapshot for people and programs. Writers return 0 or -errno of the stream. */
+#ifndef FMD_TOPOLOGY_DUMP_H
+#define FMD_TOPOLOGY_DUMP_H
+
+#include <stdio.h>
+#include <jansson.h>
+#include "topology/topo.h"
+
+int dump_text(const struct topo *t, FILE *out);  /* a tree for people: tiers, units, leaves with their hosts */
+int dump_dot(const struct topo *t, FILE *out);   /* Graphviz, switches ranked by level */
+int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
+int dump_lst(const struct topo *t, FILE *out);   /* OpenSM's opensm-subnet.lst, LIDs from ports */
+
+/* The caller owns the reference. Shapes are those of `fmctl --json nodes|switches|links|hosts|topology`. */
+json_t *dump_json(const struct topo *t);          /* {"nodes":[..],"links":[..],"hosts":[..],"levels":N} */
+json_t *dump_json_nodes(const struct topo *t, bool switches_only);
+json_t *dump_json_links(const struct topo *t, bool down_only);
+json_t *dump_json_hosts(const struct topo *t);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Memory: allocators that never return NULL, and arenas.
+ *
+ * Out of memory is fatal here (one line on stderr, abort), so no caller checks.
+ * An arena owns everything allocated from it and gives all of it back at once;
+ * its memory is zeroed and aligned to 16 bytes.
+ */
+#ifndef FMD_TOPOLOGY_MEM_H
+#define FMD_TOPOLOGY_MEM_H
+
+#include <stddef.h>
+
+void *mem_alloc(size_t count, size_t size);             /* zeroed; free() gives it back */
+void *mem_resize(void *ptr, size_t count, size_t size); /* like reallocarray, new bytes not zeroed */
+char *mem_strdup(const char *text);
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+struct arena;
+struct arena *arena_new(void);
+void arena_free(struct arena *arena); /* NULL is fine */
+void *arena_alloc(struct arena *arena, size_t count, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+size_t arena_bytes(const struct arena *arena);
+
+#endif
