@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * wire: management datagrams between bytes and host-order structures. Big-endian lives behind this header
- * (wire.c for SMPs, wire_sa.c for SA records) and nowhere else. Layouts: IBA 13.4, 14.2, 15.2, with the structures of <iba/ib_types.h>;
+ * (wire.c for SMPs, wire_notice.c for notices, wire_sa.c for SA records) and nowhere else. Layouts: IBA 13.4, 14.2, 15.2, with the structures of <iba/ib_types.h>;
  * extended speeds after the PortInfo of IBA 1.5 (bytes 56, 60, 62, 63).
  * Decoders take exactly the attribute's 64 bytes and never fail; what they can't express reads as 0 / NONE.
  */
@@ -64,7 +64,7 @@ struct wire_mad {
 	uint16_t dr_slid, dr_dlid;
 	uint8_t path[WIRE_MAX_HOPS + 1]; /* path[1 .. hop_count] = output ports */
 };
-void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE]);          /* header only */
+void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE]);          /* header fields only, other bytes of buf stay */
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad) __attribute__((warn_unused_result)); /* 0, -EBADMSG */
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
 
@@ -92,7 +92,8 @@ struct wire_port_info {
 	bool pkey_enforce_in, pkey_enforce_out, filter_raw_in, filter_raw_out;
 	uint16_t mkey_violations, pkey_violations, qkey_violations;
 	uint8_t guid_cap;
-	bool client_reregister, mcast_pkey_suppression;
+	bool client_reregister;
+	uint8_t mcast_pkey_suppression; /* 2 bits */
 	uint8_t subnet_timeout, resp_time, local_phy_errors, overrun_errors;
 	uint16_t max_credit_hint;
 	uint32_t link_roundtrip; /* 24 bits */
@@ -145,7 +146,7 @@ struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool desc_changed; /* 144 */
 };
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
-void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]); /* from the fields the trap number uses */
+void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]); /* details, the fields the trap number uses laid over them */
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* printable, trimmed */
 void wire_node_desc_encode(const char *text, uint8_t data[64]);
