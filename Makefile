@@ -4,7 +4,8 @@
 #   make            fmd and fmctl            make check     everything CI runs
 #   make demo       a fabric to watch        make bench     side by side with OpenSM
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
-# Options: V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1  PREFIX= DESTDIR=
+#   make install    DESTDIR= PREFIX=         make deb       a Debian package in build/
+# Options: V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
 V ?= 0
@@ -26,7 +27,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unu
 	$(if $(WERROR),-Werror)
 override CPPFLAGS += -I. -isystem /usr/include/infiniband -D_GNU_SOURCE -DFMD_VERSION='"$(or $(VERSION),0)"' $(PKG_CFLAGS)
 override CFLAGS += -std=gnu11 $(WARN) -fno-common $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
+# The sanitizer's runtime within the program, so that ibsim's library may be preloaded.
+override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan))
 LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
@@ -47,7 +49,14 @@ BENCH_SRC := $(wildcard tests/bench/*.c)
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
 ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC)
 
-.PHONY: all unit clean
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+
+# A make within this one uses both cores unless -j says otherwise; its folder stays beside B where one was asked for.
+submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
+
+.PHONY: all unit unit-build deps check check-now syntax integration integration-now demo demo-now bench bench-now
+.PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
 all: $(BIN)/fmd $(BIN)/fmctl
 
 $(B)/%.o: %.c
@@ -85,10 +94,90 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 unit: $(UNIT_BIN)
-	$(Q)status=0; for t in $(UNIT_BIN); do echo "== $${t##*/}"; $$t || status=1; done; exit $$status
+	$(Q)tests/run-tests $(UNIT_BIN)
+
+# ---- Checks -------------------------------------------------------------------------------------------
+# What needs packages asks for them first; the work is a second make, because this one asked pkg-config already.
+deps:
+	$(Q)etc/install-packages etc/packages.txt
+
+check integration demo bench fuzz: deps
+	$(Q)$(submake) $@-now
+
+# gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
+SAN_CHECK := address,undefined
+SAN_BIN = $(UNIT_SRC:tests/unit/%.c=$(call beside,$(SAN_CHECK))/tests/%)
+check-now:
+	$(Q)$(submake) WERROR=1 all unit-build $(BENCH_BIN)
+	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
+	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
+	$(Q)$(submake) format-check check-layers
+	$(Q)FMD_BIN=$(abspath $(BIN)) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration
+
+unit-build: $(UNIT_BIN)
+
+SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(ALL_SRC) $(FUZZ_SRC))
+syntax: $(SYNTAX)
+$(B)/%.syntax: %.c
+	@mkdir -p $(@D)
+	$(call say,CHECK,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
+
+integration-now: all
+	$(Q)FMD_BIN=$(abspath $(BIN)) tests/run-tests tests/integration
+
+demo-now: all
+	$(Q)FMD_BIN=$(abspath $(BIN)) tests/demo/demo
+
+bench-now: all $(BENCH_BIN)
+	$(Q)FMD_BIN=$(abspath $(BIN)) tests/bench/run $(BENCH_BIN)
+
+SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
+format:
+	$(Q)clang-format -i $(SOURCES_ALL)
+format-check:
+	$(Q)clang-format --dry-run -Werror $(SOURCES_ALL)
+check-layers:
+	$(Q)tests/check-layers .
+
+# ---- Fuzzing: one libFuzzer program a decoder or parser, seeds in tests/fuzz/seeds/<name>/ ---------------
+FUZZ_S ?= 60
+FUZZ_SAN := address,undefined
+FUZZ_RUN := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=fuzz-run-%)
+fuzz-now:
+	$(Q)$(submake) CC=clang SAN=fuzzer-no-link,$(FUZZ_SAN) B=$(call beside,fuzz) fuzz-all
+fuzz-all: $(FUZZ_RUN)
+fuzz-run-%: $(B)/fuzz/%
+	@mkdir -p $(B)/corpus/$* $(B)/found
+	$(Q)echo "== $* ($(FUZZ_S) s)"
+	$(Q)$< -max_total_time=$(FUZZ_S) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix=$(B)/found/$*- $(B)/corpus/$* $(wildcard tests/fuzz/seeds/$*) \
+		>$(B)/$*.log 2>&1 || { tail -n 40 $(B)/$*.log; exit 1; }
+	$(Q)grep -E 'number_of_executed_units|Done' $(B)/$*.log
+$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS)
+
+# ---- Installation ------------------------------------------------------------------------------------
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,$(PREFIX)/lib/systemd/system)
+put = install -D -m $(1) $(2) $(DESTDIR)$(3)
+install: all
+	$(call put,755,$(BIN)/fmd,$(PREFIX)/sbin/fmd)
+	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
+	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
+	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
+	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
+	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)
+	test -e $(DESTDIR)$(SYSCONFDIR)/fmd/fmd.conf || $(call put,640,etc/fmd.conf,$(SYSCONFDIR)/fmd/fmd.conf)
+
+deb: all
+	$(Q)BIN=$(BIN) VERSION=$(or $(VERSION),0) MAKE="$(MAKE)" etc/packaging/build-deb build
 
 clean:
 	rm -rf build
 
 .SECONDARY:
--include $(patsubst %.c,$(B)/%.d,$(ALL_SRC))
+-include $(patsubst %.c,$(B)/%.d,$(ALL_SRC) $(FUZZ_SRC)) $(SYNTAX:=.d)

@@ -33,5 +33,6 @@ struct conf {
 void conf_default(struct conf *conf);
 /* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
+const char *conf_key(size_t index); /* name of the table's row; NULL past the last */
 
 #endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * conf: fmd.conf, by libconfig, into one plain struct.
+ *
+ * One table says all there is to say about a key: its name (OpenSM's where people know it), the
+ * field it fills, what it may be and its default. Defaults, validation and messages are read off
+ * the table, and a test holds etc/fmd.conf against it, so none of the four can drift from the
+ * others.
+ *
+ * Loading builds a struct aside, from defaults, key by key; the first thing wrong ends it with
+ * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
+ * misspelt key that is passed over in silence is the dearest kind of typing error.
+ *
+ * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
+ * number without its L suffix to 32 bits and says nothing.
+ */
+#include <errno.h>
+#include <libconfig.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "fm/core/conf.h"
+
+enum kind {
+	INTEGER, /* int */
+	SECONDS, /* seconds with a fraction, kept as int milliseconds; 0 = off */
+	HEX64,	 /* uint64_t, written as a string */
+	TEXT,	 /* char array */
+	WORD,	 /* char array, one of `words` */
+};
+
+struct option {
+	const char *name;
+	enum kind kind;
+	size_t offset, size;  /* of the field in struct conf */
+	double min, max;      /* INTEGER, SECONDS */
+	double number;	      /* default: INTEGER, SECONDS */
+	const char *text;     /* default: HEX64, TEXT, WORD */
+	const char *unit;     /* for messages; NULL = none */
+	const char *words[6]; /* WORD */
+};
+
+#define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
+#define INT_OPTION(n, f, lo, hi, value, u)                                                         \
+	{                                                                                          \
+		.name = n, .kind = INTEGER, FIELD(f), .min = lo, .max = hi, .number = value,       \
+		.unit = u                                                                          \
+	}
+#define HEX_OPTION(n, f, value)                                                                    \
+	{                                                                                          \
+		.name = n, .kind = HEX64, FIELD(f), .text = value                                  \
+	}
+#define TEXT_OPTION(n, f, value)                                                                   \
+	{                                                                                          \
+		.name = n, .kind = TEXT, FIELD(f), .text = value                                   \
+	}
+
+static const struct option options[] = {
+	HEX_OPTION("guid", guid, "0x0000000000000000"),
+	TEXT_OPTION("device", device, ""),
+	INT_OPTION("port", port, 0, 254, 0, NULL),
+
+	TEXT_OPTION("state_dir", state_dir, "/var/lib/fmd"),
+	TEXT_OPTION("socket", socket, "/run/fmd/fmd.sock"),
+
+	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),
+	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),
+	HEX_OPTION("m_key", mkey, "0x0000000000000000"),
+	HEX_OPTION("subnet_prefix", subnet_prefix, "0xfe80000000000000"),
+	{ .name = "sweep_interval",
+	  .kind = SECONDS,
+	  FIELD(sweep_interval_ms),
+	  .min = 0.1,
+	  .max = 86400,
+	  .number = 10,
+	  .unit = "s" },
+	{ .name = "routing_engine",
+	  .kind = WORD,
+	  FIELD(routing_engine),
+	  .text = "ftree",
+	  .words = { "ftree", "updn" } },
+
+	INT_OPTION("max_wire_smps", max_wire_smps, 1, 1024, 64, NULL),
+	INT_OPTION("max_wire_smps_per_device", max_wire_smps_per_device, 1, 1024, 16, NULL),
+	INT_OPTION("transaction_timeout", transaction_timeout_ms, 10, 60000, 200, "ms"),
+	INT_OPTION("transaction_retries", transaction_retries, 0, 20, 3, NULL),
+
+	INT_OPTION("subnet_timeout", subnet_timeout, 0, 31, 18, NULL),
+	INT_OPTION("max_op_vls", max_op_vls, 1, 5, 5, NULL),
+	INT_OPTION("packet_life_time", packet_life_time, 0, 31, 18, NULL),
+	INT_OPTION("head_of_queue_lifetime", hoq_life, 0, 31, 18, NULL),
+	INT_OPTION("leaf_head_of_queue_lifetime", leaf_hoq_life, 0, 31, 16, NULL),
+	INT_OPTION("vl_stall_count", vl_stall, 1, 7, 7, NULL),
+	INT_OPTION("leaf_vl_stall_count", leaf_vl_stall, 1, 7, 7, NULL),
+	INT_OPTION("sm_sl", sm_sl, 0, 15, 0, NULL),
+
+	{ .name = "log_level",
+	  .kind = WORD,
+	  FIELD(log_level),
+	  .text = "info",
+	  .words = { "error", "warning", "notice", "info", "debug" } },
+};
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+const char *conf_key(size_t index)
+{
+	return index < OPTIONS ? options[index].name : NULL;
+}
+
+/* Where a message goes, and the file that was asked for. */
+struct load {
+	const char *path;
+	char *err;
+	size_t err_size;
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
+							const config_setting_t *at,
+							const char *format, ...)
+{
+	const char *file = at ? config_setting_source_file(at) : NULL;
+	va_list args;
+	int used = snprintf(load->err, load->err_size, "%s:%u: ", file ? file : load->path,
+			    at ? config_setting_source_line(at) : 0);
+
+	if (used >= 0 && (size_t)used < load->err_size) {
+		va_start(args, format);
+		vsnprintf(load->err + used, load->err_size - used, format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
+static void *field(struct conf *conf, const struct option *option)
+{
+	return (char *)conf + option->offset;
+}
+
+/* The whole of `text` is one number of up to 16 hexadecimal or 20 decimal digits. */
+static bool parse_hex64(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false; /* no sign, no blank */
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !*end && !errno;
+}
+
+static int store_number(const struct load *load, struct conf *conf, const struct option *option,
+			const config_setting_t *setting, double value)
+{
+	bool off = option->kind == SECONDS && value == 0;
+	const char *unit = option->unit ? option->unit : "";
+
+	if (!off && !(value >= option->min && value <= option->max))
+		return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s", option->name, value,
+			      option->min, option->max, *unit ? " " : "", unit,
+			      option->kind == SECONDS ? " (0 = off)" : "");
+	*(int *)field(conf, option) =
+		option->kind == SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
+	return 0;
+}
+
+static int load_number(const struct load *load, struct conf *conf, const struct option *option,
+		       const config_setting_t *setting)
+{
+	switch (config_setting_type(setting)) {
+	case CONFIG_TYPE_INT:
+	case CONFIG_TYPE_INT64:
+		return store_number(load, conf, option, setting,
+				    (double)config_setting_get_int64(setting));
+	case CONFIG_TYPE_FLOAT:
+		if (option->kind == SECONDS)
+			return store_number(load, conf, option, setting,
+					    config_setting_get_float(setting));
+		break;
+	}
+	return refuse(load, setting, "%s: a%s number is expected", option->name,
+		      option->kind == SECONDS ? "" : " whole");
+}
+
+static int check_word(const struct load *load, const struct option *option,
+		      const config_setting_t *setting, const char *text)
+{
+	char known[128] = "";
+
+	for (const char *const *word = option->words; *word; word++) {
+		size_t used = strlen(known);
+
+		if (!strcmp(*word, text))
+			return 0;
+		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", *word);
+	}
+	return refuse(load, setting, "%s = \"%s\" is none of %s", option->name, text, known);
+}
+
+static int load_text(const struct load *load, struct conf *conf, const struct option *option,
+		     const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (!text)
+		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
+	if (option->kind == HEX64)
+		return parse_hex64(text, field(conf, option))
+			       ? 0
+			       : refuse(load, setting,
+					"%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
+					option->name, text);
+	if (strlen(text) >= option->size)
+		return refuse(load, setting, "%s: longer than %zu characters", option->name,
+			      option->size - 1);
+	if (option->kind == WORD && check_word(load, option, setting, text))
+		return -1;
+	strcpy(field(conf, option), text);
+	return 0;
+}
+
+static const struct option *option_find(const char *name)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (!strcmp(options[i].name, name))
+			return &options[i];
+	return NULL;
+}
+
+static int load_setting(const struct load *load, struct conf *conf, const config_setting_t *setting)
+{
+	const struct option *option = option_find(config_setting_name(setting));
+
+	if (!option)
+		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
+	if (option->kind == INTEGER || option->kind == SECONDS)
+		return load_number(load, conf, option, setting);
+	return load_text(load, conf, option, setting);
+}
+
+static int load_settings(const struct load *load, struct conf *conf, const config_t *config)
+{
+	const config_setting_t *root = config_root_setting(config);
+
+	for (int i = 0; i < config_setting_length(root); i++)
+		if (load_setting(load, conf, config_setting_get_elem(root, i)))
+			return -1;
+	return 0;
+}
+
+/* libconfig's scanner ends the process on what it can't read, a directory for one: looked at
+ * before. */
+static int parse_file(const struct load *load, config_t *config)
+{
+	struct stat st;
+	FILE *file = fopen(load->path, "r");
+	int ok;
+
+	if (!file)
+		return refuse(load, NULL, "can't be opened: %s", strerror(errno));
+	if (fstat(fileno(file), &st) || S_ISDIR(st.st_mode)) {
+		fclose(file);
+		return refuse(load, NULL, "is a directory");
+	}
+	ok = config_read(config, file);
+	fclose(file);
+	if (ok)
+		return 0;
+	snprintf(load->err, load->err_size, "%s:%d: %s",
+		 config_error_file(config) ? config_error_file(config) : load->path,
+		 config_error_line(config), config_error_text(config));
+	return -1;
+}
+
+void conf_default(struct conf *conf)
+{
+	memset(conf, 0, sizeof(*conf));
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+
+		if (o->kind == INTEGER)
+			*(int *)field(conf, o) = (int)o->number;
+		else if (o->kind == SECONDS)
+			*(int *)field(conf, o) = (int)(o->number * 1000);
+		else if (o->kind == HEX64)
+			parse_hex64(o->text, field(conf, o));
+		else
+			snprintf(field(conf, o), o->size, "%s", o->text);
+	}
+}
+
+int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct load load = { .path = path, .err = err, .err_size = err_size };
+	struct conf aside;
+	config_t config;
+	int status;
+
+	conf_default(&aside);
+	config_init(&config);
+	status = parse_file(&load, &config);
+	if (!status)
+		status = load_settings(&load, &aside, &config);
+	if (!status)
+		*conf = aside;
+	config_destroy(&config);
+	return status;
+}
