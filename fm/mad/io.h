@@ -24,7 +24,7 @@ struct io_addr {
 };
 
 typedef void io_recv_fn(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
-typedef void io_failed_fn(void *arg, uint64_t tid); /* the driver gave a sent MAD back */
+typedef void io_failed_fn(void *arg, uint64_t tid); /* the driver gave a sent SMP back, unanswered */
 
 struct io_port_info {
 	char device[32];
@@ -37,12 +37,16 @@ struct io_port_info {
 
 struct io; /* implementations embed it as first member */
 struct io_ops {
-	/* 0 or -errno (-EAGAIN: queues are full, try again later). len 256, longer for RMPP answers of the SA. */
-	int (*send)(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len);
+	/*
+	 * 0 or -errno (-EAGAIN: queues are full, try again later). len 256, longer for RMPP answers of the SA.
+	 * timeout_ms: an answer is awaited so long; 0 = none is. The driver drops an answer nobody awaits.
+	 */
+	int (*send)(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
+		    unsigned timeout_ms);
 	/* The IsSM capability bit of the local port. */
 	int (*set_is_sm)(struct io *io, bool on);
 	void (*free)(struct io *io);
-	/* How many MADs are awaited: a polled implementation spins while there are any. */
+	/* How many answers are awaited: a polled implementation spins while there are any. May be NULL. */
 	void (*expect)(struct io *io, unsigned outstanding);
 };
 struct io {

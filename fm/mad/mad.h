@@ -53,7 +53,7 @@ typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
 typedef uint64_t mad_token; /* 0 is none */
 
 struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf); /* owns io */
-void mad_free(struct mad *mad); /* pending requests are dropped without a callback */
+void mad_free(struct mad *mad); /* pending requests are dropped without a callback; not from a callback of its own */
 void mad_configure(struct mad *mad, const struct mad_conf *conf);
 
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg);
