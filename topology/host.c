@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * host: which CAs are in one machine.
+ *
+ * The only thing that says so everywhere is the node description that the host's rdma-ndd writes:
+ * host name first, then the device: "dgx-su01-07 mlx5_3", "node018 HCA-1", "'host' HCA-1", and in
+ * expanded ibutils topologies "H-9/U1". A description as it left the factory ("MT25408 ConnectX
+ * Mellanox Technologies") or an unset host name names no host: such a CA is a host of its own,
+ * named by its GUID. SHARP aggregation nodes and routers are no hosts.
+ *
+ * Hosts stand in natural order of their names, so that neither GUIDs nor the order of discovery
+ * show in what people read or in what is numbered after it.
+ */
+#include "topology/host.h"
+#include "topology/mem.h"
+#include "topology/names.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slice {
+	const char *text;
+	size_t len;
+};
+
+struct host_work {
+	struct topo *t;
+	struct arena *arena;
+	struct names hosts, devices;
+	uint32_t *host;	  /* by node: id, later place in natural order; TOPO_NONE for all but hosts'
+			     CAs */
+	uint32_t *device; /* the same of its device name */
+};
+
+static struct slice trim(const char *text, size_t len)
+{
+	while (len && (isspace((unsigned char)*text) || strchr("'\"/", *text)))
+		text++, len--;
+	while (len && (isspace((unsigned char)text[len - 1]) || strchr("'\"", text[len - 1])))
+		len--;
+	return (struct slice){ text, len };
+}
+
+static bool slice_is(struct slice s, const char *text)
+{
+	return s.len == strlen(text) && memcmp(s.text, text, s.len) == 0;
+}
+
+/* Descriptions that come with the hardware or its driver and name no host. */
+static bool is_generic(const char *desc, struct slice first)
+{
+	static const char *const makers[] = { "ConnectX", "InfiniHost", "BlueField", "QLogic" };
+	static const char *const unset[] = { "localhost", "(none)", "localhost.localdomain" };
+
+	if (first.len == 0 || strstr(desc, "Mellanox Technologies"))
+		return true;
+	if (first.len > 2 && memcmp(first.text, "MT", 2) == 0 &&
+	    isdigit((unsigned char)first.text[2]))
+		return true;
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (strncmp(first.text, makers[i], strlen(makers[i])) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
+		if (slice_is(first, unset[i]))
+			return true;
+	return false;
+}
+
+static void read_desc(struct host_work *w, uint32_t n)
+{
+	const struct topo_node *node = &w->t->nodes[n];
+	struct slice all = trim(node->desc, strlen(node->desc)), first = all, rest;
+
+	for (first.len = 0; first.len < all.len; first.len++)
+		if (isspace((unsigned char)all.text[first.len]) ||
+		    strchr("'\"/", all.text[first.len]))
+			break;
+	rest = trim(first.text + first.len, all.len - first.len);
+	if (is_generic(node->desc, first)) {
+		char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
+
+		sprintf(name, "0x%016" PRIx64, node->guid);
+		first = (struct slice){ name, strlen(name) };
+		rest.len = 0;
+	}
+	w->host[n] = names_id(&w->hosts, first.text, first.len);
+	w->device[n] = rest.len ? names_id(&w->devices, rest.text, rest.len) : TOPO_NONE;
+}
+
+/* Turns ids into places in natural order; returns these by id, the caller frees them. */
+static uint32_t *to_ranks(const struct host_work *w, uint32_t *ids, const struct names *names)
+{
+	uint32_t *rank = names_rank(names);
+
+	for (uint32_t n = 0; n < w->t->nnodes; n++)
+		if (ids[n] != TOPO_NONE)
+			ids[n] = rank[ids[n]];
+	return rank;
+}
+
+static void make_hosts(struct host_work *w)
+{
+	struct topo_host *hosts = arena_alloc(w->arena, w->hosts.count, sizeof(*hosts));
+	uint32_t *rank = to_ranks(w, w->host, &w->hosts), first = 0;
+
+	for (uint32_t id = 0; id < w->hosts.count; id++) {
+		const struct name *name = &w->hosts.list[id];
+		char *text = arena_alloc(w->arena, name->len + 1, 1);
+
+		memcpy(text, name->text, name->len);
+		hosts[rank[id]].name = text;
+	}
+	free(rank);
+	for (uint32_t n = w->t->nswitches; n < w->t->nnodes; n++)
+		if (w->host[n] != TOPO_NONE)
+			hosts[w->host[n]].ncas++;
+	for (uint32_t h = 0; h < w->hosts.count; h++) {
+		hosts[h].first = first;
+		first += hosts[h].ncas;
+	}
+	w->t->hosts = hosts;
+	w->t->nhosts = w->hosts.count;
+}
+
+/* Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in that
+ * order. */
+static void fill_host(const struct host_work *w, uint32_t *cas, uint32_t used, uint32_t n)
+{
+	uint32_t at = used;
+
+	for (; at > 0 && w->device[cas[at - 1]] > w->device[n]; at--)
+		cas[at] = cas[at - 1];
+	cas[at] = n;
+}
+
+static void fill_hosts(struct host_work *w)
+{
+	struct topo_node *nodes = (struct topo_node *)w->t->nodes;
+	uint32_t *used = mem_alloc(w->t->nhosts, sizeof(*used));
+	uint32_t *cas = arena_alloc(w->arena, w->t->ncas, sizeof(*cas));
+
+	for (uint32_t n = w->t->nswitches; n < w->t->nnodes; n++) {
+		uint32_t h = nodes[n].host = w->host[n];
+
+		if (h != TOPO_NONE)
+			fill_host(w, cas + w->t->hosts[h].first, used[h]++, n);
+	}
+	w->t->host_cas = cas;
+	free(used);
+}
+
+uint32_t *host_group(struct topo *t, struct arena *arena)
+{
+	struct host_work w = {
+		.t = t,
+		.arena = arena,
+		.host = mem_alloc(t->nnodes, sizeof(*w.host)),
+		.device = mem_alloc(t->nnodes, sizeof(*w.device)),
+	};
+
+	memset(w.host, 0xff, t->nnodes * sizeof(*w.host));
+	memset(w.device, 0xff, t->nnodes * sizeof(*w.device));
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
+		if (t->nodes[n].type == TOPO_CA && !t->nodes[n].sharp)
+			read_desc(&w, n);
+	free(to_ranks(&w, w.device, &w.devices));
+	make_hosts(&w);
+	fill_hosts(&w);
+	names_fini(&w.hosts);
+	names_fini(&w.devices);
+	free(w.host);
+	return w.device;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* names: texts as small numbers, and the order people expect of them ("leaf-2" before "leaf-10").
+ */
+#ifndef FMD_TOPOLOGY_NAMES_H
+#define FMD_TOPOLOGY_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_NONE UINT32_MAX
+
+struct name {
+	const char *text; /* not owned, need not end with a zero byte */
+	uint32_t len;
+	uint32_t hash;
+};
+
+/* A set of texts; ids count up from 0 in order of arrival. Zero-initialised is empty. */
+struct names {
+	struct name *list; /* by id */
+	uint32_t count, room;
+	uint32_t *slots; /* id + 1, open addressing */
+	uint32_t mask;
+};
+
+uint32_t names_id(struct names *names, const char *text, size_t len); /* adds it if it is new */
+void names_fini(struct names *names);
+
+/* By id, the name's place in natural order. The caller frees it. */
+uint32_t *names_rank(const struct names *names);
+
+/* < 0, 0, > 0; runs of digits compare as numbers. 0 only for equal texts. */
+int names_compare(const char *a, size_t a_len, const char *b, size_t b_len);
+
+#endif

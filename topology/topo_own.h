@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* topo_own: what a snapshot holds behind its public part. For builder.c, which makes it, and
+ * topo.c, which reads it. */
+#ifndef FMD_TOPOLOGY_TOPO_OWN_H
+#define FMD_TOPOLOGY_TOPO_OWN_H
+
+#include "topology/topo.h"
+
+struct topo_guid { /* one end port */
+	guid_t guid;
+	uint32_t port; /* index in topo.ports */
+	bool uncabled; /* no cable reaches it: its GUID may be made up */
+};
+
+struct topo_own {
+	struct topo pub;     /* first: a struct topo * is a struct topo_own * */
+	struct arena *arena; /* all arrays and strings of the snapshot */
+	unsigned refs;
+	uint32_t nguids;
+	const struct topo_guid *guids; /* by GUID; of a GUID held twice, the cabled port first */
+};
+
+#endif
