@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * MADs by libibumad: the kernel's umad character device, or ibsim's imitation of it.
+ *
+ * One descriptor, one agent for each class: SMI (LID-routed and directed) and SA. The kernel finds
+ * the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
+ * answers to sends that it was told a time-out of; with that it holds the request, and refuses a
+ * second one of the same TID until it has given the first back. So requests go with a kernel
+ * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
+ * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
+ *
+ * ibsim's descriptor is not one: neither epoll nor fcntl knows it. There the port is drained by a
+ * polled source, which spins while answers are awaited, and yields the processor to the simulator
+ * when none is there.
+ *
+ * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. umad
+ * keeps addresses in network order.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <infiniband/umad.h>
+#include "fm/core/log.h"
+#include "fm/mad/io.h"
+#include "fm/mad/umad_port.h"
+#include "fm/mad/wire.h"
+#include "topology/mem.h"
+
+#define QP1_QKEY	       0x80010000u /* IBA 3.5.3 */
+#define DRAIN_MAX	       256	   /* MADs taken in one round */
+#define LONG_BITS	       (8 * sizeof(long))
+#define METHOD_BITS	       128
+#define METHOD_GET_TRACE_TABLE 0x13
+#define METHOD_GET_MULTI       0x14
+
+enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENTS };
+
+struct umad_io {
+	struct io io; /* first */
+	struct loop *loop;
+	struct loop_fd *watch;
+	struct loop_poll *poll;
+	int port; /* libibumad's handle */
+	int agents[AGENTS];
+	int issm; /* held open while IsSM is set, else -1 */
+	unsigned expected;
+	void *tx, *rx;
+	size_t tx_size, rx_size; /* of the MAD in them */
+};
+
+/* ---- Sending ----------------------------------------------------------------------------------
+ */
+
+static int agent_of(const struct umad_io *u, uint8_t mgmt_class)
+{
+	switch (mgmt_class) {
+	case WIRE_SMI_LID:
+		return u->agents[AGENT_SMI_LID];
+	case WIRE_SMI_DR:
+		return u->agents[AGENT_SMI_DR];
+	case WIRE_SA:
+		return u->agents[AGENT_SA];
+	default:
+		return -1;
+	}
+}
+
+static void buffer_fit(void **buf, size_t *size, size_t len)
+{
+	if (len <= *size)
+		return;
+	*buf = mem_resize(*buf, 1, umad_size() + len);
+	*size = len;
+}
+
+static void address_set(void *umad, const struct io_addr *to)
+{
+	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
+	uint32_t qkey = to->qp && !to->qkey ? QP1_QKEY : to->qkey;
+
+	memset(addr, 0, umad_size() - offsetof(ib_user_mad_t, addr));
+	umad_set_addr(umad, to->lid, (int)to->qp, to->sl, (int)qkey);
+	umad_set_pkey(umad, to->pkey_index);
+	addr->path_bits = to->path_bits;
+	if (!to->grh)
+		return;
+	addr->grh_present = 1;
+	addr->hop_limit = to->hop_limit;
+	memcpy(addr->gid, to->gid, sizeof(addr->gid));
+}
+
+/* -EAGAIN: the queues below are full for the moment. */
+static int send_error(int error)
+{
+	switch (error) {
+	case EAGAIN:
+	case EINTR:
+	case ENOBUFS:
+	case ENOMEM:
+		return -EAGAIN;
+	default:
+		return error ? -error : -EIO;
+	}
+}
+
+static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
+			unsigned timeout_ms)
+{
+	struct umad_io *u = (struct umad_io *)io;
+	int agent = agent_of(u, mad[1]); /* byte 1: MgmtClass */
+	unsigned kernel_ms = timeout_ms - timeout_ms / 8;
+
+	if (agent < 0)
+		return -EPROTONOSUPPORT;
+	buffer_fit(&u->tx, &u->tx_size, len);
+	address_set(u->tx, to);
+	memcpy(umad_get_mad(u->tx), mad, len);
+	if (umad_send(u->port, agent, u->tx, (int)len, (int)kernel_ms, 0))
+		return send_error(errno);
+	return 0;
+}
+
+/* ---- Receiving --------------------------------------------------------------------------------
+ */
+
+static void address_get(void *umad, struct io_addr *from)
+{
+	const ib_mad_addr_t *addr = umad_get_mad_addr(umad);
+
+	*from = (struct io_addr){
+		.lid = ntohs(addr->lid),
+		.qp = ntohl(addr->qpn),
+		.qkey = addr->qpn ? QP1_QKEY : 0,
+		.pkey_index = (uint16_t)umad_get_pkey(umad),
+		.sl = addr->sl,
+		.path_bits = addr->path_bits,
+		.grh = addr->grh_present,
+		.hop_limit = addr->hop_limit,
+	};
+	memcpy(from->gid, addr->gid, sizeof(from->gid));
+}
+
+/* A request that came back: its own bytes under a status. Only those of SMPs are waited for here.
+ */
+static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
+{
+	struct wire_mad m;
+
+	if (wire_mad_decode(mad, len, &m))
+		return;
+	if (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR)
+		u->io.failed(u->io.arg, m.tid);
+}
+
+/* 0: one was taken; -EAGAIN: none is there. */
+static int take_one(struct umad_io *u)
+{
+	int len = (int)u->rx_size;
+	int status = umad_recv(u->port, u->rx, &len, 0);
+	struct io_addr from;
+
+	if (status == -ENOSPC && len > (int)u->rx_size) {
+		buffer_fit(&u->rx, &u->rx_size, (size_t)len);
+		return 0; /* an RMPP message: stays queued until the buffer fits */
+	}
+	if (status < 0)
+		return status;
+	if (umad_status(u->rx)) {
+		given_back(u, umad_get_mad(u->rx), (size_t)len);
+		return 0;
+	}
+	address_get(u->rx, &from);
+	u->io.recv(u->io.arg, &from, umad_get_mad(u->rx), (size_t)len);
+	return 0;
+}
+
+/* How many were taken; -errno when the port is lost. */
+static int drain(struct umad_io *u)
+{
+	for (int taken = 0; taken < DRAIN_MAX; taken++) {
+		int status = take_one(u);
+
+		if (status == -EAGAIN || status == -EINTR)
+			return taken;
+		if (status < 0)
+			return status;
+	}
+	return DRAIN_MAX;
+}
+
+static void readable_cb(void *arg, unsigned events)
+{
+	struct umad_io *u = arg;
+	int status = drain(u);
+
+	if (status >= 0)
+		return;
+	log_line(LOG_MAD, LOG_ERR, "%s port %u: receiving failed: %s", u->io.info.device,
+		 u->io.info.port, strerror(-status));
+	loop_fd_set(u->watch, 0);
+}
+
+static bool poll_cb(void *arg)
+{
+	struct umad_io *u = arg;
+
+	if (drain(u) <= 0 && u->expected)
+		sched_yield();
+	return u->expected > 0;
+}
+
+static void umad_io_expect(struct io *io, unsigned outstanding)
+{
+	((struct umad_io *)io)->expected = outstanding;
+}
+
+/* ---- IsSM -------------------------------------------------------------------------------------
+ */
+
+/* The bit is set as long as the issm device is held open. */
+static int umad_io_set_is_sm(struct io *io, bool on)
+{
+	struct umad_io *u = (struct umad_io *)io;
+	char path[256];
+
+	if (on == (u->issm >= 0))
+		return 0;
+	if (!on) {
+		close(u->issm);
+		u->issm = -1;
+		return 0;
+	}
+	if (umad_get_issm_path(io->info.device, (int)io->info.port, path, sizeof(path)) < 0)
+		return -ENODEV;
+	u->issm = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return u->issm < 0 ? -errno : 0;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------
+ */
+
+static void method_add(long mask[METHOD_BITS / LONG_BITS], unsigned method)
+{
+	mask[method / LONG_BITS] |= 1L << (method % LONG_BITS);
+}
+
+static int register_smi(struct umad_io *u, uint8_t mgmt_class)
+{
+	long mask[METHOD_BITS / LONG_BITS] = { 0 };
+
+	method_add(mask, WIRE_GET);
+	method_add(mask, WIRE_SET);
+	method_add(mask, WIRE_TRAP);
+	method_add(mask, WIRE_TRAP_REPRESS);
+	return umad_register(u->port, mgmt_class, 1, 0, mask);
+}
+
+static int register_sa(struct umad_io *u)
+{
+	long mask[METHOD_BITS / LONG_BITS] = { 0 };
+
+	method_add(mask, WIRE_GET);
+	method_add(mask, WIRE_SET);
+	method_add(mask, WIRE_REPORT);
+	method_add(mask, WIRE_TRAP);
+	method_add(mask, WIRE_GET_TABLE);
+	method_add(mask, METHOD_GET_TRACE_TABLE);
+	method_add(mask, METHOD_GET_MULTI);
+	method_add(mask, WIRE_DELETE);
+	return umad_register(u->port, WIRE_SA, 2, 1, mask);
+}
+
+static int agents_register(struct umad_io *u)
+{
+	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
+	u->agents[AGENT_SMI_DR] = register_smi(u, WIRE_SMI_DR);
+	u->agents[AGENT_SA] = register_sa(u);
+	for (int i = 0; i < AGENTS; i++)
+		if (u->agents[i] < 0)
+			return -1;
+	return 0;
+}
+
+static void umad_io_free(struct io *io)
+{
+	struct umad_io *u = (struct umad_io *)io;
+
+	loop_fd_free(u->watch);
+	loop_poll_free(u->poll);
+	umad_io_set_is_sm(io, false);
+	for (int i = 0; i < AGENTS; i++)
+		if (u->agents[i] >= 0)
+			umad_unregister(u->port, u->agents[i]);
+	if (u->port >= 0)
+		umad_close_port(u->port);
+	free(u->tx);
+	free(u->rx);
+	free(u);
+}
+
+static const struct io_ops umad_io_ops = {
+	.send = umad_io_send,
+	.set_is_sm = umad_io_set_is_sm,
+	.free = umad_io_free,
+	.expect = umad_io_expect,
+};
+
+static void watch_start(struct umad_io *u)
+{
+	int fd = umad_get_fd(u->port);
+
+	u->io.info.real_fd = fcntl(fd, F_GETFD) >= 0;
+	if (u->io.info.real_fd)
+		u->watch = loop_fd_new(u->loop, fd, LOOP_READ, readable_cb, u);
+	else
+		u->poll = loop_poll_new(u->loop, poll_cb, u);
+}
+
+static int port_open(struct umad_io *u, char *err, size_t err_size)
+{
+	const struct io_port_info *info = &u->io.info;
+
+	errno = 0;
+	u->port = umad_open_port(info->device, (int)info->port);
+	if (u->port < 0) {
+		snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
+			 strerror(errno ? errno : -u->port),
+			 errno == EACCES ? " (run as root)" : "");
+		return -1;
+	}
+	errno = 0;
+	if (agents_register(u)) {
+		snprintf(err, err_size,
+			 "%s port %u: cannot register for SMPs: %s (does another subnet manager "
+			 "run here?)",
+			 info->device, info->port, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+struct io *io_umad_open(struct loop *loop, guid_t guid, const char *device, unsigned port,
+			char *err, size_t err_size)
+{
+	struct umad_io *u = mem_alloc(1, sizeof(*u));
+
+	u->io.ops = &umad_io_ops;
+	u->loop = loop;
+	u->port = u->issm = -1;
+	for (int i = 0; i < AGENTS; i++)
+		u->agents[i] = -1;
+	if (umad_port_choose(guid, device, port, &u->io.info, err, err_size) ||
+	    port_open(u, err, err_size)) {
+		umad_io_free(&u->io);
+		return NULL;
+	}
+	buffer_fit(&u->tx, &u->tx_size, WIRE_MAD_SIZE);
+	buffer_fit(&u->rx, &u->rx_size, WIRE_MAD_SIZE);
+	watch_start(u);
+	return &u->io;
+}
