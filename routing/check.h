@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check: the independent judge of forwarding tables. It knows the snapshot and the bytes, nothing of how
- * they were made: follows every LID from every switch, builds the channel dependency graph of all LIDs (Dally and
- * Seitz 1987) and looks for cycles in it.
+ * check: the independent judge of forwarding tables. It knows the snapshot and the bytes, nothing
+ * of how they were made: follows every LID from every switch, builds the channel dependency graph
+ * of all LIDs (Dally and Seitz 1987) and looks for cycles in it.
  */
 #ifndef FMD_ROUTING_CHECK_H
 #define FMD_ROUTING_CHECK_H
@@ -13,19 +13,20 @@
 #include "topology/topo.h"
 
 struct check_report {
-	uint64_t reachable;           /* ordered pairs of hosts' ports that the tables connect */
-	uint64_t unreachable;         /* pairs that cables connect and the tables do not */
+	uint64_t reachable;	      /* ordered pairs of hosts' ports that the tables connect */
+	uint64_t unreachable;	      /* pairs that cables connect and the tables do not */
 	uint64_t unreachable_special; /* the same with a SHARP aggregation node in it */
-	uint64_t disconnected;        /* pairs without any path of cables */
-	uint64_t loops;               /* (switch, LID) from which packets never arrive nor end */
-	uint64_t bad_ports;           /* entries that lead to a port with nothing behind it */
-	uint64_t credit_cycles;       /* strongly connected groups of channels */
-	unsigned max_hops;            /* switches on the longest host-to-host path */
+	uint64_t disconnected;	      /* pairs without any path of cables */
+	uint64_t loops;		      /* (switch, LID) from which packets never arrive nor end */
+	uint64_t bad_ports;	      /* entries that lead to a port with nothing behind it */
+	uint64_t credit_cycles;	      /* strongly connected groups of channels */
+	unsigned max_hops;	      /* switches on the longest host-to-host path */
 	double mean_hops;
-	char first[320];              /* the first finding by name: pair, loop or cycle; "" = none */
+	char first[320]; /* the first finding by name: pair, loop or cycle; "" = none */
 };
 
-/* True when the tables may be programmed: no loop, no credit cycle, no bad port (unreachable pairs are reported, not refused). */
+/* True when the tables may be programmed: no loop, no credit cycle, no bad port (unreachable pairs
+ * are reported, not refused). */
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report);
 

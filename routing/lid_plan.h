@@ -2,9 +2,10 @@
 /*
  * lid_plan: which port has which LID.
  *
- * In this order: what the memory (the previous run's map) says; the LID the port holds, if it is valid and no other port has a claim on it;
- * then free LIDs in topological order, the hosts of a leaf contiguous and, where that costs nothing, within one
- * 64-entry LFT block. A port keeps its LID for as long as the memory lasts, also while it is away.
+ * In this order: what the memory (the previous run's map) says; the LID the port holds, if it is
+ * valid and no other port has a claim on it; then free LIDs in topological order, the hosts of a
+ * leaf contiguous and, where that costs nothing, within one 64-entry LFT block. A port keeps its
+ * LID for as long as the memory lasts, also while it is away.
  */
 #ifndef FMD_ROUTING_LID_PLAN_H
 #define FMD_ROUTING_LID_PLAN_H
@@ -26,10 +27,11 @@ void lid_memory_fini(struct lid_memory *memory);
 
 /* The plan for one snapshot. */
 struct lid_map {
-	uint16_t top;          /* highest LID in use, 0 = none */
+	uint16_t top;	       /* highest LID in use, 0 = none */
 	uint32_t nports;       /* = topo.nports */
 	uint16_t *lid_of_port; /* by port index; 0 = has none (not an end port, or LIDs ran out) */
-	uint32_t *port_of_lid; /* [top + 1], port index or TOPO_NONE; with LMC > 0 the same port several times */
+	uint32_t *port_of_lid; /* [top + 1], port index or TOPO_NONE; with LMC > 0 the same port
+				  several times */
 	uint32_t without_lid;  /* end ports left without one: LID space exhausted */
 };
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory);

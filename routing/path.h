@@ -10,15 +10,16 @@
 #define PATH_MAX_HOPS 64
 
 struct path_hop {
-	uint32_t node;             /* node index */
+	uint32_t node;		   /* node index */
 	uint8_t in_port, out_port; /* 0 at the ends */
 };
 struct path {
 	unsigned count; /* nodes on the way, both ends included */
 	struct path_hop hops[PATH_MAX_HOPS];
 };
-/* From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port), -ELOOP, -ENOENT (no such LID). */
-int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables, uint32_t from_port,
-	       uint16_t to_lid, struct path *out);
+/* From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port),
+ * -ELOOP, -ENOENT (no such LID). */
+int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+	       uint32_t from_port, uint16_t to_lid, struct path *out);
 
 #endif

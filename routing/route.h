@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * route: from a snapshot and its LIDs to forwarding tables. Pure: the same input gives the same bytes, and nothing
- * here knows files, sockets, logs or the clock.
+ * route: from a snapshot and its LIDs to forwarding tables. Pure: the same input gives the same
+ * bytes, and nothing here knows files, sockets, logs or the clock.
  */
 #ifndef FMD_ROUTING_ROUTE_H
 #define FMD_ROUTING_ROUTE_H
@@ -21,9 +21,11 @@ void route_free(struct route *route);
 
 /*
  * Fills `out` (resized to the snapshot). Returns 0, or -EINVAL for an unknown engine.
- * A fabric is never given up: what no legal path reaches is TABLES_NO_ROUTE and left for the proof to name.
+ * A fabric is never given up: what no legal path reaches is TABLES_NO_ROUTE and left for the proof
+ * to name.
  */
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
-		  const struct route_params *params, struct tables *out) __attribute__((warn_unused_result));
+		  const struct route_params *params, struct tables *out)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -3,8 +3,9 @@
  * tables: linear forwarding tables of all switches in one block of memory, kept and reused
  * (the first touch of 20 MB costs more than filling it ten times).
  *
- * Row s belongs to switch s of the snapshot the tables were made for (topo.nodes[s]). row[lid] is the output port, 0 = the switch's own
- * port 0, TABLES_NO_ROUTE = drop. Entries above `top` up to the row's end are TABLES_NO_ROUTE.
+ * Row s belongs to switch s of the snapshot the tables were made for (topo.nodes[s]). row[lid] is
+ * the output port, 0 = the switch's own port 0, TABLES_NO_ROUTE = drop. Entries above `top` up to
+ * the row's end are TABLES_NO_ROUTE.
  */
 #ifndef FMD_ROUTING_TABLES_H
 #define FMD_ROUTING_TABLES_H
@@ -13,13 +14,13 @@
 #include <stdint.h>
 
 #define TABLES_NO_ROUTE 255
-#define TABLES_BLOCK    64
-#define TABLES_MAX_LID  0xBFFF /* highest unicast LID, IBA 4.1.3 */
+#define TABLES_BLOCK	64
+#define TABLES_MAX_LID	0xBFFF /* highest unicast LID, IBA 4.1.3 */
 
 struct tables {
 	uint32_t nswitches;
 	uint32_t stride; /* bytes from row to row: a multiple of TABLES_BLOCK, > top */
-	uint16_t top;    /* highest LID in use */
+	uint16_t top;	 /* highest LID in use */
 	uint8_t *lft;
 	size_t capacity; /* bytes allocated */
 };
@@ -33,7 +34,8 @@ static inline uint32_t tables_blocks(const struct tables *t)
 	return t->top / TABLES_BLOCK + 1;
 }
 
-void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top); /* contents undefined; grows only */
+void tables_resize(struct tables *t, uint32_t nswitches,
+		   uint16_t top); /* contents undefined; grows only */
 void tables_copy(struct tables *to, const struct tables *from);
 void tables_fini(struct tables *t);
 

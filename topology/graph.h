@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * graph: the switches of a snapshot as routing wants them: dense, oriented, and with the regularity found.
+ * graph: the switches of a snapshot as routing wants them: dense, oriented, and with the regularity
+ * found.
  *
- * Switch s is topo.nodes[s]. Cables between the same two switches form one group of parallel lanes. Every group is oriented:
- * `up` ends at the switch of higher rank. Ranks are a total order, so legal paths (up*, then down*) cannot
- * make a credit cycle.
+ * Switch s is topo.nodes[s]. Cables between the same two switches form one group of parallel lanes.
+ * Every group is oriented: `up` ends at the switch of higher rank. Ranks are a total order, so
+ * legal paths (up*, then down*) cannot make a credit cycle.
  *
- * Siblings: switches of one level with (nearly) the same parents form a family. Members share one list of slots, that is of
- * (parent, lane) pairs, in an order aligned between families by the parents' own families: slot i of
- * every pod leads to the same family of spines. Known-but-down cables keep their slots.
+ * Siblings: switches of one level with (nearly) the same parents form a family. Members share one
+ * list of slots, that is of (parent, lane) pairs, in an order aligned between families by the
+ * parents' own families: slot i of every pod leads to the same family of spines. Known-but-down
+ * cables keep their slots.
  *
- * Topological numbers: every end port has one (`order`), leaf by leaf, from structure and not from LIDs.
+ * Topological numbers: every end port has one (`order`), leaf by leaf, from structure and not from
+ * LIDs.
  */
 #ifndef FMD_TOPOLOGY_GRAPH_H
 #define FMD_TOPOLOGY_GRAPH_H
@@ -21,7 +24,7 @@
 
 enum graph_orientation {
 	GRAPH_BY_LEVEL, /* from the leaves up: the fat tree */
-	GRAPH_BY_ROOT,  /* by distance from a central switch: connects whatever cables connect */
+	GRAPH_BY_ROOT,	/* by distance from a central switch: connects whatever cables connect */
 };
 
 struct graph_lane {
@@ -29,27 +32,27 @@ struct graph_lane {
 	bool live;
 };
 
-struct graph_group { /* parallel cables to one neighbour */
-	uint32_t peer;       /* switch */
+struct graph_group {	     /* parallel cables to one neighbour */
+	uint32_t peer;	     /* switch */
 	uint32_t first_lane; /* in graph.lanes, by port number */
 	uint8_t nlanes, nlive;
-	uint8_t slot;        /* up groups: parent number in the family; down groups: this switch's parent number at the child */
+	uint8_t slot; /* up groups: number of the parent in the family */
 };
 
 struct graph_switch {
-	uint32_t first_group;      /* ups first, by slot; then downs, by child order */
-	uint32_t first_host;       /* in graph.hosts */
+	uint32_t first_group; /* ups first, by slot; then downs, by node index */
+	uint32_t first_host;  /* in graph.hosts */
 	uint32_t family;
-	uint32_t rank;             /* position in the total order, 0 = lowest */
+	uint32_t rank; /* position in the total order, 0 = lowest */
 	uint16_t nup, ndown;
 	uint16_t nhosts;
-	uint16_t ndead;            /* up groups of the family that it lacks or whose lanes are all dead */
+	uint16_t ndead; /* up groups of the family that it lacks or whose lanes are all dead */
 	uint8_t level;
 };
 
-struct graph_host { /* an end port on a switch, its cable up or known */
-	uint32_t port;      /* index in topo.ports, of the CA side */
-	uint32_t order;     /* topological number */
+struct graph_host {	/* an end port on a switch, its cable up or known */
+	uint32_t port;	/* index in topo.ports, of the CA side */
+	uint32_t order; /* topological number */
 	uint8_t sw_port;
 	bool live;
 };
@@ -60,9 +63,9 @@ struct graph_slot {
 
 struct graph_family {
 	uint32_t first_member, nmembers; /* in graph.members */
-	uint32_t first_parent;           /* in graph.parents: switches by slot order */
-	uint32_t first_slot;             /* in graph.slots */
-	uint32_t pitch;                  /* P: topological numbers that take the same slot one after another */
+	uint32_t first_parent;		 /* in graph.parents: switches by slot order */
+	uint32_t first_slot;		 /* in graph.slots */
+	uint32_t pitch; /* P: topological numbers that take the same slot one after another */
 	uint16_t nparents, nslots;
 	uint8_t level;
 };
@@ -92,7 +95,8 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
 
-/* ---- Inside the layer: family.c, called by graph_new() on the oriented graph ------------------- */
+/* ---- Inside the layer: family.c, called by graph_new() on the oriented graph -------------------
+ */
 void family_assign(struct graph *g); /* families, slots, topological numbers */
 
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cdg: the channel dependency graph (Dally and Seitz, 1987). A channel is one direction of a
+ * switch-to-switch cable. Channel a depends on channel b when some packet that came by a leaves by
+ * b: a waits for b's credits. One virtual lane is free of deadlock exactly when this graph has no
+ * cycle.
+ */
+#ifndef FMD_ROUTING_CDG_H
+#define FMD_ROUTING_CDG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "topology/topo.h"
+
+#define CDG_WORDS 4 /* output ports of a switch as a bitmap */
+
+struct cdg {
+	uint32_t nchannels;
+	uint32_t *channel;   /* by topo port: the channel that leaves there, TOPO_NONE = none */
+	uint32_t *port_of;   /* by channel: its topo port */
+	uint32_t *head;	     /* by channel: port0 of the switch it leads to */
+	uint8_t *head_ports; /* by channel: that switch's highest port number */
+	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
+					by */
+};
+
+void cdg_init(struct cdg *c, const struct topo *t);
+void cdg_fini(struct cdg *c);
+void cdg_clear(struct cdg *c);
+
+static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
+{
+	c->next[channel][out_port / 64] |= 1ull << (out_port % 64);
+}
+
+/* Strongly connected groups of more than one channel; the first one's channels (at most `size`) in
+ * `cycle`, *length of them. */
+uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
+
+#endif

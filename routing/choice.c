@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * choice: candidates and slots of a family (see choice.h).
+ *
+ * Candidates come from the parents' cost rows by byte-wise passes over all destination switches,
+ * which compilers turn into vector code: the least cost, how many parents have it, and the last
+ * that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
+ * or by one (known from `last`); bitmaps are made only when something is missing.
+ *
+ * Where half of the parents or fewer lead to D, that is design rather than damage (a pod's leaf
+ * below some spines only): the destinations are then dealt over the candidates by rank, which is
+ * even, instead of probing through holes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/choice.h"
+#include "topology/mem.h"
+
+struct digit_row {
+	uint32_t pitch;
+	unsigned modulus;
+	uint8_t *digits;
+};
+
+void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
+		 const struct reach *r, uint32_t row_bytes)
+{
+	*c = (struct choice){ .g = g, .d = d, .r = r, .row_bytes = row_bytes };
+	c->cost = mem_alloc(g->nswitches + 1, 1);
+	c->count = mem_alloc(g->nswitches + 1, 1);
+	c->last = mem_alloc(g->nswitches + 1, 1);
+	c->masks = mem_alloc((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
+	c->slots = mem_alloc(row_bytes, 1);
+}
+
+void choice_fini(struct choice *c)
+{
+	for (unsigned i = 0; i < c->nrows; i++)
+		free(c->rows[i].digits);
+	free(c->rows);
+	free(c->cost);
+	free(c->count);
+	free(c->last);
+	free(c->masks);
+	free(c->slots);
+}
+
+const uint8_t *choice_digits(struct choice *c, uint32_t pitch, unsigned modulus)
+{
+	for (unsigned i = 0; i < c->nrows; i++)
+		if (c->rows[i].pitch == pitch && c->rows[i].modulus == modulus)
+			return c->rows[i].digits;
+	uint8_t *digits = mem_alloc(c->row_bytes, 1);
+	memset(digits, CHOICE_NONE, c->row_bytes);
+	for (uint32_t lid = 1; lid <= c->d->top; lid++)
+		if (c->d->sw[lid] != TOPO_NONE)
+			digits[lid] = c->d->order[lid] / pitch % modulus;
+	c->rows = mem_resize(c->rows, c->nrows + 1, sizeof(*c->rows));
+	c->rows[c->nrows++] = (struct digit_row){ pitch, modulus, digits };
+	return digits;
+}
+
+/* ---- Candidates --------------------------------------------------------------------------------
+ */
+
+static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
+{
+	return reach_cost(c->r, c->g, c->g->parents[c->family->first_parent + parent]);
+}
+
+static void least_cost(uint8_t *restrict cost, const uint8_t *restrict parent, uint32_t n)
+{
+	for (uint32_t d = 0; d < n; d++) {
+		uint8_t mine = parent[d] == REACH_NEVER ? REACH_NEVER : parent[d] + 1;
+
+		cost[d] = mine < cost[d] ? mine : cost[d];
+	}
+}
+
+static void count_candidates(struct choice *c, const uint8_t *restrict parent, uint8_t number)
+{
+	uint8_t *restrict count = c->count, *restrict last = c->last;
+	const uint8_t *restrict cost = c->cost;
+
+	for (uint32_t d = 0; d < c->g->nswitches; d++) {
+		bool leads = parent[d] != REACH_NEVER && (uint8_t)(parent[d] + 1) == cost[d];
+
+		count[d] += leads;
+		last[d] = leads ? number : last[d];
+	}
+}
+
+static void make_masks(struct choice *c)
+{
+	uint32_t n = c->g->nswitches;
+
+	memset(c->masks, 0, (size_t)CHOICE_WORDS * n * sizeof(*c->masks));
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		const uint8_t *restrict parent = parent_cost(c, p);
+		uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
+
+		for (uint32_t d = 0; d < n; d++) {
+			uint64_t leads =
+				parent[d] != REACH_NEVER && (uint8_t)(parent[d] + 1) == c->cost[d];
+
+			mask[d] |= leads << (p % 64);
+		}
+	}
+}
+
+static void find_candidates(struct choice *c)
+{
+	uint32_t n = c->g->nswitches;
+	unsigned nparents = c->family->nparents;
+
+	memset(c->cost, REACH_NEVER, n);
+	memset(c->count, 0, n);
+	for (unsigned p = 0; p < nparents; p++)
+		least_cost(c->cost, parent_cost(c, p), n);
+	for (unsigned p = 0; p < nparents; p++)
+		count_candidates(c, parent_cost(c, p), p);
+	c->has_masks = c->has_never = false;
+	for (uint32_t d = 0; d < n; d++) {
+		c->has_masks |= c->count[d] > 1 && c->count[d] < nparents;
+		c->has_never |= c->count[d] == 0;
+	}
+	if (c->has_masks)
+		make_masks(c);
+}
+
+struct parent_set choice_candidates(const struct choice *c, uint32_t d)
+{
+	struct parent_set set = { { 0 } };
+
+	if (c->count[d] == c->family->nparents) {
+		for (unsigned p = 0; p < c->family->nparents; p++)
+			set.word[p / 64] |= 1ull << (p % 64);
+	} else if (c->count[d] == 1) {
+		set.word[c->last[d] / 64] = 1ull << (c->last[d] % 64);
+	} else if (c->count[d]) {
+		for (unsigned w = 0; w < CHOICE_WORDS; w++)
+			set.word[w] = c->masks[(size_t)w * c->g->nswitches + d];
+	}
+	return set;
+}
+
+/* ---- Slots -------------------------------------------------------------------------------------
+ */
+
+static unsigned nth_parent(const struct parent_set *set, unsigned n)
+{
+	for (unsigned w = 0; w < CHOICE_WORDS; w++) {
+		unsigned here = __builtin_popcountll(set->word[w]);
+		uint64_t bits = set->word[w];
+
+		if (n >= here) {
+			n -= here;
+			continue;
+		}
+		while (n--)
+			bits &= bits - 1;
+		return w * 64 + __builtin_ctzll(bits);
+	}
+	return 0;
+}
+
+static unsigned set_size(const struct parent_set *set)
+{
+	unsigned size = 0;
+
+	for (unsigned w = 0; w < CHOICE_WORDS; w++)
+		size += __builtin_popcountll(set->word[w]);
+	return size;
+}
+
+static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set,
+			     unsigned size)
+{
+	unsigned parent = nth_parent(set, x % size);
+	unsigned first = c->first_by_parent[parent], lanes = c->first_by_parent[parent + 1] - first;
+
+	return c->by_parent[first + x / size % lanes];
+}
+
+unsigned choice_slot(const struct choice *c, uint32_t x, const struct parent_set *set)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	unsigned width = c->family->nslots, size = set_size(set);
+	uint32_t home = x % width, q = x / width;
+
+	if (size * 2 <= c->family->nparents)
+		return slot_by_rank(c, x, set, size);
+	if (parent_in(set, slots[home].parent))
+		return home;
+	uint32_t others = width - 1, stride = 1 + q / others % (others > 1 ? others - 1 : 1);
+	for (uint32_t try = 0; try < CHOICE_MAX_TRY; try++) {
+		unsigned slot = (home + 1 + (q + try * stride) % others) % width;
+
+		if (parent_in(set, slots[slot].parent))
+			return slot;
+	}
+	return slot_by_rank(c, x, set, size);
+}
+
+static void list_by_parent(struct choice *c)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	unsigned n = 0;
+
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		c->first_by_parent[p] = n;
+		for (unsigned s = p; s < c->family->nslots; s++)
+			if (slots[s].parent == p)
+				c->by_parent[n++] = s;
+	}
+	c->first_by_parent[c->family->nparents] = n;
+}
+
+static void choose_for(struct choice *c, uint32_t d)
+{
+	struct parent_set set = choice_candidates(c, d);
+
+	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &c->d->runs[r];
+
+		if (!c->count[d]) {
+			memset(c->slots + run->lid, CHOICE_NONE, run->count);
+			continue;
+		}
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			c->slots[lid] = choice_slot(c, c->d->order[lid] / c->family->pitch, &set);
+	}
+}
+
+void choice_family(struct choice *c, const struct graph_family *family)
+{
+	c->family = family;
+	if (!family->nslots) {
+		memset(c->cost, REACH_NEVER, c->g->nswitches);
+		memset(c->count, 0, c->g->nswitches);
+		memset(c->slots, CHOICE_NONE, c->row_bytes);
+		c->has_masks = false;
+		c->has_never = true;
+		return;
+	}
+	list_by_parent(c);
+	find_candidates(c);
+	memcpy(c->slots, choice_digits(c, family->pitch, family->nslots), c->row_bytes);
+	for (uint32_t d = 0; d < c->g->nswitches; d++)
+		if (c->count[d] != family->nparents)
+			choose_for(c, d);
+}

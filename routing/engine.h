@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * engine: what the parts of the routing engine share (route.c, reach.c, rows.c). Private to
+ * routing/.
+ *
+ * D stands for a destination switch throughout: all LIDs behind one switch (its hosts, and itself)
+ * take legal paths of the same candidates; only the choice among them is by LID.
+ */
+#ifndef FMD_ROUTING_ENGINE_H
+#define FMD_ROUTING_ENGINE_H
+
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/graph.h"
+
+#define REACH_NEVER 255 /* cost of what no legal path reaches */
+#define REACH_MULTI 255 /* several children lead there at the same distance */
+
+/* ---- Destinations: LIDs as routing sees them ----------------------------------------------------
+ */
+
+struct dest_run { /* consecutive LIDs behind one switch */
+	uint16_t lid, count;
+};
+struct dests {
+	uint16_t top;
+	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = nobody */
+	uint32_t *order; /* by LID: topological number */
+	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its cable is
+			    down */
+	uint32_t *first_run; /* by switch [nswitches + 1] */
+	struct dest_run *runs;
+};
+void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
+		const struct lid_map *lids);
+void dests_fini(struct dests *d);
+
+/* ---- Reach: who is below whom, and how far everything is ----------------------------------------
+ */
+
+struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or several:
+			REACH_MULTI) */
+	uint32_t sw;
+	uint8_t dist, child;
+};
+struct reach_list { /* below[first .. first + count), ascending by D, without the switch itself */
+	uint32_t first, count;
+};
+struct reach {
+	struct reach_list *lists; /* by switch */
+	struct reach_entry *below;
+	uint32_t used, capacity;
+	uint8_t *costs; /* rows of nswitches bytes: hops to each D by legal path */
+	uint32_t
+		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
+};
+static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
+{
+	return r->costs + (size_t)r->cost_row[sw] * g->nswitches;
+}
+void reach_init(struct reach *r, const struct graph *g);
+void reach_fini(struct reach *r);
+/* Entry of D below a switch, or NULL. */
+const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
+
+/* ---- Rows
+ * ---------------------------------------------------------------------------------------- */
+
+/* Fills all rows of `out`; returns ordered pairs of host-bearing switches that no legal path
+ * connects. */
+uint64_t rows_fill(const struct graph *g, const struct dests *d, struct reach *r,
+		   struct tables *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * rows: forwarding rows, family by family from the top.
+ *
+ * A member's row is its family's slot row translated to its own ports, then overlaid with what is
+ * particular to it: patch    destinations whose slot is dead at this very switch choose again among
+ * its live parents below    destinations under it go down: once a packet could go down it must, or
+ * a path might go down and up again itself   its hosts' ports, and port 0 Costs are completed on
+ * the way: a switch that is somebody's parent leaves its row of costs before its children are
+ * reached.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/bytemap.h"
+#include "routing/choice.h"
+#include "topology/mem.h"
+
+#define ROWS_DEAD 254 /* in a half-made row: the slot is dead here, choose again */
+
+struct rows {
+	const struct graph *g;
+	const struct dests *d;
+	struct reach *r;
+	struct tables *out;
+	struct choice choice;
+	uint64_t holes;
+};
+
+struct member { /* the switch whose row is being made */
+	uint32_t sw;
+	uint8_t *row;
+	const struct graph_group
+		*by_parent[256]; /* live up groups by parent number, NULL = dead or absent */
+	struct parent_set live;
+	uint8_t port_of_slot[256];
+};
+
+/* ---- Lanes -------------------------------------------------------------------------------------
+ */
+
+/* The port of lane `wanted`; a dead lane's destinations are dealt over the live ones by `spread`.
+ */
+static uint8_t lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
+			 uint32_t spread)
+{
+	const struct graph_lane *lanes = &g->lanes[group->first_lane];
+
+	if (wanted < group->nlanes && lanes[wanted].live)
+		return lanes[wanted].port;
+	unsigned n = spread % group->nlive;
+	for (unsigned l = 0;; l++)
+		if (lanes[l].live && n-- == 0)
+			return lanes[l].port;
+}
+
+/* ---- Up: slots to ports, and the patch ---------------------------------------------------------
+ */
+
+static void find_live_parents(const struct rows *w, struct member *m)
+{
+	const struct graph_group *ups = graph_ups(w->g, m->sw);
+
+	memset(m->by_parent, 0, sizeof(m->by_parent));
+	m->live = (struct parent_set){ { 0 } };
+	for (unsigned i = 0; i < w->g->switches[m->sw].nup; i++) {
+		if (!ups[i].nlive || ups[i].slot >= w->choice.family->nparents)
+			continue;
+		m->by_parent[ups[i].slot] = &ups[i];
+		m->live.word[ups[i].slot / 64] |= 1ull << (ups[i].slot % 64);
+	}
+}
+
+/* Returns whether some slot is dead here. */
+static bool map_slots(const struct rows *w, struct member *m)
+{
+	const struct graph_slot *slots = &w->g->slots[w->choice.family->first_slot];
+	bool dead = false;
+
+	memset(m->port_of_slot, TABLES_NO_ROUTE, sizeof(m->port_of_slot));
+	for (unsigned s = 0; s < w->choice.family->nslots; s++) {
+		const struct graph_group *group = m->by_parent[slots[s].parent];
+		const struct graph_lane *lane =
+			group ? &w->g->lanes[group->first_lane + slots[s].lane] : NULL;
+		bool live = group && slots[s].lane < group->nlanes && lane->live;
+
+		m->port_of_slot[s] = live ? lane->port : ROWS_DEAD;
+		dead |= !live;
+	}
+	return dead;
+}
+
+/* The member's own candidates: the family's that are alive here, else its nearest live parents. */
+static struct parent_set own_candidates(const struct rows *w, const struct member *m, uint32_t d)
+{
+	struct parent_set set = choice_candidates(&w->choice, d);
+	uint64_t any = 0;
+	uint8_t best = REACH_NEVER;
+
+	for (unsigned i = 0; i < CHOICE_WORDS; i++)
+		any |= set.word[i] &= m->live.word[i];
+	if (any)
+		return set;
+	for (unsigned p = 0; p < w->choice.family->nparents; p++) {
+		if (!m->by_parent[p])
+			continue;
+		uint8_t cost = reach_cost(w->r, w->g, m->by_parent[p]->peer)[d];
+		if (cost < best) {
+			best = cost;
+			set = (struct parent_set){ { 0 } };
+		}
+		if (cost == best && cost != REACH_NEVER)
+			set.word[p / 64] |= 1ull << (p % 64);
+	}
+	return set;
+}
+
+static bool set_empty(const struct parent_set *set)
+{
+	return !(set->word[0] | set->word[1] | set->word[2] | set->word[3]);
+}
+
+static uint8_t patched_port(const struct rows *w, const struct member *m, uint16_t lid,
+			    const struct parent_set *set)
+{
+	const struct graph_family *family = w->choice.family;
+	uint32_t x = w->d->order[lid] / family->pitch;
+	const struct graph_slot *slot;
+
+	if (set_empty(set))
+		return TABLES_NO_ROUTE;
+	slot = &w->g->slots[family->first_slot + choice_slot(&w->choice, x, set)];
+	return lane_port(w->g, m->by_parent[slot->parent], slot->lane, x / family->nslots);
+}
+
+static void patch_dead(const struct rows *w, struct member *m)
+{
+	struct parent_set set;
+	uint32_t set_of = TOPO_NONE;
+	uint8_t *at = m->row, *end = m->row + w->d->top + 1;
+
+	while ((at = memchr(at, ROWS_DEAD, end - at))) {
+		uint16_t lid = at - m->row;
+
+		if (w->d->sw[lid] != set_of) {
+			set_of = w->d->sw[lid];
+			set = own_candidates(w, m, set_of);
+		}
+		*at++ = patched_port(w, m, lid, &set);
+	}
+}
+
+/* ---- Down --------------------------------------------------------------------------------------
+ */
+
+static uint32_t lane_pitch(const struct graph *g, uint32_t child)
+{
+	const struct graph_family *family = &g->families[g->switches[child].family];
+
+	return family->pitch * (family->nparents ? family->nparents : 1);
+}
+
+static void fill_run(struct rows *w, struct member *m, const struct dest_run *run,
+		     const struct graph_group *group)
+{
+	if (group->nlanes == 1) {
+		memset(m->row + run->lid, w->g->lanes[group->first_lane].port, run->count);
+		return;
+	}
+	uint32_t pitch = lane_pitch(w->g, group->peer);
+	const uint8_t *lane = choice_digits(&w->choice, pitch, group->nlanes);
+	for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+		m->row[lid] = lane_port(w->g, group, lane[lid],
+					w->d->order[lid] / (pitch * group->nlanes));
+}
+
+/* Several children lead to D equally well: deal its LIDs over them. */
+static void fill_multi(struct rows *w, struct member *m, const struct reach_entry *entry)
+{
+	const struct graph_group *downs = graph_downs(w->g, m->sw), *candidates[UINT8_MAX];
+	unsigned n = 0;
+
+	for (unsigned c = 0; c < w->g->switches[m->sw].ndown; c++) {
+		const struct reach_entry *below = reach_find(w->r, downs[c].peer, entry->sw);
+		unsigned dist = downs[c].peer == entry->sw ? 1
+				: below			   ? below->dist + 1
+							   : REACH_NEVER;
+
+		if (downs[c].nlive && dist == entry->dist)
+			candidates[n++] = &downs[c];
+	}
+	for (uint32_t r = w->d->first_run[entry->sw]; r < w->d->first_run[entry->sw + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
+			struct dest_run one = { lid, 1 };
+			fill_run(w, m, &one, candidates[w->d->order[lid] % n]);
+		}
+	}
+}
+
+static void overlay_below(struct rows *w, struct member *m)
+{
+	const struct reach_list *list = &w->r->lists[m->sw];
+	const struct graph_group *downs = graph_downs(w->g, m->sw);
+
+	for (uint32_t e = list->first; e < list->first + list->count; e++) {
+		const struct reach_entry *entry = &w->r->below[e];
+
+		if (entry->child == REACH_MULTI) {
+			fill_multi(w, m, entry);
+			continue;
+		}
+		for (uint32_t r = w->d->first_run[entry->sw]; r < w->d->first_run[entry->sw + 1];
+		     r++)
+			fill_run(w, m, &w->d->runs[r], &downs[entry->child]);
+	}
+}
+
+static void overlay_itself(const struct rows *w, struct member *m)
+{
+	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++)
+		memcpy(m->row + w->d->runs[r].lid, w->d->port + w->d->runs[r].lid,
+		       w->d->runs[r].count);
+}
+
+/* ---- Costs -------------------------------------------------------------------------------------
+ */
+
+/* For its children: hops from this switch to everywhere; down wins over up, as in the rows. */
+static void complete_costs(struct rows *w, const struct member *m)
+{
+	uint8_t *cost = reach_cost(w->r, w->g, m->sw);
+	const struct reach_list *list = &w->r->lists[m->sw];
+	uint32_t n = w->g->nswitches;
+
+	memcpy(cost, w->choice.cost, n);
+	if (w->g->switches[m->sw].ndead) {
+		memset(cost, REACH_NEVER, n);
+		for (unsigned p = 0; p < w->choice.family->nparents; p++) {
+			if (!m->by_parent[p])
+				continue;
+			const uint8_t *parent = reach_cost(w->r, w->g, m->by_parent[p]->peer);
+			for (uint32_t d = 0; d < n; d++) {
+				uint8_t mine =
+					parent[d] == REACH_NEVER ? REACH_NEVER : parent[d] + 1;
+				cost[d] = mine < cost[d] ? mine : cost[d];
+			}
+		}
+	}
+	for (uint32_t e = list->first; e < list->first + list->count; e++)
+		cost[w->r->below[e].sw] = w->r->below[e].dist;
+	cost[m->sw] = 0;
+}
+
+static void count_holes(struct rows *w, const struct member *m)
+{
+	if (!w->g->switches[m->sw].nhosts)
+		return;
+	for (uint32_t d = 0; d < w->g->nswitches; d++) {
+		uint32_t run = w->d->first_run[d];
+
+		if (w->g->switches[d].nhosts && run < w->d->first_run[d + 1])
+			w->holes += m->row[w->d->runs[run].lid] == TABLES_NO_ROUTE;
+	}
+}
+
+/* ---- All rows ----------------------------------------------------------------------------------
+ */
+
+static void make_row(struct rows *w, uint32_t sw)
+{
+	struct member m = { .sw = sw, .row = tables_row(w->out, sw) };
+	bool dead;
+
+	find_live_parents(w, &m);
+	dead = map_slots(w, &m);
+	bytemap(m.row, w->choice.slots, w->out->stride, m.port_of_slot, w->choice.family->nslots);
+	if (dead)
+		patch_dead(w, &m);
+	overlay_below(w, &m);
+	overlay_itself(w, &m);
+	if (w->r->cost_row[sw] != TOPO_NONE)
+		complete_costs(w, &m);
+	if (w->choice.has_never || dead)
+		count_holes(w, &m);
+}
+
+static void make_family(struct rows *w, uint32_t number)
+{
+	const struct graph_family *family = &w->g->families[number];
+
+	choice_family(&w->choice, family);
+	for (uint32_t i = 0; i < family->nmembers; i++)
+		make_row(w, w->g->members[family->first_member + i]);
+}
+
+uint64_t rows_fill(const struct graph *g, const struct dests *d, struct reach *r,
+		   struct tables *out)
+{
+	struct rows w = { .g = g, .d = d, .r = r, .out = out };
+	bool *done = mem_alloc(g->nfamilies + 1, sizeof(*done));
+
+	choice_init(&w.choice, g, d, r, out->stride);
+	for (uint32_t i = g->nswitches; i-- > 0;) {
+		uint32_t family = g->switches[g->by_rank[i]].family;
+
+		if (!done[family])
+			make_family(&w, family);
+		done[family] = true;
+	}
+	choice_fini(&w.choice);
+	free(done);
+	return w.holes;
+}

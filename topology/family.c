@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * family: finds the regularity of an oriented graph: siblings, slots and topological numbers (see
+ * graph.h).
+ *
+ * Level by level from the top:
+ *   1. Switches with exactly the same parents make a batch.
+ *   2. Batches are taken largest parent set first; one whose parents are mostly (3/4) those of a
+ * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
+ * slots. A batch with a parent on its own level stays alone: merged families must only look
+ * upwards, or computing one could need another in a circle.
+ *   3. A family's parents are put in the order of their own families, then of their node index; its
+ * slots are dealt in rounds: first lane of every parent, second lane of every parent that has one,
+ * and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod w, lane = x /
+ * w mod p); with unequal ones each cable still gets an equal share. Then the leaves are numbered
+ * family by family, in the order in which they hang on their parents, and each reserves a block of
+ * topological numbers rounded so that the same position on every leaf meets the same slot.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/graph.h"
+#include "topology/mem.h"
+
+#define FAMILY_MAX_SLOTS                                                                           \
+	250 /* slot numbers are bytes; the values above have meanings of their own in routing */
+
+struct batch { /* switches with one parent set: sorted[first .. first + count) */
+	uint32_t first, count;
+	uint32_t family;
+	uint16_t nparents;
+	uint8_t level;
+	bool alone; /* has a parent on its own level */
+};
+
+struct founder { /* a family's entry in the chain of one parent */
+	uint32_t family, next;
+};
+
+struct family_work {
+	struct graph *g;
+	uint32_t *sorted; /* switches, highest level first, equal parents side by side */
+	struct batch *batches;
+	uint32_t nbatches;
+	uint32_t *chain; /* by switch: 1 + index of its first founder entry, 0 = none */
+	struct founder *founders;
+	uint32_t nfounders;
+	uint16_t *overlap;  /* by family */
+	uint8_t *in_family; /* by switch: scratch mark */
+	uint8_t *place;	    /* by switch: where it hangs on its parents */
+};
+
+/* ---- Batches: equal parents --------------------------------------------------------------------
+ */
+
+static int compare_parents(const struct graph *g, uint32_t a, uint32_t b)
+{
+	const struct graph_switch *x = &g->switches[a], *y = &g->switches[b];
+
+	if (x->level != y->level)
+		return x->level > y->level ? -1 : 1;
+	if (x->nup != y->nup)
+		return x->nup > y->nup ? -1 : 1;
+	for (unsigned i = 0; i < x->nup; i++) {
+		uint32_t p = graph_ups(g, a)[i].peer, q = graph_ups(g, b)[i].peer;
+
+		if (p != q)
+			return p < q ? -1 : 1;
+	}
+	return 0;
+}
+
+static int compare_for_sort(const void *a, const void *b, void *graph)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_parents(graph, x, y);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static bool looks_sideways(const struct graph *g, uint32_t sw)
+{
+	for (unsigned i = 0; i < g->switches[sw].nup; i++)
+		if (g->switches[graph_ups(g, sw)[i].peer].level == g->switches[sw].level)
+			return true;
+	return false;
+}
+
+static void make_batches(struct family_work *w)
+{
+	struct graph *g = w->g;
+
+	for (uint32_t i = 0; i < g->nswitches; i++)
+		w->sorted[i] = i;
+	qsort_r(w->sorted, g->nswitches, sizeof(*w->sorted), compare_for_sort, g);
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		uint32_t sw = w->sorted[i];
+
+		if (i > 0 && compare_parents(g, w->sorted[i - 1], sw) == 0) {
+			w->batches[w->nbatches - 1].count++;
+			continue;
+		}
+		w->batches[w->nbatches++] = (struct batch){ .first = i,
+							    .count = 1,
+							    .nparents = g->switches[sw].nup,
+							    .level = g->switches[sw].level,
+							    .alone = looks_sideways(g, sw) };
+	}
+}
+
+/* Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
+ */
+static int compare_batches(const void *a, const void *b, void *work)
+{
+	const struct batch *x = a, *y = b;
+	const struct family_work *w = work;
+	uint32_t sx = w->sorted[x->first], sy = w->sorted[y->first];
+
+	if (x->level != y->level)
+		return x->level > y->level ? -1 : 1;
+	if (x->alone != y->alone)
+		return x->alone ? 1 : -1;
+	if (x->alone)
+		return w->g->switches[sx].rank > w->g->switches[sy].rank ? -1 : 1;
+	if (x->nparents != y->nparents)
+		return x->nparents > y->nparents ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return sx < sy ? -1 : 1;
+}
+
+/* ---- Families ----------------------------------------------------------------------------------
+ */
+
+static uint32_t found_family(struct family_work *w, const struct batch *batch)
+{
+	uint32_t family = w->g->nfamilies++;
+	uint32_t sw = w->sorted[batch->first];
+
+	w->g->families[family].level = batch->level;
+	for (unsigned i = 0; i < batch->nparents && !batch->alone; i++) {
+		uint32_t parent = graph_ups(w->g, sw)[i].peer;
+
+		w->founders[w->nfounders] = (struct founder){ family, w->chain[parent] };
+		w->chain[parent] = ++w->nfounders;
+	}
+	return family;
+}
+
+/* The family of this level that has most of the batch's parents, if that is at least 3/4 of them.
+ */
+static uint32_t family_to_join(struct family_work *w, const struct batch *batch)
+{
+	uint32_t sw = w->sorted[batch->first], best = TOPO_NONE;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned i = 0; i < batch->nparents; i++) {
+			uint32_t entry = w->chain[graph_ups(w->g, sw)[i].peer];
+
+			for (; entry; entry = w->founders[entry - 1].next) {
+				uint32_t family = w->founders[entry - 1].family;
+
+				if (pass == 1) {
+					w->overlap[family] = 0;
+					continue;
+				}
+				if (w->g->families[family].level != batch->level)
+					continue;
+				w->overlap[family]++;
+				if (best == TOPO_NONE || w->overlap[family] > w->overlap[best] ||
+				    (w->overlap[family] == w->overlap[best] && family < best))
+					best = family;
+			}
+		}
+		if (pass == 0 && best != TOPO_NONE && w->overlap[best] * 4 < batch->nparents * 3)
+			best = TOPO_NONE;
+	}
+	return best;
+}
+
+static void assign_families(struct family_work *w)
+{
+	for (uint32_t b = 0; b < w->nbatches; b++) {
+		struct batch *batch = &w->batches[b];
+		uint32_t family = batch->alone ? TOPO_NONE : family_to_join(w, batch);
+
+		if (family == TOPO_NONE)
+			family = found_family(w, batch);
+		batch->family = family;
+		for (uint32_t i = 0; i < batch->count; i++)
+			w->g->switches[w->sorted[batch->first + i]].family = family;
+		w->g->families[family].nmembers += batch->count;
+	}
+}
+
+static void list_members(struct family_work *w)
+{
+	struct graph *g = w->g;
+	uint32_t at = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		g->families[f].first_member = at;
+		at += g->families[f].nmembers;
+		g->families[f].nmembers = 0;
+	}
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		struct graph_family *family = &g->families[g->switches[sw].family];
+
+		g->members[family->first_member + family->nmembers++] = sw;
+	}
+}
+
+/* ---- Slots -------------------------------------------------------------------------------------
+ */
+
+static int compare_slot_order(const void *a, const void *b, void *graph)
+{
+	const struct graph *g = graph;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (g->switches[x].family != g->switches[y].family)
+		return g->switches[x].family < g->switches[y].family ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void collect_parents(struct family_work *w, struct graph_family *family)
+{
+	struct graph *g = w->g;
+	uint32_t *parents = &g->parents[g->nparents];
+
+	family->first_parent = g->nparents;
+	for (uint32_t m = 0; m < family->nmembers; m++) {
+		uint32_t sw = g->members[family->first_member + m];
+
+		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+			uint32_t parent = graph_ups(g, sw)[i].peer;
+
+			if (w->in_family[parent] || family->nparents == FAMILY_MAX_SLOTS)
+				continue;
+			w->in_family[parent] = 1;
+			parents[family->nparents++] = parent;
+		}
+	}
+	qsort_r(parents, family->nparents, sizeof(*parents), compare_slot_order, g);
+	for (unsigned i = 0; i < family->nparents; i++)
+		w->in_family[parents[i]] = 0;
+	g->nparents += family->nparents;
+}
+
+static unsigned parent_number(const struct graph *g, const struct graph_family *family,
+			      uint32_t parent)
+{
+	unsigned low = 0, high = family->nparents;
+
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+		uint32_t at = g->parents[family->first_parent + mid];
+
+		if (at == parent)
+			return mid;
+		if (compare_slot_order(&at, &parent, (void *)g) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return FAMILY_MAX_SLOTS;
+}
+
+static int compare_group_slots(const void *a, const void *b)
+{
+	const struct graph_group *x = a, *y = b;
+
+	return (int)x->slot - (int)y->slot;
+}
+
+/* Gives each member's up groups their parent numbers; returns the most lanes to each parent in
+ * `lanes`. */
+static void number_groups(struct graph *g, const struct graph_family *family, uint8_t *lanes)
+{
+	for (uint32_t m = 0; m < family->nmembers; m++) {
+		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
+		struct graph_group *ups = &g->groups[s->first_group];
+		unsigned live = 0;
+
+		for (unsigned i = 0; i < s->nup; i++) {
+			ups[i].slot = parent_number(g, family, ups[i].peer);
+			if (ups[i].slot < family->nparents && ups[i].nlanes > lanes[ups[i].slot])
+				lanes[ups[i].slot] = ups[i].nlanes;
+			live += ups[i].nlive > 0;
+		}
+		s->ndead = family->nparents - live;
+		qsort(ups, s->nup, sizeof(*ups), compare_group_slots);
+	}
+}
+
+static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes)
+{
+	bool dealt = true;
+
+	family->first_slot = g->nslots;
+	for (unsigned round = 0; dealt; round++) {
+		dealt = false;
+		for (unsigned i = 0; i < family->nparents && family->nslots < FAMILY_MAX_SLOTS;
+		     i++) {
+			if (lanes[i] <= round)
+				continue;
+			g->slots[g->nslots++] = (struct graph_slot){ i, round };
+			family->nslots++;
+			dealt = true;
+		}
+	}
+}
+
+/* P of D-Mod-K: the product of the usual numbers of parents below. */
+static void assign_pitches(struct graph *g)
+{
+	uint32_t pitch[UINT8_MAX + 2] = { 1 };
+
+	for (unsigned level = 0; level <= UINT8_MAX; level++) {
+		uint32_t width = 1, most = 0;
+
+		for (uint32_t f = 0; f < g->nfamilies; f++) {
+			struct graph_family *family = &g->families[f];
+
+			if (family->level != level)
+				continue;
+			family->pitch = pitch[level];
+			if (family->nparents && family->nmembers > most) {
+				most = family->nmembers;
+				width = family->nparents;
+			}
+		}
+		pitch[level + 1] =
+			pitch[level] < g->order_top + 1u ? pitch[level] * width : pitch[level];
+	}
+}
+
+/* ---- Topological numbers -----------------------------------------------------------------------
+ */
+
+/* Where a switch hangs on its parents: the lowest port number there. */
+static uint8_t hanging_place(const struct graph *g, uint32_t sw)
+{
+	uint8_t place = UINT8_MAX;
+
+	for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+		const struct graph_group *up = &graph_ups(g, sw)[i];
+
+		for (unsigned l = 0; l < up->nlanes; l++)
+			if (g->lanes[up->first_lane + l].peer_port < place)
+				place = g->lanes[up->first_lane + l].peer_port;
+	}
+	return place;
+}
+
+static int compare_leaf_order(const void *a, const void *b, void *work)
+{
+	const struct family_work *w = work;
+	const struct graph *g = w->g;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct graph_switch *s = &g->switches[x], *t = &g->switches[y];
+
+	if (s->level != t->level)
+		return s->level < t->level ? -1 : 1;
+	if (s->family != t->family)
+		return s->family < t->family ? -1 : 1;
+	if (w->place[x] != w->place[y])
+		return w->place[x] < w->place[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
+ * numbers unused. */
+static uint32_t leaf_block(const struct graph *g)
+{
+	uint32_t hosts = 0, slots = 1, most = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (g->switches[sw].level == 0 && g->switches[sw].nhosts > hosts)
+			hosts = g->switches[sw].nhosts;
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		if (g->families[f].level == 0 && g->families[f].nslots &&
+		    g->families[f].nmembers > most) {
+			most = g->families[f].nmembers;
+			slots = g->families[f].nslots;
+		}
+	}
+	uint32_t rounded = (hosts + slots - 1) / slots * slots;
+	return (rounded - hosts) * 8 <= rounded ? rounded : hosts;
+}
+
+static void number_hosts(struct family_work *w)
+{
+	struct graph *g = w->g;
+	uint32_t block = leaf_block(g), next = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		w->sorted[sw] = sw;
+		w->place[sw] = hanging_place(g, sw);
+	}
+	qsort_r(w->sorted, g->nswitches, sizeof(*w->sorted), compare_leaf_order, w);
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		const struct graph_switch *s = &g->switches[w->sorted[i]];
+
+		for (unsigned h = 0; h < s->nhosts; h++)
+			g->hosts[s->first_host + h].order = next + h;
+		if (s->nhosts)
+			next += s->level == 0 ? block : s->nhosts;
+	}
+	g->order_top = next;
+}
+
+void family_assign(struct graph *g)
+{
+	struct family_work w = { .g = g };
+	uint32_t n = g->nswitches + 1;
+
+	w.sorted = mem_alloc(n, sizeof(*w.sorted));
+	w.batches = mem_alloc(n, sizeof(*w.batches));
+	w.chain = mem_alloc(n, sizeof(*w.chain));
+	w.founders = mem_alloc(g->ngroups + 1, sizeof(*w.founders));
+	w.overlap = mem_alloc(n, sizeof(*w.overlap));
+	w.in_family = mem_alloc(n, sizeof(*w.in_family));
+	w.place = mem_alloc(n, sizeof(*w.place));
+	g->families = mem_alloc(n, sizeof(*g->families));
+	g->members = mem_alloc(n, sizeof(*g->members));
+	g->parents = mem_alloc(g->ngroups + 1, sizeof(*g->parents));
+	g->slots = mem_alloc(g->nlanes + 1, sizeof(*g->slots));
+
+	make_batches(&w);
+	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
+	assign_families(&w);
+	list_members(&w);
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint8_t lanes[FAMILY_MAX_SLOTS + 1] = { 0 };
+
+		collect_parents(&w, &g->families[f]);
+		number_groups(g, &g->families[f], lanes);
+		deal_slots(g, &g->families[f], lanes);
+	}
+	number_hosts(&w);
+	assign_pitches(g);
+	free(w.sorted);
+	free(w.batches);
+	free(w.chain);
+	free(w.founders);
+	free(w.overlap);
+	free(w.in_family);
+	free(w.place);
+}
