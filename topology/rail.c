@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOST_CAS_MAX	    64 /* no machine has more; a name that more CAs share is no host's */
 #define ENOUGH(part, whole) ((part)*10 >= (whole)*8) /* 80% */
 
 struct unit {
@@ -77,7 +78,9 @@ static void find_leaves_of_host(struct rail_work *w, const struct topo_host *hos
 	const uint32_t *cas = w->t->host_cas + host->first;
 	uint32_t cabled = 0;
 
-	for (uint32_t i = 0; i < host->ncas && host->ncas > 1; i++) {
+	if (host->ncas < 2 || host->ncas > HOST_CAS_MAX)
+		return;
+	for (uint32_t i = 0; i < host->ncas; i++) {
 		w->leaf[cas[i]] = leaf_of(w->t, cas[i]);
 		cabled += w->leaf[cas[i]] != TOPO_NONE;
 	}
@@ -245,10 +248,11 @@ static void describe_units(struct rail_work *w)
 	for (uint32_t h = 0; h < w->t->nhosts; h++) {
 		const struct topo_host *host = &w->t->hosts[h];
 		uint32_t u = w->unit_of_host[h] = unit_of(w, host);
-		struct unit *unit = &w->units[u];
+		struct unit *unit;
 
 		if (u == TOPO_NONE)
 			continue;
+		unit = &w->units[u];
 		if (!unit->nhosts++)
 			unit->first_host = h;
 		unit->spread += is_spread(w, host);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* lex: a cursor over one line of text, for netfile.c. A take_ function that does not find its thing
+ * leaves the cursor. */
+#ifndef FMD_TOPOLOGY_LEX_H
+#define FMD_TOPOLOGY_LEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lex {
+	const char *p, *end;
+};
+
+struct lex_text {
+	const char *p;
+	size_t len;
+};
+
+static inline bool lex_done(const struct lex *l)
+{
+	return l->p == l->end;
+}
+
+static inline bool lex_is(const struct lex *l, char c)
+{
+	return l->p < l->end && *l->p == c;
+}
+
+void lex_skip_blanks(struct lex *l);
+bool lex_take_char(struct lex *l, char c);
+bool lex_take_word(struct lex *l, const char *word);
+bool lex_take_number(struct lex *l,
+		     uint64_t *value); /* decimal, or hexadecimal with 0x or a letter in it */
+bool lex_take_hex(struct lex *l, uint64_t *value); /* hexadecimal, 0x or not, at most 16 digits */
+bool lex_take_quoted(struct lex *l, struct lex_text *text);
+/* The number behind the first `word` in the rest of the line ("lid 4"); false when there is none.
+ */
+bool lex_find_number(const struct lex *l, const char *word, uint64_t *value);
+bool lex_contains(const struct lex *l, const char *word);
+
+#endif
