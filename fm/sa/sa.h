@@ -14,6 +14,7 @@
 
 struct sa_conf {
 	uint64_t gid_prefix, sm_key;
+	uint8_t sm_priority; /* shown in SMInfoRecord */
 	uint8_t subnet_timeout, packet_life_time;
 };
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Subnet administration (IBA 15): requests in, answers out.
+ *
+ * A request is judged in this order: malformed, or with a SM_Key that is not ours (C15-0.1.5):
+ * dropped and counted. No such record or method here: refused as unsupported. No view published
+ * yet: BUSY, so that the asker tries again; never silence. Then the engine (sa_query.c) walks the
+ * record.
+ *
+ * An answer is the request's header turned round, and rows. GetTable answers leave as one buffer of
+ * any length marked RMPP active; the kernel cuts it into segments (IBA 13.6). Their length is
+ * exact, for it is what tells the asker how many rows there are. Get answers are one MAD of 256
+ * bytes.
+ *
+ * Rows come from the published view; the bytes of PortInfo, NodeInfo and SwitchInfo come from the
+ * inventory as last read, and what has left the inventory since the publish is left out.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/sa/sa_impl.h"
+#include "topology/mem.h"
+
+#define SA_CLASS_VERSION 2
+
+/* ClassPortInfo and InformInfo are no records but take the same road: one item, one row. */
+static const struct sa_record records[] = {
+	{ WIRE_SA_CLASS_PORT_INFO, "ClassPortInfo", SA_GET, 72, false, sa_walk_once,
+	  sa_class_port_info_emit },
+	{ WIRE_SA_NODE, "NodeRecord", SA_GET | SA_TABLE, 112, false, sa_node_prepare,
+	  sa_node_emit },
+	{ WIRE_SA_PORT_INFO, "PortInfoRecord", SA_GET | SA_TABLE, 72, false, sa_walk_nodes,
+	  sa_port_emit },
+	{ WIRE_SA_PATH, "PathRecord", SA_GET | SA_TABLE, 64, false, sa_path_prepare, sa_path_emit },
+	{ WIRE_SA_LINK, "LinkRecord", SA_GET | SA_TABLE, 8, false, sa_walk_nodes, sa_link_emit },
+	{ WIRE_SA_SWITCH_INFO, "SwitchInfoRecord", SA_GET | SA_TABLE, 24, false, sa_walk_switches,
+	  sa_switch_emit },
+	{ WIRE_SA_SM_INFO, "SMInfoRecord", SA_GET | SA_TABLE, 32, false, sa_walk_once, sa_sm_emit },
+	{ WIRE_SA_GUID_INFO, "GUIDInfoRecord", SA_GET | SA_TABLE, 72, false, sa_walk_nodes,
+	  sa_guid_emit },
+	{ WIRE_SA_PKEY, "P_KeyTableRecord", SA_GET | SA_TABLE, 72, true, sa_walk_nodes,
+	  sa_pkey_emit },
+	{ WIRE_SA_LFT, "LinearForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
+	  sa_walk_switches, sa_lft_emit },
+	{ WIRE_SA_MFT, "MulticastForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
+	  sa_walk_switches, sa_mft_emit },
+	{ WIRE_SA_INFORM_INFO, "InformInfo", SA_SET, 40, false, sa_inform_set, sa_inform_echo },
+	{ WIRE_SA_INFORM_INFO_RECORD, "InformInfoRecord", SA_GET | SA_TABLE, 64, false,
+	  sa_walk_once, sa_inform_emit },
+};
+
+static uint8_t method_bit(uint8_t method)
+{
+	switch (method) {
+	case WIRE_GET:
+		return SA_GET;
+	case WIRE_GET_TABLE:
+		return SA_TABLE;
+	case WIRE_SET:
+		return SA_SET;
+	default:
+		return 0;
+	}
+}
+
+static const struct sa_record *record_find(uint16_t attr_id, uint8_t method)
+{
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+		if (records[i].attr_id == attr_id)
+			return records[i].methods & method_bit(method) ? &records[i] : NULL;
+	return NULL;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static uint8_t response_to(uint8_t method)
+{
+	return method == WIRE_SET ? WIRE_GET_RESP : method | 0x80;
+}
+
+static void answer_send(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	if (mad_reply(sa->mad, from, mad, len) == 0)
+		sa->stats.answered++;
+}
+
+/* An error carries the request's components back. */
+static void error_send(struct sa_query *q)
+{
+	uint8_t mad[WIRE_MAD_SIZE];
+
+	memcpy(mad, q->header, WIRE_SA_HEADER);
+	memcpy(mad + WIRE_SA_HEADER, q->data, WIRE_SA_DATA);
+	wire_sa_answer(mad, response_to(q->method), q->status, false, 0);
+	if (q->status == WIRE_SA_BUSY)
+		q->sa->stats.busy++;
+	if (q->status == WIRE_SA_UNSUPPORTED)
+		q->sa->stats.unsupported++;
+	answer_send(q->sa, &q->from, mad, sizeof(mad));
+}
+
+static void single_send(struct sa_query *q)
+{
+	size_t used = WIRE_SA_HEADER + q->record->row_size;
+
+	memcpy(q->answer, q->header, WIRE_SA_HEADER);
+	memset(q->answer + used, 0, WIRE_MAD_SIZE - used);
+	wire_sa_answer(q->answer, response_to(q->method), WIRE_SA_OK, false, q->record->row_size);
+	answer_send(q->sa, &q->from, q->answer, WIRE_MAD_SIZE);
+}
+
+static void table_send(struct sa_query *q)
+{
+	size_t row_size = q->nrows ? q->record->row_size : 0;
+
+	memcpy(q->answer, q->header, WIRE_SA_HEADER);
+	wire_sa_answer(q->answer, WIRE_GET_TABLE_RESP, WIRE_SA_OK, true, row_size);
+	answer_send(q->sa, &q->from, q->answer, WIRE_SA_HEADER + q->nrows * row_size);
+}
+
+void sa_send(struct sa_query *q)
+{
+	bool table = q->method == WIRE_GET_TABLE;
+
+	if (!q->status && !table && q->nrows == 0)
+		q->status = WIRE_SA_NO_RECORDS;
+	if (!q->status && !table && q->nrows > 1)
+		q->status = WIRE_SA_TOO_MANY_RECORDS;
+	if (q->status)
+		error_send(q);
+	else if (table)
+		table_send(q);
+	else
+		single_send(q);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+/* Answers, and what asks for none (IBA 13.4.5), are nobody's question. */
+static bool is_request(uint8_t method)
+{
+	return !(method & 0x80) && method != WIRE_SEND && method != WIRE_TRAP &&
+	       method != WIRE_TRAP_REPRESS;
+}
+
+static bool acceptable(struct sa *sa, const struct io_addr *from, const struct wire_mad *mad,
+		       size_t len)
+{
+	if (len < WIRE_MAD_SIZE || mad->class_version != SA_CLASS_VERSION ||
+	    !is_request(mad->method)) {
+		sa->stats.bad++;
+		return false;
+	}
+	if (mad->key && mad->key != sa->conf.sm_key) {
+		sa->stats.bad++;
+		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))
+			log_line(LOG_SA, LOG_WARNING, "lid %u: wrong SM_Key, request dropped",
+				 from->lid);
+		return false;
+	}
+	return true;
+}
+
+static enum wire_sa_status judge(const struct sa_query *q)
+{
+	if (!q->record)
+		return WIRE_SA_UNSUPPORTED;
+	if (!q->sa->view.topo)
+		return WIRE_SA_BUSY;
+	if (q->record->trusted && !q->trusted)
+		return WIRE_SA_REQ_INVALID;
+	return WIRE_SA_OK;
+}
+
+static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
+		    const uint8_t *raw, size_t len)
+{
+	struct sa *sa = arg;
+	struct sa_query q;
+
+	sa->stats.requests++;
+	if (!acceptable(sa, from, mad, len))
+		return;
+	memset(&q, 0, sizeof(q));
+	q.sa = sa;
+	q.record = record_find(mad->attr_id, mad->method);
+	q.from = *from;
+	q.method = mad->method;
+	q.attr_mod = mad->attr_mod;
+	q.trusted = mad->key != 0;
+	q.comp_mask = wire_sa_comp_mask(raw);
+	memcpy(q.header, raw, WIRE_SA_HEADER);
+	memcpy(q.data, raw + WIRE_SA_HEADER, WIRE_SA_DATA);
+	q.status = judge(&q);
+	if (q.status)
+		error_send(&q);
+	else
+		sa_query_start(&q);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+		  const struct sa_conf *conf)
+{
+	struct sa *sa = mem_alloc(1, sizeof(*sa));
+
+	sa->loop = loop;
+	sa->mad = mad;
+	sa->inv = inv;
+	sa->conf = *conf;
+	sa->step = loop_timer_new(loop, sa_query_step, sa);
+	cl_qmap_init(&sa->subscribers);
+	mad_handle(mad, WIRE_SA, receive, sa);
+	return sa;
+}
+
+void sa_free(struct sa *sa)
+{
+	if (!sa)
+		return;
+	mad_handle(sa->mad, WIRE_SA, NULL, NULL);
+	sa_query_drop_jobs(sa);
+	loop_timer_free(sa->step);
+	sa_inform_free(sa);
+	free(sa->links);
+	free(sa->scratch);
+	free(sa);
+}
+
+void sa_configure(struct sa *sa, const struct sa_conf *conf)
+{
+	sa->conf = *conf;
+}
+
+void sa_publish(struct sa *sa, const struct sa_view *view)
+{
+	sa_query_drop_jobs(sa);
+	sa->view = *view;
+	sa_links_build(sa);
+}
+
+struct sa_stats sa_stats(const struct sa *sa)
+{
+	return sa->stats;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Subscriptions to notices: Set(InformInfo) and InformInfoRecord (IBA 13.4.11, 15.2.5.12).
+ *
+ * Kept by subscribing port, which the request's LID tells; asking twice for the same changes
+ * nothing. Ending one that does not exist is an error, and the answer then says "not subscribed"
+ * (o13-13.1.1). Traps that tell of key violations are for trusted subscribers (C15-0.2-1.16), and a
+ * subscriber's QP is shown to trusted askers alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/sa/sa_impl.h"
+#include "topology/mem.h"
+
+#define SUBSCRIPTIONS_MAX   (128u << 10) /* of all ports */
+#define SUBSCRIPTIONS_EACH  64
+#define TRAP_BAD_MKEY	    256 /* .. 259 bad P_Key at a switch: the security traps */
+#define TRAP_BAD_SWITCH_KEY 259
+
+struct subscriber {
+	cl_map_item_t item; /* key: port GUID */
+	unsigned count;
+	struct wire_inform_info *infos; /* qpn: where reports go */
+};
+
+static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
+{
+	cl_map_item_t *item = cl_qmap_get(&sa->subscribers, guid);
+
+	return item == cl_qmap_end(&sa->subscribers) ? NULL : (struct subscriber *)item;
+}
+
+static struct subscriber *subscriber_add(struct sa *sa, guid_t guid)
+{
+	struct subscriber *sub = mem_alloc(1, sizeof(*sub));
+
+	cl_qmap_insert(&sa->subscribers, guid, &sub->item);
+	return sub;
+}
+
+static bool gid_equal(struct wire_gid a, struct wire_gid b)
+{
+	return a.prefix == b.prefix && a.guid == b.guid;
+}
+
+/* Whether both ask for the same notices at the same QP. */
+static bool same(const struct wire_inform_info *a, const struct wire_inform_info *b)
+{
+	return gid_equal(a->gid, b->gid) && a->lid_begin == b->lid_begin &&
+	       a->lid_end == b->lid_end && a->generic == b->generic && a->type == b->type &&
+	       a->trap == b->trap && a->producer == b->producer && a->qpn == b->qpn;
+}
+
+static int info_find(const struct subscriber *sub, const struct wire_inform_info *info)
+{
+	for (unsigned i = 0; sub && i < sub->count; i++)
+		if (same(&sub->infos[i], info))
+			return (int)i;
+	return -1;
+}
+
+static enum wire_sa_status subscribe(struct sa *sa, guid_t guid,
+				     const struct wire_inform_info *info)
+{
+	struct subscriber *sub = subscriber_find(sa, guid);
+
+	if (info_find(sub, info) >= 0)
+		return WIRE_SA_OK;
+	if (sa->subscriptions >= SUBSCRIPTIONS_MAX || (sub && sub->count >= SUBSCRIPTIONS_EACH))
+		return WIRE_SA_NO_RESOURCES;
+	if (!sub)
+		sub = subscriber_add(sa, guid);
+	sub->infos = mem_resize(sub->infos, sub->count + 1, sizeof(*sub->infos));
+	sub->infos[sub->count++] = *info;
+	sa->subscriptions++;
+	return WIRE_SA_OK;
+}
+
+static void subscriber_free(struct sa *sa, struct subscriber *sub)
+{
+	cl_qmap_remove_item(&sa->subscribers, &sub->item);
+	free(sub->infos);
+	free(sub);
+}
+
+static enum wire_sa_status unsubscribe(struct sa *sa, guid_t guid,
+				       const struct wire_inform_info *info)
+{
+	struct subscriber *sub = subscriber_find(sa, guid);
+	int i = info_find(sub, info);
+
+	if (i < 0)
+		return WIRE_SA_REQ_INVALID;
+	sub->infos[i] = sub->infos[--sub->count];
+	sa->subscriptions--;
+	if (!sub->count)
+		subscriber_free(sa, sub);
+	return WIRE_SA_OK;
+}
+
+static bool is_security_trap(const struct wire_inform_info *info)
+{
+	return info->generic && info->trap >= TRAP_BAD_MKEY && info->trap <= TRAP_BAD_SWITCH_KEY;
+}
+
+/* Reports go to the QP the request came from; who unsubscribes names it. */
+static enum wire_sa_status apply(struct sa_query *q, struct wire_inform_info *info)
+{
+	uint32_t port = sa_port_by_lid(q->sa, q->from.lid);
+	guid_t guid;
+
+	if (port == TOPO_NONE || info->subscribe > 1)
+		return WIRE_SA_REQ_INVALID;
+	guid = q->sa->view.topo->ports[port].guid;
+	if (info->subscribe == 0)
+		return unsubscribe(q->sa, guid, info);
+	if (is_security_trap(info) && !q->trusted)
+		return WIRE_SA_REQ_INVALID;
+	info->qpn = q->from.qp;
+	return subscribe(q->sa, guid, info);
+}
+
+enum wire_sa_status sa_inform_set(struct sa_query *q)
+{
+	struct wire_inform_info info;
+	enum wire_sa_status status;
+
+	wire_inform_info_decode(q->data, &info);
+	status = apply(q, &info);
+	if (status) {
+		info.subscribe = 0;
+		wire_inform_info_encode(&info, q->data);
+		return status;
+	}
+	return sa_walk_once(q);
+}
+
+void sa_inform_echo(struct sa_query *q, uint32_t item)
+{
+	struct wire_inform_info info;
+	uint8_t *row = sa_row(q);
+
+	wire_inform_info_decode(q->data, &info);
+	memset(row, 0, q->record->row_size);
+	wire_inform_info_encode(&info, row);
+	sa_row_add(q);
+}
+
+static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
+{
+	struct wire_gid gid = { q->sa->conf.gid_prefix, cl_qmap_key(&sub->item) };
+
+	for (unsigned i = 0; i < sub->count; i++) {
+		struct wire_inform_info info = sub->infos[i];
+		uint8_t *row = sa_row(q);
+
+		if (!row)
+			return;
+		if (!q->trusted)
+			info.qpn = 0;
+		wire_inform_record_encode(&gid, (uint16_t)i, &info, row);
+		sa_row_keep(q);
+	}
+}
+
+void sa_inform_emit(struct sa_query *q, uint32_t item)
+{
+	const cl_qmap_t *map = &q->sa->subscribers;
+
+	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map); i = cl_qmap_next(i))
+		subscriber_emit(q, (const struct subscriber *)i);
+}
+
+void sa_inform_free(struct sa *sa)
+{
+	while (cl_qmap_count(&sa->subscribers))
+		subscriber_free(sa, (struct subscriber *)cl_qmap_head(&sa->subscribers));
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * MTU and rate of every cable, worked out once a publish, so that a path is a walk and some minima.
+ *
+ * MTU: the lower MTUCap of both ends, which is what bring-up makes NeighborMTU; where PortInfo was
+ * not read, the snapshot's. Rate: from active speed and width.
+ *
+ * Rates added to the PathRecord late (28 Gb/s and up, codes from 19) are not known to every host:
+ * one whose port announces neither the width nor the speed behind such a rate is told the next
+ * lower one it must know. A port that runs at such a speed itself knows it.
+ */
+#include <stdlib.h>
+#include "fm/sa/sa_impl.h"
+#include "topology/mem.h"
+
+#define FASTER_THAN_EDR (WIRE_CAP2_HDR | WIRE_CAP2_NDR | WIRE_CAP2_XDR)
+
+/* By PathRecord rate code (IBA 15.2.5.16): units of 100 Mb/s, and what lets a port know it; 0 = all
+ * do. */
+static const struct {
+	uint16_t rate, needs;
+} rates[] = {
+	[2] = { 25, 0 },
+	[3] = { 100, 0 },
+	[4] = { 300, 0 },
+	[5] = { 50, 0 },
+	[6] = { 200, 0 },
+	[7] = { 400, 0 },
+	[8] = { 600, 0 },
+	[9] = { 800, 0 },
+	[10] = { 1200, 0 },
+	[11] = { 140, 0 },
+	[12] = { 560, 0 },
+	[13] = { 1120, 0 },
+	[14] = { 1680, 0 },
+	[15] = { 250, 0 },
+	[16] = { 1000, 0 },
+	[17] = { 2000, 0 },
+	[18] = { 3000, 0 },
+	[19] = { 280, WIRE_CAP2_WIDTH_2X },
+	[20] = { 500, WIRE_CAP2_WIDTH_2X | FASTER_THAN_EDR },
+	[21] = { 4000, FASTER_THAN_EDR },
+	[22] = { 6000, FASTER_THAN_EDR },
+	[23] = { 8000, WIRE_CAP2_NDR | WIRE_CAP2_XDR },
+	[24] = { 12000, WIRE_CAP2_NDR | WIRE_CAP2_XDR },
+	[25] = { 16000, WIRE_CAP2_XDR },
+	[26] = { 24000, WIRE_CAP2_XDR },
+};
+#define NRATES (sizeof(rates) / sizeof(rates[0]))
+#define LOWEST 2 /* 2.5 Gb/s */
+
+bool sa_rate_known(uint8_t rate)
+{
+	return rate < NRATES && rates[rate].rate;
+}
+
+int sa_rate_compare(uint8_t a, uint8_t b)
+{
+	return (int)rates[a].rate - (int)rates[b].rate;
+}
+
+static uint8_t rate_best(unsigned below, uint16_t knows)
+{
+	uint8_t best = 0;
+
+	for (uint8_t i = LOWEST; i < NRATES; i++)
+		if (rates[i].rate < below && rates[i].rate > rates[best].rate &&
+		    (!rates[i].needs || rates[i].needs & knows))
+			best = i;
+	return best;
+}
+
+uint8_t sa_rate_below(uint8_t rate)
+{
+	return rate_best(rates[rate].rate, UINT16_MAX);
+}
+
+uint8_t sa_rate_clip(uint8_t rate, uint16_t knows)
+{
+	return !rates[rate].needs || rates[rate].needs & knows ? rate
+							       : rate_best(rates[rate].rate, knows);
+}
+
+static uint8_t rate_of(enum topo_speed speed, unsigned lanes)
+{
+	static const uint8_t codes[][5] = {
+		/*             1x  2x  4x  8x  12x */
+		[TOPO_SDR] = { 2, 5, 3, 6, 4 },	     [TOPO_DDR] = { 5, 3, 6, 7, 8 },
+		[TOPO_QDR] = { 3, 6, 7, 9, 10 },     [TOPO_FDR10] = { 3, 6, 7, 9, 10 },
+		[TOPO_FDR] = { 11, 19, 12, 13, 14 }, [TOPO_EDR] = { 15, 20, 16, 17, 18 },
+		[TOPO_HDR] = { 20, 16, 17, 21, 22 }, [TOPO_NDR] = { 16, 17, 21, 23, 24 },
+		[TOPO_XDR] = { 17, 21, 23, 25, 26 },
+	};
+	unsigned column = lanes >= 12 ? 4 : lanes >= 8 ? 3 : lanes >= 4 ? 2 : lanes >= 2 ? 1 : 0;
+	uint8_t code = speed <= TOPO_XDR ? codes[speed][column] : 0;
+
+	return code ? code : LOWEST;
+}
+
+static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
+{
+	uint16_t knows = capmask2 & (FASTER_THAN_EDR | WIRE_CAP2_WIDTH_2X);
+
+	if (port->speed >= TOPO_HDR)
+		knows |= WIRE_CAP2_HDR;
+	if (port->speed >= TOPO_NDR)
+		knows |= WIRE_CAP2_NDR;
+	if (port->speed >= TOPO_XDR)
+		knows |= WIRE_CAP2_XDR;
+	if (port->width == 2)
+		knows |= WIRE_CAP2_WIDTH_2X;
+	return knows;
+}
+
+static void link_read(struct sa_link *link, const struct topo_port *port,
+		      const struct inv_node *inv)
+{
+	struct wire_port_caps caps = { 0 };
+
+	if (inv && port->num <= inv->nports && inv->ports[port->num].known)
+		wire_port_caps_decode(inv->ports[port->num].info, &caps);
+	link->mtu = caps.mtu_cap ? caps.mtu_cap : port->mtu;
+	link->rate = rate_of(port->speed, port->width);
+	link->knows = knows_of(port, caps.capmask2);
+}
+
+static uint8_t mtu_lower(uint8_t a, uint8_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+/* Both ends of a cable take the lower MTU. */
+static void links_pair(const struct topo *t, struct sa_link *links)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		uint32_t peer = t->ports[i].peer;
+
+		if (peer == TOPO_NONE || peer < i)
+			continue;
+		links[i].mtu = mtu_lower(links[i].mtu, links[peer].mtu);
+		links[peer].mtu = links[i].mtu;
+	}
+}
+
+void sa_links_build(struct sa *sa)
+{
+	const struct topo *t = sa->view.topo;
+
+	free(sa->links);
+	sa->links = NULL;
+	if (!t)
+		return;
+	sa->links = mem_alloc(t->nports, sizeof(*sa->links));
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
+
+		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
+			uint32_t port = t->nodes[n].port0 + num;
+
+			link_read(&sa->links[port], &t->ports[port], inv);
+		}
+	}
+	links_pair(t, sa->links);
+}

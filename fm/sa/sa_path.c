@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * PathRecord (IBA 15.2.5.16): what a packet from one LID to another will meet, by walking the
+ * tables in force.
+ *
+ * Either end is named by LID, by GID, by both (which must agree), or left open. A query walks LIDs
+ * for an open end; two open ends walk all pairs and run as a job. Between ports with several LIDs
+ * each the pairs (first, first), (second, second) .. come first, with preference 0, the others
+ * after, with 2.
+ *
+ * A path is reversible when the way back works too; then it promises no more than either direction
+ * holds: the smaller MTU and the lower rate. When only the way there meets what is asked for, the
+ * path is given as not reversible.
+ *
+ * A selector next to a value asks for greater, less, exactly, or the best there is; "less" turns
+ * the value down to the next lower, for a path can always carry less. There is one partition and
+ * one SL for now: any SL a client names is granted, as every SL is mapped alike.
+ */
+#include <string.h>
+#include "fm/sa/sa_impl.h"
+#include "routing/path.h"
+
+#define MULTICAST_PREFIX  0xff
+#define LINK_LOCAL_PREFIX 0xfe80000000000000ull
+#define PKEY_BASE	  0x7fff
+#define MTU_LOWEST	  1 /* 256 bytes: what any port carries */
+#define MTU_HIGHEST	  5
+#define RATE_HIGHEST	  26
+
+struct quality {
+	uint8_t mtu, rate, life; /* codes */
+};
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+static bool is_multicast(const struct wire_gid *gid)
+{
+	return gid->prefix >> 56 == MULTICAST_PREFIX;
+}
+
+/* Names the end by what the request says of it. NO_RECORDS when nothing in the fabric is so named.
+ */
+static enum wire_sa_status end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
+				    struct sa_end *end)
+{
+	uint32_t by_lid;
+
+	*end = (struct sa_end){ .port = TOPO_NONE, .lid = lid, .named = gid || lid };
+	if (gid) {
+		if (gid->prefix != sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
+			return WIRE_SA_INVALID_GID;
+		end->port = topo_find_port(sa->view.topo, gid->guid);
+		if (end->port == TOPO_NONE)
+			return WIRE_SA_NO_RECORDS;
+	}
+	if (!lid)
+		return WIRE_SA_OK;
+	by_lid = sa_port_by_lid(sa, lid);
+	if (by_lid == TOPO_NONE)
+		return WIRE_SA_NO_RECORDS;
+	if (gid && by_lid != end->port)
+		return WIRE_SA_REQ_INVALID;
+	end->port = by_lid;
+	return WIRE_SA_OK;
+}
+
+static enum wire_sa_status ends_find(struct sa_query *q)
+{
+	const struct wire_path_record *want = &q->path.want;
+	enum wire_sa_status src, dst;
+
+	if ((sa_asked(q, WIRE_PATH_SLID) && !want->slid) ||
+	    (sa_asked(q, WIRE_PATH_DLID) && !want->dlid))
+		return WIRE_SA_NO_RECORDS;
+	src = end_find(q->sa, sa_asked(q, WIRE_PATH_SGID) ? &want->sgid : NULL,
+		       sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
+	dst = end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
+		       sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
+	if (src == WIRE_SA_NO_RECORDS && dst != WIRE_SA_OK)
+		return dst;
+	return src ? src : dst;
+}
+
+/* ---- The way --------------------------------------------------------------------------------- */
+
+static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
+{
+	if (mtu && mtu < quality->mtu)
+		quality->mtu = mtu;
+	if (sa_rate_compare(rate, quality->rate) < 0)
+		quality->rate = rate;
+}
+
+static bool way_walk(const struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
+{
+	const struct topo *t = sa->view.topo;
+	struct path path;
+
+	if (path_trace(t, sa->view.lids, sa->view.tables, from, to_lid, &path))
+		return false;
+	for (unsigned i = 0; i + 1 < path.count; i++) {
+		const struct path_hop *hop = &path.hops[i];
+		const struct sa_link *link = &sa->links[t->nodes[hop->node].port0 + hop->out_port];
+
+		quality_narrow(quality, link->mtu, link->rate);
+	}
+	return true;
+}
+
+static bool is_switch_port(const struct topo *t, uint32_t port)
+{
+	return t->nodes[t->ports[port].node].type == TOPO_SWITCH;
+}
+
+/* A switch's own port has no cable whose rate would count, but a buffer of some MTU. */
+static struct quality quality_of_ends(const struct sa *sa, uint32_t src, uint32_t dst)
+{
+	const uint32_t ends[] = { src, dst };
+	struct quality quality = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST };
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct sa_link *link = &sa->links[ends[i]];
+
+		quality_narrow(&quality, link->mtu,
+			       is_switch_port(sa->view.topo, ends[i]) ? RATE_HIGHEST : link->rate);
+	}
+	quality.life = src == dst ? 0 : sa->conf.subnet_timeout;
+	return quality;
+}
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+static bool select_life(const struct sa_query *q, struct quality *quality)
+{
+	uint8_t want = q->path.want.life;
+
+	if (!sa_asked(q, WIRE_PATH_LIFE_SEL) || !sa_asked(q, WIRE_PATH_LIFE))
+		return true;
+	switch (q->path.want.life_sel) {
+	case WIRE_GREATER:
+		return quality->life > want;
+	case WIRE_LESS:
+		if (quality->life < want)
+			return true;
+		quality->life = want - 1; /* unused when that is nothing */
+		return want > 1;
+	case WIRE_EXACT:
+		if (quality->life < want)
+			return false;
+		quality->life = want;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool select_mtu(const struct sa_query *q, struct quality *quality)
+{
+	uint8_t want = q->path.want.mtu;
+
+	if (!sa_asked(q, WIRE_PATH_MTU_SEL) || !sa_asked(q, WIRE_PATH_MTU))
+		return true;
+	switch (q->path.want.mtu_sel) {
+	case WIRE_GREATER:
+		return quality->mtu > want;
+	case WIRE_LESS:
+		if (quality->mtu >= want)
+			quality->mtu = want - 1;
+		return quality->mtu >= MTU_LOWEST;
+	case WIRE_EXACT:
+		if (quality->mtu < want)
+			return false;
+		quality->mtu = want;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool select_rate(const struct sa_query *q, struct quality *quality)
+{
+	uint8_t want = q->path.want.rate;
+
+	if (!sa_asked(q, WIRE_PATH_RATE_SEL) || !sa_asked(q, WIRE_PATH_RATE))
+		return true;
+	switch (q->path.want.rate_sel) {
+	case WIRE_GREATER:
+		return sa_rate_compare(quality->rate, want) > 0;
+	case WIRE_LESS:
+		if (sa_rate_compare(quality->rate, want) >= 0)
+			quality->rate = sa_rate_below(want);
+		return quality->rate != 0;
+	case WIRE_EXACT:
+		return sa_rate_compare(quality->rate, want) == 0;
+	default:
+		return true;
+	}
+}
+
+static bool select_all(const struct sa_query *q, struct quality *quality)
+{
+	return select_mtu(q, quality) && select_rate(q, quality) && select_life(q, quality);
+}
+
+static bool is_raw(const struct sa_query *q)
+{
+	return sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw;
+}
+
+static bool pkey_shared(const struct sa_query *q)
+{
+	return is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY) ||
+	       (q->path.want.pkey & PKEY_BASE) == (SA_DEFAULT_PKEY & PKEY_BASE);
+}
+
+/* ---- One pair of LIDs ------------------------------------------------------------------------ */
+
+/* Finds the quality between two LIDs; false = no such path, or none that meets the request. */
+static bool path_find(const struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
+		      struct quality *quality, bool *reversible)
+{
+	struct quality there = quality_of_ends(q->sa, src->port, dst->port), both;
+
+	*reversible = true;
+	if (src->port == dst->port) {
+		*quality = there;
+		return select_all(q, quality);
+	}
+	if (!way_walk(q->sa, src->port, dst->lid, &there))
+		return false;
+	both = there;
+	if (way_walk(q->sa, dst->port, src->lid, &both) && select_all(q, &both)) {
+		*quality = both;
+		return true;
+	}
+	*reversible = false;
+	if (sa_asked(q, WIRE_PATH_REVERSIBLE) && q->path.want.reversible)
+		return false;
+	*quality = there;
+	return select_all(q, quality);
+}
+
+static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
+{
+	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
+}
+
+static uint16_t pkey_of(const struct sa_query *q)
+{
+	if (is_raw(q))
+		return 0;
+	return sa_asked(q, WIRE_PATH_PKEY) ? q->path.want.pkey : SA_DEFAULT_PKEY;
+}
+
+static void path_add(struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
+		     uint8_t preference)
+{
+	const struct wire_path_record *want = &q->path.want;
+	const struct sa_link *links = q->sa->links;
+	struct quality quality;
+	struct wire_path_record rec;
+	bool reversible;
+	uint8_t *row;
+
+	q->work++;
+	if (!path_find(q, src, dst, &quality, &reversible))
+		return;
+	rec = (struct wire_path_record){
+		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src->port),
+		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst->port),
+		.slid = src->lid,
+		.dlid = dst->lid,
+		.raw = is_raw(q),
+		.reversible = reversible,
+		.pkey = pkey_of(q),
+		.sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : 0,
+		.mtu_sel = WIRE_EXACT,
+		.mtu = quality.mtu,
+		.rate_sel = WIRE_EXACT,
+		.rate = sa_rate_clip(quality.rate, links[src->port].knows),
+		.life_sel = WIRE_EXACT,
+		.life = quality.life,
+		.preference = preference,
+	};
+	if (reversible)
+		rec.rate = sa_rate_clip(rec.rate, links[dst->port].knows);
+	row = sa_row(q);
+	if (!row)
+		return;
+	wire_path_record_encode(&rec, row);
+	sa_row_add(q);
+}
+
+/* ---- One pair of ports, with all their LIDs -------------------------------------------------- */
+
+struct lids {
+	struct sa_end end;
+	unsigned count;
+};
+
+static struct lids lids_of(const struct sa *sa, uint32_t port, const struct sa_end *asked)
+{
+	struct lids lids = { .end = { .port = port, .lid = asked->lid }, .count = 1 };
+
+	if (asked->lid)
+		return lids;
+	lids.end.lid = sa_port_lid(sa, port);
+	while (sa_port_by_lid(sa, (uint16_t)(lids.end.lid + lids.count)) == port)
+		lids.count++;
+	return lids;
+}
+
+static uint32_t paths_wanted(const struct sa_query *q)
+{
+	if (q->method == WIRE_GET)
+		return 1;
+	return sa_asked(q, WIRE_PATH_NUM_PATH) ? q->path.want.num_path : UINT32_MAX;
+}
+
+static void pair_of_lids(struct sa_query *q, const struct lids *src, unsigned s,
+			 const struct lids *dst, unsigned d)
+{
+	struct sa_end from = src->end, to = dst->end;
+
+	from.lid = (uint16_t)(from.lid + s);
+	to.lid = (uint16_t)(to.lid + d);
+	path_add(q, &from, &to, s == d ? 0 : 2);
+}
+
+static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
+{
+	struct lids src = lids_of(q->sa, from, &q->path.src);
+	struct lids dst = lids_of(q->sa, to, &q->path.dst);
+	uint32_t wanted = paths_wanted(q), had = q->nrows;
+
+	if (!src.end.lid || !dst.end.lid)
+		return;
+	for (unsigned i = 0; i < src.count && i < dst.count && q->nrows - had < wanted; i++)
+		pair_of_lids(q, &src, i, &dst, i);
+	for (unsigned s = 0; s < src.count; s++)
+		for (unsigned d = 0; d < dst.count && q->nrows - had < wanted; d++)
+			if (s != d)
+				pair_of_lids(q, &src, s, &dst, d);
+}
+
+/* ---- The record ------------------------------------------------------------------------------ */
+
+static bool value_valid(const struct sa_query *q)
+{
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked(q, WIRE_PATH_RATE_SEL) && sa_asked(q, WIRE_PATH_RATE) &&
+	    !sa_rate_known(want->rate))
+		return false;
+	return !sa_asked(q, WIRE_PATH_MTU_SEL) || !sa_asked(q, WIRE_PATH_MTU) ||
+	       (want->mtu >= MTU_LOWEST && want->mtu <= MTU_HIGHEST);
+}
+
+enum wire_sa_status sa_path_prepare(struct sa_query *q)
+{
+	enum wire_sa_status status;
+
+	wire_path_record_decode(q->data, &q->path.want);
+	if (!value_valid(q))
+		return WIRE_SA_REQ_INVALID;
+	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
+		return WIRE_SA_INSUF_COMPS;
+	if (sa_asked(q, WIRE_PATH_DGID) && is_multicast(&q->path.want.dgid))
+		return WIRE_SA_OK; /* no group has such a GID: no rows */
+	status = ends_find(q);
+	if (status == WIRE_SA_NO_RECORDS || (status == WIRE_SA_OK && !pkey_shared(q)))
+		return WIRE_SA_OK;
+	if (q->method == WIRE_GET)
+		q->limit = 1;
+	q->item = 1;
+	q->end = q->path.src.named && q->path.dst.named ? 2 : q->sa->view.lids->top + 1u;
+	return status;
+}
+
+/* The port whose base LID this is. */
+static uint32_t port_of_item(const struct sa *sa, uint32_t lid)
+{
+	uint32_t port = sa_port_by_lid(sa, (uint16_t)lid);
+
+	return port != TOPO_NONE && sa_port_lid(sa, port) == lid ? port : TOPO_NONE;
+}
+
+static void pairs_to_all(struct sa_query *q, uint32_t src)
+{
+	for (uint32_t lid = 1; lid <= q->sa->view.lids->top && q->nrows < q->limit; lid++) {
+		uint32_t dst = port_of_item(q->sa, lid);
+
+		if (dst != TOPO_NONE && !q->status)
+			pair_of_ports(q, src, dst);
+	}
+}
+
+void sa_path_emit(struct sa_query *q, uint32_t item)
+{
+	const struct sa_end *src = &q->path.src, *dst = &q->path.dst;
+	uint32_t port;
+
+	if (src->named && dst->named) {
+		pair_of_ports(q, src->port, dst->port);
+		return;
+	}
+	port = port_of_item(q->sa, item);
+	if (port == TOPO_NONE)
+		return;
+	if (src->named)
+		pair_of_ports(q, src->port, port);
+	else if (dst->named)
+		pair_of_ports(q, port, dst->port);
+	else
+		pairs_to_all(q, port);
+}

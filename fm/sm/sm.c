@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The subnet manager as others see it: the IsSM bit, SMInfo (IBA 14.2.5.13), and the receiving end of
+ * traps (IBA 14.2.5.1, 14.3.13).
+ *
+ * Get(SMInfo) is answered in any state; the SM_Key is shown to who has our M_Key. Set(SMInfo) carries
+ * the election's control packets in its modifier (IBA 14.4.1); this SM takes no part in an election
+ * yet, so each is answered as not valid here, with the reason in the log. An answer is the request
+ * turned round: for a directed route that is the direction bit, and the hop pointer stays where it
+ * arrived, one past the route's end; the driver walks it back from there (IBA 14.2.2.4).
+ *
+ * A sender repeats a trap until TrapRepress reaches it, so each one is repressed. The first is handed
+ * on at once. One like it within FOLD_US is held back and handed on once at the end of that time,
+ * since it may tell of a second change (two flips of one switch look alike); unless its TID says that
+ * it is the same again.
+ */
+#include <string.h>
+#include <stdlib.h>
+#include "fm/core/log.h"
+#include "fm/sm/sm.h"
+#include "topology/mem.h"
+
+#define FOLD_US	       100000
+#define TRAPS	       32
+#define LID_PERMISSIVE 0xffff
+#define INVALID_FIELD  0x001C /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
+
+enum control { HANDOVER = 1, ACKNOWLEDGE = 2, DISABLE = 3, STANDBY = 4, DISCOVER = 5 };
+
+struct trap {
+	struct wire_notice notice; /* the latest */
+	uint16_t lid;
+	uint64_t tid;
+	uint64_t handed_at; /* 0 = slot not used */
+	bool held;	    /* to be handed on at handed_at + FOLD_US */
+};
+
+struct sm {
+	struct loop *loop;
+	struct mad *mad;
+	struct sm_conf conf;
+	enum sm_state state;
+	sm_trap_fn *trap;
+	void *arg;
+	struct trap traps[TRAPS];
+	struct loop_timer *fold;
+	struct sm_stats stats;
+	struct log_limit refused;
+};
+
+const char *sm_state_name(enum sm_state state)
+{
+	static const char *const names[] = { "not active", "discovering", "standby", "master" };
+
+	return (unsigned)state <= SM_MASTER ? names[state] : "unknown";
+}
+
+/* ---- SMInfo ---------------------------------------------------------------------------------- */
+
+static void answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *request,
+		   const uint8_t *raw, uint8_t method, uint16_t status, const uint8_t *data)
+{
+	struct wire_mad header = *request;
+	struct io_addr to = *from;
+	uint8_t mad[WIRE_MAD_SIZE];
+
+	header.method = method;
+	header.status = status;
+	if (request->mgmt_class == WIRE_SMI_DR) {
+		header.returning = true;
+		to.lid = LID_PERMISSIVE;
+	}
+	memcpy(mad, raw, WIRE_MAD_SIZE);
+	wire_mad_encode(&header, mad);
+	if (data)
+		memcpy(wire_smp_data(mad), data, WIRE_SMP_DATA);
+	mad_reply(sm->mad, &to, mad, sizeof(mad));
+}
+
+static bool mkey_right(const struct sm *sm, const struct wire_mad *mad)
+{
+	return !sm->conf.mkey || mad->key == sm->conf.mkey;
+}
+
+/* ActCount tells others that this SM lives: it moves with whatever the SM does. */
+static void sm_info_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
+			   const uint8_t *raw, uint16_t status)
+{
+	struct wire_sm_info info = {
+		.guid = mad_port_info(sm->mad)->port_guid,
+		.sm_key = mkey_right(sm, mad) ? sm->conf.sm_key : 0,
+		.act_count = (uint32_t)(mad_stats(sm->mad).sent + ++sm->stats.sm_info_answered),
+		.priority = sm->conf.priority,
+		.state = (uint8_t)sm->state,
+	};
+	uint8_t data[WIRE_SMP_DATA];
+
+	wire_sm_info_encode(&info, data);
+	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);
+}
+
+/* Why a control packet is not acted on (IBA 14.4.1: who may send it, and what we are). */
+static const char *control_refusal(const struct sm *sm, uint32_t control,
+				   const struct wire_sm_info *sender)
+{
+	if (control < HANDOVER || control > DISCOVER)
+		return "no such control";
+	if (sm->conf.sm_key && sender->sm_key != sm->conf.sm_key)
+		return "wrong SM_Key";
+	if (sender->state != (control == ACKNOWLEDGE ? SM_STANDBY : SM_MASTER))
+		return "sender is in the wrong state";
+	return "not taken part in";
+}
+
+static void control_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
+			   const uint8_t *raw)
+{
+	struct wire_sm_info sender;
+
+	if (!mkey_right(sm, mad))
+		return;
+	wire_sm_info_decode(wire_smp_data((uint8_t *)raw), &sender);
+	if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
+		log_line(LOG_SM, LOG_WARNING,
+			 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
+			 (unsigned long long)sender.guid, mad->attr_mod, sm_state_name(sm->state),
+			 control_refusal(sm, mad->attr_mod, &sender));
+	sm_info_answer(sm, from, mad, raw, INVALID_FIELD);
+}
+
+/* ---- Traps ----------------------------------------------------------------------------------- */
+
+static bool trap_alike(const struct trap *trap, const struct wire_notice *notice)
+{
+	const struct wire_notice *had = &trap->notice;
+
+	return trap->handed_at && had->issuer_lid == notice->issuer_lid &&
+	       had->trap == notice->trap && had->generic == notice->generic &&
+	       had->producer == notice->producer &&
+	       !memcmp(had->details, notice->details, sizeof(had->details));
+}
+
+static void trap_hand_on(struct sm *sm, struct trap *trap)
+{
+	trap->held = false;
+	trap->handed_at = loop_now_us(sm->loop);
+	sm->trap(sm->arg, &trap->notice, trap->lid);
+}
+
+static void fold_arm(struct sm *sm)
+{
+	uint64_t now = loop_now_us(sm->loop), due = UINT64_MAX;
+
+	for (unsigned i = 0; i < TRAPS; i++)
+		if (sm->traps[i].held && sm->traps[i].handed_at + FOLD_US < due)
+			due = sm->traps[i].handed_at + FOLD_US;
+	if (due != UINT64_MAX)
+		loop_timer_set(sm->fold, due > now ? due - now : 0);
+}
+
+static void fold_cb(void *arg)
+{
+	struct sm *sm = arg;
+	uint64_t now = loop_now_us(sm->loop);
+
+	for (unsigned i = 0; i < TRAPS; i++)
+		if (sm->traps[i].held && sm->traps[i].handed_at + FOLD_US <= now)
+			trap_hand_on(sm, &sm->traps[i]);
+	fold_arm(sm);
+}
+
+static void trap_repeated(struct sm *sm, struct trap *trap, const struct wire_notice *notice,
+			  uint64_t tid)
+{
+	sm->stats.traps_repeated++;
+	if (tid && tid == trap->tid)
+		return;
+	trap->notice = *notice;
+	trap->tid = tid;
+	trap->held = true;
+	fold_arm(sm);
+}
+
+/* The slot longest unused; one that is held there gives way by being handed on now. */
+static struct trap *trap_slot(struct sm *sm)
+{
+	struct trap *oldest = &sm->traps[0];
+
+	for (unsigned i = 1; i < TRAPS; i++)
+		if (sm->traps[i].handed_at < oldest->handed_at)
+			oldest = &sm->traps[i];
+	if (oldest->held)
+		trap_hand_on(sm, oldest);
+	return oldest;
+}
+
+static void trap_take(struct sm *sm, const struct wire_notice *notice, uint16_t lid, uint64_t tid)
+{
+	uint64_t now = loop_now_us(sm->loop);
+	struct trap *trap = NULL;
+
+	for (unsigned i = 0; i < TRAPS && !trap; i++)
+		if (trap_alike(&sm->traps[i], notice))
+			trap = &sm->traps[i];
+	if (trap && now < trap->handed_at + FOLD_US) {
+		trap_repeated(sm, trap, notice, tid);
+		return;
+	}
+	if (!trap)
+		trap = trap_slot(sm);
+	trap->notice = *notice;
+	trap->lid = lid;
+	trap->tid = tid;
+	trap_hand_on(sm, trap);
+}
+
+static void trap_receive(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
+			 const uint8_t *raw)
+{
+	struct wire_notice notice;
+
+	answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
+	wire_notice_decode(wire_smp_data((uint8_t *)raw), &notice);
+	sm->stats.traps++;
+	trap_take(sm, &notice, from->lid, mad->tid);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
+		    const uint8_t *raw, size_t len)
+{
+	struct sm *sm = arg;
+
+	if (len < WIRE_MAD_SIZE || mad->class_version != 1)
+		return;
+	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE)
+		trap_receive(sm, from, mad, raw);
+	else if (mad->method == WIRE_GET && mad->attr_id == WIRE_SM_INFO)
+		sm_info_answer(sm, from, mad, raw, 0);
+	else if (mad->method == WIRE_SET && mad->attr_id == WIRE_SM_INFO)
+		control_answer(sm, from, mad, raw);
+}
+
+struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
+		  void *arg)
+{
+	struct sm *sm = mem_alloc(1, sizeof(*sm));
+	int err;
+
+	sm->loop = loop;
+	sm->mad = mad;
+	sm->conf = *conf;
+	sm->state = SM_DISCOVERING;
+	sm->trap = trap;
+	sm->arg = arg;
+	sm->fold = loop_timer_new(loop, fold_cb, sm);
+	mad_handle(mad, WIRE_SMI_LID, receive, sm);
+	mad_handle(mad, WIRE_SMI_DR, receive, sm);
+	err = mad_set_is_sm(mad, true);
+	if (err)
+		log_line(LOG_SM, LOG_WARNING, "port: cannot set IsSM: %s", strerror(-err));
+	return sm;
+}
+
+void sm_free(struct sm *sm)
+{
+	if (!sm)
+		return;
+	mad_set_is_sm(sm->mad, false);
+	mad_handle(sm->mad, WIRE_SMI_LID, NULL, NULL);
+	mad_handle(sm->mad, WIRE_SMI_DR, NULL, NULL);
+	loop_timer_free(sm->fold);
+	free(sm);
+}
+
+void sm_set_state(struct sm *sm, enum sm_state state)
+{
+	if (sm->state != state)
+		log_line(LOG_SM, LOG_NOTICE, "sm: %s", sm_state_name(state));
+	sm->state = state;
+}
+
+enum sm_state sm_state(const struct sm *sm)
+{
+	return sm->state;
+}
+
+struct sm_stats sm_stats(const struct sm *sm)
+{
+	return sm->stats;
+}
