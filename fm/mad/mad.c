@@ -540,16 +540,15 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 	mad->handlers[mgmt_class] = (struct handler){ fn, arg };
 }
 
-/* Requests among these (Reports) await an answer of their own, which the driver must let through.
+/*
+ * Requests among these (Reports) await an answer of their own, which the driver must let through.
+ * An RMPP answer may be shorter than a MAD: its length tells how many records there are.
  */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len)
 {
-	struct wire_mad m;
-	bool answer;
+	uint8_t method = raw[3];
+	bool answer = method & 0x80 || method == WIRE_TRAP_REPRESS;
 
-	if (wire_mad_decode(raw, len, &m))
-		return -EBADMSG;
-	answer = m.method & 0x80 || m.method == WIRE_TRAP_REPRESS;
 	return mad->io->ops->send(mad->io, to, raw, len, answer ? 0 : mad->conf.timeout_ms);
 }
 
