@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU and VLs (the lower of both ends), time-outs,
- * the default partition, and the link Active. It works link by link: as soon as both ends of one are
- * configured and Armed it goes Active; no link waits for another. Sends nothing for a port that already is as wanted.
+ * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
+ * and VLs (the lower of both ends), time-outs, the default partition, and the link Active. It works
+ * link by link: as soon as both ends of one are configured and Armed it goes Active; no link waits
+ * for another. Sends nothing for a port that already is as wanted.
  */
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
@@ -15,25 +16,28 @@
 struct bringup_conf {
 	uint64_t gid_prefix, mkey;
 	uint8_t subnet_timeout; /* 4.096 us * 2^n, default 18 */
-	uint8_t max_op_vls;     /* OperationalVLs code, default 5 = VL0-14 */
+	uint8_t max_op_vls;	/* OperationalVLs code, default 5 = VL0-14 */
 	uint8_t packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall;
 	uint8_t sm_sl;
 	bool client_reregister; /* set on CA ports at their next Set */
 };
 
 struct bringup_result {
-	unsigned ports_set, links_activated, links_failed; /* failed: named in the log, retried at the next apply */
+	unsigned ports_set, links_activated,
+		links_failed; /* failed: named in the log, retried at the next apply */
 	uint64_t took_us;
 };
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);
 
 struct bringup;
-struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv, const struct bringup_conf *conf);
+struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
+			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
-/* A newer apply supersedes a running one (whose callback does not come). sm_lid = LID of the SM's own port. */
-void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids, uint16_t sm_lid,
-		   bringup_done_fn *fn, void *arg);
+/* A newer apply supersedes a running one (whose callback does not come). sm_lid = LID of the SM's
+ * own port. */
+void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
+		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
 
 #endif

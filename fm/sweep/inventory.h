@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * inventory: what the hardware last said, node by node; the only mutable record of the fabric.
- * sweep fills it, bringup and program read the ways and write back what Sets answered. Snapshots are made from it.
+ * sweep fills it; bringup and program read the ways and write back what Sets answered. Snapshots
+ * are made from it.
+ *
+ * A cable is at both its ports or at none. One that is down at the moment stays with link_up false;
+ * a node that went away stays with all its links down (gone). A node pointer is good until
+ * inventory_fini(): inventory_remove() takes a node off the map and its cables off it, and marks it
+ * removed.
  */
 #ifndef FMD_SWEEP_INVENTORY_H
 #define FMD_SWEEP_INVENTORY_H
@@ -12,41 +18,93 @@
 #include "fm/mad/mad.h"
 #include "topology/topo.h"
 
+#define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
+
 struct inv_port {
-	uint8_t info[64];       /* PortInfo as last answered */
-	struct inv_node *peer;  /* NULL = no cable known */
+	uint8_t info[64];      /* PortInfo as last answered */
+	struct inv_node *peer; /* NULL = no cable known */
+	uint32_t seen;	       /* the look that last read it */
 	uint8_t peer_port;
-	bool known;             /* info was read */
+	uint8_t state; /* enum topo_state, of info or newer */
+	bool known;    /* info was read */
 	bool link_up;
+	bool suspect;	   /* a request over this cable timed out, and none has passed since */
+	uint8_t probe;	   /* sweep.c's */
+	uint16_t want_lid; /* bringup.c's, from here on */
+	uint8_t want_lmc, job, sets, errors;
+	bool settled, pkey_ok;
 };
 
 struct inv_node {
 	cl_map_item_t item; /* in inventory.nodes, key = node GUID */
+	struct inv_node *next_removed;
 	guid_t guid;
 	struct wire_node_info info; /* as seen by the port it was first met at */
 	struct wire_switch_info sw; /* switches */
 	char desc[65];
 	bool have_desc;
-	bool silent;            /* does not answer although its link is up: kept, retried later */
+	bool silent; /* does not answer although its link is up: kept, retried later */
+	bool gone;   /* no way leads to it */
+	bool removed;
+	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
+			  clears it */
+	uint16_t want_top; /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint8_t want_life_time;
+	bool no_ext, no_state_table; /* refused these once */
+	bool answered;		     /* in the present look */
+	uint8_t waiting;	     /* sweep's: answers before its ports are read */
 	uint8_t nports;
-	struct mad_path path;   /* a directed route to it from the SM's port */
-	uint32_t seen;          /* number of the sweep that met it last */
-	guid_t *port_guids;     /* CAs: by port number, 0 = not met */
+	struct mad_path path;	/* a directed route to it from the SM's port */
+	uint32_t seen;		/* the look that met it last */
+	uint32_t mark;		/* of the last walk */
+	int handle;		/* in the builder, while a snapshot is made */
+	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
 	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
 };
 
 struct inventory {
 	cl_qmap_t nodes;
 	struct inv_node *local; /* the SM's own node */
+	struct inv_node *removed;
+	uint32_t nswitches, nsuspects, walks;
 	uint8_t local_port;
-	uint32_t nswitches;
+	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
 };
 
 void inventory_init(struct inventory *inv);
 void inventory_fini(struct inventory *inv);
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid); /* or NULL */
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
-void inventory_remove(struct inventory *inv, struct inv_node *node); /* its links are cleared at both ends */
+void inventory_remove(struct inventory *inv, struct inv_node *node);
+struct inv_node *inventory_first(const struct inventory *inv);
+struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node);
+static inline bool inv_is_switch(const struct inv_node *node)
+{
+	return node->info.type == TOPO_SWITCH;
+}
+
+/* Cables. inventory_link() forgets what was at either port before. */
+void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
+		    uint8_t port_b);
+void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port);
+void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
+void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+
+/* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
+bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,
+			 struct mad_path *path);
+bool inventory_path_add(const struct mad_path *from, uint8_t port,
+			struct mad_path *to); /* false: 63 hops */
+void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
+void inventory_path_failed(struct inventory *inv, const struct mad_path *path);
+void inventory_update_paths(
+	struct inventory *inv); /* shortest over good cables; a good one is kept; sets gone */
+
+/* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
+struct inv_name {
+	char text[112];
+};
+struct inv_name inventory_name(const struct inv_node *node, int port);
 
 /* A snapshot of the present; known cables that are down are in it as such. */
 struct topo *inventory_snapshot(const struct inventory *inv);

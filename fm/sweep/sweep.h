@@ -2,12 +2,18 @@
 /*
  * sweep: looks at the fabric by directed-route SMPs and keeps the inventory true.
  *
- * Three looks, each ends in one done callback; only one runs at a time, a newer sweep_discover() replaces a running one:
- *   discover  everything, from the SM's port; each cable is probed once; all ports of a switch are read in parallel
- *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them
- *   poll      one Get(SwitchInfo) a switch; says who has PortStateChange set or does not answer
- * A path that dies is suspected before the node: another known way is tried. A node that stays silent is kept as such,
- * reported, and never makes the rest wait. Duplicate GUIDs are named; the first met stays.
+ * Three looks, each ends in one done callback, always from the loop; one runs at a time:
+ *   discover  everything, from the SM's port; each cable is probed once; all ports of a switch are
+ *             read in parallel. Replaces whatever runs (whose callback does not come).
+ *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them; named CAs:
+ *             description and ports. Joins a running discover or refresh (the newer callback comes
+ *             at the end of both), replaces a poll.
+ *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
+ *             answering behind it. Only while nothing else runs.
+ * A path that dies is suspected before the node: another known way is tried. A node that stays
+ * silent is kept as such, reported, and never makes the rest wait. Duplicate GUIDs are named; the
+ * first met stays. PortStateChange is cleared before the ports are read, so that no change between
+ * is lost.
  */
 #ifndef FMD_SWEEP_SWEEP_H
 #define FMD_SWEEP_SWEEP_H
@@ -19,23 +25,24 @@
 struct sweep;
 
 struct sweep_result {
-	int error;               /* 0, or -EIO: the local port did not answer */
-	unsigned silent;         /* nodes that do not answer */
-	unsigned duplicates;     /* GUIDs met twice */
-	unsigned gone;           /* nodes no longer met */
-	const guid_t *changed;   /* poll: switches to refresh; valid during the callback */
+	int error;	       /* 0, or -EIO: the local port did not answer */
+	unsigned silent;       /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned duplicates;   /* GUIDs met twice, in this look */
+	unsigned gone;	       /* nodes in the inventory that no cable leads to any more */
+	const guid_t *changed; /* poll: switches to refresh; valid during the callback */
 	unsigned nchanged;
-	unsigned smps;           /* sent for this look */
+	unsigned smps; /* sent for this look */
 	uint64_t took_us;
 };
 typedef void sweep_done_fn(void *arg, const struct sweep_result *result);
 
 struct sweep *sweep_new(struct loop *loop, struct mad *mad);
-void sweep_free(struct sweep *sweep);
+void sweep_free(struct sweep *sweep); /* NULL is fine */
 struct inventory *sweep_inventory(struct sweep *sweep);
 
 void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
-void sweep_refresh(struct sweep *sweep, const guid_t *switches, unsigned count, sweep_done_fn *fn, void *arg);
+void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
+		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Jobs wait in two rings, the urgent ahead of the rest. A pump moves them to mad while fewer than
+ * BATCH_LIMIT are there: enough to fill any window over many devices, few enough that mad's queue,
+ * at some 250 bytes a request, stays small next to a fabric of 400,000 table blocks.
+ *
+ * A slot is a job that mad has; its address is the callback's argument, so slots never move. The
+ * pump runs after each answer and from a timer of zero delay, never inside batch_add(): owners may
+ * add from anywhere.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/mad/batch.h"
+#include "topology/mem.h"
+
+#define BATCH_LIMIT 512
+
+struct ring {
+	struct batch_job *jobs;
+	uint32_t head, count, capacity; /* capacity: a power of two or 0 */
+};
+
+struct slot {
+	struct batch *batch;
+	struct batch_job job;
+	struct mad_path path;
+	mad_token token; /* 0: free */
+	uint16_t next_free;
+};
+
+struct batch {
+	struct mad *mad;
+	const struct batch_ops *ops;
+	void *owner;
+	struct loop_timer *wake;
+	struct ring urgent, normal;
+	uint64_t smps;
+	unsigned in_flight;
+	bool busy; /* idle() is due */
+	uint16_t free;
+	struct slot slots[BATCH_LIMIT];
+};
+
+static void ring_push(struct ring *ring, const struct batch_job *job)
+{
+	if (ring->count == ring->capacity) {
+		uint32_t old = ring->capacity, wrapped = old - ring->head;
+
+		ring->capacity = old ? 2 * old : 64;
+		ring->jobs = mem_resize(ring->jobs, ring->capacity, sizeof(*ring->jobs));
+		/* What was before the head's wrap moves behind the old end, so that order holds. */
+		if (old && wrapped < old)
+			memcpy(ring->jobs + old, ring->jobs, ring->head * sizeof(*ring->jobs));
+	}
+	ring->jobs[(ring->head + ring->count++) & (ring->capacity - 1)] = *job;
+}
+
+static bool ring_pop(struct ring *ring, struct batch_job *job)
+{
+	if (!ring->count)
+		return false;
+	*job = ring->jobs[ring->head];
+	ring->head = (ring->head + 1) & (ring->capacity - 1);
+	ring->count--;
+	return true;
+}
+
+static void ring_reset(struct ring *ring)
+{
+	free(ring->jobs);
+	*ring = (struct ring){ 0 };
+}
+
+static void batch_pump(struct batch *b);
+
+static void batch_timer_cb(void *arg)
+{
+	batch_pump(arg);
+}
+
+struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_ops *ops,
+			void *owner)
+{
+	struct batch *b = mem_alloc(1, sizeof(*b));
+	unsigned i;
+
+	b->mad = mad;
+	b->ops = ops;
+	b->owner = owner;
+	b->wake = loop_timer_new(loop, batch_timer_cb, b);
+	for (i = 0; i < BATCH_LIMIT; i++) {
+		b->slots[i].batch = b;
+		b->slots[i].next_free = (uint16_t)(i + 1);
+	}
+	return b;
+}
+
+void batch_free(struct batch *b)
+{
+	if (!b)
+		return;
+	batch_drop(b);
+	loop_timer_free(b->wake);
+	free(b);
+}
+
+static void slot_release(struct slot *slot)
+{
+	struct batch *b = slot->batch;
+
+	slot->token = 0;
+	slot->next_free = b->free;
+	b->free = (uint16_t)(slot - b->slots);
+	b->in_flight--;
+}
+
+static void batch_answer_cb(void *arg, const struct mad_answer *answer)
+{
+	struct slot *slot = arg;
+	struct batch *b = slot->batch;
+	struct batch_job job = slot->job;
+	struct mad_path path = slot->path;
+
+	b->smps += answer->tries;
+	slot_release(slot);
+	b->ops->done(b->owner, &job, &path, answer);
+	batch_pump(b);
+}
+
+static void request_fill(struct batch_request *request)
+{
+	if (!request->mad.lid)
+		request->mad.path = &request->path;
+	request->mad.data = request->data;
+}
+
+static void batch_send(struct batch *b, const struct batch_job *job)
+{
+	struct batch_request request;
+	struct slot *slot = &b->slots[b->free];
+
+	memset(&request, 0, sizeof(request));
+	if (!b->ops->make(b->owner, job, &request))
+		return;
+	request_fill(&request);
+	assert(b->in_flight < BATCH_LIMIT && !slot->token);
+	b->free = slot->next_free;
+	b->in_flight++;
+	slot->job = *job;
+	slot->path = request.path;
+	slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
+}
+
+static bool batch_next(struct batch *b, struct batch_job *job)
+{
+	return ring_pop(&b->urgent, job) || ring_pop(&b->normal, job);
+}
+
+static void batch_pump(struct batch *b)
+{
+	struct batch_job job;
+
+	while (b->in_flight < BATCH_LIMIT) {
+		if (batch_next(b, &job))
+			batch_send(b, &job);
+		else if (!b->ops->more || !b->ops->more(b->owner))
+			break;
+	}
+	if (b->busy && !b->in_flight && !b->urgent.count && !b->normal.count) {
+		b->busy = false;
+		loop_timer_stop(b->wake);
+		ring_reset(&b->urgent);
+		ring_reset(&b->normal);
+		b->ops->idle(b->owner); /* may free b */
+	}
+}
+
+void batch_wake(struct batch *b)
+{
+	b->busy = true;
+	if (!loop_timer_armed(b->wake))
+		loop_timer_set(b->wake, 0);
+}
+
+void batch_add(struct batch *b, const struct batch_job *job)
+{
+	ring_push(job->urgent ? &b->urgent : &b->normal, job);
+	batch_wake(b);
+}
+
+void batch_drop_queue(struct batch *b)
+{
+	ring_reset(&b->urgent);
+	ring_reset(&b->normal);
+}
+
+void batch_drop(struct batch *b)
+{
+	unsigned i;
+
+	for (i = 0; i < BATCH_LIMIT; i++) {
+		if (!b->slots[i].token)
+			continue;
+		mad_cancel(b->mad, b->slots[i].token);
+		b->smps++;
+		slot_release(&b->slots[i]);
+	}
+	batch_drop_queue(b);
+	loop_timer_stop(b->wake);
+	b->busy = false;
+}
+
+static bool path_same(const struct mad_path *a, const struct mad_path *b)
+{
+	return a->hops == b->hops && !memcmp(a->ports, b->ports, a->hops);
+}
+
+void batch_reroute(struct batch *b)
+{
+	struct batch_request request;
+	unsigned i;
+
+	for (i = 0; i < BATCH_LIMIT; i++) {
+		struct slot *slot = &b->slots[i];
+		struct batch_job job = slot->job;
+
+		if (!slot->token)
+			continue;
+		memset(&request, 0, sizeof(request));
+		if (b->ops->make(b->owner, &job, &request) && path_same(&request.path, &slot->path))
+			continue;
+		mad_cancel(b->mad, slot->token);
+		b->smps++;
+		slot_release(slot);
+		job.urgent = true;
+		batch_add(b, &job);
+	}
+}
+
+unsigned batch_in_flight(const struct batch *b)
+{
+	return b->in_flight;
+}
+
+uint64_t batch_smps(const struct batch *b)
+{
+	return b->smps;
+}

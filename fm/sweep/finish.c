@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The end of a look: who was not heard, and why.
+ *
+ *   up, but the one behind does not answer     silent: kept with its cables, asked again by each
+ * poll up, and the one behind answers elsewhere   the cable passes no SMPs: it is taken for down
+ *   not met, behind a silent one               unknown: left as it was (a switch whose agent hangs
+ * still forwards) not met otherwise                          gone: stays in the record with its
+ * cables down
+ */
+#include "fm/sweep/sweep_priv.h"
+
+#define LOG_BURST 20
+
+static void say(struct sweep *s, const struct inv_node *node, int port, const char *what)
+{
+	if (log_allow(&s->silent_log, loop_now_us(s->loop), LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s", inventory_name(node, port).text, what);
+}
+
+static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->peer) {
+		say(s, node, (int)num, "up, but what is behind it does not answer");
+	} else if (port->seen != s->number) {
+		return;
+	} else if (port->peer->answered) {
+		say(s, node, (int)num, "up, but passes nothing: taken for down");
+		inventory_link_down(&s->inv, node, (uint8_t)num);
+	} else if (!port->peer->silent && port->link_up) {
+		say(s, port->peer, -1, "does not answer");
+		port->peer->silent = true;
+	}
+}
+
+static void finish_probes(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		for (p = 1; p <= node->nports; p++)
+			if (node->ports[p].probe == PROBE_FAILED)
+				finish_failed_port(s, node, p);
+}
+
+/* What is behind a silent node can't be known: it is marked as met. Recursion is by rounds, a
+ * silent chain is short. */
+static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
+{
+	bool news = false;
+	unsigned p;
+
+	for (p = 1; p <= node->nports; p++) {
+		struct inv_port *port = &node->ports[p];
+
+		if (!port->peer || !port->link_up || port->peer->seen == s->number)
+			continue;
+		port->peer->seen = s->number;
+		news = true;
+	}
+	return news;
+}
+
+static void finish_keep_unknown(struct sweep *s)
+{
+	struct inv_node *node;
+	bool news;
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		if (node->silent)
+			node->seen = s->number;
+	do {
+		news = false;
+		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+			if (node->seen == s->number && !node->answered)
+				news |= finish_keep_behind(s, node);
+	} while (news);
+}
+
+static void finish_unseen(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	finish_keep_unknown(s);
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		if (node->seen == s->number)
+			continue;
+		if (!node->gone)
+			say(s, node, -1, "gone");
+		for (p = 1; p <= node->nports; p++)
+			inventory_link_down(&s->inv, node, (uint8_t)p);
+	}
+}
+
+static void finish_count(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		s->result.silent += node->silent && !node->gone;
+		s->result.gone += node->gone;
+		for (p = 1; p <= node->nports; p++)
+			s->result.silent +=
+				node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
+	}
+}
+
+void finish_look(struct sweep *s)
+{
+	if (s->result.error)
+		return;
+	if (s->look != LOOK_POLL)
+		finish_probes(s);
+	if (s->look == LOOK_DISCOVER)
+		finish_unseen(s);
+	if (s->look != LOOK_POLL || s->inv.paths_stale)
+		inventory_update_paths(&s->inv);
+	finish_count(s);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The record itself: nodes by GUID in a red-black tree, their ports in one array each, cables as a
+ * pair of pointers. What is on top of it: paths.c (directed routes) and snapshot.c.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/sweep/inventory.h"
+#include "topology/mem.h"
+
+void inventory_init(struct inventory *inv)
+{
+	*inv = (struct inventory){ .local = NULL };
+	cl_qmap_init(&inv->nodes);
+}
+
+static void node_free(struct inv_node *node)
+{
+	free(node->port_guids);
+	free(node->ports);
+	free(node);
+}
+
+void inventory_fini(struct inventory *inv)
+{
+	struct inv_node *node, *next;
+
+	for (node = inventory_first(inv); node; node = next) {
+		next = inventory_next(inv, node);
+		node_free(node);
+	}
+	for (node = inv->removed; node; node = next) {
+		next = node->next_removed;
+		node_free(node);
+	}
+	inventory_init(inv);
+}
+
+static struct inv_node *item_node(const struct inventory *inv, const cl_map_item_t *item)
+{
+	if (item == cl_qmap_end(&inv->nodes))
+		return NULL;
+	return (struct inv_node *)item; /* item is the first member */
+}
+
+struct inv_node *inventory_find(const struct inventory *inv, guid_t guid)
+{
+	return item_node(inv, cl_qmap_get(&inv->nodes, guid));
+}
+
+struct inv_node *inventory_first(const struct inventory *inv)
+{
+	return item_node(inv, cl_qmap_head(&inv->nodes));
+}
+
+struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node)
+{
+	return item_node(inv, cl_qmap_next(&node->item));
+}
+
+struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
+{
+	struct inv_node *node = mem_alloc(1, sizeof(*node));
+	cl_map_item_t *there;
+
+	node->guid = info->node_guid;
+	node->info = *info;
+	node->nports = info->nports;
+	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
+	if (inv_is_switch(node))
+		inv->nswitches++;
+	else
+		node->port_guids = mem_alloc(info->nports + 1u, sizeof(*node->port_guids));
+	there = cl_qmap_insert(&inv->nodes, node->guid, &node->item);
+	assert(there == &node->item);
+	(void)there;
+	return node;
+}
+
+void inventory_remove(struct inventory *inv, struct inv_node *node)
+{
+	unsigned p;
+
+	for (p = 0; p <= node->nports; p++)
+		inventory_unlink(inv, node, (uint8_t)p);
+	cl_qmap_remove_item(&inv->nodes, &node->item);
+	if (inv_is_switch(node))
+		inv->nswitches--;
+	if (inv->local == node)
+		inv->local = NULL;
+	node->removed = true;
+	node->next_removed = inv->removed;
+	inv->removed = node;
+}
+
+static struct inv_port *port_peer(struct inv_port *port)
+{
+	return &port->peer->ports[port->peer_port];
+}
+
+/* A cable that is down is not suspect any more: it is known. */
+static void port_down(struct inventory *inv, struct inv_port *port)
+{
+	inv->nsuspects -= port->suspect;
+	port->suspect = false;
+	port->link_up = false;
+	port->state = TOPO_DOWN;
+}
+
+void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->peer || !port->link_up)
+		return;
+	port_down(inv, port);
+	port_down(inv, port_peer(port));
+	inv->paths_stale = true;
+}
+
+void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->peer)
+		return;
+	inventory_link_down(inv, node, num);
+	port_peer(port)->peer = NULL;
+	port->peer = NULL;
+}
+
+void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
+		    uint8_t port_b)
+{
+	struct inv_port *pa = &a->ports[port_a], *pb = &b->ports[port_b];
+
+	assert(pa != pb && port_a && port_b);
+	if (pa->peer != b || pa->peer_port != port_b) {
+		inventory_unlink(inv, a, port_a);
+		inventory_unlink(inv, b, port_b);
+	}
+	pa->peer = b;
+	pa->peer_port = port_b;
+	pb->peer = a;
+	pb->peer_port = port_a;
+	pa->link_up = pb->link_up = true;
+}
+
+void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+
+	memcpy(port->info, data, sizeof(port->info));
+	wire_port_info_decode(data, &info);
+	port->known = true;
+	port->state = info.state;
+	if (info.state < TOPO_ARMED && num) /* a new life: what was set is lost */
+		port->settled = port->pkey_ok = false;
+}
+
+static const char *type_name(uint8_t type)
+{
+	return type == TOPO_SWITCH ? "sw" : type == TOPO_CA ? "ca" : "rt";
+}
+
+struct inv_name inventory_name(const struct inv_node *node, int port)
+{
+	struct inv_name name;
+	const char *gap = node->have_desc && node->desc[0] ? " " : "";
+	int len = snprintf(name.text, sizeof(name.text), "%s%s%s 0x%016" PRIx64,
+			   type_name(node->info.type), gap, *gap ? node->desc : "", node->guid);
+
+	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
+		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);
+	return name;
+}

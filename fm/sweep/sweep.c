@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The asking side of a look: turns jobs into requests, retries them, and ends the look when none is
+ * left.
+ *
+ *   start -> jobs -> batch/mad -> answer -> explore.c: records it, adds jobs -> ... -> idle ->
+ * finish.c
+ *
+ * What is unknown is asked first: NodeInfo over unexplored ports and what stands before a switch's
+ * ports are urgent, PortInfo of the many ports follows, descriptions last.
+ *
+ * A request that times out is asked again in rounds of two sends, each round by the way that is
+ * best by then: a time-out makes the cables of its way suspect (paths.c). The first rounds are
+ * short, so that a dead way costs little; the last take the configured time-out. A node that
+ * answered in this look is asked longer, one known to be silent once.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include "fm/sweep/sweep_priv.h"
+#include "topology/mem.h"
+
+#define ROUND_MS	 50 /* of the first round; doubles */
+#define ROUNDS		 4
+#define ROUNDS_IF_LIVELY 6
+#define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
+
+static const uint16_t job_attr[] = {
+	[JOB_LOCAL] = WIRE_NODE_INFO,	 [JOB_PROBE] = WIRE_NODE_INFO,
+	[JOB_DESC] = WIRE_NODE_DESC,	 [JOB_SWITCH] = WIRE_SWITCH_INFO,
+	[JOB_CLEAR] = WIRE_SWITCH_INFO,	 [JOB_PORT] = WIRE_PORT_INFO,
+	[JOB_PORT_EXT] = WIRE_PORT_INFO, [JOB_STATES] = WIRE_PORT_STATE_TABLE,
+	[JOB_POLL] = WIRE_SWITCH_INFO,	 [JOB_POLL_PORT] = WIRE_NODE_INFO,
+};
+
+static bool job_is_probe(const struct batch_job *job)
+{
+	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT;
+}
+
+/* The way of a probe goes on over the port that is asked about. */
+static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_path *path)
+{
+	struct inv_node *node = job->object;
+	uint8_t port = (uint8_t)job->arg;
+	struct mad_path to;
+
+	if (job->kind == JOB_LOCAL)
+		return true;
+	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT)
+		return inventory_port_path(&s->inv, node, port, path);
+	if (!job_is_probe(job))
+		return inventory_port_path(&s->inv, node, 0, path);
+	return inventory_port_path(&s->inv, node, 0, &to) && inventory_path_add(&to, port, path);
+}
+
+static void job_fill(const struct batch_job *job, struct batch_request *request)
+{
+	const struct inv_node *node = job->object;
+	struct wire_switch_info clear;
+
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = job_attr[job->kind];
+	if (job->kind == JOB_PORT || job->kind == JOB_STATES)
+		request->mad.attr_mod = job->arg;
+	if (job->kind == JOB_PORT_EXT)
+		request->mad.attr_mod = job->arg | WIRE_MOD_EXT_SPEEDS;
+	if (job->kind == JOB_CLEAR) {
+		clear = node->sw;
+		clear.port_state_change = true;		 /* written 1 clears it */
+		if (node->want_top && !node->rebooted) { /* program may be at it right now */
+			clear.lft_top = node->want_top;
+			clear.life_time = node->want_life_time;
+		}
+		request->mad.method = WIRE_SET;
+		wire_switch_info_encode(&clear, request->data);
+	}
+}
+
+static guid_t job_device(const struct batch_job *job)
+{
+	const struct inv_node *node = job->object;
+
+	if (!node)
+		return 0;
+	if (!job_is_probe(job))
+		return node->guid;
+	return node->ports[job->arg].peer ? node->ports[job->arg].peer->guid : 0;
+}
+
+static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct sweep *s = owner;
+	struct inv_node *node = job->object;
+
+	if (node && node->removed)
+		return false;
+	if (job->kind == JOB_PROBE && node->ports[job->arg].probe != PROBE_OUT)
+		return false; /* met from its other end meanwhile */
+	if (!job_path(s, job, &request->path))
+		return false;
+	job_fill(job, request);
+	request->mad.device = job_device(job);
+	request->mad.urgent = job->urgent;
+	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
+	request->mad.retries = 1;
+	return true;
+}
+
+static unsigned job_rounds(const struct batch_job *job)
+{
+	const struct inv_node *node = job->object;
+
+	if (job->kind == JOB_LOCAL)
+		return ROUNDS_IF_LIVELY;
+	if (job->kind == JOB_POLL_PORT)
+		return 1;
+	if (job->kind == JOB_PROBE)
+		node = node->ports[job->arg].peer;
+	if (node && node->silent)
+		return 1;
+	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
+}
+
+static void sweep_again(struct sweep *s, const struct batch_job *job)
+{
+	struct batch_job again = *job;
+
+	again.tries++;
+	again.urgent = true;
+	if (again.tries < job_rounds(job))
+		batch_add(s->batch, &again);
+	else
+		explore_given_up(s, job);
+}
+
+static void sweep_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+			 const struct mad_answer *answer)
+{
+	struct sweep *s = owner;
+
+	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
+		inventory_path_worked(&s->inv, path);
+	else
+		inventory_path_failed(&s->inv, path);
+
+	if (answer->result == MAD_OK)
+		explore_answer(s, job, path, answer->data);
+	else if (answer->result == MAD_STATUS && !(answer->status & STATUS_BUSY))
+		explore_refused(s, job, answer->status);
+	else
+		sweep_again(s, job);
+
+	if (s->reroute) {
+		s->reroute = false;
+		batch_reroute(s->batch);
+	}
+}
+
+static void sweep_idle(void *owner)
+{
+	struct sweep *s = owner;
+	struct sweep_result result;
+
+	finish_look(s);
+	s->look = LOOK_NONE;
+	result = s->result;
+	result.changed = s->changed;
+	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
+	result.took_us = loop_now_us(s->loop) - s->started_us;
+	s->fn(s->arg, &result); /* may free s, or start the next look */
+}
+
+static const struct batch_ops sweep_ops = {
+	.make = sweep_make,
+	.done = sweep_answer,
+	.idle = sweep_idle,
+};
+
+struct sweep *sweep_new(struct loop *loop, struct mad *mad)
+{
+	struct sweep *s = mem_alloc(1, sizeof(*s));
+
+	s->loop = loop;
+	s->mad = mad;
+	s->batch = batch_new(loop, mad, &sweep_ops, s);
+	inventory_init(&s->inv);
+	return s;
+}
+
+void sweep_free(struct sweep *s)
+{
+	if (!s)
+		return;
+	batch_free(s->batch);
+	inventory_fini(&s->inv);
+	free(s->changed);
+	free(s);
+}
+
+struct inventory *sweep_inventory(struct sweep *s)
+{
+	return &s->inv;
+}
+
+bool sweep_busy(const struct sweep *s)
+{
+	return s->look != LOOK_NONE;
+}
+
+void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
+	       bool urgent)
+{
+	struct batch_job job = {
+		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
+	};
+
+	batch_add(s->batch, &job);
+}
+
+void sweep_changed(struct sweep *s, const struct inv_node *node)
+{
+	unsigned n = s->result.nchanged;
+
+	if (n && s->changed[n - 1] == node->guid)
+		return;
+	if (n == s->changed_room) {
+		s->changed_room = n ? 2 * n : 16;
+		s->changed = mem_resize(s->changed, s->changed_room, sizeof(*s->changed));
+	}
+	s->changed[n] = node->guid;
+	s->result.nchanged++;
+}
+
+/* Probes that failed stay so until they are asked again; what earlier looks confirmed is open anew.
+ */
+static void sweep_open(struct sweep *s, enum sweep_look look)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		node->answered = false;
+		for (p = 1; p <= node->nports; p++)
+			if (look == LOOK_DISCOVER || node->ports[p].probe != PROBE_FAILED)
+				node->ports[p].probe = PROBE_NONE;
+	}
+}
+
+static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
+{
+	batch_drop(s->batch);
+	s->look = look;
+	s->number++;
+	s->reroute = false;
+	s->fn = fn;
+	s->arg = arg;
+	s->result = (struct sweep_result){ 0 };
+	s->started_us = loop_now_us(s->loop);
+	s->smps_before = batch_smps(s->batch);
+	sweep_open(s, look);
+	batch_wake(s->batch);
+}
+
+void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
+{
+	sweep_start(s, LOOK_DISCOVER, fn, arg);
+	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
+}
+
+void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
+		   void *arg)
+{
+	struct inv_node *node;
+	unsigned i;
+
+	if (s->look == LOOK_DISCOVER || s->look == LOOK_REFRESH) {
+		s->fn = fn;
+		s->arg = arg;
+	} else {
+		sweep_start(s, LOOK_REFRESH, fn, arg);
+	}
+	for (i = 0; i < count; i++) {
+		node = inventory_find(&s->inv, nodes[i]);
+		if (node && inv_is_switch(node))
+			explore_visit(s, node, NULL);
+		else if (node)
+			explore_visit_ca(s, node);
+	}
+}
+
+void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	assert(!sweep_busy(s));
+	sweep_start(s, LOOK_POLL, fn, arg);
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		if (node->gone)
+			continue;
+		if (inv_is_switch(node))
+			sweep_ask(s, JOB_POLL, node, 0, false);
+		for (p = 1; p <= node->nports && inv_is_switch(node); p++)
+			if (node->ports[p].probe == PROBE_FAILED)
+				sweep_ask(s, JOB_POLL_PORT, node, p, false);
+	}
+}

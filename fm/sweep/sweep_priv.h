@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sweep's own parts: sweep.c asks and retries, explore.c reads the answers and says what to ask
+ * next. */
+#ifndef FMD_SWEEP_SWEEP_PRIV_H
+#define FMD_SWEEP_SWEEP_PRIV_H
+
+#include "fm/core/log.h"
+#include "fm/mad/batch.h"
+#include "fm/sweep/sweep.h"
+
+enum sweep_look { LOOK_NONE, LOOK_DISCOVER, LOOK_REFRESH, LOOK_POLL };
+
+enum sweep_job {	    /* object = node, arg = port or block */
+		 JOB_LOCAL, /* NodeInfo of the SM's own port */
+		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
+		 JOB_DESC,
+		 JOB_SWITCH,	/* SwitchInfo */
+		 JOB_CLEAR,	/* its PortStateChange */
+		 JOB_PORT,	/* PortInfo */
+		 JOB_PORT_EXT,	/* the same with the extended speeds asked for */
+		 JOB_STATES,	/* SwitchPortStateTable, a block of 128 ports */
+		 JOB_POLL,	/* SwitchInfo, to compare only */
+		 JOB_POLL_PORT, /* a probe whose answer only says that there is one */
+};
+
+enum sweep_probe { /* inv_port.probe */
+		   PROBE_NONE,
+		   PROBE_OUT,	 /* asked, from one end or the other */
+		   PROBE_MET,	 /* the cable was confirmed in this look */
+		   PROBE_FAILED, /* up, and nobody answers */
+		   PROBE_REFUSED, /* what answers can't be there: a GUID met twice, a loop, nonsense */
+};
+
+struct sweep {
+	struct loop *loop;
+	struct mad *mad;
+	struct inventory inv;
+	struct batch *batch;
+	enum sweep_look look;
+	uint32_t number; /* of the look; marks what was seen in it */
+	bool reroute;	 /* a cable was found down: requests on their way may be lost */
+	sweep_done_fn *fn;
+	void *arg;
+	uint64_t started_us, smps_before;
+	struct sweep_result result;
+	guid_t *changed;
+	unsigned changed_room;
+	struct log_limit twice_log, bad_log, silent_log;
+};
+
+void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
+	       bool urgent);
+void sweep_changed(struct sweep *s, const struct inv_node *node);
+
+/* explore.c */
+void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path);
+void explore_visit_ca(struct sweep *s, struct inv_node *node);
+void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
+		    const uint8_t data[64]);
+void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status);
+void explore_given_up(struct sweep *s, const struct batch_job *job);
+
+/* finish.c: what the silences of a look mean. */
+void finish_look(struct sweep *s);
+
+#endif
