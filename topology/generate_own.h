@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* generate_own: what the generators share: nodes with running GUIDs, cables as after power-on. */
+#ifndef FMD_TOPOLOGY_GENERATE_OWN_H
+#define FMD_TOPOLOGY_GENERATE_OWN_H
+
+#include "topology/topo.h"
+
+struct generator {
+	struct topo_builder *builder;
+	enum topo_speed speed;
+	uint16_t hca_device, switch_device;
+	unsigned switches, hcas; /* made so far */
+};
+
+/* Handles. GUIDs are a fixed prefix, the kind and the running number: in order of making, the name's own order. */
+int generate_switch(struct generator *g, unsigned nports, const char *name);
+int generate_hca(struct generator *g, unsigned nports, const char *name);
+void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);
+void generate_cable(struct generator *g, int a, unsigned a_port, int b,
+		    unsigned b_port); /* between switches */
+
+int generate_find_system(const char *name); /* enum generate_system, or -1 */
+
+#endif
