@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * child: long answers without holding the loop. A forked copy of the process, with the fabric as it
+ * was at that moment, writes to a pipe; the parent gets what arrives, piece by piece, from the
+ * loop.
+ */
+#ifndef FMD_CONTROL_CHILD_H
+#define FMD_CONTROL_CHILD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include "fm/core/loop.h"
+
+struct child;
+
+typedef int child_write_fn(void *arg, FILE *out); /* in the child; 0 = the answer is whole */
+struct child_ops {
+	child_write_fn *write;
+	void (*data)(void *arg, const char *data, size_t len); /* in the parent */
+	void (*end)(void *arg, bool whole); /* once, last; the child is gone and freed */
+};
+
+/* NULL when the system gives no process; never calls back from inside. */
+struct child *child_start(struct loop *loop, const struct child_ops *ops, void *arg);
+void child_pause(struct child *child,
+		 bool paused);	      /* the reader is slow: take nothing more for now */
+void child_kill(struct child *child); /* no callback after; NULL is fine */
+
+#endif

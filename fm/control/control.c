@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The control socket's server: connections, lines in, answers out.
+ *
+ * A client's requests are answered one after another in the order they came. There are three ways
+ * to an answer: at once, from a child process (answers that grow with the fabric, see child.c), or
+ * by an act of the fabric's whose callback brings the result. While one is on its way the client's
+ * further lines wait in its input buffer.
+ *
+ * Nothing here waits: input is bounded by the line buffer, output is queued and a child is held
+ * back while the queue is long. A client that closes its sending half still gets what it asked for;
+ * one whose connection breaks takes its child and its act's callback with it.
+ *
+ * client_settle() ends every callback: it alone decides what to read, to write, and when a client
+ * is over.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "fm/control/child.h"
+#include "fm/control/command.h"
+#include "fm/control/control.h"
+#include "fm/core/log.h"
+#include "topology/mem.h"
+
+#define LINE_SIZE   65536
+#define CLIENTS_MAX 32
+#define OUT_HIGH    (256 * 1024) /* bytes queued from which on a child is held back */
+
+struct buffer {
+	char *data;
+	size_t start, end, size;
+};
+
+struct client {
+	struct control *control;
+	struct client *next;
+	int fd;
+	struct loop_fd *watch;
+	unsigned events; /* watched now */
+	struct buffer out;
+	struct child *child;	       /* writes the present answer */
+	size_t child_bytes;	       /* had from it */
+	const struct command *command; /* the present one, for the child */
+	json_t *args;		       /* its arguments */
+	bool acting;		       /* the fabric owes a callback */
+	bool serving;		       /* inside client_serve() */
+	bool eof;		       /* the peer sends no more */
+	bool broken;		       /* to be dropped */
+	size_t in_len;
+	char in[LINE_SIZE];
+};
+
+struct control {
+	struct loop *loop;
+	struct command_env env;
+	struct client *clients;
+	unsigned nclients;
+	struct loop_fd *watch;
+	int fd;
+	struct sockaddr_un addr;
+};
+
+/* ---- Output ---- */
+
+static size_t buffer_len(const struct buffer *b)
+{
+	return b->end - b->start;
+}
+
+static void buffer_add(struct buffer *b, const char *data, size_t len)
+{
+	if (b->start == b->end)
+		b->start = b->end = 0;
+	if (b->end + len > b->size && b->start) {
+		memmove(b->data, b->data + b->start, buffer_len(b));
+		b->end -= b->start;
+		b->start = 0;
+	}
+	if (b->end + len > b->size) {
+		b->size = (b->end + len) * 2;
+		b->data = mem_resize(b->data, b->size, 1);
+	}
+	memcpy(b->data + b->end, data, len);
+	b->end += len;
+}
+
+static void client_flush(struct client *c)
+{
+	while (buffer_len(&c->out) && !c->broken) {
+		ssize_t len = send(c->fd, c->out.data + c->out.start, buffer_len(&c->out),
+				   MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (len >= 0)
+			c->out.start += len;
+		else if (errno == EAGAIN)
+			return;
+		else if (errno != EINTR)
+			c->broken = true;
+	}
+}
+
+static json_t *refusal(const char *error)
+{
+	return json_pack("{s:b, s:s}", "ok", 0, "error", error);
+}
+
+/* The answer's line; takes the reference. NULL = refused with `error`, which may be cut within a
+ * character. */
+static char *answer_line(json_t *result, const char *error)
+{
+	json_t *answer =
+		result ? json_pack("{s:b, s:o}", "ok", 1, "result", result) : refusal(error);
+	char *text;
+
+	if (!answer)
+		answer = refusal("a name in the answer is no text");
+	text = json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	return text;
+}
+
+static void client_reply(struct client *c, json_t *result, const char *error)
+{
+	char *text = answer_line(result, error);
+
+	buffer_add(&c->out, text, strlen(text));
+	buffer_add(&c->out, "\n", 1);
+	free(text);
+}
+
+/* ---- Answers ---- */
+
+static void client_settle(struct client *c);
+
+static void act_done_cb(void *arg, json_t *result, const char *error)
+{
+	struct client *c = arg;
+
+	c->acting = false;
+	client_reply(c, error ? NULL : result ? json_incref(result) : json_object(), error);
+	if (!c->serving)
+		client_settle(c);
+}
+
+/* In the child. A text ends with a NUL, so that the reader knows a whole one from one that broke
+ * off. */
+static int child_answer(void *arg, FILE *out)
+{
+	const struct client *c = arg;
+	const struct command_env *env = &c->control->env;
+	char err[COMMAND_ERROR_SIZE] = "";
+	json_t *result = c->command->answer(env, c->args, err);
+	bool text = result && c->command->text;
+
+	fputs(answer_line(result, err), out);
+	fputc('\n', out);
+	if (text && c->command->text(env, c->args, out))
+		return -1;
+	if (text)
+		fputc('\0', out);
+	return ferror(out) ? -1 : 0;
+}
+
+static void child_data_cb(void *arg, const char *data, size_t len)
+{
+	struct client *c = arg;
+
+	c->child_bytes += len;
+	buffer_add(&c->out, data, len);
+	client_settle(c);
+}
+
+static void child_end_cb(void *arg, bool whole)
+{
+	struct client *c = arg;
+
+	c->child = NULL;
+	json_decref(c->args);
+	c->args = NULL;
+	if (!whole && !c->child_bytes)
+		client_reply(c, NULL, "the answer could not be written");
+	else if (!whole)
+		c->broken = true;
+	client_settle(c);
+}
+
+static const struct child_ops child_ops = {
+	.write = child_answer,
+	.data = child_data_cb,
+	.end = child_end_cb,
+};
+
+static void answer_by_child(struct client *c, const struct command *command, json_t *args)
+{
+	c->command = command;
+	c->args = json_incref(args);
+	c->child_bytes = 0;
+	c->child = child_start(c->control->loop, &child_ops, c);
+	if (c->child)
+		return;
+	json_decref(c->args);
+	c->args = NULL;
+	client_reply(c, NULL, "no process for the answer: the system's limit is reached");
+}
+
+static void answer_now(struct client *c, const struct command *command, json_t *args)
+{
+	char err[COMMAND_ERROR_SIZE] = "";
+	json_t *result = command->answer(&c->control->env, args, err);
+
+	client_reply(c, result, err);
+}
+
+static void answer_by_act(struct client *c, const struct command *command)
+{
+	c->acting = true;
+	command->act(c->control->env.fabric, act_done_cb, c);
+}
+
+/* ---- Requests ---- */
+
+static void client_dispatch(struct client *c, const char *name, json_t *args)
+{
+	const struct command *command = command_find(name);
+	char err[COMMAND_ERROR_SIZE];
+
+	if (!command) {
+		snprintf(err, sizeof(err), "unknown command %s", name);
+		client_reply(c, NULL, err);
+	} else if (command_is_act(command, args)) {
+		answer_by_act(c, command);
+	} else if (command->long_answer) {
+		answer_by_child(c, command, args);
+	} else {
+		answer_now(c, command, args);
+	}
+}
+
+static void client_request(struct client *c, const char *line, size_t len)
+{
+	json_t *request, *args = NULL;
+	const char *name = NULL;
+	json_error_t why;
+
+	request = json_loadb(line, len, 0, &why);
+	if (!request ||
+	    json_unpack_ex(request, &why, JSON_STRICT, "{s:s, s?o}", "cmd", &name, "args", &args)) {
+		char err[COMMAND_ERROR_SIZE];
+
+		snprintf(err, sizeof(err), "not a request: %s", why.text);
+		client_reply(c, NULL, err);
+	} else if (args && !json_is_object(args)) {
+		client_reply(c, NULL, "not a request: args is no object");
+	} else {
+		args = args ? json_incref(args) : json_object();
+		client_dispatch(c, name, args);
+		json_decref(args);
+	}
+	json_decref(request);
+}
+
+static bool client_busy(const struct client *c)
+{
+	return c->acting || c->child;
+}
+
+/* Takes whole lines while no answer is on its way. */
+static void client_serve(struct client *c)
+{
+	char *newline;
+
+	c->serving = true;
+	while (!client_busy(c) && !c->broken && (newline = memchr(c->in, '\n', c->in_len))) {
+		size_t len = newline - c->in;
+
+		client_request(c, c->in, len);
+		c->in_len -= len + 1;
+		memmove(c->in, newline + 1, c->in_len);
+	}
+	c->serving = false;
+	if (c->in_len == sizeof(c->in) && !client_busy(c)) {
+		client_reply(c, NULL, "the line is too long");
+		c->in_len = 0;
+		c->eof = true; /* where the next request begins can't be known */
+	}
+}
+
+/* The peer has closed, not just its sending half: nobody is there to read an answer. */
+static bool peer_gone(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd };
+
+	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLHUP;
+}
+
+static void client_read(struct client *c)
+{
+	ssize_t len = recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+
+	if (len > 0) {
+		c->in_len += len;
+	} else if (len == 0) {
+		c->eof = true;
+		c->broken = peer_gone(c->fd);
+	} else if (errno != EAGAIN && errno != EINTR) {
+		c->broken = true;
+	}
+}
+
+/* ---- Clients ---- */
+
+static void client_free(struct client *c)
+{
+	struct control *control = c->control;
+	struct client **link = &control->clients;
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+	control->nclients--;
+	if (c->acting)
+		fabric_act_cancel(control->env.fabric, c);
+	child_kill(c->child);
+	json_decref(c->args);
+	loop_fd_free(c->watch);
+	close(c->fd);
+	free(c->out.data);
+	free(c);
+}
+
+static unsigned client_wants(const struct client *c)
+{
+	return (!c->eof && c->in_len < sizeof(c->in) ? LOOP_READ : 0u) |
+	       (buffer_len(&c->out) ? LOOP_WRITE : 0u);
+}
+
+static void client_settle(struct client *c)
+{
+	client_serve(c);
+	client_flush(c);
+	if (c->broken || (c->eof && !client_busy(c) && !buffer_len(&c->out))) {
+		client_free(c);
+		return;
+	}
+	if (c->events != client_wants(c)) {
+		c->events = client_wants(c);
+		loop_fd_set(c->watch, c->events);
+	}
+	if (c->child)
+		child_pause(c->child, buffer_len(&c->out) > OUT_HIGH);
+}
+
+static void client_ready_cb(void *arg, unsigned events)
+{
+	struct client *c = arg;
+
+	if (events & LOOP_READ)
+		client_read(c);
+	client_settle(c);
+}
+
+static void client_new(struct control *control, int fd)
+{
+	struct client *c = mem_alloc(1, sizeof(*c));
+
+	c->control = control;
+	c->fd = fd;
+	c->next = control->clients;
+	control->clients = c;
+	control->nclients++;
+	c->events = LOOP_READ;
+	c->watch = loop_fd_new(control->loop, fd, c->events, client_ready_cb, c);
+}
+
+static void refuse_client(int fd)
+{
+	char *text = answer_line(NULL, "too many clients");
+
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+		send(fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	free(text);
+	close(fd);
+}
+
+static void accept_cb(void *arg, unsigned events)
+{
+	struct control *control = arg;
+	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (control->nclients < CLIENTS_MAX)
+		client_new(control, fd);
+	else
+		refuse_client(fd);
+}
+
+/* ---- Life ---- */
+
+/* A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
+ * -errno. */
+static int clear_place(const struct sockaddr_un *addr)
+{
+	struct stat st;
+	int fd, status;
+
+	if (lstat(addr->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	status = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : -EADDRINUSE;
+	close(fd);
+	if (status != -ECONNREFUSED)
+		return status;
+	return unlink(addr->sun_path) ? -errno : 0;
+}
+
+/* 0660 from the first moment on: the mask holds while the file is made. */
+static int bind_private(int fd, const struct sockaddr_un *addr)
+{
+	mode_t mask = umask(0117);
+	int status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
+
+	umask(mask);
+	return status;
+}
+
+static int control_listen(struct control *control)
+{
+	int status = clear_place(&control->addr);
+
+	if (status)
+		return status;
+	control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (control->fd < 0)
+		return -errno;
+	status = bind_private(control->fd, &control->addr);
+	if (!status && listen(control->fd, CLIENTS_MAX))
+		status = -errno;
+	if (status)
+		close(control->fd);
+	return status;
+}
+
+static const char *listen_error(int status)
+{
+	switch (status) {
+	case -EADDRINUSE:
+		return "another fmd serves it";
+	case -EEXIST:
+		return "something that is no socket is there";
+	default:
+		return strerror(-status);
+	}
+}
+
+struct control *control_new(struct loop *loop, struct fabric *fabric, const char *socket_path,
+			    control_reload_fn *reload, void *arg, char *err, size_t err_size)
+{
+	struct control *control = mem_alloc(1, sizeof(*control));
+	int status = -ENAMETOOLONG;
+
+	control->loop = loop;
+	control->env = (struct command_env){ fabric, reload, arg };
+	control->addr.sun_family = AF_UNIX;
+	if (strlen(socket_path) < sizeof(control->addr.sun_path)) {
+		strcpy(control->addr.sun_path, socket_path);
+		status = control_listen(control);
+	}
+	if (status) {
+		snprintf(err, err_size, "socket %s: %s", socket_path, listen_error(status));
+		free(control);
+		return NULL;
+	}
+	control->watch = loop_fd_new(loop, control->fd, LOOP_READ, accept_cb, control);
+	return control;
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	while (control->clients)
+		client_free(control->clients);
+	loop_fd_free(control->watch);
+	close(control->fd);
+	unlink(control->addr.sun_path);
+	free(control);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmctl: options, the table of commands, exit codes (0 done, 1 refused or failed, 2 usage, 3 no
+ * daemon). Live commands ask fmd by its socket (fmctl_live.c); offline ones work on files
+ * (fmctl_plan.c, fmctl_generate.c).
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/control/fmctl.h"
+
+#define DEFAULT_SOCKET "/run/fmd/fmd.sock"
+
+static const struct command {
+	const char *name, *arguments, *help;
+	fmctl_live_fn *live;
+	fmctl_live_fn *offline; /* needs no fmd; says its own usage */
+} commands[] = {
+	{ "status", "", "how the fabric is", .live = fmctl_status },
+	{ "topology", "[--format text|json|ibnetdiscover|dot|slurm|lst]", "the fabric as it is",
+	  .live = fmctl_topology },
+	{ "nodes", "", "every node, a row each", .live = fmctl_nodes },
+	{ "switches", "", "the switches", .live = fmctl_switches },
+	{ "links", "[--down]", "every cable, or those that are down", .live = fmctl_links },
+	{ "hosts", "", "machines with their HCAs", .live = fmctl_hosts },
+	{ "lft", "SWITCH", "a switch's forwarding table", .live = fmctl_lft },
+	{ "path", "FROM TO", "hop by hop, as packets go", .live = fmctl_path },
+	{ "check", "[--readback]", "proves the tables again; --readback: against the switches",
+	  .live = fmctl_check },
+	{ "dump", "DIR", "tables and topology in OpenSM's files", .live = fmctl_dump },
+	{ "events", "[-f] [-n N]", "what happened, newest last; -f waits for more",
+	  .live = fmctl_events },
+	{ "reroute", "", "computes, proves and programs the tables again", .live = fmctl_reroute },
+	{ "sweep", "", "looks at the whole fabric again", .live = fmctl_sweep },
+	{ "reload", "", "reads the configuration file again", .live = fmctl_reload },
+	{ "loglevel", "[MODULE] LEVEL", "error, warning, notice, info or debug",
+	  .live = fmctl_loglevel },
+	{ "plan", "NETFILE ...", "routes and proves a fabric from a file", .offline = fmctl_plan },
+	{ "generate", "superpod|pgft ...", "a reference fabric as an ibnetdiscover file",
+	  .offline = fmctl_generate },
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *out)
+{
+	fputs("usage: fmctl [-s SOCKET] [--json] COMMAND ...\n\n", out);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		const struct command *c = &commands[i];
+		int used = fprintf(out, "  %s %s", c->name, c->arguments);
+
+		if (used > 26)
+			used = fprintf(out, "\n") - 1;
+		fprintf(out, "%*s%s\n", 28 - used, "", c->help);
+	}
+	fputs("\nplan and generate need no fmd. See fmctl(1).\n", out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/* --json may stand anywhere; true when it was there. */
+static bool take_json_flag(int *argc, char **argv)
+{
+	int kept = 1;
+	bool found = false;
+
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--json"))
+			argv[kept++] = argv[i];
+		else
+			found = true;
+	}
+	argv[kept] = NULL;
+	*argc = kept;
+	return found;
+}
+
+static bool colour_wanted(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+}
+
+static int run(const struct fmctl *ctl, const struct command *command, int argc, char **argv)
+{
+	int status;
+
+	optind = 0; /* getopt starts anew */
+	if (command->offline)
+		return command->offline(ctl, argc, argv);
+	status = command->live(ctl, argc, argv);
+	if (status == FMCTL_USAGE)
+		fprintf(stderr, "usage: fmctl %s%s%s\n", command->name,
+			*command->arguments ? " " : "", command->arguments);
+	return status;
+}
+
+/* Options before the command; returns its index in argv, 0 = ended with *status. */
+static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
+{
+	static const struct option longs[] = { { "socket", required_argument, NULL, 's' },
+					       { "help", no_argument, NULL, 'h' },
+					       { "version", no_argument, NULL, 'V' },
+					       { 0 } };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+s:h", longs, NULL)) != -1) {
+		if (c == 's') {
+			ctl->socket = optarg;
+			continue;
+		}
+		if (c == 'h')
+			print_help(stdout);
+		else if (c == 'V')
+			puts("fmctl " FMD_VERSION);
+		*status = c == '?' ? FMCTL_USAGE : FMCTL_DONE;
+		return 0;
+	}
+	if (optind < argc)
+		return optind;
+	print_help(stderr);
+	*status = FMCTL_USAGE;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct fmctl ctl = { .socket = DEFAULT_SOCKET, .colour = colour_wanted() };
+	const struct command *command;
+	int status = FMCTL_DONE, first;
+
+	ctl.json = take_json_flag(&argc, argv);
+	first = read_options(&ctl, argc, argv, &status);
+	if (!first)
+		return status;
+	command = find_command(argv[first]);
+	if (!command) {
+		fprintf(stderr, "fmctl: no command %s; fmctl --help names them\n", argv[first]);
+		return FMCTL_USAGE;
+	}
+	status = run(&ctl, command, argc - first, argv + first);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("fmctl: output");
+		return FMCTL_FAILED;
+	}
+	return status;
+}

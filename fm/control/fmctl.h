@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fmctl: the operators' program. It speaks to fmd by the control socket, or works on files alone.
+ */
+#ifndef FMD_CONTROL_FMCTL_H
+#define FMD_CONTROL_FMCTL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DAEMON = 3 };
+
+struct fmctl {
+	const char *socket;
+	bool json;   /* one document instead of tables */
+	bool colour; /* stdout is a terminal */
+};
+
+/* fmctl_ask.c: one question, one answer. */
+struct fmctl_answer {
+	enum fmctl_exit status; /* when not DONE, the reason was said on stderr */
+	json_t *result;		/* DONE: the caller owns it */
+};
+struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd,
+			      json_t *args); /* takes args */
+/* The text that follows an answer, into a file that is made or replaced. */
+enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
+			       const char *path);
+
+/* fmctl_live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
+typedef enum fmctl_exit fmctl_live_fn(const struct fmctl *ctl, int argc, char **argv);
+fmctl_live_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links, fmctl_hosts,
+	fmctl_lft, fmctl_dump;
+fmctl_live_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
+	fmctl_loglevel;
+
+/* fmctl_show.c: documents as people read them, to stdout. */
+typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
+fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_hosts, show_lft,
+	show_path, show_check;
+fmctl_show_fn show_readback, show_events, show_act;
+
+/* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
+fmctl_live_fn fmctl_plan;     /* fmctl_plan.c */
+fmctl_live_fn fmctl_generate; /* fmctl_generate.c */
+
+#endif

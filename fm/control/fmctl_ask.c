@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The client's side of the control socket: a line out, a line in (control.h has the form). Answers
+ * of any length are taken; a text that follows an answer is copied as it comes and ends with a NUL,
+ * without which it broke off.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "fm/control/fmctl.h"
+#include "topology/mem.h"
+
+static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)
+{
+	bool absent = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
+
+	fprintf(stderr, "fmctl: %s %s: %s\n", absent ? "no fmd serves" : "can't reach fmd at",
+		ctl->socket, strerror(errno));
+	return absent ? FMCTL_NO_DAEMON : FMCTL_FAILED;
+}
+
+static FILE *dial(const struct fmctl *ctl, enum fmctl_exit *status)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	FILE *stream;
+	int fd;
+
+	errno = ENAMETOOLONG;
+	if (strlen(ctl->socket) >= sizeof(addr.sun_path) ||
+	    (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0) {
+		*status = say_no_daemon(ctl);
+		return NULL;
+	}
+	strcpy(addr.sun_path, ctl->socket);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) || !(stream = fdopen(fd, "r"))) {
+		*status = say_no_daemon(ctl);
+		close(fd);
+		return NULL;
+	}
+	return stream;
+}
+
+static int send_request(int fd, const char *cmd, json_t *args)
+{
+	json_t *request = json_pack("{s:s, s:o}", "cmd", cmd, "args", args ? args : json_object());
+	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	size_t len = text ? strlen(text) : 0, sent = 0;
+
+	json_decref(request);
+	if (!text)
+		return -EILSEQ; /* an argument that is no UTF-8 */
+	text[len++] = '\n';	/* in place of the NUL */
+	while (sent < len) {
+		ssize_t n = send(fd, text + sent, len - sent, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			break;
+		sent += n > 0 ? n : 0;
+	}
+	free(text);
+	return sent == len ? 0 : -errno;
+}
+
+static struct fmctl_answer failed(const char *cmd, const char *reason)
+{
+	fprintf(stderr, "fmctl: %s: %s\n", cmd, reason);
+	return (struct fmctl_answer){ .status = FMCTL_FAILED };
+}
+
+static struct fmctl_answer read_answer(FILE *stream, const char *cmd)
+{
+	struct fmctl_answer answer;
+	const char *error = NULL;
+	json_t *result = NULL, *line = NULL;
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t len = getline(&text, &size, stream);
+	int ok = 0;
+
+	if (len > 0 && text[len - 1] == '\n')
+		line = json_loadb(text, len, 0, NULL);
+	if (!line ||
+	    json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result, "error", &error))
+		answer = failed(cmd, "fmd gave no answer");
+	else if (!ok || !result)
+		answer = failed(cmd, error ? error : "fmd gave no reason");
+	else
+		answer = (struct fmctl_answer){ FMCTL_DONE, json_incref(result) };
+	json_decref(line);
+	free(text);
+	return answer;
+}
+
+/* Leaves the stream open behind the answer's line. */
+static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t *args,
+			       FILE **stream)
+{
+	struct fmctl_answer answer = { 0 };
+	int status;
+
+	*stream = dial(ctl, &answer.status);
+	if (!*stream) {
+		json_decref(args);
+		return answer;
+	}
+	status = send_request(fileno(*stream), cmd, args);
+	if (status)
+		return failed(cmd, strerror(-status));
+	return read_answer(*stream, cmd);
+}
+
+struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *args)
+{
+	FILE *stream;
+	struct fmctl_answer answer = ask(ctl, cmd, args, &stream);
+
+	if (stream)
+		fclose(stream);
+	return answer;
+}
+
+/* NULL, or what went wrong. */
+static const char *copy_text(FILE *from, FILE *to)
+{
+	char piece[65536];
+	size_t len;
+
+	while ((len = fread(piece, 1, sizeof(piece), from)) > 0) {
+		bool last = piece[len - 1] == '\0';
+
+		if (fwrite(piece, 1, len - last, to) != len - last)
+			return strerror(errno);
+		if (last)
+			return NULL;
+	}
+	return "the text broke off";
+}
+
+static enum fmctl_exit save_text(FILE *from, const char *path)
+{
+	const char *error;
+	FILE *to = fopen(path, "w");
+
+	if (!to)
+		return failed(path, strerror(errno)).status;
+	error = copy_text(from, to);
+	if (fclose(to) && !error)
+		error = strerror(errno);
+	return error ? failed(path, error).status : FMCTL_DONE;
+}
+
+enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
+			       const char *path)
+{
+	FILE *stream;
+	struct fmctl_answer answer = ask(ctl, cmd, args, &stream);
+
+	if (answer.status == FMCTL_DONE)
+		answer.status = save_text(stream, path);
+	json_decref(answer.result);
+	if (stream)
+		fclose(stream);
+	return answer.status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fmctl generate: a reference fabric as an ibnetdiscover file on stdout; the arguments are
+ * generate_parse()'s. */
+#include <string.h>
+#include "fm/control/fmctl.h"
+#include "topology/generate.h"
+#include "topology/netfile.h"
+
+enum fmctl_exit fmctl_generate(const struct fmctl *ctl, int argc, char **argv)
+{
+	char err[256] = "";
+	struct topo *t;
+	int status;
+
+	if (argc < 2) {
+		fputs("usage: fmctl generate superpod --su N [--system a100|h100|b200]\n"
+		      "       fmctl generate pgft H m1,.. w1,.. [p1,..]\n",
+		      stderr);
+		return FMCTL_USAGE;
+	}
+	t = generate_parse(argc - 1, argv + 1, err, sizeof(err));
+	if (!t) {
+		fprintf(stderr, "fmctl: generate: %s\n", err);
+		return FMCTL_USAGE;
+	}
+	status = netfile_write(t, stdout);
+	topo_unref(t);
+	if (!status)
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: generate: %s\n", strerror(-status));
+	return FMCTL_FAILED;
+}

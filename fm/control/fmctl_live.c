@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The live commands: each reads its own options, asks fmd one question and hands the answer to a
+ * show_* function, or prints it as it is with --json. FMCTL_USAGE from here makes fmctl.c print the
+ * command's usage line.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "fm/control/fmctl.h"
+
+#define FOLLOW_US     500000
+#define FOLLOW_WINDOW 1000 /* events looked at each time: no more come in half a second */
+
+static enum fmctl_exit ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
+				    fmctl_show_fn *show)
+{
+	struct fmctl_answer answer = fmctl_ask(ctl, cmd, args);
+
+	if (answer.status == FMCTL_DONE)
+		(ctl->json ? show_json : show)(ctl, answer.result);
+	json_decref(answer.result);
+	return answer.status;
+}
+
+/* For commands without arguments. */
+static enum fmctl_exit plain(const struct fmctl *ctl, int argc, const char *cmd,
+			     fmctl_show_fn *show)
+{
+	return argc == 1 ? ask_and_show(ctl, cmd, NULL, show) : FMCTL_USAGE;
+}
+
+/* The one long flag a command knows: 1 = given, 0 = not, -1 = something else is there. */
+static int read_flag(int argc, char **argv, const char *name)
+{
+	const struct option longs[] = { { name, no_argument, NULL, 'f' }, { 0 } };
+	int given = 0, c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c != 'f')
+			return -1;
+		given = 1;
+	}
+	return optind == argc ? given : -1;
+}
+
+enum fmctl_exit fmctl_status(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "status", show_status);
+}
+
+enum fmctl_exit fmctl_topology(const struct fmctl *ctl, int argc, char **argv)
+{
+	static const struct option longs[] = { { "format", required_argument, NULL, 'f' }, { 0 } };
+	const char *format = ctl->json ? "json" : "text";
+	int c;
+
+	while ((c = getopt_long(argc, argv, "f:", longs, NULL)) != -1) {
+		if (c != 'f')
+			return FMCTL_USAGE;
+		format = optarg;
+	}
+	if (optind < argc)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "topology", json_pack("{s:s}", "format", format),
+			    strcmp(format, "json") ? show_text : show_json);
+}
+
+enum fmctl_exit fmctl_nodes(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "nodes", show_nodes);
+}
+
+enum fmctl_exit fmctl_switches(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "switches", show_nodes);
+}
+
+enum fmctl_exit fmctl_links(const struct fmctl *ctl, int argc, char **argv)
+{
+	int down = read_flag(argc, argv, "down");
+
+	if (down < 0)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "links", json_pack("{s:b}", "down", down), show_links);
+}
+
+enum fmctl_exit fmctl_hosts(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "hosts", show_hosts);
+}
+
+enum fmctl_exit fmctl_lft(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc != 2)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "lft", json_pack("{s:s}", "switch", argv[1]), show_lft);
+}
+
+enum fmctl_exit fmctl_path(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc != 3)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "path", json_pack("{s:s, s:s}", "from", argv[1], "to", argv[2]),
+			    show_path);
+}
+
+/* Fabric defects are what `check` is asked for, so they are its exit status too. */
+static enum fmctl_exit check_verdict(const json_t *result, int readback)
+{
+	json_int_t unreachable = json_integer_value(
+		json_object_get(json_object_get(result, "proof"), "unreachable"));
+	const char *first = json_string_value(json_object_get(result, "first"));
+
+	if (readback)
+		return json_integer_value(json_object_get(result, "differ")) ||
+				       json_integer_value(json_object_get(result, "failed"))
+			       ? FMCTL_FAILED
+			       : FMCTL_DONE;
+	if (json_is_true(json_object_get(result, "sound")) && !unreachable)
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: check: %s\n", first && *first ? first : "the tables are not sound");
+	return FMCTL_FAILED;
+}
+
+enum fmctl_exit fmctl_check(const struct fmctl *ctl, int argc, char **argv)
+{
+	int readback = read_flag(argc, argv, "readback");
+	struct fmctl_answer answer;
+
+	if (readback < 0)
+		return FMCTL_USAGE;
+	answer = fmctl_ask(ctl, "check", json_pack("{s:b}", "readback", readback));
+	if (answer.status == FMCTL_DONE) {
+		(ctl->json ? show_json : readback ? show_readback : show_check)(ctl, answer.result);
+		answer.status = check_verdict(answer.result, readback);
+	}
+	json_decref(answer.result);
+	return answer.status;
+}
+
+static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const char *file)
+{
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
+		fprintf(stderr, "fmctl: dump: the folder's name is too long\n");
+		return FMCTL_FAILED;
+	}
+	return fmctl_ask_text(ctl, "dump", json_pack("{s:s}", "file", file), path);
+}
+
+enum fmctl_exit fmctl_dump(const struct fmctl *ctl, int argc, char **argv)
+{
+	static const char *const files[] = { "opensm-lfts.dump", "opensm.fdbs", "opensm.mcfdbs",
+					     "opensm-subnet.lst" };
+	enum fmctl_exit status = FMCTL_DONE;
+	json_t *written;
+
+	if (argc != 2)
+		return FMCTL_USAGE;
+	if (mkdir(argv[1], 0777) && errno != EEXIST) {
+		fprintf(stderr, "fmctl: dump: %s: %s\n", argv[1], strerror(errno));
+		return FMCTL_FAILED;
+	}
+	written = json_array();
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && status == FMCTL_DONE; i++) {
+		status = dump_file(ctl, argv[1], files[i]);
+		json_array_append_new(written, json_sprintf("%s/%s", argv[1], files[i]));
+	}
+	if (status == FMCTL_DONE && ctl->json)
+		show_json(ctl, written);
+	json_decref(written);
+	return status;
+}
+
+/* ---- Events ---- */
+
+/* How many of `now` are news to someone who has seen up to `last` (NULL = nothing). */
+static size_t first_unseen(const json_t *now, const json_t *last)
+{
+	for (size_t i = json_array_size(now); last && i > 0; i--)
+		if (json_equal(json_array_get(now, i - 1), last))
+			return i;
+	return 0;
+}
+
+static enum fmctl_exit follow_events(const struct fmctl *ctl, json_t *last)
+{
+	enum fmctl_exit status;
+
+	for (;;) {
+		struct fmctl_answer answer;
+		json_t *news = json_array();
+		size_t i;
+
+		usleep(FOLLOW_US);
+		answer = fmctl_ask(ctl, "events", json_pack("{s:i}", "count", FOLLOW_WINDOW));
+		for (i = first_unseen(answer.result, last); i < json_array_size(answer.result); i++)
+			json_array_append(news, json_array_get(answer.result, i));
+		if (json_array_size(news)) {
+			show_events(ctl, news);
+			json_decref(last);
+			last = json_incref(json_array_get(news, json_array_size(news) - 1));
+		}
+		json_decref(news);
+		json_decref(answer.result);
+		status = answer.status;
+		if (status != FMCTL_DONE || fflush(stdout))
+			break;
+	}
+	json_decref(last);
+	return status;
+}
+
+static enum fmctl_exit show_some_events(const struct fmctl *ctl, int count, bool follow)
+{
+	struct fmctl_answer answer = fmctl_ask(ctl, "events", json_pack("{s:i}", "count", count));
+	json_t *last;
+
+	if (answer.status != FMCTL_DONE)
+		return answer.status;
+	(ctl->json && !follow ? show_json : show_events)(ctl, answer.result);
+	last = json_incref(json_array_get(answer.result, json_array_size(answer.result) - 1));
+	json_decref(answer.result);
+	if (follow && !fflush(stdout))
+		return follow_events(ctl, last);
+	json_decref(last);
+	return FMCTL_DONE;
+}
+
+enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
+{
+	bool follow = false;
+	long count = 20;
+	char *end;
+	int c;
+
+	while ((c = getopt(argc, argv, "fn:")) != -1) {
+		if (c == 'f') {
+			follow = true;
+		} else if (c == 'n') {
+			count = strtol(optarg, &end, 10);
+			if (*end || count < 0 || count > 10000)
+				return FMCTL_USAGE;
+		} else {
+			return FMCTL_USAGE;
+		}
+	}
+	return optind == argc ? show_some_events(ctl, (int)count, follow) : FMCTL_USAGE;
+}
+
+/* ---- Acts ---- */
+
+enum fmctl_exit fmctl_reroute(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "reroute", show_act);
+}
+
+enum fmctl_exit fmctl_sweep(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "sweep", show_act);
+}
+
+enum fmctl_exit fmctl_reload(const struct fmctl *ctl, int argc, char **argv)
+{
+	return plain(ctl, argc, "reload", show_act);
+}
+
+enum fmctl_exit fmctl_loglevel(const struct fmctl *ctl, int argc, char **argv)
+{
+	json_t *args;
+
+	if (argc < 2 || argc > 3)
+		return FMCTL_USAGE;
+	args = json_pack("{s:s}", "level", argv[argc - 1]);
+	if (argc == 3)
+		json_object_set_new(args, "module", json_string(argv[1]));
+	return ask_and_show(ctl, "loglevel", args, show_act);
+}

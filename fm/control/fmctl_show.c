@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmd's documents as people read them. Lists are tables (fmctl_table.c); status and check are a few lines that say
+ * first whether something is wrong, and then what. A key that is missing shows as nothing, so that a
+ * fmctl of another version than fmd's still helps.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include "fm/control/fmctl.h"
+#include "fm/control/fmctl_table.h"
+
+#define GREEN "\033[32m"
+#define RED   "\033[31m"
+
+void show_json(const struct fmctl *ctl, const json_t *result)
+{
+	json_dumpf(result, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	putchar('\n');
+}
+
+void show_text(const struct fmctl *ctl, const json_t *result)
+{
+	const char *text = json_string_value(json_object_get(result, "text"));
+
+	fputs(text ? text : "", stdout);
+}
+
+static json_int_t integer(const json_t *object, const char *key)
+{
+	return json_integer_value(table_value(object, key));
+}
+
+static double number(const json_t *object, const char *key)
+{
+	return json_number_value(table_value(object, key));
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(table_value(object, key));
+
+	return text ? text : "";
+}
+
+static const char *plural(json_int_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_coloured(const struct fmctl *ctl, bool good, const char *text)
+{
+	printf("%s%s%s", ctl->colour ? good ? GREEN : RED : "", text, ctl->colour ? "\033[0m" : "");
+}
+
+/* ---- status ---- */
+
+static void print_label(const char *label)
+{
+	printf("%-12s", label);
+}
+
+static void print_proof(const struct fmctl *ctl, const json_t *proof)
+{
+	json_int_t unreachable = integer(proof, "unreachable"), loops = integer(proof, "loops");
+	json_int_t cycles = integer(proof, "credit_cycles");
+	bool good = !unreachable && !loops && !cycles;
+
+	print_label("tables");
+	if (!proof) {
+		puts("none yet");
+		return;
+	}
+	print_coloured(ctl, good, good ? "proven" : "NOT SOUND");
+	printf(": %lld pairs of ports reach each other, %lld do not; %lld loop%s, %lld credit "
+	       "cycle%s\n",
+	       (long long)integer(proof, "reachable"), (long long)unreachable, (long long)loops,
+	       plural(loops), (long long)cycles, plural(cycles));
+	if (integer(proof, "disconnected")) {
+		print_label("");
+		printf("%lld pairs have no cable between them\n",
+		       (long long)integer(proof, "disconnected"));
+	}
+}
+
+static void print_links(const struct fmctl *ctl, const json_t *status)
+{
+	json_int_t down = integer(status, "links_down");
+	char text[64];
+
+	print_label("links");
+	printf("%lld, ", (long long)integer(status, "links"));
+	snprintf(text, sizeof(text), "%lld down", (long long)down);
+	print_coloured(ctl, !down, text);
+	puts(down ? "  (fmctl links --down)" : "");
+}
+
+static void print_last_fault(const json_t *fault)
+{
+	print_label("last fault");
+	if (!json_is_object(fault)) {
+		puts("none since fmd began");
+		return;
+	}
+	printf("%s\n", string(fault, "what"));
+	print_label("");
+	printf("answered in %.1f ms: %lld table entries changed, %lld blocks written\n",
+	       number(fault, "detected_to_programmed_ms"),
+	       (long long)integer(fault, "lft_entries_changed"),
+	       (long long)integer(fault, "lft_blocks_written"));
+}
+
+static void print_uptime(json_int_t seconds, json_int_t rss_kb)
+{
+	print_label("fmd");
+	printf("up %lld d %02lld:%02lld:%02lld, %.1f MB\n", (long long)(seconds / 86400),
+	       (long long)(seconds / 3600 % 24), (long long)(seconds / 60 % 60),
+	       (long long)(seconds % 60), rss_kb / 1024.0);
+}
+
+void show_status(const struct fmctl *ctl, const json_t *s)
+{
+	bool up = json_is_true(json_object_get(s, "fabric_up"));
+
+	print_label("fabric");
+	print_coloured(ctl, up, up ? "UP" : "NOT UP");
+	printf(", fmd is %s\n", string(s, "state"));
+	print_label("size");
+	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),
+	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
+	print_links(ctl, s);
+	print_proof(ctl, json_object_get(s, "proof"));
+	print_last_fault(json_object_get(s, "last_fault"));
+	print_label("last run");
+	printf("sweep %.1f ms, routing (%s) %.1f ms, programming %.1f ms\n", number(s, "sweep_ms"),
+	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
+	print_label("packets");
+	printf("%lld sent, %lld without an answer; %lld table blocks written\n",
+	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
+	       (long long)integer(s, "lft_blocks_written"));
+	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
+}
+
+/* ---- Lists ---- */
+
+void show_lft(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "LID", "lid" }, { "PORT", "port" }, { "TO", "to" }, { 0 }
+	};
+
+	printf("%s %s LID %lld\n", string(result, "name"), string(result, "guid"),
+	       (long long)integer(result, "lid"));
+	table_print(ctl, json_object_get(result, "entries"), columns);
+}
+
+void show_path(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = { { "NODE", "name" },    { "ROLE", "role" },
+						       { "LID", "lid" },      { "IN", "in_port" },
+						       { "OUT", "out_port" }, { "WIDTH", "width" },
+						       { "SPEED", "speed" },  { 0 } };
+
+	table_print(ctl, json_object_get(result, "hops"), columns);
+}
+
+/* ---- check ---- */
+
+void show_check(const struct fmctl *ctl, const json_t *result)
+{
+	const json_t *proof = json_object_get(result, "proof");
+	const char *first = string(result, "first");
+	const char *key;
+	json_t *value;
+
+	print_proof(ctl, proof);
+	json_object_foreach ((json_t *)proof, key, value) {
+		if (json_is_integer(value))
+			printf("  %-20s %lld\n", key, (long long)json_integer_value(value));
+		else if (json_is_real(value))
+			printf("  %-20s %.2f\n", key, json_real_value(value));
+	}
+	if (*first)
+		printf("first finding: %s\n", first);
+}
+
+void show_readback(const struct fmctl *ctl, const json_t *result)
+{
+	json_int_t differ = integer(result, "differ"), failed = integer(result, "failed");
+
+	print_label("switches");
+	print_coloured(ctl, !differ && !failed,
+		       differ	? "DIFFER"
+		       : failed ? "NOT ALL READ"
+				: "as programmed");
+	printf(": %lld blocks read, %lld differ, %lld not answered\n",
+	       (long long)integer(result, "blocks"), (long long)differ, (long long)failed);
+}
+
+/* ---- Acts ---- */
+
+/* What the act says of itself, a line each. */
+void show_act(const struct fmctl *ctl, const json_t *result)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_object_size(result))
+		puts("done");
+	json_object_foreach ((json_t *)result, key, value) {
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+		printf("%-28s %s\n", key, json_is_string(value) ? json_string_value(value) : text);
+		free(text);
+	}
+}

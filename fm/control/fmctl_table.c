@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Tables for people out of JSON rows. A column is a title and the way to its value ("a.name" goes
+ * into an object); widths are those of the longest cell, counted in characters, not bytes. Numbers
+ * stand right, all else left.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/fmctl_table.h"
+
+#define COLUMNS_MAX 16
+#define CELL_SIZE   256
+
+const json_t *table_value(const json_t *row, const char *key)
+{
+	char part[64];
+
+	while (row) {
+		size_t len = strcspn(key, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)len, key);
+		row = json_object_get(row, part);
+		if (!key[len])
+			break;
+		key += len + 1;
+	}
+	return row;
+}
+
+static const char *cell_text(const json_t *row, const char *key, char buf[CELL_SIZE])
+{
+	const json_t *value = table_value(row, key);
+
+	switch (value ? json_typeof(value) : JSON_NULL) {
+	case JSON_STRING:
+		return json_string_value(value);
+	case JSON_INTEGER:
+		snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		return buf;
+	case JSON_REAL:
+		snprintf(buf, CELL_SIZE, "%.2f", json_real_value(value));
+		return buf;
+	case JSON_TRUE:
+		return "yes";
+	case JSON_FALSE:
+		return "no";
+	default:
+		return "-";
+	}
+}
+
+static int text_width(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80; /* UTF-8: not a continuation */
+	return width;
+}
+
+struct layout {
+	const struct table_column *columns;
+	unsigned count;
+	int width[COLUMNS_MAX];
+	bool number[COLUMNS_MAX];
+};
+
+static void measure(struct layout *layout, const json_t *row)
+{
+	char buf[CELL_SIZE];
+
+	for (unsigned i = 0; i < layout->count; i++) {
+		const char *key = layout->columns[i].key;
+		int width = text_width(cell_text(row, key, buf));
+
+		if (width > layout->width[i])
+			layout->width[i] = width;
+		if (json_is_number(table_value(row, key)))
+			layout->number[i] = true;
+	}
+}
+
+static void print_cell(const struct layout *layout, unsigned i, const char *text)
+{
+	int pad = layout->width[i] - text_width(text);
+	bool last = i + 1 == layout->count;
+
+	if (i)
+		fputs("  ", stdout);
+	if (layout->number[i])
+		printf("%*s%s", pad, "", text);
+	else
+		printf("%s%*s", text, last ? 0 : pad, "");
+}
+
+static void print_titles(const struct fmctl *ctl, const struct layout *layout)
+{
+	if (ctl->colour)
+		fputs("\033[1m", stdout);
+	for (unsigned i = 0; i < layout->count; i++)
+		print_cell(layout, i, layout->columns[i].title);
+	puts(ctl->colour ? "\033[0m" : "");
+}
+
+void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns)
+{
+	struct layout layout = { .columns = columns };
+	char buf[CELL_SIZE];
+	const json_t *row;
+	size_t index;
+
+	while (layout.count < COLUMNS_MAX && columns[layout.count].title) {
+		layout.width[layout.count] = text_width(columns[layout.count].title);
+		layout.count++;
+	}
+	json_array_foreach ((json_t *)rows, index, row)
+		measure(&layout, row);
+	print_titles(ctl, &layout);
+	json_array_foreach ((json_t *)rows, index, row) {
+		for (unsigned i = 0; i < layout.count; i++)
+			print_cell(&layout, i, cell_text(row, columns[i].key, buf));
+		putchar('\n');
+	}
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * OpenSM's dump files, by their outside: what ibdmchk, ibdiagnet's parsers and fifteen years of
+ * site scripts look for in them.
+ *
+ *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
+ *   opensm.fdbs        the same as `LID : port : hops : optimal`
+ *   opensm.mcfdbs      multicast tables; empty while no group has a tree
+ *   opensm-subnet.lst  the cables with both their ends
+ *
+ * The hop column of opensm.fdbs counts the switches left to go through; it is found by following
+ * the tables from each switch once (a step further than a switch whose count is known), and the
+ * shortest count by a breadth-first walk over cables from each destination's leaf, kept while
+ * destinations share that leaf.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/osm_dump.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+
+#define HOPS_UNKNOWN 255
+
+static uint32_t owner_of(const struct osm_dump_view *v, uint32_t lid)
+{
+	return lid <= v->lids->top ? v->lids->port_of_lid[lid] : TOPO_NONE;
+}
+
+static uint8_t entry_of(const struct osm_dump_view *v, uint32_t sw, uint32_t lid)
+{
+	return lid <= v->tables->top ? tables_row(v->tables, sw)[lid] : TABLES_NO_ROUTE;
+}
+
+static const char *type_name(uint8_t type)
+{
+	return type == TOPO_SWITCH ? "Switch" : type == TOPO_CA ? "Channel Adapter" : "Router";
+}
+
+static int stream_status(FILE *out)
+{
+	return ferror(out) ? -EIO : 0;
+}
+
+/* ---- opensm-lfts.dump ---- */
+
+static void write_lft_entry(const struct osm_dump_view *v, FILE *out, uint32_t lid, uint8_t port)
+{
+	uint32_t owner = owner_of(v, lid);
+	const struct topo_port *end = &v->topo->ports[owner];
+	const struct topo_node *node = &v->topo->nodes[end->node];
+
+	fprintf(out, "0x%04x %03u # %s portguid 0x%016" PRIx64 ": '%s'\n", lid, port,
+		type_name(node->type), end->guid, node->desc);
+}
+
+static int write_lfts(const struct osm_dump_view *v, FILE *out)
+{
+	for (uint32_t s = 0; s < v->topo->nswitches; s++) {
+		const struct topo_node *sw = &v->topo->nodes[s];
+
+		fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
+			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->desc);
+		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+			uint8_t port = entry_of(v, s, lid);
+
+			if (port != TABLES_NO_ROUTE && owner_of(v, lid) != TOPO_NONE)
+				write_lft_entry(v, out, lid, port);
+		}
+		fprintf(out, "%u lids dumped\n", v->lids->top);
+	}
+	return stream_status(out);
+}
+
+/* ---- opensm.fdbs ---- */
+
+/* Hops by table and by cable, from each switch to one LID after another. */
+struct hops {
+	uint8_t *by_table; /* [lid * nswitches + switch] */
+	uint8_t *by_cable; /* the same, from the destination's leaf */
+	uint32_t *queue;
+};
+
+static uint8_t *hops_row(uint8_t *matrix, const struct topo *t, uint32_t lid)
+{
+	return matrix + (size_t)lid * t->nswitches;
+}
+
+/* The switch a port's cable leads to, or TOPO_NONE. */
+static uint32_t switch_behind(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = port->link_up ? topo_peer(t, port) : NULL;
+
+	return peer && t->nodes[peer->node].type == TOPO_SWITCH ? peer->node : TOPO_NONE;
+}
+
+/* Follows the tables from `sw` until a switch whose count is known, then counts back. */
+static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint32_t sw,
+			      uint8_t *row, unsigned depth)
+{
+	const struct topo *t = v->topo;
+	uint8_t port = entry_of(v, sw, lid), onward;
+	uint32_t next;
+
+	if (row[sw] != HOPS_UNKNOWN || depth > 64 || port == TABLES_NO_ROUTE)
+		return row[sw];
+	if (port > t->nodes[sw].nports)
+		return HOPS_UNKNOWN;
+	if (port && topo_port(t, sw, port)->peer == owner_of(v, lid))
+		return row[sw] = 1; /* the cable to the host itself */
+	next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
+	if (next == TOPO_NONE)
+		return HOPS_UNKNOWN;
+	onward = count_by_table(v, lid, next, row, depth + 1);
+	return row[sw] = onward == HOPS_UNKNOWN ? HOPS_UNKNOWN : (uint8_t)(onward + 1);
+}
+
+static void walk_cables(const struct topo *t, uint32_t from, uint8_t first, uint8_t *row,
+			uint32_t *queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	row[from] = first;
+	queue[tail++] = from;
+	while (head < tail) {
+		uint32_t sw = queue[head++];
+
+		for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
+			uint32_t next = switch_behind(t, topo_port(t, sw, p));
+
+			if (next == TOPO_NONE || row[next] != HOPS_UNKNOWN)
+				continue;
+			row[next] = (uint8_t)(row[sw] + 1);
+			queue[tail++] = next;
+		}
+	}
+}
+
+/* The switch that packets to this end port leave the fabric by: itself, or the one at the other
+ * end. */
+static uint32_t leaf_of(const struct topo *t, uint32_t port)
+{
+	uint32_t node = t->ports[port].node;
+
+	return t->nodes[node].type == TOPO_SWITCH ? node : switch_behind(t, &t->ports[port]);
+}
+
+static void hops_fill(const struct osm_dump_view *v, struct hops *hops)
+{
+	const struct topo *t = v->topo;
+	uint32_t last_leaf = TOPO_NONE, last_lid = 0;
+
+	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+		uint32_t owner = owner_of(v, lid), leaf;
+		uint8_t *cable = hops_row(hops->by_cable, t, lid);
+		uint8_t *table = hops_row(hops->by_table, t, lid);
+
+		if (owner == TOPO_NONE || (leaf = leaf_of(t, owner)) == TOPO_NONE)
+			continue;
+		if (t->nodes[t->ports[owner].node].type == TOPO_SWITCH) {
+			table[leaf] = 0;
+			walk_cables(t, leaf, 0, cable, hops->queue);
+		} else if (leaf == last_leaf) {
+			memcpy(cable, hops_row(hops->by_cable, t, last_lid), t->nswitches);
+		} else {
+			walk_cables(t, leaf, 1, cable, hops->queue);
+			last_leaf = leaf;
+			last_lid = lid;
+		}
+		for (uint32_t s = 0; s < t->nswitches; s++)
+			count_by_table(v, lid, s, table, 0);
+	}
+}
+
+static void write_fdb_entry(FILE *out, uint32_t lid, uint8_t port, uint8_t hops, uint8_t best)
+{
+	fprintf(out, "0x%04X : ", lid);
+	if (port == TABLES_NO_ROUTE)
+		fputs("UNREACHABLE\n", out);
+	else if (hops == HOPS_UNKNOWN)
+		fprintf(out, "%03u  : HOPS UNKNOWN\n", port);
+	else if (hops == best)
+		fprintf(out, "%03u  : %02u   : yes\n", port, hops);
+	else
+		fprintf(out, "%03u  : %02u   : No, %u hops are possible\n", port, hops, best);
+}
+
+static void write_fdb(const struct osm_dump_view *v, const struct hops *hops, uint32_t sw,
+		      FILE *out)
+{
+	fprintf(out, "dump_ucast_routes: Switch 0x%016" PRIx64 "\nLID    : Port : Hops : Optimal\n",
+		v->topo->nodes[sw].guid);
+	for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
+		bool owned = owner_of(v, lid) != TOPO_NONE;
+
+		write_fdb_entry(out, lid, owned ? entry_of(v, sw, lid) : TABLES_NO_ROUTE,
+				hops_row(hops->by_table, v->topo, lid)[sw],
+				hops_row(hops->by_cable, v->topo, lid)[sw]);
+	}
+}
+
+static int write_fdbs(const struct osm_dump_view *v, FILE *out)
+{
+	size_t cells = ((size_t)v->lids->top + 1) * v->topo->nswitches;
+	struct hops hops = {
+		.by_table = mem_alloc(cells + 1, 1),
+		.by_cable = mem_alloc(cells + 1, 1),
+		.queue = mem_alloc(v->topo->nswitches + 1, sizeof(uint32_t)),
+	};
+
+	memset(hops.by_table, HOPS_UNKNOWN, cells);
+	memset(hops.by_cable, HOPS_UNKNOWN, cells);
+	hops_fill(v, &hops);
+	for (uint32_t s = 0; s < v->topo->nswitches; s++)
+		write_fdb(v, &hops, s, out);
+	free(hops.by_table);
+	free(hops.by_cable);
+	free(hops.queue);
+	return stream_status(out);
+}
+
+/* ---- The files ---- */
+
+/* No multicast trees are programmed, and a switch without groups has no line in this file. */
+static int write_mcfdbs(const struct osm_dump_view *v, FILE *out)
+{
+	return stream_status(out);
+}
+
+static int write_subnet_lst(const struct osm_dump_view *v, FILE *out)
+{
+	return dump_lst(v->topo, out);
+}
+
+static const struct osm_dump_file files[] = {
+	{ "opensm-lfts.dump", write_lfts },
+	{ "opensm.fdbs", write_fdbs },
+	{ "opensm.mcfdbs", write_mcfdbs },
+	{ "opensm-subnet.lst", write_subnet_lst },
+};
+
+const struct osm_dump_file *osm_dump_file(size_t index)
+{
+	return index < sizeof(files) / sizeof(files[0]) ? &files[index] : NULL;
+}
+
+const struct osm_dump_file *osm_dump_find(const char *name)
+{
+	for (size_t i = 0; osm_dump_file(i); i++)
+		if (!strcmp(files[i].name, name))
+			return &files[i];
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* osm_dump: the fabric in the files that OpenSM leaves behind, for ibdmchk and people's scripts. */
+#ifndef FMD_CONTROL_OSM_DUMP_H
+#define FMD_CONTROL_OSM_DUMP_H
+
+#include <stdio.h>
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+struct osm_dump_view {
+	const struct topo *topo;
+	const struct lid_map *lids;
+	const struct tables *tables;
+};
+
+typedef int osm_dump_fn(const struct osm_dump_view *view,
+			FILE *out); /* 0 or -errno of the stream */
+struct osm_dump_file {
+	const char *name;
+	osm_dump_fn *write;
+};
+const struct osm_dump_file *osm_dump_file(size_t index);     /* NULL past the last */
+const struct osm_dump_file *osm_dump_find(const char *name); /* NULL = no such */
+
+#endif

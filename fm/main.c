@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmd: options, configuration, the objects in the order they need each other, and the system's side
+ * of a daemon: signals, readiness and watchdog (sd_notify), folders.
+ *
+ *   loop <- io (umad port) <- mad <- fabric <- control
+ *
+ * They are taken down in reverse. Exit codes: 0 ended by request, 1 failed while running, 2 usage,
+ * configuration or a port that is not there. Ready (Type=notify) is when the control socket answers
+ * and the first sweep is under way: a fabric may take as long as it likes to come up, and STATUS=
+ * says where it is.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include "fm/control/control.h"
+#include "fm/core/conf.h"
+#include "fm/core/log.h"
+#include "fm/core/loop.h"
+#include "fm/fabric.h"
+#include "fm/mad/io.h"
+#include "fm/mad/mad.h"
+#include "topology/mem.h"
+
+#define DEFAULT_CONF "/etc/fmd/fmd.conf"
+#define STATUS_US    1000000
+#define EXIT_USAGE   2
+
+struct daemon {
+	const char *conf_path;	 /* NULL = defaults */
+	const char *socket_path; /* from -s, else NULL */
+	struct conf conf;
+	struct loop *loop;
+	struct io *io; /* until mad has it */
+	struct mad *mad;
+	struct fabric *fabric;
+	struct control *control;
+	struct loop_timer *watchdog, *status;
+	uint64_t watchdog_us; /* between two signs of life; 0 = nobody waits for any */
+	char said[256];	      /* STATUS= as last sent */
+};
+
+/* ---- Configuration ---- */
+
+static struct mad_conf mad_conf_of(const struct conf *conf)
+{
+	return (struct mad_conf){
+		.window_max = conf->max_wire_smps,
+		.window_device = conf->max_wire_smps_per_device,
+		.timeout_ms = conf->transaction_timeout_ms,
+		.retries = conf->transaction_retries,
+		.mkey = conf->mkey,
+	};
+}
+
+/* What is opened once stays as it is until a restart. */
+static bool wants_restart(const struct conf *now, const struct conf *next)
+{
+	return now->guid != next->guid || strcmp(now->device, next->device) ||
+	       now->port != next->port || strcmp(now->state_dir, next->state_dir) ||
+	       strcmp(now->socket, next->socket);
+}
+
+static void keep_opened(struct conf *next, const struct conf *now)
+{
+	next->guid = now->guid;
+	next->port = now->port;
+	strcpy(next->device, now->device);
+	strcpy(next->state_dir, now->state_dir);
+	strcpy(next->socket, now->socket);
+}
+
+static int reload(void *arg, char *err, size_t err_size)
+{
+	struct daemon *d = arg;
+	struct mad_conf mad_conf;
+	struct conf next;
+
+	if (!d->conf_path) {
+		snprintf(err, err_size, "fmd runs without a configuration file");
+		return -1;
+	}
+	if (conf_load(d->conf_path, &next, err, err_size))
+		return -1;
+	if (wants_restart(&d->conf, &next))
+		log_line(LOG_CORE, LOG_WARNING,
+			 "%s: port, state_dir and socket change at a restart", d->conf_path);
+	keep_opened(&next, &d->conf);
+	d->conf = next;
+	log_set_level(-1, log_level_parse(next.log_level));
+	mad_conf = mad_conf_of(&next);
+	mad_configure(d->mad, &mad_conf);
+	fabric_configure(d->fabric, &d->conf);
+	log_line(LOG_CORE, LOG_NOTICE, "%s: loaded again", d->conf_path);
+	return 0;
+}
+
+static void hangup_cb(void *arg)
+{
+	char err[512] = "";
+
+	sd_notify(0, "RELOADING=1");
+	if (reload(arg, err, sizeof(err)))
+		log_line(LOG_CORE, LOG_ERR, "configuration unchanged: %s", err);
+	sd_notify(0, "READY=1");
+}
+
+/* ---- The service manager ---- */
+
+static void terminate_cb(void *arg)
+{
+	struct daemon *d = arg;
+
+	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
+	sd_notify(0, "STOPPING=1");
+	loop_stop(d->loop);
+}
+
+static void watchdog_cb(void *arg)
+{
+	struct daemon *d = arg;
+
+	sd_notify(0, "WATCHDOG=1");
+	loop_timer_set(d->watchdog, d->watchdog_us);
+}
+
+static void status_cb(void *arg)
+{
+	struct daemon *d = arg;
+	json_t *status = fabric_status(d->fabric);
+	const char *state = "unknown";
+	json_int_t hcas = 0, switches = 0, down = 0;
+	char text[sizeof(d->said)];
+
+	json_unpack(status, "{s?s, s?I, s?I, s?I}", "state", &state, "hcas", &hcas, "switches",
+		    &switches, "links_down", &down);
+	snprintf(text, sizeof(text), "STATUS=%s: %lld HCAs, %lld switches, %lld links down", state,
+		 (long long)hcas, (long long)switches, (long long)down);
+	json_decref(status);
+	if (strcmp(text, d->said)) {
+		strcpy(d->said, text);
+		sd_notify(0, text);
+	}
+	loop_timer_set(d->status, STATUS_US);
+}
+
+static void tell_service_manager(struct daemon *d)
+{
+	uint64_t limit_us = 0;
+
+	if (sd_watchdog_enabled(0, &limit_us) > 0)
+		d->watchdog_us = limit_us / 2;
+	d->watchdog = loop_timer_new(d->loop, watchdog_cb, d);
+	d->status = loop_timer_new(d->loop, status_cb, d);
+	if (d->watchdog_us)
+		watchdog_cb(d);
+	if (getenv("NOTIFY_SOCKET"))
+		loop_timer_set(d->status, 0);
+	sd_notify(0, "READY=1");
+}
+
+/* ---- Beginning and end ---- */
+
+/* Makes the last folder of a path, 0750, if it is missing. 0, or -1 with the reason said. */
+static int make_dir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0750) && errno != EEXIST) {
+		fprintf(stderr, "fmd: folder %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+		fprintf(stderr, "fmd: %s is no folder\n", path);
+		return -1;
+	}
+	return 0;
+}
+
+static int make_dirs(const char *state_dir, const char *socket_path)
+{
+	char *dir = mem_strdup(socket_path);
+	char *slash = strrchr(dir, '/');
+	int status = make_dir(state_dir);
+
+	if (!status && slash && slash != dir) {
+		*slash = '\0';
+		status = make_dir(dir);
+	}
+	free(dir);
+	return status;
+}
+
+/* 0, or the exit code with the reason said. */
+static int daemon_open(struct daemon *d)
+{
+	const char *socket_path = d->socket_path ? d->socket_path : d->conf.socket;
+	struct mad_conf mad_conf = mad_conf_of(&d->conf);
+	char err[512] = "";
+
+	log_set_level(-1, log_level_parse(d->conf.log_level));
+	if (make_dirs(d->conf.state_dir, socket_path))
+		return EXIT_USAGE;
+	d->loop = loop_new();
+	d->io = io_umad_open(d->loop, d->conf.guid, d->conf.device, d->conf.port, err, sizeof(err));
+	if (!d->io) {
+		fprintf(stderr, "fmd: %s\n", err);
+		return EXIT_USAGE;
+	}
+	d->mad = mad_new(d->loop, d->io, &mad_conf);
+	d->fabric = fabric_new(d->loop, d->mad, &d->conf);
+	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
+	if (!d->control) {
+		fprintf(stderr, "fmd: %s\n", err);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+static void daemon_close(struct daemon *d)
+{
+	loop_timer_free(d->status);
+	loop_timer_free(d->watchdog);
+	control_free(d->control);
+	if (d->fabric)
+		fabric_free(d->fabric);
+	if (d->mad)
+		mad_free(d->mad);
+	loop_free(d->loop);
+}
+
+static int daemon_run(struct daemon *d)
+{
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	loop_signal(d->loop, SIGHUP, hangup_cb, d);
+	loop_signal(d->loop, SIGTERM, terminate_cb, d);
+	loop_signal(d->loop, SIGINT, terminate_cb, d);
+	log_line(LOG_CORE, LOG_NOTICE, "fmd %s starts, configuration %s", FMD_VERSION,
+		 d->conf_path ? d->conf_path : "default");
+	fabric_start(d->fabric);
+	tell_service_manager(d);
+	status = loop_run(d->loop);
+	if (status)
+		log_line(LOG_CORE, LOG_ERR, "loop: %s", strerror(-status));
+	return status ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- Command line ---- */
+
+static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
+			    "       fmd --check-config FILE | --version | --help\n"
+			    "\n"
+			    "  -c FILE     configuration, default " DEFAULT_CONF " if it is there\n"
+			    "  -s SOCKET   control socket, instead of the configuration's\n";
+
+static int check_config(const char *path)
+{
+	struct conf conf;
+	char err[512];
+
+	if (!conf_load(path, &conf, err, sizeof(err)))
+		return EXIT_SUCCESS;
+	fprintf(stderr, "%s\n", err);
+	return EXIT_FAILURE;
+}
+
+/* -1 = go on; else the exit code. */
+static int read_options(struct daemon *d, int argc, char **argv)
+{
+	static const struct option longs[] = { { "check-config", required_argument, NULL, 'C' },
+					       { "config", required_argument, NULL, 'c' },
+					       { "socket", required_argument, NULL, 's' },
+					       { "version", no_argument, NULL, 'V' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:s:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			d->conf_path = optarg;
+			break;
+		case 's':
+			d->socket_path = optarg;
+			break;
+		case 'C':
+			return check_config(optarg);
+		case 'V':
+			puts("fmd " FMD_VERSION);
+			return EXIT_SUCCESS;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		default:
+			fputs(usage, stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	fprintf(stderr, "fmd: what is %s?\n%s", argv[optind], usage);
+	return EXIT_USAGE;
+}
+
+/* The default file may be absent; one that was named may not. */
+static int load_conf(struct daemon *d)
+{
+	struct stat st;
+	char err[512];
+
+	conf_default(&d->conf);
+	if (!d->conf_path) {
+		if (stat(DEFAULT_CONF, &st) && errno == ENOENT)
+			return 0;
+		d->conf_path = DEFAULT_CONF;
+	}
+	if (!conf_load(d->conf_path, &d->conf, err, sizeof(err)))
+		return 0;
+	fprintf(stderr, "fmd: %s\n", err);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = { 0 };
+	int status = read_options(&d, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = load_conf(&d);
+	if (!status)
+		status = daemon_open(&d);
+	if (!status)
+		status = daemon_run(&d);
+	daemon_close(&d);
+	return status;
+}

@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The control socket against a fabric made of three hosts on a switch: requests and answers, answers from a child,
+ * acts that take a while, clients that misbehave or leave, and the socket's file.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "fm/control/control.h"
+#include "topology/mem.h"
+
+#define PATIENCE 2000 /* rounds of the loop before a test gives up waiting; some seconds */
+#define ROUND_US 5000
+#define HOSTS	 3
+#define BIG_TOP	 40000
+#define CLIENTS	 32
+
+/* ---- The fabric, as control sees one ---- */
+
+struct fabric {
+	struct topo *topo;
+	struct lid_map lids;
+	struct tables tables;
+	fabric_done_fn *act_fn; /* of the act under way */
+	void *act_arg;
+	unsigned acts, cancelled;
+	bool instant; /* acts end before they return */
+};
+
+const struct topo *fabric_topo(const struct fabric *f)
+{
+	return f->topo;
+}
+const struct lid_map *fabric_lids(const struct fabric *f)
+{
+	return f->topo ? &f->lids : NULL;
+}
+const struct tables *fabric_tables(const struct fabric *f)
+{
+	return f->topo ? &f->tables : NULL;
+}
+json_t *fabric_status(const struct fabric *f)
+{
+	return json_pack("{s:s}", "state", "master");
+}
+json_t *fabric_events(const struct fabric *f, unsigned count)
+{
+	json_t *events = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(events, json_integer(i));
+	return events;
+}
+bool fabric_check(const struct fabric *f, struct check_report *report)
+{
+	report->reachable = 6;
+	return true;
+}
+json_t *fabric_proof_json(const struct check_report *report)
+{
+	return json_pack("{s:I}", "reachable", (json_int_t)report->reachable);
+}
+
+static void finish_act(struct fabric *f, json_t *result, const char *error)
+{
+	fabric_done_fn *fn = f->act_fn;
+
+	f->act_fn = NULL;
+	fn(f->act_arg, result, error);
+	json_decref(result);
+}
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	f->acts++;
+	f->act_fn = fn;
+	f->act_arg = arg;
+	if (f->instant)
+		finish_act(f, json_pack("{s:i}", "blocks", 7), NULL);
+}
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+void fabric_act_cancel(struct fabric *f, void *arg)
+{
+	assert_ptr_equal(arg, f->act_arg);
+	f->cancelled++;
+	f->act_fn = NULL;
+}
+
+/* Port n of the switch leads to host n, whose LID is n + 1; the switch has LID 1. */
+static struct topo *make_topo(void)
+{
+	struct topo_builder *b = topo_builder_new();
+	struct topo_node_attr sw = {
+		.guid = 0x100, .desc = "leaf-1", .type = TOPO_SWITCH, .nports = 4
+	};
+	int sw_node = topo_builder_node(b, &sw);
+
+	for (unsigned n = 1; n <= HOSTS; n++) {
+		char desc[16];
+		struct topo_node_attr host = {
+			.guid = 0x200 + n, .desc = desc, .type = TOPO_CA, .nports = 1
+		};
+		struct topo_port_attr port = { .guid = 0x300 + n, .speed = TOPO_NDR, .width = 4 };
+		int node;
+
+		snprintf(desc, sizeof(desc), "host-%u", n);
+		node = topo_builder_node(b, &host);
+		topo_builder_port(b, node, 1, &port);
+		topo_builder_port(b, sw_node, n,
+				  &(struct topo_port_attr){ .speed = TOPO_NDR, .width = 4 });
+		topo_builder_link(b, sw_node, n, node, 1, true);
+	}
+	return topo_freeze(b);
+}
+
+/* LIDs above HOSTS + 1, up to `top`, are host 1's too: a long table of a small fabric. */
+static void set_up_tables(struct fabric *f, uint16_t top)
+{
+	f->lids = (struct lid_map){ .top = top, .nports = f->topo->nports };
+	f->lids.lid_of_port = mem_alloc(f->topo->nports, sizeof(uint16_t));
+	f->lids.port_of_lid = mem_alloc(top + 1u, sizeof(uint32_t));
+	f->lids.port_of_lid[0] = TOPO_NONE;
+	tables_resize(&f->tables, 1, top);
+	for (unsigned lid = 1; lid <= top; lid++) {
+		unsigned host = lid == 1 ? 0 : lid <= HOSTS + 1 ? lid - 1 : 1;
+		uint32_t port =
+			host ? topo_find_port(f->topo, 0x300 + host) : f->topo->nodes[0].port0;
+
+		f->lids.port_of_lid[lid] = port;
+		if (lid <= HOSTS + 1)
+			f->lids.lid_of_port[port] = (uint16_t)lid;
+		tables_row(&f->tables, 0)[lid] = (uint8_t)host;
+	}
+}
+
+/* ---- Fixture ---- */
+
+struct fixture {
+	char dir[64], path[96];
+	struct loop *loop;
+	struct loop_timer *round;
+	struct fabric fabric;
+	struct control *control;
+	const char *reload_error;
+	int fd;	    /* a client */
+	char *text; /* what it has read */
+	size_t len, size;
+};
+
+static int reload(void *arg, char *err, size_t err_size)
+{
+	struct fixture *f = arg;
+
+	if (!f->reload_error)
+		return 0;
+	snprintf(err, err_size, "%s", f->reload_error);
+	return -1;
+}
+
+static int dial(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(addr.sun_path, path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+static void round_over_cb(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void run_round(struct fixture *f)
+{
+	loop_timer_set(f->round, ROUND_US);
+	assert_int_equal(loop_run(f->loop), 0);
+}
+
+static struct control *open_control(struct fixture *f, char *err, size_t size)
+{
+	return control_new(f->loop, &f->fabric, f->path, reload, f, err, size);
+}
+
+static int set_up_top(void **state, uint16_t top)
+{
+	struct fixture *f = mem_alloc(1, sizeof(*f));
+	char err[256] = "";
+
+	strcpy(f->dir, "/tmp/fmd-test-control-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/fmd.sock", f->dir);
+	f->loop = loop_new();
+	f->round = loop_timer_new(f->loop, round_over_cb, f->loop);
+	f->fabric.topo = make_topo();
+	set_up_tables(&f->fabric, top);
+	f->control = open_control(f, err, sizeof(err));
+	assert_non_null(f->control);
+	f->fd = dial(f->path);
+	*state = f;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	return set_up_top(state, HOSTS + 1);
+}
+
+static int set_up_big(void **state)
+{
+	return set_up_top(state, BIG_TOP);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	close(f->fd);
+	control_free(f->control);
+	topo_unref(f->fabric.topo);
+	free(f->fabric.lids.lid_of_port);
+	free(f->fabric.lids.port_of_lid);
+	tables_fini(&f->fabric.tables);
+	loop_timer_free(f->round);
+	loop_free(f->loop);
+	unlink(f->path);
+	rmdir(f->dir);
+	free(f->text);
+	free(f);
+	return 0;
+}
+
+/* ---- A client ---- */
+
+static void say(struct fixture *f, const char *text)
+{
+	assert_int_equal(send(f->fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+enum heard { HEARD_TEXT, HEARD_NOTHING, HEARD_END };
+
+static enum heard hear(struct fixture *f)
+{
+	char piece[65536];
+	ssize_t len = recv(f->fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+	if (len == 0 || (len < 0 && errno == ECONNRESET))
+		return HEARD_END;
+	if (len < 0)
+		return HEARD_NOTHING;
+	if (f->len + len + 1 > f->size) {
+		f->size = (f->len + len + 1) * 2;
+		f->text = mem_resize(f->text, f->size, 1);
+	}
+	memcpy(f->text + f->len, piece, len);
+	f->len += len;
+	return HEARD_TEXT;
+}
+
+/* Takes the text up to `end`, which stands at `at`, off what was heard. */
+static char *take(struct fixture *f, size_t at)
+{
+	char *line = mem_alloc(at + 1, 1);
+
+	memcpy(line, f->text, at);
+	f->len -= at + 1;
+	memmove(f->text, f->text + at + 1, f->len);
+	return line;
+}
+
+/* The loop runs until `end` was read. */
+static char *hear_until(struct fixture *f, char end)
+{
+	size_t looked = 0;
+
+	for (unsigned i = 0; i < PATIENCE; i++) {
+		char *found = f->len ? memchr(f->text + looked, end, f->len - looked) : NULL;
+
+		if (found)
+			return take(f, found - f->text);
+		looked = f->len;
+		if (hear(f) == HEARD_NOTHING)
+			run_round(f);
+	}
+	fail_msg("no answer");
+	return NULL;
+}
+
+static bool hear_end(struct fixture *f)
+{
+	for (unsigned i = 0; i < PATIENCE; i++) {
+		if (hear(f) == HEARD_END)
+			return true;
+		run_round(f);
+	}
+	return false;
+}
+
+static void answers(struct fixture *f, const char *expected)
+{
+	char *line = hear_until(f, '\n');
+
+	assert_string_equal(line, expected);
+	free(line);
+}
+
+static json_t *ask(struct fixture *f, const char *request)
+{
+	char *line;
+	json_t *answer;
+
+	say(f, request);
+	line = hear_until(f, '\n');
+	answer = json_loads(line, 0, NULL);
+	assert_non_null(answer);
+	assert_true(json_is_true(json_object_get(answer, "ok")));
+	free(line);
+	return answer;
+}
+
+static json_t *item(json_t *answer, const char *list, size_t index)
+{
+	json_t *result = json_object_get(answer, "result");
+
+	return json_array_get(json_object_get(result, list), index);
+}
+
+/* ---- Requests and answers ---- */
+
+static void status_is_answered_in_one_line(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
+static void line_in_two_pieces_is_one_request(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"sta");
+	run_round(f);
+	say(f, "tus\",\"args\":{}}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
+static void bad_requests_are_refused_and_the_connection_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"frobnicate\"}\n{\"cmd\":\"status\",\"args\":[]}\n{\"cmd\":\"status\","
+	       "\"x\":1}\n");
+	answers(f, "{\"ok\":false,\"error\":\"unknown command frobnicate\"}");
+	answers(f, "{\"ok\":false,\"error\":\"not a request: args is no object\"}");
+	answers(f, "{\"ok\":false,\"error\":\"not a request: 1 object item(s) left unpacked: x\"}");
+	say(f, "{\"cmd\":\"events\",\"args\":{\"count\":\"many\"}}\n{\"cmd\":\"events\",\"args\":{"
+	       "\"count\":-1}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: Expected integer, got string\"}");
+	answers(f, "{\"ok\":false,\"error\":\"count is outside 0..10000\"}");
+	say(f, "garbage\n{\"cmd\":\"status\"}\n");
+	free(hear_until(f, '\n'));
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
+static void pictures_are_refused_before_the_first_sweep(void **state)
+{
+	struct fixture *f = *state;
+	struct topo *kept = f->fabric.topo;
+
+	f->fabric.topo = NULL;
+	say(f, "{\"cmd\":\"nodes\"}\n{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no picture of the fabric yet: the first sweep is "
+		   "under way\"}");
+	answers(f, "{\"ok\":false,\"error\":\"no picture of the fabric yet: the first sweep is "
+		   "under way\"}");
+	f->fabric.topo = kept;
+}
+
+static void line_without_an_end_is_refused_and_hung_up(void **state)
+{
+	struct fixture *f = *state;
+	static char blanks[70000];
+
+	memset(blanks, ' ', sizeof(blanks));
+	assert_true(send(f->fd, blanks, sizeof(blanks), MSG_NOSIGNAL | MSG_DONTWAIT) > 65536);
+	answers(f, "{\"ok\":false,\"error\":\"the line is too long\"}");
+	assert_true(hear_end(f));
+}
+
+static void path_names_every_hop(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer =
+		ask(f, "{\"cmd\":\"path\",\"args\":{\"from\":\"host-1\",\"to\":\"host-3\"}}\n");
+	json_t *hop = item(answer, "hops", 1);
+
+	assert_string_equal(json_string_value(json_object_get(item(answer, "hops", 0), "name")),
+			    "host-1");
+	assert_string_equal(json_string_value(json_object_get(hop, "name")), "leaf-1");
+	assert_int_equal(json_integer_value(json_object_get(hop, "in_port")), 1);
+	assert_int_equal(json_integer_value(json_object_get(hop, "out_port")), 3);
+	assert_string_equal(json_string_value(json_object_get(hop, "speed")), "NDR");
+	assert_string_equal(json_string_value(json_object_get(item(answer, "hops", 2), "name")),
+			    "host-3");
+	assert_null(item(answer, "hops", 3));
+	json_decref(answer);
+	say(f, "{\"cmd\":\"path\",\"args\":{\"from\":\"host-1\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: Object item not found: to\"}");
+}
+
+static void reload_that_fails_says_why(void **state)
+{
+	struct fixture *f = *state;
+
+	f->reload_error = "fmd.conf:3: unknown key x";
+	say(f, "{\"cmd\":\"reload\"}\n");
+	answers(f, "{\"ok\":false,\"error\":\"fmd.conf:3: unknown key x\"}");
+	f->reload_error = NULL;
+	say(f, "{\"cmd\":\"reload\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{}}");
+}
+
+static void log_level_must_exist(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"loud\"}}\n"
+	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"moon\"}}\n"
+	       "{\"cmd\":\"loglevel\",\"args\":{\"level\":\"info\",\"module\":\"mad\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no level loud: error, warning, notice, info or "
+		   "debug\"}");
+	answers(f, "{\"ok\":false,\"error\":\"no module moon\"}");
+	answers(f, "{\"ok\":true,\"result\":{\"module\":\"mad\",\"level\":\"info\"}}");
+}
+
+/* ---- Children ---- */
+
+static void long_answer_comes_from_a_child(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer = ask(f, "{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
+	json_t *last = item(answer, "entries", HOSTS);
+
+	assert_int_equal(json_integer_value(json_object_get(last, "lid")), HOSTS + 1);
+	assert_int_equal(json_integer_value(json_object_get(last, "port")), HOSTS);
+	assert_string_equal(json_string_value(json_object_get(last, "to")), "host-3");
+	assert_null(item(answer, "entries", HOSTS + 1));
+	json_decref(answer);
+}
+
+static void answers_keep_the_order_of_the_requests(void **state)
+{
+	struct fixture *f = *state;
+	char *line;
+
+	f->fabric.instant = true;
+	say(f, "{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n{\"cmd\":\"reroute\"}\n"
+	       "{\"cmd\":\"status\"}\n{\"cmd\":\"lft\",\"args\":{\"switch\":\"nowhere\"}}\n");
+	line = hear_until(f, '\n');
+	assert_non_null(strstr(line, "entries"));
+	free(line);
+	answers(f, "{\"ok\":true,\"result\":{\"blocks\":7}}");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+	line = hear_until(f, '\n');
+	assert_non_null(strstr(line, "\"ok\":false"));
+	free(line);
+}
+
+static void dump_text_is_whole_and_ends_with_a_nul(void **state)
+{
+	struct fixture *f = *state;
+	char *text, *line;
+	unsigned entries = 0;
+
+	say(f, "{\"cmd\":\"dump\",\"args\":{\"file\":\"opensm-lfts.dump\"}}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"follows\":\"text\"}}");
+	text = hear_until(f, '\0');
+	for (line = text; (line = strchr(line, '\n')); line++)
+		entries += !strncmp(line + 1, "0x", 2);
+	assert_int_equal(entries, BIG_TOP);
+	assert_string_equal(text + strlen(text) - strlen("40000 lids dumped\n"),
+			    "40000 lids dumped\n");
+	free(text);
+	say(f, "{\"cmd\":\"dump\",\"args\":{\"file\":\"/etc/passwd\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no dump file /etc/passwd\"}");
+}
+
+static void client_that_leaves_takes_its_child_along(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"dump\",\"args\":{\"file\":\"opensm-lfts.dump\"}}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"follows\":\"text\"}}");
+	close(f->fd);
+	run_round(f);
+	f->fd = dial(f->path);
+	say(f, "{\"cmd\":\"status\"}\n");
+	f->len = 0;
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
+static void slow_reader_does_not_hold_others(void **state)
+{
+	struct fixture *f = *state;
+	int slow = f->fd;
+
+	say(f, "{\"cmd\":\"dump\",\"args\":{\"file\":\"opensm-lfts.dump\"}}\n");
+	run_round(f);
+	f->fd = dial(f->path);
+	say(f, "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+	close(slow);
+}
+
+/* ---- Acts ---- */
+
+static void act_is_answered_when_it_is_done(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"sweep\"}\n");
+	run_round(f);
+	assert_int_equal(f->fabric.acts, 1);
+	assert_int_equal(hear(f), HEARD_NOTHING);
+	finish_act(&f->fabric, json_pack("{s:i}", "smps", 12), NULL);
+	answers(f, "{\"ok\":true,\"result\":{\"smps\":12}}");
+}
+
+static void act_that_fails_is_refused_with_its_reason(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"check\",\"args\":{\"readback\":true}}\n");
+	run_round(f);
+	assert_int_equal(f->fabric.acts, 1);
+	finish_act(&f->fabric, NULL, "the local port does not answer");
+	answers(f, "{\"ok\":false,\"error\":\"the local port does not answer\"}");
+}
+
+static void asker_that_leaves_gets_no_callback(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"reroute\"}\n");
+	run_round(f);
+	close(f->fd);
+	run_round(f);
+	assert_int_equal(f->fabric.cancelled, 1);
+	f->fd = dial(f->path);
+}
+
+static void end_of_control_cancels_acts(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"reroute\"}\n");
+	run_round(f);
+	control_free(f->control);
+	f->control = NULL;
+	assert_int_equal(f->fabric.cancelled, 1);
+	assert_int_equal(access(f->path, F_OK), -1);
+}
+
+static void asker_that_only_stops_sending_is_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"reroute\"}\n");
+	shutdown(f->fd, SHUT_WR);
+	run_round(f);
+	run_round(f);
+	assert_int_equal(f->fabric.cancelled, 0);
+	finish_act(&f->fabric, json_object(), NULL);
+	answers(f, "{\"ok\":true,\"result\":{}}");
+	assert_true(hear_end(f));
+}
+
+/* ---- The socket ---- */
+
+static void client_too_many_is_told_so(void **state)
+{
+	struct fixture *f = *state;
+	int fds[CLIENTS];
+
+	run_round(f); /* f->fd is the first */
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		fds[i] = dial(f->path);
+		run_round(f);
+	}
+	close(f->fd);
+	f->fd = fds[CLIENTS - 1];
+	answers(f, "{\"ok\":false,\"error\":\"too many clients\"}");
+	for (unsigned i = 0; i < CLIENTS - 1; i++)
+		close(fds[i]);
+}
+
+static void socket_is_for_owner_and_group(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0660);
+}
+
+static void second_server_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char err[256], expected[256];
+
+	assert_null(open_control(f, err, sizeof(err)));
+	snprintf(expected, sizeof(expected), "socket %s: another fmd serves it", f->path);
+	assert_string_equal(err, expected);
+	say(f, "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
+static void dead_socket_file_is_replaced(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char err[256] = "";
+	int dead = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	control_free(f->control);
+	strcpy(addr.sun_path, f->path);
+	assert_int_equal(bind(dead, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	close(dead);
+	f->control = open_control(f, err, sizeof(err));
+	assert_string_equal(err, "");
+	close(f->fd);
+	f->fd = dial(f->path);
+}
+
+static void file_that_is_no_socket_stays(void **state)
+{
+	struct fixture *f = *state;
+	char err[256] = "", expected[256];
+
+	control_free(f->control);
+	f->control = NULL;
+	fclose(fopen(f->path, "w"));
+	assert_null(open_control(f, err, sizeof(err)));
+	snprintf(expected, sizeof(expected), "socket %s: something that is no socket is there",
+		 f->path);
+	assert_string_equal(err, expected);
+	assert_int_equal(access(f->path, F_OK), 0);
+}
+
+#define TEST(name)     cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_BIG(name) cmocka_unit_test_setup_teardown(name, set_up_big, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(status_is_answered_in_one_line),
+		TEST(line_in_two_pieces_is_one_request),
+		TEST(bad_requests_are_refused_and_the_connection_goes_on),
+		TEST(pictures_are_refused_before_the_first_sweep),
+		TEST(line_without_an_end_is_refused_and_hung_up),
+		TEST(path_names_every_hop),
+		TEST(reload_that_fails_says_why),
+		TEST(log_level_must_exist),
+		TEST(long_answer_comes_from_a_child),
+		TEST(answers_keep_the_order_of_the_requests),
+		TEST_BIG(dump_text_is_whole_and_ends_with_a_nul),
+		TEST_BIG(client_that_leaves_takes_its_child_along),
+		TEST_BIG(slow_reader_does_not_hold_others),
+		TEST(act_is_answered_when_it_is_done),
+		TEST(act_that_fails_is_refused_with_its_reason),
+		TEST(asker_that_leaves_gets_no_callback),
+		TEST(end_of_control_cancels_acts),
+		TEST(asker_that_only_stops_sending_is_answered),
+		TEST(client_too_many_is_told_so),
+		TEST(socket_is_for_owner_and_group),
+		TEST(second_server_is_refused),
+		TEST(dead_socket_file_is_replaced),
+		TEST(file_that_is_no_socket_stays),
+	};
+
+	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
+}
