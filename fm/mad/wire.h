@@ -104,7 +104,13 @@ struct wire_port_info {
 #define WIRE_CAP_IS_SM         (1u << 1)
 #define WIRE_CAP_EXT_SPEEDS    (1u << 14)
 #define WIRE_CAP_HAS_CAPMASK2  (1u << 15)
-#define WIRE_CAP2_STATE_TABLE  0x0008u
+#define WIRE_CAP2_PORT_INFO_EXT 0x0002u
+#define WIRE_CAP2_STATE_TABLE   0x0008u
+#define WIRE_CAP2_2X            0x0010u
+#define WIRE_CAP2_HDR           0x0020u
+#define WIRE_CAP2_NDR           0x0400u
+#define WIRE_CAP2_EXT_SPEEDS2   0x0800u
+#define WIRE_CAP2_XDR           0x1000u
 #define WIRE_MOD_EXT_SPEEDS    (1u << 31) /* PortInfo modifier: answer the extended fields */
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);

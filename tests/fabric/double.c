@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The double's life, and the doors a test has into it: what the hardware does by itself, how it misbehaves, and what it holds.
+ *
+ * One struct dnode for each node of the snapshot, one struct dport for each port, in the snapshot's order, so that a GUID is looked up there.
+ * MADs travel in double_net.c, the nodes' agents answer in double_smp.c, links change state in double_link.c.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/fabric/double_own.h"
+#include "topology/mem.h"
+
+#define LFT_CAP_DEFAULT	 49152
+#define MFT_CAP_DEFAULT	 1024
+#define PKEY_CAP_DEFAULT 32
+
+/* ---- Small help ------------------------------------------------------------------------------- */
+
+struct dnode *double_node(const struct double_fabric *d, guid_t guid)
+{
+	uint32_t index = topo_find(d->topo, guid);
+
+	assert(index != TOPO_NONE);
+	return &d->nodes[index];
+}
+
+struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned port)
+{
+	struct dnode *node = double_node(d, guid);
+
+	assert(port <= node->ni.nports);
+	return &node->ports[port];
+}
+
+/* xorshift64 */
+static uint64_t random_next(struct double_fabric *d)
+{
+	d->random ^= d->random << 13;
+	d->random ^= d->random >> 7;
+	d->random ^= d->random << 17;
+	return d->random;
+}
+
+bool double_chance(struct double_fabric *d, unsigned per_mille)
+{
+	return per_mille && random_next(d) % 1000 < per_mille;
+}
+
+/* ---- io --------------------------------------------------------------------------------------- */
+
+static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
+			  unsigned timeout_ms)
+{
+	struct double_fabric *d = (struct double_fabric *)io;
+	struct wire_mad m;
+
+	if (wire_mad_decode(mad, len, &m))
+		return -1;
+	if (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR)
+		d->sent[m.method][m.attr_id & 0xff]++;
+	net_send(d, d->attach, to, mad, len);
+	return 0;
+}
+
+static int double_io_set_is_sm(struct io *io, bool on)
+{
+	struct double_fabric *d = (struct double_fabric *)io;
+
+	if (on)
+		d->attach->info.capmask |= WIRE_CAP_IS_SM;
+	else
+		d->attach->info.capmask &= ~WIRE_CAP_IS_SM;
+	return 0;
+}
+
+/* What still arrives after mad_free() has nobody to go to. */
+static void double_io_free(struct io *io)
+{
+	io->recv = NULL;
+}
+
+static const struct io_ops double_io_ops = {
+	.send = double_io_send,
+	.set_is_sm = double_io_set_is_sm,
+	.free = double_io_free,
+};
+
+struct io *double_io(struct double_fabric *d)
+{
+	return &d->io;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+static void switch_power_on(struct dnode *node)
+{
+	const struct topo_node *design = node->design;
+
+	node->si = (struct wire_switch_info){
+		.lft_cap = design->lft_cap ? design->lft_cap : LFT_CAP_DEFAULT,
+		.mft_cap = design->mft_cap ? design->mft_cap : MFT_CAP_DEFAULT,
+		.default_mcast_primary = LFT_NONE,
+		.default_mcast_other = LFT_NONE,
+		.lids_per_port = 0,
+		.enforce_cap = PKEY_CAP_DEFAULT,
+		.flags = design->enhanced_port0 ? 0x08 : 0,
+	};
+	free(node->lft);
+	free(node->mft);
+	node->lft = NULL;
+	node->mft = NULL;
+	node->lft_size = 0;
+	node->columns = node->ni.nports / MFT_PORTS + 1u;
+}
+
+static void node_power_on(struct double_fabric *d, struct dnode *node)
+{
+	if (is_switch(node))
+		switch_power_on(node);
+	for (unsigned n = 0; n <= node->ni.nports; n++)
+		port_power_on(d, &node->ports[n]);
+}
+
+static void node_build(struct double_fabric *d, uint32_t index)
+{
+	const struct topo_node *design = &d->topo->nodes[index];
+	struct dnode *node = &d->nodes[index];
+
+	node->guid = design->guid;
+	node->design = design;
+	node->ports = &d->ports[design->port0];
+	node->ni = (struct wire_node_info){
+		.base_version = 1,
+		.class_version = 1,
+		.type = design->type,
+		.nports = design->nports,
+		.sys_guid = design->sys_guid ? design->sys_guid : design->guid,
+		.node_guid = design->guid,
+		.partition_cap = design->pkey_cap ? design->pkey_cap : PKEY_CAP_DEFAULT,
+		.device = design->device,
+		.revision = design->revision,
+		.vendor = design->vendor,
+	};
+	memcpy(node->desc, design->desc, strnlen(design->desc, 64));
+	node->state_table = is_switch(node) && d->conf.state_table;
+}
+
+static void port_build(struct double_fabric *d, uint32_t index)
+{
+	const struct topo_port *design = &d->topo->ports[index];
+	struct dport *port = &d->ports[index];
+
+	port->node = &d->nodes[design->node];
+	port->peer = design->peer == TOPO_NONE ? NULL : &d->ports[design->peer];
+	port->cut = port->peer && !design->link_up;
+	port->num = design->num;
+	port->guid = design->guid ? design->guid : port->node->guid;
+	port->speed = design->speed ? design->speed : TOPO_HDR;
+	port->width = design->width ? design->width : 4;
+	port->capmask = design->capmask;
+}
+
+/* Power-on leaves the ports Down; links whose cable is in train up to Init, without traps: no one is told yet. */
+static void links_come_up(struct double_fabric *d)
+{
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		link_update(d, &d->ports[i]);
+	for (uint32_t i = 0; i < d->topo->nnodes; i++)
+		d->nodes[i].si.port_state_change = false;
+	for (uint32_t i = 0; d->conf.keep_lids && i < d->topo->nports; i++) {
+		d->ports[i].info.lid = d->topo->ports[i].lid;
+		d->ports[i].info.lmc = d->topo->ports[i].lmc;
+	}
+}
+
+static void io_describe(struct double_fabric *d)
+{
+	d->io.ops = &double_io_ops;
+	d->io.info = (struct io_port_info){
+		.device = "double0",
+		.port = d->attach->num,
+		.port_guid = d->attach->guid,
+		.node_guid = d->attach->node->guid,
+		.lid = d->attach->info.lid,
+	};
+}
+
+struct double_fabric *double_new(struct loop *loop, const struct topo *topo, guid_t attach,
+				 unsigned port, const struct double_conf *conf)
+{
+	struct double_fabric *d = mem_alloc(1, sizeof(*d));
+
+	d->loop = loop;
+	d->topo = topo_ref(topo);
+	if (conf)
+		d->conf = *conf;
+	d->conf.latency_us = d->conf.latency_us ? d->conf.latency_us : 10;
+	d->conf.hop_us = d->conf.hop_us ? d->conf.hop_us : 2;
+	d->random = d->conf.seed ? d->conf.seed : 1;
+	d->nodes = mem_alloc(topo->nnodes, sizeof(*d->nodes));
+	d->ports = mem_alloc(topo->nports, sizeof(*d->ports));
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		node_build(d, i);
+	for (uint32_t i = 0; i < topo->nports; i++)
+		port_build(d, i);
+	for (uint32_t i = 0; i < topo->nnodes; i++)
+		node_power_on(d, &d->nodes[i]);
+	links_come_up(d);
+	d->traps = true;
+	d->attach = double_port(d, attach, port);
+	io_describe(d);
+	return d;
+}
+
+void double_free(struct double_fabric *d)
+{
+	if (!d)
+		return;
+	for (unsigned i = 0; i < d->nevents; i++) {
+		loop_timer_free(d->events[i]->timer);
+		free(d->events[i]->mad);
+		free(d->events[i]);
+	}
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		free(d->ports[i].pkeys);
+	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
+		free(d->nodes[i].lft);
+		free(d->nodes[i].mft);
+	}
+	topo_unref(d->topo);
+	free(d->events);
+	free(d->nodes);
+	free(d->ports);
+	free(d);
+}
+
+/* ---- What the hardware does by itself --------------------------------------------------------- */
+
+static void cable_set(struct double_fabric *d, guid_t node, unsigned num, bool cut)
+{
+	struct dport *port = double_port(d, node, num);
+
+	assert(port->peer);
+	port->cut = port->peer->cut = cut;
+	link_update(d, port);
+}
+
+void double_cut(struct double_fabric *d, guid_t node, unsigned port)
+{
+	cable_set(d, node, port, true);
+}
+
+void double_join(struct double_fabric *d, guid_t node, unsigned port)
+{
+	cable_set(d, node, port, false);
+}
+
+void double_reboot(struct double_fabric *d, guid_t guid)
+{
+	struct dnode *node = double_node(d, guid);
+
+	for (unsigned n = 1; n <= node->ni.nports; n++)
+		link_drop(&node->ports[n]);
+	node_power_on(d, node);
+	for (unsigned n = 1; n <= node->ni.nports; n++)
+		link_update(d, &node->ports[n]);
+}
+
+void double_set_desc(struct double_fabric *d, guid_t guid, const char *desc)
+{
+	struct dnode *node = double_node(d, guid);
+	unsigned port = is_switch(node) ? 0 : 1;
+	struct wire_notice notice = {
+		.generic = true,
+		.type = 4, /* informational */
+		.producer = node->ni.type,
+		.trap = 144,
+		.lid = node->ports[port].info.lid,
+		.desc_changed = true,
+	};
+
+	memset(node->desc, 0, sizeof(node->desc));
+	memcpy(node->desc, desc, strnlen(desc, 64));
+	net_trap(d, node, &notice);
+}
+
+/* ---- Misbehaviour ----------------------------------------------------------------------------- */
+
+void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille)
+{
+	double_port(d, node, port)->loss = per_mille;
+}
+
+void double_set_silent(struct double_fabric *d, guid_t node, bool silent)
+{
+	double_node(d, node)->silent = silent;
+}
+
+void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid)
+{
+	double_node(d, node)->ni.node_guid = guid;
+}
+
+void double_set_state_table(struct double_fabric *d, guid_t guid, bool on)
+{
+	struct dnode *node = double_node(d, guid);
+
+	assert(is_switch(node));
+	node->state_table = on;
+	if (on)
+		node->ports[0].info.capmask2 |= WIRE_CAP2_STATE_TABLE;
+	else
+		node->ports[0].info.capmask2 &= (uint16_t)~WIRE_CAP2_STATE_TABLE;
+}
+
+void double_set_traps(struct double_fabric *d, bool on)
+{
+	d->traps = on;
+}
+
+void double_set_fault(struct double_fabric *d, guid_t guid, enum double_fault fault,
+		      unsigned per_mille, unsigned value)
+{
+	struct dnode *only = guid ? double_node(d, guid) : NULL;
+
+	for (uint32_t i = 0; i < d->topo->nnodes; i++)
+		if (!only || only == &d->nodes[i])
+			d->nodes[i].faults[fault] = (struct dfault){ per_mille, value };
+}
+
+/* ---- What it holds ---------------------------------------------------------------------------- */
+
+enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port)
+{
+	return (enum topo_state)double_port(d, node, port)->info.state;
+}
+
+unsigned double_ports_not_active(const struct double_fabric *d)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < d->topo->nports; i++) {
+		const struct dport *port = &d->ports[i];
+
+		if (port->peer && port->info.phys_state == PHYS_LINK_UP &&
+		    port->info.state != TOPO_ACTIVE)
+			count++;
+	}
+	return count;
+}
+
+const struct wire_port_info *double_port_info(const struct double_fabric *d, guid_t node,
+					      unsigned port)
+{
+	return &double_port(d, node, port)->info;
+}
+
+const struct wire_switch_info *double_switch_info(const struct double_fabric *d, guid_t node)
+{
+	return &double_node(d, node)->si;
+}
+
+uint8_t double_lft(const struct double_fabric *d, guid_t guid, uint16_t lid)
+{
+	const struct dnode *node = double_node(d, guid);
+
+	return lid < node->lft_size ? node->lft[lid] : LFT_NONE;
+}
+
+bool double_mft(const struct double_fabric *d, guid_t guid, uint16_t mlid, unsigned port)
+{
+	const struct dnode *node = double_node(d, guid);
+	unsigned row = mlid - MLID_FIRST;
+
+	if (!node->mft || mlid < MLID_FIRST || row >= node->si.mft_cap)
+		return false;
+	return node->mft[row * node->columns + port / MFT_PORTS] >> port % MFT_PORTS & 1;
+}
+
+const uint16_t *double_pkeys(const struct double_fabric *d, guid_t guid, unsigned num,
+			     unsigned *count)
+{
+	static const uint16_t power_on[] = { 0xffff };
+	const struct dport *port = double_port(d, guid, num);
+
+	*count = port->pkeys ? port->node->ni.partition_cap : 1;
+	return port->pkeys ? port->pkeys : power_on;
+}
+
+int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
+{
+	struct dport *end;
+
+	return net_trace((struct double_fabric *)d, double_port(d, node, port), dlid, false, &end);
+}
+
+void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,
+		   const struct wire_sm_info *info)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->has_sm = info;
+	if (info)
+		port->sm = *info;
+}
+
+/* ---- Watching --------------------------------------------------------------------------------- */
+
+uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id)
+{
+	uint64_t count = 0;
+
+	for (unsigned m = 0; m < 256; m++)
+		for (unsigned a = 0; a < SM_INFO_ATTR_MAX; a++)
+			if ((!method || m == method) && (!attr_id || a == (attr_id & 0xff)))
+				count += d->sent[m][a];
+	return count;
+}
+
+void double_sent_reset(struct double_fabric *d)
+{
+	memset(d->sent, 0, sizeof(d->sent));
+}
+
+const struct double_drops *double_drops(const struct double_fabric *d)
+{
+	return &d->drops;
+}
+
+void double_on_set(struct double_fabric *d, double_set_fn *fn, void *arg)
+{
+	d->on_set = fn;
+	d->on_set_arg = arg;
+}
+
+void double_inject(struct double_fabric *d, guid_t node, unsigned num, const struct io_addr *to,
+		   const uint8_t *mad, size_t len, io_recv_fn *fn, void *arg)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->listener = fn;
+	port->listener_arg = arg;
+	net_send(d, port, to, mad, len);
+}

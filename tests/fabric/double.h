@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * double: a fabric inside the process, for unit tests. Made from a snapshot, it stands in for the hardware behind `struct io`, on a simulated loop.
+ *
+ * It carries SMPs hop by hop (IBA 14.2.2) and LID-routed MADs by the tables that were programmed, holds the state a subnet
+ * manager sets, and misbehaves on demand. Nodes are named by the GUID they have in the snapshot; ports by number.
+ * All that happens is a function of the snapshot, the calls and the seed. Faults of the caller (no such node) abort.
+ */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_H
+#define FMD_TESTS_FABRIC_DOUBLE_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/io.h"
+#include "fm/mad/wire.h"
+#include "topology/topo.h"
+
+struct double_fabric;
+
+struct double_conf {
+	uint64_t seed;	     /* of losses; 0 = 1 */
+	unsigned latency_us; /* of a MAD and its answer; 0 = 10 */
+	unsigned hop_us;     /* more for each hop; 0 = 2 */
+	bool keep_lids;	     /* ports hold the LIDs of the snapshot, else none */
+	bool state_table;    /* switches have SwitchPortStateTable (see double_set_state_table) */
+};
+
+/* Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf NULL = all 0. */
+struct double_fabric *double_new(struct loop *loop, const struct topo *topo, guid_t attach,
+				 unsigned port, const struct double_conf *conf);
+void double_free(struct double_fabric *d);     /* after its io's mad_free() */
+struct io *double_io(struct double_fabric *d); /* its free() leaves the double alive */
+
+/* ---- What the hardware does by itself --------------------------------------------------------- */
+
+/* Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached. */
+void double_cut(struct double_fabric *d, guid_t node, unsigned port);
+void double_join(struct double_fabric *d, guid_t node, unsigned port);
+void double_reboot(struct double_fabric *d,
+		   guid_t node); /* all it was told is forgotten, its links bounce */
+void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
+
+/* ---- Misbehaviour ----------------------------------------------------------------------------- */
+
+void double_set_loss(struct double_fabric *d, guid_t node, unsigned port,
+		     unsigned per_mille); /* of each crossing */
+void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
+void double_set_guid(struct double_fabric *d, guid_t node,
+		     guid_t guid); /* what it says it is; callers keep the old name */
+void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
+void double_set_traps(struct double_fabric *d, bool on); /* default on */
+
+enum double_fault {
+	DOUBLE_DUPLICATE,  /* the answer comes twice */
+	DOUBLE_TRUNCATE,   /* value = bytes left */
+	DOUBLE_WRONG_ATTR, /* of another attribute */
+	DOUBLE_DELAY,	   /* value = more microseconds */
+	DOUBLE_BAD_STATUS, /* value = status */
+	DOUBLE_FAULTS,
+};
+/* For answers of one node, or of all (node 0). */
+void double_set_fault(struct double_fabric *d, guid_t node, enum double_fault fault,
+		      unsigned per_mille, unsigned value);
+
+/* ---- What it holds ---------------------------------------------------------------------------- */
+
+enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port);
+unsigned double_ports_not_active(const struct double_fabric *d); /* of those whose link is up */
+const struct wire_port_info *double_port_info(const struct double_fabric *d, guid_t node,
+					      unsigned port);
+const struct wire_switch_info *double_switch_info(const struct double_fabric *d, guid_t node);
+uint8_t double_lft(const struct double_fabric *d, guid_t node, uint16_t lid); /* port, 255 = none */
+void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid,
+		    uint8_t port); /* behind the SM's back */
+bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
+const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigned port,
+			     unsigned *count);
+/* Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP, -ENOTCONN dead end. */
+int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
+
+/* Another subnet manager answers SMInfo at that port; NULL = none does. */
+void double_set_sm(struct double_fabric *d, guid_t node, unsigned port,
+		   const struct wire_sm_info *info);
+
+/* ---- Watching --------------------------------------------------------------------------------- */
+
+/* SMPs handed to io's send(); attr_id or method 0 = any. */
+uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id);
+void double_sent_reset(struct double_fabric *d);
+
+struct double_drops {
+	uint64_t lost, dead_link, no_entry, loop, inactive, bad_route, mkey, silent, nobody;
+};
+const struct double_drops *double_drops(const struct double_fabric *d);
+
+/* After every Set that a node took over, before its answer leaves. */
+typedef void double_set_fn(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod);
+void double_on_set(struct double_fabric *d, double_set_fn *fn, void *arg);
+
+/* Sends a MAD from another port, by LID or by the directed route in it; what then arrives at that port goes to fn. */
+void double_inject(struct double_fabric *d, guid_t node, unsigned port, const struct io_addr *to,
+		   const uint8_t *mad, size_t len, io_recv_fn *fn, void *arg);
+
+#endif

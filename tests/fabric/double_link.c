@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Ports and links of the double: what a port is after power-on, and the link state machine (IBA 7.2.7, 14.2.5.6).
+ *
+ * A link is up when its cable is in and neither end is disabled; both ends then go Down -> Init by themselves. Init -> Armed and
+ * Armed -> Active are the subnet manager's, each end on its own, but the other end may not lag more than one state behind.
+ * A switch raises PortStateChange when a link came up or went down, not for what the manager did, and sends trap 128.
+ */
+#include <stdlib.h>
+#include "tests/fabric/double_own.h"
+
+#define STATUS_BAD_FIELD 0x1c /* IBA 13.4.7: a field is invalid */
+
+struct speed_code {
+	uint8_t base, ext, ext2;
+};
+
+static struct speed_code speed_code(uint8_t speed)
+{
+	switch (speed) {
+	case TOPO_SDR:
+		return (struct speed_code){ .base = 1 };
+	case TOPO_DDR:
+		return (struct speed_code){ .base = 2 };
+	case TOPO_FDR:
+		return (struct speed_code){ .base = 4, .ext = 1 };
+	case TOPO_EDR:
+		return (struct speed_code){ .base = 4, .ext = 2 };
+	case TOPO_HDR:
+		return (struct speed_code){ .base = 4, .ext = 4 };
+	case TOPO_NDR:
+		return (struct speed_code){ .base = 4, .ext = 8 };
+	case TOPO_XDR:
+		return (struct speed_code){ .base = 4, .ext2 = 1 };
+	default:
+		return (struct speed_code){ .base = 4 };
+	}
+}
+
+static uint8_t width_code(uint8_t lanes)
+{
+	switch (lanes) {
+	case 1:
+		return 1;
+	case 2:
+		return 16;
+	case 8:
+		return 4;
+	case 12:
+		return 8;
+	default:
+		return 2;
+	}
+}
+
+static void port_capabilities(struct dport *port)
+{
+	const struct dnode *node = port->node;
+	struct wire_port_info *info = &port->info;
+
+	info->capmask = port->capmask & ~WIRE_CAP_IS_SM;
+	if (is_switch(node) && port->num)
+		return;
+	if (port->speed >= TOPO_FDR)
+		info->capmask |= WIRE_CAP_EXT_SPEEDS;
+	if (port->speed >= TOPO_HDR || node->state_table)
+		info->capmask |= WIRE_CAP_HAS_CAPMASK2;
+	if (port->speed >= TOPO_HDR)
+		info->capmask2 |= WIRE_CAP2_PORT_INFO_EXT | WIRE_CAP2_2X | WIRE_CAP2_HDR;
+	if (port->speed >= TOPO_NDR)
+		info->capmask2 |= WIRE_CAP2_NDR;
+	if (port->speed >= TOPO_XDR)
+		info->capmask2 |= WIRE_CAP2_EXT_SPEEDS2 | WIRE_CAP2_XDR;
+	if (node->state_table)
+		info->capmask2 |= WIRE_CAP2_STATE_TABLE;
+}
+
+/* Codes of supported speeds are masks: all up to the fastest. */
+static void port_speeds(struct dport *port)
+{
+	struct speed_code code = speed_code(port->speed);
+	struct wire_port_info *info = &port->info;
+
+	info->speed_supported = info->speed_enabled = (uint8_t)(code.base * 2 - 1);
+	info->speed_ext_supported = code.ext2 ? 0xf : code.ext ? (uint8_t)(code.ext * 2 - 1) : 0;
+	info->speed_ext_enabled = info->speed_ext_supported;
+	info->speed_ext2_supported = info->speed_ext2_enabled = code.ext2;
+	info->width_supported = info->width_enabled = (uint8_t)(width_code(port->width) | 3);
+}
+
+void port_power_on(struct double_fabric *d, struct dport *port)
+{
+	struct dnode *node = port->node;
+
+	port->info = (struct wire_port_info){
+		.state = TOPO_DOWN,
+		.phys_state = PHYS_POLLING,
+		.down_default = 2,
+		.vl_cap = 4,
+		.op_vls = 1,
+		.mtu_cap = 5,
+		.neighbor_mtu = 4,
+		.guid_cap = is_switch(node) && port->num ? 0 : 1,
+		.resp_time = 8,
+	};
+	port_speeds(port);
+	port_capabilities(port);
+	if (is_switch(node) && !port->num) {
+		port->info.state = TOPO_ACTIVE; /* a base port 0 has no link */
+		port->info.phys_state = PHYS_LINK_UP;
+	}
+	port->disabled = false;
+	free(port->pkeys);
+	port->pkeys = NULL;
+}
+
+static void state_changed(struct double_fabric *d, struct dport *port)
+{
+	struct dnode *node = port->node;
+	uint16_t lid = node->ports[0].info.lid;
+	struct wire_notice notice = {
+		.generic = true,
+		.type = 1, /* urgent */
+		.producer = TOPO_SWITCH,
+		.trap = 128,
+		.lid = lid,
+	};
+
+	if (!is_switch(node))
+		return;
+	node->si.port_state_change = true;
+	net_trap(d, node, &notice);
+}
+
+static void port_up(struct dport *port)
+{
+	uint8_t slower = port->speed < port->peer->speed ? port->speed : port->peer->speed;
+	uint8_t lanes = port->width < port->peer->width ? port->width : port->peer->width;
+	struct speed_code code = speed_code(slower);
+
+	port->info.state = TOPO_INIT;
+	port->info.phys_state = PHYS_LINK_UP;
+	port->info.speed_active = code.base;
+	port->info.speed_ext_active = code.ext;
+	port->info.speed_ext2_active = code.ext2;
+	port->info.width_active = width_code(lanes);
+}
+
+static void port_down(struct dport *port)
+{
+	port->info.state = TOPO_DOWN;
+	port->info.phys_state = port->disabled ? PHYS_DISABLED : PHYS_POLLING;
+}
+
+void link_update(struct double_fabric *d, struct dport *port)
+{
+	bool up = port->info.phys_state == PHYS_LINK_UP;
+	bool wanted;
+
+	if (!port->peer)
+		return;
+	wanted = !port->cut && !port->disabled && !port->peer->disabled;
+	if (up == wanted)
+		return;
+	(wanted ? port_up : port_down)(port);
+	(wanted ? port_up : port_down)(port->peer);
+	state_changed(d, port);
+	state_changed(d, port->peer);
+}
+
+void link_drop(struct dport *port)
+{
+	if (!port->peer || port->info.phys_state != PHYS_LINK_UP)
+		return;
+	port_down(port);
+	port_down(port->peer);
+}
+
+uint8_t port_set_state(struct double_fabric *d, struct dport *port, uint8_t state)
+{
+	struct wire_port_info *info = &port->info;
+	uint8_t peer = port->peer ? port->peer->info.state : TOPO_DOWN;
+
+	if (state == TOPO_NO_STATE || (is_switch(port->node) && !port->num))
+		return 0;
+	if (state == TOPO_DOWN) {
+		link_drop(port);
+		link_update(d, port);
+		return 0;
+	}
+	if (state < TOPO_ARMED || state > TOPO_ACTIVE)
+		return STATUS_BAD_FIELD;
+	if (state == info->state)
+		return 0;
+	if (state != info->state + 1 || peer < state - 1)
+		return STATUS_BAD_FIELD;
+	info->state = state;
+	return 0;
+}

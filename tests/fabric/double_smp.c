@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The subnet management agent of the double's nodes (IBA 14.2.5): one row of a table an attribute, with its Get and its Set. The 64 bytes of the
+ * request are handed in and hold the answer afterwards; a Set answers as the Get after it would.
+ *
+ * An agent that does not know an attribute answers with status 0x0c, one that dislikes a value with 0x1c and without taking over
+ * anything. A wrong M_Key is not answered (14.2.4).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "tests/fabric/double_own.h"
+#include "topology/mem.h"
+
+#define STATUS_BAD_METHOD  0x08
+#define STATUS_UNSUPPORTED 0x0c
+#define STATUS_BAD_FIELD   0x1c
+#define LID_UNICAST_MAX	   0xbfff
+#define PKEYS_BLOCK	   32
+#define PSC_BIT		   0x04
+#define STATES_BLOCK	   128 /* ports */
+
+struct request {
+	struct double_fabric *d;
+	struct dnode *node;
+	struct dport *arrival;
+	uint32_t mod;
+	uint8_t *data; /* 64 bytes */
+};
+
+typedef uint16_t agent_fn(struct request *r); /* 0 or a status */
+
+/* ---- NodeInfo, NodeDescription, GUIDInfo, SMInfo ---------------------------------------------- */
+
+static uint16_t node_info_get(struct request *r)
+{
+	struct wire_node_info info = r->node->ni;
+
+	info.local_port = r->arrival->num;
+	info.port_guid = is_switch(r->node) ? info.node_guid : r->arrival->guid;
+	wire_node_info_encode(&info, r->data);
+	return 0;
+}
+
+static uint16_t node_desc_get(struct request *r)
+{
+	wire_node_desc_encode(r->node->desc, r->data);
+	return 0;
+}
+
+static uint16_t guid_info_get(struct request *r)
+{
+	guid_t guid = r->arrival->guid;
+
+	if (r->mod)
+		return STATUS_BAD_FIELD;
+	memset(r->data, 0, WIRE_SMP_DATA);
+	for (int i = 0; i < 8; i++)
+		r->data[i] = (uint8_t)(guid >> (56 - 8 * i));
+	return 0;
+}
+
+static uint16_t sm_info_get(struct request *r)
+{
+	if (!r->arrival->has_sm)
+		return STATUS_UNSUPPORTED;
+	wire_sm_info_encode(&r->arrival->sm, r->data);
+	return 0;
+}
+
+/* ---- PortInfo --------------------------------------------------------------------------------- */
+
+/* A CA answers for the port that was asked unless another is named. */
+static struct dport *port_named(struct request *r)
+{
+	unsigned num = r->mod & 0xff;
+
+	if (!is_switch(r->node) && num == 0)
+		return r->arrival;
+	return num <= r->node->ni.nports ? &r->node->ports[num] : NULL;
+}
+
+static uint16_t port_info_get(struct request *r)
+{
+	struct dport *port = port_named(r);
+	struct wire_port_info info;
+	const struct dport *own;
+
+	if (!port)
+		return STATUS_BAD_FIELD;
+	own = is_switch(r->node) ? &r->node->ports[0] : port;
+	info = port->info;
+	info.local_port = r->arrival->num;
+	info.client_reregister = false;
+	if (!(r->mod & WIRE_MOD_EXT_SPEEDS) || !(own->info.capmask & WIRE_CAP_EXT_SPEEDS)) {
+		info.speed_ext_active = info.speed_ext_supported = info.speed_ext_enabled = 0;
+		info.speed_ext2_active = info.speed_ext2_supported = info.speed_ext2_enabled = 0;
+	}
+	wire_port_info_encode(&info, r->data);
+	return 0;
+}
+
+static bool is_external(const struct dport *port)
+{
+	return is_switch(port->node) && port->num;
+}
+
+static bool port_values_fit(const struct dport *port, const struct wire_port_info *want)
+{
+	const struct wire_port_info *have = &port->info;
+
+	if (!is_external(port) && (want->lid == 0 || want->lid > LID_UNICAST_MAX))
+		return false;
+	return want->op_vls <= have->vl_cap && want->neighbor_mtu >= 1 &&
+	       want->neighbor_mtu <= have->mtu_cap &&
+	       (want->width_enabled == 0xff || !(want->width_enabled & ~have->width_supported));
+}
+
+static void port_take_endport(struct dport *port, const struct wire_port_info *want)
+{
+	struct wire_port_info *have = &port->info;
+
+	have->mkey = want->mkey;
+	have->gid_prefix = want->gid_prefix;
+	have->lid = want->lid;
+	have->lmc = want->lmc;
+	have->sm_lid = want->sm_lid;
+	have->sm_sl = want->sm_sl;
+	have->mkey_lease = want->mkey_lease;
+	have->mkey_protect = want->mkey_protect;
+	have->subnet_timeout = want->subnet_timeout;
+	have->client_reregister = want->client_reregister;
+}
+
+/* 0 leaves an enabled mask as it is, all ones mean all that is supported. */
+static uint8_t enabled(uint8_t want, uint8_t all, uint8_t have, uint8_t supported)
+{
+	if (!want)
+		return have;
+	return want == all ? supported : want;
+}
+
+static void port_take_link(struct dport *port, const struct wire_port_info *want)
+{
+	struct wire_port_info *have = &port->info;
+
+	have->width_enabled =
+		enabled(want->width_enabled, 0xff, have->width_enabled, have->width_supported);
+	have->speed_enabled =
+		enabled(want->speed_enabled, 0xf, have->speed_enabled, have->speed_supported);
+	have->speed_ext_enabled = enabled(want->speed_ext_enabled, 0x1f, have->speed_ext_enabled,
+					  have->speed_ext_supported);
+	if (want->down_default)
+		have->down_default = want->down_default;
+	if (want->op_vls)
+		have->op_vls = want->op_vls;
+	have->neighbor_mtu = want->neighbor_mtu;
+	have->vl_high_limit = want->vl_high_limit;
+	have->vl_stall = want->vl_stall;
+	have->hoq_life = want->hoq_life;
+	have->pkey_enforce_in = want->pkey_enforce_in;
+	have->pkey_enforce_out = want->pkey_enforce_out;
+	have->filter_raw_in = want->filter_raw_in;
+	have->filter_raw_out = want->filter_raw_out;
+	have->local_phy_errors = want->local_phy_errors;
+	have->overrun_errors = want->overrun_errors;
+}
+
+static void port_take_phys(struct double_fabric *d, struct dport *port, uint8_t phys)
+{
+	if (phys == PHYS_DISABLED)
+		port->disabled = true;
+	if (phys == PHYS_POLLING)
+		port->disabled = false;
+	link_update(d, port);
+}
+
+static uint16_t port_info_set(struct request *r)
+{
+	struct dport *port = port_named(r);
+	struct wire_port_info want;
+	uint8_t status;
+
+	wire_port_info_decode(r->data, &want);
+	if (!port || !port_values_fit(port, &want))
+		return STATUS_BAD_FIELD;
+	status = port_set_state(r->d, port, want.state);
+	if (status)
+		return status;
+	if (!is_external(port))
+		port_take_endport(port, &want);
+	port_take_link(port, &want);
+	port_take_phys(r->d, port, want.phys_state);
+	return port_info_get(r);
+}
+
+/* ---- SwitchInfo, SwitchPortStateTable --------------------------------------------------------- */
+
+static uint16_t switch_info_get(struct request *r)
+{
+	wire_switch_info_encode(&r->node->si, r->data);
+	return 0;
+}
+
+static uint16_t switch_info_set(struct request *r)
+{
+	struct wire_switch_info *have = &r->node->si;
+	struct wire_switch_info want;
+
+	wire_switch_info_decode(r->data, &want);
+	if (want.lft_top >= have->lft_cap)
+		return STATUS_BAD_FIELD;
+	have->lft_top = want.lft_top;
+	have->default_port = want.default_port;
+	have->default_mcast_primary = want.default_mcast_primary;
+	have->default_mcast_other = want.default_mcast_other;
+	have->life_time = want.life_time;
+	have->opt_sl2vl = want.opt_sl2vl;
+	have->mft_top = want.mft_top;
+	if (want.port_state_change)
+		have->port_state_change = false; /* writing 1 clears */
+	return switch_info_get(r);
+}
+
+static uint16_t port_states_get(struct request *r)
+{
+	unsigned first = (r->mod & 1) * STATES_BLOCK;
+
+	if (!r->node->state_table)
+		return STATUS_UNSUPPORTED;
+	memset(r->data, 0, WIRE_SMP_DATA);
+	for (unsigned n = first; n < first + STATES_BLOCK && n <= r->node->ni.nports; n++) {
+		uint8_t state = r->node->ports[n].info.state;
+
+		r->data[(n - first) / 2] |= (uint8_t)(n % 2 ? state : state << 4);
+	}
+	return 0;
+}
+
+/* ---- Tables ----------------------------------------------------------------------------------- */
+
+static uint16_t lft_get(struct request *r)
+{
+	uint32_t first = r->mod * WIRE_LFT_BLOCK;
+
+	if (r->mod > 0xffff || first >= r->node->si.lft_cap)
+		return STATUS_BAD_FIELD;
+	memset(r->data, LFT_NONE, WIRE_SMP_DATA);
+	if (first < r->node->lft_size)
+		memcpy(r->data, r->node->lft + first, WIRE_LFT_BLOCK);
+	return 0;
+}
+
+static void lft_fit(struct dnode *node, uint32_t size)
+{
+	if (size <= node->lft_size)
+		return;
+	node->lft = mem_resize(node->lft, size, 1);
+	memset(node->lft + node->lft_size, LFT_NONE, size - node->lft_size);
+	node->lft_size = size;
+}
+
+static uint16_t lft_set(struct request *r)
+{
+	uint32_t first = r->mod * WIRE_LFT_BLOCK;
+
+	if (r->mod > 0xffff || first >= r->node->si.lft_cap)
+		return STATUS_BAD_FIELD;
+	lft_fit(r->node, first + WIRE_LFT_BLOCK);
+	memcpy(r->node->lft + first, r->data, WIRE_LFT_BLOCK);
+	return 0;
+}
+
+void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t port)
+{
+	struct dnode *node = double_node(d, guid);
+
+	lft_fit(node, (lid / WIRE_LFT_BLOCK + 1u) * WIRE_LFT_BLOCK);
+	node->lft[lid] = port;
+}
+
+/* Modifier: block of 32 MLIDs [8:0], column of 16 ports [31:28]. */
+static uint16_t *mft_block(struct request *r)
+{
+	struct dnode *node = r->node;
+	unsigned row = (r->mod & 0x1ff) * MFT_BLOCK, column = r->mod >> 28;
+
+	if (row + MFT_BLOCK > node->si.mft_cap || column >= node->columns)
+		return NULL;
+	if (!node->mft)
+		node->mft = mem_alloc((size_t)node->si.mft_cap * node->columns, sizeof(uint16_t));
+	return &node->mft[row * node->columns + column];
+}
+
+static uint16_t mft_get(struct request *r)
+{
+	const uint16_t *entry = mft_block(r);
+	uint16_t masks[MFT_BLOCK];
+
+	if (!entry)
+		return STATUS_BAD_FIELD;
+	for (unsigned i = 0; i < MFT_BLOCK; i++)
+		masks[i] = entry[i * r->node->columns];
+	wire_pkeys_encode(masks, r->data); /* 32 words, as a block of P_Keys */
+	return 0;
+}
+
+static uint16_t mft_set(struct request *r)
+{
+	uint16_t *entry = mft_block(r);
+	uint16_t masks[MFT_BLOCK];
+
+	if (!entry)
+		return STATUS_BAD_FIELD;
+	wire_pkeys_decode(r->data, masks);
+	for (unsigned i = 0; i < MFT_BLOCK; i++)
+		entry[i * r->node->columns] = masks[i];
+	return 0;
+}
+
+/* Modifier: block [15:0], port [31:16]. */
+static uint16_t *pkey_block(struct request *r)
+{
+	unsigned num = r->mod >> 16, block = r->mod & 0xffff;
+	unsigned cap = r->node->ni.partition_cap;
+	struct dport *port = r->arrival;
+
+	if (is_switch(r->node)) {
+		if (num > r->node->ni.nports)
+			return NULL;
+		port = &r->node->ports[num];
+	}
+	if (block * PKEYS_BLOCK >= cap)
+		return NULL;
+	if (!port->pkeys) {
+		port->pkeys = mem_alloc((cap + PKEYS_BLOCK - 1) / PKEYS_BLOCK,
+					PKEYS_BLOCK * sizeof(uint16_t));
+		port->pkeys[0] = 0xffff;
+	}
+	return port->pkeys + block * PKEYS_BLOCK;
+}
+
+static uint16_t pkeys_get(struct request *r)
+{
+	const uint16_t *pkeys = pkey_block(r);
+
+	if (!pkeys)
+		return STATUS_BAD_FIELD;
+	wire_pkeys_encode(pkeys, r->data);
+	return 0;
+}
+
+static uint16_t pkeys_set(struct request *r)
+{
+	uint16_t *pkeys = pkey_block(r);
+
+	if (!pkeys)
+		return STATUS_BAD_FIELD;
+	wire_pkeys_decode(r->data, pkeys);
+	return 0;
+}
+
+/* ---- Execution -------------------------------------------------------------------------------- */
+
+static const struct agent_row {
+	uint16_t attr_id;
+	bool switches_only;
+	agent_fn *get, *set;
+} agent_table[] = {
+	{ WIRE_NODE_INFO, false, node_info_get, NULL },
+	{ WIRE_NODE_DESC, false, node_desc_get, NULL },
+	{ WIRE_GUID_INFO, false, guid_info_get, NULL },
+	{ WIRE_SM_INFO, false, sm_info_get, NULL },
+	{ WIRE_PORT_INFO, false, port_info_get, port_info_set },
+	{ WIRE_PKEY_TABLE, false, pkeys_get, pkeys_set },
+	{ WIRE_SWITCH_INFO, true, switch_info_get, switch_info_set },
+	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
+	{ WIRE_LFT, true, lft_get, lft_set },
+	{ WIRE_MFT, true, mft_get, mft_set },
+};
+
+static const struct agent_row *agent_find(const struct dnode *node, uint16_t attr_id)
+{
+	for (size_t i = 0; i < sizeof(agent_table) / sizeof(agent_table[0]); i++)
+		if (agent_table[i].attr_id == attr_id &&
+		    (!agent_table[i].switches_only || is_switch(node)))
+			return &agent_table[i];
+	return NULL;
+}
+
+/* M_Key protection 0 and 1 let Gets pass (IBA 14.2.4.1). */
+static bool mkey_passes(const struct request *r, const struct wire_mad *m)
+{
+	const struct dport *own = is_switch(r->node) ? &r->node->ports[0] : r->arrival;
+
+	if (!own->info.mkey || own->info.mkey == m->key)
+		return true;
+	return m->method == WIRE_GET && own->info.mkey_protect < 2;
+}
+
+static uint16_t agent_run(struct request *r, const struct wire_mad *m)
+{
+	const struct agent_row *row = agent_find(r->node, m->attr_id);
+	uint16_t status;
+
+	if (!row)
+		return STATUS_UNSUPPORTED;
+	if (m->method == WIRE_GET)
+		return row->get(r);
+	if (!row->set)
+		return STATUS_BAD_METHOD;
+	status = row->set(r);
+	if (!status && r->d->on_set)
+		r->d->on_set(r->d->on_set_arg, r->node->guid, m->attr_id, m->attr_mod);
+	return status;
+}
+
+bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad)
+{
+	struct request r = {
+		.d = d,
+		.node = arrival->node,
+		.arrival = arrival,
+		.mod = m->attr_mod,
+		.data = wire_smp_data(mad),
+	};
+
+	if (!mkey_passes(&r, m)) {
+		d->drops.mkey++;
+		return false;
+	}
+	m->status = agent_run(&r, m);
+	m->method = WIRE_GET_RESP;
+	wire_mad_encode(m, mad);
+	return true;
+}
