@@ -45,6 +45,5 @@ json_t *fabric_events(const struct fabric *fabric, unsigned count);
 
 /* Proves the published tables again. */
 bool fabric_check(const struct fabric *fabric, struct check_report *report);
-json_t *fabric_proof_json(const struct check_report *report); /* the "proof" object of the contract */
 
 #endif

@@ -51,8 +51,7 @@ static void finding(struct check *c, const char *what, uint32_t sw, uint32_t lid
 		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].desc);
 }
 
-/* ---- Connected parts ---------------------------------------------------------------------------
- */
+/* ---- Connected parts --------------------------------------------------------------------------- */
 
 static uint32_t part_of(uint32_t *part, uint32_t node)
 {
@@ -92,8 +91,7 @@ static void find_parts(struct check *c)
 	}
 }
 
-/* ---- The pass over all entries -----------------------------------------------------------------
- */
+/* ---- The pass over all entries ----------------------------------------------------------------- */
 
 /* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
 static bool delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
@@ -176,8 +174,7 @@ static void judge_cycles(struct check *c)
 	}
 }
 
-/* ---- Walking one destination -------------------------------------------------------------------
- */
+/* ---- Walking one destination ------------------------------------------------------------------- */
 
 static enum arrival next_step(const struct check *c, uint32_t sw, uint32_t lid, uint32_t *next)
 {
@@ -235,8 +232,7 @@ static void note_hops(struct check *c, uint32_t sw)
 	c->hop_count += c->hosts[sw];
 }
 
-/* ---- Host pairs --------------------------------------------------------------------------------
- */
+/* ---- Host pairs -------------------------------------------------------------------------------- */
 
 static void count_walked(struct check *c, uint32_t lid, const struct topo_port *dest)
 {

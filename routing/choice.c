@@ -60,8 +60,7 @@ const uint8_t *choice_digits(struct choice *c, uint32_t pitch, unsigned modulus)
 	return digits;
 }
 
-/* ---- Candidates --------------------------------------------------------------------------------
- */
+/* ---- Candidates -------------------------------------------------------------------------------- */
 
 static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 {
@@ -144,8 +143,7 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 	return set;
 }
 
-/* ---- Slots -------------------------------------------------------------------------------------
- */
+/* ---- Slots ------------------------------------------------------------------------------------- */
 
 static unsigned nth_parent(const struct parent_set *set, unsigned n)
 {

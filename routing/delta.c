@@ -42,8 +42,7 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 	}
 }
 
-/* ---- The minimum -------------------------------------------------------------------------------
- */
+/* ---- The minimum ------------------------------------------------------------------------------- */
 
 struct judge {
 	const struct graph *g;

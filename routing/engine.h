@@ -16,8 +16,7 @@
 #define REACH_NEVER 255 /* cost of what no legal path reaches */
 #define REACH_MULTI 255 /* several children lead there at the same distance */
 
-/* ---- Destinations: LIDs as routing sees them ----------------------------------------------------
- */
+/* ---- Destinations: LIDs as routing sees them ---------------------------------------------------- */
 
 struct dest_run { /* consecutive LIDs behind one switch */
 	uint16_t lid, count;
@@ -35,8 +34,7 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids);
 void dests_fini(struct dests *d);
 
-/* ---- Reach: who is below whom, and how far everything is ----------------------------------------
- */
+/* ---- Reach: who is below whom, and how far everything is ---------------------------------------- */
 
 struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or several:
 			REACH_MULTI) */

@@ -16,7 +16,8 @@
 #include "topology/graph.h"
 #include "topology/mem.h"
 
-#define LID_SPACE (TABLES_MAX_LID + 1u)
+#define LID_SPACE  (TABLES_MAX_LID + 1u)
+#define SPARE_LIDS 4 /* a block's last LIDs that may be left unused for the sake of alignment */
 
 enum { LID_FREE, LID_RESERVED /* for someone who may be away */, LID_GIVEN };
 
@@ -193,8 +194,7 @@ void lid_map_free(struct lid_map *map)
 	free(map);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------
- */
+/* ---- Memory ------------------------------------------------------------------------------------ */
 
 static int compare_entries(const void *a, const void *b)
 {

@@ -35,8 +35,7 @@ struct member { /* the switch whose row is being made */
 	uint8_t port_of_slot[256];
 };
 
-/* ---- Lanes -------------------------------------------------------------------------------------
- */
+/* ---- Lanes ------------------------------------------------------------------------------------- */
 
 /* The port of lane `wanted`; a dead lane's destinations are dealt over the live ones by `spread`.
  */
@@ -53,8 +52,7 @@ static uint8_t lane_port(const struct graph *g, const struct graph_group *group,
 			return lanes[l].port;
 }
 
-/* ---- Up: slots to ports, and the patch ---------------------------------------------------------
- */
+/* ---- Up: slots to ports, and the patch --------------------------------------------------------- */
 
 static void find_live_parents(const struct rows *w, struct member *m)
 {
@@ -149,8 +147,7 @@ static void patch_dead(const struct rows *w, struct member *m)
 	}
 }
 
-/* ---- Down --------------------------------------------------------------------------------------
- */
+/* ---- Down -------------------------------------------------------------------------------------- */
 
 static uint32_t lane_pitch(const struct graph *g, uint32_t child)
 {
@@ -223,8 +220,7 @@ static void overlay_itself(const struct rows *w, struct member *m)
 		       w->d->runs[r].count);
 }
 
-/* ---- Costs -------------------------------------------------------------------------------------
- */
+/* ---- Costs ------------------------------------------------------------------------------------- */
 
 /* For its children: hops from this switch to everywhere; down wins over up, as in the rows. */
 static void complete_costs(struct rows *w, const struct member *m)
@@ -264,8 +260,7 @@ static void count_holes(struct rows *w, const struct member *m)
 	}
 }
 
-/* ---- All rows ----------------------------------------------------------------------------------
- */
+/* ---- All rows ---------------------------------------------------------------------------------- */
 
 static void make_row(struct rows *w, uint32_t sw)
 {

@@ -12,9 +12,7 @@
 #include <time.h>
 #include "fm/control/fmctl.h"
 #include "fm/control/osm_dump.h"
-#include "routing/check.h"
-#include "routing/congestion.h"
-#include "routing/delta.h"
+#include "routing/report.h"
 #include "routing/route.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
@@ -164,31 +162,6 @@ static enum fmctl_exit compute(struct plan *p)
 
 /* ---- What it says ------------------------------------------------------------------------------ */
 
-static json_t *proof_json(const struct check_report *r)
-{
-	return json_pack("{sI sI sI sI sI sI sI si sf ss}", "reachable", (json_int_t)r->reachable,
-			 "unreachable", (json_int_t)r->unreachable, "unreachable_special",
-			 (json_int_t)r->unreachable_special, "disconnected",
-			 (json_int_t)r->disconnected, "loops", (json_int_t)r->loops, "bad_ports",
-			 (json_int_t)r->bad_ports, "credit_cycles", (json_int_t)r->credit_cycles,
-			 "max_hops", (int)r->max_hops, "mean_hops", r->mean_hops, "first",
-			 r->first);
-}
-
-static json_t *congestion_json(const struct congestion *c)
-{
-	return json_pack("{si si sf sf sf}", "shift_max", (int)c->shift_max, "rail_shift_max",
-			 (int)c->rail_shift_max, "shift_mean", c->shift_mean, "rail_shift_mean",
-			 c->rail_shift_mean, "all_to_all_ratio", c->all_to_all_ratio);
-}
-
-static json_t *delta_json(const struct delta *d)
-{
-	return json_pack("{sI sI sI sI}", "entries", (json_int_t)d->entries, "entries_minimum",
-			 (json_int_t)d->entries_minimum, "blocks", (json_int_t)d->blocks,
-			 "switches", (json_int_t)d->switches);
-}
-
 static json_t *document(const struct plan *p)
 {
 	json_t *all = json_array();
@@ -202,9 +175,9 @@ static json_t *document(const struct plan *p)
 		(int)p->topo->nlevels, "engine", p->params.engine, "route_ms",
 		median(p->ms, p->repeat), "route_ms_all", all, "check_ms", p->check_ms, "lft_bytes",
 		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", (int)p->lids->top,
-		"proof", proof_json(&p->proof), "congestion", congestion_json(&p->congestion));
+		"proof", report_proof(&p->proof), "congestion", report_congestion(&p->congestion));
 	if (p->nfails)
-		json_object_set_new(doc, "delta", delta_json(&p->delta));
+		json_object_set_new(doc, "delta", report_delta(&p->delta));
 	return doc;
 }
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * event_log: a ring of JSON objects. Sequence numbers never repeat, so a follower asks for more by the last it saw and notices
+ * when it was too slow. Times are wall-clock UTC with milliseconds (RFC 3339): people compare them with other logs.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "fm/core/event_log.h"
+#include "topology/mem.h"
+
+struct event_log {
+	unsigned capacity;
+	uint64_t next; /* sequence number of the next event */
+	json_t **ring;
+};
+
+struct event_log *event_log_new(unsigned capacity)
+{
+	struct event_log *events = mem_alloc(1, sizeof(*events));
+
+	events->capacity = capacity;
+	events->ring = mem_alloc(capacity, sizeof(*events->ring));
+	return events;
+}
+
+void event_log_free(struct event_log *events)
+{
+	if (!events)
+		return;
+	for (unsigned i = 0; i < events->capacity; i++)
+		json_decref(events->ring[i]);
+	free(events->ring);
+	free(events);
+}
+
+static const char *level_name(enum log_level level)
+{
+	static const char *const names[] = { "error", "warning", "notice", "info", "debug" };
+
+	return names[level - LOG_ERR];
+}
+
+static void format_now(char *buf, size_t size)
+{
+	struct timespec now;
+	struct tm utc;
+	size_t used;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	used = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(buf + used, size - used, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+void event_log_add(struct event_log *events, enum log_level level, const char *kind, json_t *details,
+		   const char *format, ...)
+{
+	char text[512], when[40];
+	json_t **place = &events->ring[events->next % events->capacity];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_line(LOG_CORE, level, "%s", text);
+	format_now(when, sizeof(when));
+	json_decref(*place);
+	*place = json_pack("{sI ss ss ss ss}", "seq", (json_int_t)events->next++, "time", when, "level",
+			   level_name(level), "kind", kind, "text", text);
+	if (details) {
+		json_object_update(*place, details);
+		json_decref(details);
+	}
+}
+
+json_t *event_log_json(const struct event_log *events, unsigned count)
+{
+	uint64_t held = events->next < events->capacity ? events->next : events->capacity;
+	json_t *out = json_array();
+
+	if (count < held)
+		held = count;
+	for (uint64_t seq = events->next - held; seq < events->next; seq++)
+		json_array_append(out, events->ring[seq % events->capacity]);
+	return out;
+}

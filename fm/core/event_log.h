@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* event_log: what happened, for operators: a ring of the newest events, each also one line in the journal. */
+#ifndef FMD_CORE_EVENT_LOG_H
+#define FMD_CORE_EVENT_LOG_H
+
+#include <jansson.h>
+#include "fm/core/log.h"
+
+struct event_log;
+
+struct event_log *event_log_new(unsigned capacity);
+void event_log_free(struct event_log *events); /* NULL is fine */
+
+/*
+ * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first. details: an object whose members are added to
+ * the event, or NULL; the reference is taken.
+ */
+void event_log_add(struct event_log *events, enum log_level level, const char *kind, json_t *details,
+		   const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The newest `count`, oldest first, as an array the caller owns: {"seq","time","level","kind","text", details..}. */
+json_t *event_log_json(const struct event_log *events, unsigned count);
+
+#endif

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric: the conductor (see fabric.h). The whole pipe is on this page:
+ *
+ *   fabric_look     starts the next look: everything, or the suspects                            (sweep)
+ *   looked          a look ended: snapshot, what changed, and on to
+ *   update          LIDs -> tables -> proof; refused tables stop here and the old ones stay in force
+ *   apply           blocks that differ to the switches, ports and links brought up, SA answers from the new view
+ *   settled         both are done: say so, answer those who asked
+ *
+ * A newer look may end while an older change is still being programmed: apply() supersedes, from what was acknowledged.
+ * Tables are a pure function of snapshot and LIDs, so a refused set is undone by computing the published one again:
+ * one buffer of tables serves.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric_own.h"
+#include "routing/report.h"
+#include "topology/mem.h"
+
+#define EVENTS_KEPT 2000
+
+static double ms_since(const struct fabric *f, uint64_t start_us)
+{
+	return (loop_now_us(f->loop) - start_us) / 1e3;
+}
+
+/* ---- Settled ------------------------------------------------------------------------------------ */
+
+static void close_fault(struct fabric *f)
+{
+	if (!f->fault.open)
+		return;
+	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s", f->fault.what);
+	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
+	f->figures.last_fault.entries = f->figures.programmed.entries;
+	f->figures.last_fault.blocks = f->figures.programmed.blocks;
+	f->fault.open = false;
+	event_log_add(f->events, LOG_NOTICE, "rerouted",
+		      json_pack("{sf sI si si}", "detected_to_programmed_ms", f->figures.last_fault.ms,
+				"lft_entries_changed", (json_int_t)f->figures.last_fault.entries, "lft_blocks_written",
+				(int)f->figures.last_fault.blocks, "switches", (int)f->figures.programmed.switches),
+		      "%s: answered in %.1f ms, %llu entries in %u blocks on %u switches", f->fault.what,
+		      f->figures.last_fault.ms, (unsigned long long)f->figures.last_fault.entries,
+		      f->figures.last_fault.blocks, f->figures.programmed.switches);
+}
+
+/* Answers everybody on a list; the list is empty before the first of them can ask again. */
+static void answer(struct act **list, json_t *result, const char *error)
+{
+	struct act *acts = *list;
+
+	*list = NULL;
+	while (acts) {
+		struct act *act = acts;
+
+		acts = act->next;
+		act->fn(act->arg, result, error);
+		free(act);
+	}
+}
+
+static void answer_acts(struct fabric *f, const char *error)
+{
+	json_t *result = error || !f->acts ? NULL : fabric_status(f);
+
+	answer(&f->acts, result, error);
+	json_decref(result);
+}
+
+static void settled(struct fabric *f)
+{
+	bool first = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP;
+
+	if (f->programming || f->bringing_up)
+		return;
+	f->state = FABRIC_UP;
+	if (first)
+		event_log_add(f->events, LOG_NOTICE, "up", NULL,
+			      "fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms", f->topo->nswitches,
+			      f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
+			      (unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
+	answer_acts(f, NULL);
+	fabric_look(f);
+}
+
+static void programmed(void *arg, const struct program_result *result)
+{
+	struct fabric *f = arg;
+
+	f->programming = false;
+	f->figures.programmed = *result;
+	f->figures.program_ms = result->took_us / 1e3;
+	if (result->failed) {
+		f->unfinished = true;
+		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
+			      "fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
+			      result->failed);
+	}
+	close_fault(f);
+	settled(f);
+}
+
+static void brought_up(void *arg, const struct bringup_result *result)
+{
+	struct fabric *f = arg;
+
+	f->bringing_up = false;
+	f->figures.bringup_ms = result->took_us / 1e3;
+	if (result->links_failed) {
+		f->unfinished = true;
+		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
+			      "fabric: %u links did not come up; tried again at the next poll", result->links_failed);
+	}
+	settled(f);
+}
+
+/* ---- Apply -------------------------------------------------------------------------------------- */
+
+static uint16_t own_lid(const struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+	uint32_t node = inv->local ? topo_find(f->topo, inv->local->guid) : TOPO_NONE;
+
+	if (node == TOPO_NONE)
+		return 0;
+	return f->lids->lid_of_port[f->topo->nodes[node].port0 + (inv_is_switch(inv->local) ? 0 : inv->local_port)];
+}
+
+static void apply(struct fabric *f)
+{
+	f->sm_lid = own_lid(f);
+	f->programming = f->bringing_up = true;
+	f->unfinished = false;
+	f->state = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP ? FABRIC_BRINGUP : FABRIC_CHANGING;
+	sm_set_state(f->sm, SM_MASTER);
+	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
+	program_apply(f->program, f->topo, &f->tables, programmed, f);
+	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, brought_up, f);
+}
+
+/* ---- Update: LIDs, tables, proof ----------------------------------------------------------------- */
+
+static void compute(struct fabric *f, const struct topo *t, const struct lid_map *lids)
+{
+	const struct route_params params = { .engine = f->conf.routing_engine };
+	/* The configuration was validated: the engine exists. */
+	int status = route_compute(f->route, t, lids, &params, &f->tables);
+
+	if (status)
+		abort();
+}
+
+static bool proven(struct fabric *f, const struct topo *t, const struct lid_map *lids)
+{
+	struct check_report report;
+	uint64_t start = loop_clock_us(f->loop);
+	bool sound = check_tables(t, lids, &f->tables, &report);
+
+	f->figures.check_ms = (loop_clock_us(f->loop) - start) / 1e3;
+	if (sound) {
+		f->proof = report;
+		if (report.unreachable)
+			event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(&report),
+				      "fabric: %llu pairs of hosts have cables and no legal path: %s",
+				      (unsigned long long)report.unreachable, report.first);
+		return true;
+	}
+	event_log_add(f->events, LOG_ERR, "refused", report_proof(&report),
+		      "fabric: new tables refused, the old ones stay in force: %s", report.first);
+	return false;
+}
+
+static void publish(struct fabric *f, struct topo *t, struct lid_map *lids)
+{
+	topo_unref(f->topo);
+	lid_map_free(f->lids);
+	f->topo = t;
+	f->lids = lids;
+}
+
+static void keep_memory(struct fabric *f, const struct topo *t, const struct lid_map *lids)
+{
+	uint32_t before = f->memory.count;
+
+	lid_memory_learn(&f->memory, t, lids);
+	if (f->memory.count != before)
+		fabric_state_save(f);
+	if (lids->without_lid)
+		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL, "fabric: %u ports have no LID: the space is full",
+			      lids->without_lid);
+}
+
+/* Takes the snapshot. */
+static void update(struct fabric *f, struct topo *t)
+{
+	struct lid_map *lids = lid_plan(t, &f->memory);
+	uint64_t start;
+
+	keep_memory(f, t, lids);
+	start = loop_clock_us(f->loop);
+	compute(f, t, lids);
+	f->figures.route_ms = (loop_clock_us(f->loop) - start) / 1e3;
+	if (proven(f, t, lids)) {
+		publish(f, t, lids);
+		apply(f);
+		return;
+	}
+	topo_unref(t);
+	lid_map_free(lids);
+	f->state = FABRIC_REFUSED;
+	if (f->topo)
+		compute(f, f->topo, f->lids);
+	answer_acts(f, "new tables were refused; see fmctl events");
+}
+
+/* ---- Looks --------------------------------------------------------------------------------------- */
+
+static void looked(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+	struct topo *t;
+
+	f->figures.sweep_ms = result->took_us / 1e3;
+	f->figures.sweep_smps = result->smps;
+	f->figures.silent = result->silent;
+	f->figures.duplicates = result->duplicates;
+	if (result->error) {
+		event_log_add(f->events, LOG_ERR, "no-port", NULL, "fabric: the local port does not answer: %s",
+			      strerror(-result->error));
+		answer_acts(f, "the local port does not answer");
+		return;
+	}
+	t = inventory_snapshot(sweep_inventory(f->sweep));
+	if (f->topo)
+		fabric_note_changes(f, f->topo, t);
+	update(f, t);
+}
+
+void fabric_look(struct fabric *f)
+{
+	if (sweep_busy(f->sweep))
+		return; /* looked() or polled() comes back here */
+	if (f->want_discover) {
+		f->want_discover = f->want_reroute = false;
+		f->nsuspects = 0;
+		sweep_discover(f->sweep, looked, f);
+	} else if (f->nsuspects) {
+		unsigned n = f->nsuspects;
+
+		f->nsuspects = 0;
+		f->want_reroute = false;
+		sweep_refresh(f->sweep, f->suspects, n, looked, f);
+	} else if (f->want_reroute) {
+		f->want_reroute = false;
+		update(f, inventory_snapshot(sweep_inventory(f->sweep)));
+	}
+}
+
+/* ---- Acts of operators --------------------------------------------------------------------------- */
+
+static void add_act(struct act **list, fabric_done_fn *fn, void *arg)
+{
+	struct act *act = mem_alloc(1, sizeof(*act));
+
+	*act = (struct act){ .next = *list, .fn = fn, .arg = arg };
+	*list = act;
+}
+
+static void drop_acts(struct act **list, const void *arg)
+{
+	while (*list) {
+		struct act *act = *list;
+
+		if (arg && act->arg != arg) {
+			list = &act->next;
+			continue;
+		}
+		*list = act->next;
+		free(act);
+	}
+}
+
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	add_act(&f->acts, fn, arg);
+	f->want_discover = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	add_act(&f->acts, fn, arg);
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+static void read_back(void *arg, const struct program_readback *result)
+{
+	struct fabric *f = arg;
+	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ", (int)result->differ, "failed",
+				(int)result->failed);
+
+	answer(&f->readers, doc, NULL);
+	json_decref(doc);
+}
+
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	bool running = f->readers != NULL;
+
+	add_act(&f->readers, fn, arg);
+	if (!f->topo)
+		answer(&f->readers, NULL, "nothing is programmed yet");
+	else if (!running)
+		program_check_readback(f->program, f->topo, read_back, f);
+}
+
+void fabric_act_cancel(struct fabric *f, void *arg)
+{
+	drop_acts(&f->acts, arg);
+	drop_acts(&f->readers, arg);
+}
+
+/* ---- The published present ----------------------------------------------------------------------- */
+
+const struct topo *fabric_topo(const struct fabric *f)
+{
+	return f->topo;
+}
+
+const struct lid_map *fabric_lids(const struct fabric *f)
+{
+	return f->lids;
+}
+
+const struct tables *fabric_tables(const struct fabric *f)
+{
+	return f->topo ? &f->tables : NULL;
+}
+
+bool fabric_check(const struct fabric *f, struct check_report *report)
+{
+	return check_tables(f->topo, f->lids, &f->tables, report);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static struct bringup_conf bringup_conf(const struct conf *c)
+{
+	return (struct bringup_conf){ .gid_prefix = c->subnet_prefix,
+				      .mkey = c->mkey,
+				      .subnet_timeout = c->subnet_timeout,
+				      .max_op_vls = c->max_op_vls,
+				      .packet_life_time = c->packet_life_time,
+				      .hoq_life = c->hoq_life,
+				      .leaf_hoq_life = c->leaf_hoq_life,
+				      .vl_stall = c->vl_stall,
+				      .leaf_vl_stall = c->leaf_vl_stall,
+				      .sm_sl = c->sm_sl };
+}
+
+static struct sa_conf sa_conf(const struct conf *c)
+{
+	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
+				 .sm_key = c->sm_key,
+				 .subnet_timeout = c->subnet_timeout,
+				 .packet_life_time = c->packet_life_time };
+}
+
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
+{
+	struct fabric *f = mem_alloc(1, sizeof(*f));
+	const struct sm_conf sm = { .sm_key = conf->sm_key, .mkey = conf->mkey, .priority = conf->sm_priority };
+	const struct bringup_conf ports = bringup_conf(conf);
+	const struct sa_conf sa = sa_conf(conf);
+
+	f->loop = loop;
+	f->mad = mad;
+	f->conf = *conf;
+	f->started_us = loop_now_us(loop);
+	f->events = event_log_new(EVENTS_KEPT);
+	f->route = route_new();
+	f->sweep = sweep_new(loop, mad);
+	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
+	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
+	f->sa = sa_new(loop, mad, sweep_inventory(f->sweep), &sa);
+	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
+	fabric_watch_init(f);
+	return f;
+}
+
+void fabric_start(struct fabric *f)
+{
+	fabric_state_load(f);
+	sm_set_state(f->sm, SM_DISCOVERING);
+	f->want_discover = true;
+	fabric_watch_schedule(f);
+	fabric_look(f);
+}
+
+void fabric_configure(struct fabric *f, const struct conf *conf)
+{
+	const struct bringup_conf ports = bringup_conf(conf);
+	const struct sa_conf sa = sa_conf(conf);
+
+	f->conf = *conf;
+	bringup_configure(f->bringup, &ports);
+	sa_configure(f->sa, &sa);
+	fabric_watch_schedule(f);
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+void fabric_free(struct fabric *f)
+{
+	if (!f)
+		return;
+	fabric_watch_fini(f);
+	sm_free(f->sm);
+	sa_free(f->sa);
+	program_free(f->program);
+	bringup_free(f->bringup);
+	sweep_free(f->sweep);
+	route_free(f->route);
+	event_log_free(f->events);
+	tables_fini(&f->tables);
+	topo_unref(f->topo);
+	lid_map_free(f->lids);
+	lid_memory_fini(&f->memory);
+	drop_acts(&f->acts, NULL);
+	drop_acts(&f->readers, NULL);
+	free(f);
+}

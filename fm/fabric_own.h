@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_report.c (JSON), fabric_state.c (files). */
+#ifndef FMD_FABRIC_OWN_H
+#define FMD_FABRIC_OWN_H
+
+#include "fm/core/event_log.h"
+#include "fm/fabric.h"
+#include "fm/program/program.h"
+#include "fm/sa/sa.h"
+#include "fm/sm/sm.h"
+#include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
+#include "routing/route.h"
+
+enum fabric_state {
+	FABRIC_STARTING, /* nothing known yet */
+	FABRIC_BRINGUP,  /* first tables and links under way */
+	FABRIC_UP,       /* as wanted */
+	FABRIC_CHANGING, /* up, and a change is being programmed */
+	FABRIC_REFUSED,  /* the newest tables were not proven: the old ones stay in force */
+};
+
+struct fault { /* a change of the fabric that is being answered */
+	bool open;
+	char what[256];
+	uint64_t detected_us; /* trap received, or poll answered */
+};
+
+struct act { /* an operator's wish, to be answered once */
+	struct act *next;
+	fabric_done_fn *fn;
+	void *arg;
+};
+
+struct fabric_figures { /* of the latest of each kind */
+	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
+	unsigned sweep_smps, silent, duplicates;
+	struct program_result programmed;
+	struct {
+		char what[256];
+		double ms; /* detected to programmed */
+		uint64_t entries;
+		unsigned blocks;
+	} last_fault;
+};
+
+struct fabric {
+	struct loop *loop;
+	struct mad *mad;
+	struct conf conf;
+	uint64_t started_us;
+
+	struct sweep *sweep;
+	struct bringup *bringup;
+	struct program *program;
+	struct sa *sa;
+	struct sm *sm;
+	struct route *route;
+	struct event_log *events;
+
+	/* The published present: tables are the engine's answer to exactly this topo and lids. */
+	struct topo *topo;
+	struct lid_map *lids;
+	struct tables tables;
+	struct check_report proof;
+	uint16_t sm_lid;
+	struct lid_memory memory;
+
+	enum fabric_state state;
+	bool programming, bringing_up; /* under way */
+	bool unfinished;               /* something failed: try again at the next poll */
+
+	/* What to look at next. */
+	bool want_discover, want_reroute;
+	guid_t *suspects; /* switches to refresh */
+	unsigned nsuspects, suspects_size;
+	struct loop_timer *hold_timer, *poll_timer;
+	struct fault fault;
+
+	struct act *acts;    /* answered when settled */
+	struct act *readers; /* answered when the readback ends */
+	struct fabric_figures figures;
+};
+
+/* fabric.c */
+void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
+
+/* fabric_watch.c */
+void fabric_watch_init(struct fabric *f);
+void fabric_watch_fini(struct fabric *f);
+void fabric_watch_schedule(struct fabric *f);
+void fabric_suspect(struct fabric *f, guid_t sw);
+void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
+void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+
+/* fabric_state.c: the LID map in state_dir/lids. */
+int fabric_state_load(struct fabric *f);
+void fabric_state_save(struct fabric *f);
+
+#endif

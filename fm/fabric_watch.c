@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_watch: how the conductor learns that something may have changed.
+ *
+ * Traps name a switch (128) or a port's node (144, 145): it becomes a suspect. A short hold-down lets the second
+ * end of the same cable join before the suspects are read. Polls ask every switch once an interval for PortStateChange and so find
+ * what no trap told: one lost on the very link it was about, or a switch that hangs.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric_own.h"
+#include "topology/diff.h"
+#include "topology/mem.h"
+
+#define HOLD_DOWN_US    2000
+#define EVENTS_A_CHANGE 20 /* of one kind of change are told one by one; the rest as a count */
+
+enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
+
+/* ---- Suspects ---------------------------------------------------------------------------------- */
+
+void fabric_suspect(struct fabric *f, guid_t sw)
+{
+	for (unsigned i = 0; i < f->nsuspects; i++)
+		if (f->suspects[i] == sw)
+			return;
+	if (f->nsuspects == f->suspects_size) {
+		f->suspects_size = f->suspects_size ? f->suspects_size * 2 : 16;
+		f->suspects = mem_resize(f->suspects, f->suspects_size, sizeof(*f->suspects));
+	}
+	f->suspects[f->nsuspects++] = sw;
+}
+
+static void open_fault(struct fabric *f, const char *what)
+{
+	if (f->fault.open)
+		return;
+	f->fault = (struct fault){ .open = true, .detected_us = loop_now_us(f->loop) };
+	snprintf(f->fault.what, sizeof(f->fault.what), "%s", what);
+}
+
+static void hold_over(void *arg)
+{
+	fabric_look(arg);
+}
+
+/* The switch a LID belongs to, or that a host with this LID hangs on; TOPO_NONE when nobody has it. */
+static uint32_t switch_of_lid(const struct fabric *f, uint16_t lid)
+{
+	uint32_t port = f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
+
+	if (port == TOPO_NONE)
+		return TOPO_NONE;
+	const struct topo_port *p = &f->topo->ports[port];
+	if (f->topo->nodes[p->node].type == TOPO_SWITCH)
+		return p->node;
+	p = topo_peer(f->topo, p);
+	return p && f->topo->nodes[p->node].type == TOPO_SWITCH ? p->node : TOPO_NONE;
+}
+
+void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
+{
+	struct fabric *f = arg;
+	uint16_t lid = notice->lid ? notice->lid : from_lid;
+	uint32_t sw = switch_of_lid(f, lid);
+
+	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY && notice->trap != TRAP_SYSTEM_GUID)
+		return;
+	if (lid == f->sm_lid) /* our own IsSM bit */
+		return;
+	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
+		 sw == TOPO_NONE ? "unknown" : f->topo->nodes[sw].desc);
+	if (sw == TOPO_NONE) {
+		f->want_discover = true; /* somebody we have not met */
+	} else {
+		if (notice->trap == TRAP_LINK_STATE)
+			open_fault(f, f->topo->nodes[sw].desc);
+		fabric_suspect(f, f->topo->nodes[sw].guid);
+	}
+	if (!loop_timer_armed(f->hold_timer))
+		loop_timer_set(f->hold_timer, HOLD_DOWN_US);
+}
+
+/* ---- Polls ------------------------------------------------------------------------------------- */
+
+static void polled(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+
+	for (unsigned i = 0; i < result->nchanged; i++)
+		fabric_suspect(f, result->changed[i]);
+	if (result->error)
+		f->want_discover = true;
+	if (result->nchanged)
+		open_fault(f, "found by poll");
+	f->figures.sweep_smps = result->smps;
+	fabric_look(f);
+}
+
+static void poll_due(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_watch_schedule(f);
+	if (sweep_busy(f->sweep))
+		return;
+	if (!f->topo)
+		f->want_discover = true;
+	if (f->unfinished)
+		f->want_reroute = true;
+	if (f->want_discover || f->nsuspects || f->want_reroute)
+		fabric_look(f);
+	else
+		sweep_poll(f->sweep, polled, f);
+}
+
+void fabric_watch_schedule(struct fabric *f)
+{
+	if (f->conf.sweep_interval_ms)
+		loop_timer_set(f->poll_timer, (uint64_t)f->conf.sweep_interval_ms * 1000);
+	else
+		loop_timer_stop(f->poll_timer);
+}
+
+void fabric_watch_init(struct fabric *f)
+{
+	f->hold_timer = loop_timer_new(f->loop, hold_over, f);
+	f->poll_timer = loop_timer_new(f->loop, poll_due, f);
+}
+
+void fabric_watch_fini(struct fabric *f)
+{
+	loop_timer_free(f->hold_timer);
+	loop_timer_free(f->poll_timer);
+	free(f->suspects);
+}
+
+/* ---- What changed, in words -------------------------------------------------------------------- */
+
+static const struct {
+	const char *kind;
+	enum log_level level;
+} change_words[] = {
+	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE },	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING },
+	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE },	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING },
+	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE },	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING },
+	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING }, [DIFF_DESC] = { "renamed", LOG_NOTICE },
+};
+#define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
+
+/* The fault is named after the first thing that went down. */
+static void name_fault(struct fabric *f, enum diff_kind kind, const char *text)
+{
+	bool loss = kind == DIFF_LINK_DOWN || kind == DIFF_NODE_GONE || kind == DIFF_LINK_GONE;
+
+	if (loss)
+		open_fault(f, text);
+	if (f->fault.open)
+		snprintf(f->fault.what, sizeof(f->fault.what), "%s", text);
+}
+
+void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
+{
+	struct diff *d = diff_new(older, newer);
+	unsigned count[CHANGE_KINDS] = { 0 };
+	bool named = false;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct diff_item *item = &d->items[i];
+		char text[256];
+
+		if (++count[item->kind] > EVENTS_A_CHANGE)
+			continue;
+		diff_describe(older, newer, item, text, sizeof(text));
+		event_log_add(f->events, change_words[item->kind].level, change_words[item->kind].kind, NULL, "%s",
+			      text);
+		if (!named)
+			name_fault(f, item->kind, text);
+		named = true;
+	}
+	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
+		if (count[kind] > EVENTS_A_CHANGE)
+			event_log_add(f->events, change_words[kind].level, change_words[kind].kind, NULL,
+				      "fabric: %u more %s", count[kind] - EVENTS_A_CHANGE, change_words[kind].kind);
+	diff_free(d);
+}

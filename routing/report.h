@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* report: routing's findings as the JSON objects of the outside contract. The caller owns the reference. */
+#ifndef FMD_ROUTING_REPORT_H
+#define FMD_ROUTING_REPORT_H
+
+#include <jansson.h>
+#include "routing/check.h"
+#include "routing/congestion.h"
+#include "routing/delta.h"
+
+json_t *report_proof(const struct check_report *report);
+json_t *report_congestion(const struct congestion *congestion);
+json_t *report_delta(const struct delta *delta);
+
+#endif
