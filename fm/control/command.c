@@ -14,6 +14,7 @@
 #include "fm/control/osm_dump.h"
 #include "fm/core/log.h"
 #include "routing/path.h"
+#include "routing/report.h"
 #include "topology/dump.h"
 #include "topology/netfile.h"
 
@@ -290,8 +291,7 @@ static json_t *answer_check(const struct command_env *env, json_t *args, char *e
 	    !UNPACK(args, err, "{s?b}", "readback", &readback))
 		return NULL;
 	sound = fabric_check(env->fabric, &report);
-	return json_pack("{s:b, s:o, s:s}", "sound", sound, "proof", fabric_proof_json(&report),
-			 "first", report.first);
+	return json_pack("{s:b, s:o}", "sound", sound, "proof", report_proof(&report));
 }
 
 static json_t *answer_dump(const struct command_env *env, json_t *args, char *err)

@@ -14,31 +14,32 @@
 
 static const struct command {
 	const char *name, *arguments, *help;
-	fmctl_live_fn *live;
-	fmctl_live_fn *offline; /* needs no fmd; says its own usage */
+	fmctl_command_fn *run;
+	bool offline; /* needs no fmd, and says its own usage */
 } commands[] = {
-	{ "status", "", "how the fabric is", .live = fmctl_status },
+	{ "status", "", "how the fabric is", .run = fmctl_status },
 	{ "topology", "[--format text|json|ibnetdiscover|dot|slurm|lst]", "the fabric as it is",
-	  .live = fmctl_topology },
-	{ "nodes", "", "every node, a row each", .live = fmctl_nodes },
-	{ "switches", "", "the switches", .live = fmctl_switches },
-	{ "links", "[--down]", "every cable, or those that are down", .live = fmctl_links },
-	{ "hosts", "", "machines with their HCAs", .live = fmctl_hosts },
-	{ "lft", "SWITCH", "a switch's forwarding table", .live = fmctl_lft },
-	{ "path", "FROM TO", "hop by hop, as packets go", .live = fmctl_path },
+	  .run = fmctl_topology },
+	{ "nodes", "", "every node, a row each", .run = fmctl_nodes },
+	{ "switches", "", "the switches", .run = fmctl_switches },
+	{ "links", "[--down]", "every cable, or those that are down", .run = fmctl_links },
+	{ "hosts", "", "machines with their HCAs", .run = fmctl_hosts },
+	{ "lft", "SWITCH", "a switch's forwarding table", .run = fmctl_lft },
+	{ "path", "FROM TO", "hop by hop, as packets go", .run = fmctl_path },
 	{ "check", "[--readback]", "proves the tables again; --readback: against the switches",
-	  .live = fmctl_check },
-	{ "dump", "DIR", "tables and topology in OpenSM's files", .live = fmctl_dump },
+	  .run = fmctl_check },
+	{ "dump", "DIR", "tables and topology in OpenSM's files", .run = fmctl_dump },
 	{ "events", "[-f] [-n N]", "what happened, newest last; -f waits for more",
-	  .live = fmctl_events },
-	{ "reroute", "", "computes, proves and programs the tables again", .live = fmctl_reroute },
-	{ "sweep", "", "looks at the whole fabric again", .live = fmctl_sweep },
-	{ "reload", "", "reads the configuration file again", .live = fmctl_reload },
+	  .run = fmctl_events },
+	{ "reroute", "", "computes, proves and programs the tables again", .run = fmctl_reroute },
+	{ "sweep", "", "looks at the whole fabric again", .run = fmctl_sweep },
+	{ "reload", "", "reads the configuration file again", .run = fmctl_reload },
 	{ "loglevel", "[MODULE] LEVEL", "error, warning, notice, info or debug",
-	  .live = fmctl_loglevel },
-	{ "plan", "NETFILE ...", "routes and proves a fabric from a file", .offline = fmctl_plan },
+	  .run = fmctl_loglevel },
+	{ "plan", "NETFILE ...", "routes and proves a fabric from a file", .run = fmctl_plan,
+	  .offline = true },
 	{ "generate", "superpod|pgft ...", "a reference fabric as an ibnetdiscover file",
-	  .offline = fmctl_generate },
+	  .run = fmctl_generate, .offline = true },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -93,10 +94,8 @@ static int run(const struct fmctl *ctl, const struct command *command, int argc,
 	int status;
 
 	optind = 0; /* getopt starts anew */
-	if (command->offline)
-		return command->offline(ctl, argc, argv);
-	status = command->live(ctl, argc, argv);
-	if (status == FMCTL_USAGE)
+	status = command->run(ctl, argc, argv);
+	if (status == FMCTL_USAGE && !command->offline)
 		fprintf(stderr, "usage: fmctl %s%s%s\n", command->name,
 			*command->arguments ? " " : "", command->arguments);
 	return status;

@@ -28,20 +28,20 @@ enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t 
 			       const char *path);
 
 /* fmctl_live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
-typedef enum fmctl_exit fmctl_live_fn(const struct fmctl *ctl, int argc, char **argv);
-fmctl_live_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links, fmctl_hosts,
-	fmctl_lft, fmctl_dump;
-fmctl_live_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
+typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
+fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
+	fmctl_hosts, fmctl_lft, fmctl_dump;
+fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel;
 
 /* fmctl_show.c: documents as people read them, to stdout. */
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_hosts, show_lft,
 	show_path, show_check;
-fmctl_show_fn show_readback, show_events, show_act;
+fmctl_show_fn show_readback, show_events, show_settled, show_act;
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
-fmctl_live_fn fmctl_plan;     /* fmctl_plan.c */
-fmctl_live_fn fmctl_generate; /* fmctl_generate.c */
+fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */
+fmctl_command_fn fmctl_generate; /* fmctl_generate.c */
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fm/control/fmctl.h"
+#include "fm/control/fmctl_table.h"
 
 #define FOLLOW_US     500000
 #define FOLLOW_WINDOW 1000 /* events looked at each time: no more come in half a second */
@@ -108,21 +109,24 @@ enum fmctl_exit fmctl_path(const struct fmctl *ctl, int argc, char **argv)
 			    show_path);
 }
 
-/* Fabric defects are what `check` is asked for, so they are its exit status too. */
-static enum fmctl_exit check_verdict(const json_t *result, int readback)
+/* Defects are what `check` is asked for, so they are its exit status too. */
+static enum fmctl_exit proof_verdict(const json_t *result)
 {
-	json_int_t unreachable = json_integer_value(
-		json_object_get(json_object_get(result, "proof"), "unreachable"));
-	const char *first = json_string_value(json_object_get(result, "first"));
+	const char *first = json_string_value(table_value(result, "proof.first"));
 
-	if (readback)
-		return json_integer_value(json_object_get(result, "differ")) ||
-				       json_integer_value(json_object_get(result, "failed"))
-			       ? FMCTL_FAILED
-			       : FMCTL_DONE;
-	if (json_is_true(json_object_get(result, "sound")) && !unreachable)
+	if (json_is_true(table_value(result, "sound")) &&
+	    !json_integer_value(table_value(result, "proof.unreachable")))
 		return FMCTL_DONE;
 	fprintf(stderr, "fmctl: check: %s\n", first && *first ? first : "the tables are not sound");
+	return FMCTL_FAILED;
+}
+
+static enum fmctl_exit readback_verdict(const json_t *result)
+{
+	if (!json_integer_value(table_value(result, "differ")) &&
+	    !json_integer_value(table_value(result, "failed")))
+		return FMCTL_DONE;
+	fputs("fmctl: check: the switches do not hold what was programmed\n", stderr);
 	return FMCTL_FAILED;
 }
 
@@ -136,7 +140,7 @@ enum fmctl_exit fmctl_check(const struct fmctl *ctl, int argc, char **argv)
 	answer = fmctl_ask(ctl, "check", json_pack("{s:b}", "readback", readback));
 	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : readback ? show_readback : show_check)(ctl, answer.result);
-		answer.status = check_verdict(answer.result, readback);
+		answer.status = (readback ? readback_verdict : proof_verdict)(answer.result);
 	}
 	json_decref(answer.result);
 	return answer.status;
@@ -257,12 +261,12 @@ enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
 
 enum fmctl_exit fmctl_reroute(const struct fmctl *ctl, int argc, char **argv)
 {
-	return plain(ctl, argc, "reroute", show_act);
+	return plain(ctl, argc, "reroute", show_settled);
 }
 
 enum fmctl_exit fmctl_sweep(const struct fmctl *ctl, int argc, char **argv)
 {
-	return plain(ctl, argc, "sweep", show_act);
+	return plain(ctl, argc, "sweep", show_settled);
 }
 
 enum fmctl_exit fmctl_reload(const struct fmctl *ctl, int argc, char **argv)

@@ -67,7 +67,7 @@ static void print_proof(const struct fmctl *ctl, const json_t *proof)
 	bool good = !unreachable && !loops && !cycles;
 
 	print_label("tables");
-	if (!proof) {
+	if (!integer(proof, "reachable") && good) {
 		puts("none yet");
 		return;
 	}
@@ -118,22 +118,28 @@ static void print_uptime(json_int_t seconds, json_int_t rss_kb)
 	       (long long)(seconds % 60), rss_kb / 1024.0);
 }
 
+static void print_last_run(const json_t *s)
+{
+	print_label("last run");
+	printf("sweep %.1f ms, routing (%s) %.1f ms, programming %.1f ms\n", number(s, "sweep_ms"),
+	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
+}
+
 void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
 
 	print_label("fabric");
 	print_coloured(ctl, up, up ? "UP" : "NOT UP");
-	printf(", fmd is %s\n", string(s, "state"));
+	printf(" (%s); this subnet manager is %s, LID %lld\n", string(s, "state"), string(s, "sm"),
+	       (long long)integer(s, "sm_lid"));
 	print_label("size");
 	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
 	print_links(ctl, s);
 	print_proof(ctl, json_object_get(s, "proof"));
 	print_last_fault(json_object_get(s, "last_fault"));
-	print_label("last run");
-	printf("sweep %.1f ms, routing (%s) %.1f ms, programming %.1f ms\n", number(s, "sweep_ms"),
-	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
+	print_last_run(s);
 	print_label("packets");
 	printf("%lld sent, %lld without an answer; %lld table blocks written\n",
 	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
@@ -164,24 +170,41 @@ void show_path(const struct fmctl *ctl, const json_t *result)
 	table_print(ctl, json_object_get(result, "hops"), columns);
 }
 
+/* One line an event, so that `events -f` and grep go together; with --json too. */
+void show_events(const struct fmctl *ctl, const json_t *events)
+{
+	const json_t *event;
+	size_t index;
+
+	json_array_foreach ((json_t *)events, index, event) {
+		bool bad = !strcmp(string(event, "level"), "error") ||
+			   !strcmp(string(event, "level"), "warning");
+
+		if (ctl->json) {
+			json_dumpf(event, stdout, JSON_COMPACT);
+		} else {
+			printf("%s  ", string(event, "time"));
+			if (bad)
+				print_coloured(ctl, false, string(event, "text"));
+			else
+				fputs(string(event, "text"), stdout);
+		}
+		putchar('\n');
+	}
+}
+
 /* ---- check ---- */
 
 void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
-	const char *first = string(result, "first");
-	const char *key;
-	json_t *value;
 
 	print_proof(ctl, proof);
-	json_object_foreach ((json_t *)proof, key, value) {
-		if (json_is_integer(value))
-			printf("  %-20s %lld\n", key, (long long)json_integer_value(value));
-		else if (json_is_real(value))
-			printf("  %-20s %.2f\n", key, json_real_value(value));
-	}
-	if (*first)
-		printf("first finding: %s\n", first);
+	print_label("paths");
+	printf("%.2f switches on average, %lld at most\n", number(proof, "mean_hops"),
+	       (long long)integer(proof, "max_hops"));
+	if (*string(proof, "first"))
+		printf("first finding: %s\n", string(proof, "first"));
 }
 
 void show_readback(const struct fmctl *ctl, const json_t *result)
@@ -198,6 +221,19 @@ void show_readback(const struct fmctl *ctl, const json_t *result)
 }
 
 /* ---- Acts ---- */
+
+/* A sweep or a new computation of the tables, done to the end: the answer is the status behind it. */
+void show_settled(const struct fmctl *ctl, const json_t *status)
+{
+	bool up = json_is_true(json_object_get(status, "fabric_up"));
+
+	print_label("done");
+	print_coloured(ctl, up, up ? "fabric UP" : "fabric NOT UP");
+	printf(", %lld links, %lld down\n", (long long)integer(status, "links"),
+	       (long long)integer(status, "links_down"));
+	print_proof(ctl, json_object_get(status, "proof"));
+	print_last_run(status);
+}
 
 /* What the act says of itself, a line each. */
 void show_act(const struct fmctl *ctl, const json_t *result)

@@ -66,10 +66,6 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 	report->reachable = 6;
 	return true;
 }
-json_t *fabric_proof_json(const struct check_report *report)
-{
-	return json_pack("{s:I}", "reachable", (json_int_t)report->reachable);
-}
 
 static void finish_act(struct fabric *f, json_t *result, const char *error)
 {
@@ -426,6 +422,16 @@ static void path_names_every_hop(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"arguments: Object item not found: to\"}");
 }
 
+static void check_gives_the_proof(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer = ask(f, "{\"cmd\":\"check\"}\n");
+	json_t *proof = json_object_get(json_object_get(answer, "result"), "proof");
+
+	assert_int_equal(json_integer_value(json_object_get(proof, "reachable")), 6);
+	json_decref(answer);
+}
+
 static void reload_that_fails_says_why(void **state)
 {
 	struct fixture *f = *state;
@@ -677,6 +683,7 @@ int main(void)
 		TEST(pictures_are_refused_before_the_first_sweep),
 		TEST(line_without_an_end_is_refused_and_hung_up),
 		TEST(path_names_every_hop),
+		TEST(check_gives_the_proof),
 		TEST(reload_that_fails_says_why),
 		TEST(log_level_must_exist),
 		TEST(long_answer_comes_from_a_child),
