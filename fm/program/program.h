@@ -2,11 +2,12 @@
 /*
  * program: brings the switches' forwarding tables to what is wanted, by the fewest writes.
  *
- * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it was acknowledged, and again
- * after the switch rebooted (program_forget). apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that
- * differ. Blocks that fail are retried and reported; a switch that fails does not hold the others.
- * A newer apply() supersedes a running one from the acknowledged state; the older callback does not come.
- * The caller has proven the tables.
+ * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it
+ * was acknowledged, and again after the switch rebooted (inv_node.rebooted, or program_forget).
+ * apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that differ.
+ * Blocks that fail are retried and reported; a switch that fails does not hold the others.
+ * A newer apply() supersedes a running one from the acknowledged state; the older callback does not
+ * come. The caller has proven the tables.
  */
 #ifndef FMD_PROGRAM_PROGRAM_H
 #define FMD_PROGRAM_PROGRAM_H
@@ -20,28 +21,43 @@
 struct program;
 
 struct program_result {
-	unsigned blocks;        /* acknowledged by this apply */
-	unsigned switches;      /* that had something to write */
-	unsigned failed;        /* blocks given up; their switches stay unknown */
-	uint64_t entries;       /* LFT entries that changed */
-	uint64_t took_us;
+	unsigned blocks;   /* acknowledged by this apply */
+	unsigned switches; /* that had something to write */
+	unsigned failed;   /* blocks given up; they stay unknown */
+	unsigned failed_switches;
+	uint64_t entries; /* LFT entries that changed, where it was known what was there */
+	uint64_t smps, took_us;
 };
 typedef void program_done_fn(void *arg, const struct program_result *result);
 
-struct program *program_new(struct loop *loop, struct mad *mad, const struct inventory *inv, uint8_t packet_life_time);
-void program_free(struct program *p);
+/* The inventory gives the ways, and takes what SwitchInfo became. */
+struct program *program_new(struct loop *loop, struct mad *mad, struct inventory *inv,
+			    uint8_t packet_life_time);
+void program_free(struct program *p);				     /* NULL is fine */
+void program_configure(struct program *p, uint8_t packet_life_time); /* from the next apply on */
 
-/* `wanted` is read until the callback (or the next apply): rows are those of `t`'s switches; t is referenced meanwhile. */
-void program_apply(struct program *p, const struct topo *t, const struct tables *wanted, program_done_fn *fn,
-		   void *arg);
+/*
+ * `wanted` is read until the callback (or the next apply): rows are those of `t`'s switches; t is
+ * referenced meanwhile.
+ */
+void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
+		   program_done_fn *fn, void *arg);
+bool program_busy(const struct program *p);
 void program_forget(struct program *p, guid_t sw);
-uint64_t program_blocks_written(const struct program *p); /* since start */
+uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */
 
-/* Compares a switch's tables with the hardware: Get of each block. */
+/*
+ * Compares what switches hold with what they acknowledged: Get of each block up to the top. Blocks that are unknown
+ * or being written are not judged. One at a time; a newer one replaces it without a callback.
+ */
 struct program_readback {
-	unsigned blocks, differ, failed;
+	unsigned blocks; /* compared */
+	unsigned
+		differ; /* of these; named in the log, and unknown from now on: the next apply writes them */
+	unsigned failed; /* could not be read */
 };
 typedef void program_readback_fn(void *arg, const struct program_readback *result);
-void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn, void *arg);
+void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn,
+			    void *arg);
 
 #endif

@@ -3,7 +3,7 @@
  * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
  * and VLs (the lower of both ends), time-outs, the default partition, and the link Active. It works
  * link by link: as soon as both ends of one are configured and Armed it goes Active; no link waits
- * for another. Sends nothing for a port that already is as wanted.
+ * for another. At most two Sets a port, and none for a port that already is as wanted.
  */
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
@@ -23,21 +23,25 @@ struct bringup_conf {
 };
 
 struct bringup_result {
-	unsigned ports_set, links_activated,
-		links_failed; /* failed: named in the log, retried at the next apply */
-	uint64_t took_us;
+	unsigned ports_set, links_activated;
+	unsigned links_failed; /* named in the log, tried again at the next apply */
+	unsigned pkeys_set;    /* ports that lacked the default partition */
+	uint64_t smps, took_us;
 };
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);
 
 struct bringup;
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf);
-void bringup_free(struct bringup *b);
+void bringup_free(struct bringup *b); /* NULL is fine */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
-/* A newer apply supersedes a running one (whose callback does not come). sm_lid = LID of the SM's
- * own port. */
+/*
+ * A newer apply supersedes a running one (whose callback does not come; what is on its way is taken over). sm_lid = LID of
+ * the SM's own port. t and lids are read inside the call only.
+ */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
+bool bringup_busy(const struct bringup *b);
 
 #endif

@@ -35,56 +35,24 @@ static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t fro
 		 inventory_name(met, -1).text, inventory_name(from, from_port).text, why);
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------
- */
-
-static bool node_has(const struct inv_node *node, unsigned num, uint32_t capability)
-{
-	struct wire_port_info info;
-
-	if (!node->ports[num].known)
-		return false;
-	wire_port_info_decode(node->ports[num].info, &info);
-	return info.capmask & capability;
-}
-
-static bool runs_extended(const struct inv_port *port)
-{
-	struct wire_port_info info;
-
-	if (!port->known)
-		return false;
-	wire_port_info_decode(port->info, &info);
-	return info.speed_ext_active || info.speed_ext2_active;
-}
-
-static bool wants_extended(const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	if (node->no_ext)
-		return false;
-	if (inv_is_switch(node))
-		return num && node_has(node, 0, WIRE_CAP_EXT_SPEEDS);
-	return node_has(node, num, WIRE_CAP_EXT_SPEEDS) ||
-	       (port->peer && runs_extended(&port->peer->ports[port->peer_port]));
-}
+/* ---- Ports ------------------------------------------------------------------------------------ */
 
 static void ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
+	bool extended = inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS;
 	bool urgent = inv_is_switch(node) && num == 0;
 
-	sweep_ask(s, wants_extended(node, num) ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
+	sweep_ask(s, extended ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
 }
 
 static bool has_state_table(const struct inv_node *node)
 {
 	struct wire_port_info info;
 
-	if (node->no_state_table || !node_has(node, 0, WIRE_CAP_HAS_CAPMASK2))
+	if (node->no_state_table || !node->ports[0].known)
 		return false;
 	wire_port_info_decode(node->ports[0].info, &info);
-	return info.capmask2 & WIRE_CAP2_STATE_TABLE;
+	return info.capmask & WIRE_CAP_HAS_CAPMASK2 && info.capmask2 & WIRE_CAP2_STATE_TABLE;
 }
 
 static void ask_all_ports(struct sweep *s, struct inv_node *node)
@@ -178,7 +146,8 @@ static void port_met(struct sweep *s, struct inv_node *node, unsigned num, bool 
 	else
 		port_is_up(s, node, num);
 	/* The SM's own port was asked before anything was known of it. */
-	if (node == s->inv.local && !extended && wants_extended(node, num))
+	if (node == s->inv.local && !extended &&
+	    inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS)
 		ask_port(s, node, num);
 }
 
@@ -210,8 +179,7 @@ static void states_met(struct sweep *s, struct inv_node *node, unsigned block,
 	}
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------
- */
+/* ---- Nodes ------------------------------------------------------------------------------------ */
 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
 {
@@ -271,8 +239,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 		sweep_changed(s, node);
 }
 
-/* ---- Probes -----------------------------------------------------------------------------------
- */
+/* ---- Probes ----------------------------------------------------------------------------------- */
 
 static bool info_is_sane(const struct wire_node_info *info)
 {
@@ -437,8 +404,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 		ask_port(s, node, info.local_port);
 }
 
-/* ---- Dispatch ---------------------------------------------------------------------------------
- */
+/* ---- Dispatch --------------------------------------------------------------------------------- */
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
 		    const uint8_t data[64])

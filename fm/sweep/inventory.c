@@ -149,6 +149,35 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pa->link_up = pb->link_up = true;
 }
 
+static bool port_has_extended(const struct inv_port *port)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(port->info, &info);
+	return port->known && info.capmask & WIRE_CAP_EXT_SPEEDS;
+}
+
+static bool port_runs_extended(const struct inv_port *port)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(port->info, &info);
+	return port->known && (info.speed_ext_active || info.speed_ext2_active);
+}
+
+uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
+{
+	const struct inv_port *port = &node->ports[num];
+	bool extended;
+
+	if (inv_is_switch(node)) /* port 0's mask speaks for all; its own speed means nothing */
+		extended = num && port_has_extended(&node->ports[0]);
+	else
+		extended = port_has_extended(port) ||
+			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
+	return extended && !node->no_ext ? num | WIRE_MOD_EXT_SPEEDS : num;
+}
+
 void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];

@@ -31,7 +31,10 @@ struct inv_port {
 	bool suspect;	   /* a request over this cable timed out, and none has passed since */
 	uint8_t probe;	   /* sweep.c's */
 	uint16_t want_lid; /* bringup.c's, from here on */
-	uint8_t want_lmc, job, sets, errors;
+	uint8_t want_lmc;
+	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
+	uint8_t sets, errors; /* in this apply */
+	bool reread;	      /* is to be read before anything else */
 	bool settled, pkey_ok;
 };
 
@@ -88,6 +91,8 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 		    uint8_t port_b);
 void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port);
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
+/* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
+uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Reads the tables back and holds them against the store, block by block over all switches, as program.c
+ * writes them. It judges only what was acknowledged before the question and still is when the answer comes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/program/program_priv.h"
+#include "topology/mem.h"
+
+#define ROUNDS	  3
+#define MORE	  64
+#define LOG_BURST 20
+
+struct readback {
+	struct program *program;
+	struct batch *batch;
+	struct store_switch **switches;
+	uint32_t nswitches, next_switch, next_block, nblocks;
+	program_readback_fn *fn;
+	void *arg;
+	struct program_readback result;
+	struct log_limit differ_log;
+};
+
+/* The next question, block by block over all switches; false: all were asked. */
+static bool readback_next(struct readback *r, struct batch_job *job)
+{
+	for (; r->next_block < r->nblocks; r->next_block++, r->next_switch = 0) {
+		while (r->next_switch < r->nswitches) {
+			struct store_switch *sw = r->switches[r->next_switch++];
+
+			if (r->next_block >= sw->nblocks || !store_has(&sw->known, r->next_block))
+				continue;
+			*job = (struct batch_job){ .object = sw, .arg = r->next_block };
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool readback_more(void *owner)
+{
+	struct readback *r = owner;
+	struct batch_job job;
+	unsigned added = 0;
+
+	while (added < MORE && readback_next(r, &job)) {
+		batch_add(r->batch, &job);
+		added++;
+	}
+	return added > 0;
+}
+
+static bool readback_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct readback *r = owner;
+	struct store_switch *sw = job->object;
+
+	if (!sw->node || sw->node->removed || sw->node->silent ||
+	    !inventory_port_path(r->program->inv, sw->node, 0, &request->path)) {
+		r->result.failed++;
+		return false;
+	}
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_LFT;
+	request->mad.attr_mod = job->arg;
+	request->mad.device = sw->guid;
+	request->mad.retries = 1;
+	return true;
+}
+
+static void readback_compare(struct readback *r, struct store_switch *sw, uint32_t block,
+			     const uint8_t *data)
+{
+	if (!store_has(&sw->known, block))
+		return; /* being written meanwhile */
+	r->result.blocks++;
+	if (!memcmp(data, store_block(sw, block), TABLES_BLOCK))
+		return;
+	r->result.differ++;
+	store_put(&sw->known, block, false);
+	if (log_allow(&r->differ_log, loop_now_us(r->program->loop), LOG_BURST))
+		log_line(LOG_PROGRAM, LOG_WARNING,
+			 "%s: entries %u to %u are not what it acknowledged",
+			 inventory_name(sw->node, -1).text, block * TABLES_BLOCK,
+			 block * TABLES_BLOCK + TABLES_BLOCK - 1);
+}
+
+static void readback_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+			    const struct mad_answer *answer)
+{
+	struct readback *r = owner;
+	struct batch_job again = *job;
+
+	if (answer->result == MAD_OK)
+		readback_compare(r, job->object, job->arg, answer->data);
+	else if (++again.tries < ROUNDS)
+		batch_add(r->batch, &again);
+	else
+		r->result.failed++;
+}
+
+static void readback_idle(void *owner)
+{
+	struct readback *r = owner;
+	struct program_readback result = r->result;
+
+	r->nblocks = 0;
+	r->fn(r->arg, &result); /* may free the program */
+}
+
+static const struct batch_ops readback_ops = {
+	.make = readback_make,
+	.done = readback_answer,
+	.more = readback_more,
+	.idle = readback_idle,
+};
+
+struct readback *readback_new(struct program *p, struct mad *mad)
+{
+	struct readback *r = mem_alloc(1, sizeof(*r));
+
+	r->program = p;
+	r->batch = batch_new(p->loop, mad, &readback_ops, r);
+	return r;
+}
+
+void readback_free(struct readback *r)
+{
+	batch_free(r->batch);
+	free(r->switches);
+	free(r);
+}
+
+void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn,
+			    void *arg)
+{
+	struct readback *r = p->readback;
+	uint32_t i;
+
+	batch_drop(r->batch);
+	r->fn = fn;
+	r->arg = arg;
+	r->result = (struct program_readback){ 0 };
+	r->nswitches = r->nblocks = r->next_block = r->next_switch = 0;
+	r->switches = mem_resize(r->switches, t->nswitches + 1u, sizeof(struct store_switch *));
+	for (i = 0; i < t->nswitches; i++) {
+		struct store_switch *sw = store_find(&p->store, t->nodes[i].guid);
+
+		if (!sw || !sw->node || sw->node->gone)
+			continue;
+		r->switches[r->nswitches++] = sw;
+		if (sw->nblocks > r->nblocks)
+			r->nblocks = sw->nblocks;
+	}
+	batch_wake(r->batch);
+}

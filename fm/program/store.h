@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* store: program's one copy of the tables, and what is known of each switch. */
+#ifndef FMD_PROGRAM_STORE_H
+#define FMD_PROGRAM_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <complib/cl_qmap.h>
+#include "fm/sweep/inventory.h"
+#include "routing/tables.h"
+
+#define STORE_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)
+#define STORE_WORDS  (STORE_BLOCKS / 64)
+
+struct store_set { /* of blocks */
+	uint64_t words[STORE_WORDS];
+};
+
+struct store_switch {
+	cl_map_item_t item; /* key = GUID */
+	guid_t guid;
+	struct inv_node *node; /* NULL: not in the inventory */
+	uint8_t *lft;	       /* [nblocks * 64]: acknowledged where known, else last sent */
+	uint32_t nblocks;
+	struct store_set known; /* acknowledged */
+	struct store_set busy;	/* on the way: lft has what was sent */
+	struct store_set todo;	/* to be sent */
+	uint32_t ntodo;
+	uint32_t row; /* in the wanted tables */
+	bool top_due; /* SwitchInfo first; the blocks wait for it */
+	bool failed;  /* given up in this apply */
+	bool in_turn; /* among those whose blocks leave */
+};
+
+struct store {
+	cl_qmap_t switches;
+};
+
+static inline bool store_has(const struct store_set *set, uint32_t block)
+{
+	return set->words[block / 64] >> block % 64 & 1;
+}
+static inline void store_put(struct store_set *set, uint32_t block, bool on)
+{
+	uint64_t bit = (uint64_t)1 << block % 64;
+
+	set->words[block / 64] = on ? set->words[block / 64] | bit : set->words[block / 64] & ~bit;
+}
+uint32_t store_next(const struct store_set *set,
+		    uint32_t from); /* first member >= from, or STORE_BLOCKS */
+
+void store_init(struct store *store);
+void store_fini(struct store *store);
+struct store_switch *store_find(const struct store *store, guid_t guid); /* or NULL */
+struct store_switch *store_get(struct store *store, guid_t guid,
+			       uint32_t nblocks); /* made or grown */
+static inline uint8_t *store_block(const struct store_switch *sw, uint32_t block)
+{
+	return sw->lft + (size_t)block * TABLES_BLOCK;
+}
+
+#endif

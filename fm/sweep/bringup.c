@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A job is "look at this port": when its turn comes, make() compares the record with the plan and sends the one step that
+ * is due, if any:
+ *
+ *   Init                              Set all + Armed
+ *   past Init, something differs      Set all, no state change
+ *   Armed, the other end too          Set all + Active
+ *   ends disagree on MTU or VLs       Set Down (both retrain; logged), from one end
+ *   a Set was refused                 Get, and look again: the other end may have taken it along
+ *
+ * Both ends are looked at again after each answer, so a link goes on by itself and waits for no other. A port may be in the
+ * queue twice; inv_port.job lets only one request of it be on its way. P_Key tables of CA ports are read once in a port's life.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/log.h"
+#include "fm/mad/batch.h"
+#include "fm/sweep/bringup.h"
+#include "fm/sweep/port_plan.h"
+#include "topology/mem.h"
+
+#define ROUNDS		4
+#define ERRORS_MAX	3
+#define SETS_MAX	5
+#define GIVEN_UP	UINT8_MAX /* inv_port.errors */
+#define JOB_GET		UINT8_MAX /* inv_port.job: PortInfo is being read */
+#define LOG_BURST	20
+#define DEFAULT_PKEY	0xffff
+#define PKEYS_PER_BLOCK 32
+#define CAP_REREGISTER	(1u << 25) /* IsClientReregistrationSupported */
+
+enum bringup_job { JOB_PORT, JOB_PKEY, JOB_PKEY_SET };
+
+struct pkey_fix { /* a table to write: JOB_PKEY_SET's object */
+	struct pkey_fix *next;
+	struct inv_node *node;
+	uint16_t pkeys[PKEYS_PER_BLOCK];
+};
+
+struct bringup {
+	struct loop *loop;
+	struct inventory *inv;
+	struct batch *batch;
+	struct bringup_conf conf;
+	struct pkey_fix *fixes;
+	uint16_t sm_lid;
+	bool busy;
+	bringup_done_fn *fn;
+	void *arg;
+	struct bringup_result result;
+	uint64_t started_us, smps_before;
+	struct log_limit failed_log, bounce_log;
+};
+
+struct step { /* what is due at a port */
+	bool set, get;
+	uint8_t state; /* 0 = no change */
+	struct wire_port_info want;
+};
+
+/* ---- Which step is due ------------------------------------------------------------------------ */
+
+static struct inv_port *peer_of(const struct inv_port *port)
+{
+	return port->peer ? &port->peer->ports[port->peer_port] : NULL;
+}
+
+static bool port_workable(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+
+	if (node->removed || node->gone || node->silent || !port->known || port->errors == GIVEN_UP)
+		return false;
+	if (num == 0)
+		return inv_is_switch(node);
+	return port->link_up && peer && peer->known && !port->peer->silent &&
+	       port->state >= TOPO_INIT;
+}
+
+/* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
+static bool wants_reregister(const struct bringup *b, const struct inv_node *node,
+			     const struct inv_port *port, const struct step *step)
+{
+	return b->conf.client_reregister && !inv_is_switch(node) &&
+	       step->want.capmask & CAP_REREGISTER &&
+	       (step->state == TOPO_ACTIVE || (!step->state && port->state == TOPO_ACTIVE));
+}
+
+/* One end is enough: the switch's, or that of the higher address. */
+static bool bounces_from(const struct inv_node *node, const struct inv_port *port)
+{
+	bool other = inv_is_switch(port->peer);
+
+	return inv_is_switch(node) && (!other || port > peer_of(port));
+}
+
+static void step_by_plan(const struct bringup *b, const struct inv_node *node, uint8_t num,
+			 struct step *step)
+{
+	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
+
+	if (num && port->state == TOPO_INIT)
+		step->set = true, step->state = TOPO_ARMED;
+	else if (plan == PORT_PLAN_CLASH && !port->settled) /* once: a device may insist */
+		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
+	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !port->settled))
+		step->set = true;
+	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED)
+		step->set = true, step->state = TOPO_ACTIVE;
+	step->want.state = step->state;
+	step->want.client_reregister = wants_reregister(b, node, port, step);
+}
+
+static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
+{
+	struct step step = { .set = false };
+
+	if (!port_workable(node, num) || node->ports[num].job)
+		return step;
+	if (node->ports[num].reread)
+		step.get = true;
+	else
+		step_by_plan(b, node, num, &step);
+	return step;
+}
+
+/* ---- Sending ---------------------------------------------------------------------------------- */
+
+static bool make_port(struct bringup *b, const struct batch_job *job, struct batch_request *request)
+{
+	struct inv_node *node = job->object;
+	uint8_t num = (uint8_t)job->arg;
+	struct step step = port_step(b, node, num);
+
+	if (!step.set && !step.get)
+		return false;
+	if (!inventory_port_path(b->inv, node, num, &request->path))
+		return false;
+	request->mad.method = step.set ? WIRE_SET : WIRE_GET;
+	request->mad.attr_id = WIRE_PORT_INFO;
+	request->mad.attr_mod = inventory_port_modifier(node, num);
+	if (step.set)
+		wire_port_info_encode(&step.want, request->data);
+	node->ports[num].job = step.get ? JOB_GET : (uint8_t)(1 + step.state);
+	return true;
+}
+
+static bool make_pkey(struct bringup *b, const struct batch_job *job, struct batch_request *request)
+{
+	const struct pkey_fix *fix = job->kind == JOB_PKEY_SET ? job->object : NULL;
+	struct inv_node *node = fix ? fix->node : job->object;
+
+	if (node->removed || !inventory_port_path(b->inv, node, (uint8_t)job->arg, &request->path))
+		return false;
+	request->mad.method = fix ? WIRE_SET : WIRE_GET;
+	request->mad.attr_id = WIRE_PKEY_TABLE;
+	if (fix)
+		wire_pkeys_encode(fix->pkeys, request->data);
+	return true;
+}
+
+static struct inv_node *job_node(const struct batch_job *job)
+{
+	return job->kind == JOB_PKEY_SET ? ((struct pkey_fix *)job->object)->node : job->object;
+}
+
+static bool bringup_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct bringup *b = owner;
+
+	request->mad.device = job_node(job)->guid;
+	request->mad.urgent = job->urgent;
+	request->mad.retries = 1;
+	return job->kind == JOB_PORT ? make_port(b, job, request) : make_pkey(b, job, request);
+}
+
+/* Queues a port if something is due there; whoever completes a link goes ahead of those who start one. */
+static void port_look(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct step step = port_step(b, node, num);
+	struct batch_job job = {
+		.object = node, .arg = num, .kind = JOB_PORT, .urgent = step.state == TOPO_ACTIVE
+	};
+
+	if (step.set || step.get)
+		batch_add(b->batch, &job);
+	else if (port_workable(node, num) && !node->ports[num].job)
+		node->ports[num].settled = true;
+}
+
+static void link_look(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port_look(b, node, num);
+	if (port->peer)
+		port_look(b, port->peer, port->peer_port);
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------- */
+
+static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
+{
+	struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+
+	port->errors = GIVEN_UP;
+	if (!peer || peer->errors != GIVEN_UP)
+		b->result.links_failed++;
+	if (log_allow(&b->failed_log, loop_now_us(b->loop), LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s",
+			 inventory_name(node, num).text, why, topo_state_name(port->state));
+}
+
+/* The record may be behind the port: what it says decides. */
+static void port_doubt(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port->reread = true;
+	if (++port->errors >= ERRORS_MAX)
+		port_give_up(b, node, num, why);
+}
+
+static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint8_t asked)
+{
+	struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+
+	b->result.ports_set += port->sets == 0;
+	port->sets++;
+	if (asked == TOPO_DOWN) {
+		port->reread = true;
+		if (peer)
+			peer->reread = true;
+		if (log_allow(&b->bounce_log, loop_now_us(b->loop), LOG_BURST))
+			log_line(LOG_SWEEP, LOG_NOTICE,
+				 "%s: bounced, its ends disagreed on MTU or VLs",
+				 inventory_name(node, num).text);
+		return;
+	}
+	port->settled = port->state != TOPO_INIT;
+	if (asked > port->state)
+		port_doubt(b, node, num, "acknowledges a state it does not take");
+	else if (port->sets >= SETS_MAX)
+		port_give_up(b, node, num, "does not take its settings");
+	else if (asked == TOPO_ACTIVE && peer && peer->state == TOPO_ACTIVE)
+		b->result.links_activated++;
+}
+
+static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
+			  const struct mad_answer *answer)
+{
+	struct inv_port *port = &node->ports[num];
+	uint8_t asked = (uint8_t)(port->job - 1);
+	bool was_get = port->job == JOB_GET, was_active = port->state == TOPO_ACTIVE;
+
+	port->job = 0;
+	port->reread &= !was_get;
+	if (answer->result == MAD_OK) {
+		inventory_set_port_info(node, num, answer->data);
+		if (!was_get)
+			port_set(b, node, num, asked);
+		else if (num && !was_active && port->state == TOPO_ACTIVE && peer_of(port) &&
+			 peer_of(port)->state == TOPO_ACTIVE)
+			b->result.links_activated++; /* it went along with its other end */
+	} else {
+		port_doubt(b, node, num, "refuses its settings");
+	}
+	link_look(b, node, num);
+}
+
+static bool has_default(const uint16_t pkeys[PKEYS_PER_BLOCK])
+{
+	unsigned i;
+
+	for (i = 0; i < PKEYS_PER_BLOCK; i++)
+		if (pkeys[i] == DEFAULT_PKEY)
+			return true;
+	return false;
+}
+
+/* Where the default partition goes: over its limited form, else the first free entry; -1 = no room. */
+static int default_index(const struct inv_node *node, const uint16_t pkeys[PKEYS_PER_BLOCK])
+{
+	int i, room = PKEYS_PER_BLOCK, free_entry = -1;
+
+	if (node->info.partition_cap && node->info.partition_cap < room)
+		room = node->info.partition_cap;
+	for (i = room - 1; i >= 0; i--) {
+		if (pkeys[i] == (DEFAULT_PKEY & 0x7fff))
+			return i;
+		if (!(pkeys[i] & 0x7fff))
+			free_entry = i;
+	}
+	return free_entry;
+}
+
+static void pkeys_fix(struct bringup *b, struct inv_node *node, uint32_t num,
+		      const uint16_t pkeys[PKEYS_PER_BLOCK])
+{
+	struct batch_job job = { .arg = num, .kind = JOB_PKEY_SET };
+	int entry = default_index(node, pkeys);
+	struct pkey_fix *fix;
+
+	if (entry < 0) {
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: no room for the default partition",
+			 inventory_name(node, (int)num).text);
+		return;
+	}
+	fix = mem_alloc(1, sizeof(*fix));
+	memcpy(fix->pkeys, pkeys, sizeof(fix->pkeys));
+	fix->pkeys[entry] = DEFAULT_PKEY;
+	fix->node = node;
+	fix->next = b->fixes;
+	b->fixes = fix;
+	job.object = fix;
+	batch_add(b->batch, &job);
+}
+
+static void pkeys_answered(struct bringup *b, const struct batch_job *job,
+			   const struct mad_answer *answer)
+{
+	struct inv_node *node = job_node(job);
+	struct inv_port *port = &node->ports[job->arg];
+	uint16_t pkeys[PKEYS_PER_BLOCK];
+
+	if (answer->result != MAD_OK) {
+		if (log_allow(&b->failed_log, loop_now_us(b->loop), LOG_BURST))
+			log_line(LOG_SWEEP, LOG_WARNING, "%s: its P_Key table is out of reach",
+				 inventory_name(node, (int)job->arg).text);
+		return;
+	}
+	wire_pkeys_decode(answer->data, pkeys);
+	port->pkey_ok = has_default(pkeys);
+	if (job->kind == JOB_PKEY_SET)
+		b->result.pkeys_set += port->pkey_ok;
+	else if (!port->pkey_ok)
+		pkeys_fix(b, node, job->arg, pkeys);
+}
+
+static void bringup_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+			   const struct mad_answer *answer)
+{
+	struct bringup *b = owner;
+	struct inv_node *node = job_node(job);
+	struct batch_job again = *job;
+	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
+
+	if (answered)
+		inventory_path_worked(b->inv, path);
+	else
+		inventory_path_failed(b->inv, path);
+	if (!answered && ++again.tries < ROUNDS) {
+		if (job->kind == JOB_PORT)
+			node->ports[job->arg].job = 0;
+		batch_add(b->batch, &again);
+	} else if (job->kind != JOB_PORT) {
+		pkeys_answered(b, job, answer);
+	} else if (answered) {
+		port_answered(b, node, (uint8_t)job->arg, answer);
+	} else {
+		node->ports[job->arg].job = 0;
+		port_give_up(b, node, (uint8_t)job->arg, "does not answer");
+	}
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+static void fixes_free(struct bringup *b)
+{
+	struct pkey_fix *fix;
+
+	while ((fix = b->fixes)) {
+		b->fixes = fix->next;
+		free(fix);
+	}
+}
+
+static void bringup_idle(void *owner)
+{
+	struct bringup *b = owner;
+	struct bringup_result result = b->result;
+
+	fixes_free(b);
+	b->busy = false;
+	result.smps = batch_smps(b->batch) - b->smps_before;
+	result.took_us = loop_now_us(b->loop) - b->started_us;
+	b->fn(b->arg, &result); /* may free b */
+}
+
+static const struct batch_ops bringup_ops = {
+	.make = bringup_make,
+	.done = bringup_answer,
+	.idle = bringup_idle,
+};
+
+struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
+			    const struct bringup_conf *conf)
+{
+	struct bringup *b = mem_alloc(1, sizeof(*b));
+
+	b->loop = loop;
+	b->inv = inv;
+	b->conf = *conf;
+	b->batch = batch_new(loop, mad, &bringup_ops, b);
+	return b;
+}
+
+void bringup_free(struct bringup *b)
+{
+	if (!b)
+		return;
+	batch_free(b->batch);
+	fixes_free(b);
+	free(b);
+}
+
+bool bringup_busy(const struct bringup *b)
+{
+	return b->busy;
+}
+
+/* What was settled under the old configuration is open again. */
+void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	b->conf = *conf;
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+		for (p = 0; p <= node->nports; p++)
+			node->ports[p].settled = false;
+}
+
+/* A port holds 2^LMC LIDs in a row. */
+static uint8_t lids_lmc(const struct lid_map *lids, uint32_t port, uint16_t lid)
+{
+	uint32_t count = 1;
+	uint8_t lmc = 0;
+
+	while (lid + count <= lids->top && lids->port_of_lid[lid + count] == port)
+		count++;
+	while (2u << lmc <= count)
+		lmc++;
+	return lmc;
+}
+
+static void node_want_lids(struct inv_node *node, const struct topo *t, const struct lid_map *lids)
+{
+	uint32_t index = topo_find(t, node->guid), p;
+
+	for (p = 0; p <= node->nports; p++) {
+		struct inv_port *port = &node->ports[p];
+		uint32_t i = index == TOPO_NONE ? 0 : t->nodes[index].port0 + p;
+
+		port->sets = port->errors = 0;
+		port->want_lid = index == TOPO_NONE ? 0 : lids->lid_of_port[i];
+		port->want_lmc = port->want_lid ? lids_lmc(lids, i, port->want_lid) : 0;
+	}
+}
+
+/* Ports of switches that are settled and Active need no second look: most of a large fabric at a fault. */
+static bool port_is_idle(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return inv_is_switch(node) && num &&
+	       (!port->link_up || (port->settled && port->state == TOPO_ACTIVE));
+}
+
+static void node_look(struct bringup *b, struct inv_node *node)
+{
+	struct batch_job job = { .object = node, .kind = JOB_PKEY };
+	unsigned p;
+
+	for (p = 0; p <= node->nports; p++) {
+		struct inv_port *port = &node->ports[p];
+
+		if (port_is_idle(node, p))
+			continue;
+		port_look(b, node, (uint8_t)p);
+		job.arg = p;
+		if (p && !inv_is_switch(node) && !port->pkey_ok && port_workable(node, p))
+			batch_add(b->batch, &job);
+	}
+}
+
+void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
+		   uint16_t sm_lid, bringup_done_fn *fn, void *arg)
+{
+	struct inv_node *node;
+
+	batch_drop_queue(b->batch);
+	if (!b->busy)
+		b->smps_before = batch_smps(b->batch);
+	b->busy = true;
+	b->fn = fn;
+	b->arg = arg;
+	b->sm_lid = sm_lid;
+	b->result = (struct bringup_result){ 0 };
+	b->started_us = loop_now_us(b->loop);
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+		node_want_lids(node, t, lids);
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+		node_look(b, node);
+	batch_wake(b->batch);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A Set(PortInfo) writes every writable field (IBA 14.2.5.6), so the plan starts from what was read and changes
+ * what the subnet manager decides:
+ *   CA ports and a switch's port 0   M_Key, GID prefix, LID, LMC, SM LID and SL, SubnetTimeOut
+ *   ports with a cable               MTU and VLs: the lower of both ends
+ *   a switch's ports                 lifetime of the head of queue and stall count, apart for ports to hosts
+ * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay as they are.
+ */
+#include "fm/sweep/port_plan.h"
+
+static uint8_t lower(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A key that is set hides itself from those who don't have it (protection 1), and never expires. */
+static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
+			  const struct inv_node *node, const struct inv_port *port,
+			  struct wire_port_info *want)
+{
+	want->mkey = conf->mkey;
+	want->mkey_protect = conf->mkey ? 1 : 0;
+	if (conf->mkey)
+		want->mkey_lease = 0;
+	want->gid_prefix = conf->gid_prefix;
+	want->sm_lid = sm_lid;
+	want->sm_sl = conf->sm_sl;
+	want->subnet_timeout = conf->subnet_timeout;
+	if (!port->want_lid)
+		return;
+	want->lid = port->want_lid;
+	if (!inv_is_switch(node) || node->sw.flags & INV_ENHANCED_PORT0)
+		want->lmc = port->want_lmc;
+}
+
+static void plan_queues(const struct bringup_conf *conf, const struct inv_node *peer,
+			struct wire_port_info *want)
+{
+	bool to_switch = inv_is_switch(peer);
+
+	want->hoq_life = to_switch ? conf->hoq_life : conf->leaf_hoq_life;
+	want->vl_stall = to_switch ? conf->vl_stall : conf->leaf_vl_stall;
+}
+
+/* Codes of 0 are reserved: such a port keeps what it has. */
+static void plan_link(const struct bringup_conf *conf, const struct wire_port_info *far,
+		      struct wire_port_info *want)
+{
+	uint8_t mtu = lower(want->mtu_cap, far->mtu_cap);
+	uint8_t vls = lower(lower(want->vl_cap, far->vl_cap), conf->max_op_vls);
+
+	if (mtu)
+		want->neighbor_mtu = mtu;
+	if (vls)
+		want->op_vls = vls;
+}
+
+static bool link_clashes(const struct wire_port_info *near, const struct wire_port_info *far)
+{
+	return far->state > TOPO_INIT &&
+	       (near->neighbor_mtu != far->neighbor_mtu || near->op_vls != far->op_vls ||
+		near->neighbor_mtu > lower(near->mtu_cap, far->mtu_cap));
+}
+
+static enum port_plan plan_compare(const struct wire_port_info *is,
+				   const struct wire_port_info *want)
+{
+	if (is->lid != want->lid || is->lmc != want->lmc || is->sm_lid != want->sm_lid ||
+	    is->gid_prefix != want->gid_prefix)
+		return PORT_PLAN_MUST;
+	if (is->mkey != want->mkey || is->mkey_protect != want->mkey_protect ||
+	    is->mkey_lease != want->mkey_lease || is->sm_sl != want->sm_sl ||
+	    is->subnet_timeout != want->subnet_timeout || is->hoq_life != want->hoq_life ||
+	    is->vl_stall != want->vl_stall || is->neighbor_mtu != want->neighbor_mtu ||
+	    is->op_vls != want->op_vls)
+		return PORT_PLAN_TUNE;
+	return PORT_PLAN_SAME;
+}
+
+enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
+			 const struct inv_node *node, uint8_t num, struct wire_port_info *want)
+{
+	const struct inv_port *port = &node->ports[num];
+	struct wire_port_info is, far;
+
+	wire_port_info_decode(port->info, &is);
+	*want = is;
+	want->state = want->phys_state = 0; /* no change */
+	want->client_reregister = false;
+	if (inv_is_switch(node) ? num == 0 : num > 0)
+		plan_end_port(conf, sm_lid, node, port, want);
+	if (num && port->peer) {
+		wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
+		if (inv_is_switch(node))
+			plan_queues(conf, port->peer, want);
+		if (is.state <= TOPO_INIT)
+			plan_link(conf, &far, want);
+		else if (link_clashes(&is, &far))
+			return PORT_PLAN_CLASH;
+	}
+	return plan_compare(&is, want);
+}

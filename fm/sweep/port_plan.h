@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* port_plan: what a port's PortInfo should be, from the configuration and what both its ends can do. Sends nothing. */
+#ifndef FMD_SWEEP_PORT_PLAN_H
+#define FMD_SWEEP_PORT_PLAN_H
+
+#include "fm/sweep/bringup.h"
+#include "fm/sweep/inventory.h"
+
+enum port_plan {
+	PORT_PLAN_SAME,
+	PORT_PLAN_TUNE, /* time-outs, MTU and the like differ: set once, what a device ignores is left */
+	PORT_PLAN_MUST, /* the address differs: LID, LMC, SM LID or GID prefix */
+	PORT_PLAN_CLASH, /* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
+};
+
+/* *want: all of PortInfo for a Set without a state change. */
+enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
+			 const struct inv_node *node, uint8_t num, struct wire_port_info *want);
+
+#endif
