@@ -17,7 +17,7 @@
 #include "topology/mem.h"
 #include "topology/netfile.h"
 
-#define MAX_FAILS  256
+#define MAX_FAILS  65536
 #define MAX_REPEAT 1000
 
 struct plan {

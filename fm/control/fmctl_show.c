@@ -149,6 +149,42 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 
 /* ---- Lists ---- */
 
+void show_nodes(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "NAME", "name" },   { "GUID", "guid" },
+		{ "LID", "lid" },     { "ROLE", "role" },
+		{ "LEVEL", "level" }, { "SU", "su" },
+		{ "RAIL", "rail" },   { "PORTS", "ports" },
+		{ "UP", "links" },    { "DOWN", "links_down" },
+		{ "STATE", "state" }, { "WIDTH", "width" },
+		{ "SPEED", "speed" }, { 0 }
+	};
+
+	table_print(ctl, result, columns);
+}
+
+void show_links(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "FROM", "a.name" }, { "PORT", "a.port" }, { "TO", "b.name" },
+		{ "PORT", "b.port" }, { "UP", "up" },	    { "STATE", "state" },
+		{ "WIDTH", "width" }, { "SPEED", "speed" }, { 0 }
+	};
+
+	table_print(ctl, result, columns);
+}
+
+void show_hosts(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = { { "NAME", "name" },   { "SU", "su" },
+						       { "HCAS", "hcas" },   { "LID", "lid" },
+						       { "STATE", "state" }, { "WIDTH", "width" },
+						       { "SPEED", "speed" }, { 0 } };
+
+	table_print(ctl, result, columns);
+}
+
 void show_lft(const struct fmctl *ctl, const json_t *result)
 {
 	static const struct table_column columns[] = {

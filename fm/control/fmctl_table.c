@@ -40,6 +40,9 @@ static const char *cell_text(const json_t *row, const char *key, char buf[CELL_S
 	case JSON_REAL:
 		snprintf(buf, CELL_SIZE, "%.2f", json_real_value(value));
 		return buf;
+	case JSON_ARRAY:
+		snprintf(buf, CELL_SIZE, "%zu", json_array_size(value));
+		return buf;
 	case JSON_TRUE:
 		return "yes";
 	case JSON_FALSE:
@@ -75,7 +78,7 @@ static void measure(struct layout *layout, const json_t *row)
 
 		if (width > layout->width[i])
 			layout->width[i] = width;
-		if (json_is_number(table_value(row, key)))
+		if (json_is_number(table_value(row, key)) || json_is_array(table_value(row, key)))
 			layout->number[i] = true;
 	}
 }

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The house's own checks can fail, the sums are right, and what is installed is where it belongs. Needs no fabric."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build"))
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=60, **options)
+
+
+# ---- check-layers
+
+def layers(root, path, line):
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"/* a file */\n{line}\n")
+    return run(ROOT / "tests/check-layers", root)
+
+
+def test_this_tree_keeps_its_layers():
+    result = run(ROOT / "tests/check-layers", ROOT)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("path, line", [
+    ("topology/a.c", '#include "routing/route.h"'),
+    ("topology/a.h", '#include "fm/core/log.h"'),
+    ("routing/a.c", '#include "fm/core/loop.h"'),
+    ("fm/core/a.c", '#include "fm/mad/mad.h"'),
+    ("fm/mad/a.c", '#include "fm/sweep/inventory.h"'),
+    ("fm/sa/a.c", '#include "fm/sweep/sweep.h"'),
+    ("fm/program/a.c", '#include "fm/fabric.h"'),
+    ("fm/fabric.c", '#include "fm/control/control.h"'),
+    ("fm/fabric_watch.c", '#include "fm/http/http.h"'),
+    ("fm/control/a.c", '#include "fm/sweep/inventory.h"'),
+    ("fm/control/fmctl_a.c", '#include "fm/core/log.h"'),
+    ("fm/core/conf.c", "#include <event2/event.h>"),
+    ("fm/sweep/a.c", "#include <infiniband/umad.h>"),
+    ("fm/sweep/a.c", "lid = ntohs(raw);"),
+    ("routing/a.c", "x = cl_hton16(y);"),
+    ("fm/sa/a.c", "x = __builtin_bswap32(y);"),
+])
+def test_upward_arrow_is_found_and_named(tmp_path, path, line):
+    result = layers(tmp_path, path, line)
+    assert result.returncode == 1
+    assert result.stdout.startswith(f"{path}:2: ")
+
+
+@pytest.mark.parametrize("path, line", [
+    ("routing/a.c", '#include "topology/topo.h"'),
+    ("fm/program/a.c", '#include "fm/sweep/inventory.h"'),
+    ("fm/fabric.c", '#include "fm/sa/sa.h"'),
+    ("fm/mad/wire_sa.c", "lid = ntohs(raw);"),
+    ("fm/core/loop.c", "#include <event2/event.h>"),
+    ("fm/sweep/a.c", "/* ntohs(raw) would be wrong here */"),
+    ("fm/main.c", '#include "fm/control/control.h"'),
+])
+def test_downward_arrow_is_fine(tmp_path, path, line):
+    assert layers(tmp_path, path, line).returncode == 0
+
+
+def test_empty_tree_is_no_success(tmp_path):
+    assert run(ROOT / "tests/check-layers", tmp_path).returncode == 1
+
+
+# ---- run-tests
+
+def program(folder, name, text, status):
+    file = folder / name
+    file.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
+    file.chmod(0o755)
+    return file
+
+
+PASSING = "[==========] 3 test(s) run.\n[  PASSED  ] 2 test(s).\n[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] x"
+FAILING = "[  PASSED  ] 1 test(s).\n[  FAILED  ] 2 test(s), listed below:\n[  FAILED  ] a\n[  FAILED  ] b"
+
+
+def sums(*what):
+    result = run(ROOT / "tests/run-tests", *what)
+    return result.returncode, result.stdout.splitlines()[-1]
+
+
+def test_results_of_programs_and_pytest_are_summed(tmp_path):
+    (tmp_path / "py").mkdir()
+    (tmp_path / "py" / "test_two.py").write_text("def test_a(): pass\ndef test_b(): pass\n")
+    good = program(tmp_path, "good", PASSING, 0)
+    assert sums(good, good, tmp_path / "py") == (0, "6 passed, 0 failed, 2 skipped")
+
+
+def test_failures_count_and_fail_the_run(tmp_path):
+    (tmp_path / "py").mkdir()
+    (tmp_path / "py" / "test_bad.py").write_text("def test_a(): assert False\n")
+    bad = program(tmp_path, "bad", FAILING, 2)
+    assert sums(bad) == (1, "1 passed, 2 failed, 0 skipped")
+    assert sums(tmp_path / "py") == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_program_that_dies_has_failed(tmp_path):
+    assert sums(program(tmp_path, "dead", PASSING, "$(kill -SEGV $$)")) == (1, "2 passed, 1 failed, 1 skipped")
+    assert sums(tmp_path / "absent") == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_nothing_run_is_no_success(tmp_path):
+    (tmp_path / "py").mkdir()
+    assert sums(tmp_path / "py") == (1, "0 passed, 0 failed, 0 skipped")
+    assert sums(program(tmp_path, "mute", "", 0)) == (1, "0 passed, 1 failed, 0 skipped")
+
+
+# ---- fmd's command line
+
+def test_sample_configuration_is_right():
+    result = run(BIN / "fmd", "--check-config", ROOT / "etc/fmd.conf")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_wrong_configuration_is_named_by_file_and_line(tmp_path):
+    conf = tmp_path / "fmd.conf"
+    conf.write_text("port = 1;\nsm_priority = 16;\n")
+    reason = f"{conf}:2: sm_priority = 16 is outside 0..15"
+    result = run(BIN / "fmd", "--check-config", conf)
+    assert (result.returncode, result.stderr) == (1, reason + "\n")
+    result = run(BIN / "fmd", "-c", conf)
+    assert (result.returncode, result.stderr) == (2, f"fmd: {reason}\n")
+
+
+def test_configuration_that_was_named_has_to_be_there(tmp_path):
+    assert run(BIN / "fmd", "-c", tmp_path / "none.conf").returncode == 2
+
+
+@pytest.mark.parametrize("arguments", [["--frobnicate"], ["-c"], ["extra"]])
+def test_wrong_usage_ends_with_2(arguments):
+    result = run(BIN / "fmd", *arguments)
+    assert result.returncode == 2
+    assert "usage: fmd" in result.stderr
+
+
+def test_version_and_help_end_with_0():
+    assert run(BIN / "fmd", "--version").stdout.startswith("fmd 0.")
+    assert "--check-config" in run(BIN / "fmd", "--help").stdout
+
+
+def test_missing_device_ends_with_2_and_leaves_no_socket(tmp_path):
+    conf = tmp_path / "fmd.conf"
+    conf.write_text(f'device = "nosuch_0";\nstate_dir = "{tmp_path}/state";\nsocket = "{tmp_path}/s/fmd.sock";\n')
+    result = run(BIN / "fmd", "-c", conf)
+    assert result.returncode == 2
+    assert "nosuch_0" in result.stderr
+    assert not (tmp_path / "s/fmd.sock").exists()
+
+
+def test_folder_that_cannot_be_made_ends_with_2(tmp_path):
+    (tmp_path / "file").write_text("")
+    conf = tmp_path / "fmd.conf"
+    conf.write_text(f'state_dir = "{tmp_path}/file";\nsocket = "{tmp_path}/fmd.sock";\n')
+    result = run(BIN / "fmd", "-c", conf)
+    assert (result.returncode, result.stderr) == (2, f"fmd: {tmp_path}/file is no folder\n")
+
+
+# ---- make install
+
+def install(root, *more):
+    result = run("make", "-C", ROOT, f"BIN={BIN}", "install", f"DESTDIR={root}", *more)
+    assert result.returncode == 0, result.stderr
+
+
+def test_install_puts_everything_in_place(tmp_path):
+    install(tmp_path, "PREFIX=/usr")
+    for path in ("usr/sbin/fmd", "usr/bin/fmctl", "usr/share/man/man8/fmd.8", "usr/share/man/man1/fmctl.1",
+                 "lib/systemd/system/fmd.service", "etc/fmd/fmd.conf"):
+        assert (tmp_path / path).is_file(), path
+    unit = (tmp_path / "lib/systemd/system/fmd.service").read_text()
+    assert "ExecStart=/usr/sbin/fmd -c /etc/fmd/fmd.conf" in unit
+    assert "@" not in unit.replace("rdma-load-modules@infiniband", "").replace("@system-service", "")
+
+
+def test_install_leaves_an_existing_configuration_alone(tmp_path):
+    (tmp_path / "etc/fmd").mkdir(parents=True)
+    (tmp_path / "etc/fmd/fmd.conf").write_text("# mine\n")
+    install(tmp_path)
+    assert (tmp_path / "etc/fmd/fmd.conf").read_text() == "# mine\n"
+    assert (tmp_path / "usr/local/sbin/fmd").is_file()
