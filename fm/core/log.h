@@ -9,12 +9,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_level { LOG_ERR = 3, LOG_WARNING = 4, LOG_NOTICE = 5, LOG_INFO = 6, LOG_DEBUG = 7 }; /* syslog's */
-enum log_module { LOG_CORE, LOG_MAD, LOG_SWEEP, LOG_ROUTE, LOG_PROGRAM, LOG_SA, LOG_SM, LOG_TRAP, LOG_CONTROL, LOG_MODULES };
+enum log_level {
+	LOG_ERR = 3,
+	LOG_WARNING = 4,
+	LOG_NOTICE = 5,
+	LOG_INFO = 6,
+	LOG_DEBUG = 7
+}; /* syslog's */
+enum log_module {
+	LOG_CORE,
+	LOG_MAD,
+	LOG_SWEEP,
+	LOG_ROUTE,
+	LOG_PROGRAM,
+	LOG_SA,
+	LOG_SM,
+	LOG_TRAP,
+	LOG_CONTROL,
+	LOG_MODULES
+};
 
-void log_line(enum log_module module, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void log_line(enum log_module module, enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void log_set_level(int module, enum log_level level); /* module -1 = all */
-int log_level_parse(const char *text);  /* "error" "warning" "notice" "info" "debug", or -1 */
+int log_level_parse(const char *text);	/* "error" "warning" "notice" "info" "debug", or -1 */
 int log_module_parse(const char *text); /* "mad" .., or -1 */
 
 /* A limiter for lines a sick fabric repeats: at most `burst` a second each; what was left out is said on the next line. */

@@ -86,8 +86,12 @@ uint64_t loop_now_us(const struct loop *loop)
 	return loop->in_wait ? clock_read() : loop->now;
 }
 
-/* ---- Timers -----------------------------------------------------------------------------------
- */
+uint64_t loop_clock_us(const struct loop *loop)
+{
+	return loop->base ? clock_read() : loop->now;
+}
+
+/* ---- Timers ----------------------------------------------------------------------------------- */
 
 static bool heap_before(const struct loop_timer *a, const struct loop_timer *b)
 {
@@ -199,8 +203,7 @@ static void timers_run(struct loop *loop)
 	}
 }
 
-/* ---- Descriptors and signals ------------------------------------------------------------------
- */
+/* ---- Descriptors and signals ------------------------------------------------------------------ */
 
 static short events_to_libevent(unsigned events)
 {
@@ -279,8 +282,7 @@ struct event_base *loop_event_base(struct loop *loop)
 	return loop->base;
 }
 
-/* ---- Polled sources ---------------------------------------------------------------------------
- */
+/* ---- Polled sources --------------------------------------------------------------------------- */
 
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg)
 {
@@ -327,8 +329,7 @@ static bool polls_run(struct loop *loop)
 	return again;
 }
 
-/* ---- Rounds -----------------------------------------------------------------------------------
- */
+/* ---- Rounds ----------------------------------------------------------------------------------- */
 
 /* Time to the next thing due without an event; UINT64_MAX = nothing is. */
 static uint64_t idle_us(const struct loop *loop)
@@ -413,8 +414,7 @@ void loop_stop(struct loop *loop)
 		event_base_loopbreak(loop->base);
 }
 
-/* ---- Life -------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------- */
 
 struct loop *loop_new_simulated(void)
 {

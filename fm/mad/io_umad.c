@@ -53,8 +53,7 @@ struct umad_io {
 	size_t tx_size, rx_size; /* of the MAD in them */
 };
 
-/* ---- Sending ----------------------------------------------------------------------------------
- */
+/* ---- Sending ---------------------------------------------------------------------------------- */
 
 static int agent_of(const struct umad_io *u, uint8_t mgmt_class)
 {
@@ -125,8 +124,7 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 	return 0;
 }
 
-/* ---- Receiving --------------------------------------------------------------------------------
- */
+/* ---- Receiving -------------------------------------------------------------------------------- */
 
 static void address_get(void *umad, struct io_addr *from)
 {
@@ -219,8 +217,7 @@ static void umad_io_expect(struct io *io, unsigned outstanding)
 	((struct umad_io *)io)->expected = outstanding;
 }
 
-/* ---- IsSM -------------------------------------------------------------------------------------
- */
+/* ---- IsSM ------------------------------------------------------------------------------------- */
 
 /* The bit is set as long as the issm device is held open. */
 static int umad_io_set_is_sm(struct io *io, bool on)
@@ -241,8 +238,7 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 	return u->issm < 0 ? -errno : 0;
 }
 
-/* ---- Opening ----------------------------------------------------------------------------------
- */
+/* ---- Opening ---------------------------------------------------------------------------------- */
 
 static void method_add(long mask[METHOD_BITS / LONG_BITS], unsigned method)
 {

@@ -74,8 +74,7 @@ static struct xact *first_of(const struct link *head)
 	return link_empty(head) ? NULL : (struct xact *)head->next;
 }
 
-/* ---- Devices and their caps -------------------------------------------------------------------
- */
+/* ---- Devices and their caps ------------------------------------------------------------------- */
 
 static struct xact_device *device_get(struct mad *mad, guid_t guid)
 {
@@ -141,8 +140,7 @@ static void unpark_one(struct mad *mad, struct xact_device *device)
 		queue_front(mad, x);
 }
 
-/* ---- Window -----------------------------------------------------------------------------------
- */
+/* ---- Window ----------------------------------------------------------------------------------- */
 
 static void window_grow(struct mad *mad)
 {
@@ -165,8 +163,7 @@ static void window_shrink(struct mad *mad, uint64_t sent_at)
 	mad->shrunk_at = loop_now_us(mad->loop);
 }
 
-/* ---- Sending ----------------------------------------------------------------------------------
- */
+/* ---- Sending ---------------------------------------------------------------------------------- */
 
 static void timeouts_arm(struct mad *mad)
 {
@@ -295,8 +292,7 @@ static void pump(struct mad *mad)
 		mad->io->ops->expect(mad->io, mad->in_flight);
 }
 
-/* ---- Endings ----------------------------------------------------------------------------------
- */
+/* ---- Endings ---------------------------------------------------------------------------------- */
 
 /* The transaction is gone before its callback runs, so that this may send and cancel as it likes.
  */
@@ -354,8 +350,7 @@ static void soon_cb(void *arg)
 	pump(mad);
 }
 
-/* ---- Receiving --------------------------------------------------------------------------------
- */
+/* ---- Receiving -------------------------------------------------------------------------------- */
 
 static bool answer_matches(const struct xact *x, const struct wire_mad *m)
 {
@@ -428,8 +423,7 @@ static void failed_cb(void *arg, uint64_t tid)
 	pump(mad);
 }
 
-/* ---- Outside ----------------------------------------------------------------------------------
- */
+/* ---- Outside ---------------------------------------------------------------------------------- */
 
 void mad_configure(struct mad *mad, const struct mad_conf *conf)
 {

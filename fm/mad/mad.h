@@ -23,8 +23,8 @@ struct mad_path { /* a directed route: ports[0 .. hops) are the output ports, ho
 };
 
 struct mad_conf {
-	unsigned window_max;     /* MADs in flight at most (conf max_wire_smps) */
-	unsigned window_device;  /* of these to one device (conf max_wire_smps_per_device) */
+	unsigned window_max;	/* MADs in flight at most (conf max_wire_smps) */
+	unsigned window_device; /* of these to one device (conf max_wire_smps_per_device) */
 	unsigned timeout_ms, retries;
 	uint64_t mkey;
 };
@@ -33,43 +33,47 @@ struct mad_conf {
 struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
 	uint16_t lid;
-	uint8_t method;   /* WIRE_GET or WIRE_SET */
+	uint8_t method; /* WIRE_GET or WIRE_SET */
 	uint16_t attr_id;
 	uint32_t attr_mod;
 	const uint8_t *data;
-	guid_t device;    /* whose cap this counts against; 0 = none */
-	bool urgent;      /* before those that are not */
+	guid_t device;		      /* whose cap this counts against; 0 = none */
+	bool urgent;		      /* before those that are not */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
 };
 
 enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };
 struct mad_answer {
 	enum mad_result result;
-	uint16_t status;      /* MAD_STATUS: the answer's status field */
-	const uint8_t *data;  /* 64 bytes, MAD_OK and MAD_STATUS; valid during the callback */
+	uint16_t status;     /* MAD_STATUS: the answer's status field */
+	const uint8_t *data; /* 64 bytes, MAD_OK and MAD_STATUS; valid during the callback */
 	unsigned rtt_us, tries;
 };
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
 typedef uint64_t mad_token; /* 0 is none */
 
 struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf); /* owns io */
-void mad_free(struct mad *mad); /* pending requests are dropped without a callback; not from a callback of its own */
+void mad_free(
+	struct
+	mad *mad); /* pending requests are dropped without a callback; not from a callback of its own */
 void mad_configure(struct mad *mad, const struct mad_conf *conf);
 
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg);
 void mad_cancel(struct mad *mad, mad_token token); /* 0 and finished tokens are fine */
 
 /* MADs others start: requests, traps, SA queries. The handler answers by mad_reply() if it wants to. */
-typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad, const uint8_t *raw, size_t len);
+typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad,
+			    const uint8_t *raw, size_t len);
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
-int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len); /* as is; 0 or -errno */
+int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw,
+	      size_t len); /* as is; 0 or -errno */
 
 const struct io_port_info *mad_port_info(const struct mad *mad);
 int mad_set_is_sm(struct mad *mad, bool on);
 
 struct mad_stats {
-	uint64_t sent;        /* SMPs put on the wire, retries included */
-	uint64_t timed_out;   /* transactions that ended so */
+	uint64_t sent;	    /* SMPs put on the wire, retries included */
+	uint64_t timed_out; /* transactions that ended so */
 	uint64_t retried, answered, bad_status;
 	uint64_t dropped_short, dropped_late, dropped_mismatch, unsolicited;
 	unsigned window, in_flight, queued;

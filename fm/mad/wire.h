@@ -34,20 +34,20 @@ enum wire_method {
 	WIRE_DELETE_RESP = 0x95,
 };
 enum wire_attr { /* SMP attributes */
-	WIRE_NOTICE = 0x0002,
-	WIRE_NODE_DESC = 0x0010,
-	WIRE_NODE_INFO = 0x0011,
-	WIRE_SWITCH_INFO = 0x0012,
-	WIRE_GUID_INFO = 0x0014,
-	WIRE_PORT_INFO = 0x0015,
-	WIRE_PKEY_TABLE = 0x0016,
-	WIRE_SL2VL = 0x0017,
-	WIRE_VL_ARB = 0x0018,
-	WIRE_LFT = 0x0019,
-	WIRE_MFT = 0x001B,
-	WIRE_SM_INFO = 0x0020,
-	WIRE_PORT_STATE_TABLE = 0x0034,
-	WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
+		 WIRE_NOTICE = 0x0002,
+		 WIRE_NODE_DESC = 0x0010,
+		 WIRE_NODE_INFO = 0x0011,
+		 WIRE_SWITCH_INFO = 0x0012,
+		 WIRE_GUID_INFO = 0x0014,
+		 WIRE_PORT_INFO = 0x0015,
+		 WIRE_PKEY_TABLE = 0x0016,
+		 WIRE_SL2VL = 0x0017,
+		 WIRE_VL_ARB = 0x0018,
+		 WIRE_LFT = 0x0019,
+		 WIRE_MFT = 0x001B,
+		 WIRE_SM_INFO = 0x0020,
+		 WIRE_PORT_STATE_TABLE = 0x0034,
+		 WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
 };
 
 /* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
@@ -64,8 +64,10 @@ struct wire_mad {
 	uint16_t dr_slid, dr_dlid;
 	uint8_t path[WIRE_MAX_HOPS + 1]; /* path[1 .. hop_count] = output ports */
 };
-void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE]);          /* header fields only, other bytes of buf stay */
-int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad) __attribute__((warn_unused_result)); /* 0, -EBADMSG */
+void wire_mad_encode(const struct wire_mad *mad,
+		     uint8_t buf[WIRE_MAD_SIZE]); /* header fields only, other bytes of buf stay */
+int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
+	__attribute__((warn_unused_result));	    /* 0, -EBADMSG */
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
 
 struct wire_node_info {
@@ -101,17 +103,17 @@ struct wire_port_info {
 	uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
 	uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
-#define WIRE_CAP_IS_SM         (1u << 1)
-#define WIRE_CAP_EXT_SPEEDS    (1u << 14)
-#define WIRE_CAP_HAS_CAPMASK2  (1u << 15)
+#define WIRE_CAP_IS_SM		(1u << 1)
+#define WIRE_CAP_EXT_SPEEDS	(1u << 14)
+#define WIRE_CAP_HAS_CAPMASK2	(1u << 15)
 #define WIRE_CAP2_PORT_INFO_EXT 0x0002u
-#define WIRE_CAP2_STATE_TABLE   0x0008u
-#define WIRE_CAP2_2X            0x0010u
-#define WIRE_CAP2_HDR           0x0020u
-#define WIRE_CAP2_NDR           0x0400u
-#define WIRE_CAP2_EXT_SPEEDS2   0x0800u
-#define WIRE_CAP2_XDR           0x1000u
-#define WIRE_MOD_EXT_SPEEDS    (1u << 31) /* PortInfo modifier: answer the extended fields */
+#define WIRE_CAP2_STATE_TABLE	0x0008u
+#define WIRE_CAP2_2X		0x0010u
+#define WIRE_CAP2_HDR		0x0020u
+#define WIRE_CAP2_NDR		0x0400u
+#define WIRE_CAP2_EXT_SPEEDS2	0x0800u
+#define WIRE_CAP2_XDR		0x1000u
+#define WIRE_MOD_EXT_SPEEDS	(1u << 31) /* PortInfo modifier: answer the extended fields */
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
 /* Active lane speed and width over all encodings (base, FDR10 apart, extended, extended 2). */
@@ -145,14 +147,16 @@ struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool toggle;
 	uint16_t count;
 	uint8_t details[54];
-	uint16_t lid; /* 128, 129-131, 144, 145: the LID in the details */
-	uint8_t port; /* 129-131 */
-	guid_t guid;  /* 64-67: of the GID; 145: system image GUID */
-	uint8_t gid[16]; /* 64-67 */
+	uint16_t lid;	   /* 128, 129-131, 144, 145: the LID in the details */
+	uint8_t port;	   /* 129-131 */
+	guid_t guid;	   /* 64-67: of the GID; 145: system image GUID */
+	uint8_t gid[16];   /* 64-67 */
 	bool desc_changed; /* 144 */
 };
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
-void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]); /* details, the fields the trap number uses laid over them */
+void wire_notice_encode(
+	const struct wire_notice *in,
+	uint8_t data[64]); /* details, the fields the trap number uses laid over them */
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* printable, trimmed */
 void wire_node_desc_encode(const char *text, uint8_t data[64]);

@@ -55,9 +55,8 @@ static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t
 	struct double_fabric *d = (struct double_fabric *)io;
 	struct wire_mad m;
 
-	if (wire_mad_decode(mad, len, &m))
-		return -1;
-	if (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR)
+	if (!wire_mad_decode(mad, len, &m) &&
+	    (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR))
 		d->sent[m.method][m.attr_id & 0xff]++;
 	net_send(d, d->attach, to, mad, len);
 	return 0;

@@ -209,6 +209,19 @@ static struct dport *directed_route(struct double_fabric *d, struct dport *from,
 
 static void event_cb(void *arg);
 
+/* Room for a whole MAD at least, zeros behind a shorter one: the wire pads these. */
+static void event_fit(struct devent *event, size_t len)
+{
+	size_t size = len > WIRE_MAD_SIZE ? len : WIRE_MAD_SIZE;
+
+	if (size > event->size) {
+		event->mad = mem_resize(event->mad, 1, size);
+		event->size = size;
+	}
+	if (len < WIRE_MAD_SIZE)
+		memset(event->mad + len, 0, WIRE_MAD_SIZE - len);
+}
+
 static struct devent *event_new(struct double_fabric *d, enum devent_kind kind, struct dport *port,
 				const uint8_t *mad, size_t len)
 {
@@ -223,10 +236,7 @@ static struct devent *event_new(struct double_fabric *d, enum devent_kind kind, 
 		d->events = mem_resize(d->events, d->nevents + 1, sizeof(struct devent *));
 		d->events[d->nevents++] = event;
 	}
-	if (len > event->size) {
-		event->mad = mem_resize(event->mad, 1, len);
-		event->size = len;
-	}
+	event_fit(event, len);
 	event->kind = kind;
 	event->port = port;
 	event->len = len;
@@ -346,7 +356,7 @@ static void leaves(struct devent *event)
 	struct io_addr from;
 	unsigned hops = 0;
 
-	if (wire_mad_decode(event->mad, event->len, &m))
+	if (wire_mad_decode(event->mad, event->size, &m))
 		return;
 	from = source_address(event->port, &m);
 	if (m.mgmt_class == WIRE_SMI_DR) {
