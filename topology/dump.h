@@ -9,6 +9,7 @@
 
 int dump_text(const struct topo *t, FILE *out);  /* a tree for people: tiers, units, leaves with their hosts */
 int dump_dot(const struct topo *t, FILE *out);   /* Graphviz, switches ranked by level */
+int dump_svg(const struct topo *t, FILE *out);   /* the same as a picture, tiers from top to bottom */
 int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
 int dump_lst(const struct topo *t, FILE *out);   /* OpenSM's opensm-subnet.lst, LIDs from ports */
 

@@ -110,6 +110,24 @@ static void take_port_suffixes(struct lex *l, guid_t *guid)
 	lex_skip_blanks(l);
 }
 
+/* Lane rates as ibsim's Dump writes them. */
+static enum topo_speed speed_of_rate(const char *word)
+{
+	static const struct {
+		const char *rate;
+		enum topo_speed speed;
+	} rates[] = {
+		{ "2.5G", TOPO_SDR }, { "5.0G", TOPO_DDR }, { "10.0G", TOPO_QDR },
+		{ "14G", TOPO_FDR },  { "25G", TOPO_EDR },  { "50G", TOPO_HDR },
+		{ "100G", TOPO_NDR }, { "200G", TOPO_XDR },
+	};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		if (strcmp(word, rates[i].rate) == 0)
+			return rates[i].speed;
+	return TOPO_SPEED_NONE;
+}
+
 /* "4xHDR", and "4x HDR" in ibsim's Dump; names and lane rates of speeds. */
 static void find_rate(struct lex l, struct net_port *p)
 {
@@ -125,8 +143,8 @@ static void find_rate(struct lex l, struct net_port *p)
 		for (; n < sizeof(word) - 1 && !lex_done(&try) && *try.p > ' '; try.p++)
 			word[n++] = *try.p;
 		p->speed = (uint8_t)topo_speed_parse(word);
-		if (!p->speed && strstr(word, "G"))
-			p->speed = word[0] == '2' ? TOPO_SDR : word[0] == '5' ? TOPO_DDR : TOPO_QDR;
+		if (!p->speed)
+			p->speed = (uint8_t)speed_of_rate(word);
 		if (p->speed && width <= 12)
 			p->width = (uint8_t)width;
 		return;
