@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build"))
+BIN = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve()
 
 
 def run(*command, **options):

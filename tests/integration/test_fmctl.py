@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""fmctl against a control socket that says what the test wants: what it asks, what it shows, how it ends."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FMCTL = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve() / "fmctl"
+
+STATUS = {"state": "up", "fabric_up": True, "sm": "master", "sm_lid": 1, "engine": "ftree", "switches": 12,
+          "hcas": 256, "links": 512, "links_down": 1, "lids": 268, "sweep_ms": 12.5, "route_ms": 0.2, "program_ms": 9,
+          "lft_blocks_written": 60, "smps_sent": 4000, "smps_timed_out": 0, "uptime_s": 93784, "rss_kb": 20480,
+          "last_fault": {"what": "leaf-1 p33 - spine-1 p1: down", "detected_to_programmed_ms": 3.25,
+                         "lft_entries_changed": 24, "lft_blocks_written": 9},
+          "proof": {"reachable": 65280, "unreachable": 0, "loops": 0, "credit_cycles": 0, "first": ""}}
+LINK = {"a": {"name": "leaf-1", "port": 33}, "b": {"name": "spine-1", "port": 1}, "up": False, "state": "Down",
+        "speed": "HDR", "width": 4}
+
+
+class Server:
+    """Answers each connection by answer(request): the bytes to send, or a JSON value."""
+
+    def __init__(self, path, answer):
+        self.path, self.answer, self.requests = str(path), answer, []
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, client.makefile("r") as lines:
+                request = json.loads(lines.readline())
+                self.requests.append((request["cmd"], request["args"]))
+                answer = self.answer(request)
+                client.sendall(answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n")
+
+
+@pytest.fixture
+def serve(tmp_path):
+    servers = []
+
+    def start(answer):
+        servers.append(Server(tmp_path / "fmd.sock", answer if callable(answer) else lambda request: answer))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.listener.close()
+
+
+def good(result):
+    return {"ok": True, "result": result}
+
+
+def fmctl(tmp_path, *arguments):
+    return subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", *arguments], capture_output=True, text=True,
+                          timeout=30, cwd=tmp_path)
+
+
+# ---- exit codes
+
+def test_no_daemon_ends_with_3(tmp_path):
+    result = fmctl(tmp_path, "status")
+    assert result.returncode == 3
+    assert "no fmd serves" in result.stderr and result.stdout == ""
+
+
+def test_dead_socket_ends_with_3(tmp_path):
+    socket.socket(socket.AF_UNIX).bind(str(tmp_path / "fmd.sock"))
+    assert fmctl(tmp_path, "status").returncode == 3
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["lft"],
+    ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
+    ["topology", "--format"], ["check", "--readback", "leaf-1"]])
+def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
+    server = serve(good({}))
+    result = fmctl(tmp_path, *arguments)
+    assert result.returncode == 2
+    assert result.stderr and result.stdout == ""
+    assert server.requests == []
+
+
+def test_refusal_ends_with_1_and_its_reason(tmp_path, serve):
+    serve({"ok": False, "error": "no node named moon"})
+    result = fmctl(tmp_path, "lft", "moon")
+    assert (result.returncode, result.stderr, result.stdout) == (1, "fmctl: lft: no node named moon\n", "")
+
+
+@pytest.mark.parametrize("answer", [b"", b"{\"ok\":true,\"result\":", b"nonsense\n", b"[]\n", b"{\"ok\":true}\n"])
+def test_broken_answer_ends_with_1(tmp_path, serve, answer):
+    serve(answer)
+    result = fmctl(tmp_path, "status")
+    assert result.returncode == 1 and result.stderr
+
+
+def test_full_disk_is_no_success(tmp_path, serve):
+    serve(good({"text": "x" * 100000}))
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", "topology"], stdout=full,
+                             stderr=subprocess.PIPE, timeout=30)
+    assert run.returncode == 1 and b"No space" in run.stderr
+
+
+# ---- what is asked
+
+@pytest.mark.parametrize("arguments, asked", [
+    (["status"], ("status", {})),
+    (["topology"], ("topology", {"format": "text"})),
+    (["--json", "topology"], ("topology", {"format": "json"})),
+    (["topology", "--format", "slurm"], ("topology", {"format": "slurm"})),
+    (["nodes"], ("nodes", {})),
+    (["switches"], ("switches", {})),
+    (["links"], ("links", {"down": False})),
+    (["links", "--down", "--json"], ("links", {"down": True})),
+    (["hosts"], ("hosts", {})),
+    (["lft", 'leaf "1"'], ("lft", {"switch": 'leaf "1"'})),
+    (["path", "a", "b"], ("path", {"from": "a", "to": "b"})),
+    (["check", "--readback"], ("check", {"readback": True})),
+    (["events", "-n", "5"], ("events", {"count": 5})),
+    (["reroute"], ("reroute", {})),
+    (["sweep"], ("sweep", {})),
+    (["reload"], ("reload", {})),
+    (["loglevel", "debug"], ("loglevel", {"level": "debug"})),
+    (["loglevel", "mad", "debug"], ("loglevel", {"module": "mad", "level": "debug"})),
+])
+def test_command_asks_its_question(tmp_path, serve, arguments, asked):
+    server = serve(good([]))
+    fmctl(tmp_path, *arguments)
+    assert server.requests == [asked]
+
+
+# ---- what is shown
+
+def test_json_is_the_document_as_it_came(tmp_path, serve):
+    serve(good(STATUS))
+    assert json.loads(fmctl(tmp_path, "--json", "status").stdout) == STATUS
+
+
+def test_status_says_what_is_wrong_in_a_dozen_lines(tmp_path, serve):
+    serve(good(STATUS))
+    text = fmctl(tmp_path, "status").stdout
+    assert "fabric      UP" in text
+    assert "512, 1 down" in text
+    assert "leaf-1 p33 - spine-1 p1: down" in text and "3.2 ms" in text
+    assert "1 d 02:03:04" in text
+    assert len(text.splitlines()) <= 12
+    assert "\033" not in text
+
+
+def test_status_of_a_dark_fabric_does_not_claim_a_proof(tmp_path, serve):
+    serve(good({**STATUS, "fabric_up": False, "state": "starting", "last_fault": None,
+                "proof": {**STATUS["proof"], "reachable": 0}}))
+    text = fmctl(tmp_path, "status").stdout
+    assert "NOT UP" in text and "proven" not in text and "none since fmd began" in text
+
+
+def test_columns_are_aligned_and_absent_values_are_dashes(tmp_path, serve):
+    row = {"name": "leaf-1", "guid": "0x0000000000000100", "lid": 7, "role": "leaf", "rail": None}
+    serve(good([row, {**row, "name": "läaf-extra-long", "lid": 12345}]))
+    lines = fmctl(tmp_path, "switches").stdout.splitlines()
+    assert lines[0].split()[:3] == ["NAME", "GUID", "LID"]
+    assert lines[1].index("0x") == lines[2].index("0x") == lines[0].index("GUID")
+    assert lines[1].index("    7 ") + 4 == lines[2].index("12345 ") + 4
+    assert lines[1].split()[5:7] == ["-", "-"]
+
+
+def test_links_show_both_ends(tmp_path, serve):
+    serve(good([LINK]))
+    assert fmctl(tmp_path, "links").stdout.splitlines()[1].split() == [
+        "leaf-1", "33", "spine-1", "1", "no", "Down", "4", "HDR"]
+
+
+@pytest.mark.parametrize("result, status", [
+    ({"sound": True, "proof": {"reachable": 6, "unreachable": 0}}, 0),
+    ({"sound": True, "proof": {"reachable": 5, "unreachable": 1, "first": "a to b"}}, 1),
+    ({"sound": False, "proof": {"loops": 1, "first": "leaf-1: LID 7"}}, 1),
+])
+def test_check_ends_with_its_verdict(tmp_path, serve, result, status):
+    serve(good(result))
+    run = fmctl(tmp_path, "check")
+    assert run.returncode == status
+    assert result["proof"].get("first", "") in run.stderr
+
+
+def test_readback_that_differs_ends_with_1(tmp_path, serve):
+    serve(good({"blocks": 9, "differ": 1, "failed": 0}))
+    run = fmctl(tmp_path, "check", "--readback")
+    assert run.returncode == 1 and "DIFFER" in run.stdout
+
+
+# ---- dump
+
+def dump_answer(end):
+    return lambda request: b'{"ok":true,"result":{"follows":"text"}}\n' + request["args"]["file"].encode() + end
+
+
+def test_dump_writes_each_file_whole(tmp_path, serve):
+    serve(dump_answer(b" text\n" * 50000 + b"\0"))
+    assert fmctl(tmp_path, "dump", "out").returncode == 0
+    assert sorted(os.listdir(tmp_path / "out")) == ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs",
+                                                   "opensm.mcfdbs"]
+    assert (tmp_path / "out/opensm.fdbs").read_bytes() == b"opensm.fdbs" + b" text\n" * 50000
+
+
+def test_dump_that_breaks_off_ends_with_1(tmp_path, serve):
+    serve(dump_answer(b" te"))
+    run = fmctl(tmp_path, "dump", "out")
+    assert run.returncode == 1 and "broke off" in run.stderr
+
+
+def test_dump_into_a_file_ends_with_1(tmp_path, serve):
+    serve(dump_answer(b"\0"))
+    (tmp_path / "out").write_text("")
+    assert fmctl(tmp_path, "dump", "out").returncode == 1
+
+
+# ---- events
+
+def event(n):
+    return {"seq": n, "time": f"2026-11-20T10:00:0{n}.000Z", "level": "notice", "kind": "fault", "text": f"event {n}"}
+
+
+def test_events_follow_shows_each_once(tmp_path, serve):
+    have = [event(1), event(2)]
+    serve(lambda request: good(have[-request["args"]["count"]:]))
+    run = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "events", "-f", "-n", "1"], stdout=subprocess.PIPE,
+                           text=True)
+    try:
+        assert run.stdout.readline().endswith("event 2\n")
+        have.append(event(3))
+        have.append(event(4))
+        assert run.stdout.readline().endswith("event 3\n")
+        assert run.stdout.readline().endswith("event 4\n")
+        time.sleep(0.7)
+        run.send_signal(signal.SIGINT)
+        assert run.stdout.read() == ""
+    finally:
+        run.kill()
+        run.wait()
+
+
+def test_events_follow_ends_with_the_daemon(tmp_path, serve):
+    server = serve(good([event(1)]))
+    run = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "events", "-f"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+    run.stdout.readline()
+    server.listener.close()
+    os.unlink(server.path)
+    assert run.wait(timeout=10) == 3
+    run.communicate()
+
+
+# ---- offline
+
+def test_generate_writes_what_plan_reads(tmp_path):
+    net = tmp_path / "pod.net"
+    with open(net, "w") as out:
+        assert subprocess.run([FMCTL, "generate", "superpod", "--su", "1"], stdout=out).returncode == 0
+    plan = json.loads(fmctl(tmp_path, "--json", "plan", net).stdout)
+    assert (plan["hcas"], plan["switches"]) == (256, 12)
+    assert plan["proof"]["unreachable"] == plan["proof"]["loops"] == plan["proof"]["credit_cycles"] == 0
+
+
+@pytest.mark.parametrize("arguments", [["generate"], ["generate", "cube"], ["generate", "superpod", "--su", "0"],
+                                       ["generate", "pgft", "2", "4,4"], ["plan"], ["plan", "nosuch.net"]])
+def test_offline_usage_ends_with_2(tmp_path, arguments):
+    run = fmctl(tmp_path, *arguments)
+    assert run.returncode == 2 and run.stderr and run.stdout == ""
