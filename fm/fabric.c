@@ -31,18 +31,21 @@ static void close_fault(struct fabric *f)
 {
 	if (!f->fault.open)
 		return;
-	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s", f->fault.what);
+	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s",
+		 f->fault.what);
 	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
 	f->figures.last_fault.entries = f->figures.programmed.entries;
 	f->figures.last_fault.blocks = f->figures.programmed.blocks;
 	f->fault.open = false;
-	event_log_add(f->events, LOG_NOTICE, "rerouted",
-		      json_pack("{sf sI si si}", "detected_to_programmed_ms", f->figures.last_fault.ms,
-				"lft_entries_changed", (json_int_t)f->figures.last_fault.entries, "lft_blocks_written",
-				(int)f->figures.last_fault.blocks, "switches", (int)f->figures.programmed.switches),
-		      "%s: answered in %.1f ms, %llu entries in %u blocks on %u switches", f->fault.what,
-		      f->figures.last_fault.ms, (unsigned long long)f->figures.last_fault.entries,
-		      f->figures.last_fault.blocks, f->figures.programmed.switches);
+	event_log_add(
+		f->events, LOG_NOTICE, "rerouted",
+		json_pack("{sf sI si si}", "detected_to_programmed_ms", f->figures.last_fault.ms,
+			  "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
+			  "lft_blocks_written", (int)f->figures.last_fault.blocks, "switches",
+			  (int)f->figures.programmed.switches),
+		"%s: answered in %.1f ms, %llu entries in %u blocks on %u switches", f->fault.what,
+		f->figures.last_fault.ms, (unsigned long long)f->figures.last_fault.entries,
+		f->figures.last_fault.blocks, f->figures.programmed.switches);
 }
 
 /* Answers everybody on a list; the list is empty before the first of them can ask again. */
@@ -76,10 +79,11 @@ static void settled(struct fabric *f)
 		return;
 	f->state = FABRIC_UP;
 	if (first)
-		event_log_add(f->events, LOG_NOTICE, "up", NULL,
-			      "fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms", f->topo->nswitches,
-			      f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
-			      (unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
+		event_log_add(
+			f->events, LOG_NOTICE, "up", NULL,
+			"fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms",
+			f->topo->nswitches, f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
+			(unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
 	answer_acts(f, NULL);
 	fabric_look(f);
 }
@@ -93,9 +97,10 @@ static void programmed(void *arg, const struct program_result *result)
 	f->figures.program_ms = result->took_us / 1e3;
 	if (result->failed) {
 		f->unfinished = true;
-		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
-			      "fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
-			      result->failed);
+		event_log_add(
+			f->events, LOG_WARNING, "program-failed", NULL,
+			"fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
+			result->failed);
 	}
 	close_fault(f);
 	settled(f);
@@ -110,7 +115,8 @@ static void brought_up(void *arg, const struct bringup_result *result)
 	if (result->links_failed) {
 		f->unfinished = true;
 		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
-			      "fabric: %u links did not come up; tried again at the next poll", result->links_failed);
+			      "fabric: %u links did not come up; tried again at the next poll",
+			      result->links_failed);
 	}
 	settled(f);
 }
@@ -124,7 +130,8 @@ static uint16_t own_lid(const struct fabric *f)
 
 	if (node == TOPO_NONE)
 		return 0;
-	return f->lids->lid_of_port[f->topo->nodes[node].port0 + (inv_is_switch(inv->local) ? 0 : inv->local_port)];
+	return f->lids->lid_of_port[f->topo->nodes[node].port0 +
+				    (inv_is_switch(inv->local) ? 0 : inv->local_port)];
 }
 
 static void apply(struct fabric *f)
@@ -132,7 +139,8 @@ static void apply(struct fabric *f)
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = true;
 	f->unfinished = false;
-	f->state = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP ? FABRIC_BRINGUP : FABRIC_CHANGING;
+	f->state = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP ? FABRIC_BRINGUP
+									     : FABRIC_CHANGING;
 	sm_set_state(f->sm, SM_MASTER);
 	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
 	program_apply(f->program, f->topo, &f->tables, programmed, f);
@@ -161,9 +169,10 @@ static bool proven(struct fabric *f, const struct topo *t, const struct lid_map 
 	if (sound) {
 		f->proof = report;
 		if (report.unreachable)
-			event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(&report),
-				      "fabric: %llu pairs of hosts have cables and no legal path: %s",
-				      (unsigned long long)report.unreachable, report.first);
+			event_log_add(
+				f->events, LOG_WARNING, "unreachable", report_proof(&report),
+				"fabric: %llu pairs of hosts have cables and no legal path: %s",
+				(unsigned long long)report.unreachable, report.first);
 		return true;
 	}
 	event_log_add(f->events, LOG_ERR, "refused", report_proof(&report),
@@ -187,8 +196,8 @@ static void keep_memory(struct fabric *f, const struct topo *t, const struct lid
 	if (f->memory.count != before)
 		fabric_state_save(f);
 	if (lids->without_lid)
-		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL, "fabric: %u ports have no LID: the space is full",
-			      lids->without_lid);
+		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
+			      "fabric: %u ports have no LID: the space is full", lids->without_lid);
 }
 
 /* Takes the snapshot. */
@@ -226,7 +235,8 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.duplicates = result->duplicates;
 	if (result->error) {
-		event_log_add(f->events, LOG_ERR, "no-port", NULL, "fabric: the local port does not answer: %s",
+		event_log_add(f->events, LOG_ERR, "no-port", NULL,
+			      "fabric: the local port does not answer: %s",
 			      strerror(-result->error));
 		answer_acts(f, "the local port does not answer");
 		return;
@@ -298,8 +308,8 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 static void read_back(void *arg, const struct program_readback *result)
 {
 	struct fabric *f = arg;
-	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ", (int)result->differ, "failed",
-				(int)result->failed);
+	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
+				(int)result->differ, "failed", (int)result->failed);
 
 	answer(&f->readers, doc, NULL);
 	json_decref(doc);
@@ -371,7 +381,9 @@ static struct sa_conf sa_conf(const struct conf *c)
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
 {
 	struct fabric *f = mem_alloc(1, sizeof(*f));
-	const struct sm_conf sm = { .sm_key = conf->sm_key, .mkey = conf->mkey, .priority = conf->sm_priority };
+	const struct sm_conf sm = { .sm_key = conf->sm_key,
+				    .mkey = conf->mkey,
+				    .priority = conf->sm_priority };
 	const struct bringup_conf ports = bringup_conf(conf);
 	const struct sa_conf sa = sa_conf(conf);
 

@@ -14,10 +14,10 @@
 
 enum fabric_state {
 	FABRIC_STARTING, /* nothing known yet */
-	FABRIC_BRINGUP,  /* first tables and links under way */
-	FABRIC_UP,       /* as wanted */
+	FABRIC_BRINGUP,	 /* first tables and links under way */
+	FABRIC_UP,	 /* as wanted */
 	FABRIC_CHANGING, /* up, and a change is being programmed */
-	FABRIC_REFUSED,  /* the newest tables were not proven: the old ones stay in force */
+	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
 };
 
 struct fault { /* a change of the fabric that is being answered */
@@ -68,7 +68,7 @@ struct fabric {
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
-	bool unfinished;               /* something failed: try again at the next poll */
+	bool unfinished;	       /* something failed: try again at the next poll */
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;

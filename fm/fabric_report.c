@@ -29,8 +29,9 @@ static json_t *last_fault_json(const struct fabric *f)
 {
 	if (!f->figures.last_fault.what[0])
 		return json_null();
-	return json_pack("{ss sf sI si}", "what", f->figures.last_fault.what, "detected_to_programmed_ms",
-			 f->figures.last_fault.ms, "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
+	return json_pack("{ss sf sI si}", "what", f->figures.last_fault.what,
+			 "detected_to_programmed_ms", f->figures.last_fault.ms,
+			 "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
 			 "lft_blocks_written", (int)f->figures.last_fault.blocks);
 }
 
@@ -38,45 +39,48 @@ static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->topo;
 
-	return json_pack("{si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas", t ? (int)t->ncas : 0,
-			 "links", t ? (int)t->nlinks : 0, "links_down", t ? (int)t->nlinks_down : 0, "levels",
-			 t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
+	return json_pack("{si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
+			 t ? (int)t->ncas : 0, "links", t ? (int)t->nlinks : 0, "links_down",
+			 t ? (int)t->nlinks_down : 0, "levels", t ? (int)t->nlevels : 0, "lids",
+			 f->lids ? (int)f->lids->top : 0);
 }
 
 static json_t *sa_json(const struct fabric *f)
 {
 	struct sa_stats s = sa_stats(f->sa);
 
-	return json_pack("{sI sI sI sI sI}", "requests", (json_int_t)s.requests, "answered", (json_int_t)s.answered,
-			 "busy", (json_int_t)s.busy, "bad", (json_int_t)s.bad, "unsupported",
-			 (json_int_t)s.unsupported);
+	return json_pack("{sI sI sI sI sI}", "requests", (json_int_t)s.requests, "answered",
+			 (json_int_t)s.answered, "busy", (json_int_t)s.busy, "bad",
+			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported);
 }
 
 static json_t *smp_json(const struct fabric *f)
 {
 	struct mad_stats s = mad_stats(f->mad);
 
-	return json_pack("{sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
-			 (json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
-			 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch), "mads_unsolicited",
-			 (json_int_t)s.unsolicited, "smp_window", (int)s.window);
+	return json_pack(
+		"{sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
+		(json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
+		(json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
+		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
 }
 
 static json_t *figures_json(const struct fabric *f)
 {
 	return json_pack("{sf sf sf sf sf sI si si}", "sweep_ms", f->figures.sweep_ms, "route_ms",
-			 f->figures.route_ms, "check_ms", f->figures.check_ms, "program_ms", f->figures.program_ms,
-			 "bringup_ms", f->figures.bringup_ms, "lft_blocks_written",
-			 (json_int_t)program_blocks_written(f->program), "silent", (int)f->figures.silent,
-			 "duplicate_guids", (int)f->figures.duplicates);
+			 f->figures.route_ms, "check_ms", f->figures.check_ms, "program_ms",
+			 f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
+			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
+			 "silent", (int)f->figures.silent, "duplicate_guids",
+			 (int)f->figures.duplicates);
 }
 
 json_t *fabric_status(const struct fabric *f)
 {
 	json_t *doc = json_pack("{ss sb ss ss si}", "state", state_name(f->state), "fabric_up",
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
-				f->conf.routing_engine, "sm", sm_state_name(sm_state(f->sm)), "sm_lid",
-				(int)f->sm_lid);
+				f->conf.routing_engine, "sm", sm_state_name(sm_state(f->sm)),
+				"sm_lid", (int)f->sm_lid);
 	json_t *parts[] = { topo_json(f), figures_json(f), smp_json(f) };
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -86,7 +90,8 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "last_fault", last_fault_json(f));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
-	json_object_set_new(doc, "uptime_s", json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
+	json_object_set_new(doc, "uptime_s",
+			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	return doc;
 }

@@ -80,7 +80,8 @@ int fabric_state_load(struct fabric *f)
 	if (bad) {
 		char *aside = state_path(f, "lids.bad");
 
-		log_line(LOG_CORE, LOG_ERR, "%s:%u: not `GUID LID LMC`, or a LID twice; not used, kept as %s", path,
+		log_line(LOG_CORE, LOG_ERR,
+			 "%s:%u: not `GUID LID LMC`, or a LID twice; not used, kept as %s", path,
 			 bad, aside);
 		rename(path, aside);
 		free(aside);
@@ -99,8 +100,8 @@ int fabric_state_load(struct fabric *f)
 static int write_lids(FILE *out, const struct lid_memory *memory)
 {
 	for (uint32_t i = 0; i < memory->count; i++)
-		fprintf(out, "0x%016" PRIx64 " %u %u\n", memory->entries[i].port_guid, memory->entries[i].lid,
-			memory->entries[i].lmc);
+		fprintf(out, "0x%016" PRIx64 " %u %u\n", memory->entries[i].port_guid,
+			memory->entries[i].lid, memory->entries[i].lmc);
 	return fflush(out) || ferror(out) || fsync(fileno(out)) ? -EIO : 0;
 }
 

@@ -13,7 +13,7 @@
 #include "topology/diff.h"
 #include "topology/mem.h"
 
-#define HOLD_DOWN_US    2000
+#define HOLD_DOWN_US	2000
 #define EVENTS_A_CHANGE 20 /* of one kind of change are told one by one; the rest as a count */
 
 enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
@@ -48,7 +48,8 @@ static void hold_over(void *arg)
 /* The switch a LID belongs to, or that a host with this LID hangs on; TOPO_NONE when nobody has it. */
 static uint32_t switch_of_lid(const struct fabric *f, uint16_t lid)
 {
-	uint32_t port = f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
+	uint32_t port =
+		f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
 
 	if (port == TOPO_NONE)
 		return TOPO_NONE;
@@ -65,7 +66,8 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	uint16_t lid = notice->lid ? notice->lid : from_lid;
 	uint32_t sw = switch_of_lid(f, lid);
 
-	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY && notice->trap != TRAP_SYSTEM_GUID)
+	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY &&
+	    notice->trap != TRAP_SYSTEM_GUID)
 		return;
 	if (lid == f->sm_lid) /* our own IsSM bit */
 		return;
@@ -142,10 +144,14 @@ static const struct {
 	const char *kind;
 	enum log_level level;
 } change_words[] = {
-	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE },	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING },
-	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE },	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING },
-	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE },	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING },
-	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING }, [DIFF_DESC] = { "renamed", LOG_NOTICE },
+	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE },
+	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING },
+	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE },
+	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING },
+	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE },
+	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING },
+	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING },
+	[DIFF_DESC] = { "renamed", LOG_NOTICE },
 };
 #define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
 
@@ -173,15 +179,16 @@ void fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 		if (++count[item->kind] > EVENTS_A_CHANGE)
 			continue;
 		diff_describe(older, newer, item, text, sizeof(text));
-		event_log_add(f->events, change_words[item->kind].level, change_words[item->kind].kind, NULL, "%s",
-			      text);
+		event_log_add(f->events, change_words[item->kind].level,
+			      change_words[item->kind].kind, NULL, "%s", text);
 		if (!named)
 			name_fault(f, item->kind, text);
 		named = true;
 	}
 	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
 		if (count[kind] > EVENTS_A_CHANGE)
-			event_log_add(f->events, change_words[kind].level, change_words[kind].kind, NULL,
-				      "fabric: %u more %s", count[kind] - EVENTS_A_CHANGE, change_words[kind].kind);
+			event_log_add(f->events, change_words[kind].level, change_words[kind].kind,
+				      NULL, "fabric: %u more %s", count[kind] - EVENTS_A_CHANGE,
+				      change_words[kind].kind);
 	diff_free(d);
 }

@@ -3,11 +3,10 @@
  * lid_plan: who gets which LID (see lid_plan.h).
  *
  * Three rounds over the end ports, each leaving alone what an earlier one settled: remembered LIDs,
- * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h): first the hosts
- * leaf by leaf, then the switches. A leaf none of whose hosts has a LID yet gets a run of
- * consecutive ones, started on a new 64-entry block when it would not fit in the present one and
- * that wastes at most a quarter of the space that is left: a leaf's hosts then share one LFT block
- * on every switch.
+ * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h), the hosts leaf by
+ * leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would straddle
+ * two, so that they share one LFT block on every switch. The LIDs skipped by that go to the
+ * switches, which are dealt last: alignment never costs more LIDs than there are switches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,7 @@
 #include "topology/graph.h"
 #include "topology/mem.h"
 
-#define LID_SPACE  (TABLES_MAX_LID + 1u)
-#define SPARE_LIDS 4 /* a block's last LIDs that may be left unused for the sake of alignment */
+#define LID_SPACE (TABLES_MAX_LID + 1u)
 
 enum { LID_FREE, LID_RESERVED /* for someone who may be away */, LID_GIVEN };
 
@@ -27,6 +25,7 @@ struct plan {
 	uint8_t *taken;	  /* by LID: LID_FREE .. */
 	uint32_t next;	  /* lowest LID that may be free */
 	uint32_t wanting; /* end ports without a LID yet */
+	uint32_t gap;	  /* LIDs that may be skipped: switches will take them */
 };
 
 void lid_memory_fini(struct lid_memory *memory)
@@ -118,19 +117,27 @@ static bool give_next(struct plan *p, uint32_t port)
 	return true;
 }
 
-/* Moves on to a fresh block when the leaf's hosts would straddle one and there is room to be
- * generous. */
+/* Moves on to a fresh block when the leaf's hosts would straddle one and somebody can use the gap. */
 static void start_leaf(struct plan *p, unsigned hosts)
 {
 	while (p->next < LID_SPACE && p->taken[p->next])
 		p->next++;
-	uint32_t in_block = p->next % TABLES_BLOCK, spare = TABLES_BLOCK - in_block;
+	uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK;
 
-	if (hosts <= spare || hosts > TABLES_BLOCK || in_block == 0)
+	if (hosts <= spare || hosts > TABLES_BLOCK || spare > p->gap ||
+	    p->next + spare >= LID_SPACE)
 		return;
-	if ((uint64_t)spare * 4 <= TABLES_BLOCK &&
-	    p->next + spare + p->wanting * 5ull / 4 < LID_SPACE)
-		p->next += spare;
+	p->next += spare;
+	p->gap -= spare;
+}
+
+static uint32_t switches_wanting(const struct plan *p)
+{
+	uint32_t wanting = 0;
+
+	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+		wanting += !p->map->lid_of_port[p->t->nodes[sw].port0];
+	return wanting;
 }
 
 static void deal_new(struct plan *p)
@@ -138,6 +145,7 @@ static void deal_new(struct plan *p)
 	struct graph *g = graph_new(p->t, GRAPH_BY_LEVEL);
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
 
+	p->gap = switches_wanting(p);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		if (g->switches[sw].nhosts)
 			leaf_at[g->hosts[g->switches[sw].first_host].order] = sw + 1;
@@ -151,6 +159,7 @@ static void deal_new(struct plan *p)
 	}
 	free(leaf_at);
 	graph_free(g);
+	p->next = 1;
 	for (uint32_t i = 0; i < p->t->nports; i++) /* switches, and CAs cabled to one another */
 		if (is_end_port(p->t, &p->t->ports[i]))
 			give_next(p, i);

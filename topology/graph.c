@@ -25,8 +25,7 @@ struct rank_entry {
 	uint32_t key, sw;
 };
 
-/* ---- Ranks -------------------------------------------------------------------------------------
- */
+/* ---- Ranks ------------------------------------------------------------------------------------- */
 
 static bool is_isl(const struct topo *t, uint32_t sw, const struct topo_port *peer)
 {
@@ -160,8 +159,7 @@ static void assign_levels(struct graph_work *w, enum graph_orientation orientati
 	}
 }
 
-/* ---- Groups and lanes --------------------------------------------------------------------------
- */
+/* ---- Groups and lanes -------------------------------------------------------------------------- */
 
 static int group_compare(const void *a, const void *b)
 {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* damage: fabrics with faults in them, seeded, for tests. Every function gives a new snapshot; the old one stays the caller's. */
+#ifndef FMD_TESTS_DAMAGE_H
+#define FMD_TESTS_DAMAGE_H
+
+#include "topology/topo.h"
+
+uint64_t damage_random(uint64_t *state); /* splitmix64 */
+
+/* Takes down each switch-to-switch cable with the probability `percent`. */
+struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed);
+/* Takes down one cable, or (port 0) all cables of a node. */
+struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
+/* The same cables between the same names under other GUIDs. */
+struct topo *damage_new_guids(const struct topo *t, uint64_t seed);
+
+/* Small fabrics that are no textbook tree. */
+struct topo *damage_ring(unsigned switches, unsigned hosts_each);
+/* A random PGFT of two or three tiers with at most a few hundred hosts. */
+struct topo *damage_random_pgft(uint64_t seed);
+
+#endif

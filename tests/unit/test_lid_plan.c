@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Who gets which LID: kept, held, topological. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "tests/fabric/damage.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+static struct topo *pod(unsigned su)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
+}
+
+static uint16_t lid_of_host(const struct topo *t, const struct lid_map *map, uint32_t host)
+{
+	return map->lid_of_port[t->nodes[t->nswitches + host].port0 + 1];
+}
+
+static void every_end_port_has_one_and_none_is_wasted(void **state)
+{
+	struct topo *t = pod(16);
+	struct lid_map *map = lid_plan(t, NULL);
+	uint8_t *seen = mem_alloc(TABLES_MAX_LID + 1, 1);
+
+	assert_int_equal(map->without_lid, 0);
+	assert_int_equal(map->top, t->nswitches + t->ncas);
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (map->lid_of_port[i]) {
+			assert_int_equal(seen[map->lid_of_port[i]]++, 0);
+			assert_int_equal(map->port_of_lid[map->lid_of_port[i]], i);
+		}
+	free(seen);
+	lid_map_free(map);
+	topo_unref(t);
+}
+
+static void hosts_of_a_leaf_share_one_block(void **state)
+{
+	struct topo *t = pod(16);
+	struct lid_map *map = lid_plan(t, NULL);
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		uint16_t low = UINT16_MAX, high = 0;
+
+		for (unsigned num = 1; num <= t->nodes[sw].nports && t->nodes[sw].level == 0;
+		     num++) {
+			uint32_t peer = topo_port(t, sw, num)->peer;
+			uint16_t lid = peer == TOPO_NONE ? 0 : map->lid_of_port[peer];
+
+			if (!lid || t->ports[peer].node < t->nswitches)
+				continue;
+			low = lid < low ? lid : low;
+			high = lid > high ? lid : high;
+		}
+		if (high) {
+			assert_int_equal(high - low, 31);
+			assert_int_equal(low / TABLES_BLOCK, high / TABLES_BLOCK);
+		}
+	}
+	lid_map_free(map);
+	topo_unref(t);
+}
+
+static void remembered_lids_win_over_held_ones(void **state)
+{
+	struct topo *t = pod(1);
+	struct lid_map *map = lid_plan(t, NULL), *again;
+	struct lid_memory memory = { 0 };
+	struct topo_builder *b = topo_builder_from(t);
+	const struct topo_node *node = &t->nodes[t->nswitches + 5];
+	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + 5, 1)->guid,
+				       .lid = 999,
+				       .state = TOPO_INIT };
+
+	lid_memory_learn(&memory, t, map);
+	topo_builder_port(b, t->nswitches + 5, 1, &attr);
+	struct topo *moved = topo_freeze(b);
+	again = lid_plan(moved, &memory);
+	assert_int_equal(again->lid_of_port[node->port0 + 1], map->lid_of_port[node->port0 + 1]);
+	assert_memory_equal(map->lid_of_port, again->lid_of_port, t->nports * sizeof(uint16_t));
+	lid_map_free(map);
+	lid_map_free(again);
+	lid_memory_fini(&memory);
+	topo_unref(moved);
+	topo_unref(t);
+}
+
+static struct topo *with_held(const struct topo *t, uint32_t host, uint16_t lid)
+{
+	struct topo_builder *b = topo_builder_from(t);
+	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + host, 1)->guid,
+				       .lid = lid,
+				       .state = TOPO_ACTIVE };
+
+	assert_int_equal(topo_builder_port(b, t->nswitches + host, 1, &attr), 0);
+	return topo_freeze(b);
+}
+
+static void a_valid_held_lid_is_kept(void **state)
+{
+	struct topo *t = pod(1), *held = with_held(t, 7, 4711);
+	struct lid_map *map = lid_plan(held, NULL);
+
+	assert_int_equal(lid_of_host(held, map, 7), 4711);
+	assert_int_equal(map->top, 4711);
+	lid_map_free(map);
+	topo_unref(held);
+	topo_unref(t);
+}
+
+static void a_lid_held_twice_is_nobodys(void **state)
+{
+	struct topo *t = pod(1), *one = with_held(t, 7, 4711), *two = with_held(one, 8, 4711);
+	struct lid_map *map = lid_plan(two, NULL);
+
+	assert_int_not_equal(lid_of_host(two, map, 7), 4711);
+	assert_int_not_equal(lid_of_host(two, map, 8), 4711);
+	lid_map_free(map);
+	topo_unref(two);
+	topo_unref(one);
+	topo_unref(t);
+}
+
+static void a_multicast_lid_is_not_kept(void **state)
+{
+	struct topo *t = pod(1), *held = with_held(t, 7, 0xC001);
+	struct lid_map *map = lid_plan(held, NULL);
+
+	assert_true(lid_of_host(held, map, 7) <= TABLES_MAX_LID);
+	lid_map_free(map);
+	topo_unref(held);
+	topo_unref(t);
+}
+
+static void the_lid_of_one_who_is_away_is_not_given_to_another(void **state)
+{
+	struct lid_entry away = { .port_guid = 0xabcdef, .lid = 3 };
+	struct lid_memory memory = { 0 };
+	struct topo *t = pod(1);
+	struct lid_map *map;
+
+	memory.entries = mem_alloc(1, sizeof(away));
+	memory.entries[0] = away;
+	memory.count = 1;
+	map = lid_plan(t, &memory);
+	assert_int_equal(map->port_of_lid[3], TOPO_NONE);
+	lid_memory_learn(&memory, t, map);
+	assert_int_equal(memory.count, 1 + t->nswitches + t->ncas);
+	assert_int_equal(memory.entries[0].port_guid, 0xabcdef);
+	lid_map_free(map);
+	lid_memory_fini(&memory);
+	topo_unref(t);
+}
+
+static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
+{
+	struct lid_memory memory = { 0 };
+	struct topo *t = pod(1);
+	struct lid_map *map;
+
+	memory.count = TABLES_MAX_LID - 100;
+	memory.entries = mem_alloc(memory.count, sizeof(*memory.entries));
+	for (uint32_t i = 0; i < memory.count; i++)
+		memory.entries[i] = (struct lid_entry){ .port_guid = i + 1, .lid = i + 1 };
+	map = lid_plan(t, &memory);
+	assert_int_equal(map->without_lid, t->nswitches + t->ncas - 100);
+	lid_map_free(map);
+	lid_memory_fini(&memory);
+	topo_unref(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_end_port_has_one_and_none_is_wasted),
+		cmocka_unit_test(hosts_of_a_leaf_share_one_block),
+		cmocka_unit_test(remembered_lids_win_over_held_ones),
+		cmocka_unit_test(a_valid_held_lid_is_kept),
+		cmocka_unit_test(a_lid_held_twice_is_nobodys),
+		cmocka_unit_test(a_multicast_lid_is_not_kept),
+		cmocka_unit_test(the_lid_of_one_who_is_away_is_not_given_to_another),
+		cmocka_unit_test(an_exhausted_space_is_counted_and_nothing_breaks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

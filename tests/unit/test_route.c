@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The routing engine: proven on every fabric, minimal in what it changes, indifferent to accidents of naming. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/check.h"
+#include "routing/congestion.h"
+#include "routing/delta.h"
+#include "routing/route.h"
+#include "tests/fabric/damage.h"
+#include "topology/generate.h"
+#include "topology/graph.h"
+#include "topology/mem.h"
+#include "topology/netfile.h"
+
+#define RANDOM_FABRICS 10000
+
+struct routed {
+	struct topo *topo;
+	struct lid_map *lids;
+	struct tables tables;
+	struct check_report proof;
+	bool sound;
+};
+
+/* Takes the snapshot. */
+static struct routed route_it(struct topo *t, const char *engine)
+{
+	struct routed r = { .topo = t };
+	struct route *route = route_new();
+	struct route_params params = { .engine = engine };
+
+	assert_non_null(t);
+	r.lids = lid_plan(t, NULL);
+	assert_int_equal(route_compute(route, t, r.lids, &params, &r.tables), 0);
+	r.sound = check_tables(t, r.lids, &r.tables, &r.proof);
+	route_free(route);
+	return r;
+}
+
+static void drop(struct routed *r)
+{
+	topo_unref(r->topo);
+	lid_map_free(r->lids);
+	tables_fini(&r->tables);
+}
+
+static void assert_proven(const struct routed *r)
+{
+	if (!r->sound || r->proof.unreachable || r->proof.unreachable_special)
+		print_error("%s\n", r->proof.first);
+	assert_true(r->sound);
+	assert_int_equal(r->proof.loops, 0);
+	assert_int_equal(r->proof.credit_cycles, 0);
+	assert_int_equal(r->proof.unreachable, 0);
+	assert_int_equal(r->proof.unreachable_special, 0);
+}
+
+static struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)
+{
+	char err[256];
+
+	return generate_pgft(h, m, w, p, err, sizeof(err));
+}
+
+static struct topo *pod(unsigned su)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
+}
+
+/* ---- What must hold everywhere ------------------------------------------------------------------ */
+
+static void intact_superpods_are_proven_and_shifts_do_not_collide(void **state)
+{
+	static const unsigned sizes[] = { 1, 2, 3, 4, 8, 16 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct routed r = route_it(pod(sizes[i]), "ftree");
+		struct congestion c;
+
+		assert_proven(&r);
+		congestion_measure(r.topo, r.lids, &r.tables, &c);
+		assert_int_equal(c.shift_max, 1);
+		assert_true(c.rail_shift_max <= 1);
+		drop(&r);
+	}
+}
+
+static void every_real_fabric_is_routed_as_a_tree(void **state)
+{
+	static const char *const names[] = { "selene_storage", "psmn_x5",
+					     "edr2023",	       "ufm_small",
+					     "is4_3l_1944n",   "4_ary_2_tree_missing_sw_link",
+					     "IS3_128" };
+	const char *folder = getenv("FMD_FABRICS");
+	char err[512];
+
+	if (!folder)
+		folder = "../shared/fabrics";
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = mem_printf("%s/%s.net", folder, names[i]);
+		struct topo *t = netfile_read(path, err, sizeof(err));
+
+		free(path);
+		if (!t)
+			skip(); /* the fabrics are not part of the source */
+		struct routed r = route_it(t, "ftree");
+		assert_proven(&r);
+		drop(&r);
+	}
+}
+
+static void a_ring_is_no_tree_and_is_routed_all_the_same(void **state)
+{
+	for (unsigned n = 3; n < 12; n++) {
+		struct routed r = route_it(damage_ring(n, 3), "ftree");
+
+		assert_proven(&r);
+		drop(&r);
+	}
+}
+
+static void updn_connects_everything_too(void **state)
+{
+	struct routed r = route_it(pod(4), "updn");
+
+	assert_proven(&r);
+	drop(&r);
+}
+
+static void an_unknown_engine_is_refused(void **state)
+{
+	struct topo *t = pod(1);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+	struct route_params params = { .engine = "lash" };
+
+	assert_int_equal(route_compute(route, t, lids, &params, &tables), -22);
+	route_free(route);
+	tables_fini(&tables);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/* ---- Random damage ------------------------------------------------------------------------------ */
+
+/* Brute force: which leaves can a leaf reach by live cables, first only up in level, then only down? */
+static void legal_reach(const struct topo *t, uint32_t from, bool *reach)
+{
+	bool *up = mem_alloc(t->nswitches, sizeof(*up));
+
+	up[from] = true;
+	for (unsigned level = 0; level < t->nlevels; level++)
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			for (unsigned p = 1;
+			     up[sw] && t->nodes[sw].level == level && p <= t->nodes[sw].nports;
+			     p++) {
+				const struct topo_port *port = topo_port(t, sw, p);
+
+				if (port->link_up && t->ports[port->peer].node < t->nswitches &&
+				    t->nodes[t->ports[port->peer].node].level > level)
+					up[t->ports[port->peer].node] = true;
+			}
+	memcpy(reach, up, t->nswitches * sizeof(*reach));
+	for (unsigned level = t->nlevels; level-- > 0;)
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			for (unsigned p = 1;
+			     reach[sw] && t->nodes[sw].level == level && p <= t->nodes[sw].nports;
+			     p++) {
+				const struct topo_port *port = topo_port(t, sw, p);
+
+				if (port->link_up && t->ports[port->peer].node < t->nswitches &&
+				    t->nodes[t->ports[port->peer].node].level < level)
+					reach[t->ports[port->peer].node] = true;
+			}
+	free(up);
+}
+
+static unsigned live_hosts(const struct topo *t, uint32_t sw)
+{
+	unsigned hosts = 0;
+
+	for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
+		const struct topo_port *port = topo_port(t, sw, p);
+
+		hosts += port->link_up && t->ports[port->peer].node >= t->nswitches;
+	}
+	return hosts;
+}
+
+static uint64_t legal_pairs(const struct topo *t)
+{
+	bool *reach = mem_alloc(t->nswitches, sizeof(*reach));
+	uint64_t pairs = 0;
+
+	for (uint32_t a = 0; a < t->nswitches; a++) {
+		unsigned hosts = live_hosts(t, a);
+
+		if (!hosts)
+			continue;
+		legal_reach(t, a, reach);
+		for (uint32_t b = 0; b < t->nswitches; b++)
+			if (reach[b])
+				pairs += (uint64_t)hosts * (live_hosts(t, b) - (a == b));
+	}
+	free(reach);
+	return pairs;
+}
+
+static void random_damage_loses_no_pair_that_a_legal_path_connects(void **state)
+{
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS; seed++) {
+		struct topo *intact = damage_random_pgft(seed);
+		struct routed r = route_it(damage_links(intact, seed % 30, seed), "ftree");
+
+		if (!r.sound || r.proof.reachable < legal_pairs(r.topo))
+			print_error("seed %llu: %s\n", (unsigned long long)seed, r.proof.first);
+		assert_true(r.sound);
+		assert_true(r.proof.reachable >= legal_pairs(r.topo));
+		drop(&r);
+		topo_unref(intact);
+	}
+}
+
+/* ---- What changes ------------------------------------------------------------------------------- */
+
+static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
+{
+	struct route *route = route_new();
+
+	assert_int_equal(route_compute(route, t, lids, NULL, out), 0);
+	route_free(route);
+}
+
+static void one_dead_cable_changes_only_what_used_it(void **state)
+{
+	struct topo *t = pod(8);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables before = { 0 }, after = { 0 };
+	uint64_t seed = 7;
+
+	tables_for(t, lids, &before);
+	for (unsigned n = 0; n < 20; n++) {
+		uint32_t sw = damage_random(&seed) % t->nswitches;
+		unsigned port = 1 + damage_random(&seed) % t->nodes[sw].nports;
+		struct topo *cut = damage_cut(t, sw, port);
+		struct delta d;
+
+		tables_for(cut, lids, &after);
+		delta_count(&before, &after, &d);
+		assert_int_equal(d.entries, delta_minimum(cut, lids, &before));
+		assert_true(d.entries > 0);
+		topo_unref(cut);
+	}
+	tables_fini(&before);
+	tables_fini(&after);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+static void a_cable_that_comes_back_gives_the_same_bytes(void **state)
+{
+	struct topo *t = pod(4), *cut = damage_cut(t, 3, 40), *again;
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables before = { 0 }, after = { 0 };
+	struct topo_builder *b = topo_builder_from(cut);
+	const struct topo_port *port = topo_port(t, 3, 40);
+
+	assert_int_equal(topo_builder_link(b, 3, 40, t->ports[port->peer].node,
+					   t->ports[port->peer].num, true),
+			 0);
+	again = topo_freeze(b);
+	tables_for(t, lids, &before);
+	tables_for(again, lids, &after);
+	assert_int_equal(before.stride, after.stride);
+	assert_memory_equal(before.lft, after.lft, (size_t)before.nswitches * before.stride);
+	tables_fini(&before);
+	tables_fini(&after);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+	topo_unref(again);
+}
+
+static void other_guids_give_equally_good_tables(void **state)
+{
+	static const unsigned m[] = { 6, 6, 4 }, w[] = { 1, 6, 3 }, p[] = { 1, 1, 2 };
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct topo *t = pgft(3, m, w, p);
+		struct routed r = route_it(damage_new_guids(t, seed), "ftree");
+		struct congestion c;
+
+		assert_proven(&r);
+		congestion_measure(r.topo, r.lids, &r.tables, &c);
+		assert_int_equal(c.shift_max, 1);
+		drop(&r);
+		topo_unref(t);
+	}
+}
+
+static void a_host_that_goes_changes_its_leaf_alone(void **state)
+{
+	struct topo *t = pod(2), *cut = damage_cut(t, t->nswitches, 0);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables before = { 0 }, after = { 0 };
+	struct delta d;
+
+	tables_for(t, lids, &before);
+	tables_for(cut, lids, &after);
+	delta_count(&before, &after, &d);
+	assert_int_equal(d.entries, 1);
+	assert_int_equal(d.switches, 1);
+	tables_fini(&before);
+	tables_fini(&after);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intact_superpods_are_proven_and_shifts_do_not_collide),
+		cmocka_unit_test(every_real_fabric_is_routed_as_a_tree),
+		cmocka_unit_test(a_ring_is_no_tree_and_is_routed_all_the_same),
+		cmocka_unit_test(updn_connects_everything_too),
+		cmocka_unit_test(an_unknown_engine_is_refused),
+		cmocka_unit_test(random_damage_loses_no_pair_that_a_legal_path_connects),
+		cmocka_unit_test(one_dead_cable_changes_only_what_used_it),
+		cmocka_unit_test(a_cable_that_comes_back_gives_the_same_bytes),
+		cmocka_unit_test(other_guids_give_equally_good_tables),
+		cmocka_unit_test(a_host_that_goes_changes_its_leaf_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
