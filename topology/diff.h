@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* diff: what is different between two snapshots, in the order people want to read it. */
+/*
+ * diff: what is different between two snapshots, in the order people want to read it: what went
+ * wrong first. The cables of a node that came or went are not told one by one.
+ */
 #ifndef FMD_TOPOLOGY_DIFF_H
 #define FMD_TOPOLOGY_DIFF_H
 
 #include "topology/topo.h"
 
-enum diff_kind { DIFF_NODE_NEW, DIFF_NODE_GONE, DIFF_LINK_UP, DIFF_LINK_DOWN, DIFF_LINK_NEW, DIFF_LINK_GONE, DIFF_LINK_SPEED, DIFF_DESC };
+enum diff_kind {
+	DIFF_NODE_NEW,
+	DIFF_NODE_GONE,
+	DIFF_LINK_UP,
+	DIFF_LINK_DOWN,
+	DIFF_LINK_NEW,
+	DIFF_LINK_GONE,
+	DIFF_LINK_SPEED,
+	DIFF_DESC
+};
 
 struct diff_item {
 	enum diff_kind kind;
-	uint32_t old_node, new_node; /* node index in the old and new snapshot, TOPO_NONE where absent */
-	uint8_t port;                /* links: port number at that node (the lower-GUID end), else 0 */
+	uint32_t old_node; /* node index in the old snapshot, TOPO_NONE where absent */
+	uint32_t new_node; /* the same in the new one */
+	uint8_t port;	   /* links: port number at that node (the lower-GUID end), else 0 */
 };
 
 struct diff {
@@ -21,7 +34,7 @@ struct diff {
 struct diff *diff_new(const struct topo *older, const struct topo *newer);
 void diff_free(struct diff *d);
 /* One line of text, names first: `leaf-03 p17 - spine-02 p3: down`. Returns snprintf's length. */
-int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item, char *buf,
-		  size_t size);
+int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item,
+		  char *buf, size_t size);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * drawing: boxes and lines of a fabric, for dump_dot() and dump_svg().
  *
- * A picture of every HCA would show nothing, so hosts that are cabled alike share a box: a unit of 32 rail-optimised nodes
- * is one box with a line to each of its eight leaves. Parallel cables are one line. SHARP aggregation nodes and
- * routers, being no hosts, are left out. Columns follow natural order of names, leaves by unit and rail.
+ * A picture of every HCA would show nothing, so hosts that are cabled alike share a box: a unit
+ * of 32 rail-optimised nodes is one box with a line to each of its eight leaves. Parallel cables
+ * are one line. SHARP aggregation nodes and routers, being no hosts, are left out. Columns
+ * follow natural order of names, leaves by unit and rail.
  */
 #include "topology/drawing.h"
 #include "topology/hostlist.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Which box ------------------------------------------------------------------------------------- */
+/* ---- Which box ---------------------------------------------------------------------- */
 
 static uint32_t first_switch(const struct topo *t, const struct topo_host *host)
 {
@@ -73,7 +74,7 @@ static void label_groups(const struct topo *t, struct drawing *d, const uint32_t
 	free(next);
 }
 
-/* ---- Where ------------------------------------------------------------------------------------------ */
+/* ---- Where -------------------------------------------------------------------------- */
 
 struct place {
 	uint32_t row, box, rank;
@@ -135,7 +136,7 @@ static void place_boxes(const struct topo *t, struct drawing *d)
 	free(places);
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------ */
+/* ---- Lines -------------------------------------------------------------------------- */
 
 static uint32_t box_of_node(const struct topo *t, const uint32_t *box_of_host, uint32_t n)
 {

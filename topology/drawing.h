@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* drawing: what a picture of the fabric shows, before it is decided how: rows of boxes, and lines. */
+/*
+ * drawing: what a picture of the fabric shows, before it is decided how: rows of boxes, and lines.
+ */
 #ifndef FMD_TOPOLOGY_DRAWING_H
 #define FMD_TOPOLOGY_DRAWING_H
 
@@ -17,8 +19,9 @@ struct drawing_line { /* all cables between two boxes */
 };
 
 /*
- * Row 0 is the top tier, the last row the hosts. Box s is switch s of the snapshot; after the switches come boxes for
- * hosts: one for each scalable unit, and one for all other hosts whose first cabled CA is on the same switch.
+ * Row 0 is the top tier, the last row the hosts. Box s is switch s of the snapshot; after the
+ * switches come boxes for hosts: one for each scalable unit, and one for all other hosts whose
+ * first cabled CA is on the same switch.
  */
 struct drawing {
 	uint32_t nrows, widest; /* boxes in the fullest row */

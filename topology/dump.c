@@ -2,11 +2,14 @@
 /*
  * dump: a snapshot as text for people, and as OpenSM's opensm-subnet.lst.
  *
- * The text goes from the top tier down: first the counts, then every switch above the leaves on one line, then the leaves by
- * scalable unit and rail with their hosts in short form, then what is down. Within each the order is natural by name.
+ * The text goes from the top tier down: first the counts, then every switch above the leaves on
+ * one line, then the leaves by scalable unit and rail with their hosts in short form, then what
+ * is down. Within each the order is natural by name.
  *
- * The .lst has one line for each end of each cable, in the field order that ibutils' parsers expect:
- *   { KIND Ports:HH SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {DESC} LID:HHHH PN:HH } {..} PHY= LOG= SPD=
+ * The .lst has one line for each end of each cable, in the field order that ibutils' parsers
+ * expect:
+ *   { KIND Ports:HH SystemGUID:.. NodeGUID:.. PortGUID:.. VenID:.. DevID:.. Rev:.. {DESC}
+ *   LID:HHHH PN:HH } {..} PHY= LOG= SPD=
  * where the LID is that of port 0 for a switch and that of the port for a CA.
  */
 #include "topology/dump.h"
@@ -24,7 +27,7 @@ static int stream_result(FILE *out)
 	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------------- */
 
 struct text_order { /* one switch's place in what people read */
 	uint32_t node;
@@ -186,7 +189,7 @@ int dump_text(const struct topo *t, FILE *out)
 	return stream_result(out);
 }
 
-/* ---- opensm-subnet.lst ------------------------------------------------------------------------------ */
+/* ---- opensm-subnet.lst -------------------------------------------------------------- */
 
 static void lst_end(const struct topo *t, const struct topo_port *port, FILE *out)
 {

@@ -7,14 +7,17 @@
 #include <jansson.h>
 #include "topology/topo.h"
 
-int dump_text(const struct topo *t, FILE *out);  /* a tree for people: tiers, units, leaves with their hosts */
-int dump_dot(const struct topo *t, FILE *out);   /* Graphviz, switches ranked by level */
-int dump_svg(const struct topo *t, FILE *out);   /* the same as a picture, tiers from top to bottom */
+int dump_text(const struct topo *t, FILE *out);	 /* for people: tiers, units, leaves, hosts */
+int dump_dot(const struct topo *t, FILE *out);	 /* Graphviz, switches ranked by level */
+int dump_svg(const struct topo *t, FILE *out);	 /* the same as a picture, top tier first */
 int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
-int dump_lst(const struct topo *t, FILE *out);   /* OpenSM's opensm-subnet.lst, LIDs from ports */
+int dump_lst(const struct topo *t, FILE *out);	 /* OpenSM's opensm-subnet.lst, LIDs from ports */
 
-/* The caller owns the reference. Shapes are those of `fmctl --json nodes|switches|links|hosts|topology`. */
-json_t *dump_json(const struct topo *t);          /* {"nodes":[..],"links":[..],"hosts":[..],"levels":N} */
+/*
+ * The caller owns the reference. Shapes are those of `fmctl --json` nodes, switches, links, hosts.
+ * The whole: {"nodes":[..],"links":[..],"hosts":[..],"levels":N}.
+ */
+json_t *dump_json(const struct topo *t);
 json_t *dump_json_nodes(const struct topo *t, bool switches_only);
 json_t *dump_json_links(const struct topo *t, bool down_only);
 json_t *dump_json_hosts(const struct topo *t);

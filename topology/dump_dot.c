@@ -2,9 +2,10 @@
 /*
  * dump_dot: the fabric as a picture: for Graphviz to lay out (dot), and laid out here (svg).
  *
- * Both show a struct drawing: one row a tier, top tier first, hosts below. The number at a line is that of its parallel cables
- * where there are several. A line with cables down is red, dashed when all are. In SVG each box and line has a title,
- * which browsers show under the pointer; long labels are cut there and whole in the title.
+ * Both show a struct drawing: one row a tier, top tier first, hosts below. The number at a line
+ * is that of its parallel cables where there are several. A line with cables down is red, dashed
+ * when all are. In SVG each box and line has a title, which browsers show under the pointer;
+ * long labels are cut there and whole in the title.
  */
 #include "topology/dump.h"
 #include "topology/drawing.h"
@@ -24,7 +25,7 @@ static int stream_result(FILE *out)
 	return ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
 }
 
-/* ---- Graphviz --------------------------------------------------------------------------------------- */
+/* ---- Graphviz ----------------------------------------------------------------------- */
 
 static void dot_text(const char *text, FILE *out)
 {
@@ -84,7 +85,7 @@ int dump_dot(const struct topo *t, FILE *out)
 	return stream_result(out);
 }
 
-/* ---- SVG -------------------------------------------------------------------------------------------- */
+/* ---- SVG ---------------------------------------------------------------------------- */
 
 /* At most `most` characters; bytes that could be broken UTF-8 are shown as '?'. */
 static void svg_text(const char *text, size_t most, FILE *out)

@@ -2,10 +2,11 @@
 /*
  * dump_json: a snapshot as JSON, the same shapes for `fmctl --json` and for HTTP.
  *
- * A row of nodes, switches or hosts has name, guid, lid, role, rail, su, state, speed, width, and what its kind adds;
- * GUIDs are texts "0x%016x", as JSON's numbers end at 2^53; a rail or unit that a node does not have is null. A node's state, speed
- * and width are those of its best port, a host's those of its worst CA: the one that makes a job wait. A row of
- * links has its two ends under "a" and "b", the end with the lower node index (switches first) as a.
+ * A row of nodes, switches or hosts has name, guid, lid, role, rail, su, state, speed, width,
+ * and what its kind adds; GUIDs are texts "0x%016x", as JSON's numbers end at 2^53; a rail or
+ * unit that a node does not have is null. A node's state, speed and width are those of its best
+ * port, a host's those of its worst CA: the one that makes a job wait. A row of links has its
+ * two ends under "a" and "b", the end with the lower node index (switches first) as a.
  */
 #include "topology/dump.h"
 #include "topology/mem.h"

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * dump_slurm: topology.conf for Slurm's topology/tree, which places a job on as few and as near switches as it can.
+ * dump_slurm: topology.conf for Slurm's topology/tree, which places a job on as few and as near
+ * switches as it can.
  *
- * topology/tree knows trees only: a node is on one leaf, a switch has one parent. A fat tree is not one, and a rail-optimised
- * host is on eight leaves at once. What matters to placement is nearness, so this writes nearness as a tree:
- *   - the hosts of a scalable unit are equally near to each other: one virtual switch suNN for the unit's leaves;
- *   - any other host is on the switch of its first cabled CA, each such switch a leaf of the tree;
- *   - then tier by tier: what the switches up to level L connect is one group, and where that joins several groups of
- *     the tier below, they get a virtual parent tierL-N. Spines side by side thus come out as the one switch they
- *     are to a job, and tiers that join nothing new do not appear.
+ * topology/tree knows trees only: a node is on one leaf, a switch has one parent. A fat tree is
+ * not one, and a rail-optimised host is on eight leaves at once. What matters to placement is
+ * nearness, so this writes nearness as a tree:
+ *   - the hosts of a scalable unit are equally near to each other: one virtual switch suNN for
+ *     the unit's leaves;
+ *   - any other host is on the switch of its first cabled CA, each such switch a leaf of the
+ *     tree;
+ *   - then tier by tier: what the switches up to level L connect is one group, and where that
+ *     joins several groups of the tier below, they get a virtual parent tierL-N. Spines side by
+ *     side thus come out as the one switch they are to a job, and tiers that join nothing new do
+ *     not appear.
  * Parts that no cable joins stay separate trees: no job can span them.
  */
 #include "topology/dump.h"

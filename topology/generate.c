@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * generate: the compute fabrics of DGX SuperPODs. (PGFTs and the arguments of `fmctl generate`: generate_pgft.c.)
+ * generate: the compute fabrics of DGX SuperPODs. (PGFTs and the arguments of `fmctl generate`:
+ * generate_pgft.c.)
  *
- * A scalable unit (SU) is so many nodes with eight HCAs, HCA k of each on the unit's leaf k (rail k). Leaves have half
- * their ports down and half up, so a fabric is non-blocking when every tier above has as many cables up as down.
- * "a x b" below is a parents with b parallel cables to each.
+ * A scalable unit (SU) is so many nodes with eight HCAs, HCA k of each on the unit's leaf k
+ * (rail k). Leaves have half their ports down and half up, so a fabric is non-blocking when
+ * every tier above has as many cables up as down. "a x b" below is a parents with b parallel
+ * cables to each.
  *
  * H100, B200 (SU = 32 nodes, 64-port switches, 32 down 32 up):
  *   SU       leaves  spines  cores  leaf's uplinks
- *   1             8       4      -   4 x 8    two tiers up to 8 SU: the smallest power of two of spines that
- *   2            16       8      -   8 x 4    has the ports, so that cables spread evenly; 3 SU use 48 and
- *   3..4       8*SU      16      -  16 x 2    5..7 SU use 40..56 of a spine's 64 ports
- *   5..8       8*SU      32      -  32 x 1
- *   9..16      8*SU     128     64  32 x 1    three tiers: pods of 32 spines; a pod holds two rails,
+ *   1             8       4      -   4 x 8    two tiers up to 8 SU: the smallest power of two of
+ *   2            16       8      -   8 x 4    spines that has the ports; cables spread evenly;
+ *   3..4       8*SU      16      -  16 x 2    3 SU use 48 of a spine's 64 ports,
+ *   5..8       8*SU      32      -  32 x 1    5..7 SU 40..56
+ *   9..16      8*SU     128     64  32 x 1    three tiers: pods of 32 spines, each for two rails,
  *   17..32     8*SU     256    128  32 x 1    one rail,
  *   33..64     8*SU     512    256  32 x 1    or half of one, over all SUs
  *
- * Traffic within a rail thus stays below the cores (up to 32 SU). Spine i of every pod goes to the same 2, 4
- * or 8 cores, core by core with parallel cables: 32 up at full size, as many as there are leaves below (rounded up
- * to the cores) when it is not full. The published counts (16 SU 128/128/64, 32 SU 256/256/128, 64 SU
- * 512/512/256) come out exactly.
+ * Traffic within a rail thus stays below the cores (up to 32 SU). Spine i of every pod goes to
+ * the same 2, 4 or 8 cores, core by core with parallel cables: 32 up at full size, as many as
+ * there are leaves below (rounded up to the cores) when it is not full. The published counts (16
+ * SU 128/128/64, 32 SU 256/256/128, 64 SU 512/512/256) come out exactly.
  *
  * A100 (SU = 20 nodes, 40-port switches, 20 down 20 up):
  *   1             8       4      -   4 x 5
  *   2            16      10      -  10 x 2    32 of a spine's 40 ports in use
  *   3..5       8*SU      20      -  20 x 1    24, 32, 40 in use
- *   6            48      80     24  10 x 2    three tiers: a pod of 10 spines for each rail, 12 down 12 up
+ *   6            48      80     24  10 x 2    three tiers: 10 spines for each rail, 12 down 12 up
  *   7            56      80     28  10 x 2    14 down 14 up
- * with spines 0..4 of every pod on the first half of the cores and 5..9 on the second: cores have 40 ports
- * in use. Each of these is non-blocking; the published table was not at hand for them.
+ * with spines 0..4 of every pod on the first half of the cores and 5..9 on the second: cores
+ * have 40 ports in use. Each of these is non-blocking; the published table was not at hand for
+ * them.
  */
 #include "topology/generate.h"
 #include "topology/generate_own.h"

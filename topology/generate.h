@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* generate: reference fabrics for planning, tests and benchmarks. GUIDs and names are a function of the arguments. */
+/*
+ * generate: reference fabrics for planning, tests and benchmarks. GUIDs and names are a function
+ * of the arguments.
+ */
 #ifndef FMD_TOPOLOGY_GENERATE_H
 #define FMD_TOPOLOGY_GENERATE_H
 
@@ -8,18 +11,21 @@
 enum generate_system { GENERATE_A100, GENERATE_H100, GENERATE_B200 };
 
 /*
- * The compute fabric of a DGX SuperPOD of `su` scalable units: rail-optimised, two tiers while the published
- * tables have two, three above (leaf, spine, core). Node n of a unit is at port n+1 of its eight leaves.
- * NULL with a reason in err when `su` is outside what the system's design allows (1..64; A100 1..7).
+ * The compute fabric of a DGX SuperPOD of `su` scalable units: rail-optimised, two tiers while
+ * the published tables have two, three above (leaf, spine, core). Node n of a unit is at port
+ * n+1 of its eight leaves. NULL with a reason in err when `su` is outside what the system's
+ * design allows (1..64; A100 1..7).
  */
-struct topo *generate_superpod(enum generate_system system, unsigned su, char *err, size_t err_size);
+struct topo *generate_superpod(enum generate_system system, unsigned su, char *err,
+			       size_t err_size);
 
 /*
- * PGFT(h; m1..mh; w1..wh; p1..ph) of Zahavi: h levels of switches over hosts; a level-l node has m_l children and w_l+1 parents,
- * p_l parallel cables to each. NULL with a reason for a switch above 254 ports or a fabric above the LID space.
+ * PGFT(h; m1..mh; w1..wh; p1..ph) of Zahavi: h levels of switches over hosts; a level-l node has
+ * m_l children and w_l+1 parents, p_l parallel cables to each. NULL with a reason for a switch
+ * above 254 ports or a fabric above the LID space.
  */
-struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p, char *err,
-			   size_t err_size);
+struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p,
+			   char *err, size_t err_size);
 
 /* The arguments of `fmctl generate`: argv[0] = "superpod" or "pgft". */
 struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size);

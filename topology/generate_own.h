@@ -12,7 +12,10 @@ struct generator {
 	unsigned switches, hcas; /* made so far */
 };
 
-/* Handles. GUIDs are a fixed prefix, the kind and the running number: in order of making, the name's own order. */
+/*
+ * Handles. GUIDs are a fixed prefix, the kind and the running number: in order of making, the
+ * name's own order.
+ */
 int generate_switch(struct generator *g, unsigned nports, const char *name);
 int generate_hca(struct generator *g, unsigned nports, const char *name);
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * generate_pgft: parallel-ports generalised fat trees, what all generators share, and the arguments of `fmctl generate`.
+ * generate_pgft: parallel-ports generalised fat trees, what all generators share, and the
+ * arguments of `fmctl generate`.
  *
- * PGFT(h; m1..mh; w1..wh; p1..ph), after Zahavi: hosts are level 0, switches levels 1..h. A node of level l is named by
- * h digits: digits 1..l count w_1..w_l ways (which of the parallel trees), digits l+1..h count m_l+1..m_h ways (which
- * subtree). Level l-1 and l nodes are cabled when all digits but the l-th agree, with p_l cables; so a
- * level-l switch has m_l children (told apart by their digit l, below m_l) and a node of level l-1 has w_l parents
- * (told apart by theirs, below w_l). Hence prod(w_1..w_l) * prod(m_l+1..m_h) nodes of level l.
+ * PGFT(h; m1..mh; w1..wh; p1..ph), after Zahavi: hosts are level 0, switches levels 1..h. A node
+ * of level l is named by h digits: digits 1..l count w_1..w_l ways (which of the parallel
+ * trees), digits l+1..h count m_l+1..m_h ways (which subtree). Level l-1 and l nodes are cabled
+ * when all digits but the l-th agree, with p_l cables; so a level-l switch has m_l children
+ * (told apart by their digit l, below m_l) and a node of level l-1 has w_l parents (told apart
+ * by theirs, below w_l). Hence prod(w_1..w_l) * prod(m_l+1..m_h) nodes of level l.
  *
- * The index of a node is its digits read with digit h most significant, so that hosts of one subtree lie together:
+ * The index of a node is its digits read with digit h most significant, so that hosts of one
+ * subtree lie together:
  *   index = low + L * (digit_l + D * high), low = digits 1..l-1, high = digits l+1..h.
- * For the cables between l-1 and l only digit l differs: D is m_l below and w_l above. Down ports come first, child by
- * child with its parallel cables together, then up ports in the same manner. Hosts have one parent (w1 = 1).
+ * For the cables between l-1 and l only digit l differs: D is m_l below and w_l above. Down
+ * ports come first, child by child with its parallel cables together, then up ports in the same
+ * manner. Hosts have one parent (w1 = 1).
  */
 #include "topology/generate.h"
 #include "topology/generate_own.h"
@@ -29,7 +33,7 @@
 #define PGFT_LEVELS 8
 #define MTU_4096    5
 
-/* ---- Shared ------------------------------------------------------------------------------------------ */
+/* ---- Shared ------------------------------------------------------------------------- */
 
 static struct topo_port_attr live_port(const struct generator *g)
 {
@@ -58,8 +62,8 @@ static int make_node(struct generator *g, enum topo_type type, unsigned nports, 
 		struct topo_port_attr port = live_port(g);
 
 		port.guid = guid + num;
-		if (num == 0 ||
-		    type == TOPO_SWITCH) /* a switch's ports come alive with their cables, an HCA's are all cabled */
+		/* A switch's ports come alive with their cables; an HCA's are all cabled. */
+		if (num == 0 || type == TOPO_SWITCH)
 			port = (struct topo_port_attr){ .state = num ? TOPO_DOWN : TOPO_ACTIVE };
 		if (num || type == TOPO_SWITCH)
 			topo_builder_port(g->builder, node, num, &port);
@@ -102,7 +106,7 @@ void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned
 	cable(g, a, a_port, b, b_port);
 }
 
-/* ---- PGFT -------------------------------------------------------------------------------------------- */
+/* ---- PGFT --------------------------------------------------------------------------- */
 
 struct pgft {
 	unsigned h;
@@ -239,7 +243,7 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 	return topo_freeze(f.g.builder);
 }
 
-/* ---- Arguments --------------------------------------------------------------------------------------- */
+/* ---- Arguments ---------------------------------------------------------------------- */
 
 #define USAGE "superpod --su N [--system a100|h100|b200], or pgft H m1,.. w1,.. [p1,..]"
 

@@ -2,9 +2,10 @@
 /*
  * hostlist: names that differ in a number at their end, written once.
  *
- * Names with the same text before their last digits form a run while they follow one another; within it, numbers that count
- * up by one with the same width (n01 n02 n03, or n8 n9 n10 without leading zeros) form a range. Slurm takes ranges only
- * at a name's end, so a name that ends otherwise stands for itself.
+ * Names with the same text before their last digits form a run while they follow one another;
+ * within it, numbers that count up by one with the same width (n01 n02 n03, or n8 n9 n10 without
+ * leading zeros) form a range. Slurm takes ranges only at a name's end, so a name that ends
+ * otherwise stands for itself.
  */
 #include "topology/hostlist.h"
 #include "topology/mem.h"

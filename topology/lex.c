@@ -39,8 +39,7 @@ static int digit_value(char c)
 	return -1;
 }
 
-/* Reads digits of one base; the count of them, or 0 when there is none or they do not fit in 64
- * bits. */
+/* Reads digits of one base; the count of them, 0 when there is none or 64 bits do not hold them. */
 static unsigned read_digits(struct lex *l, unsigned base, uint64_t *value)
 {
 	const char *start = l->p;

@@ -30,12 +30,11 @@ static inline bool lex_is(const struct lex *l, char c)
 void lex_skip_blanks(struct lex *l);
 bool lex_take_char(struct lex *l, char c);
 bool lex_take_word(struct lex *l, const char *word);
-bool lex_take_number(struct lex *l,
-		     uint64_t *value); /* decimal, or hexadecimal with 0x or a letter in it */
-bool lex_take_hex(struct lex *l, uint64_t *value); /* hexadecimal, 0x or not, at most 16 digits */
+/* Decimal, or hexadecimal with 0x or a letter in it; the other: hexadecimal, with 0x or not. */
+bool lex_take_number(struct lex *l, uint64_t *value);
+bool lex_take_hex(struct lex *l, uint64_t *value);
 bool lex_take_quoted(struct lex *l, struct lex_text *text);
-/* The number behind the first `word` in the rest of the line ("lid 4"); false when there is none.
- */
+/* The number behind the first `word` in the rest of the line ("lid 4"); false if there is none. */
 bool lex_find_number(const struct lex *l, const char *word, uint64_t *value);
 bool lex_contains(const struct lex *l, const char *word);
 

@@ -11,8 +11,10 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t count, size_t size);             /* zeroed; free() gives it back */
-void *mem_resize(void *ptr, size_t count, size_t size); /* like reallocarray, new bytes not zeroed */
+/* Zeroed; free() gives it back. */
+void *mem_alloc(size_t count, size_t size);
+/* Like reallocarray: new bytes are not zeroed. */
+void *mem_resize(void *ptr, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -6,16 +6,17 @@
  *                   Switch 36 "S-0002c9.."   # "description" enhanced port 0 lid 3 lmc 0
  *                   [1](G)  "S-0002c9.."[7](G)   # lid 4 lmc 0 "peer's description" lid 3 4xHDR
  *                   with chassis headings, `[ext 5]` and chassis remarks (--grouping)
- *   hand-made       Hca 2 "any name", `[1] "Switch1"[3] w=2 s=4`, width=, speed=, no GUIDs, no
- * remarks ibsim's Dump    Switch 8 "S1" nodeguid 200000 sysimgguid 200000 200001  [1]  "H1"[1]  lid
- * 4 lmc 0 smlid 1 4x SDR Init/LinkUp
+ *   hand-made       Hca 2 "any name", `[1] "Switch1"[3] w=2 s=4`, width=, speed=; no GUIDs and no
+ *                   remarks
+ *   ibsim's Dump    Switch 8 "S1" nodeguid 200000 sysimgguid 200000
+ *                   200001  [1]  "H1"[1]  lid 4 lmc 0 smlid 1 4x 2.5G Init/LinkUp
  *
  * One pass over the lines fills the builder with nodes and an array with links, because a link may
  * name a node that comes later. Names are interned, so that a link holds two small numbers. Then
  * the links are joined in file order, and each port gets what its own line, else the line at the
  * other end, says of it. Anything wrong ends the reading with `name:line: reason`, and the builder
  * is thrown away whole: there is never part of a fabric.
- * */
+ */
 #include "topology/netfile.h"
 #include "topology/netfile_own.h"
 #include "topology/mem.h"

@@ -3,10 +3,10 @@
  * netfile_node: a node's own lines in the ibnetdiscover format: vendid= .. caguid= before it, then
  * its header.
  *
- * What the ..= lines say waits in `pending` for the next header and is forgotten after it. A node's
- * GUID is that of its
- * ..guid= line, else the one in its name ("S-0002c90200000010"), else one made from the name (ibsim
- * takes any name): locally administered, and with the low byte free for port GUIDs.
+ * What these lines say waits in `pending` for the next header and is forgotten after it. A node's
+ * GUID is that of its caguid= (..) line, else the one in its name ("S-0002c90200000010"), else one
+ * made from the name (ibsim takes any name): locally administered, and with the low byte free for
+ * port GUIDs.
  */
 #include "topology/netfile_own.h"
 #include "topology/mem.h"

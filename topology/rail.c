@@ -9,17 +9,17 @@
  * majority of its CAs, and where they differ a cable is in the wrong place (that is for others to
  * report). GUIDs decide nothing.
  *
- *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both. A
- * single misplaced cable joins nothing. Only hosts with several CAs count: storage and login hosts
- * say nothing of rails.
- *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on a
- * leaf of its own.
+ *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both.
+ *      A single misplaced cable joins nothing. Only hosts with several CAs count: storage and
+ *      login hosts say nothing of rails.
+ *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on
+ *      a leaf of its own.
  *   3. Names: over the unit's hosts with the usual number of CAs, each device name gets the
- * position it most often has within its host. So a host that lacks a CA does not shift, and units
- * of different machines may be mixed in one fabric. Where CAs have no distinct device names, the
- * leaves in natural order of their names are the rails.
- *   4. A leaf's rail is that of 80% of its CAs, else -1. Where half of the leaves stay without one,
- * the unit is dropped.
+ *      position it most often has within its host. So a host that lacks a CA does not shift, and
+ *      units of different machines may be mixed in one fabric. Where CAs have no distinct device
+ *      names, the leaves in natural order of their names are the rails.
+ *   4. A leaf's rail is that of 80% of its CAs, else -1. Where half of the leaves stay without
+ *      one, the unit is dropped.
  *   5. Units are numbered by their first host in natural order.
  *
  * A CA with two ports counts with its first cabled one; a host with one such CA has no rails.

@@ -79,8 +79,7 @@ uint32_t topo_find_port(const struct topo *t, guid_t port_guid)
 								      : TOPO_NONE;
 }
 
-/* ---- What operators write -----------------------------------------------------------------------
- */
+/* ---- What operators write ----------------------------------------------------------- */
 
 enum match_kind { MATCH_WHOLE, MATCH_WORD, MATCH_PREFIX, MATCH_KINDS };
 

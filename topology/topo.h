@@ -7,10 +7,10 @@
  * (LID plan, routing, proof, SA, dumps) is a function of snapshots.
  *
  * Shape of a snapshot:
- *   nodes[]  switches first (nodes[0 .. nswitches)), then CAs and routers; each part by ascending GUID
- *   ports[]  all ports of all nodes; port N of a node is ports[node->port0 + N], N = 0 .. node->nports.
+ *   nodes[]  switches first (nodes[0 .. nswitches)), then CAs and routers; each by ascending GUID
+ *   ports[]  all ports of all nodes; port N of a node is ports[node->port0 + N], N = 0 .. nports.
  *            Port 0 of a switch is its management port; port 0 of a CA is unused padding.
- *   hosts[]  machines: CAs grouped by the host name in their node description
+ *   hosts[]  machines: CAs grouped by the host name in their node description, in natural order
  * A cable is in both its ports' `peer`. A cable that is known and down at the moment stays in the
  * snapshot with link_up false: routing keeps the design's regular slots by it.
  *
@@ -26,12 +26,18 @@
 
 typedef uint64_t guid_t;
 
-#define TOPO_NONE UINT32_MAX
+#define TOPO_NONE      UINT32_MAX
 #define TOPO_MAX_LEVEL 15
 
 enum topo_type { TOPO_CA = 1, TOPO_SWITCH = 2, TOPO_ROUTER = 3 }; /* NodeInfo:NodeType */
 
-enum topo_state { TOPO_NO_STATE = 0, TOPO_DOWN = 1, TOPO_INIT = 2, TOPO_ARMED = 3, TOPO_ACTIVE = 4 };
+enum topo_state {
+	TOPO_NO_STATE = 0,
+	TOPO_DOWN = 1,
+	TOPO_INIT = 2,
+	TOPO_ARMED = 3,
+	TOPO_ACTIVE = 4
+};
 
 /* Lane speed, slowest first, so that they compare. */
 enum topo_speed {
@@ -50,52 +56,52 @@ enum topo_speed {
 enum topo_role { TOPO_ROLE_NONE, TOPO_HOST, TOPO_LEAF, TOPO_SPINE, TOPO_CORE, TOPO_SHARP };
 
 struct topo_port {
-	guid_t guid;      /* CA port GUID; on port 0 of a switch its node GUID; else 0 */
-	uint32_t node;    /* index in topo.nodes */
-	uint32_t peer;    /* index in topo.ports, TOPO_NONE = no cable known */
-	uint16_t lid;     /* base LID held by the port as last read; switches: on port 0 */
-	uint8_t lmc;      /* LID mask control, 0..7 */
-	uint8_t num;      /* port number on its node */
-	uint8_t state;    /* enum topo_state */
-	uint8_t speed;    /* enum topo_speed, active */
-	uint8_t width;    /* active, in lanes: 1, 2, 4, 8, 12 */
-	uint8_t mtu;      /* NeighborMTU code: 1 = 256 .. 5 = 4096 */
+	guid_t guid;	  /* CA port GUID; on port 0 of a switch its node GUID; else 0 */
+	uint32_t node;	  /* index in topo.nodes */
+	uint32_t peer;	  /* index in topo.ports, TOPO_NONE = no cable known */
+	uint16_t lid;	  /* base LID held by the port as last read; switches: on port 0 */
+	uint8_t lmc;	  /* LID mask control, 0..7 */
+	uint8_t num;	  /* port number on its node */
+	uint8_t state;	  /* enum topo_state */
+	uint8_t speed;	  /* enum topo_speed, active */
+	uint8_t width;	  /* active, in lanes: 1, 2, 4, 8, 12 */
+	uint8_t mtu;	  /* NeighborMTU code: 1 = 256 .. 5 = 4096 */
 	uint32_t capmask; /* PortInfo:CapabilityMask, host order */
-	bool link_up;     /* peer known and the link is not down */
-	bool cordoned;    /* no transit through this cable wanted */
+	bool link_up;	  /* peer known and the link is not down */
+	bool cordoned;	  /* no transit through this cable wanted */
 };
 
 struct topo_node {
 	guid_t guid, sys_guid;
-	const char *desc;  /* NodeDescription, never NULL */
-	uint32_t port0;    /* index of port number 0 in topo.ports */
-	uint32_t vendor;   /* VendorID */
+	const char *desc; /* NodeDescription, never NULL */
+	uint32_t port0;	  /* index of port number 0 in topo.ports */
+	uint32_t vendor;  /* VendorID */
 	uint32_t revision;
-	uint32_t host;     /* CAs: index in topo.hosts, else TOPO_NONE */
-	uint16_t device;   /* DeviceID */
-	uint16_t lft_cap;  /* switches: LinearFDBCap, entries; 0 = not read */
-	uint16_t mft_cap;  /* switches: MulticastFDBCap, entries */
-	uint16_t pkey_cap; /* NodeInfo:PartitionCap */
-	uint8_t type;      /* enum topo_type */
-	uint8_t nports;    /* highest port number */
-	uint8_t role;      /* enum topo_role, derived */
-	uint8_t level;     /* switches: 0 = leaf, upwards; derived (level.c) */
-	int16_t rail;      /* 0.., -1 = none; CAs and leaves; derived (rail.c) */
-	int16_t su;        /* scalable unit, 0.., -1 = none; derived (rail.c) */
+	uint32_t host;	     /* CAs: index in topo.hosts, else TOPO_NONE */
+	uint16_t device;     /* DeviceID */
+	uint16_t lft_cap;    /* switches: LinearFDBCap, entries; 0 = not read */
+	uint16_t mft_cap;    /* switches: MulticastFDBCap, entries */
+	uint16_t pkey_cap;   /* NodeInfo:PartitionCap */
+	uint8_t type;	     /* enum topo_type */
+	uint8_t nports;	     /* highest port number */
+	uint8_t role;	     /* enum topo_role, derived */
+	uint8_t level;	     /* switches: 0 = leaf, upwards; derived (level.c) */
+	int16_t rail;	     /* 0.., -1 = none; CAs and leaves; derived (rail.c) */
+	int16_t su;	     /* scalable unit, 0.., -1 = none; derived (rail.c) */
 	bool enhanced_port0; /* switches */
-	bool sharp;          /* SHARP aggregation node: a CA inside a switch, no host */
+	bool sharp;	     /* SHARP aggregation node: a CA inside a switch, no host */
 };
 
 struct topo_host {
-	const char *name;    /* as in the node descriptions, e.g. "dgx-su01-07" */
-	uint32_t first, ncas; /* host_cas[first .. first + ncas): node indices, by rail, then GUID */
+	const char *name;     /* as in the node descriptions, e.g. "dgx-su01-07" */
+	uint32_t first, ncas; /* host_cas[first .. first + ncas): by rail, device name, GUID */
 };
 
 struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
 	uint32_t nlinks;      /* cables, up or down */
 	uint32_t nlinks_down; /* of these, down */
-	uint32_t ncas;        /* CA nodes without SHARP aggregation nodes */
+	uint32_t ncas;	      /* CA nodes without SHARP aggregation nodes */
 	uint8_t nlevels;      /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;
@@ -118,24 +124,26 @@ static inline const struct topo_port *topo_peer(const struct topo *t, const stru
 	return port->peer == TOPO_NONE ? NULL : &t->ports[port->peer];
 }
 
-uint32_t topo_find(const struct topo *t, guid_t node_guid);      /* node index or TOPO_NONE */
+uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TOPO_NONE */
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
 
 /*
- * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..), `S-..`/`H-..`, or a node
- * description matched whole, else as a unique prefix or word. *port is 0 when none was written.
- * Returns the node index or TOPO_NONE with the reason in err.
+ * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..),
+ * `S-..`/`H-..`, or a node description matched whole, else by a word of it or its beginning, which
+ * must be unique. *port is 0 when none was written. Returns the node index, or TOPO_NONE with the
+ * reason in err.
  */
-uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err, size_t err_size);
+uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
+		      size_t err_size);
 
 /* Names for people. */
 const char *topo_role_name(enum topo_role role);    /* "leaf" .. */
 const char *topo_state_name(enum topo_state state); /* "Active" .. */
 const char *topo_speed_name(enum topo_speed speed); /* "NDR" .. */
 enum topo_speed topo_speed_parse(const char *text); /* TOPO_SPEED_NONE when unknown */
-unsigned topo_lane_mbps(enum topo_speed speed);     /* payload-independent lane rate, Mb/s */
+unsigned topo_lane_mbps(enum topo_speed speed);	    /* payload-independent lane rate, Mb/s */
 
-/* ---- Builder ---------------------------------------------------------------------------------- */
+/* ---- Builder ------------------------------------------------------------------------ */
 
 struct topo_builder;
 
@@ -161,12 +169,15 @@ struct topo_builder *topo_builder_new(void);
 void topo_builder_free(struct topo_builder *b); /* a builder that was not frozen; NULL is fine */
 
 /* Handle of the new node, or -EEXIST (GUID taken), -EINVAL (type unknown, 255 ports). */
-int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr) __attribute__((warn_unused_result));
+int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
+	__attribute__((warn_unused_result));
 int topo_builder_find(const struct topo_builder *b, guid_t guid); /* handle or -ENOENT */
 /* 0, -ERANGE (no such port on the node). */
-int topo_builder_port(struct topo_builder *b, int node, unsigned num, const struct topo_port_attr *attr);
+int topo_builder_port(struct topo_builder *b, int node, unsigned num,
+		      const struct topo_port_attr *attr);
 /* 0, -ERANGE, or -EEXIST: one of the ports is in another link (the same link again is fine). */
-int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b, unsigned port_b, bool up);
+int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b,
+		      unsigned port_b, bool up);
 /* Keeps a link but marks it down; 0 or -ENOENT. */
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
 /* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */
@@ -175,10 +186,10 @@ struct topo_builder *topo_builder_from(const struct topo *t);
 /* Consumes the builder. Derives levels, roles, rails, scalable units and hosts. */
 struct topo *topo_freeze(struct topo_builder *b);
 
-/* ---- Inside the layer ------------------------------------------------------------------------- */
+/* ---- Inside the layer --------------------------------------------------------------- */
 /* Called by topo_freeze() on the not yet published snapshot, in this order. */
 struct arena;
-void level_assign(struct topo *t);                      /* level.c: node.level, node.role, nlevels */
-void rail_assign(struct topo *t, struct arena *arena);  /* rail.c: hosts, node.host, node.rail, node.su */
+void level_assign(struct topo *t);		       /* level.c: node.level, node.role, nlevels */
+void rail_assign(struct topo *t, struct arena *arena); /* rail.c: hosts, node.host, .rail, .su */
 
 #endif
