@@ -22,14 +22,13 @@ struct loop *loop_new(void);
 struct loop *loop_new_simulated(void);
 void loop_free(struct loop *loop);
 
-int loop_run(
-	struct
-	loop *loop); /* until loop_stop(); simulated: also when nothing is left to do. 0 or -errno */
+/* Until loop_stop(); simulated: also when nothing is left to do. 0 or -errno. */
+int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one callback round */
 
-uint64_t loop_clock_us(
-	const struct loop *loop); /* the same clock read anew, to time work; simulated: as above */
+/* The same clock read anew, to time work; simulated: as above. */
+uint64_t loop_clock_us(const struct loop *loop);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg); /* unarmed */
 void loop_timer_set(struct loop_timer *timer, uint64_t delay_us);	      /* (re)arms once */

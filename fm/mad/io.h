@@ -24,8 +24,8 @@ struct io_addr {
 };
 
 typedef void io_recv_fn(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
-typedef void io_failed_fn(void *arg,
-			  uint64_t tid); /* the driver gave a sent SMP back, unanswered */
+/* The driver gave a sent SMP back, unanswered. */
+typedef void io_failed_fn(void *arg, uint64_t tid);
 
 struct io_port_info {
 	char device[32];

@@ -53,9 +53,8 @@ typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
 typedef uint64_t mad_token; /* 0 is none */
 
 struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf); /* owns io */
-void mad_free(
-	struct
-	mad *mad); /* pending requests are dropped without a callback; not from a callback of its own */
+/* Pending requests are dropped without a callback. Not from a callback of its own. */
+void mad_free(struct mad *mad);
 void mad_configure(struct mad *mad, const struct mad_conf *conf);
 
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg);
@@ -65,8 +64,8 @@ void mad_cancel(struct mad *mad, mad_token token); /* 0 and finished tokens are 
 typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 			    const uint8_t *raw, size_t len);
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
-int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw,
-	      size_t len); /* as is; 0 or -errno */
+/* Sends as is; 0 or -errno. */
+int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
 
 const struct io_port_info *mad_port_info(const struct mad *mad);
 int mad_set_is_sm(struct mad *mad, bool on);

@@ -33,21 +33,22 @@ enum wire_method {
 	WIRE_GET_TABLE_RESP = 0x92,
 	WIRE_DELETE_RESP = 0x95,
 };
-enum wire_attr { /* SMP attributes */
-		 WIRE_NOTICE = 0x0002,
-		 WIRE_NODE_DESC = 0x0010,
-		 WIRE_NODE_INFO = 0x0011,
-		 WIRE_SWITCH_INFO = 0x0012,
-		 WIRE_GUID_INFO = 0x0014,
-		 WIRE_PORT_INFO = 0x0015,
-		 WIRE_PKEY_TABLE = 0x0016,
-		 WIRE_SL2VL = 0x0017,
-		 WIRE_VL_ARB = 0x0018,
-		 WIRE_LFT = 0x0019,
-		 WIRE_MFT = 0x001B,
-		 WIRE_SM_INFO = 0x0020,
-		 WIRE_PORT_STATE_TABLE = 0x0034,
-		 WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
+/* SMP attributes */
+enum wire_attr {
+	WIRE_NOTICE = 0x0002,
+	WIRE_NODE_DESC = 0x0010,
+	WIRE_NODE_INFO = 0x0011,
+	WIRE_SWITCH_INFO = 0x0012,
+	WIRE_GUID_INFO = 0x0014,
+	WIRE_PORT_INFO = 0x0015,
+	WIRE_PKEY_TABLE = 0x0016,
+	WIRE_SL2VL = 0x0017,
+	WIRE_VL_ARB = 0x0018,
+	WIRE_LFT = 0x0019,
+	WIRE_MFT = 0x001B,
+	WIRE_SM_INFO = 0x0020,
+	WIRE_PORT_STATE_TABLE = 0x0034,
+	WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
 };
 
 /* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
@@ -154,9 +155,8 @@ struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool desc_changed; /* 144 */
 };
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
-void wire_notice_encode(
-	const struct wire_notice *in,
-	uint8_t data[64]); /* details, the fields the trap number uses laid over them */
+/* The details, with the fields that the trap number uses laid over them. */
+void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]);
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* printable, trimmed */
 void wire_node_desc_encode(const char *text, uint8_t data[64]);

@@ -307,10 +307,11 @@ void double_set_state_table(struct double_fabric *d, guid_t guid, bool on)
 
 	assert(is_switch(node));
 	node->state_table = on;
-	if (on)
-		node->ports[0].info.capmask2 |= WIRE_CAP2_STATE_TABLE;
-	else
-		node->ports[0].info.capmask2 &= (uint16_t)~WIRE_CAP2_STATE_TABLE;
+	node->ports[0].info.capmask2 &= (uint16_t)~WIRE_CAP2_STATE_TABLE;
+	if (!on)
+		return;
+	node->ports[0].info.capmask |= WIRE_CAP_HAS_CAPMASK2;
+	node->ports[0].info.capmask2 |= WIRE_CAP2_STATE_TABLE;
 }
 
 void double_set_traps(struct double_fabric *d, bool on)

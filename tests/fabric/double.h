@@ -35,17 +35,17 @@ struct io *double_io(struct double_fabric *d); /* its free() leaves the double a
 /* Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached. */
 void double_cut(struct double_fabric *d, guid_t node, unsigned port);
 void double_join(struct double_fabric *d, guid_t node, unsigned port);
-void double_reboot(struct double_fabric *d,
-		   guid_t node); /* all it was told is forgotten, its links bounce */
+/* All the node was told is forgotten, its links bounce. */
+void double_reboot(struct double_fabric *d, guid_t node);
 void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
 
 /* ---- Misbehaviour ----------------------------------------------------------------------------- */
 
-void double_set_loss(struct double_fabric *d, guid_t node, unsigned port,
-		     unsigned per_mille); /* of each crossing */
+/* Of each crossing of the cable at that port, either way. */
+void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
-void double_set_guid(struct double_fabric *d, guid_t node,
-		     guid_t guid); /* what it says it is; callers keep the old name */
+/* The node GUID it says it has; callers keep its old name. */
+void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
 void double_set_traps(struct double_fabric *d, bool on); /* default on */
 
@@ -69,8 +69,8 @@ const struct wire_port_info *double_port_info(const struct double_fabric *d, gui
 					      unsigned port);
 const struct wire_switch_info *double_switch_info(const struct double_fabric *d, guid_t node);
 uint8_t double_lft(const struct double_fabric *d, guid_t node, uint16_t lid); /* port, 255 = none */
-void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid,
-		    uint8_t port); /* behind the SM's back */
+/* Behind the SM's back. */
+void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid, uint8_t port);
 bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
 const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigned port,
 			     unsigned *count);

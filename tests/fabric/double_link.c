@@ -53,26 +53,42 @@ static uint8_t width_code(uint8_t lanes)
 	}
 }
 
+/* What a switch can do is said at its port 0 for all of its cables. */
+static uint8_t fastest(const struct dport *port)
+{
+	const struct dnode *node = port->node;
+	uint8_t speed = TOPO_SPEED_NONE;
+
+	if (!is_switch(node))
+		return port->speed;
+	for (unsigned n = 1; n <= node->ni.nports; n++)
+		if (node->ports[n].peer && node->ports[n].speed > speed)
+			speed = node->ports[n].speed;
+	return speed;
+}
+
 static void port_capabilities(struct dport *port)
 {
 	const struct dnode *node = port->node;
 	struct wire_port_info *info = &port->info;
+	uint8_t speed;
 
 	info->capmask = port->capmask & ~WIRE_CAP_IS_SM;
 	if (is_switch(node) && port->num)
 		return;
-	if (port->speed >= TOPO_FDR)
+	speed = fastest(port);
+	if (speed >= TOPO_FDR)
 		info->capmask |= WIRE_CAP_EXT_SPEEDS;
-	if (port->speed >= TOPO_HDR || node->state_table)
-		info->capmask |= WIRE_CAP_HAS_CAPMASK2;
-	if (port->speed >= TOPO_HDR)
+	if (speed >= TOPO_HDR)
 		info->capmask2 |= WIRE_CAP2_PORT_INFO_EXT | WIRE_CAP2_2X | WIRE_CAP2_HDR;
-	if (port->speed >= TOPO_NDR)
+	if (speed >= TOPO_NDR)
 		info->capmask2 |= WIRE_CAP2_NDR;
-	if (port->speed >= TOPO_XDR)
+	if (speed >= TOPO_XDR)
 		info->capmask2 |= WIRE_CAP2_EXT_SPEEDS2 | WIRE_CAP2_XDR;
 	if (node->state_table)
 		info->capmask2 |= WIRE_CAP2_STATE_TABLE;
+	if (info->capmask2)
+		info->capmask |= WIRE_CAP_HAS_CAPMASK2;
 }
 
 /* Codes of supported speeds are masks: all up to the fastest. */
