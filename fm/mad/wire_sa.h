@@ -10,8 +10,8 @@
 
 #include "fm/mad/wire.h"
 
-#define WIRE_SA_HEADER  56  /* MAD, RMPP and SA header */
-#define WIRE_SA_DATA    200 /* of a request, and of an answer's first segment */
+#define WIRE_SA_HEADER	56  /* MAD, RMPP and SA header */
+#define WIRE_SA_DATA	200 /* of a request, and of an answer's first segment */
 #define WIRE_SA_ROW_MAX 112
 
 enum wire_sa_attr {
@@ -30,15 +30,15 @@ enum wire_sa_attr {
 	WIRE_SA_INFORM_INFO_RECORD = 0x00F3,
 };
 enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
-	WIRE_SA_OK = 0,
-	WIRE_SA_BUSY = 0x0001,
-	WIRE_SA_UNSUPPORTED = 0x000C, /* method and attribute combination */
-	WIRE_SA_NO_RESOURCES = 0x0100,
-	WIRE_SA_REQ_INVALID = 0x0200,
-	WIRE_SA_NO_RECORDS = 0x0300,
-	WIRE_SA_TOO_MANY_RECORDS = 0x0400,
-	WIRE_SA_INVALID_GID = 0x0500,
-	WIRE_SA_INSUF_COMPS = 0x0600,
+		      WIRE_SA_OK = 0,
+		      WIRE_SA_BUSY = 0x0001,
+		      WIRE_SA_UNSUPPORTED = 0x000C, /* method and attribute combination */
+		      WIRE_SA_NO_RESOURCES = 0x0100,
+		      WIRE_SA_REQ_INVALID = 0x0200,
+		      WIRE_SA_NO_RECORDS = 0x0300,
+		      WIRE_SA_TOO_MANY_RECORDS = 0x0400,
+		      WIRE_SA_INVALID_GID = 0x0500,
+		      WIRE_SA_INSUF_COMPS = 0x0600,
 };
 
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE]);
@@ -46,13 +46,14 @@ uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE]);
  * Turns a received request's header into its answer's: SM_Key zero. With rmpp the kernel is asked to segment what follows;
  * row_size (a multiple of 8) becomes AttributeOffset, 0 when there are no rows.
  */
-void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t status, bool rmpp, size_t row_size);
+void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t status, bool rmpp,
+		    size_t row_size);
 
 /* ---- Components ------------------------------------------------------------------------------- */
 
 struct wire_sa_layout {
 	uint16_t attr_id;
-	uint8_t size;   /* of a row, padding included */
+	uint8_t size; /* of a row, padding included */
 	uint8_t ncomps;
 	const uint16_t *comps; /* widths in bits, first component first; see wire_sa.c */
 };
@@ -68,8 +69,9 @@ struct wire_sa_match {
 	uint64_t mask[WIRE_SA_ROW_MAX / 8], want[WIRE_SA_ROW_MAX / 8];
 };
 /* `enough`: of capability masks the bits asked for suffice (attribute modifier bit 31). */
-void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout, uint64_t comp_mask,
-			const uint8_t *request, bool enough, wire_sa_base_lid_fn *base_lid, void *arg);
+void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+			uint64_t comp_mask, const uint8_t *request, bool enough,
+			wire_sa_base_lid_fn *base_lid, void *arg);
 bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row);
 
 /* Component numbers (bits of the mask) that are looked at one by one. */
@@ -84,14 +86,18 @@ enum {
 
 /* ---- Rows: encoders write the whole row, reserved fields and padding as zero -------------------- */
 
-void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc, uint8_t row[112]);
-void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64], uint8_t row[72]);
+void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
+			     uint8_t row[112]);
+void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
+			     uint8_t row[72]);
 void wire_port_record_hide_mkey(uint8_t row[72]);
 void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24]);
-void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64], uint8_t row[72]);
+void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
+			    uint8_t row[72]);
 void wire_sm_record_encode(uint16_t lid, const struct wire_sm_info *info, uint8_t row[32]);
 void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
-void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32], uint8_t row[72]);
+void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
+			     uint8_t row[72]);
 
 struct wire_link_record {
 	uint16_t from_lid, to_lid;
@@ -106,9 +112,9 @@ struct wire_port_caps {
 	uint8_t mtu_cap, guid_cap;
 };
 #define WIRE_CAP2_WIDTH_2X 0x0010u
-#define WIRE_CAP2_HDR      0x0020u
-#define WIRE_CAP2_NDR      0x0400u
-#define WIRE_CAP2_XDR      0x1000u
+#define WIRE_CAP2_HDR	   0x0020u
+#define WIRE_CAP2_NDR	   0x0400u
+#define WIRE_CAP2_XDR	   0x1000u
 void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out);
 bool wire_port_info_extended(const uint8_t info[64]); /* runs at an extended speed */
 
@@ -130,24 +136,24 @@ struct wire_path_record { /* IBA 15.2.5.16 */
 	uint8_t preference;
 };
 enum { /* component numbers */
-	WIRE_PATH_SERVICE_ID_MSB,
-	WIRE_PATH_SERVICE_ID_LSB,
-	WIRE_PATH_DGID,
-	WIRE_PATH_SGID,
-	WIRE_PATH_DLID,
-	WIRE_PATH_SLID,
-	WIRE_PATH_RAW,
-	WIRE_PATH_REVERSIBLE = 11,
-	WIRE_PATH_NUM_PATH,
-	WIRE_PATH_PKEY,
-	WIRE_PATH_QOS_CLASS,
-	WIRE_PATH_SL,
-	WIRE_PATH_MTU_SEL,
-	WIRE_PATH_MTU,
-	WIRE_PATH_RATE_SEL,
-	WIRE_PATH_RATE,
-	WIRE_PATH_LIFE_SEL,
-	WIRE_PATH_LIFE,
+       WIRE_PATH_SERVICE_ID_MSB,
+       WIRE_PATH_SERVICE_ID_LSB,
+       WIRE_PATH_DGID,
+       WIRE_PATH_SGID,
+       WIRE_PATH_DLID,
+       WIRE_PATH_SLID,
+       WIRE_PATH_RAW,
+       WIRE_PATH_REVERSIBLE = 11,
+       WIRE_PATH_NUM_PATH,
+       WIRE_PATH_PKEY,
+       WIRE_PATH_QOS_CLASS,
+       WIRE_PATH_SL,
+       WIRE_PATH_MTU_SEL,
+       WIRE_PATH_MTU,
+       WIRE_PATH_RATE_SEL,
+       WIRE_PATH_RATE,
+       WIRE_PATH_LIFE_SEL,
+       WIRE_PATH_LIFE,
 };
 void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
 void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
@@ -164,15 +170,15 @@ struct wire_inform_info { /* IBA 13.4.8.3 */
 };
 void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
 void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
-void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number, const struct wire_inform_info *info,
-			       uint8_t row[64]);
+void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
+			       const struct wire_inform_info *info, uint8_t row[64]);
 
 #define WIRE_SA_CAP_CAPMASK_MATCH   (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
 #define WIRE_SA_CAP2_FULL_PORT_INFO (1u << 6)
-#define WIRE_SA_CAP2_EXT_SPEEDS     (1u << 7)
+#define WIRE_SA_CAP2_EXT_SPEEDS	    (1u << 7)
 #define WIRE_SA_CAP2_CAPMASK2_MATCH (1u << 10)
-#define WIRE_SA_CAP2_WIDTH_2X       (1u << 13)
-#define WIRE_SA_CAP2_HDR            (1u << 15)
+#define WIRE_SA_CAP2_WIDTH_2X	    (1u << 13)
+#define WIRE_SA_CAP2_HDR	    (1u << 15)
 struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
 	uint16_t cap_mask;
 	uint32_t cap_mask2; /* 27 bits */

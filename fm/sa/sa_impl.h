@@ -16,9 +16,9 @@
 #include "fm/sa/sa.h"
 
 #define SA_DEFAULT_PKEY 0xffff
-#define SA_JOBS         4          /* table queries running in slices at a time */
-#define SA_SLICE        8192       /* rows looked at before the loop gets its turn */
-#define SA_ANSWER_MAX   (64u << 20) /* bytes; more is refused as NO_RESOURCES */
+#define SA_JOBS		4	    /* table queries running in slices at a time */
+#define SA_SLICE	8192	    /* rows looked at before the loop gets its turn */
+#define SA_ANSWER_MAX	(64u << 20) /* bytes; more is refused as NO_RESOURCES */
 
 struct sa_query;
 
@@ -27,9 +27,9 @@ enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4 };
 struct sa_record {
 	uint16_t attr_id;
 	const char *name;
-	uint8_t methods;      /* SA_GET .. */
-	uint8_t row_size;     /* as it lies in the answer, a multiple of 8 */
-	bool trusted;         /* only for requests that carry the SM_Key */
+	uint8_t methods;  /* SA_GET .. */
+	uint8_t row_size; /* as it lies in the answer, a multiple of 8 */
+	bool trusted;	  /* only for requests that carry the SM_Key */
 	/* Reads the request; sets the items to walk. Returns a status to refuse. */
 	enum wire_sa_status (*prepare)(struct sa_query *q);
 	/* Adds the rows of one item, by sa_row() and sa_row_keep(). */
@@ -58,17 +58,17 @@ struct sa_query {
 		struct sa_end src, dst;
 	} path;
 
-	uint32_t item, end;   /* items still to walk */
-	uint32_t work;        /* rows looked at in this slice */
+	uint32_t item, end;    /* items still to walk */
+	uint32_t work;	       /* rows looked at in this slice */
 	uint32_t nrows, limit; /* limit: rows after which looking on is of no use */
 	enum wire_sa_status status;
-	uint8_t *answer;      /* header and rows */
-	size_t size;          /* bytes allocated */
+	uint8_t *answer; /* header and rows */
+	size_t size;	 /* bytes allocated */
 };
 
-struct sa_link { /* by port index, for the cable at the port */
-	uint8_t mtu;  /* code; lower of both ends; 0 = not known */
-	uint8_t rate; /* PathRecord code of the active speed and width */
+struct sa_link {	/* by port index, for the cable at the port */
+	uint8_t mtu;	/* code; lower of both ends; 0 = not known */
+	uint8_t rate;	/* PathRecord code of the active speed and width */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates it can be told */
 };
 
@@ -78,13 +78,13 @@ struct sa {
 	const struct inventory *inv;
 	struct sa_conf conf;
 	struct sa_view view;
-	struct sa_link *links;       /* [view.topo->nports] */
-	uint8_t *scratch;            /* answer buffer of queries that end at once */
+	struct sa_link *links; /* [view.topo->nports] */
+	uint8_t *scratch;      /* answer buffer of queries that end at once */
 	size_t scratch_size;
 	struct sa_query *jobs[SA_JOBS];
-	unsigned turn;               /* of the jobs: who had the last slice */
+	unsigned turn; /* of the jobs: who had the last slice */
 	struct loop_timer *step;
-	cl_qmap_t subscribers;       /* struct subscriber by port GUID */
+	cl_qmap_t subscribers; /* struct subscriber by port GUID */
 	uint32_t subscriptions;
 	struct sa_stats stats;
 	struct log_limit refused;
@@ -95,11 +95,12 @@ void sa_send(struct sa_query *q); /* the answer, or the error in q->status */
 
 /* sa_query.c */
 void sa_query_start(struct sa_query *q); /* answers now, or becomes a job */
-void sa_query_step(void *sa);            /* a slice of one job */
-void sa_query_drop_jobs(struct sa *sa);  /* their view goes: BUSY */
-uint8_t *sa_row(struct sa_query *q);     /* room for a row at the answer's end; NULL when it is too long */
-void sa_row_keep(struct sa_query *q);    /* keeps it if it matches */
-void sa_row_add(struct sa_query *q);     /* keeps it */
+void sa_query_step(void *sa);		 /* a slice of one job */
+void sa_query_drop_jobs(struct sa *sa);	 /* their view goes: BUSY */
+uint8_t *sa_row(
+	struct sa_query *q); /* room for a row at the answer's end; NULL when it is too long */
+void sa_row_keep(struct sa_query *q); /* keeps it if it matches */
+void sa_row_add(struct sa_query *q);  /* keeps it */
 enum wire_sa_status sa_walk_nodes(struct sa_query *q);
 enum wire_sa_status sa_walk_switches(struct sa_query *q);
 enum wire_sa_status sa_walk_once(struct sa_query *q);
@@ -115,7 +116,8 @@ static inline uint32_t sa_port_by_lid(const struct sa *sa, uint16_t lid)
 
 	return lid && lid <= lids->top ? lids->port_of_lid[lid] : TOPO_NONE;
 }
-uint16_t sa_port_lid(const struct sa *sa, uint32_t port); /* base LID; of a switch port its switch's */
+uint16_t sa_port_lid(const struct sa *sa,
+		     uint32_t port); /* base LID; of a switch port its switch's */
 
 /* sa_link.c */
 void sa_links_build(struct sa *sa);

@@ -22,9 +22,12 @@ static const struct topo_node *node_of(const struct sa_query *q, uint32_t item)
 	return &q->sa->view.topo->nodes[item];
 }
 
+/* NULL: no longer there. */
 static const struct inv_node *inv_of(const struct sa_query *q, uint32_t item)
 {
-	return inventory_find(q->sa->inv, node_of(q, item)->guid);
+	const struct inv_node *inv = inventory_find(q->sa->inv, node_of(q, item)->guid);
+
+	return inv && !inv->gone ? inv : NULL;
 }
 
 uint16_t sa_port_lid(const struct sa *sa, uint32_t port)

@@ -277,7 +277,7 @@ void sm_free(struct sm *sm)
 void sm_set_state(struct sm *sm, enum sm_state state)
 {
 	if (sm->state != state)
-		log_line(LOG_SM, LOG_NOTICE, "sm: %s", sm_state_name(state));
+		log_line(LOG_SM, LOG_NOTICE, "now %s", sm_state_name(state));
 	sm->state = state;
 }
 

@@ -1,0 +1,989 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The SA by its requests and answers: statuses, each record, PathRecord's choices, subscriptions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "routing/path.h"
+#include "tests/unit/sa_world.h"
+#include "topology/generate.h"
+
+#define HOST(i) (WORLD_CA(i) + 1)
+
+static int setup(void **state)
+{
+	struct world *w = world_new();
+
+	world_publish(w);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_free(*state);
+	return 0;
+}
+
+static uint16_t ask_status(struct world *w, const struct world_request *r)
+{
+	assert_int_equal(world_ask(w, r), 1);
+	return world_status(w);
+}
+
+static unsigned ask_rows(struct world *w, const struct world_request *r)
+{
+	assert_int_equal(ask_status(w, r), WIRE_SA_OK);
+	return world_rows(w);
+}
+
+static unsigned table_rows(struct world *w, uint16_t attr)
+{
+	return ask_rows(w, &(struct world_request){ .method = WIRE_GET_TABLE, .attr = attr });
+}
+
+static uint16_t lid_of_row(const struct world *w, unsigned i)
+{
+	const uint8_t *row = world_row(w, i);
+
+	return (uint16_t)(row[0] << 8 | row[1]);
+}
+
+/* ---- Statuses --------------------------------------------------------------------------------- */
+
+static void without_a_view_the_answer_is_busy(void **state)
+{
+	struct world *w = world_new();
+	const struct world_request get = { .method = WIRE_GET, .attr = WIRE_SA_PATH };
+	const struct world_request table = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_NODE };
+
+	assert_int_equal(ask_status(w, &get), WIRE_SA_BUSY);
+	assert_int_equal(w->sent[3], WIRE_GET_RESP);
+	assert_int_equal(ask_status(w, &table), WIRE_SA_BUSY);
+	assert_int_equal(w->sent[3], WIRE_GET_TABLE_RESP);
+	assert_int_equal(sa_stats(w->sa).busy, 2);
+	world_publish(w);
+	assert_int_equal(ask_status(w, &table), WIRE_SA_OK);
+	sa_publish(w->sa, &(struct sa_view){ 0 });
+	assert_int_equal(ask_status(w, &table), WIRE_SA_BUSY);
+	world_free(w);
+}
+
+static void unknown_attributes_and_methods_are_refused_as_unsupported(void **state)
+{
+	static const struct {
+		uint16_t attr;
+		uint8_t method, response;
+	} cases[] = {
+		{ 0x0038, WIRE_SET, WIRE_GET_RESP }, /* MCMemberRecord */
+		{ 0x0038, WIRE_DELETE, WIRE_DELETE_RESP },
+		{ 0x003a, 0x14, 0x94 },				 /* GetMulti(MultiPathRecord) */
+		{ 0x0031, WIRE_GET_TABLE, WIRE_GET_TABLE_RESP }, /* ServiceRecord */
+		{ 0x7777, WIRE_GET, WIRE_GET_RESP },
+		{ WIRE_SA_NODE, WIRE_SET, WIRE_GET_RESP },
+		{ WIRE_SA_PATH, WIRE_DELETE, WIRE_DELETE_RESP },
+		{ WIRE_SA_CLASS_PORT_INFO, WIRE_GET_TABLE, WIRE_GET_TABLE_RESP },
+		{ WIRE_SA_INFORM_INFO, WIRE_GET, WIRE_GET_RESP },
+		{ WIRE_SA_NODE, 0x7f, 0xff },
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world_request r = { .method = cases[i].method, .attr = cases[i].attr };
+
+		assert_int_equal(ask_status(w, &r), WIRE_SA_UNSUPPORTED);
+		assert_int_equal(w->sent[3], cases[i].response);
+		assert_int_equal(w->sent_len, WIRE_MAD_SIZE);
+		assert_int_equal(w->sent[24], 0); /* no RMPP in an error */
+	}
+	assert_int_equal(sa_stats(w->sa).unsupported, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void malformed_requests_are_dropped_and_counted(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET, .attr = WIRE_SA_CLASS_PORT_INFO };
+	uint8_t mad[WIRE_MAD_SIZE] = { 1, WIRE_SA, 1, WIRE_GET };
+	struct io_addr from = { .lid = 1 };
+
+	for (r.cut = 1; r.cut < WIRE_MAD_SIZE; r.cut += 51)
+		assert_int_equal(world_ask(w, &r), 0);
+	mad[17] = 1;
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad)); /* class version 1 */
+	mad[2] = 2;
+	mad[3] = WIRE_GET_RESP;
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	mad[3] = WIRE_TRAP_REPRESS;
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	assert_int_equal(w->nsent, 0);
+	assert_int_equal(sa_stats(w->sa).bad, 3); /* short ones end in mad */
+	mad[3] = WIRE_GET;
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	assert_int_equal(w->nsent, 1);
+}
+
+static void a_wrong_sm_key_is_not_answered(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_CLASS_PORT_INFO,
+				   .sm_key = 1 };
+
+	assert_int_equal(world_ask(w, &r), 0);
+	assert_int_equal(sa_stats(w->sa).bad, 1);
+	r.sm_key = WORLD_SM_KEY;
+	assert_int_equal(world_ask(w, &r), 1);
+	for (unsigned i = 36; i < 44; i++)
+		assert_int_equal(w->sent[i], 0); /* the key is not given back */
+}
+
+static void an_answer_goes_where_the_request_came_from(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_CLASS_PORT_INFO,
+				   .from = 77 };
+
+	assert_int_equal(world_ask(w, &r), 1);
+	assert_int_equal(w->sent_to.lid, 77);
+	assert_int_equal(w->sent_to.qp, 1);
+	assert_int_equal(w->sent_to.sl, 3);
+}
+
+static void get_wants_exactly_one_record(void **state)
+{
+	struct world *w = *state;
+	struct wire_node_info none = { .node_guid = 0x9999 };
+	uint8_t row[112];
+	struct world_request r = {
+		.method = WIRE_GET, .attr = WIRE_SA_NODE, .data = row, .len = 112
+	};
+
+	wire_node_record_encode(0xbff0, &none, "", row);
+	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
+	r.mask = WIRE_BIT(WIRE_NODE_NODE_GUID);
+	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
+	r.mask = WIRE_BIT(WIRE_SA_LID);
+	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
+	none.node_guid = WORLD_CA(5); /* two ports */
+	wire_node_record_encode(0, &none, "", row);
+	r.mask = WIRE_BIT(WIRE_NODE_NODE_GUID);
+	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
+	none.node_guid = WORLD_CA(4);
+	wire_node_record_encode(0, &none, "", row);
+	assert_int_equal(ask_rows(w, &r), 1);
+}
+
+static void a_table_without_rows_is_an_empty_answer(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(table_rows(w, WIRE_SA_MFT), 0);
+	assert_int_equal(w->sent_len, WIRE_SA_HEADER);
+	assert_int_equal(w->sent[26] & 1, 1); /* RMPP active all the same */
+}
+
+static void get_of_a_record_that_never_has_rows_is_no_records(void **state)
+{
+	struct world_request r = { .method = WIRE_GET, .attr = WIRE_SA_MFT };
+
+	assert_int_equal(ask_status(*state, &r), WIRE_SA_NO_RECORDS);
+}
+
+/* ---- Records ---------------------------------------------------------------------------------- */
+
+static void class_port_info_says_what_works(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET, .attr = WIRE_SA_CLASS_PORT_INFO };
+
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(world_row(w, 0)[0], 1);
+	assert_int_equal(world_row(w, 0)[1], 2);
+	assert_int_equal(world_row(w, 0)[2] & 0x20, 0x20); /* capability mask match */
+	assert_int_equal(w->sent_len, WIRE_MAD_SIZE);
+}
+
+static void tables_have_a_row_for_everything_there_is(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(table_rows(w, WIRE_SA_NODE), 4 + 7);
+	assert_int_equal(w->sent_len, WIRE_SA_HEADER + 11 * 112);
+	assert_int_equal(table_rows(w, WIRE_SA_PORT_INFO), 4 * 9 + 7);
+	assert_int_equal(table_rows(w, WIRE_SA_SWITCH_INFO), 4);
+	assert_int_equal(table_rows(w, WIRE_SA_LINK), 2 * (7 + 4)); /* not the one that is down */
+	assert_int_equal(table_rows(w, WIRE_SA_SM_INFO), 1);
+	assert_int_equal(table_rows(w, WIRE_SA_GUID_INFO), 4 + 7 * 2);
+	assert_int_equal(table_rows(w, WIRE_SA_LFT), 4 * tables_blocks(&w->tables));
+	assert_int_equal(table_rows(w, WIRE_SA_INFORM_INFO_RECORD), 0);
+}
+
+static void a_node_that_left_is_left_out(void **state)
+{
+	struct world *w = *state;
+
+	inventory_find(&w->inv, WORLD_CA(1))->gone = true;
+	assert_int_equal(table_rows(w, WIRE_SA_NODE), 4 + 6);
+	inventory_remove(&w->inv, inventory_find(&w->inv, WORLD_CA(2)));
+	assert_int_equal(table_rows(w, WIRE_SA_NODE), 4 + 5);
+	assert_int_equal(table_rows(w, WIRE_SA_PORT_INFO), 4 * 9 + 5);
+}
+
+static void any_lid_of_a_port_finds_it(void **state)
+{
+	struct world *w = *state;
+	uint16_t base = world_lid(w, HOST(4));
+	uint8_t row[72] = { (uint8_t)((base + 1) >> 8), (uint8_t)(base + 1) };
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_PORT_INFO,
+				   .data = row,
+				   .len = 72,
+				   .mask = WIRE_BIT(WIRE_SA_LID) };
+
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(lid_of_row(w, 0), base);
+	r.attr = WIRE_SA_NODE;
+	assert_int_equal(ask_rows(w, &r), 1);
+	r.attr = WIRE_SA_GUID_INFO;
+	r.method = WIRE_GET_TABLE;
+	assert_int_equal(ask_rows(w, &r), 2);
+	r.attr = WIRE_SA_LINK;
+	assert_int_equal(ask_rows(w, &r), 1);
+}
+
+static void a_switch_lid_lists_the_ports_of_the_switch(void **state)
+{
+	struct world *w = *state;
+	uint16_t lid = world_lid(w, WORLD_SW(2));
+	uint8_t row[72] = { (uint8_t)(lid >> 8), (uint8_t)lid, 3 };
+	struct world_request r = { .method = WIRE_GET_TABLE,
+				   .attr = WIRE_SA_PORT_INFO,
+				   .data = row,
+				   .len = 72,
+				   .mask = WIRE_BIT(WIRE_SA_LID) };
+
+	assert_int_equal(ask_rows(w, &r), 9);
+	for (unsigned i = 0; i < 9; i++) {
+		assert_int_equal(lid_of_row(w, i), lid);
+		assert_int_equal(world_row(w, i)[2], i);
+	}
+	r.mask |= WIRE_BIT(1);
+	r.method = WIRE_GET;
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(world_row(w, 0)[2], 3);
+}
+
+static uint64_t mkey_of_row(const struct world *w, unsigned i)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(world_row(w, i) + 4, &info);
+	return info.mkey;
+}
+
+static void the_mkey_is_for_trusted_askers(void **state)
+{
+	struct world *w = *state;
+	struct wire_port_info info = { .mkey = WORLD_MKEY + 1 };
+	uint8_t row[72], data[64];
+	struct world_request r = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PORT_INFO };
+
+	assert_int_equal(ask_rows(w, &r), 43);
+	for (unsigned i = 0; i < 43; i++)
+		assert_int_equal(mkey_of_row(w, i), 0);
+	r.sm_key = WORLD_SM_KEY;
+	assert_int_equal(ask_rows(w, &r), 43);
+	for (unsigned i = 0; i < 43; i++)
+		assert_int_equal(mkey_of_row(w, i), WORLD_MKEY + world_row(w, i)[2]);
+	/* nor can it be guessed at by asking for it */
+	wire_port_info_encode(&info, data);
+	wire_port_record_encode(0, 0, 0, data, row);
+	r = (struct world_request){ .method = WIRE_GET_TABLE,
+				    .attr = WIRE_SA_PORT_INFO,
+				    .mask = WIRE_BIT(3),
+				    .data = row,
+				    .len = 72 };
+	assert_int_equal(ask_rows(w, &r), 0);
+	r.sm_key = WORLD_SM_KEY;
+	assert_int_equal(ask_rows(w, &r), 4 + 6);
+}
+
+static void pkeys_are_for_trusted_askers(void **state)
+{
+	struct world *w = *state;
+	struct world_request r = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PKEY };
+
+	assert_int_equal(ask_status(w, &r), WIRE_SA_REQ_INVALID);
+	r.sm_key = WORLD_SM_KEY;
+	/* CAs have 64 keys, switches 8 at port 0 and 32 at each other port */
+	assert_int_equal(ask_rows(w, &r), 7 * 2 + 4 * 9);
+	assert_int_equal(world_row(w, 0)[8], 0xff);
+	assert_int_equal(world_row(w, 0)[9], 0xff);
+}
+
+static void capability_bits_are_matched_by_modifier_bit_31(void **state)
+{
+	struct world *w = *state;
+	struct wire_port_info info = { .capmask = 0x10u << 2 };
+	uint8_t row[72], data[64];
+	struct world_request r = { .method = WIRE_GET_TABLE,
+				   .attr = WIRE_SA_PORT_INFO,
+				   .mask = WIRE_BIT(7),
+				   .data = row,
+				   .len = 72 };
+
+	wire_port_info_encode(&info, data);
+	wire_port_record_encode(0, 0, 0, data, row);
+	assert_int_equal(ask_rows(w, &r), 0);
+	r.mod = 1u << 31;
+	assert_int_equal(ask_rows(w, &r), 1); /* port 2 of the two-port CA */
+	assert_int_equal(lid_of_row(w, 0), world_lid(w, WORLD_CA(5) + 2));
+}
+
+static void extended_speeds_show_as_qdr_unless_all_is_asked_for(void **state)
+{
+	struct world *w = *state;
+	uint16_t lid = world_lid(w, HOST(0));
+	uint8_t row[72] = { (uint8_t)(lid >> 8), (uint8_t)lid, 0, 0x80 };
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_PORT_INFO,
+				   .data = row,
+				   .len = 72,
+				   .mask = WIRE_BIT(WIRE_SA_LID) };
+	struct inv_node *node = inventory_find(&w->inv, WORLD_CA(0));
+	struct wire_port_info info;
+
+	wire_port_info_decode(node->ports[1].info, &info);
+	info.speed_active = 1;
+	info.speed_enabled = 1;
+	wire_port_info_encode(&info, node->ports[1].info);
+	assert_int_equal(ask_rows(w, &r), 1);
+	wire_port_info_decode(world_row(w, 0) + 4, &info);
+	assert_int_equal(info.speed_active, 5);
+	assert_int_equal(info.speed_enabled, 5);
+	assert_int_equal(info.speed_ext_active, 4);
+	r.mask |= WIRE_BIT(WIRE_PORT_OPTIONS);
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(world_row(w, 0)[3], 0x80);
+	wire_port_info_decode(world_row(w, 0) + 4, &info);
+	assert_int_equal(info.speed_active, 1);
+}
+
+static void sm_info_names_this_sm(void **state)
+{
+	struct world *w = *state;
+	struct wire_sm_info info;
+	struct world_request r = { .method = WIRE_GET, .attr = WIRE_SA_SM_INFO };
+
+	assert_int_equal(ask_rows(w, &r), 1);
+	wire_sm_info_decode(world_row(w, 0) + 4, &info);
+	assert_int_equal(lid_of_row(w, 0), w->view.sm_lid);
+	assert_int_equal(info.guid, HOST(0));
+	assert_int_equal(info.priority, 7);
+	assert_int_equal(info.state, 3);
+	assert_int_equal(info.sm_key, 0);
+}
+
+static void lft_records_are_the_published_tables(void **state)
+{
+	struct world *w = *state;
+	uint16_t lid = world_lid(w, WORLD_SW(1));
+	uint8_t row[72] = { (uint8_t)(lid >> 8), (uint8_t)lid };
+	struct world_request r = { .method = WIRE_GET,
+				   .attr = WIRE_SA_LFT,
+				   .data = row,
+				   .len = 72,
+				   .mask = WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(1) };
+	uint32_t sw = topo_find(w->topo, WORLD_SW(1));
+
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_memory_equal(world_row(w, 0) + 8, tables_row(&w->tables, sw), 64);
+	row[3] = 9; /* a block past the top */
+	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
+}
+
+static void switch_info_has_the_top_of_the_tables(void **state)
+{
+	struct world *w = *state;
+	struct wire_switch_info info;
+	uint8_t data[64] = { 0 };
+
+	assert_int_equal(table_rows(w, WIRE_SA_SWITCH_INFO), 4);
+	memcpy(data, world_row(w, 0) + 4, 20);
+	wire_switch_info_decode(data, &info);
+	assert_int_equal(info.lft_top, w->tables.top);
+	assert_int_equal(info.lft_cap, 49152);
+}
+
+/* ---- Long walks ------------------------------------------------------------------------------- */
+
+/* 256 hosts' ports and 12 switches: all their pairs are more than one slice. */
+static const struct world_request all_pairs = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PATH };
+
+static void publish_pod(struct world *w, unsigned units)
+{
+	struct route *route = route_new();
+	char err[128];
+
+	topo_unref(w->topo);
+	lid_map_free(w->lids);
+	w->topo = generate_superpod(GENERATE_H100, units, err, sizeof(err));
+	assert_non_null(w->topo);
+	w->lids = lid_plan(w->topo, &(struct lid_memory){ 0 });
+	assert_int_equal(
+		route_compute(route, w->topo, w->lids, &(struct route_params){ 0 }, &w->tables), 0);
+	route_free(route);
+	w->view.topo = w->topo;
+	w->view.lids = w->lids;
+	w->view.sm_lid = 1;
+	sa_publish(w->sa, &w->view);
+}
+
+/* As world_ask(), without letting the loop run. */
+static void post(struct world *w, const struct world_request *r)
+{
+	const struct wire_mad header = {
+		.mgmt_class = WIRE_SA, .class_version = 2, .method = r->method, .attr_id = r->attr
+	};
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+
+	wire_mad_encode(&header, mad);
+	w->io.recv(w->io.arg, &(struct io_addr){ .lid = 1 }, mad, sizeof(mad));
+}
+
+static void a_long_walk_yields_and_still_answers_whole(void **state)
+{
+	struct world *w = *state;
+	uint64_t reachable = 0;
+	struct path path;
+
+	publish_pod(w, 1);
+	for (unsigned s = 1; s <= w->lids->top; s++)
+		for (uint16_t d = 1; d <= w->lids->top; d++)
+			reachable += !path_trace(w->topo, w->lids, &w->tables,
+						 w->lids->port_of_lid[s], d, &path);
+	post(w, &all_pairs);
+	assert_int_equal(w->nsent, 0);
+	loop_run(w->loop);
+	assert_int_equal(w->nsent, 1);
+	assert_int_equal(world_rows(w), reachable);
+}
+
+static void short_queries_are_answered_while_a_long_one_runs(void **state)
+{
+	struct world *w = *state;
+	const struct world_request get = { .method = WIRE_GET, .attr = WIRE_SA_CLASS_PORT_INFO };
+
+	publish_pod(w, 1);
+	post(w, &all_pairs);
+	post(w, &get);
+	assert_int_equal(w->nsent, 1);
+	assert_int_equal(w->sent[3], WIRE_GET_RESP);
+	loop_run(w->loop);
+	assert_int_equal(w->nsent, 2);
+	assert_int_equal(w->sent[3], WIRE_GET_TABLE_RESP);
+}
+
+static void a_publish_ends_long_walks_as_busy(void **state)
+{
+	struct world *w = *state;
+
+	publish_pod(w, 1);
+	post(w, &all_pairs);
+	sa_publish(w->sa, &w->view);
+	assert_int_equal(w->nsent, 1);
+	assert_int_equal(world_status(w), WIRE_SA_BUSY);
+	loop_run(w->loop);
+	assert_int_equal(w->nsent, 1);
+}
+
+static void more_long_walks_than_there_is_room_for_are_busy(void **state)
+{
+	struct world *w = *state;
+	unsigned n = 0;
+
+	publish_pod(w, 1);
+	while (!w->nsent && ++n < 100)
+		post(w, &all_pairs);
+	assert_int_equal(world_status(w), WIRE_SA_BUSY);
+	assert_in_range(n, 2, 16);
+	loop_run(w->loop);
+	assert_int_equal(w->nsent, n);
+	assert_int_equal(world_status(w), WIRE_SA_OK);
+}
+
+static void an_answer_too_long_to_send_is_refused(void **state)
+{
+	struct world *w = *state;
+
+	publish_pod(w, 5); /* 1,280 ports: 100 MB of pairs */
+	post(w, &all_pairs);
+	loop_run(w->loop);
+	assert_int_equal(w->nsent, 1);
+	assert_int_equal(world_status(w), WIRE_SA_NO_RESOURCES);
+}
+
+static void freeing_with_a_walk_under_way_leaves_nothing_behind(void **state)
+{
+	publish_pod(*state, 1);
+	post(*state, &all_pairs);
+}
+
+/* ---- PathRecord ------------------------------------------------------------------------------- */
+
+struct path_ask {
+	struct wire_path_record want;
+	uint64_t mask;
+	uint8_t method; /* 0 = Get */
+};
+
+static struct world_request path_request(const struct path_ask *ask, uint8_t row[64])
+{
+	wire_path_record_encode(&ask->want, row);
+	return (struct world_request){ .method = ask->method ? ask->method : WIRE_GET,
+				       .attr = WIRE_SA_PATH,
+				       .mask = ask->mask,
+				       .data = row,
+				       .len = 64 };
+}
+
+static uint16_t path_status(struct world *w, const struct path_ask *ask)
+{
+	uint8_t row[64];
+	struct world_request r = path_request(ask, row);
+
+	return ask_status(w, &r);
+}
+
+static struct wire_path_record path_get(struct world *w, const struct path_ask *ask)
+{
+	struct wire_path_record rec;
+
+	assert_int_equal(path_status(w, ask), WIRE_SA_OK);
+	wire_path_record_decode(world_row(w, 0), &rec);
+	return rec;
+}
+
+static struct path_ask by_gid(guid_t from, guid_t to)
+{
+	return (struct path_ask){
+		.want = { .sgid = { WORLD_PREFIX, from }, .dgid = { WORLD_PREFIX, to } },
+		.mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID),
+	};
+}
+
+static struct path_ask by_lid(struct world *w, guid_t from, guid_t to)
+{
+	return (struct path_ask){
+		.want = { .slid = world_lid(w, from), .dlid = world_lid(w, to) },
+		.mask = WIRE_BIT(WIRE_PATH_SLID) | WIRE_BIT(WIRE_PATH_DLID),
+	};
+}
+
+static void a_path_is_found_by_gid_by_lid_and_by_both(void **state)
+{
+	struct world *w = *state;
+	struct path_ask gids = by_gid(HOST(0), HOST(3)), lids = by_lid(w, HOST(0), HOST(3));
+	struct path_ask mixed = gids;
+	struct wire_path_record a;
+	uint8_t first[64];
+
+	mixed.want.slid = lids.want.slid;
+	mixed.want.dlid = lids.want.dlid;
+	mixed.mask = WIRE_BIT(WIRE_PATH_SLID) | WIRE_BIT(WIRE_PATH_DGID);
+	a = path_get(w, &gids);
+	memcpy(first, world_row(w, 0), sizeof(first));
+	path_get(w, &lids);
+	assert_memory_equal(first, world_row(w, 0), sizeof(first));
+	path_get(w, &mixed);
+	assert_memory_equal(first, world_row(w, 0), sizeof(first));
+	mixed.mask |= gids.mask | lids.mask;
+	path_get(w, &mixed);
+	assert_memory_equal(first, world_row(w, 0), sizeof(first));
+	assert_int_equal(a.slid, lids.want.slid);
+	assert_int_equal(a.dlid, lids.want.dlid);
+	assert_int_equal(a.sgid.guid, HOST(0));
+	assert_int_equal(a.dgid.prefix, WORLD_PREFIX);
+	assert_int_equal(a.pkey, 0xffff);
+	assert_true(a.reversible);
+	assert_int_equal(a.life, 18);
+	assert_int_equal(a.hop_limit, 0);
+}
+
+static void a_gid_and_a_lid_of_two_ports_are_refused(void **state)
+{
+	struct world *w = *state;
+	struct path_ask ask = by_gid(HOST(0), HOST(3));
+
+	ask.want.dlid = world_lid(w, HOST(2));
+	ask.mask |= WIRE_BIT(WIRE_PATH_DLID);
+	assert_int_equal(path_status(w, &ask), WIRE_SA_REQ_INVALID);
+}
+
+static void a_gid_of_another_subnet_is_refused(void **state)
+{
+	struct path_ask ask = by_gid(HOST(0), HOST(3));
+
+	ask.want.dgid.prefix = 0xfec0000000000001ull;
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_INVALID_GID);
+	ask.want.dgid.prefix = 0xff12401bffff0000ull; /* multicast: no such group */
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_NO_RECORDS);
+}
+
+static void unknown_ends_have_no_path(void **state)
+{
+	struct world *w = *state;
+	struct path_ask gid = by_gid(HOST(0), 0x4711), lid = by_lid(w, HOST(0), HOST(1));
+
+	assert_int_equal(path_status(w, &gid), WIRE_SA_NO_RECORDS);
+	lid.want.dlid = 0x7000;
+	assert_int_equal(path_status(w, &lid), WIRE_SA_NO_RECORDS);
+	lid.want.dlid = 0;
+	assert_int_equal(path_status(w, &lid), WIRE_SA_NO_RECORDS);
+	lid.want.dlid = 0xc001;
+	assert_int_equal(path_status(w, &lid), WIRE_SA_NO_RECORDS);
+}
+
+static void a_path_promises_the_least_mtu_and_rate_on_it(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		unsigned from, to;
+		uint8_t mtu, rate;
+	} cases[] = {
+		{ 0, 1, 5, 17 }, /* HDR 200 against NDR */
+		{ 0, 2, 4, 16 }, /* EDR 100 and 2048 bytes */
+		{ 1, 3, 5, 16 }, /* HDR of two lanes: 100, if the way is not the EDR cable's */
+		{ 4, 4, 5, 11 }, /* FDR of one lane */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct path_ask ask = by_gid(HOST(cases[i].from), HOST(cases[i].to));
+		struct wire_path_record rec = path_get(w, &ask);
+
+		assert_int_equal(rec.rate, cases[i].rate);
+		assert_in_range(rec.mtu, 4, cases[i].mtu);
+		assert_int_equal(rec.mtu_sel, WIRE_EXACT);
+		assert_int_equal(rec.rate_sel, WIRE_EXACT);
+	}
+}
+
+static void a_switch_is_an_end_by_its_port_0(void **state)
+{
+	struct world *w = *state;
+	struct path_ask to = by_gid(HOST(0), WORLD_SW(3)), from = by_gid(WORLD_SW(3), HOST(0));
+	struct wire_path_record rec = path_get(w, &to);
+
+	assert_int_equal(rec.dlid, world_lid(w, WORLD_SW(3)));
+	assert_int_equal(rec.rate, 17);
+	assert_true(rec.reversible);
+	rec = path_get(w, &from);
+	assert_int_equal(rec.slid, world_lid(w, WORLD_SW(3)));
+	assert_int_equal(rec.rate, 17);
+}
+
+static void a_port_reaches_itself(void **state)
+{
+	struct path_ask ask = by_gid(HOST(0), HOST(0));
+	struct wire_path_record rec = path_get(*state, &ask);
+
+	assert_int_equal(rec.life, 0);
+	assert_int_equal(rec.rate, 17);
+	assert_true(rec.reversible);
+}
+
+static void cable_set(struct inv_node *node, uint8_t num, uint8_t width, uint8_t ext,
+		      uint16_t capmask2)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(node->ports[num].info, &info);
+	info.width_active = width;
+	info.speed_ext_active = ext;
+	info.capmask2 = capmask2;
+	wire_port_info_encode(&info, node->ports[num].info);
+}
+
+static void publish_again(struct world *w)
+{
+	topo_unref(w->topo);
+	lid_map_free(w->lids);
+	world_publish(w);
+}
+
+static void a_rate_the_host_cannot_know_is_lowered(void **state)
+{
+	struct world *w = *state;
+	struct inv_node *host = inventory_find(&w->inv, WORLD_CA(3));
+	struct inv_node *leaf = inventory_find(&w->inv, WORLD_SW(1));
+	struct path_ask ask = by_gid(HOST(5), HOST(3));
+
+	/* HDR of one lane, 50 Gb/s, at a host that is silent about new rates but runs at HDR itself */
+	cable_set(leaf, 1, 1, 4, 0);
+	cable_set(host, 1, 1, 4, 0);
+	publish_again(w);
+	assert_int_equal(path_get(w, &ask).rate, 20);
+	/* FDR of two lanes, 28 Gb/s, at a host that does not know two lanes */
+	cable_set(leaf, 1, 16, 1, 0);
+	cable_set(host, 1, 16, 1, 0);
+	publish_again(w);
+	w->topo->ports[world_port_of(w, HOST(3))].width == 2 ? (void)0 : fail();
+	assert_int_equal(path_get(w, &ask).rate, 15);
+	cable_set(host, 1, 16, 1, WIRE_CAP2_WIDTH_2X);
+	publish_again(w);
+	assert_int_equal(path_get(w, &ask).rate, 15); /* the other end must know it as well */
+}
+
+static void a_dead_end_has_no_path_and_a_one_way_street_is_not_reversible(void **state)
+{
+	struct world *w = *state;
+	struct path_ask ask = by_gid(HOST(0), HOST(3)), back = by_gid(HOST(3), HOST(0));
+	uint32_t leaf = topo_find(w->topo, WORLD_SW(1));
+
+	assert_true(path_get(w, &ask).reversible);
+	tables_row(&w->tables, leaf)[world_lid(w, HOST(0))] = TABLES_NO_ROUTE;
+	assert_false(path_get(w, &ask).reversible);
+	assert_int_equal(path_status(w, &back), WIRE_SA_NO_RECORDS);
+	ask.mask |= WIRE_BIT(WIRE_PATH_REVERSIBLE);
+	assert_false(path_get(w, &ask).reversible); /* 0 = either will do */
+	ask.want.reversible = true;
+	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
+}
+
+static void lids_of_one_port_make_several_paths_the_distinct_ones_first(void **state)
+{
+	struct world *w = *state;
+	struct path_ask ask = by_gid(HOST(0), HOST(4));
+	struct wire_path_record rec;
+	uint16_t base = world_lid(w, HOST(4));
+
+	ask.method = WIRE_GET_TABLE;
+	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
+	assert_int_equal(world_rows(w), 2);
+	wire_path_record_decode(world_row(w, 0), &rec);
+	assert_int_equal(rec.dlid, base);
+	assert_int_equal(rec.preference, 0);
+	wire_path_record_decode(world_row(w, 1), &rec);
+	assert_int_equal(rec.dlid, base + 1);
+	assert_int_equal(rec.preference, 2);
+	ask.mask |= WIRE_BIT(WIRE_PATH_NUM_PATH);
+	for (ask.want.num_path = 0; ask.want.num_path < 4; ask.want.num_path++) {
+		assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
+		assert_int_equal(world_rows(w), ask.want.num_path < 2 ? ask.want.num_path : 2);
+	}
+}
+
+static void a_get_takes_one_path_of_many(void **state)
+{
+	struct path_ask ask = { .want = { .sgid = { WORLD_PREFIX, HOST(0) } },
+				.mask = WIRE_BIT(WIRE_PATH_SGID) };
+
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_OK);
+	assert_int_equal(world_rows(*state), 1);
+}
+
+static void an_open_end_means_every_port(void **state)
+{
+	struct world *w = *state;
+	struct path_ask ask = { .want = { .sgid = { WORLD_PREFIX, HOST(0) }, .num_path = 1 },
+				.mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_NUM_PATH),
+				.method = WIRE_GET_TABLE };
+
+	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
+	assert_int_equal(world_rows(w), 11);
+	ask.want.dgid = ask.want.sgid;
+	ask.mask = WIRE_BIT(WIRE_PATH_DGID) | WIRE_BIT(WIRE_PATH_NUM_PATH);
+	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
+	assert_int_equal(world_rows(w), 11);
+}
+
+static void bad_values_are_refused(void **state)
+{
+	struct path_ask ask = by_gid(HOST(0), HOST(1)), plain = ask;
+
+	ask.mask |= WIRE_BIT(WIRE_PATH_RATE_SEL) | WIRE_BIT(WIRE_PATH_RATE);
+	ask.want.rate = 1;
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
+	ask.want.rate = 27;
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
+	ask = plain;
+	ask.mask |= WIRE_BIT(WIRE_PATH_MTU_SEL) | WIRE_BIT(WIRE_PATH_MTU);
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
+	ask.want.mtu = 6;
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
+	ask = plain;
+	ask.mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_MSB);
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_INSUF_COMPS);
+	ask.mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_LSB);
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_OK);
+}
+
+static void only_the_default_partition_connects(void **state)
+{
+	struct path_ask ask = by_gid(HOST(0), HOST(1));
+
+	ask.mask |= WIRE_BIT(WIRE_PATH_PKEY);
+	ask.want.pkey = 0x8001;
+	assert_int_equal(path_status(*state, &ask), WIRE_SA_NO_RECORDS);
+	ask.want.pkey = 0x7fff;
+	assert_int_equal(path_get(*state, &ask).pkey, 0x7fff);
+	ask.want.raw = true;
+	ask.mask |= WIRE_BIT(WIRE_PATH_RAW);
+	assert_int_equal(path_get(*state, &ask).pkey, 0);
+}
+
+/* ---- Subscriptions ---------------------------------------------------------------------------- */
+
+static struct wire_inform_info inform_of(uint16_t trap, uint8_t subscribe)
+{
+	return (struct wire_inform_info){
+		.lid_begin = 0xffff,
+		.generic = true,
+		.subscribe = subscribe,
+		.type = 0xffff,
+		.trap = trap,
+		.qpn = 1,
+		.resp_time = 19,
+		.producer = 0xffffff,
+	};
+}
+
+static uint16_t inform_set(struct world *w, const struct wire_inform_info *info, uint16_t from,
+			   uint64_t sm_key)
+{
+	uint8_t data[36];
+	struct world_request r = { .method = WIRE_SET,
+				   .attr = WIRE_SA_INFORM_INFO,
+				   .data = data,
+				   .len = 36,
+				   .from = from,
+				   .sm_key = sm_key };
+
+	wire_inform_info_encode(info, data);
+	return ask_status(w, &r);
+}
+
+static uint8_t answered_subscribe(const struct world *w)
+{
+	return w->sent[WIRE_SA_HEADER + 23];
+}
+
+static void subscriptions_are_kept_once_and_ended_once(void **state)
+{
+	struct world *w = *state;
+	struct wire_inform_info on = inform_of(64, 1), off = inform_of(64, 0);
+
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_OK);
+	assert_int_equal(w->sent[3], WIRE_GET_RESP);
+	assert_int_equal(answered_subscribe(w), 1);
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_OK);
+	assert_int_equal(table_rows(w, WIRE_SA_INFORM_INFO_RECORD), 1);
+	on.trap = 144;
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_OK);
+	assert_int_equal(table_rows(w, WIRE_SA_INFORM_INFO_RECORD), 2);
+	assert_int_equal(inform_set(w, &off, world_lid(w, HOST(1)), 0), WIRE_SA_REQ_INVALID);
+	assert_int_equal(inform_set(w, &off, 0, 0), WIRE_SA_OK);
+	assert_int_equal(inform_set(w, &off, 0, 0), WIRE_SA_REQ_INVALID);
+	assert_int_equal(answered_subscribe(w), 0);
+	assert_int_equal(table_rows(w, WIRE_SA_INFORM_INFO_RECORD), 1);
+}
+
+static void a_subscriber_must_be_known_and_make_sense(void **state)
+{
+	struct world *w = *state;
+	struct wire_inform_info on = inform_of(64, 1);
+
+	assert_int_equal(inform_set(w, &on, 0x7000, 0), WIRE_SA_REQ_INVALID);
+	assert_int_equal(answered_subscribe(w), 0);
+	on.subscribe = 2;
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_REQ_INVALID);
+	on = inform_of(257, 1);
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_REQ_INVALID);
+	assert_int_equal(inform_set(w, &on, 0, WORLD_SM_KEY), WIRE_SA_OK);
+}
+
+static void a_port_cannot_fill_the_memory_with_subscriptions(void **state)
+{
+	struct world *w = *state;
+	unsigned taken = 0;
+
+	for (uint16_t trap = 1000; trap < 1200; trap++) {
+		struct wire_inform_info on = inform_of(trap, 1);
+		uint16_t status = inform_set(w, &on, 0, 0);
+
+		assert_true(status == WIRE_SA_OK || status == WIRE_SA_NO_RESOURCES);
+		taken += status == WIRE_SA_OK;
+	}
+	assert_int_equal(taken, 64);
+}
+
+static void a_subscribers_qp_is_for_trusted_askers(void **state)
+{
+	struct world *w = *state;
+	struct wire_inform_info on = inform_of(64, 1), info;
+	struct world_request r = { .method = WIRE_GET, .attr = WIRE_SA_INFORM_INFO_RECORD };
+
+	assert_int_equal(inform_set(w, &on, 0, 0), WIRE_SA_OK);
+	assert_int_equal(ask_rows(w, &r), 1);
+	wire_inform_info_decode(world_row(w, 0) + 24, &info);
+	assert_int_equal(info.qpn, 0);
+	r.sm_key = WORLD_SM_KEY;
+	assert_int_equal(ask_rows(w, &r), 1);
+	wire_inform_info_decode(world_row(w, 0) + 24, &info);
+	assert_int_equal(info.qpn, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_view_the_answer_is_busy),
+		TEST(unknown_attributes_and_methods_are_refused_as_unsupported),
+		TEST(malformed_requests_are_dropped_and_counted),
+		TEST(a_wrong_sm_key_is_not_answered),
+		TEST(an_answer_goes_where_the_request_came_from),
+		TEST(get_wants_exactly_one_record),
+		TEST(a_table_without_rows_is_an_empty_answer),
+		TEST(get_of_a_record_that_never_has_rows_is_no_records),
+		TEST(class_port_info_says_what_works),
+		TEST(tables_have_a_row_for_everything_there_is),
+		TEST(a_node_that_left_is_left_out),
+		TEST(any_lid_of_a_port_finds_it),
+		TEST(a_switch_lid_lists_the_ports_of_the_switch),
+		TEST(the_mkey_is_for_trusted_askers),
+		TEST(pkeys_are_for_trusted_askers),
+		TEST(capability_bits_are_matched_by_modifier_bit_31),
+		TEST(extended_speeds_show_as_qdr_unless_all_is_asked_for),
+		TEST(sm_info_names_this_sm),
+		TEST(lft_records_are_the_published_tables),
+		TEST(switch_info_has_the_top_of_the_tables),
+		TEST(a_long_walk_yields_and_still_answers_whole),
+		TEST(short_queries_are_answered_while_a_long_one_runs),
+		TEST(a_publish_ends_long_walks_as_busy),
+		TEST(more_long_walks_than_there_is_room_for_are_busy),
+		TEST(an_answer_too_long_to_send_is_refused),
+		TEST(freeing_with_a_walk_under_way_leaves_nothing_behind),
+		TEST(a_path_is_found_by_gid_by_lid_and_by_both),
+		TEST(a_gid_and_a_lid_of_two_ports_are_refused),
+		TEST(a_gid_of_another_subnet_is_refused),
+		TEST(unknown_ends_have_no_path),
+		TEST(a_path_promises_the_least_mtu_and_rate_on_it),
+		TEST(a_switch_is_an_end_by_its_port_0),
+		TEST(a_port_reaches_itself),
+		TEST(a_rate_the_host_cannot_know_is_lowered),
+		TEST(a_dead_end_has_no_path_and_a_one_way_street_is_not_reversible),
+		TEST(lids_of_one_port_make_several_paths_the_distinct_ones_first),
+		TEST(a_get_takes_one_path_of_many),
+		TEST(an_open_end_means_every_port),
+		TEST(bad_values_are_refused),
+		TEST(only_the_default_partition_connects),
+		TEST(subscriptions_are_kept_once_and_ended_once),
+		TEST(a_subscriber_must_be_known_and_make_sense),
+		TEST(a_port_cannot_fill_the_memory_with_subscriptions),
+		TEST(a_subscribers_qp_is_for_trusted_askers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
