@@ -289,10 +289,25 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	}
 }
 
+/* A silent switch may still forward, so what answers behind it is no news of it; and it is polled itself. */
+static void poll_ports(struct sweep *s, struct inv_node *node)
+{
+	unsigned p;
+
+	if (!inv_is_switch(node) || node->silent)
+		return;
+	for (p = 1; p <= node->nports; p++) {
+		const struct inv_node *peer = node->ports[p].peer;
+
+		if (node->ports[p].probe == PROBE_FAILED &&
+		    !(peer && peer->silent && inv_is_switch(peer)))
+			sweep_ask(s, JOB_POLL_PORT, node, p, false);
+	}
+}
+
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct inv_node *node;
-	unsigned p;
 
 	assert(!sweep_busy(s));
 	sweep_start(s, LOOK_POLL, fn, arg);
@@ -301,8 +316,6 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 			continue;
 		if (inv_is_switch(node))
 			sweep_ask(s, JOB_POLL, node, 0, false);
-		for (p = 1; p <= node->nports && inv_is_switch(node); p++)
-			if (node->ports[p].probe == PROBE_FAILED)
-				sweep_ask(s, JOB_POLL_PORT, node, p, false);
+		poll_ports(s, node);
 	}
 }

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sweep_bench: a fabric double with a sweep on it, for the tests of sweep, bringup and program. Include after cmocka's four. */
+#ifndef FMD_TESTS_UNIT_SWEEP_BENCH_H
+#define FMD_TESTS_UNIT_SWEEP_BENCH_H
+
+#include <string.h>
+#include <cmocka.h>
+#include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
+#include "routing/lid_plan.h"
+#include "tests/fabric/double.h"
+#include "topology/generate.h"
+
+struct bench {
+	struct topo *design, *found;
+	struct loop *loop;
+	struct double_fabric *d;
+	struct mad *mad;
+	struct sweep *sweep;
+	struct bringup *bringup; /* made by bench_bringup() */
+	struct bringup_result up;
+	struct lid_map *lids;
+	struct lid_memory memory;
+	uint16_t sm_lid;
+	struct sweep_result result;
+	guid_t changed[64];
+	unsigned looks;
+};
+
+static const struct mad_conf mad_conf = {
+	.window_max = 64, .window_device = 8, .timeout_ms = 200, .retries = 3
+};
+
+static inline struct topo *design_pgft2(void)
+{
+	unsigned m[] = { 4, 6 }, w[] = { 1, 3 }, p[] = { 1, 2 };
+	char err[128];
+
+	return generate_pgft(2, m, w, p, err, sizeof(err));
+}
+
+static inline struct topo *design_pgft3(void)
+{
+	unsigned m[] = { 3, 3, 4 }, w[] = { 1, 3, 2 }, p[] = { 1, 1, 1 };
+	char err[128];
+
+	return generate_pgft(3, m, w, p, err, sizeof(err));
+}
+
+/* The CA that stands for the management node, and its port. */
+static const struct topo_node *design_sm(const struct topo *t)
+{
+	assert_true(t->nnodes > t->nswitches);
+	return &t->nodes[t->nswitches];
+}
+
+static inline void bench_init(struct bench *b, struct topo *design, const struct double_conf *conf)
+{
+	assert_non_null(design);
+	*b = (struct bench){ .design = design, .loop = loop_new_simulated() };
+	b->d = double_new(b->loop, design, design_sm(design)->guid, 1, conf);
+	b->mad = mad_new(b->loop, double_io(b->d), &mad_conf);
+	b->sweep = sweep_new(b->loop, b->mad);
+}
+
+static inline void bench_fini(struct bench *b)
+{
+	bringup_free(b->bringup);
+	lid_map_free(b->lids);
+	lid_memory_fini(&b->memory);
+	sweep_free(b->sweep);
+	mad_free(b->mad);
+	double_free(b->d);
+	loop_free(b->loop);
+	topo_unref(b->found);
+	topo_unref(b->design);
+}
+
+static inline void look_done(void *arg, const struct sweep_result *result)
+{
+	struct bench *b = arg;
+	unsigned n = result->nchanged < 64 ? result->nchanged : 64;
+
+	b->result = *result;
+	memcpy(b->changed, result->changed, n * sizeof(guid_t));
+	b->looks++;
+}
+
+static inline void bench_run(struct bench *b)
+{
+	unsigned before = b->looks;
+
+	loop_run(b->loop);
+	assert_int_equal(b->looks, before + 1);
+	assert_false(sweep_busy(b->sweep));
+	topo_unref(b->found);
+	b->found = inventory_snapshot(sweep_inventory(b->sweep));
+}
+
+static inline void bench_discover(struct bench *b)
+{
+	double_sent_reset(b->d);
+	sweep_discover(b->sweep, look_done, b);
+	bench_run(b);
+}
+
+static inline void bench_refresh(struct bench *b, const guid_t *guids, unsigned count)
+{
+	double_sent_reset(b->d);
+	sweep_refresh(b->sweep, guids, count, look_done, b);
+	bench_run(b);
+}
+
+static inline void bench_poll(struct bench *b)
+{
+	double_sent_reset(b->d);
+	sweep_poll(b->sweep, look_done, b);
+	bench_run(b);
+}
+
+static const struct bringup_conf bringup_conf = {
+	.gid_prefix = 0xfe80000000000000,
+	.subnet_timeout = 18,
+	.max_op_vls = 5,
+	.packet_life_time = 0x12,
+	.hoq_life = 0x12,
+	.leaf_hoq_life = 0x10,
+	.vl_stall = 7,
+	.leaf_vl_stall = 7,
+};
+
+static inline void bringup_done(void *arg, const struct bringup_result *result)
+{
+	struct bench *b = arg;
+
+	b->up = *result;
+	b->looks++;
+}
+
+/* Plans LIDs for what was found and starts to bring it up. */
+static inline void bench_bringup_start(struct bench *b)
+{
+	struct inventory *inv = sweep_inventory(b->sweep);
+	uint32_t sm;
+
+	if (!b->bringup)
+		b->bringup = bringup_new(b->loop, b->mad, inv, &bringup_conf);
+	lid_map_free(b->lids);
+	b->lids = lid_plan(b->found, &b->memory);
+	lid_memory_learn(&b->memory, b->found, b->lids);
+	sm = topo_find(b->found, inv->local->guid);
+	b->sm_lid = b->lids->lid_of_port[b->found->nodes[sm].port0 + inv->local_port];
+	double_sent_reset(b->d);
+	bringup_apply(b->bringup, b->found, b->lids, b->sm_lid, bringup_done, b);
+}
+
+static inline void bench_bringup(struct bench *b)
+{
+	bench_bringup_start(b);
+	bench_run(b);
+}
+
+static inline void told_cb(void *arg, const struct mad_answer *answer)
+{
+	*(enum mad_result *)arg = answer->result;
+}
+
+/* A Set behind the back of what is tested. */
+static inline void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16_t attr,
+			      const uint8_t data[64])
+{
+	struct inventory *inv = sweep_inventory(b->sweep);
+	enum mad_result result = MAD_TIMEOUT;
+	struct mad_path path;
+	struct mad_request request = { .path = &path,
+				       .method = WIRE_SET,
+				       .attr_id = attr,
+				       .attr_mod = attr == WIRE_PORT_INFO ? port : 0,
+				       .data = data };
+	assert_true(inventory_port_path(inv, inventory_find(inv, guid), port, &path));
+	mad_send(b->mad, &request, told_cb, &result);
+	loop_run(b->loop);
+	assert_int_equal(result, MAD_OK);
+}
+
+static inline uint64_t gets(const struct bench *b, uint16_t attr)
+{
+	return double_sent(b->d, WIRE_GET, attr);
+}
+
+static inline struct inv_node *inv(const struct bench *b, guid_t guid)
+{
+	return inventory_find(sweep_inventory(b->sweep), guid);
+}
+
+/* Node, then port and cable by cable: the same fabric. */
+static inline void assert_same_port(const struct topo *a, const struct topo *b, uint32_t i)
+{
+	const struct topo_port *x = &a->ports[i], *y = &b->ports[i];
+
+	assert_int_equal(x->node, y->node);
+	assert_int_equal(x->num, y->num);
+	assert_int_equal(x->peer, y->peer);
+	assert_int_equal(x->link_up, y->link_up);
+	if (x->num == 0 || !x->link_up)
+		return;
+	assert_int_equal(x->guid, y->guid);
+	if (x->speed != TOPO_FDR10) /* no code of PortInfo says FDR10: it reads as QDR */
+		assert_int_equal(x->speed, y->speed);
+	assert_int_equal(x->width, y->width);
+}
+
+/* But for blanks at the end, which the wire does not keep. */
+static inline void assert_same_text(const char *design, const char *found)
+{
+	size_t len = strlen(design);
+
+	while (len && design[len - 1] == ' ')
+		len--;
+	assert_int_equal(strlen(found), len);
+	assert_memory_equal(design, found, len);
+}
+
+static inline void assert_same_fabric(const struct topo *a, const struct topo *b)
+{
+	uint32_t i;
+
+	assert_int_equal(a->nnodes, b->nnodes);
+	assert_int_equal(a->nswitches, b->nswitches);
+	assert_int_equal(a->nports, b->nports);
+	assert_int_equal(a->nlinks, b->nlinks);
+	assert_int_equal(a->nlinks_down, b->nlinks_down);
+	for (i = 0; i < a->nnodes; i++) {
+		const struct topo_node *x = &a->nodes[i], *y = &b->nodes[i];
+
+		assert_int_equal(x->guid, y->guid);
+		assert_int_equal(x->sys_guid, y->sys_guid);
+		assert_same_text(x->desc, y->desc);
+		assert_int_equal(x->type, y->type);
+		assert_int_equal(x->nports, y->nports);
+		assert_int_equal(x->sharp, y->sharp);
+	}
+	for (i = 0; i < a->nports; i++)
+		assert_same_port(a, b, i);
+}
+
+static inline uint64_t sets(const struct bench *b, uint16_t attr)
+{
+	return double_sent(b->d, WIRE_SET, attr);
+}
+
+/* The first switch-to-switch cable at or after port index `from`; both its ends. */
+struct bench_cable {
+	guid_t a, b;
+	unsigned port_a, port_b;
+	uint32_t next; /* where to look for another one */
+};
+static inline struct bench_cable bench_cable(const struct topo *t, uint32_t from)
+{
+	uint32_t i;
+
+	for (i = from; i < t->nports; i++) {
+		const struct topo_port *a = &t->ports[i], *z = topo_peer(t, a);
+
+		if (z && a->link_up && a->node < t->nswitches && z->node < t->nswitches)
+			return (struct bench_cable){ .a = t->nodes[a->node].guid,
+						     .port_a = a->num,
+						     .b = t->nodes[z->node].guid,
+						     .port_b = z->num,
+						     .next = i + 1 };
+	}
+	fail_msg("no such cable");
+	return (struct bench_cable){ 0 };
+}
+
+/* The switch port that a CA's first cable goes to. */
+static inline const struct topo_port *bench_leaf_port(const struct topo *t, uint32_t ca)
+{
+	unsigned p;
+
+	for (p = 1; p <= t->nodes[ca].nports; p++)
+		if (topo_peer(t, topo_port(t, ca, p)))
+			return topo_peer(t, topo_port(t, ca, p));
+	fail_msg("no cable");
+	return NULL;
+}
+
+#endif

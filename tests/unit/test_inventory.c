@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* inventory: cables, ways over them, and the snapshot. No MADs here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fm/sweep/inventory.h"
+
+/*
+ *   ca --1 [a] 2 ---- 1 [b] 3 ---- 1 [d]
+ *           3 ---- 1 [c] 2 ---- 2 ---'
+ */
+struct square {
+	struct inventory inv;
+	struct inv_node *ca, *a, *b, *c, *d;
+};
+
+static struct inv_node *add(struct inventory *inv, uint8_t type, guid_t guid, uint8_t nports)
+{
+	struct wire_node_info info = {
+		.type = type, .node_guid = guid, .port_guid = guid + 1, .nports = nports
+	};
+
+	return inventory_add(inv, &info);
+}
+
+static void square_init(struct square *s)
+{
+	inventory_init(&s->inv);
+	s->ca = add(&s->inv, TOPO_CA, 0x1, 2);
+	s->a = add(&s->inv, TOPO_SWITCH, 0xa0, 8);
+	s->b = add(&s->inv, TOPO_SWITCH, 0xb0, 8);
+	s->c = add(&s->inv, TOPO_SWITCH, 0xc0, 8);
+	s->d = add(&s->inv, TOPO_SWITCH, 0xd0, 8);
+	s->inv.local = s->ca;
+	s->inv.local_port = 1;
+	inventory_link(&s->inv, s->ca, 1, s->a, 1);
+	inventory_link(&s->inv, s->a, 2, s->b, 1);
+	inventory_link(&s->inv, s->a, 3, s->c, 1);
+	inventory_link(&s->inv, s->b, 3, s->d, 1);
+	inventory_link(&s->inv, s->c, 2, s->d, 2);
+	inventory_update_paths(&s->inv);
+}
+
+static void assert_path(struct square *s, const struct inv_node *node, uint8_t port,
+			const char *ports)
+{
+	struct mad_path path;
+	size_t i;
+
+	assert_true(inventory_port_path(&s->inv, node, port, &path));
+	assert_int_equal(path.hops, strlen(ports));
+	for (i = 0; i < path.hops; i++)
+		assert_int_equal(path.ports[i], ports[i] - '0');
+}
+
+static void ways_are_the_shortest(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	assert_path(&s, s.ca, 1, "");
+	assert_path(&s, s.a, 0, "1");
+	assert_path(&s, s.b, 0, "12");
+	assert_path(&s, s.c, 0, "13");
+	assert_path(&s, s.d, 0, "123");
+	inventory_fini(&s.inv);
+}
+
+static void dead_cable_moves_only_the_ways_over_it(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	inventory_link_down(&s.inv, s.d, 1);
+	assert_path(&s, s.b, 0, "12");
+	assert_path(&s, s.d, 0, "132");
+	inventory_link(&s.inv, s.b, 3, s.d, 1); /* back: as good, so the way stays */
+	inventory_update_paths(&s.inv);
+	assert_path(&s, s.d, 0, "132");
+	inventory_fini(&s.inv);
+}
+
+static void suspect_cables_are_the_last_resort(void **state)
+{
+	struct square s;
+	struct mad_path path;
+
+	square_init(&s);
+	path = s.d->path;
+	inventory_path_failed(&s.inv, &path);
+	assert_int_equal(s.inv.nsuspects, 3);
+	assert_path(&s, s.d, 0, "132"); /* the first cable is needed all the same */
+	assert_path(&s, s.b, 0, "1323");
+	inventory_path_worked(&s.inv, &s.c->path);
+	assert_int_equal(s.inv.nsuspects, 2);
+	inventory_path_worked(&s.inv, &path);
+	assert_int_equal(s.inv.nsuspects, 0);
+	inventory_fini(&s.inv);
+}
+
+static void silent_switch_is_gone_around(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	s.b->silent = true;
+	s.inv.paths_stale = true;
+	assert_path(&s, s.d, 0, "132");
+	inventory_fini(&s.inv);
+}
+
+static void node_without_cables_is_gone_and_comes_back(void **state)
+{
+	struct square s;
+	struct mad_path path;
+
+	square_init(&s);
+	inventory_link_down(&s.inv, s.d, 1);
+	inventory_link_down(&s.inv, s.d, 2);
+	assert_false(inventory_port_path(&s.inv, s.d, 0, &path));
+	assert_true(s.d->gone);
+	assert_ptr_equal(s.d->ports[1].peer, s.b); /* the cable is known */
+	inventory_link(&s.inv, s.b, 3, s.d, 1);
+	inventory_update_paths(&s.inv);
+	assert_false(s.d->gone);
+	assert_path(&s, s.d, 0, "123");
+	inventory_fini(&s.inv);
+}
+
+static void each_port_of_a_host_has_its_own_way(void **state)
+{
+	struct square s;
+	struct inv_node *host;
+	struct mad_path path;
+
+	square_init(&s);
+	host = add(&s.inv, TOPO_CA, 0x2, 2);
+	inventory_link(&s.inv, host, 1, s.b, 7);
+	inventory_link(&s.inv, host, 2, s.c, 7);
+	inventory_update_paths(&s.inv);
+	assert_path(&s, host, 1, "127");
+	assert_path(&s, host, 2, "137");
+	inventory_link_down(&s.inv, host, 2);
+	assert_false(inventory_port_path(&s.inv, host, 2, &path));
+	assert_path(&s, host, 1, "127");
+	/* A host forwards nothing: what is behind it has no way. */
+	assert_false(inventory_port_path(&s.inv, s.ca, 2, &path));
+	inventory_fini(&s.inv);
+}
+
+static void moved_cable_leaves_its_old_place(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	inventory_link(&s.inv, s.b, 3, s.c, 5);
+	assert_null(s.d->ports[1].peer);
+	assert_ptr_equal(s.c->ports[5].peer, s.b);
+	assert_ptr_equal(s.b->ports[3].peer, s.c);
+	inventory_update_paths(&s.inv);
+	assert_path(&s, s.d, 0, "132");
+	inventory_fini(&s.inv);
+}
+
+static void removed_node_takes_its_cables_along(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	inventory_remove(&s.inv, s.b);
+	assert_null(inventory_find(&s.inv, 0xb0));
+	assert_null(s.a->ports[2].peer);
+	assert_null(s.d->ports[1].peer);
+	assert_true(s.b->removed);
+	assert_int_equal(s.inv.nswitches, 3);
+	assert_path(&s, s.d, 0, "132");
+	inventory_fini(&s.inv);
+}
+
+static void cable_of_a_switch_to_itself_is_harmless(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	inventory_link(&s.inv, s.a, 6, s.a, 7);
+	inventory_update_paths(&s.inv);
+	assert_path(&s, s.d, 0, "123");
+	inventory_unlink(&s.inv, s.a, 7);
+	assert_null(s.a->ports[6].peer);
+	inventory_fini(&s.inv);
+}
+
+static void snapshot_shows_down_cables_as_such(void **state)
+{
+	struct square s;
+	struct topo *t;
+	uint32_t d;
+
+	square_init(&s);
+	strcpy(s.ca->desc, "sharp Mellanox Technologies Aggregation Node");
+	s.ca->port_guids[1] = 0x2;
+	inventory_link_down(&s.inv, s.d, 1);
+	t = inventory_snapshot(&s.inv);
+	assert_int_equal(t->nnodes, 5);
+	assert_int_equal(t->nlinks, 5);
+	assert_int_equal(t->nlinks_down, 1);
+	d = topo_find(t, 0xd0);
+	assert_false(topo_port(t, d, 1)->link_up);
+	assert_int_equal(topo_port(t, d, 1)->state, TOPO_DOWN);
+	assert_true(topo_port(t, d, 2)->link_up);
+	assert_true(t->nodes[topo_find(t, 0x1)].sharp);
+	assert_int_equal(topo_port(t, topo_find(t, 0x1), 1)->guid, 0x2);
+	topo_unref(t);
+	inventory_fini(&s.inv);
+}
+
+static void name_tells_type_description_guid_and_port(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	assert_string_equal(inventory_name(s.a, 3).text, "sw 0x00000000000000a0 p3");
+	strcpy(s.ca->desc, "dgx-01 HCA-1");
+	s.ca->have_desc = true;
+	assert_string_equal(inventory_name(s.ca, -1).text, "ca dgx-01 HCA-1 0x0000000000000001");
+	inventory_fini(&s.inv);
+}
+
+static const struct CMUnitTest tests_list[] = {
+	cmocka_unit_test(ways_are_the_shortest),
+	cmocka_unit_test(dead_cable_moves_only_the_ways_over_it),
+	cmocka_unit_test(suspect_cables_are_the_last_resort),
+	cmocka_unit_test(silent_switch_is_gone_around),
+	cmocka_unit_test(node_without_cables_is_gone_and_comes_back),
+	cmocka_unit_test(each_port_of_a_host_has_its_own_way),
+	cmocka_unit_test(moved_cable_leaves_its_old_place),
+	cmocka_unit_test(removed_node_takes_its_cables_along),
+	cmocka_unit_test(cable_of_a_switch_to_itself_is_harmless),
+	cmocka_unit_test(snapshot_shows_down_cables_as_such),
+	cmocka_unit_test(name_tells_type_description_guid_and_port),
+};
+
+int main(void)
+{
+	return cmocka_run_group_tests(tests_list, NULL, NULL);
+}

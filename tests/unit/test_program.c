@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* program on the fabric double: what the switches hold afterwards, and which blocks were written for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "fm/core/log.h"
+#include "fm/program/program.h"
+#include "tests/unit/sweep_bench.h"
+
+#define LIFE_TIME 0x12
+
+struct prog {
+	struct bench b;
+	struct program *program;
+	struct tables tables;
+	struct program_result result;
+	struct program_readback readback;
+	unsigned written; /* Sets of LFT blocks that a switch took over */
+	guid_t written_at;
+	uint32_t written_block;
+};
+
+static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
+{
+	struct prog *p = arg;
+
+	if (attr != WIRE_LFT)
+		return;
+	p->written++;
+	p->written_at = node;
+	p->written_block = mod;
+}
+
+/* Tables need not lead anywhere here: any content that tells switch, LID and version apart. */
+static void tables_fill(struct tables *t, uint32_t nswitches, uint16_t top, unsigned version)
+{
+	uint32_t s, lid;
+
+	tables_resize(t, nswitches, top);
+	for (s = 0; s < nswitches; s++)
+		for (lid = 0; lid < t->stride; lid++)
+			tables_row(t, s)[lid] =
+				lid == 0 || lid > top ? TABLES_NO_ROUTE
+						      : (uint8_t)((s * 7 + lid * 3 + version) % 10);
+}
+
+static void prog_init(struct prog *p, struct topo *design, uint16_t top)
+{
+	*p = (struct prog){ .written = 0 };
+	bench_init(&p->b, design, NULL);
+	bench_discover(&p->b);
+	p->program = program_new(p->b.loop, p->b.mad, sweep_inventory(p->b.sweep), LIFE_TIME);
+	tables_fill(&p->tables, p->b.found->nswitches, top, 0);
+	double_on_set(p->b.d, set_cb, p);
+	double_sent_reset(p->b.d);
+}
+
+static void prog_fini(struct prog *p)
+{
+	program_free(p->program);
+	tables_fini(&p->tables);
+	bench_fini(&p->b);
+}
+
+static void program_done(void *arg, const struct program_result *result)
+{
+	struct prog *p = arg;
+
+	p->result = *result;
+	p->b.looks++;
+}
+
+static void readback_done(void *arg, const struct program_readback *result)
+{
+	struct prog *p = arg;
+
+	p->readback = *result;
+	p->b.looks++;
+}
+
+static void prog_apply(struct prog *p)
+{
+	unsigned before = p->b.looks;
+
+	p->written = 0;
+	double_sent_reset(p->b.d);
+	program_apply(p->program, p->b.found, &p->tables, program_done, p);
+	loop_run(p->b.loop);
+	assert_int_equal(p->b.looks, before + 1);
+	assert_false(program_busy(p->program));
+}
+
+static void prog_readback(struct prog *p)
+{
+	unsigned before = p->b.looks;
+
+	program_check_readback(p->program, p->b.found, readback_done, p);
+	loop_run(p->b.loop);
+	assert_int_equal(p->b.looks, before + 1);
+}
+
+static void assert_row_held(const struct prog *p, uint32_t row)
+{
+	guid_t guid = p->b.found->nodes[row].guid;
+	uint32_t lid;
+
+	assert_int_equal(double_switch_info(p->b.d, guid)->lft_top, p->tables.top);
+	assert_int_equal(double_switch_info(p->b.d, guid)->life_time, LIFE_TIME);
+	for (lid = 1; lid <= p->tables.top; lid++)
+		assert_int_equal(double_lft(p->b.d, guid, (uint16_t)lid),
+				 tables_row(&p->tables, row)[lid]);
+}
+
+static void assert_held(const struct prog *p)
+{
+	uint32_t row;
+
+	for (row = 0; row < p->b.found->nswitches; row++)
+		assert_row_held(p, row);
+}
+
+static void first_apply_writes_every_block_once(void **state)
+{
+	struct prog p;
+	uint32_t n;
+
+	prog_init(&p, design_pgft2(), 300);
+	n = p.b.found->nswitches;
+	prog_apply(&p);
+	assert_held(&p);
+	assert_int_equal(p.result.blocks, n * tables_blocks(&p.tables));
+	assert_int_equal(p.written, p.result.blocks);
+	assert_int_equal(p.result.switches, n);
+	assert_int_equal(p.result.failed, 0);
+	assert_int_equal(p.result.entries, 0); /* nothing was known */
+	assert_int_equal(sets(&p.b, WIRE_SWITCH_INFO), n);
+	assert_int_equal(program_blocks_written(p.program), p.result.blocks);
+	assert_int_equal(p.result.smps, double_sent(p.b.d, 0, 0));
+	prog_fini(&p);
+}
+
+static void same_tables_write_nothing(void **state)
+{
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	prog_apply(&p);
+	assert_int_equal(double_sent(p.b.d, 0, 0), 0);
+	assert_int_equal(p.result.switches, 0);
+	prog_fini(&p);
+}
+
+static void exactly_the_differing_blocks_are_written(void **state)
+{
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	tables_row(&p.tables, 3)[70] ^= 1;
+	tables_row(&p.tables, 3)[127] ^= 1;
+	tables_row(&p.tables, 5)[299] ^= 1;
+	prog_apply(&p);
+	assert_int_equal(p.written, 2);
+	assert_int_equal(p.result.blocks, 2);
+	assert_int_equal(p.result.switches, 2);
+	assert_int_equal(p.result.entries, 3);
+	assert_int_equal(double_sent(p.b.d, 0, 0), 2);
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+static void top_goes_ahead_of_the_blocks(void **state)
+{
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 100);
+	prog_apply(&p);
+	tables_fill(&p.tables, p.b.found->nswitches, 700, 0);
+	prog_apply(&p);
+	assert_held(&p);
+	/* Block 1 was cut at LID 100 before; 0 is as it was. */
+	assert_int_equal(p.written, p.b.found->nswitches * (tables_blocks(&p.tables) - 1));
+	prog_fini(&p);
+}
+
+static void switch_that_refuses_holds_nobody(void **state)
+{
+	struct prog p;
+	uint32_t row;
+
+	prog_init(&p, design_pgft2(), 2000);
+	double_set_fault(p.b.d, p.b.found->nodes[2].guid, DOUBLE_BAD_STATUS, 1000, 0x1c);
+	prog_apply(&p);
+	assert_int_equal(p.result.failed_switches, 1);
+	assert_int_equal(p.result.failed, tables_blocks(&p.tables));
+	for (row = 0; row < p.b.found->nswitches; row++)
+		if (row != 2)
+			assert_row_held(&p, row);
+	double_set_fault(p.b.d, p.b.found->nodes[2].guid, DOUBLE_BAD_STATUS, 0, 0);
+	prog_apply(&p); /* the rest is known: only that one is written */
+	assert_int_equal(p.result.blocks, tables_blocks(&p.tables));
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+static void silent_switch_is_given_up_and_written_later(void **state)
+{
+	struct prog p;
+	guid_t sw;
+
+	prog_init(&p, design_pgft2(), 1000);
+	prog_apply(&p);
+	sw = p.b.found->nodes[4].guid;
+	double_set_silent(p.b.d, sw, true);
+	tables_fill(&p.tables, p.b.found->nswitches, 1000, 1);
+	prog_apply(&p);
+	assert_int_equal(p.result.failed_switches, 1);
+	assert_int_equal(p.result.failed, tables_blocks(&p.tables));
+	double_set_silent(p.b.d, sw, false);
+	prog_apply(&p);
+	assert_int_equal(p.result.failed, 0);
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+static void rebooted_switch_is_written_anew(void **state)
+{
+	struct prog p;
+	guid_t sw;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	sw = p.b.found->nodes[1].guid;
+	double_reboot(p.b.d, sw);
+	bench_poll(&p.b);
+	bench_refresh(&p.b, p.b.changed, p.b.result.nchanged);
+	prog_apply(&p);
+	assert_int_equal(p.result.blocks, tables_blocks(&p.tables));
+	assert_int_equal(p.written_at, sw);
+	assert_held(&p);
+	program_forget(p.program, sw);
+	prog_apply(&p);
+	assert_int_equal(p.result.blocks, tables_blocks(&p.tables));
+	prog_fini(&p);
+}
+
+static void newest_tables_win(void **state)
+{
+	struct prog p, other = { .written = 0 };
+	struct loop_timer *stop;
+	struct tables old = { 0 };
+	unsigned when;
+	bool busy = true;
+
+	for (when = 0; busy; when += 70) {
+		prog_init(&p, design_pgft2(), 2000);
+		tables_fill(&old, p.b.found->nswitches, 2500, 5);
+		program_apply(p.program, p.b.found, &old, program_done, &other);
+		stop = loop_timer_new(p.b.loop, (loop_fn *)loop_stop, p.b.loop);
+		loop_timer_set(stop, when);
+		loop_run(p.b.loop);
+		loop_timer_free(stop);
+		busy = program_busy(p.program);
+		memset(old.lft, 0xee, old.capacity); /* is not read any more */
+		prog_apply(&p);
+		assert_int_equal(other.b.looks, !busy);
+		assert_int_equal(p.result.failed, 0);
+		assert_held(&p);
+		prog_readback(&p);
+		assert_int_equal(p.readback.differ, 0);
+		prog_fini(&p);
+	}
+	assert_true(when > 200);
+	tables_fini(&old);
+}
+
+static void lossy_cables_end_in_the_same_tables(void **state)
+{
+	struct prog p;
+	uint32_t i;
+
+	prog_init(&p, design_pgft2(), 600);
+	for (i = 0; i < p.b.design->nports; i++)
+		if (p.b.design->ports[i].link_up)
+			double_set_loss(p.b.d, p.b.design->nodes[p.b.design->ports[i].node].guid,
+					p.b.design->ports[i].num, 30);
+	prog_apply(&p);
+	assert_true(double_drops(p.b.d)->lost > 10);
+	assert_int_equal(p.result.failed, 0);
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+static void cut_on_the_way_is_gone_around(void **state)
+{
+	struct prog p;
+	struct bench_cable cable;
+	uint32_t from = 0;
+	unsigned i;
+
+	prog_init(&p, design_pgft3(), 1000);
+	for (i = 0; i < 10; i++) {
+		cable = bench_cable(p.b.design, from);
+		from = cable.next;
+		double_cut(p.b.d, cable.a, cable.port_a);
+		tables_fill(&p.tables, p.b.found->nswitches, 1000, i);
+		prog_apply(&p);
+		assert_int_equal(p.result.failed, 0);
+		assert_held(&p);
+		double_join(p.b.d, cable.a, cable.port_a);
+	}
+	prog_fini(&p);
+}
+
+static void readback_finds_a_flipped_entry(void **state)
+{
+	struct prog p;
+	guid_t sw;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	prog_readback(&p);
+	assert_int_equal(p.readback.blocks, p.b.found->nswitches * tables_blocks(&p.tables));
+	assert_int_equal(p.readback.differ, 0);
+	sw = p.b.found->nodes[6].guid;
+	double_set_lft(p.b.d, sw, 200, 9);
+	tables_row(&p.tables, 6)[200] = 4;
+	double_set_lft(p.b.d, sw, 200, tables_row(&p.tables, 6)[200] == 9 ? 8 : 9);
+	prog_readback(&p);
+	assert_int_equal(p.readback.differ, 1);
+	assert_int_equal(p.readback.failed, 0);
+	prog_apply(&p); /* and mends it */
+	assert_int_equal(p.result.blocks, 1);
+	assert_int_equal(p.written_at, sw);
+	assert_int_equal(p.written_block, 200 / 64);
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+static void table_too_small_for_the_lids_is_refused(void **state)
+{
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 300);
+	inventory_find(sweep_inventory(p.b.sweep), p.b.found->nodes[0].guid)->sw.lft_cap = 256;
+	prog_apply(&p);
+	assert_int_equal(p.result.failed_switches, 1);
+	assert_int_equal(p.result.blocks, (p.b.found->nswitches - 1) * tables_blocks(&p.tables));
+	prog_fini(&p);
+}
+
+static const struct CMUnitTest tests_list[] = {
+	cmocka_unit_test(first_apply_writes_every_block_once),
+	cmocka_unit_test(same_tables_write_nothing),
+	cmocka_unit_test(exactly_the_differing_blocks_are_written),
+	cmocka_unit_test(top_goes_ahead_of_the_blocks),
+	cmocka_unit_test(switch_that_refuses_holds_nobody),
+	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
+	cmocka_unit_test(rebooted_switch_is_written_anew),
+	cmocka_unit_test(newest_tables_win),
+	cmocka_unit_test(lossy_cables_end_in_the_same_tables),
+	cmocka_unit_test(cut_on_the_way_is_gone_around),
+	cmocka_unit_test(readback_finds_a_flipped_entry),
+	cmocka_unit_test(table_too_small_for_the_lids_is_refused),
+};
+
+int main(void)
+{
+	log_set_level(-1, LOG_ERR);
+	return cmocka_run_group_tests(tests_list, NULL, NULL);
+}

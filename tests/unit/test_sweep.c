@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sweep on the fabric double: what it finds is held against the snapshot that the double was made from, what it
+ * sends against what there is to ask.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "fm/core/log.h"
+#include "tests/unit/sweep_bench.h"
+#include "topology/netfile.h"
+
+#define FABRICS "../shared/fabrics/"
+
+/*
+ * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two ends
+ * may be found up within one round trip, so that both probes are on their way. In a tree there are none.
+ */
+static void assert_asked_once(const struct bench *b, unsigned crossed)
+{
+	const struct topo *t = b->design;
+	uint32_t i, ports = 0, up_cas = 0;
+
+	for (i = 0; i < t->nports; i++)
+		ports += i < t->nodes[t->nswitches].port0; /* of switches, port 0 too */
+	for (i = t->nodes[t->nswitches].port0; i < t->nports; i++)
+		up_cas += t->ports[i].link_up;
+	assert_in_range(gets(b, WIRE_NODE_INFO), t->nlinks + 1, t->nlinks + 1 + crossed);
+	assert_int_equal(gets(b, WIRE_NODE_DESC), t->nnodes);
+	assert_int_equal(gets(b, WIRE_SWITCH_INFO), t->nswitches);
+	assert_in_range(double_sent(b->d, WIRE_SET, WIRE_SWITCH_INFO), 0, t->nswitches);
+	/* The SM's own port once more where speeds are extended: nothing spoke for it before. */
+	assert_in_range(gets(b, WIRE_PORT_INFO), ports + up_cas, ports + up_cas + 1);
+	assert_int_equal(b->result.smps, double_sent(b->d, 0, 0));
+}
+
+static void discover_and_compare(struct topo *design, unsigned crossed)
+{
+	struct bench b;
+
+	bench_init(&b, design, NULL);
+	bench_discover(&b);
+	assert_int_equal(b.result.error, 0);
+	assert_int_equal(b.result.silent, 0);
+	assert_int_equal(b.result.duplicates, 0);
+	assert_int_equal(b.result.gone, 0);
+	assert_same_fabric(b.design, b.found);
+	assert_asked_once(&b, crossed);
+	bench_fini(&b);
+}
+
+static void generated_fabrics_are_found_exactly(void **state)
+{
+	char err[128];
+
+	discover_and_compare(design_pgft2(), 0);
+	discover_and_compare(design_pgft3(), 0);
+	discover_and_compare(generate_superpod(GENERATE_H100, 1, err, sizeof(err)), 0);
+	discover_and_compare(generate_superpod(GENERATE_B200, 2, err, sizeof(err)), 0);
+}
+
+/* Fabrics of the real world, where the checkout has them beside it. */
+static void real_fabrics_are_found_exactly(void **state)
+{
+	static const char *const names[] = { "psmn_x5.net",   "edr2023.net",
+					     "ufm_small.net", "4_ary_2_tree_missing_sw_link.net",
+					     "IS3_128.net",   "selene_storage.net" };
+	char path[128], err[256];
+	unsigned i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), FABRICS "%s", names[i]);
+		if (access(path, R_OK))
+			skip();
+		discover_and_compare(netfile_read(path, err, sizeof(err)), 20);
+	}
+}
+
+static void second_discovery_asks_no_descriptions(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_pgft3(), NULL);
+	bench_discover(&b);
+	bench_discover(&b);
+	assert_same_fabric(b.design, b.found);
+	assert_int_equal(gets(&b, WIRE_NODE_DESC), 0);
+	assert_int_equal(gets(&b, WIRE_NODE_INFO), b.design->nlinks + 1);
+	assert_int_equal(sets(&b, WIRE_SWITCH_INFO), 0);
+	bench_fini(&b);
+}
+
+static void state_table_saves_the_ports_that_are_down(void **state)
+{
+	struct double_conf conf = { .state_table = true };
+	struct bench b;
+	char err[128];
+	uint32_t i, up = 0;
+
+	bench_init(&b, generate_superpod(GENERATE_B200, 1, err, sizeof(err)), &conf);
+	bench_discover(&b);
+	assert_same_fabric(b.design, b.found);
+	for (i = 0; i < b.design->nports; i++)
+		up += b.design->ports[i].link_up;
+	assert_in_range(gets(&b, WIRE_PORT_INFO), up + b.design->nswitches,
+			up + b.design->nswitches + 1);
+	assert_int_equal(gets(&b, WIRE_PORT_STATE_TABLE), b.design->nswitches);
+	bench_fini(&b);
+}
+
+static void lanes_of_every_generation_arrive(void **state)
+{
+	static const enum topo_speed speeds[] = { TOPO_EDR, TOPO_HDR, TOPO_NDR, TOPO_XDR };
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		struct topo_builder *tb = topo_builder_new();
+		struct topo_node_attr sw = { .guid = 0x10,
+					     .desc = "sw",
+					     .type = TOPO_SWITCH,
+					     .nports = 4,
+					     .lft_cap = 1024 };
+		struct topo_node_attr ca = {
+			.guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 1
+		};
+		struct topo_port_attr port = { .speed = (uint8_t)speeds[i],
+					       .width = 4,
+					       .mtu = 5,
+					       .state = TOPO_INIT,
+					       .capmask = WIRE_CAP_EXT_SPEEDS };
+		struct bench b;
+		int s = topo_builder_node(tb, &sw), c = topo_builder_node(tb, &ca);
+
+		topo_builder_port(tb, s, 0, &(struct topo_port_attr){ .capmask = port.capmask });
+		topo_builder_port(tb, s, 2, &port);
+		port.guid = 0x21;
+		topo_builder_port(tb, c, 1, &port);
+		topo_builder_link(tb, s, 2, c, 1, true);
+		bench_init(&b, topo_freeze(tb), NULL);
+		bench_discover(&b);
+		assert_int_equal(topo_port(b.found, 0, 2)->speed, speeds[i]);
+		assert_int_equal(topo_port(b.found, 1, 1)->speed, speeds[i]);
+		assert_int_equal(topo_port(b.found, 1, 1)->width, 4);
+		bench_fini(&b);
+	}
+}
+
+static void silent_host_is_kept_and_holds_nobody(void **state)
+{
+	struct bench b;
+	guid_t host, leaf;
+
+	bench_init(&b, design_pgft2(), NULL);
+	host = b.design->nodes[b.design->nswitches + 7].guid;
+	leaf = b.design->nodes[bench_leaf_port(b.design, b.design->nswitches + 7)->node].guid;
+	double_set_silent(b.d, host, true);
+	bench_discover(&b); /* never met: only the port is known */
+	assert_int_equal(b.result.silent, 1);
+	assert_int_equal(b.found->nnodes, b.design->nnodes - 1);
+
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 0);
+	double_set_silent(b.d, host, false);
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 1);
+	assert_int_equal(b.changed[0], leaf);
+	bench_refresh(&b, b.changed, 1);
+	assert_int_equal(b.result.silent, 0);
+	assert_same_fabric(b.design, b.found);
+
+	double_set_silent(b.d, host, true);
+	bench_discover(&b); /* met before: it stays, with its cable */
+	assert_int_equal(b.result.silent, 1);
+	assert_int_equal(b.result.gone, 0);
+	assert_true(inv(&b, host)->silent);
+	assert_same_fabric(b.design, b.found);
+	double_set_silent(b.d, host, false);
+	bench_discover(&b);
+	assert_int_equal(b.result.silent, 0);
+	bench_fini(&b);
+}
+
+static void what_is_behind_a_silent_switch_is_left_as_it_was(void **state)
+{
+	struct bench b;
+	guid_t leaf;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	leaf = b.design->nodes[bench_leaf_port(b.design, b.design->nnodes - 1)->node].guid;
+	double_set_silent(b.d, leaf, true);
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 1);
+	assert_int_equal(b.changed[0], leaf);
+	bench_discover(&b);
+	assert_int_equal(b.result.silent, 1);
+	assert_int_equal(b.result.gone, 0);
+	assert_same_fabric(b.design, b.found);
+	bench_poll(&b); /* known by now */
+	assert_int_equal(b.result.nchanged, 0);
+	double_set_silent(b.d, leaf, false);
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 1);
+	bench_refresh(&b, b.changed, 1);
+	assert_int_equal(b.result.silent, 0);
+	bench_fini(&b);
+}
+
+static void local_port_that_does_not_answer_is_an_error(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_pgft2(), NULL);
+	double_set_silent(b.d, design_sm(b.design)->guid, true);
+	bench_discover(&b);
+	assert_int_equal(b.result.error, -EIO);
+	bench_fini(&b);
+}
+
+static void node_that_answers_late_is_found(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_pgft2(), NULL);
+	double_set_fault(b.d, b.design->nodes[2].guid, DOUBLE_DELAY, 1000, 120000);
+	bench_discover(&b);
+	assert_int_equal(b.result.silent, 0);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static void guid_met_twice_is_named_and_the_first_stays(void **state)
+{
+	struct bench b;
+	guid_t first, twin;
+
+	bench_init(&b, design_pgft2(), NULL);
+	first = b.design->nodes[b.design->nswitches + 1].guid;
+	twin = b.design->nodes[b.design->nnodes - 1].guid;
+	double_set_guid(b.d, twin, first);
+	bench_discover(&b);
+	assert_int_equal(b.result.duplicates, 1);
+	assert_int_equal(b.result.silent, 0);
+	assert_int_equal(b.found->nnodes, b.design->nnodes - 1);
+	assert_int_equal(b.found->nlinks, b.design->nlinks - 1);
+	assert_non_null(inv(&b, first)->ports[1].peer);
+	bench_poll(&b); /* nothing new */
+	assert_int_equal(b.result.nchanged, 0);
+	double_set_guid(b.d, twin, twin);
+	bench_discover(&b);
+	assert_int_equal(b.result.duplicates, 0);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static void switch_with_the_guid_of_another_is_named(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_pgft3(), NULL);
+	double_set_guid(b.d, b.design->nodes[1].guid, b.design->nodes[0].guid);
+	bench_discover(&b);
+	assert_true(b.result.duplicates > 0);
+	bench_fini(&b);
+}
+
+struct cutter {
+	struct bench *b;
+	struct bench_cable cable;
+};
+
+static void cut_cb(void *arg)
+{
+	struct cutter *c = arg;
+
+	double_cut(c->b->d, c->cable.a, c->cable.port_a);
+}
+
+/* Each cable between switches in turn dies at each of several moments of the first discovery. */
+static void path_that_dies_in_the_middle_is_gone_around(void **state)
+{
+	uint32_t from, delay;
+
+	for (from = 0, delay = 50; delay < 700; delay += 50) {
+		struct bench b;
+		struct cutter cutter = { .b = &b };
+		struct loop_timer *timer;
+
+		bench_init(&b, design_pgft3(), NULL);
+		cutter.cable = bench_cable(b.design, from);
+		from = cutter.cable.next;
+		timer = loop_timer_new(b.loop, cut_cb, &cutter);
+		loop_timer_set(timer, delay);
+		bench_discover(&b);
+		assert_int_equal(b.result.error, 0);
+		assert_int_equal(b.found->nnodes, b.design->nnodes);
+		bench_poll(&b);
+		bench_refresh(&b, b.changed, b.result.nchanged);
+		assert_int_equal(b.result.silent, 0);
+		assert_int_equal(b.result.gone, 0);
+		/* Known as down if it was seen before, else not at all. */
+		assert_int_equal(b.found->nlinks - b.found->nlinks_down, b.design->nlinks - 1);
+		loop_timer_free(timer);
+		bench_fini(&b);
+	}
+}
+
+static void lossy_cables_hide_nothing(void **state)
+{
+	struct double_conf conf = { .seed = 7 };
+	struct bench b;
+	uint32_t i;
+
+	bench_init(&b, design_pgft3(), &conf);
+	for (i = 0; i < b.design->nports; i++)
+		if (b.design->ports[i].link_up)
+			double_set_loss(b.d, b.design->nodes[b.design->ports[i].node].guid,
+					b.design->ports[i].num, 20);
+	bench_discover(&b);
+	assert_true(double_drops(b.d)->lost > 20);
+	assert_int_equal(b.result.silent, 0);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static void cut_cable_stays_known_as_down(void **state)
+{
+	struct bench b;
+	struct bench_cable cable;
+	guid_t ends[2];
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	bench_bringup(&b); /* a port in Init would be asked who is there */
+	cable = bench_cable(b.design, 0);
+	ends[0] = cable.a;
+	ends[1] = cable.b;
+	double_cut(b.d, cable.a, cable.port_a);
+	bench_refresh(&b, ends, 2);
+	assert_int_equal(b.found->nlinks, b.design->nlinks);
+	assert_int_equal(b.found->nlinks_down, 1);
+	assert_false(topo_port(b.found, topo_find(b.found, cable.a), cable.port_a)->link_up);
+	assert_int_equal(gets(&b, WIRE_NODE_INFO), 0);
+	/* One question more when the way to the second end crossed the cable. */
+	assert_in_range(gets(&b, WIRE_SWITCH_INFO), 2, 3);
+	assert_int_equal(sets(&b, WIRE_SWITCH_INFO), 2);
+
+	double_join(b.d, cable.a, cable.port_a);
+	bench_refresh(&b, ends, 2);
+	assert_same_fabric(b.design, b.found);
+	assert_int_equal(gets(&b, WIRE_NODE_INFO), 1);
+	bench_poll(&b); /* PortStateChange was cleared */
+	assert_int_equal(b.result.nchanged, 0);
+	bench_fini(&b);
+}
+
+/* Every cable in turn, so the ways to the ends cross it now and then. In the double's time a refresh takes under 1 ms. */
+static void refresh_is_not_held_by_a_dead_way(void **state)
+{
+	struct bench b;
+	uint32_t from = 0, i;
+
+	bench_init(&b, design_pgft3(), NULL);
+	bench_discover(&b);
+	for (i = 0; i < 20; i++) {
+		struct bench_cable cable = bench_cable(b.design, from);
+		guid_t ends[2] = { cable.a, cable.b };
+
+		from = cable.next;
+		double_cut(b.d, cable.a, cable.port_a);
+		bench_refresh(&b, ends, 2);
+		assert_int_equal(b.found->nlinks_down, 1);
+		assert_int_equal(b.result.silent, 0);
+		assert_true(b.result.took_us < 5000);
+		double_join(b.d, cable.a, cable.port_a);
+		bench_refresh(&b, ends, 2);
+		assert_int_equal(b.found->nlinks_down, 0);
+		assert_true(b.result.took_us < 5000);
+	}
+	bench_fini(&b);
+}
+
+static void refresh_by_one_end_alone_finds_another_way(void **state)
+{
+	struct bench b;
+	uint32_t from = 0, i;
+
+	bench_init(&b, design_pgft3(), NULL);
+	bench_discover(&b);
+	for (i = 0; i < 20; i++) {
+		struct bench_cable cable = bench_cable(b.design, from);
+
+		from = cable.next;
+		double_cut(b.d, cable.b, cable.port_b);
+		bench_refresh(&b, &cable.b, 1);
+		assert_int_equal(b.found->nlinks_down, 1);
+		assert_int_equal(b.result.silent, 0);
+		double_join(b.d, cable.b, cable.port_b);
+		bench_refresh(&b, &cable.b, 1);
+		assert_int_equal(b.found->nlinks_down, 0);
+	}
+	bench_fini(&b);
+}
+
+static void host_without_cable_is_gone_and_kept(void **state)
+{
+	const struct topo_port *leaf;
+	struct bench b;
+	guid_t host, at;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	host = b.design->nodes[b.design->nnodes - 1].guid;
+	leaf = bench_leaf_port(b.design, b.design->nnodes - 1);
+	at = b.design->nodes[leaf->node].guid;
+	double_cut(b.d, at, leaf->num);
+	bench_refresh(&b, &at, 1);
+	assert_int_equal(b.result.gone, 1);
+	assert_int_equal(b.result.silent, 0);
+	assert_true(inv(&b, host)->gone);
+	assert_int_equal(b.found->nnodes, b.design->nnodes);
+	assert_int_equal(b.found->nlinks_down, 1);
+	bench_discover(&b);
+	assert_int_equal(b.result.gone, 1);
+	assert_int_equal(b.found->nlinks, b.design->nlinks);
+
+	double_set_desc(b.d, host, "renamed HCA-1");
+	double_join(b.d, at, leaf->num);
+	bench_refresh(&b, &at, 1);
+	assert_int_equal(b.result.gone, 0);
+	assert_string_equal(inv(&b, host)->desc, "renamed HCA-1");
+	bench_fini(&b);
+}
+
+static void poll_costs_one_smp_a_switch(void **state)
+{
+	struct bench b;
+	struct bench_cable cable;
+
+	bench_init(&b, design_pgft3(), NULL);
+	bench_discover(&b);
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 0);
+	assert_int_equal(b.result.smps, b.design->nswitches);
+	assert_int_equal(double_sent(b.d, 0, 0), b.design->nswitches);
+	double_set_traps(b.d, false);
+	cable = bench_cable(b.design, 0);
+	double_cut(b.d, cable.a, cable.port_a);
+	bench_poll(&b);
+	assert_int_equal(b.result.nchanged, 2);
+	bench_refresh(&b, b.changed, 2);
+	assert_int_equal(b.found->nlinks_down, 1);
+	bench_fini(&b);
+}
+
+static void switch_that_rebooted_is_found_by_poll(void **state)
+{
+	struct wire_switch_info info;
+	struct bench b;
+	guid_t sw;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	sw = b.design->nodes[1].guid;
+	info = inv(&b, sw)->sw;
+	info.lft_top = 77; /* as if program had set it */
+	inv(&b, sw)->sw = info;
+	inv(&b, sw)->want_top = 77;
+	double_set_traps(b.d, false);
+	double_reboot(b.d, sw);
+	bench_poll(&b);
+	assert_true(b.result.nchanged > 1);
+	bench_refresh(&b, b.changed, b.result.nchanged);
+	assert_true(inv(&b, sw)->rebooted);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static struct topo *design_looped(void)
+{
+	struct topo_builder *tb = topo_builder_new();
+	struct topo_node_attr sw = {
+		.guid = 0x10, .desc = "sw", .type = TOPO_SWITCH, .nports = 8, .lft_cap = 1024
+	};
+	struct topo_node_attr ca = { .guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 2 };
+	int s = topo_builder_node(tb, &sw), c = topo_builder_node(tb, &ca);
+
+	topo_builder_port(tb, c, 1, &(struct topo_port_attr){ .guid = 0x21 });
+	topo_builder_port(tb, c, 2, &(struct topo_port_attr){ .guid = 0x22 });
+	topo_builder_link(tb, s, 1, c, 1, true);
+	topo_builder_link(tb, s, 2, c, 2, true);
+	topo_builder_link(tb, s, 4, s, 7, true);
+	return topo_freeze(tb);
+}
+
+static void cable_from_a_switch_to_itself_is_a_link(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_looped(), NULL);
+	bench_discover(&b);
+	assert_int_equal(b.found->nlinks, 3);
+	assert_int_equal(b.result.duplicates, 0);
+	assert_ptr_equal(inv(&b, 0x10)->ports[4].peer, inv(&b, 0x10));
+	assert_int_equal(inv(&b, 0x10)->ports[4].peer_port, 7);
+	bench_discover(&b);
+	assert_int_equal(b.found->nlinks, 3);
+	bench_fini(&b);
+}
+
+static struct topo *design_chain(unsigned nswitches)
+{
+	struct topo_builder *tb = topo_builder_new();
+	struct topo_node_attr ca = { .guid = 0x1000, .desc = "ca", .type = TOPO_CA, .nports = 1 };
+	int before = topo_builder_node(tb, &ca);
+	unsigned i;
+
+	for (i = 0; i < nswitches; i++) {
+		struct topo_node_attr sw = { .guid = 0x10 + i,
+					     .desc = "sw",
+					     .type = TOPO_SWITCH,
+					     .nports = 2,
+					     .lft_cap = 1024 };
+		int s = topo_builder_node(tb, &sw);
+
+		topo_builder_link(tb, before, i ? 2 : 1, s, 1, true);
+		before = s;
+	}
+	return topo_freeze(tb);
+}
+
+static void nodes_past_63_hops_are_left_alone(void **state)
+{
+	struct bench b;
+
+	bench_init(&b, design_chain(70), NULL);
+	bench_discover(&b);
+	assert_int_equal(b.result.error, 0);
+	assert_int_equal(b.found->nswitches, 63);
+	assert_int_equal(b.result.silent, 0);
+	bench_fini(&b);
+}
+
+/* Stands between the double and mad, and turns the NodeInfo of one node into nonsense. */
+struct tamper {
+	io_recv_fn *recv;
+	void *arg;
+	guid_t guid;
+	void (*spoil)(struct wire_node_info *info);
+};
+
+static void tamper_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct tamper *t = arg;
+	struct wire_node_info info;
+	struct wire_mad header;
+	uint8_t copy[WIRE_MAD_SIZE];
+
+	assert_int_equal(len, sizeof(copy));
+	memcpy(copy, mad, sizeof(copy));
+	if (!wire_mad_decode(copy, len, &header) && header.attr_id == WIRE_NODE_INFO) {
+		wire_node_info_decode(wire_smp_data(copy), &info);
+		if (info.node_guid == t->guid) {
+			t->spoil(&info);
+			wire_node_info_encode(&info, wire_smp_data(copy));
+		}
+	}
+	t->recv(t->arg, from, copy, len);
+}
+
+static void spoil_type(struct wire_node_info *info)
+{
+	info->type = 0;
+}
+static void spoil_nports(struct wire_node_info *info)
+{
+	info->nports = 255;
+}
+static void spoil_local_port(struct wire_node_info *info)
+{
+	info->local_port = (uint8_t)(info->nports + 1);
+}
+static void spoil_guid(struct wire_node_info *info)
+{
+	info->node_guid = 0;
+}
+
+static void node_info_that_makes_no_sense_is_dropped(void **state)
+{
+	static void (*const spoils[])(struct wire_node_info *) = { spoil_type, spoil_nports,
+								   spoil_local_port, spoil_guid };
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		struct bench b;
+		struct tamper tamper = { .spoil = spoils[i] };
+		struct io *io;
+
+		bench_init(&b, design_pgft2(), NULL);
+		io = double_io(b.d);
+		tamper.recv = io->recv;
+		tamper.arg = io->arg;
+		tamper.guid = b.design->nodes[b.design->nnodes - 1].guid;
+		io->recv = tamper_recv;
+		io->arg = &tamper;
+		bench_discover(&b);
+		assert_int_equal(b.result.error, 0);
+		assert_int_equal(b.found->nnodes, b.design->nnodes - 1);
+		assert_int_equal(b.found->nlinks, b.design->nlinks - 1);
+		bench_fini(&b);
+	}
+}
+
+static void newer_discovery_replaces_the_running_one(void **state)
+{
+	struct bench b, other = { .looks = 0 };
+
+	bench_init(&b, design_pgft2(), NULL);
+	sweep_discover(b.sweep, look_done, &other);
+	loop_run(b.loop);
+	assert_int_equal(other.looks, 1);
+	sweep_discover(b.sweep, look_done, &other);
+	bench_discover(&b);
+	assert_int_equal(other.looks, 1);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static void refresh_joins_a_running_discovery(void **state)
+{
+	struct bench b, other = { .looks = 0 };
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	sweep_discover(b.sweep, look_done, &other);
+	bench_refresh(&b, &b.design->nodes[0].guid, 1);
+	assert_int_equal(other.looks, 0);
+	assert_same_fabric(b.design, b.found);
+	assert_int_equal(gets(&b, WIRE_NODE_INFO), b.design->nlinks + 1);
+	bench_fini(&b);
+}
+
+static void refresh_of_nothing_ends_too(void **state)
+{
+	struct bench b;
+	guid_t unknown = 0x1234;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_refresh(&b, &unknown, 1);
+	assert_int_equal(b.result.smps, 0);
+	bench_fini(&b);
+}
+
+static void answers_doubled_cut_and_mislabelled_do_no_harm(void **state)
+{
+	struct double_conf conf = { .seed = 3 };
+	struct bench b;
+
+	bench_init(&b, design_pgft2(), &conf);
+	double_set_fault(b.d, 0, DOUBLE_DUPLICATE, 100, 0);
+	double_set_fault(b.d, 0, DOUBLE_TRUNCATE, 20, 60);
+	double_set_fault(b.d, 0, DOUBLE_WRONG_ATTR, 20, 0);
+	bench_discover(&b);
+	assert_int_equal(b.result.silent, 0);
+	assert_same_fabric(b.design, b.found);
+	bench_fini(&b);
+}
+
+static const struct CMUnitTest tests_list[] = {
+	cmocka_unit_test(generated_fabrics_are_found_exactly),
+	cmocka_unit_test(real_fabrics_are_found_exactly),
+	cmocka_unit_test(second_discovery_asks_no_descriptions),
+	cmocka_unit_test(state_table_saves_the_ports_that_are_down),
+	cmocka_unit_test(lanes_of_every_generation_arrive),
+	cmocka_unit_test(silent_host_is_kept_and_holds_nobody),
+	cmocka_unit_test(what_is_behind_a_silent_switch_is_left_as_it_was),
+	cmocka_unit_test(local_port_that_does_not_answer_is_an_error),
+	cmocka_unit_test(node_that_answers_late_is_found),
+	cmocka_unit_test(guid_met_twice_is_named_and_the_first_stays),
+	cmocka_unit_test(switch_with_the_guid_of_another_is_named),
+	cmocka_unit_test(path_that_dies_in_the_middle_is_gone_around),
+	cmocka_unit_test(lossy_cables_hide_nothing),
+	cmocka_unit_test(cut_cable_stays_known_as_down),
+	cmocka_unit_test(refresh_is_not_held_by_a_dead_way),
+	cmocka_unit_test(refresh_by_one_end_alone_finds_another_way),
+	cmocka_unit_test(host_without_cable_is_gone_and_kept),
+	cmocka_unit_test(poll_costs_one_smp_a_switch),
+	cmocka_unit_test(switch_that_rebooted_is_found_by_poll),
+	cmocka_unit_test(cable_from_a_switch_to_itself_is_a_link),
+	cmocka_unit_test(nodes_past_63_hops_are_left_alone),
+	cmocka_unit_test(node_info_that_makes_no_sense_is_dropped),
+	cmocka_unit_test(newer_discovery_replaces_the_running_one),
+	cmocka_unit_test(refresh_joins_a_running_discovery),
+	cmocka_unit_test(refresh_of_nothing_ends_too),
+	cmocka_unit_test(answers_doubled_cut_and_mislabelled_do_no_harm),
+};
+
+int main(void)
+{
+	log_set_level(-1, LOG_ERR);
+	return cmocka_run_group_tests(tests_list, NULL, NULL);
+}
