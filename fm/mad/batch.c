@@ -24,7 +24,7 @@ struct ring {
 struct slot {
 	struct batch *batch;
 	struct batch_job job;
-	struct mad_path path;
+	struct batch_way way;
 	mad_token token; /* 0: free */
 	uint16_t next_free;
 };
@@ -120,18 +120,18 @@ static void batch_answer_cb(void *arg, const struct mad_answer *answer)
 	struct slot *slot = arg;
 	struct batch *b = slot->batch;
 	struct batch_job job = slot->job;
-	struct mad_path path = slot->path;
+	struct batch_way way = slot->way;
 
 	b->smps += answer->tries;
 	slot_release(slot);
-	b->ops->done(b->owner, &job, &path, answer);
+	b->ops->done(b->owner, &job, &way, answer);
 	batch_pump(b);
 }
 
 static void request_fill(struct batch_request *request)
 {
 	if (!request->mad.lid)
-		request->mad.path = &request->path;
+		request->mad.path = &request->way.path;
 	request->mad.data = request->data;
 }
 
@@ -148,7 +148,7 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 	b->free = slot->next_free;
 	b->in_flight++;
 	slot->job = *job;
-	slot->path = request.path;
+	slot->way = request.way;
 	slot->token = mad_send(b->mad, &request.mad, batch_answer_cb, slot);
 }
 
@@ -228,7 +228,8 @@ void batch_reroute(struct batch *b)
 		if (!slot->token)
 			continue;
 		memset(&request, 0, sizeof(request));
-		if (b->ops->make(b->owner, &job, &request) && path_same(&request.path, &slot->path))
+		if (b->ops->make(b->owner, &job, &request) &&
+		    path_same(&request.way.path, &slot->way.path))
 			continue;
 		mad_cancel(b->mad, slot->token);
 		b->smps++;

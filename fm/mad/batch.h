@@ -22,17 +22,21 @@ struct batch_job {
 	bool urgent;
 };
 
+struct batch_way { /* how a job's request went */
+	struct mad_path path;
+	uint32_t stamp; /* the owner's, of when it left */
+};
+
 struct batch_request { /* mad.path and mad.data are set by batch */
 	struct mad_request mad;
-	struct mad_path path;
+	struct batch_way way;
 	uint8_t data[WIRE_SMP_DATA];
 };
 
 struct batch_ops {
 	/* Fills in a zeroed request; false: the job is no longer wanted and ends here. */
 	bool (*make)(void *owner, const struct batch_job *job, struct batch_request *request);
-	/* `path` is the way that was taken. */
-	void (*done)(void *owner, const struct batch_job *job, const struct mad_path *path,
+	void (*done)(void *owner, const struct batch_job *job, const struct batch_way *way,
 		     const struct mad_answer *answer);
 	bool (*more)(void *owner); /* or NULL. The queue is empty: add some jobs; false = there are
 				      none */

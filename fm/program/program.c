@@ -20,7 +20,7 @@
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
 
-#define ROUNDS	  3
+#define ROUNDS	  4
 #define MORE	  64 /* jobs queued at a time */
 #define LOG_BURST 20
 
@@ -157,13 +157,14 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	struct store_switch *sw = job->object;
 
 	if (!is_wanted(p, sw) || sw->failed || !sw->node || sw->node->removed ||
-	    !inventory_port_path(p->inv, sw->node, 0, &request->path)) {
+	    !inventory_port_path(p->inv, sw->node, 0, &request->way.path)) {
 		if (is_wanted(p, sw)) {
 			p->result.failed += job->kind == JOB_BLOCK;
 			switch_give_up(p, sw, "out of reach");
 		}
 		return false;
 	}
+	request->way.stamp = p->inv->clock;
 	request->mad.method = WIRE_SET;
 	request->mad.device = sw->guid;
 	request->mad.urgent = job->urgent;
@@ -244,16 +245,16 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 						: "refuses blocks or does not answer");
 }
 
-static void program_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+static void program_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			   const struct mad_answer *answer)
 {
 	struct program *p = owner;
 	struct store_switch *sw = job->object;
 
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(p->inv, path);
+		inventory_path_worked(p->inv, &way->path);
 	else
-		inventory_path_failed(p->inv, path);
+		inventory_path_failed(p->inv, &way->path, way->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
 	else

@@ -58,10 +58,11 @@ static bool readback_make(void *owner, const struct batch_job *job, struct batch
 	struct store_switch *sw = job->object;
 
 	if (!sw->node || sw->node->removed || sw->node->silent ||
-	    !inventory_port_path(r->program->inv, sw->node, 0, &request->path)) {
+	    !inventory_port_path(r->program->inv, sw->node, 0, &request->way.path)) {
 		r->result.failed++;
 		return false;
 	}
+	request->way.stamp = r->program->inv->clock;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_LFT;
 	request->mad.attr_mod = job->arg;
@@ -87,12 +88,16 @@ static void readback_compare(struct readback *r, struct store_switch *sw, uint32
 			 block * TABLES_BLOCK + TABLES_BLOCK - 1);
 }
 
-static void readback_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+static void readback_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			    const struct mad_answer *answer)
 {
 	struct readback *r = owner;
 	struct batch_job again = *job;
 
+	if (answer->result == MAD_TIMEOUT)
+		inventory_path_failed(r->program->inv, &way->path, way->stamp);
+	else
+		inventory_path_worked(r->program->inv, &way->path);
 	if (answer->result == MAD_OK)
 		readback_compare(r, job->object, job->arg, answer->data);
 	else if (++again.tries < ROUNDS)

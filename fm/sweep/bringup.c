@@ -137,7 +137,7 @@ static bool make_port(struct bringup *b, const struct batch_job *job, struct bat
 
 	if (!step.set && !step.get)
 		return false;
-	if (!inventory_port_path(b->inv, node, num, &request->path))
+	if (!inventory_port_path(b->inv, node, num, &request->way.path))
 		return false;
 	request->mad.method = step.set ? WIRE_SET : WIRE_GET;
 	request->mad.attr_id = WIRE_PORT_INFO;
@@ -153,7 +153,8 @@ static bool make_pkey(struct bringup *b, const struct batch_job *job, struct bat
 	const struct pkey_fix *fix = job->kind == JOB_PKEY_SET ? job->object : NULL;
 	struct inv_node *node = fix ? fix->node : job->object;
 
-	if (node->removed || !inventory_port_path(b->inv, node, (uint8_t)job->arg, &request->path))
+	if (node->removed ||
+	    !inventory_port_path(b->inv, node, (uint8_t)job->arg, &request->way.path))
 		return false;
 	request->mad.method = fix ? WIRE_SET : WIRE_GET;
 	request->mad.attr_id = WIRE_PKEY_TABLE;
@@ -171,6 +172,7 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 {
 	struct bringup *b = owner;
 
+	request->way.stamp = b->inv->clock;
 	request->mad.device = job_node(job)->guid;
 	request->mad.urgent = job->urgent;
 	request->mad.retries = 1;
@@ -340,7 +342,7 @@ static void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		pkeys_fix(b, node, job->arg, pkeys);
 }
 
-static void bringup_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			   const struct mad_answer *answer)
 {
 	struct bringup *b = owner;
@@ -349,9 +351,9 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
 	if (answered)
-		inventory_path_worked(b->inv, path);
+		inventory_path_worked(b->inv, &way->path);
 	else
-		inventory_path_failed(b->inv, path);
+		inventory_path_failed(b->inv, &way->path, way->stamp);
 	if (!answered && ++again.tries < ROUNDS) {
 		if (job->kind == JOB_PORT)
 			node->ports[job->arg].job = 0;

@@ -102,22 +102,17 @@ static struct inv_port *port_peer(struct inv_port *port)
 }
 
 /* A cable that is down is not suspect any more: it is known. */
-static void port_down(struct inventory *inv, struct inv_port *port)
-{
-	inv->nsuspects -= port->suspect;
-	port->suspect = false;
-	port->link_up = false;
-	port->state = TOPO_DOWN;
-}
-
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct inv_port *port = &node->ports[num], *peer;
 
 	if (!port->peer || !port->link_up)
 		return;
-	port_down(inv, port);
-	port_down(inv, port_peer(port));
+	peer = port_peer(port);
+	inv->nsuspects -= port->suspect > 0;
+	port->suspect = peer->suspect = 0;
+	port->link_up = peer->link_up = false;
+	port->state = peer->state = TOPO_DOWN;
 	inv->paths_stale = true;
 }
 

@@ -24,11 +24,12 @@ struct inv_port {
 	uint8_t info[64];      /* PortInfo as last answered */
 	struct inv_node *peer; /* NULL = no cable known */
 	uint32_t seen;	       /* the look that last read it */
+	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint8_t peer_port;
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
 	bool link_up;
-	bool suspect;	   /* a request over this cable timed out, and none has passed since */
+	uint8_t suspect;   /* requests over this cable that timed out since one passed */
 	uint8_t probe;	   /* sweep.c's */
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;
@@ -69,7 +70,10 @@ struct inventory {
 	cl_qmap_t nodes;
 	struct inv_node *local; /* the SM's own node */
 	struct inv_node *removed;
-	uint32_t nswitches, nsuspects, walks;
+	uint32_t nswitches;
+	uint32_t nsuspects; /* cables */
+	uint32_t walks;
+	uint32_t clock; /* counts answers and time-outs */
 	uint8_t local_port;
 	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
 };
@@ -101,7 +105,8 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 bool inventory_path_add(const struct mad_path *from, uint8_t port,
 			struct mad_path *to); /* false: 63 hops */
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
-void inventory_path_failed(struct inventory *inv, const struct mad_path *path);
+/* Cables that nothing passed since `since` (inventory.clock when the request left) become suspect. */
+void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since);
 void inventory_update_paths(
 	struct inventory *inv); /* shortest over good cables; a good one is kept; sets gone */
 

@@ -2,20 +2,25 @@
 /*
  * Directed routes (IBA 14.2.2) over the recorded cables.
  *
- * A breadth-first walk from the SM's node. Cables on whose way a request timed out are suspect
- * until another request passes over them; silent switches forward nothing. Both are crossed only
- * where no clean way is left: the walk puts such steps aside and takes them when everything else
- * has been reached, so a way has the fewest doubtful cables, then the fewest hops. A node keeps its
- * way while that is good and no longer than the best, so ways don't flap.
+ * A breadth-first walk from the SM's node. A cable becomes suspect when a request over it timed out
+ * and nothing passed it since that left; one more such request makes it more so, but those that left
+ * together count once; an answer over it clears it. Silent switches may forward nothing either.
+ * Doubtful steps are put aside and taken, the least doubtful first, when everything better has been
+ * reached: a way has the least doubt, then the fewest hops. A node keeps its way while that is clean
+ * and no longer than the best, so ways don't flap.
  */
-#include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sweep/inventory.h"
 #include "topology/mem.h"
 
+#define DOUBT_MAX    15
+#define DOUBT_SILENT 4
+
 struct step {
 	struct inv_node *from;
+	unsigned doubt; /* of the way with this step */
 	uint8_t port;
 };
 
@@ -23,8 +28,9 @@ struct walk {
 	struct inventory *inv;
 	struct inv_node **queue;
 	uint32_t head, tail;
-	struct step *doubtful; /* steps put aside */
-	uint32_t ndoubtful, room;
+	struct step *aside; /* doubtful steps */
+	uint32_t naside, room;
+	unsigned doubt; /* of what is reached now */
 };
 
 bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_path *to)
@@ -87,13 +93,13 @@ static void walk_step(struct walk *walk, struct inv_node *from, uint8_t num)
 		walk_reach(walk, to, &path);
 }
 
-static void walk_put_aside(struct walk *walk, struct inv_node *from, uint8_t num)
+static void walk_put_aside(struct walk *walk, struct inv_node *from, uint8_t num, unsigned doubt)
 {
-	if (walk->ndoubtful == walk->room) {
+	if (walk->naside == walk->room) {
 		walk->room = walk->room ? 2 * walk->room : 64;
-		walk->doubtful = mem_resize(walk->doubtful, walk->room, sizeof(*walk->doubtful));
+		walk->aside = mem_resize(walk->aside, walk->room, sizeof(*walk->aside));
 	}
-	walk->doubtful[walk->ndoubtful++] = (struct step){ from, num };
+	walk->aside[walk->naside++] = (struct step){ from, walk->doubt + doubt, num };
 }
 
 static void walk_expand(struct walk *walk, struct inv_node *node)
@@ -102,28 +108,45 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_port *port = path_exit(walk->inv, node, (uint8_t)p);
+		unsigned doubt;
 
 		if (!port || port->peer->mark == walk->inv->walks)
 			continue;
-		if (port->suspect || node->silent)
-			walk_put_aside(walk, node, (uint8_t)p);
+		doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
+		if (doubt)
+			walk_put_aside(walk, node, (uint8_t)p, doubt);
 		else
 			walk_step(walk, node, (uint8_t)p);
 	}
 }
 
+/* Takes the steps of the least doubt; false: none is left. */
+static bool walk_take_aside(struct walk *walk)
+{
+	uint32_t i, kept = 0;
+
+	if (!walk->naside)
+		return false;
+	walk->doubt = UINT_MAX;
+	for (i = 0; i < walk->naside; i++)
+		if (walk->aside[i].doubt < walk->doubt)
+			walk->doubt = walk->aside[i].doubt;
+	for (i = 0; i < walk->naside; i++) {
+		if (walk->aside[i].doubt == walk->doubt)
+			walk_step(walk, walk->aside[i].from, walk->aside[i].port);
+		else
+			walk->aside[kept++] = walk->aside[i];
+	}
+	walk->naside = kept;
+	return true;
+}
+
 static void walk_run(struct walk *walk)
 {
-	uint32_t i, taken = 0;
-
-	for (;;) {
+	do {
 		while (walk->head < walk->tail)
 			walk_expand(walk, walk->queue[walk->head++]);
-		if (taken == walk->ndoubtful)
-			return;
-		for (i = walk->ndoubtful; taken < i; taken++)
-			walk_step(walk, walk->doubtful[taken].from, walk->doubtful[taken].port);
-	}
+	} while (walk_take_aside(walk));
 }
 
 void inventory_update_paths(struct inventory *inv)
@@ -140,7 +163,7 @@ void inventory_update_paths(struct inventory *inv)
 	walk_run(&walk);
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
 		node->gone = node->mark != inv->walks;
-	free(walk.doubtful);
+	free(walk.aside);
 	free(walk.queue);
 }
 
@@ -161,37 +184,55 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	return inventory_path_add(&port->peer->path, port->peer_port, path);
 }
 
+static void cable_worked(struct inventory *inv, struct inv_port *port)
+{
+	struct inv_port *peer = &port->peer->ports[port->peer_port];
+
+	port->judged = peer->judged = inv->clock;
+	inv->nsuspects -= port->suspect > 0;
+	port->suspect = peer->suspect = 0;
+}
+
+static void cable_failed(struct inventory *inv, struct inv_port *port, uint32_t since)
+{
+	struct inv_port *peer = &port->peer->ports[port->peer_port];
+
+	if (port->suspect == DOUBT_MAX || (int32_t)(port->judged - since) > 0)
+		return;
+	inv->nsuspects += port->suspect == 0;
+	port->judged = peer->judged = inv->clock;
+	peer->suspect = ++port->suspect;
+	inv->paths_stale = true;
+}
+
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
 {
 	struct inv_node *node = inv->local;
 	unsigned i;
 
-	if (!inv->nsuspects)
-		return;
+	inv->clock++;
 	for (i = 0; node && i < path->hops; i++) {
 		struct inv_port *port = path_exit(inv, node, path->ports[i]);
 
 		if (!port)
 			return;
-		inv->nsuspects -= port->suspect;
-		port->suspect = false;
+		cable_worked(inv, port);
 		node = port->peer;
 	}
 }
 
-void inventory_path_failed(struct inventory *inv, const struct mad_path *path)
+void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since)
 {
 	struct inv_node *node = inv->local;
 	unsigned i;
 
+	inv->clock++;
 	for (i = 0; node && i < path->hops; i++) {
 		struct inv_port *port = path_exit(inv, node, path->ports[i]);
 
 		if (!port)
 			return;
-		inv->nsuspects += !port->suspect;
-		port->suspect = true;
-		inv->paths_stale = true;
+		cable_failed(inv, port, since);
 		node = port->peer;
 	}
 }

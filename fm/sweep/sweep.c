@@ -97,9 +97,10 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	if (job->kind == JOB_PROBE && node->ports[job->arg].probe != PROBE_OUT)
 		return false; /* met from its other end meanwhile */
-	if (!job_path(s, job, &request->path))
+	if (!job_path(s, job, &request->way.path))
 		return false;
 	job_fill(job, request);
+	request->way.stamp = s->inv.clock;
 	request->mad.device = job_device(job);
 	request->mad.urgent = job->urgent;
 	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
@@ -134,18 +135,18 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 		explore_given_up(s, job);
 }
 
-static void sweep_answer(void *owner, const struct batch_job *job, const struct mad_path *path,
+static void sweep_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			 const struct mad_answer *answer)
 {
 	struct sweep *s = owner;
 
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(&s->inv, path);
+		inventory_path_worked(&s->inv, &way->path);
 	else
-		inventory_path_failed(&s->inv, path);
+		inventory_path_failed(&s->inv, &way->path, way->stamp);
 
 	if (answer->result == MAD_OK)
-		explore_answer(s, job, path, answer->data);
+		explore_answer(s, job, &way->path, answer->data);
 	else if (answer->result == MAD_STATUS && !(answer->status & STATUS_BUSY))
 		explore_refused(s, job, answer->status);
 	else

@@ -90,14 +90,31 @@ static void suspect_cables_are_the_last_resort(void **state)
 
 	square_init(&s);
 	path = s.d->path;
-	inventory_path_failed(&s.inv, &path);
+	inventory_path_failed(&s.inv, &path, s.inv.clock);
 	assert_int_equal(s.inv.nsuspects, 3);
 	assert_path(&s, s.d, 0, "132"); /* the first cable is needed all the same */
-	assert_path(&s, s.b, 0, "1323");
+	assert_path(&s, s.b, 0, "12");	/* doubtful by both its cables */
 	inventory_path_worked(&s.inv, &s.c->path);
 	assert_int_equal(s.inv.nsuspects, 2);
 	inventory_path_worked(&s.inv, &path);
 	assert_int_equal(s.inv.nsuspects, 0);
+	inventory_fini(&s.inv);
+}
+
+static void cable_that_worked_meanwhile_is_not_blamed(void **state)
+{
+	struct square s;
+	struct mad_path path;
+	uint32_t left;
+
+	square_init(&s);
+	path = s.d->path;
+	left = s.inv.clock;
+	inventory_path_worked(&s.inv, &s.b->path);
+	inventory_path_failed(&s.inv, &path, left);
+	assert_int_equal(s.inv.nsuspects, 1); /* the last one */
+	assert_path(&s, s.b, 0, "12");
+	assert_path(&s, s.d, 0, "132");
 	inventory_fini(&s.inv);
 }
 
@@ -233,6 +250,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(ways_are_the_shortest),
 	cmocka_unit_test(dead_cable_moves_only_the_ways_over_it),
 	cmocka_unit_test(suspect_cables_are_the_last_resort),
+	cmocka_unit_test(cable_that_worked_meanwhile_is_not_blamed),
 	cmocka_unit_test(silent_switch_is_gone_around),
 	cmocka_unit_test(node_without_cables_is_gone_and_comes_back),
 	cmocka_unit_test(each_port_of_a_host_has_its_own_way),
