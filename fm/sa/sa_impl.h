@@ -67,7 +67,7 @@ struct sa_query {
 };
 
 struct sa_link {	/* by port index, for the cable at the port */
-	uint8_t mtu;	/* code; lower of both ends; 0 = not known */
+	uint8_t mtu;	/* code; lower of both ends */
 	uint8_t rate;	/* PathRecord code of the active speed and width */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates it can be told */
 };

@@ -3,7 +3,9 @@
  * MTU and rate of every cable, worked out once a publish, so that a path is a walk and some minima.
  *
  * MTU: the lower MTUCap of both ends, which is what bring-up makes NeighborMTU; where PortInfo was
- * not read, the snapshot's. Rate: from active speed and width.
+ * not read, the snapshot's. Rate: from active speed and width; a switch's port 0 has no cable, and
+ * what its PortInfo says is how fast the management processor takes packets in. What nobody says
+ * counts as the least there is.
  *
  * Rates added to the PathRecord late (28 Gb/s and up, codes from 19) are not known to every host:
  * one whose port announces neither the width nor the speed behind such a rate is told the next
@@ -46,8 +48,9 @@ static const struct {
 	[25] = { 16000, WIRE_CAP2_XDR },
 	[26] = { 24000, WIRE_CAP2_XDR },
 };
-#define NRATES (sizeof(rates) / sizeof(rates[0]))
-#define LOWEST 2 /* 2.5 Gb/s */
+#define NRATES	    (sizeof(rates) / sizeof(rates[0]))
+#define RATE_LOWEST 2 /* 2.5 Gb/s */
+#define MTU_LOWEST  1 /* 256 bytes */
 
 bool sa_rate_known(uint8_t rate)
 {
@@ -63,7 +66,7 @@ static uint8_t rate_best(unsigned below, uint16_t knows)
 {
 	uint8_t best = 0;
 
-	for (uint8_t i = LOWEST; i < NRATES; i++)
+	for (uint8_t i = RATE_LOWEST; i < NRATES; i++)
 		if (rates[i].rate < below && rates[i].rate > rates[best].rate &&
 		    (!rates[i].needs || rates[i].needs & knows))
 			best = i;
@@ -92,9 +95,9 @@ static uint8_t rate_of(enum topo_speed speed, unsigned lanes)
 		[TOPO_XDR] = { 17, 21, 23, 25, 26 },
 	};
 	unsigned column = lanes >= 12 ? 4 : lanes >= 8 ? 3 : lanes >= 4 ? 2 : lanes >= 2 ? 1 : 0;
-	uint8_t code = speed <= TOPO_XDR ? codes[speed][column] : 0;
 
-	return code ? code : LOWEST;
+	return lanes && speed != TOPO_SPEED_NONE && speed <= TOPO_XDR ? codes[speed][column]
+								      : RATE_LOWEST;
 }
 
 static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
@@ -112,21 +115,27 @@ static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
 	return knows;
 }
 
+static uint8_t port0_rate(const uint8_t data[64])
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(data, &info);
+	return rate_of(wire_port_info_speed(&info), wire_port_info_lanes(&info));
+}
+
 static void link_read(struct sa_link *link, const struct topo_port *port,
 		      const struct inv_node *inv)
 {
+	bool known = inv && port->num <= inv->nports && inv->ports[port->num].known;
 	struct wire_port_caps caps = { 0 };
 
-	if (inv && port->num <= inv->nports && inv->ports[port->num].known)
+	if (known)
 		wire_port_caps_decode(inv->ports[port->num].info, &caps);
-	link->mtu = caps.mtu_cap ? caps.mtu_cap : port->mtu;
+	link->mtu = caps.mtu_cap ? caps.mtu_cap : port->mtu ? port->mtu : MTU_LOWEST;
 	link->rate = rate_of(port->speed, port->width);
+	if (known && port->num == 0)
+		link->rate = port0_rate(inv->ports[0].info);
 	link->knows = knows_of(port, caps.capmask2);
-}
-
-static uint8_t mtu_lower(uint8_t a, uint8_t b)
-{
-	return a && (!b || a < b) ? a : b;
 }
 
 /* Both ends of a cable take the lower MTU. */
@@ -137,7 +146,8 @@ static void links_pair(const struct topo *t, struct sa_link *links)
 
 		if (peer == TOPO_NONE || peer < i)
 			continue;
-		links[i].mtu = mtu_lower(links[i].mtu, links[peer].mtu);
+		if (links[peer].mtu < links[i].mtu)
+			links[i].mtu = links[peer].mtu;
 		links[peer].mtu = links[i].mtu;
 	}
 }

@@ -85,7 +85,7 @@ static enum wire_sa_status ends_find(struct sa_query *q)
 
 static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
 {
-	if (mtu && mtu < quality->mtu)
+	if (mtu < quality->mtu)
 		quality->mtu = mtu;
 	if (sa_rate_compare(rate, quality->rate) < 0)
 		quality->rate = rate;
@@ -107,23 +107,12 @@ static bool way_walk(const struct sa *sa, uint32_t from, uint16_t to_lid, struct
 	return true;
 }
 
-static bool is_switch_port(const struct topo *t, uint32_t port)
-{
-	return t->nodes[t->ports[port].node].type == TOPO_SWITCH;
-}
-
-/* A switch's own port has no cable whose rate would count, but a buffer of some MTU. */
 static struct quality quality_of_ends(const struct sa *sa, uint32_t src, uint32_t dst)
 {
-	const uint32_t ends[] = { src, dst };
 	struct quality quality = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST };
 
-	for (unsigned i = 0; i < 2; i++) {
-		const struct sa_link *link = &sa->links[ends[i]];
-
-		quality_narrow(&quality, link->mtu,
-			       is_switch_port(sa->view.topo, ends[i]) ? RATE_HIGHEST : link->rate);
-	}
+	quality_narrow(&quality, sa->links[src].mtu, sa->links[src].rate);
+	quality_narrow(&quality, sa->links[dst].mtu, sa->links[dst].rate);
 	quality.life = src == dst ? 0 : sa->conf.subnet_timeout;
 	return quality;
 }

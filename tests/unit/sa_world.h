@@ -186,7 +186,7 @@ static inline void world_inventory(struct world *w)
 	for (unsigned i = 0; i < 4; i++) {
 		snprintf(desc, sizeof(desc), "%s-%u", i < 2 ? "leaf" : "spine", i % 2);
 		sw[i] = world_node(w, WORLD_SW(i), TOPO_SWITCH, 8, desc);
-		world_port(sw[i], 0, NULL, 5, WIRE_CAP_EXT_SPEEDS, 0);
+		world_port(sw[i], 0, i == 3 ? &world_hdr : NULL, 5, WIRE_CAP_EXT_SPEEDS, 0);
 		for (uint8_t p = 1; p <= 8; p++)
 			world_port(sw[i], p, NULL, 5, 0, 0);
 	}

@@ -682,6 +682,10 @@ static void a_switch_is_an_end_by_its_port_0(void **state)
 	rec = path_get(w, &from);
 	assert_int_equal(rec.slid, world_lid(w, WORLD_SW(3)));
 	assert_int_equal(rec.rate, 17);
+	to = by_gid(HOST(0), WORLD_SW(2)); /* its port 0 says nothing of its speed */
+	assert_int_equal(path_get(w, &to).rate, 2);
+	to = by_gid(WORLD_SW(3), WORLD_SW(3));
+	assert_int_equal(path_get(w, &to).rate, 17);
 }
 
 static void a_port_reaches_itself(void **state)

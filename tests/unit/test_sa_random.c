@@ -448,10 +448,13 @@ static unsigned code_below(unsigned rate)
 	return code;
 }
 
-static unsigned port_rate(const struct topo_port *port)
+/* Of a switch's port 0 the snapshot has no speed: spine-1 says HDR, the others nothing. */
+static unsigned port_rate(const struct world *w, const struct topo_port *port)
 {
 	static const unsigned lane[] = { 25, 25, 50, 100, 100, 140, 250, 500, 1000, 2000 };
 
+	if (port->num == 0)
+		return w->topo->nodes[port->node].guid == WORLD_SW(3) ? 2000 : 25;
 	return lane[port->speed] * port->width;
 }
 
@@ -464,15 +467,14 @@ static unsigned port_mtu(const struct world *w, const struct topo_port *port)
 	return info.mtu_cap;
 }
 
-static void way_meet(const struct world *w, struct way *way, const struct topo_port *port,
-		     bool cable)
+static void way_meet(const struct world *w, struct way *way, const struct topo_port *port)
 {
-	unsigned mtu = port_mtu(w, port);
+	unsigned mtu = port_mtu(w, port), rate = port_rate(w, port);
 
 	if (mtu < way->mtu)
 		way->mtu = mtu;
-	if (cable && port_rate(port) < way->rate)
-		way->rate = port_rate(port);
+	if (rate < way->rate)
+		way->rate = rate;
 }
 
 static struct way way_walk(const struct world *w, uint16_t slid, uint16_t dlid)
@@ -483,12 +485,12 @@ static struct way way_walk(const struct world *w, uint16_t slid, uint16_t dlid)
 	struct way way = { .mtu = 5, .rate = 24000 };
 
 	if (at == &t->ports[end]) {
-		way_meet(w, &way, at, at->num);
+		way_meet(w, &way, at);
 		way.there = true;
 		return way;
 	}
-	way_meet(w, &way, at, at->num);
-	way_meet(w, &way, &t->ports[end], t->ports[end].num);
+	way_meet(w, &way, at);
+	way_meet(w, &way, &t->ports[end]);
 	for (unsigned hops = 0; hops < 64; hops++) {
 		uint32_t node = at->node;
 
@@ -508,9 +510,9 @@ static struct way way_walk(const struct world *w, uint16_t slid, uint16_t dlid)
 		}
 		if (!at->link_up)
 			return way;
-		way_meet(w, &way, at, true);
+		way_meet(w, &way, at);
 		at = topo_peer(t, at);
-		way_meet(w, &way, at, true);
+		way_meet(w, &way, at);
 	}
 	return way;
 }

@@ -364,6 +364,20 @@ static void no_trap_is_lost_when_many_switches_send_twice(void **state)
 	assert_int_equal(d->ntraps, 200);
 }
 
+static void a_trap_held_back_gives_way_without_being_lost(void **state)
+{
+	struct desk *d = *state;
+
+	for (uint16_t lid = 1; lid <= 20; lid++) {
+		trap_arrives(d, 128, lid, 0);
+		trap_arrives(d, 128, lid, 0);
+	}
+	for (uint16_t lid = 21; lid <= 100; lid++)
+		trap_arrives(d, 128, lid, 0);
+	wait_us(d, 1000000);
+	assert_int_equal(d->ntraps, 20 * 2 + 80);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
@@ -382,6 +396,7 @@ int main(void)
 		TEST(traps_that_differ_are_all_handed_on_at_once),
 		TEST(a_like_trap_later_is_news),
 		TEST(no_trap_is_lost_when_many_switches_send_twice),
+		TEST(a_trap_held_back_gives_way_without_being_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
