@@ -435,6 +435,10 @@ static void lid_routed_smp_follows_the_tables(void **state)
 	assert_int_equal(double_trace(w.d, H1, 1, LID_H2), 4);
 	assert_int_equal(double_trace(w.d, H1, 1, LID_SPINE), 2);
 	assert_int_equal(double_trace(w.d, H1, 1, 9), -ENOENT);
+	double_set_lft(w.d, LEAF1, 60, 9); /* above LinearFDBTop: as if it were not there */
+	double_set_lft(w.d, SPINE, 60, 1);
+	assert_int_equal(double_trace(w.d, H1, 1, 60), -ENOENT);
+	assert_int_equal(double_drops(w.d)->no_entry, 3); /* who only looks is not counted */
 	double_set_lft(w.d, SPINE, LID_H2, 1);
 	assert_int_equal(double_trace(w.d, H1, 1, LID_H2), -ELOOP);
 	double_set_lft(w.d, SPINE, LID_H2, 3);

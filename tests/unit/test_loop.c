@@ -71,6 +71,23 @@ static void timers_run_by_time_then_in_the_order_they_were_set(void **state)
 	loop_free(trace.loop);
 }
 
+static void equal_times_run_in_the_order_they_were_set(void **state)
+{
+	struct trace trace = { .loop = loop_new_simulated() };
+	struct mark marks[26];
+
+	for (int i = 0; i < 26; i++) {
+		mark_new(&marks[i], &trace, (char)('a' + i));
+		loop_timer_set(marks[i].timer, 100);
+	}
+	loop_timer_set(marks[0].timer, 100); /* counts as set last */
+	loop_run(trace.loop);
+	assert_string_equal(trace.letters, "bcdefghijklmnopqrstuvwxyza");
+	for (int i = 0; i < 26; i++)
+		loop_timer_free(marks[i].timer);
+	loop_free(trace.loop);
+}
+
 static void simulated_clock_jumps_to_what_is_due(void **state)
 {
 	struct trace trace = { .loop = loop_new_simulated() };
@@ -128,48 +145,57 @@ static void timer_set_to_now_waits_for_the_next_round(void **state)
 	loop_free(trace.loop);
 }
 
-struct heap_walk {
+/* A timer that knows when it is due. */
+struct due {
 	struct loop *loop;
-	uint64_t last;
-	unsigned runs;
+	struct loop_timer *timer;
+	uint64_t at;
+	unsigned *runs;
 };
 
-static void heap_walk_cb(void *arg)
+static void due_cb(void *arg)
 {
-	struct heap_walk *walk = arg;
+	struct due *due = arg;
 
-	assert_true(loop_now_us(walk->loop) >= walk->last);
-	walk->last = loop_now_us(walk->loop);
-	walk->runs++;
+	assert_int_equal(loop_now_us(due->loop), due->at);
+	++*due->runs;
+}
+
+static void due_set(struct due *due)
+{
+	uint64_t delay = (uint64_t)random() % 5000;
+
+	due->at = START_US + delay;
+	loop_timer_set(due->timer, delay);
 }
 
 static void thousand_timers_keep_order_through_stops_and_moves(void **state)
 {
-	struct heap_walk walk = { .loop = loop_new_simulated() };
-	struct loop_timer *timers[1000];
-	unsigned stopped = 0;
+	struct loop *loop = loop_new_simulated();
+	struct due dues[1000];
+	unsigned stopped = 0, runs = 0;
 
 	srandom(7);
 	for (int i = 0; i < 1000; i++) {
-		timers[i] = loop_timer_new(walk.loop, heap_walk_cb, &walk);
-		loop_timer_set(timers[i], (uint64_t)random() % 5000);
+		dues[i] = (struct due){ .loop = loop, .runs = &runs };
+		dues[i].timer = loop_timer_new(loop, due_cb, &dues[i]);
+		due_set(&dues[i]);
 	}
-	for (int i = 0; i < 500; i++) {
-		struct loop_timer *timer = timers[random() % 1000];
+	for (int i = 0; i < 1000; i++) {
+		struct due *due = &dues[random() % 1000];
 
-		if (i % 2) {
-			loop_timer_set(timer, (uint64_t)random() % 5000);
-		} else {
-			loop_timer_stop(timer);
-		}
+		if (i % 2)
+			due_set(due);
+		else
+			loop_timer_stop(due->timer);
 	}
 	for (int i = 0; i < 1000; i++)
-		stopped += !loop_timer_armed(timers[i]);
-	loop_run(walk.loop);
-	assert_int_equal(walk.runs, 1000 - stopped);
+		stopped += !loop_timer_armed(dues[i].timer);
+	loop_run(loop);
+	assert_int_equal(runs, 1000 - stopped);
 	for (int i = 0; i < 1000; i++)
-		loop_timer_free(timers[i]);
-	loop_free(walk.loop);
+		loop_timer_free(dues[i].timer);
+	loop_free(loop);
 }
 
 /* A source that is busy for some rounds, and notes the time of each. */
@@ -216,6 +242,23 @@ static void busy_source_is_polled_without_time_passing(void **state)
 	loop_poll_free(source.poll);
 	loop_timer_free(timer);
 	loop_free(source.loop);
+}
+
+static void timer_that_is_always_due_does_not_starve_a_source(void **state)
+{
+	struct trace trace = { .loop = loop_new_simulated() };
+	struct source source = { .loop = trace.loop }; /* stops the loop at once */
+	struct mark mark;
+
+	mark_new(&mark, &trace, 'x');
+	mark.again = 50;
+	loop_timer_set(mark.timer, 0);
+	source.poll = loop_poll_new(trace.loop, source_cb, &source);
+	loop_run(trace.loop);
+	assert_int_equal(trace.count, 1);
+	loop_poll_free(source.poll);
+	loop_timer_free(mark.timer);
+	loop_free(trace.loop);
 }
 
 static void source_may_free_itself(void **state)
@@ -352,11 +395,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_run_by_time_then_in_the_order_they_were_set),
+		cmocka_unit_test(equal_times_run_in_the_order_they_were_set),
 		cmocka_unit_test(simulated_clock_jumps_to_what_is_due),
 		cmocka_unit_test(timer_set_again_moves_and_stopped_one_does_not_run),
 		cmocka_unit_test(timer_set_to_now_waits_for_the_next_round),
 		cmocka_unit_test(thousand_timers_keep_order_through_stops_and_moves),
 		cmocka_unit_test(busy_source_is_polled_without_time_passing),
+		cmocka_unit_test(timer_that_is_always_due_does_not_starve_a_source),
 		cmocka_unit_test(source_may_free_itself),
 		cmocka_unit_test(real_loop_polls_busy_source_and_comes_back_to_idle_one),
 		cmocka_unit_test(descriptor_is_read_and_may_be_freed_in_its_callback),

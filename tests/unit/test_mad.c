@@ -276,6 +276,23 @@ static void retry_that_is_answered_is_a_success(void **state)
 	world_fini(&w);
 }
 
+static void old_transaction_keeps_its_tid_while_thousands_pass(void **state)
+{
+	struct world w;
+
+	world_init(&w, (struct mad_conf){ 0 });
+	ask(&w, (struct mad_request){ .timeout_ms = 60000 });
+	for (unsigned i = 1; i < 2000; i++) {
+		ask(&w, (struct mad_request){ 0 });
+		answer(&w, i);
+	}
+	assert_int_equal(w.done, 1999);
+	answer(&w, 0);
+	assert_int_equal(w.done, 2000);
+	assert_int_equal(mad_stats(w.mad).dropped_late, 0);
+	world_fini(&w);
+}
+
 static void request_has_its_own_timeout_and_retries(void **state)
 {
 	struct world w;
@@ -378,6 +395,24 @@ static void late_reply_to_an_earlier_try_is_an_answer(void **state)
 	assert_int_equal(w.io->nsent, 1);
 	assert_int_equal(mad_stats(w.mad).queued, 0);
 	assert_int_equal(w.done, 1);
+	world_fini(&w);
+}
+
+static void reply_to_what_was_not_sent_yet_is_dropped(void **state)
+{
+	struct world w;
+	struct wire_mad m;
+
+	world_init(&w, (struct mad_conf){ 0 });
+	ask(&w, (struct mad_request){ 0 });
+	w.io->result = -EAGAIN;
+	w.io->results = 1;
+	ask(&w, (struct mad_request){ 0 });
+	m = answer_header(&w, 0);
+	m.tid++; /* TIDs count up: the second's */
+	receive(&w, 0, &m, WIRE_MAD_SIZE);
+	assert_int_equal(w.done, 0);
+	assert_int_equal(mad_stats(w.mad).dropped_late, 1);
 	world_fini(&w);
 }
 
@@ -856,12 +891,14 @@ int main(void)
 		cmocka_unit_test(request_goes_out_as_asked),
 		cmocka_unit_test(silence_is_retried_with_the_same_tid_then_reported),
 		cmocka_unit_test(retry_that_is_answered_is_a_success),
+		cmocka_unit_test(old_transaction_keeps_its_tid_while_thousands_pass),
 		cmocka_unit_test(request_has_its_own_timeout_and_retries),
 		cmocka_unit_test(bad_status_is_reported_with_the_data),
 		cmocka_unit_test(busy_is_asked_again),
 		cmocka_unit_test(late_reply_is_ignored),
 		cmocka_unit_test(doubled_reply_is_ignored),
 		cmocka_unit_test(late_reply_to_an_earlier_try_is_an_answer),
+		cmocka_unit_test(reply_to_what_was_not_sent_yet_is_dropped),
 		cmocka_unit_test(short_reply_is_dropped),
 		cmocka_unit_test(reply_that_does_not_fit_its_request_is_dropped),
 		cmocka_unit_test(cancelled_transaction_never_calls_back),
