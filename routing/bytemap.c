@@ -8,7 +8,7 @@
 #include "routing/bytemap.h"
 
 static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-		      const uint8_t map[256])
+		      const uint8_t *map)
 {
 	for (size_t i = 0; i < count; i++)
 		out[i] = map[in[i]];
@@ -17,15 +17,13 @@ static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define BYTEMAP_MAX 64 /* four registers of 16 */
-
 /* Each 16-entry part answers for the inputs with its number in the high nibble; 255 stays 255. */
 __attribute__((target("avx2"))) static size_t map_avx2(uint8_t *restrict out,
 						       const uint8_t *restrict in, size_t count,
-						       const uint8_t map[256], unsigned parts)
+						       const uint8_t *map, unsigned parts)
 {
-	__m256i part[BYTEMAP_MAX / 16], nibble = _mm256_set1_epi8(0x0f),
-					none = _mm256_set1_epi8((char)0xff);
+	__m256i part[BYTEMAP_TABLE / 16], nibble = _mm256_set1_epi8(0x0f),
+					  none = _mm256_set1_epi8((char)0xff);
 	size_t i;
 
 	for (unsigned p = 0; p < parts; p++)
@@ -48,13 +46,13 @@ __attribute__((target("avx2"))) static size_t map_avx2(uint8_t *restrict out,
 }
 #endif
 
-void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-	     const uint8_t map[256], unsigned used)
+void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count, const uint8_t *map,
+	     unsigned used)
 {
 	size_t done = 0;
 
 #if defined(__x86_64__)
-	if (used <= BYTEMAP_MAX && count >= 32 && __builtin_cpu_supports("avx2"))
+	if (used <= BYTEMAP_TABLE && count >= 32 && __builtin_cpu_supports("avx2"))
 		done = map_avx2(out, in, count, map, (used + 15) / 16);
 #endif
 	map_plain(out + done, in + done, count - done, map);

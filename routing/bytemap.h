@@ -6,9 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* out[i] = map[in[i]]. `used`: all inputs are below it, or 255 (and map[255] is 255). out and in do
- * not overlap. */
-void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-	     const uint8_t map[256], unsigned used);
+#define BYTEMAP_TABLE 64 /* the fast way's largest table */
+
+/*
+ * out[i] = map[in[i]], where all inputs are below `used`, or 255 (which stays 255). out and in do not overlap.
+ * map has 256 entries, or BYTEMAP_TABLE when used is no more than that and no input is 255.
+ */
+void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count, const uint8_t *map,
+	     unsigned used);
 
 #endif

@@ -149,25 +149,45 @@ static void patch_dead(const struct rows *w, struct member *m)
 
 /* ---- Down -------------------------------------------------------------------------------------- */
 
-static uint32_t lane_pitch(const struct graph *g, uint32_t child)
-{
-	const struct graph_family *family = &g->families[g->switches[child].family];
+struct descent { /* the way down by one group of cables */
+	const struct graph_group *group;
+	const uint8_t *digits; /* by LID: the lane wanted */
+	uint32_t spread;       /* order / spread deals a dead lane's LIDs */
+	bool all_live;
+	uint8_t port[BYTEMAP_TABLE]; /* by lane, when all live */
+};
 
-	return family->pitch * (family->nparents ? family->nparents : 1);
+static void prepare_descent(struct rows *w, struct descent *way, const struct graph_group *group)
+{
+	const struct graph_family *family = &w->g->families[w->g->switches[group->peer].family];
+	uint32_t pitch = family->pitch * (family->nparents ? family->nparents : 1);
+
+	way->group = group;
+	way->all_live = group->nlive == group->nlanes;
+	way->spread = pitch * group->nlanes;
+	way->port[0] = w->g->lanes[group->first_lane].port;
+	if (group->nlanes == 1)
+		return;
+	way->digits = choice_digits(&w->choice, pitch, group->nlanes);
+	for (unsigned l = 0; l < group->nlanes && l < BYTEMAP_TABLE; l++)
+		way->port[l] = w->g->lanes[group->first_lane + l].port;
 }
 
 static void fill_run(struct rows *w, struct member *m, const struct dest_run *run,
-		     const struct graph_group *group)
+		     const struct descent *way)
 {
+	const struct graph_group *group = way->group;
+
 	if (group->nlanes == 1) {
-		memset(m->row + run->lid, w->g->lanes[group->first_lane].port, run->count);
-		return;
+		memset(m->row + run->lid, way->port[0], run->count);
+	} else if (way->all_live && group->nlanes <= BYTEMAP_TABLE) {
+		bytemap(m->row + run->lid, way->digits + run->lid, run->count, way->port,
+			group->nlanes);
+	} else {
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			m->row[lid] = lane_port(w->g, group, way->digits[lid],
+						w->d->order[lid] / way->spread);
 	}
-	uint32_t pitch = lane_pitch(w->g, group->peer);
-	const uint8_t *lane = choice_digits(&w->choice, pitch, group->nlanes);
-	for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-		m->row[lid] = lane_port(w->g, group, lane[lid],
-					w->d->order[lid] / (pitch * group->nlanes));
 }
 
 /* Several children lead to D equally well: deal its LIDs over them. */
@@ -190,7 +210,10 @@ static void fill_multi(struct rows *w, struct member *m, const struct reach_entr
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
 			struct dest_run one = { lid, 1 };
-			fill_run(w, m, &one, candidates[w->d->order[lid] % n]);
+			struct descent way;
+
+			prepare_descent(w, &way, candidates[w->d->order[lid] % n]);
+			fill_run(w, m, &one, &way);
 		}
 	}
 }
@@ -199,6 +222,7 @@ static void overlay_below(struct rows *w, struct member *m)
 {
 	const struct reach_list *list = &w->r->lists[m->sw];
 	const struct graph_group *downs = graph_downs(w->g, m->sw);
+	struct descent way = { 0 };
 
 	for (uint32_t e = list->first; e < list->first + list->count; e++) {
 		const struct reach_entry *entry = &w->r->below[e];
@@ -207,9 +231,11 @@ static void overlay_below(struct rows *w, struct member *m)
 			fill_multi(w, m, entry);
 			continue;
 		}
+		if (way.group != &downs[entry->child])
+			prepare_descent(w, &way, &downs[entry->child]);
 		for (uint32_t r = w->d->first_run[entry->sw]; r < w->d->first_run[entry->sw + 1];
 		     r++)
-			fill_run(w, m, &w->d->runs[r], &downs[entry->child]);
+			fill_run(w, m, &w->d->runs[r], &way);
 	}
 }
 
