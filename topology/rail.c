@@ -10,8 +10,8 @@
  * report). GUIDs decide nothing.
  *
  *   1. Units: leaves are joined when more than half of the hosts of the smaller one are on both.
- *      A single misplaced cable joins nothing. Only hosts with several CAs count: storage and
- *      login hosts say nothing of rails.
+ *      A single misplaced cable joins nothing. Only hosts count that have most of their CAs on
+ *      leaves of their own: storage and login hosts on the same leaves say nothing of rails.
  *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on
  *      a leaf of its own.
  *   3. Names: over the unit's hosts with the usual number of CAs, each device name gets the
@@ -58,7 +58,7 @@ struct rail_work {
 	uint32_t nunits;
 };
 
-/* ---- What counts: CAs of hosts with several cabled ones
+/* ---- What counts
  * -------------------------------------------- */
 
 /* The switch of the first cabled port; cables that are down at the moment count. */
@@ -73,21 +73,6 @@ static uint32_t leaf_of(const struct topo *t, uint32_t ca)
 	return TOPO_NONE;
 }
 
-static void find_leaves_of_host(struct rail_work *w, const struct topo_host *host)
-{
-	const uint32_t *cas = w->t->host_cas + host->first;
-	uint32_t cabled = 0;
-
-	if (host->ncas < 2 || host->ncas > HOST_CAS_MAX)
-		return;
-	for (uint32_t i = 0; i < host->ncas; i++) {
-		w->leaf[cas[i]] = leaf_of(w->t, cas[i]);
-		cabled += w->leaf[cas[i]] != TOPO_NONE;
-	}
-	for (uint32_t i = 0; i < host->ncas && cabled < 2; i++)
-		w->leaf[cas[i]] = TOPO_NONE;
-}
-
 /* Is this the first CA of its host on its leaf? */
 static bool first_on_leaf(const struct rail_work *w, const struct topo_host *host, uint32_t i)
 {
@@ -97,6 +82,25 @@ static bool first_on_leaf(const struct rail_work *w, const struct topo_host *hos
 		if (w->leaf[cas[j]] == w->leaf[cas[i]])
 			return false;
 	return true;
+}
+
+/* A host counts when most of its cabled CAs, two at least, are each on a leaf of its own. */
+static void find_leaves_of_host(struct rail_work *w, const struct topo_host *host)
+{
+	const uint32_t *cas = w->t->host_cas + host->first;
+	uint32_t cabled = 0, leaves = 0;
+
+	if (host->ncas < 2 || host->ncas > HOST_CAS_MAX)
+		return;
+	for (uint32_t i = 0; i < host->ncas; i++) {
+		w->leaf[cas[i]] = leaf_of(w->t, cas[i]);
+		if (w->leaf[cas[i]] == TOPO_NONE)
+			continue;
+		cabled++;
+		leaves += first_on_leaf(w, host, i);
+	}
+	for (uint32_t i = 0; i < host->ncas && (leaves < 2 || leaves * 2 <= cabled); i++)
+		w->leaf[cas[i]] = TOPO_NONE;
 }
 
 static void list_cas_by_leaf(struct rail_work *w)
