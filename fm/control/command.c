@@ -100,8 +100,9 @@ static const struct {
 	const char *name;
 	dump_fn *dump; /* NULL = the JSON document */
 } formats[] = {
-	{ "text", dump_text }, { "json", NULL },	{ "ibnetdiscover", netfile_write },
-	{ "dot", dump_dot },   { "slurm", dump_slurm }, { "lst", dump_lst },
+	{ "text", dump_text }, { "json", NULL },    { "ibnetdiscover", netfile_write },
+	{ "dot", dump_dot },   { "svg", dump_svg }, { "slurm", dump_slurm },
+	{ "lst", dump_lst },
 };
 
 static json_t *answer_topology(const struct command_env *env, json_t *args, char *err)

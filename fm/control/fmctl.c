@@ -18,7 +18,7 @@ static const struct command {
 	bool offline; /* needs no fmd, and says its own usage */
 } commands[] = {
 	{ "status", "", "how the fabric is", .run = fmctl_status },
-	{ "topology", "[--format text|json|ibnetdiscover|dot|slurm|lst]", "the fabric as it is",
+	{ "topology", "[--format text|json|ibnetdiscover|dot|svg|slurm|lst]", "the fabric as it is",
 	  .run = fmctl_topology },
 	{ "nodes", "", "every node, a row each", .run = fmctl_nodes },
 	{ "switches", "", "the switches", .run = fmctl_switches },

@@ -109,6 +109,7 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	status = send_request(fileno(*stream), cmd, args);
 	if (status)
 		return failed(cmd, strerror(-status));
+	shutdown(fileno(*stream), SHUT_WR); /* the last question: fmd closes behind the answer */
 	return read_answer(*stream, cmd);
 }
 
@@ -158,8 +159,11 @@ enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t 
 	FILE *stream;
 	struct fmctl_answer answer = ask(ctl, cmd, args, &stream);
 
-	if (answer.status == FMCTL_DONE)
+	if (answer.status == FMCTL_DONE) {
+		shutdown(fileno(stream),
+			 SHUT_WR); /* nothing more is asked: fmd hangs up behind the text */
 		answer.status = save_text(stream, path);
+	}
 	json_decref(answer.result);
 	if (stream)
 		fclose(stream);

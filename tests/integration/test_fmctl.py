@@ -27,6 +27,8 @@ LINK = {"a": {"name": "leaf-1", "port": 33}, "b": {"name": "spine-1", "port": 1}
 class Server:
     """Answers each connection by answer(request): the bytes to send, or a JSON value."""
 
+    patient = True
+
     def __init__(self, path, answer):
         self.path, self.answer, self.requests = str(path), answer, []
         self.listener = socket.socket(socket.AF_UNIX)
@@ -45,6 +47,8 @@ class Server:
                 self.requests.append((request["cmd"], request["args"]))
                 answer = self.answer(request)
                 client.sendall(answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n")
+                if self.patient:  # as fmd: hangs up when the client does
+                    lines.read()
 
 
 @pytest.fixture
@@ -102,7 +106,7 @@ def test_refusal_ends_with_1_and_its_reason(tmp_path, serve):
 
 @pytest.mark.parametrize("answer", [b"", b"{\"ok\":true,\"result\":", b"nonsense\n", b"[]\n", b"{\"ok\":true}\n"])
 def test_broken_answer_ends_with_1(tmp_path, serve, answer):
-    serve(answer)
+    serve(answer).patient = False
     result = fmctl(tmp_path, "status")
     assert result.returncode == 1 and result.stderr
 
