@@ -144,14 +144,6 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pa->link_up = pb->link_up = true;
 }
 
-static bool port_has_extended(const struct inv_port *port)
-{
-	struct wire_port_info info;
-
-	wire_port_info_decode(port->info, &info);
-	return port->known && info.capmask & WIRE_CAP_EXT_SPEEDS;
-}
-
 static bool port_runs_extended(const struct inv_port *port)
 {
 	struct wire_port_info info;
@@ -166,9 +158,9 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	bool extended;
 
 	if (inv_is_switch(node)) /* port 0's mask speaks for all; its own speed means nothing */
-		extended = num && port_has_extended(&node->ports[0]);
+		extended = num && node->ports[0].capmask & WIRE_CAP_EXT_SPEEDS;
 	else
-		extended = port_has_extended(port) ||
+		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
 			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
 	return extended && !node->no_ext ? num | WIRE_MOD_EXT_SPEEDS : num;
 }
@@ -182,6 +174,12 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	wire_port_info_decode(data, &info);
 	port->known = true;
 	port->state = info.state;
+	port->capmask = info.capmask;
+	port->lid = info.lid;
+	port->lmc = info.lmc;
+	port->speed = (uint8_t)wire_port_info_speed(&info);
+	port->lanes = (uint8_t)wire_port_info_lanes(&info);
+	port->mtu = info.neighbor_mtu;
 	if (info.state < TOPO_ARMED && num) /* a new life: what was set is lost */
 		port->settled = port->pkey_ok = false;
 }

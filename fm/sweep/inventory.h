@@ -20,23 +20,27 @@
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
+/* What each snapshot and each walk reads of a port is in its first cache line. */
 struct inv_port {
-	uint8_t info[64];      /* PortInfo as last answered */
 	struct inv_node *peer; /* NULL = no cable known */
-	uint32_t seen;	       /* the look that last read it */
-	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint8_t peer_port;
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
 	bool link_up;
-	uint8_t suspect;   /* requests over this cable that timed out since one passed */
-	uint8_t probe;	   /* sweep.c's */
+	uint32_t capmask; /* of info, from here.. */
+	uint16_t lid;
+	uint8_t lmc, speed, lanes, mtu; /* ..to here */
+	uint8_t suspect; /* requests over this cable that timed out since one passed */
+	uint8_t probe;	 /* sweep.c's */
+	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
+	uint32_t seen;	 /* the look that last read it */
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
 	uint8_t sets, errors; /* in this apply */
 	bool reread;	      /* is to be read before anything else */
 	bool settled, pkey_ok;
+	uint8_t info[64]; /* PortInfo as last answered */
 };
 
 struct inv_node {

@@ -30,42 +30,42 @@ static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 }
 
 /* Both ends of a cable run at one speed; a CA's own answer may lack the extended fields. */
-static uint8_t port_speed(const struct inv_port *port, const struct wire_port_info *info)
+static uint8_t port_speed(const struct inv_node *node, const struct inv_port *port)
 {
-	enum topo_speed speed = wire_port_info_speed(info), other;
-	struct wire_port_info far;
+	uint8_t other =
+		port->peer && !inv_is_switch(node) ? port->peer->ports[port->peer_port].speed : 0;
 
-	if (!port->peer || !port->peer->ports[port->peer_port].known)
-		return (uint8_t)speed;
-	wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
-	other = wire_port_info_speed(&far);
-	return (uint8_t)(other > speed ? other : speed);
+	return other > port->speed ? other : port->speed;
 }
 
 static void snapshot_port(struct topo_builder *b, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 	bool end_port = inv_is_switch(node) ? num == 0 : num > 0;
-	struct topo_port_attr attr = { .state = port->state };
-	struct wire_port_info info;
+	bool up = num && port->state > TOPO_DOWN;
+	struct topo_port_attr attr = {
+		.capmask = port->capmask,
+		.lid = end_port ? port->lid : 0,
+		.lmc = end_port ? port->lmc : 0,
+		.state = port->state,
+		.speed = up ? port_speed(node, port) : 0,
+		.width = up ? port->lanes : 0,
+		.mtu = port->mtu,
+	};
 
 	if (node->port_guids)
 		attr.guid = node->port_guids[num];
 	else if (num == 0)
 		attr.guid = node->guid;
-	if (port->known) {
-		wire_port_info_decode(port->info, &info);
-		attr.capmask = info.capmask;
-		attr.lid = end_port ? info.lid : 0;
-		attr.lmc = end_port ? info.lmc : 0;
-		attr.mtu = info.neighbor_mtu;
-	}
-	if (port->known && attr.state > TOPO_DOWN && num) {
-		attr.speed = inv_is_switch(node) ? (uint8_t)wire_port_info_speed(&info)
-						 : port_speed(port, &info);
-		attr.width = (uint8_t)wire_port_info_lanes(&info);
-	}
 	topo_builder_port(b, node->handle, num, &attr);
+}
+
+/* A cable comes from the end whose node lies first in memory: which one does not matter, once does. */
+static bool is_first_end(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return port->peer && (node < port->peer || (node == port->peer && num < port->peer_port));
 }
 
 static void snapshot_links(struct topo_builder *b, const struct inv_node *node)
@@ -76,8 +76,7 @@ static void snapshot_links(struct topo_builder *b, const struct inv_node *node)
 	for (p = 1; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
 
-		if (!port->peer || port->peer->handle < node->handle ||
-		    (port->peer == node && port->peer_port < p))
+		if (!is_first_end(node, p))
 			continue;
 		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
 					port->link_up);
