@@ -107,6 +107,7 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const s
 	struct graph *g = graph_new(t, GRAPH_BY_LEVEL);
 	struct judge j = { .g = g, .up_cost = mem_alloc(g->nswitches + 1, 1) };
 	struct tables scratch = { 0 };
+	struct holes holes;
 	struct dests d;
 	struct reach r;
 	uint64_t moved = 0;
@@ -114,7 +115,8 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const s
 	dests_init(&d, g, t, lids);
 	reach_init(&r, g);
 	tables_resize(&scratch, t->nswitches, lids->top);
-	rows_fill(g, &d, &r, &scratch); /* completes the costs */
+	rows_fill(g, &d, &r, &scratch, &holes); /* completes the costs */
+	holes_fini(&holes);
 	j.d = &d;
 	j.r = &r;
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {

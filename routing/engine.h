@@ -64,9 +64,25 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
 /* ---- Rows
  * ---------------------------------------------------------------------------------------- */
 
-/* Fills all rows of `out`; returns ordered pairs of host-bearing switches that no legal path
- * connects. */
-uint64_t rows_fill(const struct graph *g, const struct dests *d, struct reach *r,
-		   struct tables *out);
+struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
+	uint32_t sw, d;
+};
+struct holes {
+	struct hole *list; /* by D when detours look at it; at most HOLES_MAX */
+	uint32_t count;
+	uint64_t host_pairs; /* of these (all of them), both have hosts */
+};
+#define HOLES_MAX (1u << 20)
+
+/* Fills all rows of `out` by legal paths and lists what they leave open. holes is zeroed first. */
+void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
+	       struct holes *holes);
+void holes_fini(struct holes *holes);
+
+/* ---- Detours (detour.c) ------------------------------------------------------------------------- */
+
+/* Fills holes where a turn down-then-up keeps the channel dependencies acyclic. Returns host pairs still open. */
+uint64_t detour_fill(const struct graph *g, const struct dests *d, struct tables *out,
+		     struct holes *holes);
 
 #endif

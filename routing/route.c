@@ -5,9 +5,9 @@
  * Reading: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
- * levels orient it as a tree; if too many pairs of leaves have no legal path that way (a ring, a
- * mesh, a torus), it is oriented from a root instead and routed by the same code. "updn" asks for
- * the latter at once.
+ * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
+ * hosts are left even so (a ring, a mesh, a torus), it is oriented from a root instead and routed
+ * by the same code. "updn" asks for the latter at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +15,6 @@
 #include "routing/engine.h"
 #include "routing/route.h"
 #include "topology/mem.h"
-
-/* A tree with holes stays a tree while fewer than this share of its leaf pairs are holes. */
-#define ROUTE_HOLE_SHARE 10 /* one in .. */
 
 struct route {
 	struct tables spare; /* the other orientation's tables, when both were tried */
@@ -42,24 +39,18 @@ static uint64_t compute_oriented(const struct topo *t, const struct lid_map *lid
 	struct graph *g = graph_new(t, orientation);
 	struct dests d;
 	struct reach r;
+	struct holes holes;
 
 	dests_init(&d, g, t, lids);
 	reach_init(&r, g);
 	tables_resize(out, t->nswitches, lids->top);
-	uint64_t holes = rows_fill(g, &d, &r, out);
+	rows_fill(g, &d, &r, out, &holes);
+	uint64_t open_pairs = detour_fill(g, &d, out, &holes);
+	holes_fini(&holes);
 	reach_fini(&r);
 	dests_fini(&d);
 	graph_free(g);
-	return holes;
-}
-
-static uint64_t leaf_pairs(const struct topo *t)
-{
-	uint64_t leaves = 0;
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		leaves += t->nodes[sw].role == TOPO_LEAF;
-	return leaves * leaves;
+	return open_pairs;
 }
 
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
@@ -70,10 +61,10 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 
 	if (!updn && strcmp(engine, "ftree") != 0)
 		return -EINVAL;
-	uint64_t holes = compute_oriented(t, lids, updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL, out);
-	if (updn || holes * ROUTE_HOLE_SHARE < leaf_pairs(t) || !holes)
+	uint64_t open_pairs = compute_oriented(t, lids, updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL, out);
+	if (updn || !open_pairs)
 		return 0;
-	if (compute_oriented(t, lids, GRAPH_BY_ROOT, &route->spare) < holes) {
+	if (compute_oriented(t, lids, GRAPH_BY_ROOT, &route->spare) < open_pairs) {
 		struct tables tree = *out;
 
 		*out = route->spare;

@@ -23,7 +23,7 @@ struct rows {
 	struct reach *r;
 	struct tables *out;
 	struct choice choice;
-	uint64_t holes;
+	struct holes *holes;
 };
 
 struct member { /* the switch whose row is being made */
@@ -274,15 +274,28 @@ static void complete_costs(struct rows *w, const struct member *m)
 	cost[m->sw] = 0;
 }
 
-static void count_holes(struct rows *w, const struct member *m)
+static void add_hole(struct holes *holes, uint32_t sw, uint32_t d, bool hosts_at_both)
 {
-	if (!w->g->switches[m->sw].nhosts)
+	holes->host_pairs += hosts_at_both;
+	if (holes->count == HOLES_MAX)
 		return;
+	if (!(holes->count & (holes->count - 1))) /* room for the next power of two */
+		holes->list = mem_resize(holes->list, holes->count ? holes->count * 2 : 1,
+					 sizeof(*holes->list));
+	holes->list[holes->count++] = (struct hole){ sw, d };
+}
+
+static void list_holes(struct rows *w, const struct member *m)
+{
+	bool source = w->g->switches[m->sw].nhosts;
+
 	for (uint32_t d = 0; d < w->g->nswitches; d++) {
 		uint32_t run = w->d->first_run[d];
+		bool target = w->g->switches[d].nhosts;
 
-		if (w->g->switches[d].nhosts && run < w->d->first_run[d + 1])
-			w->holes += m->row[w->d->runs[run].lid] == TABLES_NO_ROUTE;
+		if ((source || target) && d != m->sw && run < w->d->first_run[d + 1] &&
+		    m->row[w->d->runs[run].lid] == TABLES_NO_ROUTE)
+			add_hole(w->holes, m->sw, d, source && target);
 	}
 }
 
@@ -303,7 +316,7 @@ static void make_row(struct rows *w, uint32_t sw)
 	if (w->r->cost_row[sw] != TOPO_NONE)
 		complete_costs(w, &m);
 	if (w->choice.has_never || dead)
-		count_holes(w, &m);
+		list_holes(w, &m);
 }
 
 static void make_family(struct rows *w, uint32_t number)
@@ -315,12 +328,13 @@ static void make_family(struct rows *w, uint32_t number)
 		make_row(w, w->g->members[family->first_member + i]);
 }
 
-uint64_t rows_fill(const struct graph *g, const struct dests *d, struct reach *r,
-		   struct tables *out)
+void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
+	       struct holes *holes)
 {
-	struct rows w = { .g = g, .d = d, .r = r, .out = out };
+	struct rows w = { .g = g, .d = d, .r = r, .out = out, .holes = holes };
 	bool *done = mem_alloc(g->nfamilies + 1, sizeof(*done));
 
+	*holes = (struct holes){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
 	for (uint32_t i = g->nswitches; i-- > 0;) {
 		uint32_t family = g->switches[g->by_rank[i]].family;
@@ -331,5 +345,10 @@ uint64_t rows_fill(const struct graph *g, const struct dests *d, struct reach *r
 	}
 	choice_fini(&w.choice);
 	free(done);
-	return w.holes;
+}
+
+void holes_fini(struct holes *holes)
+{
+	free(holes->list);
+	*holes = (struct holes){ 0 };
 }

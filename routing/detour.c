@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * detour: ways for pairs that cables connect and no up/down path does: two leaves left without a spine in common; a spine
+ * and a host behind its dead uplink, which management traffic (PerfMgr) wants.
+ *
+ * A hole (s, D) is filled by sending to a neighbour n that has a way to D. When that turns at n from down to up it adds the
+ * dependency (s -> n) before (n -> m), a valley. Valleys are legal as long as no channel can come to wait for itself: the valley s, n, m is
+ * accepted when s cannot be reached from m by legal turns and the valleys already accepted. That judges
+ * by all turns that any table might use, so it is safe whatever else the tables hold; check.c judges the result by the bytes.
+ *
+ * Holes between hosts come first. Those of management are filled while they are few: after one
+ * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
+ * left stays without a way and is named by the proof. Order is fixed: the same damage gives the
+ * same detours.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/engine.h"
+#include "topology/mem.h"
+
+#define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
+#define DETOUR_MAX_MANAGEMENT 1024 /* holes, beyond which only those between hosts are looked at */
+
+struct valley {
+	uint32_t from, at, to;
+	uint32_t next; /* chain by `from`: index + 1, 0 = end */
+	bool accepted;
+};
+
+struct detour {
+	const struct graph *g;
+	const struct dests *d;
+	struct tables *out;
+	struct valley *valleys;
+	uint32_t nvalleys;
+	uint32_t *chain;	  /* by switch: valleys from it */
+	uint8_t *seen;		  /* by switch: SEEN_* of one search */
+	uint32_t *queue;	  /* of that search */
+	bool *has_way;		  /* by switch, for one D */
+	uint32_t *switch_of_port; /* scratch: by port of one switch, the switch behind it */
+	uint64_t open_pairs;
+};
+
+enum { SEEN_RISING = 1, SEEN_FALLING = 2 };
+
+/* ---- Is a valley safe? -------------------------------------------------------------------------- */
+
+static void reach_state(struct detour *w, uint32_t sw, uint8_t state, uint32_t *tail)
+{
+	if (w->seen[sw] & state)
+		return;
+	w->seen[sw] |= state;
+	w->queue[(*tail)++] = sw << 2 | state;
+}
+
+static void expand(struct detour *w, uint32_t sw, uint8_t state, uint32_t *tail)
+{
+	const struct graph_switch *s = &w->g->switches[sw];
+	const struct graph_group *groups = graph_ups(w->g, sw);
+
+	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
+		bool up = i < s->nup;
+
+		if (groups[i].nlive && (!up || state == SEEN_RISING))
+			reach_state(w, groups[i].peer, up ? SEEN_RISING : SEEN_FALLING, tail);
+	}
+	for (uint32_t v = w->chain[sw]; v; v = w->valleys[v - 1].next)
+		if (w->valleys[v - 1].accepted)
+			reach_state(w, w->valleys[v - 1].to, SEEN_RISING, tail);
+}
+
+/* Whether a packet that rises into `to` could, by legal turns and accepted valleys, come to wait for `from`. */
+static bool leads_back(struct detour *w, uint32_t from, uint32_t to)
+{
+	uint32_t head = 0, tail = 0;
+
+	memset(w->seen, 0, w->g->nswitches);
+	reach_state(w, to, SEEN_RISING, &tail);
+	while (head < tail && !w->seen[from]) {
+		uint32_t item = w->queue[head++];
+
+		expand(w, item >> 2, item & 3, &tail);
+	}
+	return w->seen[from];
+}
+
+static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	uint32_t v;
+
+	for (v = w->chain[from]; v; v = w->valleys[v - 1].next)
+		if (w->valleys[v - 1].at == at && w->valleys[v - 1].to == to)
+			return w->valleys[v - 1].accepted;
+	if (w->nvalleys == DETOUR_MAX_TRIALS)
+		return false;
+	w->valleys[w->nvalleys] =
+		(struct valley){ from, at, to, w->chain[from], !leads_back(w, from, to) };
+	w->chain[from] = ++w->nvalleys;
+	return w->valleys[w->nvalleys - 1].accepted;
+}
+
+/* ---- One destination switch --------------------------------------------------------------------- */
+
+static bool rises(const struct graph *g, uint32_t from, uint32_t to)
+{
+	return g->switches[to].rank > g->switches[from].rank;
+}
+
+static void find_neighbours(struct detour *w, uint32_t sw)
+{
+	const struct graph_switch *s = &w->g->switches[sw];
+
+	memset(w->switch_of_port, 0xff, 256 * sizeof(*w->switch_of_port));
+	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
+		const struct graph_group *group = graph_ups(w->g, sw) + i;
+
+		for (unsigned l = 0; l < group->nlanes; l++)
+			w->switch_of_port[w->g->lanes[group->first_lane + l].port] = group->peer;
+	}
+}
+
+/* Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted valley. */
+static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
+{
+	const uint8_t *row = tables_row(w->out, n);
+
+	if (rises(w->g, s, n))
+		return true; /* from a rise any turn is legal */
+	find_neighbours(w, n);
+	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
+			uint32_t m = n == d || row[lid] == TABLES_NO_ROUTE
+					     ? TOPO_NONE
+					     : w->switch_of_port[row[lid]];
+
+			if (m == s ||
+			    (m != TOPO_NONE && rises(w->g, n, m) && !valley_accepted(w, s, n, m)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void send_to(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+{
+	const struct graph_lane *lanes = &w->g->lanes[group->first_lane];
+	uint8_t live[UINT8_MAX];
+	unsigned n = 0;
+
+	for (unsigned l = 0; l < group->nlanes; l++)
+		if (lanes[l].live)
+			live[n++] = lanes[l].port;
+	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			tables_row(w->out, s)[lid] = live[w->d->order[lid] % n];
+	}
+	w->has_way[s] = true;
+}
+
+static bool give_way(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_switch *sw = &w->g->switches[s];
+	const struct graph_group *groups = graph_ups(w->g, s);
+
+	for (unsigned i = 0; i < sw->nup + sw->ndown; i++) {
+		if (!groups[i].nlive || !w->has_way[groups[i].peer] ||
+		    !may_send(w, s, groups[i].peer, d))
+			continue;
+		send_to(w, s, &groups[i], d);
+		return true;
+	}
+	return false;
+}
+
+static void find_who_has_way(struct detour *w, uint32_t d)
+{
+	uint16_t lid = w->d->runs[w->d->first_run[d]].lid;
+
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
+		w->has_way[sw] = sw == d || tables_row(w->out, sw)[lid] != TABLES_NO_ROUTE;
+}
+
+/* A hole's neighbours get a way first where they need one too (a leaf sends by a spine that itself detours). */
+static bool fill_hole(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_switch *sw = &w->g->switches[s];
+	const struct graph_group *ups = graph_ups(w->g, s);
+
+	if (w->has_way[s] || give_way(w, s, d))
+		return true;
+	for (unsigned i = 0; i < sw->nup; i++)
+		if (ups[i].nlive && !w->has_way[ups[i].peer] && give_way(w, ups[i].peer, d))
+			return give_way(w, s, d);
+	return false;
+}
+
+/* ---- All holes ---------------------------------------------------------------------------------- */
+
+static int by_destination(const void *a, const void *b)
+{
+	const struct hole *x = a, *y = b;
+
+	if (x->d != y->d)
+		return x->d < y->d ? -1 : 1;
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+static void fill_holes(struct detour *w, const struct holes *holes, bool between_hosts)
+{
+	uint32_t d = TOPO_NONE;
+
+	for (uint32_t i = 0; i < holes->count; i++) {
+		const struct hole *hole = &holes->list[i];
+		bool hosts = w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
+
+		if (hosts != between_hosts)
+			continue;
+		if (hole->d != d)
+			find_who_has_way(w, hole->d);
+		d = hole->d;
+		if (!fill_hole(w, hole->sw, d) && hosts)
+			w->open_pairs++;
+	}
+}
+
+uint64_t detour_fill(const struct graph *g, const struct dests *d, struct tables *out,
+		     struct holes *holes)
+{
+	struct detour w = { .g = g, .d = d, .out = out };
+
+	if (!holes->count)
+		return holes->host_pairs;
+	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
+	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
+	w.seen = mem_alloc(g->nswitches + 1, sizeof(*w.seen));
+	w.queue = mem_alloc(2 * g->nswitches + 2, sizeof(*w.queue));
+	w.has_way = mem_alloc(g->nswitches + 1, sizeof(*w.has_way));
+	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
+	qsort(holes->list, holes->count, sizeof(*holes->list), by_destination);
+	fill_holes(&w, holes, true);
+	if (holes->count <= DETOUR_MAX_MANAGEMENT)
+		fill_holes(&w, holes, false);
+	free(w.valleys);
+	free(w.chain);
+	free(w.seen);
+	free(w.queue);
+	free(w.has_way);
+	free(w.switch_of_port);
+	return w.open_pairs;
+}
