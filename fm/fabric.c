@@ -16,6 +16,7 @@
 #include <string.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
+#include "topology/diff.h"
 #include "topology/mem.h"
 
 #define EVENTS_KEPT 2000
@@ -71,6 +72,30 @@ static void answer_acts(struct fabric *f, const char *error)
 	json_decref(result);
 }
 
+static void publish_to_sa(struct fabric *f)
+{
+	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
+}
+
+/*
+ * Bring-up gave LIDs, MTUs and states since the published snapshot was taken: what is shown is what
+ * is. LIDs and tables go by index, so the cables must be the same; when they are not, a look is on
+ * its way that publishes them.
+ */
+static void refresh(struct fabric *f)
+{
+	struct topo *now = inventory_snapshot(sweep_inventory(f->sweep));
+	struct diff *diff = diff_new(f->topo, now);
+	bool same = diff->count == 0 && now->nports == f->topo->nports;
+
+	diff_free(diff);
+	topo_unref(same ? f->topo : now);
+	if (!same)
+		return;
+	f->topo = now;
+	publish_to_sa(f);
+}
+
 static void settled(struct fabric *f)
 {
 	bool first = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP;
@@ -78,6 +103,7 @@ static void settled(struct fabric *f)
 	if (f->programming || f->bringing_up)
 		return;
 	f->state = FABRIC_UP;
+	refresh(f);
 	if (first)
 		event_log_add(
 			f->events, LOG_NOTICE, "up", NULL,
@@ -142,7 +168,7 @@ static void apply(struct fabric *f)
 	f->state = f->state == FABRIC_STARTING || f->state == FABRIC_BRINGUP ? FABRIC_BRINGUP
 									     : FABRIC_CHANGING;
 	sm_set_state(f->sm, SM_MASTER);
-	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
+	publish_to_sa(f);
 	program_apply(f->program, f->topo, &f->tables, programmed, f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, brought_up, f);
 }
