@@ -109,7 +109,6 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	status = send_request(fileno(*stream), cmd, args);
 	if (status)
 		return failed(cmd, strerror(-status));
-	shutdown(fileno(*stream), SHUT_WR); /* the last question: fmd closes behind the answer */
 	return read_answer(*stream, cmd);
 }
 
