@@ -82,7 +82,8 @@ static inline void look_done(void *arg, const struct sweep_result *result)
 	unsigned n = result->nchanged < 64 ? result->nchanged : 64;
 
 	b->result = *result;
-	memcpy(b->changed, result->changed, n * sizeof(guid_t));
+	if (n)
+		memcpy(b->changed, result->changed, n * sizeof(guid_t));
 	b->looks++;
 }
 
