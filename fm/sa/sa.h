@@ -19,7 +19,8 @@ struct sa_conf {
 };
 
 struct sa;
-struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv, const struct sa_conf *conf);
+struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+		  const struct sa_conf *conf);
 void sa_free(struct sa *sa);
 void sa_configure(struct sa *sa, const struct sa_conf *conf);
 

@@ -16,7 +16,8 @@ struct sm_conf {
 typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 
 struct sm;
-struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap, void *arg);
+struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
+		  void *arg);
 void sm_free(struct sm *sm); /* takes IsSM back */
 void sm_set_state(struct sm *sm, enum sm_state state);
 enum sm_state sm_state(const struct sm *sm);
