@@ -69,7 +69,7 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY &&
 	    notice->trap != TRAP_SYSTEM_GUID)
 		return;
-	if (lid == f->sm_lid) /* our own IsSM bit */
+	if (lid == f->sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
 		return;
 	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
 		 sw == TOPO_NONE ? "unknown" : f->topo->nodes[sw].desc);
