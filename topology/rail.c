@@ -14,7 +14,7 @@
  *      leaves of their own: storage and login hosts on the same leaves say nothing of rails.
  *   2. A unit is rail-optimised when it has several leaves and 80% of its hosts have every CA on
  *      a leaf of its own.
- *   3. Names: over the unit's hosts with the usual number of CAs, each device name gets the
+ *   3. Names: over the unit's hosts that have all their CAs, each device name gets the
  *      position it most often has within its host. So a host that lacks a CA does not shift, and
  *      units of different machines may be mixed in one fabric. Where CAs have no distinct device
  *      names, the leaves in natural order of their names are the rails.
@@ -37,7 +37,7 @@
 struct unit {
 	uint32_t nleaves, nhosts, first_host;
 	uint32_t spread; /* hosts with every CA on a leaf of its own */
-	uint32_t usual;	 /* the most frequent number of CAs of a host */
+	uint32_t usual;	 /* number of CAs of a host that has them all */
 	uint32_t named;	 /* hosts whose CAs have distinct device names */
 	uint32_t leaves_railed;
 	bool good;
@@ -307,6 +307,7 @@ static uint32_t settle_votes(struct vote *votes, uint32_t n)
 	return out;
 }
 
+/* The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra ones not. */
 static void find_usual_sizes(struct rail_work *w, struct vote *votes)
 {
 	uint32_t n = 0;
@@ -314,9 +315,15 @@ static void find_usual_sizes(struct rail_work *w, struct vote *votes)
 	for (uint32_t h = 0; h < w->t->nhosts; h++)
 		if (w->unit_of_host[h] != TOPO_NONE)
 			votes[n++] = (struct vote){ w->unit_of_host[h], 0, w->t->hosts[h].ncas };
-	n = settle_votes(votes, n);
-	for (uint32_t i = 0; i < n; i++)
-		w->units[votes[i].unit].usual = votes[i].value;
+	qsort(votes, n, sizeof(*votes), compare_votes);
+	for (uint32_t i = 0, j; i < n; i = j) {
+		struct unit *unit = &w->units[votes[i].unit];
+
+		for (j = i + 1; j < n && compare_votes(&votes[i], &votes[j]) == 0;)
+			j++;
+		if (!unit->usual || (j - i) * 4 >= unit->nhosts)
+			unit->usual = votes[i].value;
+	}
 }
 
 static bool named_unit(const struct unit *unit)

@@ -136,13 +136,17 @@ static void a_guid_made_from_a_name_stays(void **state)
 
 static void the_guid_line_counts_before_the_name(void **state)
 {
-	struct topo *t = parse("switchguid=0x77\nSwitch 2 \"S-0002c90200000010\" # \"a\"\n"
-			       "Switch 2 \"S-0002c90200000020\" # \"b\"\n"
-			       "Switch 2 \"S-20\" # \"c\"\n");
+	struct topo *t =
+		parse("switchguid=0x77\nSwitch 2 \"S-0002c90200000010\" # \"a\"\n"
+		      "Switch 2 \"S-0002c90200000020\" # \"b\"\n"
+		      "Switch 2 \"S-20\" # \"c\"\n"
+		      "switchguid=2c90a\nSwitch 2 \"d\"\nswitchguid=100\nSwitch 2 \"e\"\n");
 
 	assert_int_equal(node_named(t, "a")->guid, 0x77);
 	assert_int_equal(node_named(t, "b")->guid, 0x0002c90200000020);
 	assert_int_equal(node_named(t, "c")->guid >> 56, 0xfa); /* a short name is only a name */
+	assert_int_equal(node_named(t, "d")->guid, 0x2c90a);
+	assert_int_equal(node_named(t, "e")->guid, 100); /* decimal, as ibsim takes it */
 	topo_unref(t);
 }
 

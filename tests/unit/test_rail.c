@@ -223,6 +223,19 @@ static void a_missing_ca_shifts_nothing(void **state)
 	topo_unref(t);
 }
 
+/* Most hosts of a unit lack one, each another: those that have all of them tell the order. */
+static void many_missing_cas_shift_nothing(void **state)
+{
+	struct plan plan = good_plan();
+	struct topo *t;
+
+	plan.leaf[1][0] = plan.leaf[2][1] = plan.leaf[4][0] = plan.leaf[5][2] = plan.leaf[6][1] =
+		-1;
+	t = build(&plan);
+	assert_all_as_planned(t, &plan);
+	topo_unref(t);
+}
+
 /* The name says what was meant, the leaf's majority what is: a swapped pair stands out. */
 static void swapped_cables_show_as_a_difference_to_the_leaf(void **state)
 {
@@ -324,31 +337,40 @@ static void a_fault_moves_nothing(void **state)
 	topo_unref(t);
 }
 
+/* `count` hosts with `ncas` CAs each, their CAs in turn on leaves 1 .. nleaves. */
+static struct topo *with_stores(struct topo *t, const struct plan *plan, unsigned count,
+				unsigned ncas, unsigned nleaves)
+{
+	struct topo_builder *b = topo_builder_from(t);
+	char name[32];
+
+	for (unsigned i = 0; i < count * ncas; i++) {
+		struct topo_node_attr attr = {
+			.guid = 0xabc000 + i, .type = TOPO_CA, .nports = 1, .desc = name
+		};
+		int leaf = topo_builder_find(b, scattered(plan, i % nleaves)), ca;
+
+		snprintf(name, sizeof(name), "store%u mlx5_%u", i / ncas, i % ncas);
+		ca = topo_builder_node(b, &attr);
+		assert_int_equal(topo_builder_link(b, ca, 1, leaf, 20 + i, true), 0);
+	}
+	topo_unref(t);
+	return topo_freeze(b);
+}
+
 /* Storage and login hosts on the same leaves say nothing of rails, and have none. */
 static void other_hosts_do_not_disturb(void **state)
 {
 	struct plan plan = good_plan();
-	struct topo *t = build(&plan);
-	struct topo_builder *b = topo_builder_from(t);
-	char name[32];
+	struct topo *one = with_stores(build(&plan), &plan, 3, 2, 1);
+	struct topo *two = with_stores(build(&plan), &plan, 5, 4, 2);
 
-	for (unsigned i = 0; i < 6; i++) {
-		struct topo_node_attr attr = {
-			.guid = 0xabc000 + i, .type = TOPO_CA, .nports = 1, .desc = name
-		};
-		int leaf = topo_builder_find(b, scattered(&plan, 0));
-
-		snprintf(name, sizeof(name), "store%u mlx5_%u", i / 2, i % 2);
-		assert_int_equal(
-			topo_builder_link(b, topo_builder_node(b, &attr), 1, leaf, 20 + i, true),
-			0);
-	}
-	topo_unref(t);
-	t = topo_freeze(b);
-	assert_place(t, "leaf-1", 0, 0);
-	assert_place(t, "leaf-2", 1, 0);
-	assert_place(t, "gpu1 mlx5_10", 3, 0);
-	topo_unref(t);
+	assert_all_as_planned(one, &plan);
+	assert_place(one, "store1 mlx5_1", -1, -1);
+	assert_all_as_planned(two, &plan);
+	assert_place(two, "store1 mlx5_1", -1, -1);
+	topo_unref(one);
+	topo_unref(two);
 }
 
 /* ---- Scalable units ----------------------------------------------------------------- */
@@ -412,6 +434,7 @@ int main(void)
 		cmocka_unit_test(rails_follow_device_names_in_natural_order),
 		cmocka_unit_test(guids_decide_nothing),
 		cmocka_unit_test(a_missing_ca_shifts_nothing),
+		cmocka_unit_test(many_missing_cas_shift_nothing),
 		cmocka_unit_test(swapped_cables_show_as_a_difference_to_the_leaf),
 		cmocka_unit_test(one_cable_to_another_unit_joins_no_units),
 		cmocka_unit_test(without_device_names_leaves_in_order_are_the_rails),
