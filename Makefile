@@ -45,7 +45,9 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/%)
 # Helpers that several unit tests share: the in-process fabric double and small fixtures.
 TESTLIB_SRC := $(wildcard tests/fabric/*.c)
-BENCH_SRC := $(wildcard tests/bench/*.c)
+# tests/bench/count_umad.c is a library to preload; run.py builds it.
+COUNT_SRC := $(wildcard tests/bench/count_umad.c)
+BENCH_SRC := $(filter-out $(COUNT_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
 ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC)
 
@@ -116,7 +118,7 @@ check-now:
 
 unit-build: $(UNIT_BIN)
 
-SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(ALL_SRC) $(FUZZ_SRC))
+SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(ALL_SRC) $(FUZZ_SRC) $(COUNT_SRC))
 syntax: $(SYNTAX)
 $(B)/%.syntax: %.c
 	@mkdir -p $(@D)
@@ -130,7 +132,7 @@ demo-now: all
 	$(Q)FMD_BIN=$(abspath $(BIN)) tests/demo/demo
 
 bench-now: all $(BENCH_BIN)
-	$(Q)FMD_BIN=$(abspath $(BIN)) tests/bench/run $(BENCH_BIN)
+	$(Q)FMD_BIN=$(abspath $(BIN)) tests/bench/run.py --programs $(B)/bench
 
 SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
 format:

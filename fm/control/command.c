@@ -237,20 +237,28 @@ static uint32_t resolve_end(const struct command_env *env, const char *what, cha
 	return TOPO_NONE;
 }
 
+static json_t *port_number(unsigned num)
+{
+	return num ? json_integer(num) : json_null();
+}
+
+/* Ports are null where there is none: in at the first hop, out at the last, and on a switch that is an end itself. */
 static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
 			const struct path_hop *hop)
 {
 	const struct topo_node *node = &t->nodes[hop->node];
-	unsigned out = hop->out_port, lid_port;
-	const struct topo_port *port = topo_port(t, hop->node, out);
+	const struct topo_port *out = topo_port(t, hop->node, hop->out_port);
+	unsigned lid_port = hop->out_port ? hop->out_port : hop->in_port;
+	bool leaves = hop->out_port != 0;
 
-	lid_port = node->type == TOPO_SWITCH ? 0 : out ? out : hop->in_port;
-	return json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:o, s:o}", "name", node->desc, "guid",
+	if (node->type == TOPO_SWITCH)
+		lid_port = 0;
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->desc, "guid",
 			 json_guid(node->guid), "role", topo_role_name(node->role), "lid",
 			 (int)lids->lid_of_port[node->port0 + lid_port], "in_port",
-			 (int)hop->in_port, "out_port", (int)out, "speed",
-			 out ? json_string(topo_speed_name(port->speed)) : json_null(), "width",
-			 out ? json_integer(port->width) : json_null());
+			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",
+			 leaves ? json_string(topo_speed_name(out->speed)) : json_null(), "width",
+			 leaves ? json_integer(out->width) : json_null());
 }
 
 static json_t *answer_path(const struct command_env *env, json_t *args, char *err)

@@ -97,7 +97,7 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 
 static void print_last_fault(const json_t *fault)
 {
-	print_label("last fault");
+	print_label("last change");
 	if (!json_is_object(fault)) {
 		puts("none since fmd began");
 		return;
@@ -131,7 +131,9 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 
 	print_label("fabric");
 	print_coloured(ctl, up, up ? "UP" : "NOT UP");
-	printf(" (%s); this subnet manager is %s, LID %lld\n", string(s, "state"), string(s, "sm"),
+	if (strcmp(string(s, "state"), "up"))
+		printf(" (%s)", string(s, "state"));
+	printf("; this subnet manager is %s, LID %lld\n", string(s, "sm"),
 	       (long long)integer(s, "sm_lid"));
 	print_label("size");
 	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),

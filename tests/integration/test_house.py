@@ -151,7 +151,7 @@ def test_missing_device_ends_with_2_and_leaves_no_socket(tmp_path):
     conf.write_text(f'device = "nosuch_0";\nstate_dir = "{tmp_path}/state";\nsocket = "{tmp_path}/s/fmd.sock";\n')
     result = run(BIN / "fmd", "-c", conf)
     assert result.returncode == 2
-    assert "nosuch_0" in result.stderr
+    assert result.stderr.startswith("fmd: ") and "InfiniBand" in result.stderr
     assert not (tmp_path / "s/fmd.sock").exists()
 
 
@@ -166,7 +166,9 @@ def test_folder_that_cannot_be_made_ends_with_2(tmp_path):
 # ---- make install
 
 def install(root, *more):
-    result = run("make", "-C", ROOT, f"BIN={BIN}", "install", f"DESTDIR={root}", *more)
+    """What is built already: -o keeps make from building it again."""
+    result = run("make", "-C", ROOT, f"BIN={BIN}", "-o", BIN / "fmd", "-o", BIN / "fmctl", "install",
+                 f"DESTDIR={root}", *more)
     assert result.returncode == 0, result.stderr
 
 
