@@ -316,7 +316,8 @@ static void xact_finish(struct mad *mad, struct xact *x, enum mad_result result,
 
 static void try_lost(struct mad *mad, struct xact *x)
 {
-	window_shrink(mad, x->sent_at);
+	if (!x->doubtful)
+		window_shrink(mad, x->sent_at);
 	flight_leave(mad, x);
 	if (x->tries <= x->retries) {
 		queue_front(mad, x);
@@ -486,6 +487,7 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	x->attr_mod = request->attr_mod;
 	x->lid = request->lid;
 	x->urgent = request->urgent;
+	x->doubtful = request->doubtful;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->retries ? request->retries : mad->conf.retries;
 	x->device = device_get(mad, request->device);

@@ -64,7 +64,7 @@ struct xact {
 	unsigned tries, retries;
 	uint16_t attr_id, lid;
 	uint8_t state, method;
-	bool directed, urgent;
+	bool directed, urgent, doubtful;
 	struct mad_path path;
 	uint8_t data[WIRE_SMP_DATA];
 };

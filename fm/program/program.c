@@ -168,6 +168,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.method = WIRE_SET;
 	request->mad.device = sw->guid;
 	request->mad.urgent = job->urgent;
+	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	if (job->kind == JOB_TOP)
 		make_top(sw, request);
@@ -183,7 +184,7 @@ static bool program_retry(struct program *p, const struct batch_job *job)
 	struct batch_job again = *job;
 
 	again.tries++;
-	again.urgent = true;
+	again.urgent = false; /* after those that are likely to be answered */
 	if (again.tries >= ROUNDS)
 		return false;
 	batch_add(p->batch, &again);

@@ -68,6 +68,7 @@ static bool readback_make(void *owner, const struct batch_job *job, struct batch
 	request->mad.attr_mod = job->arg;
 	request->mad.device = sw->guid;
 	request->mad.retries = 1;
+	request->mad.doubtful = job->tries > 0;
 	return true;
 }
 

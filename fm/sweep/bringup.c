@@ -175,6 +175,7 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	request->way.stamp = b->inv->clock;
 	request->mad.device = job_node(job)->guid;
 	request->mad.urgent = job->urgent;
+	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	return job->kind == JOB_PORT ? make_port(b, job, request) : make_pkey(b, job, request);
 }
@@ -247,7 +248,17 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		port_doubt(b, node, num, "acknowledges a state it does not take");
 	else if (port->sets >= SETS_MAX)
 		port_give_up(b, node, num, "does not take its settings");
-	else if (asked == TOPO_ACTIVE && peer && peer->state == TOPO_ACTIVE)
+}
+
+/* A port that moves on has come over its errors; the second end to be Active completes the link. */
+static void port_moved(struct bringup *b, struct inv_port *port, uint8_t before)
+{
+	const struct inv_port *peer = peer_of(port);
+
+	if (port->state <= before)
+		return;
+	port->errors = 0;
+	if (port->state == TOPO_ACTIVE && peer && peer->state == TOPO_ACTIVE)
 		b->result.links_activated++;
 }
 
@@ -255,18 +266,16 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			  const struct mad_answer *answer)
 {
 	struct inv_port *port = &node->ports[num];
-	uint8_t asked = (uint8_t)(port->job - 1);
-	bool was_get = port->job == JOB_GET, was_active = port->state == TOPO_ACTIVE;
+	uint8_t asked = (uint8_t)(port->job - 1), before = port->state;
+	bool was_get = port->job == JOB_GET;
 
 	port->job = 0;
 	port->reread &= !was_get;
 	if (answer->result == MAD_OK) {
 		inventory_set_port_info(node, num, answer->data);
+		port_moved(b, port, before);
 		if (!was_get)
 			port_set(b, node, num, asked);
-		else if (num && !was_active && port->state == TOPO_ACTIVE && peer_of(port) &&
-			 peer_of(port)->state == TOPO_ACTIVE)
-			b->result.links_activated++; /* it went along with its other end */
 	} else {
 		port_doubt(b, node, num, "refuses its settings");
 	}

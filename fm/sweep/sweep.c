@@ -103,6 +103,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	request->way.stamp = s->inv.clock;
 	request->mad.device = job_device(job);
 	request->mad.urgent = job->urgent;
+	request->mad.doubtful = job->tries > 0;
 	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
@@ -128,7 +129,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 	struct batch_job again = *job;
 
 	again.tries++;
-	again.urgent = true;
+	again.urgent = false; /* after those that are likely to be answered */
 	if (again.tries < job_rounds(job))
 		batch_add(s->batch, &again);
 	else

@@ -144,7 +144,7 @@ static void lossy_cables_end_in_the_same_state(void **state)
 	for (i = 0; i < b.design->nports; i++)
 		if (b.design->ports[i].link_up)
 			double_set_loss(b.d, b.design->nodes[b.design->ports[i].node].guid,
-					b.design->ports[i].num, 30);
+					b.design->ports[i].num, 10);
 	bench_discover(&b);
 	bench_bringup(&b);
 	assert_true(double_drops(b.d)->lost > 20);
