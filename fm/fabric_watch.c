@@ -110,8 +110,8 @@ static void poll_due(void *arg)
 	if (!f->topo)
 		f->want_discover = true;
 	if (f->unfinished)
-		f->want_reroute = true;
-	if (f->want_discover || f->nsuspects || f->want_reroute)
+		f->want_reroute = true; /* behind the poll, which may find why */
+	if (f->want_discover || f->nsuspects)
 		fabric_look(f);
 	else
 		sweep_poll(f->sweep, polled, f);
