@@ -10,8 +10,8 @@
  * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
  *
  * ibsim's descriptor is not one: neither epoll nor fcntl knows it. There the port is drained by a
- * polled source, which spins while answers are awaited, and yields the processor to the simulator
- * when none is there.
+ * polled source, which wants the next round while answers are awaited, and blocks in umad's own
+ * poll, for a moment, when none is there: spinning would take the processor from the simulator.
  *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. umad
  * keeps addresses in network order.
@@ -19,7 +19,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +31,7 @@
 #include "topology/mem.h"
 
 #define QP1_QKEY	       0x80010000u /* IBA 3.5.3 */
+#define BLOCK_MS	       1	   /* the other events wait no longer than that */
 #define DRAIN_MAX	       256	   /* MADs taken in one round */
 #define LONG_BITS	       (8 * sizeof(long))
 #define METHOD_BITS	       128
@@ -208,7 +208,7 @@ static bool poll_cb(void *arg)
 	struct umad_io *u = arg;
 
 	if (drain(u) <= 0 && u->expected)
-		sched_yield();
+		umad_poll(u->port, BLOCK_MS);
 	return u->expected > 0;
 }
 
