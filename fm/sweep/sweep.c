@@ -77,21 +77,37 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 	}
 }
 
-static guid_t job_device(const struct batch_job *job)
+/* The node that should answer, or NULL: not known yet. */
+static const struct inv_node *job_target(const struct batch_job *job)
 {
 	const struct inv_node *node = job->object;
 
-	if (!node)
-		return 0;
-	if (!job_is_probe(job))
-		return node->guid;
-	return node->ports[job->arg].peer ? node->ports[job->arg].peer->guid : 0;
+	return node && job_is_probe(job) ? node->ports[job->arg].peer : node;
+}
+
+/* One that was silent the last time. */
+static bool job_is_long_shot(const struct batch_job *job)
+{
+	const struct inv_node *node = job_target(job);
+
+	return job->kind == JOB_POLL_PORT || (node && node->silent);
+}
+
+static unsigned job_rounds(const struct batch_job *job)
+{
+	const struct inv_node *node = job_target(job);
+
+	if (job->kind == JOB_LOCAL)
+		return ROUNDS_IF_LIVELY;
+	if (job_is_long_shot(job))
+		return 1;
+	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct sweep *s = owner;
-	struct inv_node *node = job->object;
+	const struct inv_node *node = job->object, *target = job_target(job);
 
 	if (node && node->removed)
 		return false;
@@ -101,27 +117,12 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	job_fill(job, request);
 	request->way.stamp = s->inv.clock;
-	request->mad.device = job_device(job);
+	request->mad.device = target ? target->guid : 0;
 	request->mad.urgent = job->urgent;
-	request->mad.doubtful = job->tries > 0;
+	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job);
 	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
-}
-
-static unsigned job_rounds(const struct batch_job *job)
-{
-	const struct inv_node *node = job->object;
-
-	if (job->kind == JOB_LOCAL)
-		return ROUNDS_IF_LIVELY;
-	if (job->kind == JOB_POLL_PORT)
-		return 1;
-	if (job->kind == JOB_PROBE)
-		node = node->ports[job->arg].peer;
-	if (node && node->silent)
-		return 1;
-	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
 static void sweep_again(struct sweep *s, const struct batch_job *job)
