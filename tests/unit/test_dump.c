@@ -373,6 +373,29 @@ static void json_hosts_list_their_hcas_by_rail(void **state)
 	topo_unref(t);
 }
 
+/* A dual-port HCA with one dead port: the node is as good as its best, the host as bad as its worst. */
+static void json_nodes_show_their_best_port_and_hosts_their_worst_hca(void **state)
+{
+	struct topo *t = parse("Switch 4 \"s\"\n[1] \"h\"[2] # \"h\" lid 5 4xHDR\n[2] \"i\"[1] # "
+			       "\"i\" lid 6 1xEDR\n"
+			       "[3] \"j\"[1] # \"j\" lid 7 4xNDR\nCa 2 \"h\" # \"n1 HCA-1\"\n"
+			       "Ca 1 \"i\" # \"n1 HCA-2\"\nCa 1 \"j\" # \"n1 HCA-3\"\n");
+	json_t *nodes = dump_json_nodes(t, false), *hosts = dump_json_hosts(t);
+	json_t *host = json_array_get(hosts, 0),
+	       *hca = json_array_get(json_object_get(host, "hcas"), 0);
+
+	assert_string_equal(text_of(hca, "name"), "n1 HCA-1");
+	assert_string_equal(text_of(hca, "state"), "Init");
+	assert_string_equal(text_of(hca, "speed"), "HDR");
+	assert_int_equal(number_of(hca, "lid"), 5);
+	assert_string_equal(text_of(json_array_get(nodes, 0), "speed"), "NDR");
+	assert_string_equal(text_of(host, "speed"), "EDR");
+	assert_int_equal(number_of(host, "width"), 1);
+	json_decref(nodes);
+	json_decref(hosts);
+	topo_unref(t);
+}
+
 static void bytes_that_are_no_utf8_do_not_lose_the_row(void **state)
 {
 	struct topo *t = parse("Switch 4 \"s\" # \"caf\xe9 \xff\"\n");
@@ -458,6 +481,7 @@ int main(void)
 		cmocka_unit_test(json_switches_are_switches_only),
 		cmocka_unit_test(json_links_name_both_ends),
 		cmocka_unit_test(json_hosts_list_their_hcas_by_rail),
+		cmocka_unit_test(json_nodes_show_their_best_port_and_hosts_their_worst_hca),
 		cmocka_unit_test(bytes_that_are_no_utf8_do_not_lose_the_row),
 		cmocka_unit_test(dot_ranks_tiers_and_bundles_cables),
 		cmocka_unit_test(svg_shows_a_dead_line_dashed_and_escapes_names),
