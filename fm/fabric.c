@@ -32,12 +32,14 @@ static void close_fault(struct fabric *f)
 {
 	if (!f->fault.open)
 		return;
+	f->fault.open = false;
+	if (!f->fault.differs && !f->figures.programmed.blocks)
+		return; /* a late trap: an earlier look had found what it tells */
 	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s",
 		 f->fault.what);
 	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
 	f->figures.last_fault.entries = f->figures.programmed.entries;
 	f->figures.last_fault.blocks = f->figures.programmed.blocks;
-	f->fault.open = false;
 	event_log_add(
 		f->events, LOG_NOTICE, "rerouted",
 		json_pack("{sf sI si si}", "detected_to_programmed_ms", f->figures.last_fault.ms,
@@ -400,6 +402,7 @@ static struct sa_conf sa_conf(const struct conf *c)
 {
 	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
 				 .sm_key = c->sm_key,
+				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
 				 .packet_life_time = c->packet_life_time };
 }
