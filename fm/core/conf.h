@@ -13,7 +13,7 @@
 
 struct conf {
 	/* port */
-	guid_t guid;         /* SM port; 0 = by device and port, or the first active */
+	guid_t guid; /* SM port; 0 = by device and port, or the first active */
 	char device[32];
 	int port;
 	/* paths */
@@ -26,7 +26,8 @@ struct conf {
 	/* MADs */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
 	/* ports */
-	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall, sm_sl;
+	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall,
+		leaf_vl_stall, sm_sl;
 	char log_level[16];
 };
 
