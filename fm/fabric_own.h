@@ -22,6 +22,7 @@ enum fabric_state {
 
 struct fault { /* a change of the fabric that is being answered */
 	bool open;
+	bool differs; /* a look found something else than what was published */
 	char what[256];
 	uint64_t detected_us; /* trap received, or poll answered */
 };

@@ -162,8 +162,10 @@ static void name_fault(struct fabric *f, enum diff_kind kind, const char *text)
 
 	if (loss)
 		open_fault(f, text);
-	if (f->fault.open)
-		snprintf(f->fault.what, sizeof(f->fault.what), "%s", text);
+	if (!f->fault.open)
+		return;
+	f->fault.differs = true;
+	snprintf(f->fault.what, sizeof(f->fault.what), "%s", text);
 }
 
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
