@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What a sweep costs while nothing changes: SMPs sent over some sweeps, divided by their number.
+
+Both sweep every INTERVAL_S here instead of their default of 10 s. A sweep asks every switch for SwitchInfo once, in
+fmd as in OpenSM, so the count of those says how many sweeps fell into the time.
+"""
+import time
+
+import fabrics
+import table
+import world as w
+
+SIZES = (1024,)
+INTERVAL_S = 2
+SETTLE_S = 2.5 * INTERVAL_S
+SWEEPS = 4
+LIVENESS_PER_S = 1
+LIMIT_S = 600
+
+
+def fmd(world, sim):
+    return w.Fmd(world, sim, settings=f"sweep_interval = {INTERVAL_S:.1f};\n")
+
+
+def opensm(world, sim):
+    return w.Opensm(world, sim, options=("-s", str(INTERVAL_S)))
+
+
+def measure(world, netfile, manager):
+    """(SMPs a sweep, switches)"""
+    sim = w.Ibsim(world, netfile)
+    try:
+        sm = manager(world, sim)
+        try:
+            sm.wait_up(LIMIT_S)
+            time.sleep(SETTLE_S)
+            smps, asked = sm.counts.smps(), sm.counts.sent(w.GET, w.SWITCH_INFO)
+            time.sleep(SWEEPS * INTERVAL_S)
+            smps, asked = sm.counts.smps() - smps, sm.counts.sent(w.GET, w.SWITCH_INFO) - asked
+        finally:
+            sm.close()
+    finally:
+        sim.close()
+    if not asked:
+        raise w.BenchError(f"{sm.name} did not sweep within {SWEEPS * INTERVAL_S} s")
+    return smps, asked
+
+
+def run(world, options):
+    for size in options.sizes or SIZES:
+        netfile = fabrics.generated(world, size)
+        with open(netfile) as lines:
+            switches = sum(line.startswith("Switch") for line in lines)
+        per_sweep, raw = [], {"size": size, "switches": switches, "interval_s": INTERVAL_S}
+        for manager in (fmd, opensm):
+            smps, asked = measure(world, netfile, manager)
+            per_sweep.append(smps * switches / asked)
+            raw[manager.__name__] = {"smps": smps, "switch_infos": asked}
+        what = f"SMPs in a sweep without news, {size:,} HCAs, {switches:,} switches"
+        yield [table.limit(what, *per_sweep, "", switches + LIVENESS_PER_S * INTERVAL_S)], raw
