@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A simulated fabric for a test: ibsim on a topology file, fmd on ibsim, and people's tools on both.
+
+    fabric = Fabric(tmp_path, NET)       ibsim runs, nothing manages it yet
+    fabric.start_fmd()
+    fabric.wait_up()
+    fabric.console('Unlink "S-0002c90300000100"[33]')
+    fabric.wait(lambda s: s["links_down"] == 1, "the cut is seen")
+    fabric.run("saquery", "-p", host="H-0002c90380000100")
+    fabric.stop()
+
+Everything lives in the scratch folder. What is waited for is asked for again and again with a deadline, never slept
+for. Only processes begun here are ended, by their ids.
+
+ibsim: its socket name is our own, so that fabrics stand side by side. Its console is a FIFO; a command has been
+executed when the remark sent behind it is echoed. Each client works in a folder of its own, since libumad2sim makes
+`sys-PID` there. ibsim has room for ten clients, and a client that is killed keeps its place: so they are asked to end.
+"""
+import ctypes.util
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FABRICS = ROOT.parent / "shared" / "fabrics"
+DEADLINE_S = 60  # of one wait: far beyond what anything here takes on a busy machine
+POLL_S = 0.02
+TAIL_LINES = 40
+
+counter = itertools.count(1)
+
+
+def program(name):
+    """fmd or fmctl. FMD_BIN is the folder with both, or fmd itself; FMCTL_BIN is fmctl."""
+    built = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve()
+    folder = built if built.is_dir() else built.parent
+    if name == "fmd":
+        return folder / name if built.is_dir() else built
+    return pathlib.Path(os.environ.get("FMCTL_BIN", folder / name)).resolve()
+
+
+def multiarch_folder():
+    """The folder of libibumad as the linker's cache has it: /usr/lib/<triplet>."""
+    name = ctypes.util.find_library("ibumad")
+    cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    found = re.search(rf"^\s*{re.escape(name or 'libibumad.so.3')} .*=> (\S+)$", cache, re.M)
+    if not found:
+        raise RuntimeError("libibumad is not installed")
+    return pathlib.Path(os.path.realpath(found.group(1))).parent
+
+
+def simulator_library():
+    library = multiarch_folder() / "umad2sim" / "libumad2sim.so"
+    if not library.exists():
+        raise RuntimeError(f"{library} is missing: install libumad2sim0")
+    return library
+
+
+def tail(path, lines=TAIL_LINES):
+    if not path.exists():
+        return f"({path.name}: absent)\n"
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) + "\n"
+
+
+def poll(condition, what, deadline_s=DEADLINE_S):
+    """The first true value of condition(); AssertionError when the deadline passes without one."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(POLL_S)
+
+
+def end_process(process, how=signal.SIGTERM, deadline_s=20):
+    """Asks a process to end; its exit status."""
+    if process.poll() is None:
+        process.send_signal(how)
+    try:
+        return process.wait(timeout=deadline_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise AssertionError(f"{process.args[0]}: no end within {deadline_s} s of signal {how}") from None
+
+
+class Ibsim:
+    """The simulator with its console."""
+
+    def __init__(self, scratch, net):
+        self.name = f"fmd-test-{os.getpid()}-{next(counter)}"
+        self.scratch, self.net = scratch, pathlib.Path(net).resolve()
+        self.log = scratch / "ibsim.log"
+        self.process = self.fifo = None
+        self.marks = itertools.count(1)
+
+    def start(self):
+        pipe = self.scratch / "console"
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.fifo = open(pipe, "w")  # there is a reader already, so it opens at once
+        os.set_blocking(reader, True)
+        command = ["ibsim", "-s", "-N", "60000", "-S", "4000", "-P", "400000", "-L", "49151", "-M", "1024", self.net]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(command, stdin=reader, stdout=log, stderr=log, cwd=self.scratch,
+                                            env={**os.environ, "IBSIM_SOCKNAME": self.name})
+        os.close(reader)
+        poll(self.listens, "ibsim listens")
+
+    def listens(self):
+        assert self.process.poll() is None, f"ibsim ended with {self.process.returncode}:\n{tail(self.log)}"
+        with open("/proc/net/unix") as sockets:  # the last one it makes
+            return f"@{self.name}:out9" in sockets.read().replace("\0", "")
+
+    def command(self, text):
+        """Runs a console command; what ibsim said to it."""
+        assert len(text) < 120, "ibsim's console takes 127 characters a line"
+        mark = f"#mark-{next(self.marks)}#"
+        begin = self.log.stat().st_size
+        self.fifo.write(f"{text}\n{mark}\n")
+        self.fifo.flush()
+
+        def answered():
+            with open(self.log, errors="replace") as log:
+                log.seek(begin)
+                said, found, _ = log.read().partition(mark)
+            return (said,) if found else None
+
+        return poll(answered, f"ibsim obeys: {text}")[0].replace("sim> ", "")
+
+    def stop(self):
+        if self.process:
+            end_process(self.process)
+        if self.fifo:
+            self.fifo.close()
+        self.process = self.fifo = None
+
+
+class Fabric:
+    def __init__(self, scratch, net, **conf):
+        self.scratch = pathlib.Path(scratch)
+        self.state_dir = self.scratch / "state"
+        self.socket = self.scratch / "fmd.sock"
+        self.conf = self.scratch / "fmd.conf"
+        self.log = self.scratch / "fmd.log"
+        self.library = simulator_library()
+        self.fmd = None
+        self.ibsim = None
+        self.write_conf(**conf)
+        self.start_ibsim(net)
+
+    # ---- Configuration
+
+    def write_conf(self, **keys):
+        values = {"state_dir": str(self.state_dir), "socket": str(self.socket), **keys}
+        lines = [f'{key} = "{value}";' if isinstance(value, str) else f"{key} = {value};"
+                 for key, value in values.items()]
+        self.conf.write_text("\n".join(lines) + "\n")
+
+    # ---- Processes
+
+    def folder(self, name):
+        return pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch))
+
+    def environment(self, host=None):
+        environment = {**os.environ, "IBSIM_SOCKNAME": self.ibsim.name, "LD_PRELOAD": str(self.library)}
+        environment.pop("SIM_HOST", None)
+        if host:
+            environment["SIM_HOST"] = host
+        return environment
+
+    def start_ibsim(self, net):
+        """Every port is dark and has no LID."""
+        self.ibsim = Ibsim(self.folder("ibsim"), net)
+        self.ibsim.start()
+
+    def start_fmd(self, host=None):
+        with open(self.log, "a") as log:
+            self.fmd = subprocess.Popen([program("fmd"), "-c", self.conf], stdout=log, stderr=log,
+                                        cwd=self.folder("fmd"), env=self.environment(host))
+
+    def stop_fmd(self, how=signal.SIGTERM):
+        """Its exit status."""
+        status = end_process(self.fmd, how)
+        self.fmd = None
+        return status
+
+    def stop(self):
+        try:
+            if self.fmd:
+                assert self.stop_fmd() == 0, f"fmd did not end with 0:\n{tail(self.log)}"
+        finally:
+            self.ibsim.stop()
+
+    def console(self, text):
+        return self.ibsim.command(text)
+
+    def run(self, *command, host=None, check=True, timeout=DEADLINE_S):
+        """A tool at a node of the simulated fabric (`H-..`; the first of the file when None)."""
+        folder = self.folder(command[0])
+        process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, cwd=folder, env=self.environment(host))
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            end_process(process)
+            raise AssertionError(f"{' '.join(map(str, command))}: no end within {timeout} s") from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        assert not check or done.returncode == 0, f"{done.args}: {done.returncode}\n{out}{err}"
+        return done
+
+    # ---- fmctl
+
+    def fmctl(self, *arguments, check=True):
+        done = subprocess.run([program("fmctl"), "-s", self.socket, *map(str, arguments)], capture_output=True,
+                              text=True, timeout=DEADLINE_S, cwd=self.scratch)
+        assert not check or done.returncode == 0, f"fmctl {arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def ask(self, *arguments):
+        return json.loads(self.fmctl("--json", *arguments).stdout)
+
+    def status(self):
+        """None while fmd's socket does not answer."""
+        assert self.fmd.poll() is None, f"fmd ended with {self.fmd.returncode}:\n{tail(self.log)}"
+        done = self.fmctl("--json", "status", check=False)
+        assert done.returncode in (0, 3), done.stderr
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def wait(self, condition, what, deadline_s=DEADLINE_S):
+        """The first status for which condition(status) holds."""
+        last = None
+
+        def holds():
+            nonlocal last
+            last = self.status() or last
+            return last if last and condition(last) else None
+
+        try:
+            return poll(holds, what, deadline_s)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; the last status was {last}") from None
+
+    def wait_up(self, condition=lambda status: True, what="the fabric is up"):
+        return self.wait(lambda s: s["state"] == "up" and condition(s), what)
+
+    def lids(self):
+        """LID by node GUID."""
+        return {node["guid"]: node["lid"] for node in self.ask("nodes")}
+
+    def dump(self, folder="dump"):
+        """Folder with OpenSM's files, made anew."""
+        target = self.scratch / folder
+        self.fmctl("dump", target)
+        return target
+
+    def tables(self):
+        """All forwarding tables, as text."""
+        return (self.dump() / "opensm-lfts.dump").read_text()
+
+    def logs(self):
+        return [("fmd's log", tail(self.log)), ("ibsim's log", tail(self.ibsim.log))]
+
+    # ---- What ibsim itself holds
+
+    PORT = re.compile(r'^([0-9a-f]+)\t\[(\d+)\]\t*(?:"([^"]+)"\[(\d+)\])?(.*?) (\S+)/(\S+?)(?:\t# .*)?$')
+    NODE = re.compile(r'^(Switch|Ca|Hca|Router) (\d+) "([^"]+)"')
+
+    def simulated(self, node=None):
+        """Ports by (node id, port number), from ibsim's Dump: peer, state, physical state, LID."""
+        ports, at = {}, None
+        for line in self.console(f'Dump "{node}"' if node else "Dump").splitlines():
+            if found := self.NODE.match(line):
+                at = found.group(3)
+            elif at and (found := self.PORT.match(line)):
+                _, num, peer, peer_port, rest, state, physical = found.groups()
+                lid = re.search(r"\blid (\d+)", rest)
+                ports[at, int(num)] = {"peer": (peer, int(peer_port)) if peer and peer != "Sma Port" else None,
+                                       "state": state, "physical": physical, "lid": int(lid.group(1)) if lid else None}
+        return ports
+
+    def dark_links(self):
+        """Cabled ports of the simulator that are not Active."""
+        return {end: port for end, port in self.simulated().items() if port["peer"] and port["state"] != "Active"}
