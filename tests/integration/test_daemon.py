@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""fmd as the system's service manager and its operators meet it: readiness, watchdog, signals, reload, its socket."""
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from fabric import Fabric, poll, program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory):
+    path = tmp_path_factory.mktemp("net") / "tree.net"
+    made = subprocess.run([program("fmctl"), "generate", "pgft", "2", "4,4", "1,2"], capture_output=True, check=True)
+    path.write_bytes(made.stdout.replace(b"4xNDR", b"4xHDR"))
+    return path
+
+
+@pytest.fixture
+def fabric(tmp_path, net):
+    made = Fabric(tmp_path, net)
+    yield made
+    made.stop()
+
+
+class Notify:
+    """The service manager's end of sd_notify."""
+
+    def __init__(self, folder, monkeypatch):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(folder / "notify"))
+        self.socket.setblocking(False)
+        self.said = []
+        monkeypatch.setenv("NOTIFY_SOCKET", str(folder / "notify"))
+
+    def heard(self, text):
+        try:
+            while True:
+                self.said.append(self.socket.recv(4096).decode())
+        except BlockingIOError:
+            return any(text in said for said in self.said)
+
+    def wait(self, text):
+        poll(lambda: self.heard(text), f"fmd says {text}")
+
+
+@pytest.fixture
+def notify(tmp_path, monkeypatch):
+    return Notify(tmp_path, monkeypatch)
+
+
+def test_service_manager_is_told_of_readiness_state_and_end(fabric, notify):
+    fabric.start_fmd()
+    notify.wait("READY=1")
+    notify.wait("STATUS=up: 16 HCAs, ")
+    assert not notify.heard("WATCHDOG=1")  # nobody waits for it
+    assert fabric.stop_fmd() == 0
+    notify.wait("STOPPING=1")
+
+
+def test_watchdog_is_fed_at_half_its_time(fabric, notify, monkeypatch):
+    monkeypatch.setenv("WATCHDOG_USEC", "200000")
+    fabric.start_fmd()
+    poll(lambda: notify.heard("WATCHDOG=1") and notify.said.count("WATCHDOG=1") >= 4, "signs of life")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_fmd_and_takes_the_socket_away(fabric, how):
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert fabric.stop_fmd(how) == 0
+    assert not fabric.socket.exists()
+
+
+def test_hangup_takes_the_new_configuration_into_force(fabric):
+    fabric.start_fmd()
+    fabric.wait_up(lambda s: s["engine"] == "ftree")
+    fabric.write_conf(routing_engine="updn")
+    fabric.fmd.send_signal(signal.SIGHUP)
+    fabric.wait_up(lambda s: s["engine"] == "updn")
+    assert fabric.ask("check")["sound"]
+
+
+def test_wrong_configuration_is_refused_and_the_old_one_stays(fabric):
+    fabric.start_fmd()
+    fabric.wait_up()
+    fabric.write_conf(routing_engine="minhop")
+    refused = fabric.fmctl("reload", check=False)
+    assert refused.returncode == 1
+    assert f"{fabric.conf}:3: routing_engine = \"minhop\" is none of ftree, updn" in refused.stderr
+    fabric.fmd.send_signal(signal.SIGHUP)
+    poll(lambda: "configuration unchanged" in fabric.log.read_text(), "the refusal is logged")
+    assert fabric.status()["engine"] == "ftree"
+
+
+def test_reload_warns_of_what_a_restart_would_change(fabric):
+    fabric.start_fmd()
+    fabric.wait_up()
+    fabric.write_conf(state_dir=str(fabric.scratch / "elsewhere"))
+    assert fabric.fmctl("reload").returncode == 0
+    assert "change at a restart" in fabric.log.read_text()
+    assert not (fabric.scratch / "elsewhere").exists()
+
+
+def test_log_level_changes_while_fmd_runs(fabric):
+    fabric.start_fmd()
+    fabric.wait_up()
+    fabric.fmctl("loglevel", "error")
+    begin = fabric.log.stat().st_size
+    fabric.fmctl("reroute")
+    assert fabric.log.stat().st_size == begin
+
+
+def test_second_fmd_on_the_socket_is_refused(fabric):
+    fabric.start_fmd()
+    fabric.wait_up()
+    second = fabric.run(program("fmd"), "-c", fabric.conf, host=None, check=False)
+    assert second.returncode == 2
+    assert "another fmd serves it" in second.stderr
+    fabric.wait_up()
+
+
+def test_socket_of_a_killed_fmd_is_taken_over(fabric):
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert fabric.stop_fmd(signal.SIGKILL) == -signal.SIGKILL
+    assert fabric.socket.exists()
+    fabric.start_fmd()
+    fabric.wait_up()
+
+
+def test_socket_option_goes_before_the_configuration(fabric):
+    fabric.socket = fabric.scratch / "other" / "fmd.sock"
+    with open(fabric.log, "a") as log:
+        fabric.fmd = subprocess.Popen([program("fmd"), "-c", fabric.conf, "-s", fabric.socket], stdout=log, stderr=log,
+                                      cwd=fabric.scratch, env=fabric.environment())
+    fabric.wait_up()
+    assert fabric.socket.parent.stat().st_mode & 0o777 == 0o750
+
+
+def test_demo_ends_by_itself_with_0():
+    demo = subprocess.run([ROOT / "tests/demo/demo"], capture_output=True, text=True, timeout=60)
+    assert demo.returncode == 0, demo.stderr
+    assert "the very same as in the beginning" in demo.stdout
+    assert "\033" not in demo.stdout
