@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * apply(): one pass over all rows marks the blocks to send (todo), then blocks leave round-robin over the switches, so that no
- * switch gets its table in one burst and none waits for another.
+ * apply(): one pass over all rows marks the blocks to send (todo), then blocks leave round-robin
+ * over the switches, so that no switch gets its table in one burst and none waits for another.
  *
- *   todo -> [store takes the content, known off] busy -> answer carries the block, same as sent: known
- *                                                    -> anything else: again, ROUNDS times, then the switch is given up
+ *   todo   make() copies the wanted content into the store, known goes off
+ *   busy   the answer carries the block, same as sent: known
+ *          anything else: again, ROUNDS times, then the switch is given up
  *
- * The store holds what was sent while a block is busy and what was acknowledged once it is known, so one copy serves both. A
- * newer apply only makes new todo sets: what is on its way is answered first, then compared with the newest tables.
+ * The store holds what was sent while a block is busy and what was acknowledged once it is known,
+ * so one copy serves both. A newer apply only makes new todo sets: what is on its way is answered
+ * first, then compared with the newest tables.
  *
- * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries above the
- * top are not looked at, and some devices refuse blocks beyond it.
+ * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
+ * above the top are not looked at, and some devices refuse blocks beyond it.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -51,7 +53,7 @@ static void todo_put(struct store_switch *sw, uint32_t block, bool on)
 	sw->ntodo += on ? 1 : -1;
 }
 
-/* ---- The turn --------------------------------------------------------------------------------- */
+/* ---- The turn ------------------------------------------------------------------------------- */
 
 static void turn_add(struct program *p, struct store_switch *sw)
 {
@@ -94,7 +96,7 @@ static bool program_more(void *owner)
 	return added > 0;
 }
 
-/* ---- Sending ---------------------------------------------------------------------------------- */
+/* ---- Sending -------------------------------------------------------------------------------- */
 
 static unsigned entries_changed(const uint8_t *a, const uint8_t *b)
 {
@@ -177,7 +179,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	return true;
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------------------- */
 
 static bool program_retry(struct program *p, const struct batch_job *job)
 {
@@ -289,7 +291,7 @@ static const struct batch_ops program_ops = {
 	.idle = program_idle,
 };
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ----------------------------------------------------------------------------------- */
 
 struct program *program_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    uint8_t packet_life_time)
@@ -340,7 +342,7 @@ void program_forget(struct program *p, guid_t guid)
 		memset(&sw->known, 0, sizeof(sw->known));
 }
 
-/* ---- Apply ------------------------------------------------------------------------------------ */
+/* ---- Apply ---------------------------------------------------------------------------------- */
 
 /* The queued ones give way; what is on its way stays busy until it is answered. */
 static void program_supersede(struct program *p)

@@ -47,8 +47,9 @@ void program_forget(struct program *p, guid_t sw);
 uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */
 
 /*
- * Compares what switches hold with what they acknowledged: Get of each block up to the top. Blocks that are unknown
- * or being written are not judged. One at a time; a newer one replaces it without a callback.
+ * Compares what switches hold with what they acknowledged: Get of each block up to the top. Blocks
+ * that are unknown or being written are not judged. One at a time; a newer one replaces it without
+ * a callback.
  */
 struct program_readback {
 	unsigned blocks; /* compared */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reads the tables back and holds them against the store, block by block over all switches, as program.c
- * writes them. It judges only what was acknowledged before the question and still is when the answer comes.
+ * Reads the tables back and holds them against the store, block by block over all switches, as
+ * program.c writes them. It judges only what was acknowledged before the question and still is when
+ * the answer comes.
  */
 #include <stdlib.h>
 #include <string.h>

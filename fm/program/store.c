@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * One record a switch, by GUID, for as long as the daemon lives: a switch that is away keeps its
- * tables, and so does its record. The table has room for the highest top there was; at 1,620 switches
- * and 13,300 LIDs that is 21 MB, the largest piece of memory of the daemon, so there is one copy and no more.
+ * tables, and so does its record. The table has room for the highest top there was; at 1,620
+ * switches and 13,300 LIDs that is 21 MB, the largest piece of memory of the daemon, so there is
+ * one copy and no more.
  */
 #include <stdlib.h>
 #include "fm/program/store.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A job is "look at this port": when its turn comes, make() compares the record with the plan and sends the one step that
- * is due, if any:
+ * A job is "look at this port": when its turn comes, make() compares the record with the plan and
+ * sends the one step that is due, if any:
  *
- *   Init                              Set all + Armed
- *   past Init, something differs      Set all, no state change
- *   Armed, the other end too          Set all + Active
- *   ends disagree on MTU or VLs       Set Down (both retrain; logged), from one end
- *   a Set was refused                 Get, and look again: the other end may have taken it along
+ *   Init                          Set all + Armed
+ *   past Init, something differs  Set all, no state change
+ *   Armed, the other end too      Set all + Active
+ *   ends disagree on MTU or VLs   Set Down (both retrain; logged), from one end
+ *   a Set was refused             Get, and look again: the other end may have taken it along
  *
- * Both ends are looked at again after each answer, so a link goes on by itself and waits for no other. A port may be in the
- * queue twice; inv_port.job lets only one request of it be on its way. P_Key tables of CA ports are read once in a port's life.
+ * Both ends are looked at again after each answer, so a link goes on by itself and waits for no
+ * other. A port may be in the queue twice; inv_port.job lets only one request of it be on its way.
+ * P_Key tables of CA ports are read once in a port's life.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ struct step { /* what is due at a port */
 	struct wire_port_info want;
 };
 
-/* ---- Which step is due ------------------------------------------------------------------------ */
+/* ---- Which step is due ---------------------------------------------------------------------- */
 
 static struct inv_port *peer_of(const struct inv_port *port)
 {
@@ -127,7 +128,7 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 	return step;
 }
 
-/* ---- Sending ---------------------------------------------------------------------------------- */
+/* ---- Sending -------------------------------------------------------------------------------- */
 
 static bool make_port(struct bringup *b, const struct batch_job *job, struct batch_request *request)
 {
@@ -180,7 +181,7 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	return job->kind == JOB_PORT ? make_port(b, job, request) : make_pkey(b, job, request);
 }
 
-/* Queues a port if something is due there; whoever completes a link goes ahead of those who start one. */
+/* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
 static void port_look(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct step step = port_step(b, node, num);
@@ -203,7 +204,7 @@ static void link_look(struct bringup *b, struct inv_node *node, uint8_t num)
 		port_look(b, port->peer, port->peer_port);
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------------------- */
 
 static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
@@ -292,7 +293,7 @@ static bool has_default(const uint16_t pkeys[PKEYS_PER_BLOCK])
 	return false;
 }
 
-/* Where the default partition goes: over its limited form, else the first free entry; -1 = no room. */
+/* Where the default partition goes: over its limited form, else the first free entry; or -1. */
 static int default_index(const struct inv_node *node, const uint16_t pkeys[PKEYS_PER_BLOCK])
 {
 	int i, room = PKEYS_PER_BLOCK, free_entry = -1;
@@ -377,7 +378,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	}
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ----------------------------------------------------------------------------------- */
 
 static void fixes_free(struct bringup *b)
 {
@@ -472,7 +473,7 @@ static void node_want_lids(struct inv_node *node, const struct topo *t, const st
 	}
 }
 
-/* Ports of switches that are settled and Active need no second look: most of a large fabric at a fault. */
+/* Settled and Active ports of switches need no second look: most of a fabric at a fault. */
 static bool port_is_idle(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];

@@ -3,11 +3,12 @@
  * The understanding side of a look: what an answer says about the fabric, and what is to be asked
  * next.
  *
- *   node met      -> SwitchInfo and PortInfo of port 0, or PortInfo of the CA's port;
- * NodeDescription if unknown both there    -> all ports of the switch at once; or its
- * SwitchPortStateTable, then the ports that are up port is up    -> NodeInfo over it, unless the
- * cable was met from its other end NodeInfo      -> the cable: the answer's LocalPortNum is its
- * other end, so nobody probes back
+ *   a node is met       SwitchInfo and PortInfo of port 0, or PortInfo of the CA's port; its
+ *                       NodeDescription if that is unknown
+ *   both are there      all ports of the switch at once; or its SwitchPortStateTable, then the
+ *                       ports that are up
+ *   a port is up        NodeInfo over it, unless the cable was met from its other end
+ *   NodeInfo is there   the cable: LocalPortNum is its other end, so nobody probes back
  *
  * A GUID that answers at two places at once is two devices: a port has one cable. The first met
  * stays, both places go to the log. NodeInfo that contradicts itself is dropped there too.
@@ -35,7 +36,7 @@ static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t fro
 		 inventory_name(met, -1).text, inventory_name(from, from_port).text, why);
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------ */
+/* ---- Ports ---------------------------------------------------------------------------------- */
 
 static void ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
@@ -179,7 +180,7 @@ static void states_met(struct sweep *s, struct inv_node *node, unsigned block,
 	}
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------ */
+/* ---- Nodes ---------------------------------------------------------------------------------- */
 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
 {
@@ -239,7 +240,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 		sweep_changed(s, node);
 }
 
-/* ---- Probes ----------------------------------------------------------------------------------- */
+/* ---- Probes --------------------------------------------------------------------------------- */
 
 static bool info_is_sane(const struct wire_node_info *info)
 {
@@ -404,7 +405,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 		ask_port(s, node, info.local_port);
 }
 
-/* ---- Dispatch --------------------------------------------------------------------------------- */
+/* ---- Dispatch ------------------------------------------------------------------------------- */
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
 		    const uint8_t data[64])

@@ -2,11 +2,11 @@
 /*
  * The end of a look: who was not heard, and why.
  *
- *   up, but the one behind does not answer     silent: kept with its cables, asked again by each
- * poll up, and the one behind answers elsewhere   the cable passes no SMPs: it is taken for down
- *   not met, behind a silent one               unknown: left as it was (a switch whose agent hangs
- * still forwards) not met otherwise                          gone: stays in the record with its
- * cables down
+ *   up, but the one behind does not answer    silent: kept, asked again by each poll
+ *   up, and the one behind answers elsewhere  the cable passes no SMPs: taken for down
+ *   not met, behind a silent one              unknown: left as it was; a switch whose agent hangs
+ *                                             still forwards
+ *   not met otherwise                         gone: in the record, with its cables down
  */
 #include "fm/sweep/sweep_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* port_plan: what a port's PortInfo should be, from the configuration and what both its ends can do. Sends nothing. */
+/* port_plan: what a port's PortInfo should be, from the configuration and both its ends. */
 #ifndef FMD_SWEEP_PORT_PLAN_H
 #define FMD_SWEEP_PORT_PLAN_H
 

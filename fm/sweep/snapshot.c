@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * From the record to the value: one pass for nodes and ports, one for cables. It runs after each
- * fault, so it decodes PortInfo only of ports that were read.
+ * fault, so it takes what was decoded when PortInfo arrived.
  */
 #include <assert.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void snapshot_port(struct topo_builder *b, const struct inv_node *node, u
 	topo_builder_port(b, node->handle, num, &attr);
 }
 
-/* A cable comes from the end whose node lies first in memory: which one does not matter, once does. */
+/* A cable comes from the end whose node lies first in memory: once matters, which does not. */
 static bool is_first_end(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];

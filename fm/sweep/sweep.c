@@ -3,11 +3,10 @@
  * The asking side of a look: turns jobs into requests, retries them, and ends the look when none is
  * left.
  *
- *   start -> jobs -> batch/mad -> answer -> explore.c: records it, adds jobs -> ... -> idle ->
- * finish.c
+ *   start -> jobs -> batch, mad -> answer -> explore.c: records it, adds jobs -> .. -> finish.c
  *
  * What is unknown is asked first: NodeInfo over unexplored ports and what stands before a switch's
- * ports are urgent, PortInfo of the many ports follows, descriptions last.
+ * ports are urgent, PortInfo of the many ports and descriptions follow.
  *
  * A request that times out is asked again in rounds of two sends, each round by the way that is
  * best by then: a time-out makes the cables of its way suspect (paths.c). The first rounds are
@@ -292,7 +291,7 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	}
 }
 
-/* A silent switch may still forward, so what answers behind it is no news of it; and it is polled itself. */
+/* A silent switch may still forward: what answers behind it is no news. It is polled itself. */
 static void poll_ports(struct sweep *s, struct inv_node *node)
 {
 	unsigned p;
