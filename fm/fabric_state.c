@@ -90,7 +90,8 @@ int fabric_state_load(struct fabric *f)
 	} else if (status) {
 		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(-status));
 	}
-	qsort(f->memory.entries, f->memory.count, sizeof(*f->memory.entries), compare_guid);
+	if (f->memory.count)
+		qsort(f->memory.entries, f->memory.count, sizeof(*f->memory.entries), compare_guid);
 	if (in)
 		fclose(in);
 	free(path);
