@@ -37,8 +37,8 @@ struct mad_request {
 	uint16_t attr_id;
 	uint32_t attr_mod;
 	const uint8_t *data;
-	guid_t device;		      /* whose cap this counts against; 0 = none */
-	bool urgent;		      /* before those that are not */
+	guid_t device; /* whose cap this counts against; 0 = none */
+	bool urgent;   /* before those that are not */
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
 };
