@@ -28,7 +28,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unu
 override CPPFLAGS += -I. -isystem /usr/include/infiniband -D_GNU_SOURCE -DFMD_VERSION='"$(or $(VERSION),0)"' $(PKG_CFLAGS)
 override CFLAGS += -std=gnu11 $(WARN) -fno-common $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 # The sanitizer's runtime within the program, so that ibsim's library may be preloaded.
-override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan))
+override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
 LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
@@ -106,6 +106,9 @@ deps:
 check integration demo bench fuzz: deps
 	$(Q)$(submake) $@-now
 
+# What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
+TEST_ENV := FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_OPTIONS=suppressions=$(abspath tests/sanitizers.supp))
+
 # gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
 SAN_CHECK := address,undefined
 SAN_BIN = $(UNIT_SRC:tests/unit/%.c=$(call beside,$(SAN_CHECK))/tests/%)
@@ -114,7 +117,7 @@ check-now:
 	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
 	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
 	$(Q)$(submake) format-check check-layers
-	$(Q)FMD_BIN=$(abspath $(BIN)) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration
+	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration
 
 unit-build: $(UNIT_BIN)
 
@@ -126,13 +129,13 @@ $(B)/%.syntax: %.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
 integration-now: all
-	$(Q)FMD_BIN=$(abspath $(BIN)) tests/run-tests tests/integration
+	$(Q)$(TEST_ENV) tests/run-tests tests/integration
 
 demo-now: all
-	$(Q)FMD_BIN=$(abspath $(BIN)) tests/demo/demo
+	$(Q)$(TEST_ENV) tests/demo/demo
 
 bench-now: all $(BENCH_BIN)
-	$(Q)FMD_BIN=$(abspath $(BIN)) tests/bench/run.py --programs $(B)/bench
+	$(Q)$(TEST_ENV) tests/bench/run.py --programs $(B)/bench
 
 SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
 format:

@@ -2,6 +2,7 @@
 /*
  * control: the operators' door: a Unix stream socket (mode 0660). One request is one line, a JSON object
  * {"cmd": "...", "args": {...}}; the answer is one line {"ok": true, "result": ...} or {"ok": false, "error": "..."}.
+ * Only `dump` sends more: its result is {"follows": "text"}, and behind the line comes a text that ends with a NUL.
  */
 #ifndef FMD_CONTROL_CONTROL_H
 #define FMD_CONTROL_CONTROL_H
