@@ -37,19 +37,19 @@ struct member { /* the switch whose row is being made */
 
 /* ---- Lanes ------------------------------------------------------------------------------------- */
 
-/* The port of lane `wanted`; a dead lane's destinations are dealt over the live ones by `spread`.
+/*
+ * The port of lane `wanted`. A dead lane's destinations go on to the lanes after it, by `spread`: those
+ * of different dead lanes to different ones, and none moves because some other lane died.
  */
 static uint8_t lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
 			 uint32_t spread)
 {
 	const struct graph_lane *lanes = &g->lanes[group->first_lane];
+	unsigned n = group->nlanes, lane = wanted % n;
 
-	if (wanted < group->nlanes && lanes[wanted].live)
-		return lanes[wanted].port;
-	unsigned n = spread % group->nlive;
-	for (unsigned l = 0;; l++)
-		if (lanes[l].live && n-- == 0)
-			return lanes[l].port;
+	for (unsigned try = 0; !lanes[lane].live && try < n - 1; try++)
+		lane = (wanted + 1 + (spread + try) % (n - 1)) % n;
+	return lanes[lane].port;
 }
 
 /* ---- Up: slots to ports, and the patch --------------------------------------------------------- */
