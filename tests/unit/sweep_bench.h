@@ -184,6 +184,39 @@ static inline void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16
 	assert_int_equal(result, MAD_OK);
 }
 
+/* Stands between the double and mad: answers may be changed on their way. */
+typedef void bench_tamper_fn(void *arg, const struct wire_mad *header, uint8_t data[64]);
+struct bench_tamper {
+	io_recv_fn *recv;
+	void *recv_arg;
+	bench_tamper_fn *fn;
+	void *arg;
+};
+
+static inline void bench_tamper_recv(void *arg, const struct io_addr *from, const uint8_t *mad,
+				     size_t len)
+{
+	struct bench_tamper *t = arg;
+	uint8_t copy[WIRE_MAD_SIZE];
+	struct wire_mad header;
+
+	assert_int_equal(len, sizeof(copy));
+	memcpy(copy, mad, sizeof(copy));
+	if (!wire_mad_decode(copy, len, &header))
+		t->fn(t->arg, &header, wire_smp_data(copy));
+	t->recv(t->recv_arg, from, copy, len);
+}
+
+static inline void bench_tamper(struct bench *b, struct bench_tamper *t, bench_tamper_fn *fn,
+				void *arg)
+{
+	struct io *io = double_io(b->d);
+
+	*t = (struct bench_tamper){ .recv = io->recv, .recv_arg = io->arg, .fn = fn, .arg = arg };
+	io->recv = bench_tamper_recv;
+	io->arg = t;
+}
+
 static inline uint64_t gets(const struct bench *b, uint16_t attr)
 {
 	return double_sent(b->d, WIRE_GET, attr);

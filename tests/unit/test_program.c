@@ -190,8 +190,10 @@ static void switch_that_refuses_holds_nobody(void **state)
 	struct prog p;
 	uint32_t row;
 
-	prog_init(&p, design_pgft2(), 2000);
+	prog_init(&p, design_pgft2(), 20000); /* more blocks than are under way at a time */
+	prog_apply(&p);
 	double_set_fault(p.b.d, p.b.found->nodes[2].guid, DOUBLE_BAD_STATUS, 1000, 0x1c);
+	tables_fill(&p.tables, p.b.found->nswitches, 20000, 1);
 	prog_apply(&p);
 	assert_int_equal(p.result.failed_switches, 1);
 	assert_int_equal(p.result.failed, tables_blocks(&p.tables));
@@ -274,6 +276,64 @@ static void newest_tables_win(void **state)
 	}
 	assert_true(when > 200);
 	tables_fini(&old);
+}
+
+/* What is on its way already is what is wanted: it is not sent again. */
+static void same_tables_again_in_the_middle_cost_nothing(void **state)
+{
+	struct prog p, other = { .written = 0 };
+	struct loop_timer *stop;
+
+	prog_init(&p, design_pgft2(), 2000);
+	program_apply(p.program, p.b.found, &p.tables, program_done, &other);
+	stop = loop_timer_new(p.b.loop, (loop_fn *)loop_stop, p.b.loop);
+	loop_timer_set(stop, 100);
+	loop_run(p.b.loop);
+	loop_timer_free(stop);
+	assert_true(program_busy(p.program));
+	program_apply(p.program, p.b.found, &p.tables, program_done, &p);
+	loop_run(p.b.loop);
+	assert_int_equal(p.b.looks, 2); /* discovery and the second apply */
+	assert_int_equal(p.written, p.b.found->nswitches * tables_blocks(&p.tables));
+	assert_held(&p);
+	prog_fini(&p);
+}
+
+/* Answers of one switch come back with an entry flipped, `left` times. */
+struct flipper {
+	uint32_t block;
+	unsigned left;
+};
+
+static void flip_answer(void *arg, const struct wire_mad *header, uint8_t data[64])
+{
+	struct flipper *f = arg;
+
+	if (header->attr_id != WIRE_LFT || header->attr_mod != f->block || !f->left)
+		return;
+	f->left--;
+	data[7] ^= 1;
+}
+
+static void block_that_is_echoed_wrong_is_sent_again(void **state)
+{
+	struct flipper flipper = { .block = 2, .left = 3 };
+	struct bench_tamper tamper;
+	struct prog p;
+	uint32_t all;
+
+	prog_init(&p, design_pgft2(), 300);
+	all = p.b.found->nswitches * tables_blocks(&p.tables);
+	bench_tamper(&p.b, &tamper, flip_answer, &flipper);
+	prog_apply(&p);
+	assert_int_equal(p.result.failed, 0);
+	assert_int_equal(p.result.blocks, all);
+	assert_int_equal(p.written, all + 3);
+	flipper.left = 1000;
+	program_forget(p.program, p.b.found->nodes[3].guid);
+	prog_apply(&p);
+	assert_int_equal(p.result.failed_switches, 1);
+	prog_fini(&p);
 }
 
 static void lossy_cables_end_in_the_same_tables(void **state)
@@ -360,6 +420,8 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
 	cmocka_unit_test(rebooted_switch_is_written_anew),
 	cmocka_unit_test(newest_tables_win),
+	cmocka_unit_test(same_tables_again_in_the_middle_cost_nothing),
+	cmocka_unit_test(block_that_is_echoed_wrong_is_sent_again),
 	cmocka_unit_test(lossy_cables_end_in_the_same_tables),
 	cmocka_unit_test(cut_on_the_way_is_gone_around),
 	cmocka_unit_test(readback_finds_a_flipped_entry),

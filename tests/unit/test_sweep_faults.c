@@ -186,31 +186,24 @@ static void lossy_cables_hide_nothing(void **state)
 	bench_fini(&b);
 }
 
-/* Stands between the double and mad, and turns the NodeInfo of one node into nonsense. */
-struct tamper {
-	io_recv_fn *recv;
-	void *arg;
+/* The NodeInfo of one node becomes nonsense. */
+struct spoiler {
 	guid_t guid;
 	void (*spoil)(struct wire_node_info *info);
 };
 
-static void tamper_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+static void spoil_answer(void *arg, const struct wire_mad *header, uint8_t data[64])
 {
-	struct tamper *t = arg;
+	struct spoiler *s = arg;
 	struct wire_node_info info;
-	struct wire_mad header;
-	uint8_t copy[WIRE_MAD_SIZE];
 
-	assert_int_equal(len, sizeof(copy));
-	memcpy(copy, mad, sizeof(copy));
-	if (!wire_mad_decode(copy, len, &header) && header.attr_id == WIRE_NODE_INFO) {
-		wire_node_info_decode(wire_smp_data(copy), &info);
-		if (info.node_guid == t->guid) {
-			t->spoil(&info);
-			wire_node_info_encode(&info, wire_smp_data(copy));
-		}
-	}
-	t->recv(t->arg, from, copy, len);
+	if (header->attr_id != WIRE_NODE_INFO)
+		return;
+	wire_node_info_decode(data, &info);
+	if (info.node_guid != s->guid)
+		return;
+	s->spoil(&info);
+	wire_node_info_encode(&info, data);
 }
 
 static void spoil_type(struct wire_node_info *info)
@@ -238,16 +231,12 @@ static void node_info_that_makes_no_sense_is_dropped(void **state)
 
 	for (i = 0; i < 4; i++) {
 		struct bench b;
-		struct tamper tamper = { .spoil = spoils[i] };
-		struct io *io;
+		struct spoiler spoiler = { .spoil = spoils[i] };
+		struct bench_tamper tamper;
 
 		bench_init(&b, design_pgft2(), NULL);
-		io = double_io(b.d);
-		tamper.recv = io->recv;
-		tamper.arg = io->arg;
-		tamper.guid = b.design->nodes[b.design->nnodes - 1].guid;
-		io->recv = tamper_recv;
-		io->arg = &tamper;
+		spoiler.guid = b.design->nodes[b.design->nnodes - 1].guid;
+		bench_tamper(&b, &tamper, spoil_answer, &spoiler);
 		bench_discover(&b);
 		assert_int_equal(b.result.error, 0);
 		assert_int_equal(b.found->nnodes, b.design->nnodes - 1);
