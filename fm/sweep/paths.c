@@ -4,7 +4,8 @@
  *
  * A breadth-first walk from the SM's node. A cable becomes suspect when a request over it timed out
  * and nothing passed it since that left; one more such request makes it more so, but those that
- * left together count once; an answer over it clears it. Silent switches may forward nothing either.
+ * left together count once; an answer over it clears it. Silent switches may forward nothing
+ * either.
  * Doubtful steps are put aside and taken, the least doubtful first, when everything better has been
  * reached: a way has the least doubt, then the fewest hops. A node keeps its way while that is
  * clean and no longer than the best, so ways don't flap.

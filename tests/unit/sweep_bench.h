@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sweep_bench: a fabric double with a sweep on it, for the tests of sweep, bringup and program. Include after cmocka's four. */
+/* sweep_bench: a fabric double with a sweep on it. Include after the four headers cmocka needs. */
 #ifndef FMD_TESTS_UNIT_SWEEP_BENCH_H
 #define FMD_TESTS_UNIT_SWEEP_BENCH_H
 

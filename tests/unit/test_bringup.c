@@ -339,7 +339,7 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 	}
 }
 
-/* Left so by somebody else: one end of an Active link has fewer VLs. Both ends agree again, after a bounce. */
+/* Left so by somebody else: one end of an Active link has fewer VLs. After a bounce they agree. */
 static void active_link_whose_ends_disagree_is_bounced(void **state)
 {
 	struct wire_port_info info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* program on the fabric double: what the switches hold afterwards, and which blocks were written for it. */
+/* program on the fabric double: what switches hold afterwards, and what was written for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sweep on the fabric double: what it finds is held against the snapshot that the double was made from, what it
- * sends against what there is to ask.
+ * sweep on the fabric double: what it finds is held against the snapshot that the double was made
+ * from, what it sends against what there is to ask.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 #define FABRICS "../shared/fabrics/"
 
 /*
- * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two ends
- * may be found up within one round trip, so that both probes are on their way. In a tree there are none.
+ * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two
+ * ends may be found up within one round trip, so that both probes are on their way; none in a tree.
  */
 static void assert_asked_once(const struct bench *b, unsigned crossed)
 {
@@ -180,7 +180,7 @@ static void cut_cable_stays_known_as_down(void **state)
 	bench_fini(&b);
 }
 
-/* Every cable in turn, so the ways to the ends cross it now and then. In the double's time a refresh takes under 1 ms. */
+/* Many cables in turn, so the ways to the ends cross some. In the double's time it takes < 1 ms. */
 static void refresh_is_not_held_by_a_dead_way(void **state)
 {
 	struct bench b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sweep on a fabric double that misbehaves: nodes silent, late or twice, ways that die, answers that make no sense. */
+/* sweep on a fabric double that misbehaves: silent, late and double nodes, dying ways, nonsense. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
