@@ -112,11 +112,10 @@ TEST_ENV := FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_OPTIONS=suppressions=$(ab
 # gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
 SAN_CHECK := address,undefined
 SAN_BIN = $(UNIT_SRC:tests/unit/%.c=$(call beside,$(SAN_CHECK))/tests/%)
-check-now:
+check-now: format-check check-layers
 	$(Q)$(submake) WERROR=1 all unit-build $(BENCH_BIN)
 	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
 	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
-	$(Q)$(submake) format-check check-layers
 	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration
 
 unit-build: $(UNIT_BIN)
