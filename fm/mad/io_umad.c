@@ -12,6 +12,8 @@
  * ibsim's descriptor is not one: neither epoll nor fcntl knows it. There the port is drained by a
  * polled source, which wants the next round while answers are awaited, and blocks in umad's own
  * poll, for a moment, when none is there: spinning would take the processor from the simulator.
+ * An answer that arrives while the port is closed hangs the thread that receives for libumad2sim,
+ * and the process with it: so what was asked is waited for first.
  *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. umad
  * keeps addresses in network order.
@@ -32,9 +34,11 @@
 
 #define QP1_QKEY	       0x80010000u /* IBA 3.5.3 */
 #define BLOCK_MS	       1	   /* the other events wait no longer than that */
+#define CLOSE_MS	       200	   /* after so long without any, none comes any more */
 #define DRAIN_MAX	       256	   /* MADs taken in one round */
 #define LONG_BITS	       (8 * sizeof(long))
 #define METHOD_BITS	       128
+#define METHOD_ANSWER	       0x80
 #define METHOD_GET_TRACE_TABLE 0x13
 #define METHOD_GET_MULTI       0x14
 
@@ -49,6 +53,7 @@ struct umad_io {
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;
+	unsigned unanswered; /* requests sent, ours or not any more */
 	void *tx, *rx;
 	size_t tx_size, rx_size; /* of the MAD in them */
 };
@@ -121,6 +126,7 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 	memcpy(umad_get_mad(u->tx), mad, len);
 	if (umad_send(u->port, agent, u->tx, (int)len, (int)kernel_ms, 0))
 		return send_error(errno);
+	u->unanswered += timeout_ms > 0;
 	return 0;
 }
 
@@ -155,19 +161,32 @@ static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 		u->io.failed(u->io.arg, m.tid);
 }
 
-/* 0: one was taken; -EAGAIN: none is there. */
-static int take_one(struct umad_io *u)
+/* One into rx: its length; 0: it stays queued, the buffer is larger now; -EAGAIN: none is there. */
+static int receive(struct umad_io *u)
 {
 	int len = (int)u->rx_size;
 	int status = umad_recv(u->port, u->rx, &len, 0);
-	struct io_addr from;
+	const uint8_t *mad = umad_get_mad(u->rx);
 
 	if (status == -ENOSPC && len > (int)u->rx_size) {
-		buffer_fit(&u->rx, &u->rx_size, (size_t)len);
-		return 0; /* an RMPP message: stays queued until the buffer fits */
+		buffer_fit(&u->rx, &u->rx_size, (size_t)len); /* an RMPP message */
+		return 0;
 	}
 	if (status < 0)
 		return status;
+	if (u->unanswered && (umad_status(u->rx) || mad[3] & METHOD_ANSWER))
+		u->unanswered--;
+	return len;
+}
+
+/* 0: one was taken; -EAGAIN: none is there. */
+static int take_one(struct umad_io *u)
+{
+	int len = receive(u);
+	struct io_addr from;
+
+	if (len <= 0)
+		return len;
 	if (umad_status(u->rx)) {
 		given_back(u, umad_get_mad(u->rx), (size_t)len);
 		return 0;
@@ -282,10 +301,20 @@ static int agents_register(struct umad_io *u)
 	return 0;
 }
 
+/* Answers nobody wants any more: see above. */
+static void receive_rest(struct umad_io *u)
+{
+	while (u->unanswered && umad_poll(u->port, CLOSE_MS) == 0)
+		if (receive(u) < 0)
+			return;
+}
+
 static void umad_io_free(struct io *io)
 {
 	struct umad_io *u = (struct umad_io *)io;
 
+	if (u->poll)
+		receive_rest(u);
 	loop_fd_free(u->watch);
 	loop_poll_free(u->poll);
 	umad_io_set_is_sm(io, false);

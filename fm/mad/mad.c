@@ -528,7 +528,9 @@ void mad_cancel(struct mad *mad, mad_token token)
 		queue_leave(mad, x);
 	device_put(mad, x->device);
 	xact_free(&mad->table, x);
-	pump(mad);
+	/* Not at once: who cancels all it asked would have each next one sent before it is cancelled. */
+	if (!loop_timer_armed(mad->soon))
+		loop_timer_set(mad->soon, 0);
 }
 
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg)

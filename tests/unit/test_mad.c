@@ -319,6 +319,23 @@ static void cancel_makes_room_in_the_window(void **state)
 	mad_world_ask(&w, (struct mad_request){ .attr_mod = 1 });
 	assert_int_equal(w.io->nsent, 1);
 	mad_cancel(w.mad, token);
+	mad_world_pass(&w, 1);
+	assert_int_equal(w.io->nsent, 2);
+	mad_world_fini(&w);
+}
+
+static void cancelling_all_sends_none_of_them(void **state)
+{
+	struct mad_world w;
+	mad_token tokens[8];
+
+	mad_world_init(&w, (struct mad_conf){ .window_max = 2 });
+	for (unsigned i = 0; i < 8; i++)
+		tokens[i] = mad_world_ask(&w, (struct mad_request){ .attr_mod = i });
+	assert_int_equal(w.io->nsent, 2);
+	for (unsigned i = 0; i < 8; i++)
+		mad_cancel(w.mad, tokens[i]);
+	loop_run(w.loop);
 	assert_int_equal(w.io->nsent, 2);
 	mad_world_fini(&w);
 }
@@ -465,6 +482,7 @@ int main(void)
 		cmocka_unit_test(reply_that_does_not_fit_its_request_is_dropped),
 		cmocka_unit_test(cancelled_transaction_never_calls_back),
 		cmocka_unit_test(cancel_makes_room_in_the_window),
+		cmocka_unit_test(cancelling_all_sends_none_of_them),
 		cmocka_unit_test(cancel_of_a_finished_token_touches_nothing),
 		cmocka_unit_test(callback_may_cancel_and_send),
 		cmocka_unit_test(what_others_start_goes_to_the_handler_of_its_class),
