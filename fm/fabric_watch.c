@@ -74,7 +74,8 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
 		 sw == TOPO_NONE ? "unknown" : f->topo->nodes[sw].desc);
 	if (sw == TOPO_NONE) {
-		f->want_discover = true; /* somebody we have not met */
+		f->want_discover |=
+			f->topo != NULL; /* somebody we have not met; else that look is under way */
 	} else {
 		if (notice->trap == TRAP_LINK_STATE)
 			open_fault(f, f->topo->nodes[sw].desc);

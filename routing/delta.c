@@ -104,7 +104,7 @@ static bool may_stay(const struct judge *j, uint32_t sw, uint16_t lid, uint8_t o
 
 uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older)
 {
-	struct graph *g = graph_new(t, GRAPH_BY_LEVEL);
+	struct graph *g = graph_new(t, (struct graph_how){ GRAPH_BY_LEVEL, false });
 	struct judge j = { .g = g, .up_cost = mem_alloc(g->nswitches + 1, 1) };
 	struct tables scratch = { 0 };
 	struct holes holes;
@@ -112,7 +112,7 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const s
 	struct reach r;
 	uint64_t moved = 0;
 
-	dests_init(&d, g, t, lids);
+	dests_init(&d, g, t, lids, NULL);
 	reach_init(&r, g);
 	tables_resize(&scratch, t->nswitches, lids->top);
 	rows_fill(g, &d, &r, &scratch, &holes); /* completes the costs */

@@ -9,13 +9,57 @@
 #include "routing/engine.h"
 #include "topology/mem.h"
 
-static void place(struct dests *d, uint16_t lid, uint32_t sw, uint8_t port, uint32_t order)
+#define CLASSES (ROUTE_CROSSRAIL + 1)
+
+struct numbering { /* how topological numbers become those that choose slots */
+	const struct graph *g;
+	const struct topo *t;
+	const uint8_t *classes;
+	uint32_t *by_order;	/* [order_top] index in graph.hosts + 1; 0 = number not in use */
+	uint32_t next[CLASSES]; /* own numbers of the classes that have them */
+};
+
+static enum route_class class_of(const struct numbering *n, const struct graph_host *host)
+{
+	return n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
+}
+
+/* The number of a host's LID base + offset. Several LIDs of one port are spread evenly over its leaf's slots. */
+static uint32_t number_of(struct numbering *n, const struct graph_host *host, uint32_t own,
+			  unsigned offset, unsigned lmc)
+{
+	enum route_class class = class_of(n, host);
+	uint32_t step = n->g->leaf_parents >> lmc, turn = offset * (step ? step : 1);
+
+	if (class == ROUTE_CROSSRAIL) {
+		int16_t rail = n->t->nodes[n->t->ports[host->port].node].rail;
+
+		turn += rail > 0 ? rail : 0;
+	}
+	if (class != ROUTE_COMPUTE && class != ROUTE_CROSSRAIL)
+		return own + turn;
+	return host->order - host->order % n->g->leaf_block +
+	       (host->order + turn) % n->g->leaf_block;
+}
+
+static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint32_t order)
 {
 	if (!lid || lid > d->top)
 		return;
 	d->sw[lid] = sw;
 	d->port[lid] = port;
 	d->order[lid] = order;
+}
+
+/* A host whose cable is down stays a destination as far as its leaf: its return changes one entry. */
+static void place_host(struct dests *d, struct numbering *n, const struct lid_map *lids,
+		       uint32_t sw, const struct graph_host *host)
+{
+	uint32_t lid = lids->lid_of_port[host->port], own = n->next[class_of(n, host)]++;
+
+	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++)
+		place(d, lid + offset, sw, host->live ? host->sw_port : TABLES_NO_ROUTE,
+		      number_of(n, host, own, offset, lids->lmc));
 }
 
 static bool continues_run(const struct dests *d, uint32_t lid)
@@ -45,28 +89,44 @@ static void gather_runs(struct dests *d, uint32_t nswitches)
 	free(next);
 }
 
-void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
-		const struct lid_map *lids)
+/* Classes with numbers of their own need the hosts in topological order. */
+static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
 {
+	uint32_t *sw_of = mem_alloc(n->g->nhosts + 1, sizeof(*sw_of));
+
+	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
+		const struct graph_switch *s = &n->g->switches[sw];
+
+		for (unsigned h = 0; h < s->nhosts; h++) {
+			sw_of[s->first_host + h] = sw;
+			n->by_order[n->g->hosts[s->first_host + h].order] = s->first_host + h + 1;
+		}
+	}
+	for (uint32_t order = 0; order < n->g->order_top; order++) {
+		uint32_t h = n->by_order[order];
+
+		if (h)
+			place_host(d, n, lids, sw_of[h - 1], &n->g->hosts[h - 1]);
+	}
+	free(sw_of);
+}
+
+void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
+		const struct lid_map *lids, const uint8_t *classes)
+{
+	struct numbering n = { .g = g, .t = t, .classes = classes };
+
 	*d = (struct dests){ .top = lids->top };
 	d->sw = mem_alloc(d->top + 1u, sizeof(*d->sw));
 	d->order = mem_alloc(d->top + 1u, sizeof(*d->order));
 	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
 	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		const struct graph_switch *s = &g->switches[sw];
-
+	n.by_order = mem_alloc(g->order_top + 1u, sizeof(*n.by_order));
+	place_hosts(d, &n, lids);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
-		for (unsigned h = 0; h < s->nhosts; h++) {
-			const struct graph_host *host = &g->hosts[s->first_host + h];
-
-			/* A host whose cable is down stays a destination as far as its leaf: its
-			 * return changes one entry. */
-			place(d, lids->lid_of_port[host->port], sw,
-			      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
-		}
-	}
+	free(n.by_order);
 	gather_runs(d, g->nswitches);
 }
 

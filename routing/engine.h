@@ -9,7 +9,7 @@
 #ifndef FMD_ROUTING_ENGINE_H
 #define FMD_ROUTING_ENGINE_H
 
-#include "routing/lid_plan.h"
+#include "routing/route.h"
 #include "routing/tables.h"
 #include "topology/graph.h"
 
@@ -30,8 +30,9 @@ struct dests {
 	uint32_t *first_run; /* by switch [nswitches + 1] */
 	struct dest_run *runs;
 };
+/* classes: as in route_params, or NULL. */
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
-		const struct lid_map *lids);
+		const struct lid_map *lids, const uint8_t *classes);
 void dests_fini(struct dests *d);
 
 /* ---- Reach: who is below whom, and how far everything is ---------------------------------------- */

@@ -23,6 +23,7 @@ struct plan {
 	const struct topo *t;
 	struct lid_map *map;
 	uint8_t *taken;	  /* by LID: LID_FREE .. */
+	unsigned lmc;	  /* of CA ports */
 	uint32_t next;	  /* lowest LID that may be free */
 	uint32_t wanting; /* end ports without a LID yet */
 	uint32_t gap;	  /* LIDs that may be skipped: switches will take them */
@@ -59,29 +60,55 @@ static bool is_end_port(const struct topo *t, const struct topo_port *port)
 	return port->num > 0 && port->peer != TOPO_NONE;
 }
 
+static unsigned lmc_of(const struct plan *p, uint32_t port)
+{
+	return p->t->nodes[p->t->ports[port].node].type == TOPO_SWITCH ? 0 : p->lmc;
+}
+
+static void take(struct plan *p, uint32_t lid, unsigned lmc, uint8_t how)
+{
+	memset(p->taken + lid, how, 1u << lmc);
+}
+
+/* Whether all 2^lmc LIDs from lid can be given. */
+static bool usable(const struct plan *p, uint32_t lid, unsigned lmc)
+{
+	uint32_t count = 1u << lmc;
+
+	if (!lid || lid % count || lid + count > LID_SPACE)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (p->taken[lid + i] != LID_FREE)
+			return false;
+	return true;
+}
+
 static void give(struct plan *p, uint32_t port, uint32_t lid)
 {
 	p->map->lid_of_port[port] = lid;
-	p->taken[lid] = LID_GIVEN;
+	take(p, lid, lmc_of(p, port), LID_GIVEN);
 	p->wanting--;
 }
 
-static bool usable(uint32_t lid)
+static void reserve_for_absent(struct plan *p, const struct lid_memory *memory)
 {
-	return lid > 0 && lid < LID_SPACE;
+	for (uint32_t i = 0; memory && i < memory->count; i++) {
+		const struct lid_entry *entry = &memory->entries[i];
+
+		if (entry->lid && entry->lid + (1u << entry->lmc) <= LID_SPACE &&
+		    topo_find_port(p->t, entry->port_guid) == TOPO_NONE)
+			take(p, entry->lid, entry->lmc, LID_RESERVED);
+	}
 }
 
 static void keep_remembered(struct plan *p, const struct lid_memory *memory)
 {
-	for (uint32_t i = 0; memory && i < memory->count; i++)
-		if (usable(memory->entries[i].lid))
-			p->taken[memory->entries[i].lid] = LID_RESERVED;
 	for (uint32_t i = 0; i < p->t->nports; i++) {
 		if (!is_end_port(p->t, &p->t->ports[i]))
 			continue;
 		p->wanting++;
 		const struct lid_entry *entry = remembered(memory, p->t->ports[i].guid);
-		if (entry && usable(entry->lid) && p->taken[entry->lid] != LID_GIVEN)
+		if (entry && entry->lmc == lmc_of(p, i) && usable(p, entry->lid, entry->lmc))
 			give(p, i, entry->lid);
 	}
 }
@@ -91,15 +118,17 @@ static void keep_held(struct plan *p)
 {
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
 
-	for (uint32_t i = 0; i < p->t->nports; i++)
-		if (is_end_port(p->t, &p->t->ports[i]) && usable(p->t->ports[i].lid) &&
-		    claims[p->t->ports[i].lid] < 2)
-			claims[p->t->ports[i].lid]++;
 	for (uint32_t i = 0; i < p->t->nports; i++) {
 		uint16_t lid = p->t->ports[i].lid;
 
-		if (is_end_port(p->t, &p->t->ports[i]) && !p->map->lid_of_port[i] && usable(lid) &&
-		    claims[lid] == 1 && !p->taken[lid])
+		if (is_end_port(p->t, &p->t->ports[i]) && lid < LID_SPACE && claims[lid] < 2)
+			claims[lid]++;
+	}
+	for (uint32_t i = 0; i < p->t->nports; i++) {
+		uint16_t lid = p->t->ports[i].lid;
+
+		if (is_end_port(p->t, &p->t->ports[i]) && !p->map->lid_of_port[i] &&
+		    lid < LID_SPACE && claims[lid] == 1 && usable(p, lid, lmc_of(p, i)))
 			give(p, i, lid);
 	}
 	free(claims);
@@ -107,9 +136,11 @@ static void keep_held(struct plan *p)
 
 static bool give_next(struct plan *p, uint32_t port)
 {
+	unsigned lmc = lmc_of(p, port);
+
 	if (p->map->lid_of_port[port])
 		return true;
-	while (p->next < LID_SPACE && p->taken[p->next])
+	while (p->next < LID_SPACE && !usable(p, p->next, lmc))
 		p->next++;
 	if (p->next == LID_SPACE)
 		return false;
@@ -122,10 +153,9 @@ static void start_leaf(struct plan *p, unsigned hosts)
 {
 	while (p->next < LID_SPACE && p->taken[p->next])
 		p->next++;
-	uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK;
+	uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK, lids = hosts << p->lmc;
 
-	if (hosts <= spare || hosts > TABLES_BLOCK || spare > p->gap ||
-	    p->next + spare >= LID_SPACE)
+	if (lids <= spare || lids > TABLES_BLOCK || spare > p->gap || p->next + spare >= LID_SPACE)
 		return;
 	p->next += spare;
 	p->gap -= spare;
@@ -142,7 +172,7 @@ static uint32_t switches_wanting(const struct plan *p)
 
 static void deal_new(struct plan *p)
 {
-	struct graph *g = graph_new(p->t, GRAPH_BY_LEVEL);
+	struct graph *g = graph_new(p->t, (struct graph_how){ GRAPH_BY_LEVEL, false });
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
 
 	p->gap = switches_wanting(p);
@@ -165,33 +195,46 @@ static void deal_new(struct plan *p)
 			give_next(p, i);
 }
 
-static void index_lids(struct lid_map *map)
+static void index_lids(const struct plan *p)
 {
-	for (uint32_t i = 0; i < map->nports; i++)
-		if (map->lid_of_port[i] > map->top)
-			map->top = map->lid_of_port[i];
+	struct lid_map *map = p->map;
+
+	for (uint32_t i = 0; i < map->nports; i++) {
+		uint32_t last =
+			map->lid_of_port[i] ? map->lid_of_port[i] + (1u << lmc_of(p, i)) - 1 : 0;
+
+		map->top = last > map->top ? last : map->top;
+	}
 	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
 	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
 	for (uint32_t i = 0; i < map->nports; i++)
-		if (map->lid_of_port[i])
-			map->port_of_lid[map->lid_of_port[i]] = i;
+		for (uint32_t n = 0; map->lid_of_port[i] && n < 1u << lmc_of(p, i); n++)
+			map->port_of_lid[map->lid_of_port[i] + n] = i;
+}
+
+struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
+{
+	struct plan p = { .t = t, .map = mem_alloc(1, sizeof(*p.map)), .next = 1, .lmc = lmc };
+
+	p.map->nports = t->nports;
+	p.map->lmc = lmc;
+	p.map->lid_of_port = mem_alloc(t->nports + 1, sizeof(*p.map->lid_of_port));
+	p.taken = mem_alloc(LID_SPACE, 1);
+	reserve_for_absent(&p, memory);
+	keep_remembered(&p, memory);
+	if (p.wanting)
+		keep_held(&p);
+	if (p.wanting)
+		deal_new(&p);
+	p.map->without_lid = p.wanting;
+	index_lids(&p);
+	free(p.taken);
+	return p.map;
 }
 
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory)
 {
-	struct plan p = { .t = t, .map = mem_alloc(1, sizeof(*p.map)), .next = 1 };
-
-	p.map->nports = t->nports;
-	p.map->lid_of_port = mem_alloc(t->nports + 1, sizeof(*p.map->lid_of_port));
-	p.taken = mem_alloc(LID_SPACE, 1);
-	keep_remembered(&p, memory);
-	keep_held(&p);
-	if (p.wanting)
-		deal_new(&p);
-	p.map->without_lid = p.wanting;
-	index_lids(p.map);
-	free(p.taken);
-	return p.map;
+	return lid_plan_lmc(t, memory, 0);
 }
 
 void lid_map_free(struct lid_map *map)
@@ -224,8 +267,9 @@ void lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 		struct lid_entry *entry = (struct lid_entry *)remembered(&known, t->ports[i].guid);
 		if (!entry)
 			entry = &memory->entries[old + added++];
+		bool is_switch = t->nodes[t->ports[i].node].type == TOPO_SWITCH;
 		*entry = (struct lid_entry){ t->ports[i].guid, map->lid_of_port[i],
-					     t->ports[i].lmc };
+					     is_switch ? 0 : map->lmc };
 	}
 	memory->count = old + added;
 	memory->entries = mem_resize(memory->entries, memory->count, sizeof(*memory->entries));

@@ -27,14 +27,18 @@ void lid_memory_fini(struct lid_memory *memory);
 
 /* The plan for one snapshot. */
 struct lid_map {
-	uint16_t top;	       /* highest LID in use, 0 = none */
-	uint32_t nports;       /* = topo.nports */
-	uint16_t *lid_of_port; /* by port index; 0 = has none (not an end port, or LIDs ran out) */
+	uint16_t top;	 /* highest LID in use, 0 = none */
+	uint32_t nports; /* = topo.nports */
+	uint8_t lmc;	 /* of CA ports */
+	uint16_t *
+		lid_of_port; /* by port index: base LID; 0 = has none (not an end port, or LIDs ran out) */
 	uint32_t *port_of_lid; /* [top + 1], port index or TOPO_NONE; with LMC > 0 the same port
 				  several times */
 	uint32_t without_lid;  /* end ports left without one: LID space exhausted */
 };
-struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory);
+/* lmc: CA ports get 2^lmc consecutive LIDs each (IBA 7.11.1), switches one. A map remembered with another LMC is planned anew. */
+struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
+struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory); /* lmc 0 */
 void lid_map_free(struct lid_map *map);
 
 /* The memory after this plan: entries of the old one kept, those of the plan added or replaced. */

@@ -17,7 +17,14 @@
 #include "topology/mem.h"
 
 struct route {
-	struct tables spare; /* the other orientation's tables, when both were tried */
+	struct tables spare; /* another try at the tables, when one was needed */
+};
+
+struct job { /* one computation */
+	const struct topo *t;
+	const struct lid_map *lids;
+	const uint8_t *classes;
+	struct graph_how how;
 };
 
 struct route *route_new(void)
@@ -33,23 +40,138 @@ void route_free(struct route *route)
 	free(route);
 }
 
-static uint64_t compute_oriented(const struct topo *t, const struct lid_map *lids,
-				 enum graph_orientation orientation, struct tables *out)
+/* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
+static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
 {
-	struct graph *g = graph_new(t, orientation);
+	struct graph *g = graph_new(job->t, job->how);
+	uint64_t open_pairs;
 	struct dests d;
 	struct reach r;
 	struct holes holes;
 
-	dests_init(&d, g, t, lids);
+	dests_init(&d, g, job->t, job->lids, job->classes);
 	reach_init(&r, g);
-	tables_resize(out, t->nswitches, lids->top);
+	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
-	uint64_t open_pairs = detour_fill(g, &d, out, &holes);
-	holes_fini(&holes);
+	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, out, &holes);
+	if (wanted)
+		*wanted = holes;
+	else
+		holes_fini(&holes);
 	reach_fini(&r);
 	dests_fini(&d);
 	graph_free(g);
+	return open_pairs;
+}
+
+static bool has_cordons(const struct topo *t)
+{
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (t->ports[i].cordoned)
+			return true;
+	return false;
+}
+
+static uint32_t home_of(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *p = &t->ports[port];
+
+	if (p->node < t->nswitches)
+		return p->node;
+	return p->peer == TOPO_NONE ? TOPO_NONE : t->ports[p->peer].node;
+}
+
+/* By switch: some end port of a CA hangs on it. */
+static bool *find_hosts(const struct topo *t)
+{
+	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		uint32_t home = t->ports[i].node < t->nswitches ? TOPO_NONE : home_of(t, i);
+
+		if (home < t->nswitches)
+			hosts[home] = true;
+	}
+	return hosts;
+}
+
+/* All switches' entries for the LIDs behind the chosen destinations. */
+static void copy_columns(const struct job *job, const bool *chosen, const struct tables *from,
+			 struct tables *to)
+{
+	for (uint32_t lid = 1; lid <= to->top; lid++) {
+		uint32_t port = job->lids->port_of_lid[lid];
+		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(job->t, port);
+
+		if (home >= job->t->nswitches || !chosen[home])
+			continue;
+		for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
+	}
+}
+
+/* A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on both tables agree. */
+static void copy_entry(const struct job *job, uint32_t sw, uint32_t lid, const struct tables *from,
+		       struct tables *to)
+{
+	uint8_t out = tables_row(from, sw)[lid];
+	const struct topo_port *peer;
+
+	if (out == TABLES_NO_ROUTE || tables_row(to, sw)[lid] != TABLES_NO_ROUTE)
+		return;
+	peer = topo_peer(job->t, topo_port(job->t, sw, out));
+	if (peer && peer->node < job->t->nswitches &&
+	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
+		tables_row(to, sw)[lid] = out;
+}
+
+static void copy_hosts_of(const struct job *job, const struct hole *hole, const struct tables *from,
+			  struct tables *to)
+{
+	for (unsigned num = 1; num <= job->t->nodes[hole->d].nports; num++) {
+		uint32_t host = topo_port(job->t, hole->d, num)->peer;
+		uint32_t lid = host == TOPO_NONE ? 0 : job->lids->lid_of_port[host];
+
+		for (uint32_t n = 0; lid && n < 1u << job->lids->lmc; n++)
+			copy_entry(job, hole->sw, lid + n, from, to);
+	}
+}
+
+static void fill_from(const struct job *job, const struct holes *holes, const struct tables *from,
+		      struct tables *to)
+{
+	bool *hosts = find_hosts(job->t);
+	bool *columns = mem_alloc(job->t->nswitches + 1, sizeof(*columns));
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		columns[holes->list[i].d] |= hosts[holes->list[i].sw];
+	copy_columns(job, columns, from, to);
+	for (uint32_t i = 0; i < holes->count; i++)
+		if (!columns[holes->list[i].d])
+			copy_hosts_of(job, &holes->list[i], from, to);
+	free(hosts);
+	free(columns);
+}
+
+/*
+ * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first without
+ * them, then with them for the destinations that were left open. A destination's entries on the way from any
+ * host are all of one kind, and both kinds obey the same orientation.
+ */
+static uint64_t compute_around_cordons(struct route *route, const struct job *job,
+				       struct tables *out)
+{
+	struct job through = *job;
+	uint64_t open_pairs;
+	struct holes holes;
+
+	if (!has_cordons(job->t))
+		return compute(job, out, NULL);
+	compute(job, out, &holes);
+	through.how.through_cordons = true;
+	open_pairs = compute(&through, &route->spare, NULL);
+	fill_from(job, &holes, &route->spare, out);
+	holes_fini(&holes);
 	return open_pairs;
 }
 
@@ -58,13 +180,18 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 {
 	const char *engine = params && params->engine ? params->engine : "ftree";
 	bool updn = strcmp(engine, "updn") == 0;
+	struct job job = { t,
+			   lids,
+			   params ? params->classes : NULL,
+			   { updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL, false } };
 
 	if (!updn && strcmp(engine, "ftree") != 0)
 		return -EINVAL;
-	uint64_t open_pairs = compute_oriented(t, lids, updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL, out);
+	uint64_t open_pairs = compute_around_cordons(route, &job, out);
 	if (updn || !open_pairs)
 		return 0;
-	if (compute_oriented(t, lids, GRAPH_BY_ROOT, &route->spare) < open_pairs) {
+	job.how = (struct graph_how){ GRAPH_BY_ROOT, true };
+	if (compute(&job, &route->spare, NULL) < open_pairs) {
 		struct tables tree = *out;
 
 		*out = route->spare;

@@ -10,8 +10,22 @@
 #include "routing/tables.h"
 #include "topology/topo.h"
 
+/*
+ * What an end port is to the balance (node types of Gliksberg et al., arXiv 2211.11818). Each class is dealt over the slots by its own
+ * numbers, so one never skews another; all are reached alike.
+ */
+enum route_class {
+	ROUTE_COMPUTE,	  /* by its place on its leaf: a rail's shifts do not collide */
+	ROUTE_STORAGE,	  /* by its place among all storage ports */
+	ROUTE_MANAGEMENT, /* likewise */
+	ROUTE_IDLE,	  /* likewise: drained or dead, expected to be silent */
+	ROUTE_CROSSRAIL,  /* by its place and its rail: the HCAs of one host take different slots */
+};
+
 struct route_params {
 	const char *engine; /* "ftree" (default, NULL) or "updn" */
+	const uint8_t
+		*classes; /* enum route_class by port index of the snapshot; NULL = all compute */
 };
 
 /* A router keeps its work memory between computations. */

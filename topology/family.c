@@ -49,8 +49,7 @@ struct family_work {
 	uint8_t *place;	    /* by switch: where it hangs on its parents */
 };
 
-/* ---- Batches: equal parents --------------------------------------------------------------------
- */
+/* ---- Batches: equal parents -------------------------------------------------------------------- */
 
 static int compare_parents(const struct graph *g, uint32_t a, uint32_t b)
 {
@@ -128,8 +127,7 @@ static int compare_batches(const void *a, const void *b, void *work)
 	return sx < sy ? -1 : 1;
 }
 
-/* ---- Families ----------------------------------------------------------------------------------
- */
+/* ---- Families ---------------------------------------------------------------------------------- */
 
 static uint32_t found_family(struct family_work *w, const struct batch *batch)
 {
@@ -209,8 +207,7 @@ static void list_members(struct family_work *w)
 	}
 }
 
-/* ---- Slots -------------------------------------------------------------------------------------
- */
+/* ---- Slots ------------------------------------------------------------------------------------- */
 
 static int compare_slot_order(const void *a, const void *b, void *graph)
 {
@@ -334,8 +331,7 @@ static void assign_pitches(struct graph *g)
 	}
 }
 
-/* ---- Topological numbers -----------------------------------------------------------------------
- */
+/* ---- Topological numbers ----------------------------------------------------------------------- */
 
 /* Where a switch hangs on its parents: the lowest port number there. */
 static uint8_t hanging_place(const struct graph *g, uint32_t sw)
@@ -368,30 +364,43 @@ static int compare_leaf_order(const void *a, const void *b, void *work)
 	return x < y ? -1 : x > y;
 }
 
-/* Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
- * numbers unused. */
-static uint32_t leaf_block(const struct graph *g)
+/* The family that most leaves with parents are in; NULL when none has any. */
+static const struct graph_family *usual_leaf_family(const struct graph *g)
 {
-	uint32_t hosts = 0, slots = 1, most = 0;
+	const struct graph_family *usual = NULL;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		const struct graph_family *family = &g->families[f];
+
+		if (family->level == 0 && family->nslots &&
+		    (!usual || family->nmembers > usual->nmembers))
+			usual = family;
+	}
+	return usual;
+}
+
+/* Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the numbers unused. */
+static uint32_t leaf_block(const struct graph *g, uint32_t slots)
+{
+	uint32_t hosts = 0, rounded;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		if (g->switches[sw].level == 0 && g->switches[sw].nhosts > hosts)
 			hosts = g->switches[sw].nhosts;
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		if (g->families[f].level == 0 && g->families[f].nslots &&
-		    g->families[f].nmembers > most) {
-			most = g->families[f].nmembers;
-			slots = g->families[f].nslots;
-		}
-	}
-	uint32_t rounded = (hosts + slots - 1) / slots * slots;
+	if (!hosts)
+		return 1;
+	rounded = (hosts + slots - 1) / slots * slots;
 	return (rounded - hosts) * 8 <= rounded ? rounded : hosts;
 }
 
 static void number_hosts(struct family_work *w)
 {
 	struct graph *g = w->g;
-	uint32_t block = leaf_block(g), next = 0;
+	const struct graph_family *usual = usual_leaf_family(g);
+	uint32_t next = 0;
+
+	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
+	g->leaf_parents = usual ? usual->nparents : 1;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w->sorted[sw] = sw;
@@ -404,7 +413,7 @@ static void number_hosts(struct family_work *w)
 		for (unsigned h = 0; h < s->nhosts; h++)
 			g->hosts[s->first_host + h].order = next + h;
 		if (s->nhosts)
-			next += s->level == 0 ? block : s->nhosts;
+			next += s->level == 0 ? g->leaf_block : s->nhosts;
 	}
 	g->order_top = next;
 }

@@ -15,6 +15,7 @@
 #include "topology/mem.h"
 
 struct graph_work {
+	struct graph_how how;
 	const struct topo *t;
 	struct graph *g;
 	uint32_t *key;	    /* by switch: what ranks are sorted by, smaller = higher */
@@ -144,16 +145,16 @@ static void assign_ranks(struct graph_work *w)
 }
 
 /* Levels for families: tiers of the tree, or steps from the root (counted from the farthest). */
-static void assign_levels(struct graph_work *w, enum graph_orientation orientation)
+static void assign_levels(struct graph_work *w)
 {
 	uint32_t farthest = 0;
 
-	if (orientation == GRAPH_BY_ROOT)
+	if (w->how.orientation == GRAPH_BY_ROOT)
 		for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
 			farthest = w->key[sw] > farthest ? w->key[sw] : farthest;
 	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
-		uint32_t level = orientation == GRAPH_BY_ROOT ? farthest - w->key[sw]
-							      : w->t->nodes[sw].level;
+		uint32_t level = w->how.orientation == GRAPH_BY_ROOT ? farthest - w->key[sw]
+								     : w->t->nodes[sw].level;
 
 		w->g->switches[sw].level = level < UINT8_MAX ? level : UINT8_MAX;
 	}
@@ -218,7 +219,8 @@ static void gather_lanes(struct graph_work *w, uint32_t sw)
 			continue;
 		unsigned i = w->group_of[peer->node];
 		struct graph_group *group = &g->groups[s->first_group + i];
-		bool live = port->link_up && !port->cordoned && !peer->cordoned;
+		bool live = port->link_up &&
+			    (w->how.through_cordons || !(port->cordoned || peer->cordoned));
 		g->lanes[group->first_lane + filled[i]++] =
 			(struct graph_lane){ num, peer->num, live };
 		group->nlive += live;
@@ -257,10 +259,10 @@ static void count_cables(const struct topo *t, uint32_t *isl_ends, uint32_t *hos
 	}
 }
 
-struct graph *graph_new(const struct topo *t, enum graph_orientation orientation)
+struct graph *graph_new(const struct topo *t, struct graph_how how)
 {
 	struct graph *g = mem_alloc(1, sizeof(*g));
-	struct graph_work w = { .t = t, .g = g };
+	struct graph_work w = { .how = how, .t = t, .g = g };
 	uint32_t isl_ends = 0, hosts = 0;
 
 	count_cables(t, &isl_ends, &hosts);
@@ -273,9 +275,9 @@ struct graph *graph_new(const struct topo *t, enum graph_orientation orientation
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
 	w.group_of = mem_alloc(t->nswitches + 1, sizeof(*w.group_of));
 
-	orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
+	how.orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
 	assign_ranks(&w);
-	assign_levels(&w, orientation);
+	assign_levels(&w);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		gather_groups(&w, sw);
 		gather_lanes(&w, sw);

@@ -27,6 +27,11 @@ enum graph_orientation {
 	GRAPH_BY_ROOT,	/* by distance from a central switch: connects whatever cables connect */
 };
 
+struct graph_how {
+	enum graph_orientation orientation;
+	bool through_cordons; /* cordoned cables count as live */
+};
+
 struct graph_lane {
 	uint8_t port, peer_port;
 	bool live;
@@ -72,7 +77,9 @@ struct graph_family {
 
 struct graph {
 	uint32_t nswitches, ngroups, nlanes, nhosts, nfamilies, nslots, nparents;
-	uint32_t order_top; /* all topological numbers of end ports are below */
+	uint32_t order_top;    /* all topological numbers of end ports are below */
+	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
+	uint32_t leaf_parents; /* usual number of spines above a leaf, >= 1 */
 	struct graph_switch *switches;
 	struct graph_group *groups;
 	struct graph_lane *lanes;
@@ -83,7 +90,7 @@ struct graph {
 	uint32_t *by_rank; /* switches, lowest rank first */
 };
 
-struct graph *graph_new(const struct topo *t, enum graph_orientation orientation);
+struct graph *graph_new(const struct topo *t, struct graph_how how);
 void graph_free(struct graph *g); /* NULL is fine */
 
 static inline const struct graph_group *graph_ups(const struct graph *g, uint32_t sw)
@@ -95,8 +102,7 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
 
-/* ---- Inside the layer: family.c, called by graph_new() on the oriented graph -------------------
- */
+/* ---- Inside the layer: family.c, called by graph_new() on the oriented graph ------------------- */
 void family_assign(struct graph *g); /* families, slots, topological numbers */
 
 #endif
