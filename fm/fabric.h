@@ -35,10 +35,13 @@ json_t *fabric_status(const struct fabric *fabric);
 
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
 typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
-void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn, void *arg);    /* looks at everything again */
-void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn, void *arg);  /* computes, proves, programs again */
-void fabric_readback(struct fabric *fabric, fabric_done_fn *fn, void *arg); /* compares with the hardware */
-void fabric_act_cancel(struct fabric *fabric, void *arg);                   /* the asker is gone: no callback */
+void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,
+		  void *arg); /* looks at everything again */
+void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
+		    void *arg); /* computes, proves, programs again */
+void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
+		     void *arg);			  /* compares with the hardware */
+void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: no callback */
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);

@@ -54,8 +54,8 @@ static void format_now(char *buf, size_t size)
 	snprintf(buf + used, size - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-void event_log_add(struct event_log *events, enum log_level level, const char *kind, json_t *details,
-		   const char *format, ...)
+void event_log_add(struct event_log *events, enum log_level level, const char *kind,
+		   json_t *details, const char *format, ...)
 {
 	char text[512], when[40];
 	json_t **place = &events->ring[events->next % events->capacity];
@@ -67,8 +67,8 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	log_line(LOG_CORE, level, "%s", text);
 	format_now(when, sizeof(when));
 	json_decref(*place);
-	*place = json_pack("{sI ss ss ss ss}", "seq", (json_int_t)events->next++, "time", when, "level",
-			   level_name(level), "kind", kind, "text", text);
+	*place = json_pack("{sI ss ss ss ss}", "seq", (json_int_t)events->next++, "time", when,
+			   "level", level_name(level), "kind", kind, "text", text);
 	if (details) {
 		json_object_update(*place, details);
 		json_decref(details);

@@ -15,8 +15,8 @@ void event_log_free(struct event_log *events); /* NULL is fine */
  * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first. details: an object whose members are added to
  * the event, or NULL; the reference is taken.
  */
-void event_log_add(struct event_log *events, enum log_level level, const char *kind, json_t *details,
-		   const char *format, ...) __attribute__((format(printf, 5, 6)));
+void event_log_add(struct event_log *events, enum log_level level, const char *kind,
+		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The newest `count`, oldest first, as an array the caller owns: {"seq","time","level","kind","text", details..}. */
 json_t *event_log_json(const struct event_log *events, unsigned count);
