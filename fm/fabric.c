@@ -179,12 +179,14 @@ static void apply(struct fabric *f)
 
 static void compute(struct fabric *f, const struct topo *t, const struct lid_map *lids)
 {
-	const struct route_params params = { .engine = f->conf.routing_engine };
+	uint8_t *classes = fabric_classes(&f->conf, t);
+	const struct route_params params = { .engine = f->conf.routing_engine, .classes = classes };
 	/* The configuration was validated: the engine exists. */
 	int status = route_compute(f->route, t, lids, &params, &f->tables);
 
 	if (status)
 		abort();
+	free(classes);
 }
 
 static bool proven(struct fabric *f, const struct topo *t, const struct lid_map *lids)
@@ -231,7 +233,7 @@ static void keep_memory(struct fabric *f, const struct topo *t, const struct lid
 /* Takes the snapshot. */
 static void update(struct fabric *f, struct topo *t)
 {
-	struct lid_map *lids = lid_plan(t, &f->memory);
+	struct lid_map *lids = lid_plan_lmc(t, &f->memory, f->conf.lmc);
 	uint64_t start;
 
 	keep_memory(f, t, lids);

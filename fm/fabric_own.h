@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_report.c (JSON), fabric_state.c (files). */
+/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -93,6 +93,9 @@ void fabric_watch_schedule(struct fabric *f);
 void fabric_suspect(struct fabric *f, guid_t sw);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+
+/* fabric_class.c: what each end port is to the balance; the caller frees it, NULL = all compute. */
+uint8_t *fabric_classes(const struct conf *conf, const struct topo *t);
 
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);

@@ -81,6 +81,9 @@ static const struct option options[] = {
 	  FIELD(routing_engine),
 	  .text = "ftree",
 	  .words = { "ftree", "updn" } },
+	INT_OPTION("lmc", lmc, 0, 7, 0, NULL),
+	TEXT_OPTION("storage_nodes", storage_nodes, ""),
+	TEXT_OPTION("management_nodes", management_nodes, ""),
 
 	INT_OPTION("max_wire_smps", max_wire_smps, 1, 1024, 64, NULL),
 	INT_OPTION("max_wire_smps_per_device", max_wire_smps_per_device, 1, 1024, 16, NULL),

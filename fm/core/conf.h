@@ -23,6 +23,9 @@ struct conf {
 	uint64_t sm_key, mkey, subnet_prefix;
 	int sweep_interval_ms; /* key sweep_interval, seconds as float; 0 = off */
 	char routing_engine[16];
+	int lmc;
+	char storage_nodes[256],
+		management_nodes[256]; /* node description patterns (glob), by blanks */
 	/* MADs */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
 	/* ports */
