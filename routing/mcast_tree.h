@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mcast_tree: multicast groups as spanning trees, and the trees as multicast forwarding tables.
+ *
+ * Pure: a snapshot and the members of each MLID in, trees out; the same input, the same bytes.
+ * A tree's root is the switch that reaches most members and has the least of, in this order: the
+ * largest distance to a member, the sum of distances, load, structural place. From it a shortest
+ * live way goes to each member's switch, by the cables that other groups use least. Ways lead down
+ * only, so that packets go up, then down, as unicast does; where no switch has all members below
+ * it, any way is taken (`turns`), and cordoned cables where nothing else connects.
+ *
+ * What a switch forwards by: a full member's port always; a cable, in the direction in which there
+ * is a full member beyond it. Members that send only have a way in and nothing comes to them.
+ */
+#ifndef FMD_ROUTING_MCAST_TREE_H
+#define FMD_ROUTING_MCAST_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "topology/topo.h"
+
+#define MCAST_FIRST_MLID 0xC000
+#define MCAST_BLOCK	 32 /* MLIDs in one MFT block */
+#define MCAST_POSITION	 16 /* ports in one MFT position */
+#define MCAST_POSITIONS	 16
+
+struct mcast_member {
+	uint32_t port; /* index in topo.ports: a CA's port, or port 0 of a switch */
+	bool send_only;
+};
+struct mcast_group {
+	uint16_t mlid; /* no two groups have one */
+	uint32_t nmembers;
+	const struct mcast_member *members; /* in any order, no port twice */
+};
+
+struct mcast_hop { /* a switch on the tree */
+	guid_t guid;
+	uint32_t sw;
+	uint16_t
+		ports[MCAST_POSITIONS]; /* bit p % 16 of ports[p / 16]: out by port p, 0 = itself */
+};
+struct mcast_tree {
+	uint16_t mlid;
+	uint16_t turns;	   /* switches on it where packets may go down, then up */
+	uint32_t root;	   /* switch, TOPO_NONE = nobody to forward to */
+	uint32_t left_out; /* members whose cable is down, or that no cable connects to the root */
+	uint32_t nhops;
+	struct mcast_hop *hops; /* by switch */
+};
+
+static inline bool mcast_forwards(const struct mcast_hop *hop, unsigned port)
+{
+	return hop->ports[port / MCAST_POSITION] >> (port % MCAST_POSITION) & 1;
+}
+
+/* A snapshot prepared for trees, and how many of them each cable carries. */
+struct mcast;
+struct mcast *mcast_new(const struct topo *t);		   /* refers to t */
+void mcast_free(struct mcast *m);			   /* NULL is fine */
+uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by way of a switch's port */
+
+/*
+ * Makes the tree of one group and loads its cables. An older tree of the group (of any snapshot;
+ * NULL = none) keeps its root and cables where they are as good as others.
+ */
+void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
+		      const struct mcast_tree *older, struct mcast_tree *out);
+/* Loads a tree that was made for this snapshot, or renumbered for it, on its cables. */
+void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree);
+void mcast_tree_fini(struct mcast_tree *tree);
+
+/*
+ * Judges a tree by the snapshot alone, knowing nothing of how it was made: every member that cables
+ * connect gets and sends, no cycle, no dead cable, nothing forwarded where nobody wants it.
+ * False with a reason in err.
+ */
+bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
+		      const struct mcast_tree *tree, char *err, size_t err_size);
+
+/* ---- All groups (mcast_plan.c) ----------------------------------------------------------------- */
+
+struct mcast_plan {
+	uint32_t ntrees;
+	uint32_t built;		  /* of these: made anew, the others are the older plan's */
+	struct mcast_tree *trees; /* by MLID */
+};
+
+/*
+ * Trees in MLID order, load accumulating. A tree of the older plan (of any snapshot; NULL = none)
+ * that still proves right for its group is taken over unchanged.
+ */
+void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t ngroups,
+		const struct mcast_plan *older, struct mcast_plan *out);
+void mcast_plan_fini(struct mcast_plan *plan);
+
+struct mcast_block { /* what one SMP carries: MulticastForwardingTable, IBA 14.2.5.12 */
+	guid_t guid; /* switch */
+	uint16_t block;
+	uint8_t position;
+	uint16_t masks[MCAST_BLOCK]; /* by MLID */
+};
+struct mcast_blocks {
+	uint32_t count;
+	struct mcast_block *list; /* by GUID, block, position */
+};
+/* What is to be written to get from one plan (NULL = empty tables) to the other, and no more. */
+void mcast_blocks_differing(const struct mcast_plan *older, const struct mcast_plan *newer,
+			    struct mcast_blocks *out);
+void mcast_blocks_fini(struct mcast_blocks *blocks);
+
+#endif
