@@ -27,6 +27,7 @@ struct check {
 	const struct tables *tables;
 	struct check_report *report;
 	struct cdg cdg;
+	struct turns *turns;	    /* of the row being inspected */
 	bool *walk;		    /* by LID: not plain */
 	uint32_t *part;		    /* by node: connected part (union-find) */
 	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
@@ -132,13 +133,32 @@ static void find_exits(const struct check *c, uint32_t sw, struct exits *e)
 	}
 }
 
+/* What follows what at the next switches: plain stores in the loop, turned into dependencies once a row. */
+struct turns {
+	uint8_t met[256][256]; /* by output port here, output port there */
+};
+
+static void add_dependencies(struct check *c, uint32_t sw, const struct exits *e,
+			     const struct turns *turns)
+{
+	for (unsigned out = 1; out <= c->t->nodes[sw].nports; out++) {
+		if (!e->row[out])
+			continue;
+		for (unsigned next = 0; next < TABLES_NO_ROUTE; next++)
+			if (turns->met[out][next])
+				cdg_add(&c->cdg, e->channel[out], next);
+	}
+}
+
 static void inspect_row(struct check *c, uint32_t sw)
 {
 	const uint8_t *row = tables_row(c->tables, sw);
 	bool sources = c->hosts[sw] || c->specials[sw];
+	struct turns *turns = c->turns;
 	struct exits e;
 
 	find_exits(c, sw, &e);
+	memset(turns->met, 0, (c->t->nodes[sw].nports + 1u) * sizeof(turns->met[0]));
 	for (uint32_t lid = 1; lid <= c->tables->top; lid++) {
 		unsigned out = row[lid];
 
@@ -147,14 +167,13 @@ static void inspect_row(struct check *c, uint32_t sw)
 		} else if (e.row[out]) {
 			unsigned next = e.row[out][lid];
 
-			if (next != TABLES_NO_ROUTE)
-				cdg_add(&c->cdg, e.channel[out], next);
-			else
-				c->walk[lid] = true;
+			turns->met[out][next] = 1;
+			c->walk[lid] |= next == TABLES_NO_ROUTE;
 		} else {
 			inspect_end(c, sw, out, lid);
 		}
 	}
+	add_dependencies(c, sw, &e, turns);
 }
 
 static void judge_cycles(struct check *c)
@@ -306,6 +325,7 @@ static void check_init(struct check *c)
 	const struct topo *t = c->t;
 
 	cdg_init(&c->cdg, t);
+	c->turns = mem_alloc(1, sizeof(*c->turns));
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->part = mem_alloc(t->nnodes + 1, sizeof(*c->part));
 	c->hosts = mem_alloc(t->nswitches + 1, sizeof(*c->hosts));
@@ -320,6 +340,7 @@ static void check_init(struct check *c)
 static void check_fini(struct check *c)
 {
 	cdg_fini(&c->cdg);
+	free(c->turns);
 	free(c->walk);
 	free(c->part);
 	free(c->hosts);
