@@ -110,6 +110,17 @@ static void finish_count(struct sweep *s)
 	}
 }
 
+/* Nothing can be known of cables that no way leads to. */
+static void finish_gone(struct sweep *s)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		for (p = 1; node->gone && p <= node->nports; p++)
+			inventory_link_down(&s->inv, node, (uint8_t)p);
+}
+
 void finish_look(struct sweep *s)
 {
 	if (s->result.error)
@@ -120,5 +131,7 @@ void finish_look(struct sweep *s)
 		finish_unseen(s);
 	if (s->look != LOOK_POLL || s->inv.paths_stale)
 		inventory_update_paths(&s->inv);
+	if (s->look != LOOK_POLL)
+		finish_gone(s);
 	finish_count(s);
 }

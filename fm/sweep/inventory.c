@@ -118,13 +118,17 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 
 void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
-	struct inv_port *port = &node->ports[num];
+	struct inv_port *port = &node->ports[num], *peer;
+	uint8_t state = port->state, peer_state;
 
 	if (!port->peer)
 		return;
+	peer = port_peer(port);
+	peer_state = peer->state;
 	inventory_link_down(inv, node, num);
-	port_peer(port)->peer = NULL;
-	port->peer = NULL;
+	port->state = state; /* the cable is another; what the ports said holds */
+	peer->state = peer_state;
+	port->peer = peer->peer = NULL;
 }
 
 void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
