@@ -182,6 +182,22 @@ static void moved_cable_leaves_its_old_place(void **state)
 	inventory_fini(&s.inv);
 }
 
+static void moved_cable_leaves_what_its_ports_said(void **state)
+{
+	struct square s;
+
+	square_init(&s);
+	s.b->ports[3].state = TOPO_INIT;
+	s.d->ports[1].state = TOPO_ARMED;
+	s.c->ports[5].state = TOPO_INIT;
+	inventory_link(&s.inv, s.b, 3, s.c, 5);
+	assert_int_equal(s.b->ports[3].state, TOPO_INIT);
+	assert_int_equal(s.c->ports[5].state, TOPO_INIT);
+	assert_int_equal(s.d->ports[1].state, TOPO_ARMED); /* up: who is there now? */
+	assert_false(s.d->ports[1].link_up);
+	inventory_fini(&s.inv);
+}
+
 static void removed_node_takes_its_cables_along(void **state)
 {
 	struct square s;
@@ -255,6 +271,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(node_without_cables_is_gone_and_comes_back),
 	cmocka_unit_test(each_port_of_a_host_has_its_own_way),
 	cmocka_unit_test(moved_cable_leaves_its_old_place),
+	cmocka_unit_test(moved_cable_leaves_what_its_ports_said),
 	cmocka_unit_test(removed_node_takes_its_cables_along),
 	cmocka_unit_test(cable_of_a_switch_to_itself_is_harmless),
 	cmocka_unit_test(snapshot_shows_down_cables_as_such),
