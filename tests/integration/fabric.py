@@ -25,6 +25,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -33,6 +34,12 @@ FABRICS = ROOT.parent / "shared" / "fabrics"
 DEADLINE_S = 60  # of one wait: far beyond what anything here takes on a busy machine
 POLL_S = 0.02
 TAIL_LINES = 40
+
+SWITCH_INFO, LINEAR_FORWARDING_TABLE = 0x12, 0x19  # attributes
+LFT_BLOCK = 64  # entries
+NO_ROUTE = 255
+
+NOISE = r"cannot parse speed|^$|^[^i].*\t|^#\s"  # of ibsim: speeds it does not know, and what Dump says
 
 counter = itertools.count(1)
 
@@ -63,10 +70,12 @@ def simulator_library():
     return library
 
 
-def tail(path, lines=TAIL_LINES):
+def tail(path, but=None):
+    """The last lines, those that have `but` in them left out."""
     if not path.exists():
         return f"({path.name}: absent)\n"
-    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) + "\n"
+    lines = [line for line in path.read_text(errors="replace").splitlines() if not (but and re.search(but, line))]
+    return "\n".join(lines[-TAIL_LINES:]) + "\n"
 
 
 def poll(condition, what, deadline_s=DEADLINE_S):
@@ -137,6 +146,11 @@ class Ibsim:
 
         return poll(answered, f"ibsim obeys: {text}")[0].replace("sim> ", "")
 
+    def commands(self, texts):
+        """Several commands at one stroke: no packet is handled in between."""
+        (self.scratch / "batch").write_text("\n".join(texts) + "\n")
+        return self.command("!batch")
+
     def stop(self):
         if self.process:
             end_process(self.process)
@@ -201,8 +215,15 @@ class Fabric:
         finally:
             self.ibsim.stop()
 
-    def console(self, text):
-        return self.ibsim.command(text)
+    def restart_ibsim(self):
+        """Every port forgets its LID, every switch its tables. fmd must have ended."""
+        net = self.ibsim.net
+        self.ibsim.stop()
+        self.start_ibsim(net)
+
+    def console(self, *commands):
+        """Runs commands of ibsim's console, several at one stroke."""
+        return self.ibsim.command(*commands) if len(commands) == 1 else self.ibsim.commands(commands)
 
     def run(self, *command, host=None, check=True, timeout=DEADLINE_S):
         """A tool at a node of the simulated fabric (`H-..`; the first of the file when None)."""
@@ -219,6 +240,23 @@ class Fabric:
         done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
         assert not check or done.returncode == 0, f"{done.args}: {done.returncode}\n{out}{err}"
         return done
+
+    def set_smp(self, node, attribute, modifier, data):
+        """Sets an attribute of a node behind fmd's back, as if by its own console; the node need not be linked."""
+        self.run(sys.executable, pathlib.Path(__file__).with_name("smp.py"), attribute, modifier, data.hex(), host=node)
+
+    def get_smp(self, node, attribute, modifier=0):
+        done = self.run(sys.executable, pathlib.Path(__file__).with_name("smp.py"), attribute, modifier, host=node)
+        return bytes.fromhex(done.stdout)
+
+    def lose_tables(self, switch):
+        """As a switch does that was switched off and on."""
+        info = bytearray(self.get_smp(switch, SWITCH_INFO))
+        top = int.from_bytes(info[6:8], "big")
+        for block in range(top // LFT_BLOCK + 1):
+            self.set_smp(switch, LINEAR_FORWARDING_TABLE, block, bytes([NO_ROUTE] * LFT_BLOCK))
+        info[6:8] = bytes(2)
+        self.set_smp(switch, SWITCH_INFO, 0, info)
 
     # ---- fmctl
 
@@ -270,26 +308,68 @@ class Fabric:
         return (self.dump() / "opensm-lfts.dump").read_text()
 
     def logs(self):
-        return [("fmd's log", tail(self.log)), ("ibsim's log", tail(self.ibsim.log))]
+        return [("fmd's log", tail(self.log)), ("ibsim's log", tail(self.ibsim.log, NOISE))]
 
     # ---- What ibsim itself holds
 
     PORT = re.compile(r'^([0-9a-f]+)\t\[(\d+)\]\t*(?:"([^"]+)"\[(\d+)\])?(.*?) (\S+)/(\S+?)(?:\t# .*)?$')
     NODE = re.compile(r'^(Switch|Ca|Hca|Router) (\d+) "([^"]+)"')
 
+    ENTRY = re.compile(r"\[(\d+)\]([0-9A-F]+)")
+
     def simulated(self, node=None):
         """Ports by (node id, port number), from ibsim's Dump: peer, state, physical state, LID."""
-        ports, at = {}, None
-        for line in self.console(f'Dump "{node}"' if node else "Dump").splitlines():
+        return self.parse_dump(self.console(f'Dump "{node}"' if node else "Dump"))[0]
+
+    def simulated_tables(self):
+        """(ports as above, forwarding tables by switch: {LID: port}), as ibsim holds them."""
+        return self.parse_dump(self.console("Dump"))
+
+    def parse_dump(self, text):
+        ports, tables, at = {}, {}, None
+        for line in text.splitlines():
             if found := self.NODE.match(line):
                 at = found.group(3)
+            elif line.startswith("#\tForwarding table"):
+                entries = self.ENTRY.findall(line)
+                tables.setdefault(at, {}).update((int(lid), int(port, 16)) for lid, port in entries)
             elif at and (found := self.PORT.match(line)):
                 _, num, peer, peer_port, rest, state, physical = found.groups()
                 lid = re.search(r"\blid (\d+)", rest)
                 ports[at, int(num)] = {"peer": (peer, int(peer_port)) if peer and peer != "Sma Port" else None,
                                        "state": state, "physical": physical, "lid": int(lid.group(1)) if lid else None}
-        return ports
+        return ports, tables
 
     def dark_links(self):
         """Cabled ports of the simulator that are not Active."""
         return {end: port for end, port in self.simulated().items() if port["peer"] and port["state"] != "Active"}
+
+    def pairs_reached(self):
+        """(pairs of adapters of which the first reaches the second, all pairs), by following ibsim's own tables."""
+        ports, tables = self.simulated_tables()
+        ends = {end: port for end, port in ports.items() if port["lid"] and port["peer"] and end[0].startswith("H-")}
+        reached = 0
+        for target, port in ends.items():
+            arrives = reaches(port["lid"], target, ports, tables)
+            reached += sum(1 for end, port in ends.items() if end != target and arrives.get(port["peer"][0]))
+        return reached, len(ends) * (len(ends) - 1)
+
+
+def reaches(lid, target, ports, tables):
+    """By switch: whether packets to the LID get from there to the target port. A loop is a no."""
+    arrives = {}
+    for begin in tables:
+        way, at = [], begin
+        while at not in arrives:
+            arrives[at] = False  # until the way is known: coming back here is a loop
+            way.append(at)
+            peer = ports.get((at, tables[at].get(lid, NO_ROUTE)), {"peer": None})["peer"]
+            if not peer or peer == target:
+                arrives[at] = peer == target
+                break
+            if peer[0] not in tables:  # somebody else's adapter
+                break
+            at = peer[0]
+        for switch in way:
+            arrives[switch] = arrives[at]
+    return arrives

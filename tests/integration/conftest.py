@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Fixtures of the tests on a simulated fabric (fabric.py). A test that fails shows the tails of fmd's and ibsim's logs."""
+import subprocess
+
+import pytest
+
+from fabric import Fabric, program
+
+running = []  # fabrics that a failed test may tell about
+
+
+def stop(fabric):
+    running.remove(fabric)
+    fabric.stop()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(net, host=.., fmd=False, **conf): a Fabric that is up, or dark without fmd; it ends with the test."""
+    mine = []
+
+    def begin(net, host=None, fmd=True, **conf):
+        fabric = Fabric(tmp_path, net, **conf)
+        mine.append(fabric)
+        running.append(fabric)
+        if fmd:
+            fabric.start_fmd(host)
+            fabric.wait_up()
+        return fabric
+
+    yield begin
+    for fabric in mine:
+        stop(fabric)
+
+
+@pytest.fixture(scope="session")
+def pod_net(tmp_path_factory):
+    """A scalable unit of a DGX H100 SuperPOD: 8 leaves, 4 spines, 256 adapters."""
+    net = tmp_path_factory.mktemp("nets") / "pod.net"
+    with open(net, "w") as out:
+        subprocess.run([program("fmctl"), "generate", "superpod", "--su", "1", "--system", "h100"], stdout=out,
+                       check=True)
+    return net
+
+
+@pytest.fixture(scope="module")
+def pod(pod_net, tmp_path_factory):
+    """One fabric for all tests of a file that only look."""
+    fabric = Fabric(tmp_path_factory.mktemp("pod"), pod_net)
+    running.append(fabric)
+    fabric.start_fmd("H-0002c90380000100")
+    fabric.wait_up()
+    yield fabric
+    stop(fabric)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.failed:
+        for fabric in running:
+            report.sections.extend(fabric.logs())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""LIDs outlive fmd, its state folder and the ports' own memory; and the first fmd on a socket is the only one."""
+import os
+import shutil
+import signal
+
+SM_HOST = "H-0002c90380000100"
+SHIFT = 1000  # away from the LIDs that fmd gives by itself
+
+
+def shift_lids(fabric):
+    """Moves the LIDs in the state file, so that what is kept differs from what would be given anew."""
+    state = fabric.state_dir / "lids"
+    lines = [line.split() for line in state.read_text().splitlines() if line.startswith("0x")]
+    assert len(lines) == 268
+    state.write_text("".join(f"{guid} {int(lid) + SHIFT} {lmc}\n" for guid, lid, lmc in lines))
+
+
+def shifted(lids):
+    return {guid: lid + SHIFT for guid, lid in lids.items()}
+
+
+def restart(fabric):
+    fabric.start_fmd(SM_HOST)
+    fabric.wait_up()
+    return fabric.lids()
+
+
+def held(fabric):
+    """The LIDs that the simulator's ports hold."""
+    return sorted(port["lid"] for port in fabric.simulated().values() if port["lid"])
+
+
+def test_restart_keeps_every_lid(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    before, tables = fabric.lids(), fabric.tables()
+    assert len(set(before.values())) == 268
+    assert fabric.stop_fmd() == 0
+    assert restart(fabric) == before
+    assert held(fabric) == sorted(before.values())
+    assert fabric.tables() == tables
+
+
+def test_ports_that_lost_their_lids_get_those_of_the_state(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    before = fabric.lids()
+    fabric.stop_fmd()
+    shift_lids(fabric)
+    fabric.restart_ibsim()
+    assert held(fabric) == []
+    assert restart(fabric) == shifted(before)
+    assert held(fabric) == sorted(shifted(before).values())
+    assert fabric.pairs_reached() == (256 * 255, 256 * 255)
+
+
+def test_ports_lids_serve_where_the_state_is_gone(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    before = fabric.lids()
+    fabric.stop_fmd()
+    shift_lids(fabric)
+    restart(fabric)  # the ports hold the shifted ones now
+    fabric.stop_fmd()
+    shutil.rmtree(fabric.state_dir)
+    assert restart(fabric) == shifted(before)
+    assert len((fabric.state_dir / "lids").read_text().splitlines()) >= 268
+
+
+def test_host_that_joins_later_takes_nobodys_lid(start, pod_net):
+    fabric = start(pod_net, fmd=False)
+    fabric.console('Unlink "H-0002c90380000a00"')
+    fabric.start_fmd(SM_HOST)
+    fabric.wait_up(lambda s: s["hcas"] == 255)
+    before = fabric.lids()
+    fabric.console('Relink "H-0002c90380000a00"')
+    fabric.wait_up(lambda s: s["hcas"] == 256)
+    after = fabric.lids()
+    new = after.pop("0x0002c90380000a00")
+    assert after == before and new not in before.values()
+    assert fabric.dark_links() == {}
+    assert fabric.pairs_reached() == (256 * 255, 256 * 255)
+
+
+def test_spoilt_state_is_set_aside_and_told(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    before = fabric.lids()
+    fabric.stop_fmd()
+    with open(fabric.state_dir / "lids", "a") as state:
+        state.write("0x0123456789abcdef one 0\n")
+    assert restart(fabric) == before  # the ports hold them
+    assert (fabric.state_dir / "lids.bad").exists()
+    assert "lids:269: " in fabric.log.read_text()
+
+
+def test_crash_keeps_lids_and_its_socket_is_taken_over(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    before = fabric.lids()
+    assert fabric.stop_fmd(signal.SIGKILL) == -signal.SIGKILL
+    assert fabric.socket.exists()
+    assert fabric.fmctl("status", check=False).returncode == 3
+    fabric.console("X 0")  # what the kernel does for a process that dies
+    assert restart(fabric) == before
+
+
+# ---- Life of the daemon
+
+def test_sigterm_ends_it_cleanly(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    assert fabric.stop_fmd(signal.SIGTERM) == 0
+    assert not fabric.socket.exists()
+    assert fabric.fmctl("status", check=False).returncode == 3
+
+
+def test_sigterm_in_the_middle_of_a_sweep_ends_it_too(start, pod_net):
+    fabric = start(pod_net, fmd=False)
+    fabric.start_fmd(SM_HOST)
+    fabric.wait(lambda s: s["smps_sent"] > 100, "it is under way")
+    assert fabric.stop_fmd(signal.SIGTERM) == 0
+
+
+def test_second_fmd_on_the_socket_is_refused(start, pod_net):
+    fabric = start(pod_net, SM_HOST)
+    from fabric import program
+    second = fabric.run(program("fmd"), "-c", fabric.conf, host="H-0002c90380000900", check=False)
+    assert second.returncode == 2
+    assert str(fabric.socket) in second.stderr and "another fmd" in second.stderr
+    assert fabric.status()["state"] == "up"
+    assert fabric.stop_fmd() == 0
+
+
+def reload_by_signal(fabric, word):
+    os.kill(fabric.fmd.pid, signal.SIGHUP)
+    fabric.wait(lambda _: word in fabric.log.read_text(), f"the log says {word}")
+
+
+def test_sighup_with_a_broken_file_keeps_the_old_configuration(start, pod_net):
+    fabric = start(pod_net, SM_HOST, sweep_interval=0)
+    fabric.write_conf(sweep_interval=0.1, sm_priority=16)
+    reload_by_signal(fabric, "configuration unchanged: ")
+    assert f"{fabric.conf}:4: sm_priority = 16 is outside 0..15" in fabric.log.read_text()
+    done = fabric.fmctl("reload", check=False)
+    assert done.returncode == 1 and f"{fabric.conf}:4: " in done.stderr
+    sent = fabric.status()["smps_sent"]
+    fabric.wait(lambda s: s["uptime_s"] >= 2, "polls would have come")
+    assert fabric.status()["smps_sent"] == sent
+
+
+def test_sighup_with_a_good_file_takes_it_into_force(start, pod_net):
+    fabric = start(pod_net, SM_HOST, sweep_interval=0)
+    fabric.write_conf(sweep_interval=0.1)
+    reload_by_signal(fabric, "loaded again")
+    sent = fabric.wait_up()["smps_sent"]
+    fabric.wait(lambda s: s["smps_sent"] >= sent + 24, "it polls")
