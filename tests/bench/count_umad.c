@@ -85,9 +85,9 @@ static struct counter *counter_of(uint32_t key)
 	return NULL;
 }
 
-static void count(const uint8_t *mad)
+static void count(uint32_t key)
 {
-	struct counter *c = counter_of(key_of(mad));
+	struct counter *c = counter_of(key);
 	struct timespec now;
 
 	if (!c)
@@ -101,6 +101,8 @@ static void count(const uint8_t *mad)
 
 int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int retries)
 {
+	/* Before it is sent: the answer may come at once, and another thread free it. */
+	uint32_t key = key_of(umad_get_mad(umad));
 	int status;
 
 	if (!shim.next) {
@@ -109,6 +111,6 @@ int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int r
 	}
 	status = shim.next(port, agent, umad, length, timeout_ms, retries);
 	if (!status && shim.counters)
-		count(umad_get_mad(umad));
+		count(key);
 	return status;
 }

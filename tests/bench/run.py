@@ -8,6 +8,8 @@ FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default
 the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections), BENCH_SIZES (HCAs),
 BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
+
+A section is a module with run(world, options) that yields (rows, raw figures) as it has them.
 """
 import argparse
 import json
@@ -90,7 +92,8 @@ def terminated(signum, frame):
 
 def main():
     options = arguments()
-    signal.signal(signal.SIGTERM, terminated)
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, terminated)
     document = {"machine": machine(), "rows": [], "raw": {}, "errors": []}
     world = w.World(os.path.abspath(options.bin))
     try:

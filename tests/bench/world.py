@@ -24,6 +24,7 @@ import time
 SMP_CLASSES = (0x01, 0x81)
 GET, SET = 0x01, 0x02
 SWITCH_INFO, PORT_INFO = 0x12, 0x15
+DUMP_LIMIT_S = 120
 COUNTER = struct.Struct("=IIQQ")  # struct counter of count_umad.c
 
 
@@ -174,6 +175,14 @@ class Ibsim:
         """{state name: port ends in it}, of all ports with a cable, from ibsim itself."""
         self.process.stdin.write(b"Dump\n")
         self.process.stdin.flush()
+        limit = threading.Timer(DUMP_LIMIT_S, self.process.kill)
+        limit.start()
+        try:
+            return self._dumped()
+        finally:
+            limit.cancel()
+
+    def _dumped(self):
         states = {}
         for line in self.process.stdout:
             if line.startswith(b"#  dumped"):
