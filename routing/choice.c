@@ -31,6 +31,8 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->last = mem_alloc(g->nswitches + 1, 1);
 	c->masks = mem_alloc((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
 	c->slots = mem_alloc(row_bytes, 1);
+	c->home = mem_alloc(row_bytes, 1);
+	agree(&c->agreed, g, d, row_bytes);
 }
 
 void choice_fini(struct choice *c)
@@ -38,26 +40,29 @@ void choice_fini(struct choice *c)
 	for (unsigned i = 0; i < c->nrows; i++)
 		free(c->rows[i].digits);
 	free(c->rows);
+	agree_fini(&c->agreed);
 	free(c->cost);
 	free(c->count);
 	free(c->last);
 	free(c->masks);
 	free(c->slots);
+	free(c->home);
 }
 
-const uint8_t *choice_digits(struct choice *c, uint32_t pitch, unsigned modulus)
+/* By LID: order / pitch mod modulus. Rows are made once and kept. */
+static const uint8_t *digits(struct choice *c, uint32_t pitch, unsigned modulus)
 {
 	for (unsigned i = 0; i < c->nrows; i++)
 		if (c->rows[i].pitch == pitch && c->rows[i].modulus == modulus)
 			return c->rows[i].digits;
-	uint8_t *digits = mem_alloc(c->row_bytes, 1);
-	memset(digits, CHOICE_NONE, c->row_bytes);
+	uint8_t *row = mem_alloc(c->row_bytes, 1);
+	memset(row, CHOICE_NONE, c->row_bytes);
 	for (uint32_t lid = 1; lid <= c->d->top; lid++)
 		if (c->d->sw[lid] != TOPO_NONE)
-			digits[lid] = c->d->order[lid] / pitch % modulus;
+			row[lid] = c->d->order[lid] / pitch % modulus;
 	c->rows = mem_resize(c->rows, c->nrows + 1, sizeof(*c->rows));
-	c->rows[c->nrows++] = (struct digit_row){ pitch, modulus, digits };
-	return digits;
+	c->rows[c->nrows++] = (struct digit_row){ pitch, modulus, row };
+	return row;
 }
 
 /* ---- Candidates -------------------------------------------------------------------------------- */
@@ -180,11 +185,12 @@ static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct pa
 	return c->by_parent[first + x / size % lanes];
 }
 
-unsigned choice_slot(const struct choice *c, uint32_t x, const struct parent_set *set)
+unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_set *set)
 {
+	uint32_t x = c->d->order[lid] / c->family->pitch;
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
 	unsigned width = c->family->nslots, size = set_size(set);
-	uint32_t home = x % width, q = x / width;
+	uint32_t home = c->home[lid], q = x / width;
 
 	if (size * 2 <= c->family->nparents)
 		return slot_by_rank(c, x, set, size);
@@ -226,8 +232,31 @@ static void choose_for(struct choice *c, uint32_t d)
 			continue;
 		}
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			c->slots[lid] = choice_slot(c, c->d->order[lid] / c->family->pitch, &set);
+			c->slots[lid] = choice_slot(c, lid, &set);
 	}
+}
+
+/* D-Mod-K's digits, but for LIDs that were moved at this place of their climb. */
+static const uint8_t *wanted_slots(struct choice *c)
+{
+	const struct graph_family *family = c->family;
+	const struct agreed_level *level = &c->agreed.levels[family->level];
+	uint32_t place = c->agreed.place[family - c->g->families];
+
+	memcpy(c->home, digits(c, family->pitch, family->nslots), c->row_bytes);
+	for (uint32_t i = 0; i < level->nmoves; i++)
+		if (level->moves[i].place == place && level->moves[i].slot < family->nslots)
+			c->home[level->moves[i].lid] = level->moves[i].slot;
+	return c->home;
+}
+
+const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group,
+			    const uint8_t **spare)
+{
+	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
+
+	*spare = c->agreed.levels[family->level].spare_lane;
+	return digits(c, family->pitch * (family->nparents ? family->nparents : 1), group->nlanes);
 }
 
 void choice_family(struct choice *c, const struct graph_family *family)
@@ -243,7 +272,7 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	}
 	list_by_parent(c);
 	find_candidates(c);
-	memcpy(c->slots, choice_digits(c, family->pitch, family->nslots), c->row_bytes);
+	memcpy(c->slots, wanted_slots(c), c->row_bytes);
 	for (uint32_t d = 0; d < c->g->nswitches; d++)
 		if (c->count[d] != family->nparents)
 			choose_for(c, d);

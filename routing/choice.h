@@ -3,14 +3,14 @@
  * choice: which of a family's parents, and which cable to it, each destination takes. Private to
  * routing/.
  *
- * x = order / pitch is the destination's digit string from this level up. Its slot is x mod W; with
- * all parents alive and leading there, that is D-Mod-K. A parent that is dead or does not lead
- * there hands its destinations over by a probe sequence that depends on x alone, not on what else
- * is dead: so an entry moves only when the very parent it used is lost, and comes back with it.
+ * A destination wants the slot agreed for it (agree.h): D-Mod-K's while that is alive on its way down. A parent that
+ * does not lead there from here hands its destinations over by a probe sequence that depends on x = order / pitch
+ * alone, not on what else is dead: so an entry moves only when the very parent it used is lost, and comes back with it.
  */
 #ifndef FMD_ROUTING_CHOICE_H
 #define FMD_ROUTING_CHOICE_H
 
+#include "routing/agree.h"
 #include "routing/engine.h"
 
 #define CHOICE_WORDS   4   /* bitmaps over a family's parents */
@@ -39,6 +39,8 @@ struct choice {
 	uint8_t by_parent[256], first_by_parent[257]; /* slots of each parent, by lane */
 	bool has_masks, has_never; /* some D: only some parents lead there; none does */
 	uint32_t row_bytes;
+	uint8_t *home; /* by LID: the slot wanted */
+	struct agreement agreed;
 	struct digit_row *rows; /* cache of digit rows */
 	unsigned nrows;
 };
@@ -51,10 +53,14 @@ void choice_fini(struct choice *c);
 void choice_family(struct choice *c, const struct graph_family *family);
 
 struct parent_set choice_candidates(const struct choice *c, uint32_t d);
-/* The slot for x among the candidates (not empty): D-Mod-K first, then the probe sequence. */
-unsigned choice_slot(const struct choice *c, uint32_t x, const struct parent_set *candidates);
+/* A LID's slot among the candidates (not empty): the one wanted first, then the probe sequence. */
+unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_set *candidates);
 
-/* By LID: order / pitch mod modulus, for all LIDs; rows are made once and kept. */
-const uint8_t *choice_digits(struct choice *c, uint32_t pitch, unsigned modulus);
+/*
+ * By LID: the lane wanted on the way down to a child switch, below its group's number of lanes; and the one to take
+ * where that is dead.
+ */
+const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group,
+			    const uint8_t **spare);
 
 #endif

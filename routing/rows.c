@@ -126,7 +126,7 @@ static uint8_t patched_port(const struct rows *w, const struct member *m, uint16
 
 	if (set_empty(set))
 		return TABLES_NO_ROUTE;
-	slot = &w->g->slots[family->first_slot + choice_slot(&w->choice, x, set)];
+	slot = &w->g->slots[family->first_slot + choice_slot(&w->choice, lid, set)];
 	return lane_port(w->g, m->by_parent[slot->parent], slot->lane, x / family->nslots);
 }
 
@@ -152,6 +152,7 @@ static void patch_dead(const struct rows *w, struct member *m)
 struct descent { /* the way down by one group of cables */
 	const struct graph_group *group;
 	const uint8_t *digits; /* by LID: the lane wanted */
+	const uint8_t *spare;  /* by LID: the lane to take where that is dead */
 	uint32_t spread;       /* order / spread deals a dead lane's LIDs */
 	bool all_live;
 	uint8_t port[BYTEMAP_TABLE]; /* by lane, when all live */
@@ -168,9 +169,19 @@ static void prepare_descent(struct rows *w, struct descent *way, const struct gr
 	way->port[0] = w->g->lanes[group->first_lane].port;
 	if (group->nlanes == 1)
 		return;
-	way->digits = choice_digits(&w->choice, pitch, group->nlanes);
+	way->digits = choice_lanes(&w->choice, group->peer, group, &way->spare);
 	for (unsigned l = 0; l < group->nlanes && l < BYTEMAP_TABLE; l++)
 		way->port[l] = w->g->lanes[group->first_lane + l].port;
+}
+
+static uint8_t descent_port(const struct rows *w, const struct descent *way, uint32_t lid)
+{
+	const struct graph_lane *lanes = &w->g->lanes[way->group->first_lane];
+	unsigned wanted = way->digits[lid], spare = way->spare[lid];
+
+	if (!lanes[wanted].live && spare < way->group->nlanes && lanes[spare].live)
+		return lanes[spare].port;
+	return lane_port(w->g, way->group, wanted, w->d->order[lid] / way->spread);
 }
 
 static void fill_run(struct rows *w, struct member *m, const struct dest_run *run,
@@ -185,8 +196,7 @@ static void fill_run(struct rows *w, struct member *m, const struct dest_run *ru
 			group->nlanes);
 	} else {
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			m->row[lid] = lane_port(w->g, group, way->digits[lid],
-						w->d->order[lid] / way->spread);
+			m->row[lid] = descent_port(w, way, lid);
 	}
 }
 

@@ -198,6 +198,13 @@ static void gather_groups(struct graph_work *w, uint32_t sw)
 		w->group_of[ups[i].peer] = 0;
 }
 
+static int by_peer_port(const void *a, const void *b)
+{
+	const struct graph_lane *x = a, *y = b;
+
+	return (int)x->peer_port - (int)y->peer_port;
+}
+
 static void gather_lanes(struct graph_work *w, uint32_t sw)
 {
 	struct graph *g = w->g;
@@ -225,8 +232,14 @@ static void gather_lanes(struct graph_work *w, uint32_t sw)
 			(struct graph_lane){ num, peer->num, live };
 		group->nlive += live;
 	}
-	for (unsigned i = 0; i < s->nup + s->ndown; i++)
-		w->group_of[g->groups[s->first_group + i].peer] = 0;
+	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
+		const struct graph_group *group = &g->groups[s->first_group + i];
+
+		w->group_of[group->peer] = 0;
+		if (i >= s->nup)
+			qsort(&g->lanes[group->first_lane], group->nlanes, sizeof(*g->lanes),
+			      by_peer_port);
+	}
 }
 
 static void gather_hosts(struct graph_work *w, uint32_t sw)

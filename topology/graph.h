@@ -39,7 +39,7 @@ struct graph_lane {
 
 struct graph_group {	     /* parallel cables to one neighbour */
 	uint32_t peer;	     /* switch */
-	uint32_t first_lane; /* in graph.lanes, by port number */
+	uint32_t first_lane; /* in graph.lanes, by port number of the lower switch */
 	uint8_t nlanes, nlive;
 	uint8_t slot; /* up groups: number of the parent in the family */
 };
