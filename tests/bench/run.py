@@ -76,9 +76,13 @@ def run_sections(world, options, document):
 
 
 def verdict(rows, errors):
-    judged = [row for row in rows if row.met is not None]
-    missed = [row.what for row in judged if not row.met]
-    said = f"{len(judged) - len(missed)} of {len(judged)} bounds met"
+    judged, missed, heading = sum(row.met is not None for row in rows), [], ""
+    for row in rows:
+        detail = row.what.startswith(table.DETAIL)
+        heading = heading if detail else row.what
+        if row.met is False:
+            missed.append(f"{heading.split(':')[0]} {row.what.split(' (')[0]}" if detail else row.what)
+    said = f"{judged - len(missed)} of {judged} bounds met"
     if missed:
         said += "; missed: " + "; ".join(missed)
     if errors:

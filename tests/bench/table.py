@@ -5,6 +5,8 @@ Three kinds of comparison: share() wants fmd's figure to be at most some part of
 at least so many times fmd's, limit() wants fmd's figure itself to be small enough. A bound of None is no demand.
 """
 
+DETAIL = "— "  # begins rows that say more of the row above them
+
 
 class Row:
     def __init__(self, what, fmd, opensm=None, unit="", ratio=None, bound=None, met=None, note=""):
