@@ -167,6 +167,8 @@ class Fabric:
         self.conf = self.scratch / "fmd.conf"
         self.log = self.scratch / "fmd.log"
         self.library = simulator_library()
+        self.suppressions = self.scratch / "asan"  # for an fmd with sanitizers: what is not its own
+        self.suppressions.write_text("interceptor_via_lib:libumad2sim.so\n")
         self.fmd = None
         self.ibsim = None
         self.write_conf(**conf)
@@ -186,7 +188,8 @@ class Fabric:
         return pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch))
 
     def environment(self, host=None):
-        environment = {**os.environ, "IBSIM_SOCKNAME": self.ibsim.name, "LD_PRELOAD": str(self.library)}
+        environment = {**os.environ, "IBSIM_SOCKNAME": self.ibsim.name, "LD_PRELOAD": str(self.library),
+                       "ASAN_OPTIONS": f"suppressions={self.suppressions}"}
         environment.pop("SIM_HOST", None)
         if host:
             environment["SIM_HOST"] = host

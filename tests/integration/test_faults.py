@@ -122,6 +122,7 @@ def test_spine_dies_and_comes_back(start, pod_net, sm, how):
     status = fabric.wait_up(lambda s: s["links_down"] == 64, "the spine is missed")
     assert clean(status) and status["proof"]["reachable"] == 256 * 255
     assert fabric.pairs_reached() == ALL_PAIRS
+    assert fabric.status()["last_fault"]["lft_entries_changed"] > 0  # though a trap a cable came
     fabric.console(f'Relink "{SPINES[2]}"')
     before.holds_again()
 
