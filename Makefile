@@ -33,7 +33,7 @@ LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
 FM_SRC := $(filter-out fm/main.c fm/control/fmctl%.c,$(wildcard fm/*.c fm/*/*.c))
-CTL_SRC := $(wildcard fm/control/fmctl*.c) fm/control/osm_dump.c
+CTL_SRC := $(wildcard fm/control/fmctl*.c fm/control/osm_dump*.c)
 LAYERS := fm routing topology
 SRC_fm := $(FM_SRC)
 SRC_routing := $(wildcard routing/*.c)

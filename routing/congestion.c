@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * congestion: counts flows (see congestion.h). Flows are followed through the tables hop by hop;
- * nothing is assumed of the engine. The all-to-all pattern goes block by block of 64 LIDs, so that
- * the part of the tables in use fits in the cache.
+ * nothing is assumed of the engine. A pattern is a row of `patterns`: whom each host sends to, and
+ * where the figures go. One random number makes a sample of every pattern. The all-to-all pattern
+ * goes by destination in LID order, so that the part of the tables in use fits in the cache.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/congestion.h"
@@ -13,10 +15,11 @@
 #define MAX_HOPS 64
 
 struct flow_host { /* a host port, in topological order */
-	uint32_t sw, order;
+	uint32_t sw, order, node;
 	uint16_t lid;
 	int16_t rail;
 	uint32_t place; /* index within its rail */
+	bool storage;	/* the storage pattern sends to it */
 };
 
 struct flows {
@@ -30,6 +33,9 @@ struct flows {
 	uint32_t *load;	 /* by topo port: flows in the pattern */
 	uint64_t *total; /* by topo port: all-to-all */
 	uint32_t *touched, ntouched; /* ports with load */
+	uint32_t *targets, ntargets; /* of the storage pattern: host indices */
+	uint32_t *permutation;	     /* of the random pattern */
+	uint64_t sample;	     /* the random number that makes the present sample */
 };
 
 /* splitmix64 (Steele, Lea and Flood, 2014): small, seedable, the same everywhere. */
@@ -62,7 +68,11 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 
 			if (host->live && lid && !node->sharp)
 				f->hosts[f->nhosts++] =
-					(struct flow_host){ sw, host->order, lid, node->rail, 0 };
+					(struct flow_host){ .sw = sw,
+							    .order = host->order,
+							    .node = f->t->ports[host->port].node,
+							    .lid = lid,
+							    .rail = node->rail };
 		}
 	}
 	graph_free(g);
@@ -86,6 +96,32 @@ static void list_rails(struct flows *f)
 		f->hosts[i].place = f->rail_count[rail];
 		f->rails[rail][f->rail_count[rail]++] = i;
 	}
+}
+
+static void add_target(struct flows *f, uint32_t host)
+{
+	f->hosts[host].storage = true;
+	f->targets[f->ntargets++] = host;
+}
+
+static void list_targets(struct flows *f, const bool *storage)
+{
+	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t node = f->hosts[i].node;
+
+		if (storage ? storage[node] : !!strcasestr(f->t->nodes[node].desc, "storage"))
+			add_target(f, i);
+	}
+	if (f->ntargets)
+		return;
+	bool *seen = mem_alloc(f->t->nswitches, sizeof(*seen));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		if (!seen[f->hosts[i].sw])
+			add_target(f, i);
+		seen[f->hosts[i].sw] = true;
+	}
+	free(seen);
 }
 
 static void list_channels(struct flows *f)
@@ -135,47 +171,103 @@ static void clear_load(struct flows *f)
 		f->load[f->touched[--f->ntouched]] = 0;
 }
 
-static uint32_t shift_worst(struct flows *f, uint64_t k)
-{
-	uint32_t worst = 0;
+/* ---- Patterns ---------------------------------------------------------------------------------- */
 
-	for (uint32_t i = 0; i < f->nhosts; i++)
-		add_flow(f, &f->hosts[i], &f->hosts[(i + k) % f->nhosts], &worst);
-	clear_load(f);
-	return worst;
+#define NOBODY UINT32_MAX
+
+static uint32_t pick_shift(const struct flows *f, uint32_t i)
+{
+	uint64_t k = 1 + f->sample % (f->nhosts - 1);
+
+	return (i + k) % f->nhosts;
 }
 
-static uint32_t rail_shift_worst(struct flows *f, uint64_t k)
+static uint32_t pick_rail_shift(const struct flows *f, uint32_t i)
+{
+	const struct flow_host *host = &f->hosts[i];
+	uint64_t k = 1 + (f->sample >> 20);
+
+	if (!f->nrails)
+		return pick_shift(f, i);
+	if (host->rail < 0)
+		return NOBODY;
+	return f->rails[host->rail][(host->place + k) % f->rail_count[host->rail]];
+}
+
+static uint32_t pick_random(const struct flows *f, uint32_t i)
+{
+	return f->permutation[i];
+}
+
+static uint32_t pick_storage(const struct flows *f, uint32_t i)
+{
+	if (f->hosts[i].storage && f->ntargets < f->nhosts)
+		return NOBODY;
+	return f->targets[(i + (f->sample >> 10)) % f->ntargets];
+}
+
+static const struct pattern {
+	uint32_t (*pick)(const struct flows *f, uint32_t from);
+	size_t max, mean; /* offsets in struct congestion */
+} patterns[] = {
+	{ pick_shift, offsetof(struct congestion, shift_max),
+	  offsetof(struct congestion, shift_mean) },
+	{ pick_rail_shift, offsetof(struct congestion, rail_shift_max),
+	  offsetof(struct congestion, rail_shift_mean) },
+	{ pick_random, offsetof(struct congestion, random_max),
+	  offsetof(struct congestion, random_mean) },
+	{ pick_storage, offsetof(struct congestion, storage_max),
+	  offsetof(struct congestion, storage_mean) },
+};
+
+/* Fisher and Yates. */
+static void shuffle(struct flows *f)
+{
+	uint64_t state = f->sample;
+
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		f->permutation[i] = i;
+	for (uint32_t i = f->nhosts; i > 1; i--) {
+		uint32_t k = random_next(&state) % i, last = f->permutation[i - 1];
+
+		f->permutation[i - 1] = f->permutation[k];
+		f->permutation[k] = last;
+	}
+}
+
+static uint32_t worst_of(struct flows *f, const struct pattern *pattern)
 {
 	uint32_t worst = 0;
 
 	for (uint32_t i = 0; i < f->nhosts; i++) {
-		const struct flow_host *host = &f->hosts[i];
+		uint32_t to = pattern->pick(f, i);
 
-		if (host->rail < 0)
-			continue;
-		uint32_t to = f->rails[host->rail][(host->place + k) % f->rail_count[host->rail]];
-		add_flow(f, host, &f->hosts[to], &worst);
+		if (to != NOBODY)
+			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
 	}
 	clear_load(f);
 	return worst;
 }
 
-static void measure_shifts(struct flows *f, struct congestion *out)
+static void measure_patterns(struct flows *f, struct congestion *out)
 {
 	uint64_t state = 1;
 
-	for (unsigned n = 0; n < CONGESTION_SHIFTS && f->nhosts > 1; n++) {
-		uint64_t r = random_next(&state);
-		uint32_t shift = shift_worst(f, 1 + r % (f->nhosts - 1));
-		uint32_t rail = f->nrails ? rail_shift_worst(f, 1 + (r >> 20)) : shift;
+	for (unsigned n = 0; n < CONGESTION_SAMPLES && f->nhosts > 1; n++) {
+		f->sample = random_next(&state);
+		shuffle(f);
+		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
+			unsigned *max = (void *)((char *)out + patterns[p].max);
+			double *mean = (void *)((char *)out + patterns[p].mean);
+			uint32_t worst = worst_of(f, &patterns[p]);
 
-		out->shift_max = shift > out->shift_max ? shift : out->shift_max;
-		out->rail_shift_max = rail > out->rail_shift_max ? rail : out->rail_shift_max;
-		out->shift_mean += (double)shift / CONGESTION_SHIFTS;
-		out->rail_shift_mean += (double)rail / CONGESTION_SHIFTS;
+			*max = worst > *max ? worst : *max;
+			*mean += (double)worst / CONGESTION_SAMPLES;
+		}
 	}
 }
+
+/* ---- All to all -------------------------------------------------------------------------------- */
 
 static int by_lid(const void *a, const void *b)
 {
@@ -223,24 +315,51 @@ static void measure_all_to_all(struct flows *f, struct congestion *out)
 	free(sources);
 }
 
+/* ---- The study --------------------------------------------------------------------------------- */
+
+static void flows_init(struct flows *f, const struct congestion_scene *scene)
+{
+	*f = (struct flows){ .t = scene->t, .tables = scene->tables };
+	list_hosts(f, scene->lids);
+	list_rails(f);
+	list_channels(f);
+	list_targets(f, scene->storage);
+	f->permutation = mem_alloc(f->nhosts, sizeof(*f->permutation));
+}
+
+static void flows_fini(struct flows *f)
+{
+	for (uint32_t r = 0; r < f->nrails; r++)
+		free(f->rails[r]);
+	free(f->rails);
+	free(f->rail_count);
+	free(f->hosts);
+	free(f->next);
+	free(f->load);
+	free(f->total);
+	free(f->touched);
+	free(f->targets);
+	free(f->permutation);
+}
+
+void congestion_study(const struct congestion_scene *scene, struct congestion *out,
+		      uint64_t *by_port)
+{
+	struct flows f;
+
+	flows_init(&f, scene);
+	*out = (struct congestion){ .storage_ports = f.ntargets };
+	measure_patterns(&f, out);
+	measure_all_to_all(&f, out);
+	if (by_port)
+		memcpy(by_port, f.total, f.t->nports * sizeof(*by_port));
+	flows_fini(&f);
+}
+
 void congestion_measure(const struct topo *t, const struct lid_map *lids,
 			const struct tables *tables, struct congestion *out)
 {
-	struct flows f = { .t = t, .tables = tables };
+	struct congestion_scene scene = { .t = t, .lids = lids, .tables = tables };
 
-	*out = (struct congestion){ 0 };
-	list_hosts(&f, lids);
-	list_rails(&f);
-	list_channels(&f);
-	measure_shifts(&f, out);
-	measure_all_to_all(&f, out);
-	for (uint32_t r = 0; r < f.nrails; r++)
-		free(f.rails[r]);
-	free(f.rails);
-	free(f.rail_count);
-	free(f.hosts);
-	free(f.next);
-	free(f.load);
-	free(f.total);
-	free(f.touched);
+	congestion_study(&scene, out, NULL);
 }

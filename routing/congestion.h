@@ -2,10 +2,15 @@
 /*
  * congestion: how evenly tables spread traffic, as flows on switch-to-switch channels.
  *
- * Patterns: `shift` = host i sends to host i + k in topological order, worst of CONGESTION_SHIFTS
- * values of k (seed 1); `rail_shift` = the same within each rail, all rails at once (without rails:
- * the same as shift); `all_to_all` = every host to every host, largest load over the mean of the
- * live channels. Destinations that tables do not reach load nothing.
+ * Patterns, each a destination a host, sampled CONGESTION_SAMPLES times (seed 1):
+ *   shift       host i sends to host i + k in topological order
+ *   rail_shift  the same within each rail, all rails at once (without rails: the same as shift)
+ *   random      a random permutation
+ *   storage     N to 1: every other host sends to a storage port, dealt out in turn from the k-th.
+ *               Without storage named or told by a description: to the first host of each leaf
+ * `_max` is the worst channel of the worst sample, `_mean` the mean over samples of the worst
+ * channel. Besides, all_to_all: every host to every host, largest load over the mean of the live
+ * channels. Destinations that tables do not reach load nothing.
  */
 #ifndef FMD_ROUTING_CONGESTION_H
 #define FMD_ROUTING_CONGESTION_H
@@ -14,14 +19,26 @@
 #include "routing/tables.h"
 #include "topology/topo.h"
 
-#define CONGESTION_SHIFTS 200
+#define CONGESTION_SAMPLES 200
 
 struct congestion {
-	unsigned shift_max, rail_shift_max; /* flows on the worst channel, worst permutation */
-	double shift_mean, rail_shift_mean; /* mean over the permutations of the worst channel */
+	unsigned shift_max, rail_shift_max, random_max, storage_max;
+	double shift_mean, rail_shift_mean, random_mean, storage_mean;
 	double all_to_all_ratio;
 	uint64_t all_to_all_max;
+	uint32_t storage_ports; /* that the storage pattern sends to */
 };
+
+struct congestion_scene {
+	const struct topo *t;
+	const struct lid_map *lids;
+	const struct tables *tables;
+	const bool *storage; /* by node; NULL = whose description says "storage" */
+};
+
+/* by_port, unless NULL, gets the all-to-all flows that leave by each port of the snapshot. */
+void congestion_study(const struct congestion_scene *scene, struct congestion *out,
+		      uint64_t *by_port);
 
 void congestion_measure(const struct topo *t, const struct lid_map *lids,
 			const struct tables *tables, struct congestion *out);

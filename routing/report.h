@@ -7,9 +7,11 @@
 #include "routing/check.h"
 #include "routing/congestion.h"
 #include "routing/delta.h"
+#include "routing/load_map.h"
 
 json_t *report_proof(const struct check_report *report);
 json_t *report_congestion(const struct congestion *congestion);
+json_t *report_tier(const struct load_tier *tier); /* bins by load_bin_edges */
 json_t *report_delta(const struct delta *delta);
 
 #endif

@@ -1,39 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl plan: a fabric from a file, without a daemon: LIDs, tables, proof, congestion, and what a failure would change.
+ * With --tables, others' tables are proven and measured instead.
  *
  * The LID map is that of the whole fabric also when something fails: hosts that are cut off keep their LIDs, as they
- * do under fmd. route_ms is the computation alone, from the frozen snapshot and its LIDs to complete tables.
+ * do under fmd. route_ms is the computation alone, from the frozen snapshot and its LIDs to complete tables. --storage
+ * is what storage_nodes is in fmd.conf: these ports are a class of their own for routing, and the storage pattern's
+ * destinations.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/fmctl.h"
+#include "fm/control/fmctl_plan.h"
 #include "fm/control/osm_dump.h"
-#include "routing/report.h"
-#include "routing/route.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
-
-#define MAX_FAILS  65536
-#define MAX_REPEAT 1000
-
-struct plan {
-	struct route_params params;
-	const char *netfile, *lfts;
-	const char *fails[MAX_FAILS];
-	unsigned nfails, repeat;
-	struct topo *intact, *topo; /* as in the file; with the failures */
-	struct lid_map *lids;
-	struct route *route;
-	struct tables before, tables;
-	double ms[MAX_REPEAT], check_ms;
-	struct check_report proof;
-	struct congestion congestion;
-	struct delta delta;
-};
 
 static double now_ms(void)
 {
@@ -43,42 +27,79 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
+/* ---- Arguments --------------------------------------------------------------------------------- */
+
 static enum fmctl_exit usage(void)
 {
-	fputs("usage: fmctl plan NETFILE [--engine ftree|updn] [--fail WHAT]... [--lfts FILE] "
-	      "[--repeat N]\n",
+	fputs("usage: fmctl plan NETFILE [--engine ftree|updn | --tables opensm-lfts.dump]\n"
+	      "                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
+	      "                  [--heatmap FILE.svg|-] [--repeat N]\n",
 	      stderr);
 	return FMCTL_USAGE;
 }
 
-static enum fmctl_exit read_arguments(struct plan *p, int argc, char **argv)
+static bool take_option(struct plan *p, int option, const char *value)
 {
-	static const struct option longs[] = { { "engine", required_argument, NULL, 'e' },
-					       { "fail", required_argument, NULL, 'f' },
-					       { "lfts", required_argument, NULL, 'l' },
-					       { "repeat", required_argument, NULL, 'r' },
-					       { 0 } };
-	int c;
 	char *end;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'e')
-			p->params.engine = optarg;
-		else if (c == 'l')
-			p->lfts = optarg;
-		else if (c == 'f' && p->nfails < MAX_FAILS)
-			p->fails[p->nfails++] = optarg;
-		else if (c == 'r' && (p->repeat = strtoul(optarg, &end, 10), !*end) &&
-			 p->repeat >= 1 && p->repeat <= MAX_REPEAT)
-			continue;
-		else
-			return usage();
+	switch (option) {
+	case 'e':
+		p->params.engine = value;
+		p->engine_chosen = true;
+		return true;
+	case 'f':
+		if (p->nfails == PLAN_MAX_FAILS)
+			return false;
+		p->fails[p->nfails++] = value;
+		return true;
+	case 'h':
+		p->heatmap = value;
+		return true;
+	case 'l':
+		p->lfts = value;
+		return true;
+	case 'r':
+		p->repeat = strtoul(value, &end, 10);
+		return !*end && p->repeat >= 1 && p->repeat <= PLAN_MAX_REPEAT;
+	case 's':
+		p->storage = value;
+		return true;
+	case 't':
+		p->foreign = value;
+		return true;
 	}
-	if (optind + 1 != argc)
+	return false;
+}
+
+static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, int argc,
+				      char **argv)
+{
+	static const struct option longs[] = {
+		{ "engine", required_argument, NULL, 'e' },
+		{ "fail", required_argument, NULL, 'f' },
+		{ "heatmap", required_argument, NULL, 'h' },
+		{ "lfts", required_argument, NULL, 'l' },
+		{ "repeat", required_argument, NULL, 'r' },
+		{ "storage", required_argument, NULL, 's' },
+		{ "tables", required_argument, NULL, 't' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		if (!take_option(p, c, optarg))
+			return usage();
+	if (optind + 1 != argc || (p->foreign && p->engine_chosen))
 		return usage();
+	if (ctl->json && p->heatmap && !strcmp(p->heatmap, "-")) {
+		fputs("fmctl: plan: --json and --heatmap - both want standard output\n", stderr);
+		return FMCTL_USAGE;
+	}
 	p->netfile = argv[optind];
 	return FMCTL_DONE;
 }
+
+/* ---- The fabric -------------------------------------------------------------------------------- */
 
 /* Takes down one cable (port given) or all cables of a node. Handles of topo_builder_from() are node indices. */
 static enum fmctl_exit fail_one(const struct topo *t, struct topo_builder *b, const char *what)
@@ -101,6 +122,40 @@ static enum fmctl_exit fail_one(const struct topo *t, struct topo_builder *b, co
 	return FMCTL_DONE;
 }
 
+static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)
+{
+	char *list = mem_strdup(patterns), *rest = list, *pattern;
+	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
+	bool found = false;
+
+	while (!found && (pattern = strtok_r(rest, " ", &rest)))
+		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, host, 0);
+	free(list);
+	return found;
+}
+
+static enum fmctl_exit find_storage(struct plan *p)
+{
+	const struct topo *t = p->topo;
+	uint32_t found = 0;
+
+	if (!p->storage)
+		return FMCTL_DONE;
+	p->is_storage = mem_alloc(t->nnodes, sizeof(*p->is_storage));
+	p->classes = mem_alloc(t->nports, 1);
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
+		p->is_storage[n] = matches_any(p->storage, t, &t->nodes[n]);
+		found += p->is_storage[n];
+		memset(p->classes + t->nodes[n].port0,
+		       p->is_storage[n] ? ROUTE_STORAGE : ROUTE_COMPUTE, t->nodes[n].nports + 1u);
+	}
+	p->params.classes = p->classes;
+	if (found)
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->storage);
+	return FMCTL_USAGE;
+}
+
 static enum fmctl_exit load(struct plan *p)
 {
 	char err[512];
@@ -115,30 +170,14 @@ static enum fmctl_exit load(struct plan *p)
 	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p->intact, b, p->fails[i]);
 	p->topo = topo_freeze(b);
-	p->lids = lid_plan(p->intact, NULL);
-	return status;
+	return status == FMCTL_DONE ? find_storage(p) : status;
 }
 
-static int compare_ms(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(const double *ms, unsigned n)
-{
-	double *sorted = mem_alloc(n, sizeof(*sorted)), middle;
-
-	memcpy(sorted, ms, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare_ms);
-	middle = sorted[n / 2];
-	free(sorted);
-	return middle;
-}
+/* ---- Tables ------------------------------------------------------------------------------------ */
 
 static enum fmctl_exit compute(struct plan *p)
 {
+	p->lids = lid_plan(p->intact, NULL);
 	for (unsigned i = 0; i < p->repeat; i++) {
 		double start = now_ms();
 
@@ -149,10 +188,6 @@ static enum fmctl_exit compute(struct plan *p)
 		}
 		p->ms[i] = now_ms() - start;
 	}
-	double start = now_ms();
-	check_tables(p->topo, p->lids, &p->tables, &p->proof);
-	p->check_ms = now_ms() - start;
-	congestion_measure(p->topo, p->lids, &p->tables, &p->congestion);
 	if (p->nfails && route_compute(p->route, p->intact, p->lids, &p->params, &p->before) == 0) {
 		delta_count(&p->before, &p->tables, &p->delta);
 		p->delta.entries_minimum = delta_minimum(p->topo, p->lids, &p->before);
@@ -160,85 +195,93 @@ static enum fmctl_exit compute(struct plan *p)
 	return FMCTL_DONE;
 }
 
-/* ---- What it says ------------------------------------------------------------------------------ */
-
-static json_t *document(const struct plan *p)
+static enum fmctl_exit take_foreign(struct plan *p)
 {
-	json_t *all = json_array();
-	json_t *doc;
+	struct osm_tables foreign;
+	char err[512];
 
-	for (unsigned i = 0; i < p->repeat; i++)
-		json_array_append_new(all, json_real(p->ms[i]));
-	doc = json_pack(
-		"{si si si si ss sf so sf sI si so so}", "switches", (int)p->topo->nswitches,
-		"hcas", (int)p->topo->ncas, "links", (int)p->topo->nlinks, "levels",
-		(int)p->topo->nlevels, "engine", p->params.engine, "route_ms",
-		median(p->ms, p->repeat), "route_ms_all", all, "check_ms", p->check_ms, "lft_bytes",
-		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", (int)p->lids->top,
-		"proof", report_proof(&p->proof), "congestion", report_congestion(&p->congestion));
-	if (p->nfails)
-		json_object_set_new(doc, "delta", report_delta(&p->delta));
-	return doc;
-}
-
-static void print_plan(const struct plan *p)
-{
-	const struct check_report *r = &p->proof;
-
-	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
-	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks);
-	printf(p->topo->nlinks_down ? " (%u of them down)\n" : "\n", p->topo->nlinks_down);
-	printf("tables      %s, %u LIDs, %.1f MB, %.2f ms (median of %u)\n", p->params.engine,
-	       p->lids->top, (double)p->tables.nswitches * p->tables.stride / 1e6,
-	       median(p->ms, p->repeat), p->repeat);
-	printf("proof       %llu pairs reachable, %llu unreachable, %llu loops, %llu credit "
-	       "cycles, %.1f ms\n",
-	       (unsigned long long)r->reachable, (unsigned long long)r->unreachable,
-	       (unsigned long long)r->loops, (unsigned long long)r->credit_cycles, p->check_ms);
-	if (r->disconnected || r->unreachable_special)
-		printf("            %llu pairs without a cable path, %llu with a SHARP node "
-		       "unreachable\n",
-		       (unsigned long long)r->disconnected,
-		       (unsigned long long)r->unreachable_special);
-	if (r->first[0])
-		printf("            first finding: %s\n", r->first);
-	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
-	printf("congestion  shift %u, rail shift %u flows on the worst link; all-to-all %.2f of "
-	       "the mean\n",
-	       p->congestion.shift_max, p->congestion.rail_shift_max,
-	       p->congestion.all_to_all_ratio);
-	if (p->nfails)
-		printf("change      %llu entries (least possible %llu) in %u blocks on %u "
-		       "switches\n",
-		       (unsigned long long)p->delta.entries,
-		       (unsigned long long)p->delta.entries_minimum, p->delta.blocks,
-		       p->delta.switches);
-}
-
-static enum fmctl_exit write_lfts(const struct plan *p)
-{
-	const struct osm_dump_view view = { p->topo, p->lids, &p->tables };
-	FILE *out = fopen(p->lfts, "w");
-
-	if (!out || osm_dump_find("opensm-lfts.dump")->write(&view, out) || fclose(out)) {
-		fprintf(stderr, "fmctl: plan: %s: %s\n", p->lfts, strerror(errno));
-		return FMCTL_FAILED;
+	if (osm_dump_read_lfts(p->topo, p->foreign, &foreign, err, sizeof(err))) {
+		fprintf(stderr, "fmctl: plan: %s\n", err);
+		return FMCTL_USAGE;
 	}
+	p->params.engine = "tables";
+	p->repeat = 0;
+	p->lids = foreign.lids;
+	p->tables = foreign.tables;
+	p->without_table = foreign.without_table;
 	return FMCTL_DONE;
 }
 
-static enum fmctl_exit show(const struct fmctl *ctl, const struct plan *p)
+static void measure(struct plan *p)
 {
-	if (ctl->json) {
-		json_t *doc = document(p);
+	struct congestion_scene scene = { p->topo, p->lids, &p->tables, p->is_storage };
+	double start = now_ms();
 
-		json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		putchar('\n');
-		json_decref(doc);
-	} else {
-		print_plan(p);
+	check_tables(p->topo, p->lids, &p->tables, &p->proof);
+	p->check_ms = now_ms() - start;
+	p->flows = mem_alloc(p->topo->nports, sizeof(*p->flows));
+	congestion_study(&scene, &p->congestion, p->flows);
+	for (unsigned level = 0; level < p->topo->nlevels; level++) {
+		struct load_map *tier = load_map_new(p->topo, p->flows, level);
+
+		if (tier->ncells)
+			p->tiers[p->ntiers++] = tier;
+		else
+			load_map_free(tier);
 	}
-	return p->lfts ? write_lfts(p) : FMCTL_DONE;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------- */
+
+typedef int write_fn(const struct plan *p, FILE *out);
+
+static int write_lfts(const struct plan *p, FILE *out)
+{
+	const struct osm_dump_view view = { p->topo, p->lids, &p->tables };
+
+	return osm_dump_find("opensm-lfts.dump")->write(&view, out);
+}
+
+static enum fmctl_exit write_file(const struct plan *p, const char *path, write_fn *write)
+{
+	FILE *out = fopen(path, "we");
+	int status = out ? write(p, out) : -errno;
+
+	if (out && fclose(out) && !status)
+		status = -errno;
+	if (!status)
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: plan: %s: %s\n", path, strerror(-status));
+	return FMCTL_FAILED;
+}
+
+static enum fmctl_exit write_files(const struct plan *p)
+{
+	enum fmctl_exit status = FMCTL_DONE;
+
+	if (p->lfts)
+		status = write_file(p, p->lfts, write_lfts);
+	if (status != FMCTL_DONE || !p->heatmap)
+		return status;
+	if (strcmp(p->heatmap, "-"))
+		return write_file(p, p->heatmap, heatmap_write_svg);
+	return heatmap_write_text(p, stdout) ? FMCTL_FAILED : FMCTL_DONE;
+}
+
+static void plan_free(struct plan *p)
+{
+	for (unsigned i = 0; i < p->ntiers; i++)
+		load_map_free(p->tiers[i]);
+	topo_unref(p->intact);
+	topo_unref(p->topo);
+	lid_map_free(p->lids);
+	route_free(p->route);
+	tables_fini(&p->before);
+	tables_fini(&p->tables);
+	free(p->is_storage);
+	free(p->classes);
+	free(p->flows);
+	free(p);
 }
 
 enum fmctl_exit fmctl_plan(const struct fmctl *ctl, int argc, char **argv)
@@ -249,19 +292,16 @@ enum fmctl_exit fmctl_plan(const struct fmctl *ctl, int argc, char **argv)
 	p->params.engine = "ftree";
 	p->repeat = 1;
 	p->route = route_new();
-	status = read_arguments(p, argc, argv);
+	status = read_arguments(p, ctl, argc, argv);
 	if (status == FMCTL_DONE)
 		status = load(p);
 	if (status == FMCTL_DONE)
-		status = compute(p);
-	if (status == FMCTL_DONE)
-		status = show(ctl, p);
-	topo_unref(p->intact);
-	topo_unref(p->topo);
-	lid_map_free(p->lids);
-	route_free(p->route);
-	tables_fini(&p->before);
-	tables_fini(&p->tables);
-	free(p);
+		status = p->foreign ? take_foreign(p) : compute(p);
+	if (status == FMCTL_DONE) {
+		measure(p);
+		plan_show(ctl, p);
+		status = write_files(p);
+	}
+	plan_free(p);
 	return status;
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fmctl_plan: what the parts of `fmctl plan` share. */
+#ifndef FMD_CONTROL_FMCTL_PLAN_H
+#define FMD_CONTROL_FMCTL_PLAN_H
+
+#include "fm/control/fmctl.h"
+#include "fm/control/osm_dump_read.h"
+#include "routing/check.h"
+#include "routing/congestion.h"
+#include "routing/delta.h"
+#include "routing/load_map.h"
+#include "routing/route.h"
+
+#define PLAN_MAX_FAILS	65536
+#define PLAN_MAX_REPEAT 1000
+
+struct plan {
+	struct route_params params;
+	const char *netfile;
+	const char *lfts, *heatmap; /* files to write, NULL = none */
+	const char *foreign;	    /* tables to measure instead of computing some */
+	const char *storage;	    /* patterns of storage nodes */
+	const char *fails[PLAN_MAX_FAILS];
+	unsigned nfails, repeat;
+	bool engine_chosen;
+	struct topo *intact, *topo; /* as in the file; with the failures */
+	bool *is_storage;	    /* by node of topo; NULL = not named */
+	uint8_t *classes;	    /* for params */
+	struct lid_map *lids;
+	struct route *route;
+	struct tables before, tables;
+	uint32_t without_table; /* switches that the foreign tables have not */
+	double ms[PLAN_MAX_REPEAT], check_ms;
+	struct check_report proof;
+	struct congestion congestion;
+	uint64_t *flows; /* all-to-all, by port */
+	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
+	unsigned ntiers;
+	struct delta delta;
+};
+
+/* fmctl_plan_show.c: the answer, as a document or as text. */
+void plan_show(const struct fmctl *ctl, const struct plan *p);
+
+/* fmctl_heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
+int heatmap_write_svg(const struct plan *p, FILE *out);
+int heatmap_write_text(const struct plan *p, FILE *out);
+
+#endif

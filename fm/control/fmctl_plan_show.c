@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmctl_plan_show: what `fmctl plan` answers. The document's names are a contract; new ones may
+ * come. The text says the same to people, and how the channels of each tier share all-to-all traffic.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/fmctl_plan.h"
+#include "routing/report.h"
+#include "topology/mem.h"
+
+static int compare_ms(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(const double *ms, unsigned n)
+{
+	double *sorted = mem_alloc(n, sizeof(*sorted)), middle;
+
+	memcpy(sorted, ms, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_ms);
+	middle = n ? sorted[n / 2] : 0;
+	free(sorted);
+	return middle;
+}
+
+/* ---- The document ------------------------------------------------------------------------------ */
+
+static json_t *list_ms(const struct plan *p)
+{
+	json_t *all = json_array();
+
+	for (unsigned i = 0; i < p->repeat; i++)
+		json_array_append_new(all, json_real(p->ms[i]));
+	return all;
+}
+
+static json_t *list_tiers(const struct plan *p)
+{
+	json_t *tiers = json_array();
+
+	for (unsigned i = 0; i < p->ntiers; i++)
+		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
+	return tiers;
+}
+
+static json_t *list_edges(void)
+{
+	json_t *edges = json_array();
+
+	for (unsigned i = 0; i < LOAD_BINS - 1; i++)
+		json_array_append_new(edges, json_real(load_bin_edges[i]));
+	return edges;
+}
+
+static json_t *document(const struct plan *p)
+{
+	json_t *doc = json_pack("{si si si si ss sf so sf sI si so so so so}", "switches",
+				(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "links",
+				(int)p->topo->nlinks, "levels", (int)p->topo->nlevels, "engine",
+				p->params.engine, "route_ms", median(p->ms, p->repeat),
+				"route_ms_all", list_ms(p), "check_ms", p->check_ms, "lft_bytes",
+				(json_int_t)p->tables.nswitches * p->tables.stride, "lids",
+				(int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
+				report_congestion(&p->congestion), "tiers", list_tiers(p),
+				"tier_edges", list_edges());
+
+	if (p->nfails && !p->foreign)
+		json_object_set_new(doc, "delta", report_delta(&p->delta));
+	if (p->foreign)
+		json_object_set_new(doc, "switches_without_table", json_integer(p->without_table));
+	return doc;
+}
+
+/* ---- The text ---------------------------------------------------------------------------------- */
+
+static void print_fabric(const struct plan *p)
+{
+	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
+	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks);
+	printf(p->topo->nlinks_down ? " (%u of them down)\n" : "\n", p->topo->nlinks_down);
+	printf("tables      %s, %u LIDs, %.1f MB", p->foreign ? p->foreign : p->params.engine,
+	       p->lids->top, (double)p->tables.nswitches * p->tables.stride / 1e6);
+	if (p->without_table)
+		printf(", none of %u switches", p->without_table);
+	if (p->repeat)
+		printf(", %.2f ms (median of %u)", median(p->ms, p->repeat), p->repeat);
+	putchar('\n');
+}
+
+static void print_proof(const struct plan *p)
+{
+	const struct check_report *r = &p->proof;
+
+	printf("proof       %llu pairs reachable, %llu unreachable, %llu loops, %llu credit "
+	       "cycles, %.1f ms\n",
+	       (unsigned long long)r->reachable, (unsigned long long)r->unreachable,
+	       (unsigned long long)r->loops, (unsigned long long)r->credit_cycles, p->check_ms);
+	if (r->disconnected || r->unreachable_special)
+		printf("            %llu pairs without a cable path, %llu with a SHARP node "
+		       "unreachable\n",
+		       (unsigned long long)r->disconnected,
+		       (unsigned long long)r->unreachable_special);
+	if (r->first[0])
+		printf("            first finding: %s\n", r->first);
+	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
+}
+
+static void print_congestion(const struct plan *p)
+{
+	const struct congestion *c = &p->congestion;
+	const struct {
+		const char *name;
+		unsigned max;
+		double mean;
+	} rows[] = {
+		{ "shift", c->shift_max, c->shift_mean },
+		{ "rail shift", c->rail_shift_max, c->rail_shift_mean },
+		{ "random", c->random_max, c->random_mean },
+		{ "to storage", c->storage_max, c->storage_mean },
+	};
+
+	printf("congestion  flows on the worst link, mean and worst of %u:", CONGESTION_SAMPLES);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("%s %s %.2f (%u)", i ? "," : "", rows[i].name, rows[i].mean, rows[i].max);
+	printf(" %u ports\n            all-to-all: worst link %.2f of the mean\n", c->storage_ports,
+	       c->all_to_all_ratio);
+}
+
+static void print_direction(const struct load_tier *tier, enum load_direction d)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "tier %u %s", tier->level, d == LOAD_UP ? "up" : "down");
+	printf("  %-12s %8u %9.1f %6.2f ", name, tier->channels[d], tier->mean[d],
+	       tier->mean[d] > 0 ? tier->max[d] / tier->mean[d] : 0);
+	for (unsigned i = 0; i < LOAD_BINS; i++)
+		printf(" %6u", tier->bins[d][i]);
+	putchar('\n');
+}
+
+/* How many links carry how much of the mean of their tier and direction. */
+static void print_tiers(const struct plan *p)
+{
+	if (!p->ntiers)
+		return;
+	printf("all-to-all      links     flows  worst       0");
+	for (unsigned i = 1; i < LOAD_BINS - 1; i++)
+		printf(" <=%4.2f", load_bin_edges[i]);
+	printf("   more  of the mean\n");
+	for (unsigned i = 0; i < p->ntiers; i++) {
+		print_direction(&p->tiers[i]->tier, LOAD_UP);
+		print_direction(&p->tiers[i]->tier, LOAD_DOWN);
+	}
+}
+
+static void print_change(const struct plan *p)
+{
+	if (p->nfails && !p->foreign)
+		printf("change      %llu entries (least possible %llu) in %u blocks on %u "
+		       "switches\n",
+		       (unsigned long long)p->delta.entries,
+		       (unsigned long long)p->delta.entries_minimum, p->delta.blocks,
+		       p->delta.switches);
+}
+
+void plan_show(const struct fmctl *ctl, const struct plan *p)
+{
+	json_t *doc;
+
+	if (!ctl->json) {
+		print_fabric(p);
+		print_proof(p);
+		print_congestion(p);
+		print_tiers(p);
+		print_change(p);
+		return;
+	}
+	doc = document(p);
+	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	json_decref(doc);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * load_map: all-to-all flows (congestion_study()'s by_port) as people look at them: how even each
+ * tier is, and which pair of switches carries what. Loads are told relative to the mean of the live
+ * channels of the same tier and direction.
+ */
+#ifndef FMD_ROUTING_LOAD_MAP_H
+#define FMD_ROUTING_LOAD_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "topology/topo.h"
+
+#define LOAD_BINS 10
+
+/* Upper edges of the bins, in means; bin 0 is no load at all, the last has no edge. */
+extern const double load_bin_edges[LOAD_BINS - 1];
+unsigned load_bin(uint64_t load, double mean);
+
+enum load_direction { LOAD_UP, LOAD_DOWN, LOAD_DIRECTIONS };
+
+struct load_tier {	/* channels between one level and those above it */
+	unsigned level; /* the lower end's */
+	uint32_t channels[LOAD_DIRECTIONS];
+	uint64_t max[LOAD_DIRECTIONS];
+	double mean[LOAD_DIRECTIONS];
+	uint32_t bins[LOAD_DIRECTIONS][LOAD_BINS];
+};
+
+struct load_cell { /* all cables between two switches */
+	uint32_t row, column;
+	uint16_t cables, live;
+	double ratio; /* the busiest live channel of them, in means */
+	uint64_t up, down;
+};
+
+struct load_map { /* the tier above one level; names in natural order */
+	uint32_t nrows, ncolumns, ncells;
+	uint32_t *rows, *columns; /* switches: lower, upper */
+	struct load_cell *cells;  /* by row, then column; pairs with cables only */
+	struct load_tier tier;
+};
+
+/* Level `level` and what it is cabled to above; cables within a level count for it too. */
+struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
+void load_map_free(struct load_map *map); /* NULL is fine */
+
+#endif
