@@ -401,6 +401,22 @@ static void groups_spread_over_the_spines(void **state)
 	topo_unref(t);
 }
 
+/* One spine above all leaves by three cables each: three groups take one each. */
+static void groups_spread_over_parallel_cables(void **state)
+{
+	static const unsigned m[] = { 2, 4 }, w[] = { 1, 1 }, p[] = { 1, 3 };
+	struct topo *t = pgft(2, m, w, p);
+	struct crowd c = gather(t, 3, t->nnodes, 1);
+	struct mcast_plan plan;
+
+	mcast_plan(t, c.groups, c.n, NULL, &plan);
+	assert_plan_right(t, &c, &plan);
+	assert_int_equal(worst_load(t, &plan), 1);
+	mcast_plan_fini(&plan);
+	crowd_fini(&c);
+	topo_unref(t);
+}
+
 static void assert_same_plan(const struct mcast_plan *a, const struct mcast_plan *b)
 {
 	struct mcast_blocks blocks;
@@ -700,6 +716,7 @@ int main(void)
 		cmocka_unit_test(the_judge_refuses_what_is_wrong),
 		cmocka_unit_test(the_judge_refuses_rings_and_idle_branches),
 		cmocka_unit_test(groups_spread_over_the_spines),
+		cmocka_unit_test(groups_spread_over_parallel_cables),
 		cmocka_unit_test(the_order_of_groups_and_members_does_not_matter),
 		cmocka_unit_test(a_dead_cable_touches_only_the_groups_that_used_it),
 		cmocka_unit_test(a_join_at_a_switch_of_the_tree_writes_one_block),

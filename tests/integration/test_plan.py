@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""fmctl plan as its users call it: the document's keys, pictures, storage, and tables that others made."""
+import json
+import subprocess
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from fabric import program
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def fmctl(*words, code=0):
+    done = subprocess.run([program("fmctl"), *map(str, words)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def plan(*words):
+    return json.loads(fmctl("--json", "plan", *words).stdout)
+
+
+def a_leaf(net):
+    """(node name, a port that leads to a switch)"""
+    leaf = None
+    for line in open(net):
+        if line.startswith("Switch"):
+            leaf = line.split('"')[1]
+        elif leaf and line.startswith("[") and '"S-' in line:
+            return leaf, int(line[1:line.index("]")])
+    raise AssertionError("no cable between switches")
+
+
+def test_document_has_the_keys_of_the_contract(pod_net):
+    leaf, port = a_leaf(pod_net)
+    document = plan(pod_net, "--fail", f"{leaf}:{port}", "--repeat", 3)
+    assert {"switches", "hcas", "links", "levels", "engine", "route_ms", "route_ms_all", "check_ms", "lft_bytes",
+            "proof", "congestion", "delta"} <= document.keys()
+    assert len(document["route_ms_all"]) == 3
+    assert {"shift_max", "rail_shift_max", "random_max", "storage_max", "all_to_all_ratio"} <= \
+        document["congestion"].keys()
+    assert document["delta"].keys() == {"entries", "entries_minimum", "blocks", "switches"}
+    bins = document["tiers"][0]["up"]
+    assert sum(bins["bins"]) == bins["channels"] == document["tiers"][0]["down"]["channels"]
+    assert len(bins["bins"]) == len(document["tier_edges"]) + 1
+
+
+def test_heatmap_has_a_cell_for_each_cabled_pair(pod_net, tmp_path):
+    leaf, _ = a_leaf(pod_net)
+    picture = tmp_path / "heat.svg"
+    fmctl("plan", pod_net, "--fail", leaf, "--heatmap", picture)
+    root = xml.parse(picture).getroot()
+    cells = [rect for rect in root.iter(SVG + "rect") if rect.find(SVG + "title") is not None]
+    assert len(cells) == 8 * 4
+    assert sum(cell.get("fill") == "url(#dead)" for cell in cells) == 4
+    words = " ".join(text.text for text in root.iter(SVG + "text"))
+    assert "leaf x spine" in words and "of the mean" in words
+
+
+def test_heatmap_in_characters_has_a_line_for_each_leaf(pod_net):
+    lines = fmctl("plan", pod_net, "--heatmap", "-").stdout.splitlines()
+    assert sum(line.endswith(" 4444") for line in lines) == 8
+
+
+def test_tables_read_back_measure_the_same(pod_net, tmp_path):
+    dump = tmp_path / "opensm-lfts.dump"
+    ours = plan(pod_net, "--lfts", dump)
+    theirs = plan(pod_net, "--tables", dump)
+    assert theirs["engine"] == "tables" and theirs["switches_without_table"] == 0
+    assert theirs["congestion"] == ours["congestion"] and theirs["proof"] == ours["proof"]
+
+
+def test_tables_of_another_fabric_are_refused_by_line(pod_net, tmp_path):
+    dump = tmp_path / "opensm-lfts.dump"
+    fmctl("plan", pod_net, "--lfts", dump)
+    text = dump.read_text().splitlines(True)
+    text[0] = text[0].replace("guid 0x", "guid 0xf")
+    dump.write_text("".join(text))
+    assert f"{dump}:1: " in fmctl("plan", pod_net, "--tables", dump, code=2).stderr
+
+
+def test_storage_is_named_by_pattern(pod_net):
+    name = next(line.split('"')[3] for line in open(pod_net) if line.startswith("Ca"))
+    assert plan(pod_net)["congestion"]["storage_ports"] == 8
+    assert plan(pod_net, "--storage", name)["congestion"]["storage_ports"] == 1
+    assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=2).stderr
+
+
+@pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--heatmap"],
+                                   ["--tables", "/nonexistent"]])
+def test_wrong_options_are_refused(pod_net, words):
+    assert fmctl("plan", pod_net, *words, code=2).stderr
+
+
+def test_two_answers_do_not_share_standard_output(pod_net):
+    fmctl("--json", "plan", pod_net, "--heatmap", "-", code=2)

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Congestion counted by hand: four leaves of four hosts under three or four spines, and what the
+ * maps of tiers make of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/congestion.h"
+#include "routing/load_map.h"
+#include "routing/route.h"
+#include "tests/fabric/damage.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+struct study {
+	struct topo *t;
+	struct lid_map *lids;
+	struct tables tables;
+	struct congestion c;
+	uint64_t *flows;
+};
+
+static struct topo *tree(unsigned spines)
+{
+	const unsigned m[] = { 4, 4 }, w[] = { 1, spines }, p[] = { 1, 1 };
+	char err[128];
+
+	return generate_pgft(2, m, w, p, err, sizeof(err));
+}
+
+/* Takes the snapshot. */
+static struct study study_of(struct topo *t, const bool *storage)
+{
+	struct study s = { .t = t, .lids = lid_plan(t, NULL) };
+	struct route *route = route_new();
+
+	assert_int_equal(route_compute(route, t, s.lids, NULL, &s.tables), 0);
+	route_free(route);
+	s.flows = mem_alloc(t->nports, sizeof(*s.flows));
+	struct congestion_scene scene = { t, s.lids, &s.tables, storage };
+	congestion_study(&scene, &s.c, s.flows);
+	return s;
+}
+
+static void drop(struct study *s)
+{
+	free(s->flows);
+	tables_fini(&s->tables);
+	lid_map_free(s->lids);
+	topo_unref(s->t);
+}
+
+static struct topo *renamed(struct topo *t, uint32_t node, const char *desc)
+{
+	struct topo_builder *b = topo_builder_new();
+	struct topo *named;
+
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct topo_node *old = &t->nodes[n];
+		struct topo_node_attr attr = { .guid = old->guid,
+					       .desc = n == node ? desc : old->desc,
+					       .type = old->type,
+					       .nports = old->nports };
+		struct topo_port_attr port = { .guid = t->ports[old->port0 + 1].guid };
+
+		assert_int_equal(topo_builder_node(b, &attr), (int)n);
+		if (old->type == TOPO_CA)
+			topo_builder_port(b, (int)n, 1, &port);
+	}
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *p = &t->ports[i], *peer = topo_peer(t, p);
+
+		if (peer && p->peer > i)
+			topo_builder_link(b, (int)p->node, p->num, (int)peer->node, peer->num,
+					  true);
+	}
+	named = topo_freeze(b);
+	topo_unref(t);
+	return named;
+}
+
+/* ---- Patterns ---------------------------------------------------------------------------------- */
+
+static void a_full_tree_carries_one_flow_a_channel(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+
+	assert_int_equal(s.c.shift_max, 1);
+	assert_true(s.c.random_max > 1 && s.c.random_max <= 4);
+	assert_true(s.c.random_mean > 1 && s.c.random_mean <= s.c.random_max);
+	/* 16 hosts, each channel up: 4 sources to 3 of the 12 hosts elsewhere; down: 12 to 1. */
+	assert_int_equal(s.c.all_to_all_max, 12);
+	assert_true(s.c.all_to_all_ratio > 0.999 && s.c.all_to_all_ratio < 1.001);
+	drop(&s);
+}
+
+static void too_few_spines_carry_more(void **state)
+{
+	struct study s = study_of(tree(2), NULL);
+
+	assert_int_equal(s.c.shift_max, 2);
+	assert_int_equal(s.c.all_to_all_max, 24);
+	drop(&s);
+}
+
+static void the_samples_are_the_same_each_time(void **state)
+{
+	struct study a = study_of(tree(3), NULL), b = study_of(tree(3), NULL);
+
+	assert_memory_equal(&a.c, &b.c, sizeof(a.c));
+	drop(&a);
+	drop(&b);
+}
+
+/* ---- Towards storage --------------------------------------------------------------------------- */
+
+static void without_storage_one_host_a_leaf_is_the_target(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+
+	assert_int_equal(s.c.storage_ports, 4);
+	assert_true(s.c.storage_max >= 3 && s.c.storage_max <= 6);
+	drop(&s);
+}
+
+static void storage_is_told_by_its_description(void **state)
+{
+	struct topo *t = tree(4);
+	uint32_t host = t->nswitches + 5;
+	struct study s = study_of(renamed(t, host, "Storage-01 mlx5_0"), NULL);
+
+	/* 15 hosts to one: 3 from its own leaf; 12 share the last channel. */
+	assert_int_equal(s.c.storage_ports, 1);
+	assert_int_equal(s.c.storage_max, 12);
+	drop(&s);
+}
+
+static void storage_can_be_named(void **state)
+{
+	struct topo *t = tree(4);
+	bool *storage = mem_alloc(t->nnodes, sizeof(*storage));
+
+	storage[t->nswitches] = storage[t->nswitches + 15] = true;
+	struct study s = study_of(t, storage);
+	assert_int_equal(s.c.storage_ports, 2);
+	assert_true(s.c.storage_max >= 5 && s.c.storage_max <= 7);
+	free(storage);
+	drop(&s);
+}
+
+/* ---- Maps -------------------------------------------------------------------------------------- */
+
+static void a_map_has_each_pair_once(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+	struct load_map *map = load_map_new(s.t, s.flows, 0),
+			*above = load_map_new(s.t, s.flows, 1);
+
+	assert_int_equal(map->nrows, 4);
+	assert_int_equal(map->ncolumns, 4);
+	assert_int_equal(map->ncells, 16);
+	assert_int_equal(map->tier.channels[LOAD_UP], 16);
+	assert_int_equal(map->tier.bins[LOAD_DOWN][4], 16);
+	for (uint32_t i = 0; i < map->ncells; i++) {
+		assert_int_equal(map->cells[i].row * 4 + map->cells[i].column, i);
+		assert_int_equal(map->cells[i].up, 12);
+		assert_int_equal(map->cells[i].live, 1);
+	}
+	assert_int_equal(above->ncells, 0);
+	load_map_free(map);
+	load_map_free(above);
+	drop(&s);
+}
+
+static void a_dead_cable_is_in_the_map_and_in_no_bin(void **state)
+{
+	struct topo *t = tree(4), *cut;
+	uint32_t leaf = 0, binned = 0, dead = 0;
+
+	while (t->nodes[leaf].level)
+		leaf++;
+	cut = damage_cut(t, leaf, 5);
+	struct study s = study_of(cut, NULL);
+	struct load_map *map = load_map_new(s.t, s.flows, 0);
+
+	assert_int_equal(map->ncells, 16);
+	assert_int_equal(map->tier.channels[LOAD_UP], 15);
+	for (unsigned i = 0; i < LOAD_BINS; i++)
+		binned += map->tier.bins[LOAD_UP][i];
+	for (uint32_t i = 0; i < map->ncells; i++)
+		dead += !map->cells[i].live;
+	assert_int_equal(binned, 15);
+	assert_int_equal(dead, 1);
+	assert_int_equal(map->tier.max[LOAD_DOWN], s.c.all_to_all_max);
+	assert_true(map->tier.max[LOAD_UP] < s.c.all_to_all_max);
+	load_map_free(map);
+	drop(&s);
+	topo_unref(t);
+}
+
+static void bins_are_closed_above(void **state)
+{
+	assert_int_equal(load_bin(0, 10), 0);
+	assert_int_equal(load_bin(1, 10), 1);
+	assert_int_equal(load_bin(5, 10), 1);
+	assert_int_equal(load_bin(6, 10), 2);
+	assert_int_equal(load_bin(10, 10), 4);
+	assert_int_equal(load_bin(30, 10), 8);
+	assert_int_equal(load_bin(31, 10), 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_tree_carries_one_flow_a_channel),
+		cmocka_unit_test(too_few_spines_carry_more),
+		cmocka_unit_test(the_samples_are_the_same_each_time),
+		cmocka_unit_test(without_storage_one_host_a_leaf_is_the_target),
+		cmocka_unit_test(storage_is_told_by_its_description),
+		cmocka_unit_test(storage_can_be_named),
+		cmocka_unit_test(a_map_has_each_pair_once),
+		cmocka_unit_test(a_dead_cable_is_in_the_map_and_in_no_bin),
+		cmocka_unit_test(bins_are_closed_above),
+	};
+
+	return cmocka_run_group_tests_name("congestion", tests, NULL, NULL);
+}
