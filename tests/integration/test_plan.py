@@ -83,7 +83,9 @@ def test_tables_of_another_fabric_are_refused_by_line(pod_net, tmp_path):
 def test_storage_is_named_by_pattern(pod_net):
     name = next(line.split('"')[3] for line in open(pod_net) if line.startswith("Ca"))
     assert plan(pod_net)["congestion"]["storage_ports"] == 8
-    assert plan(pod_net, "--storage", name)["congestion"]["storage_ports"] == 1
+    host, device = name.split()
+    assert plan(pod_net, "--storage", f"{host}?{device}")["congestion"]["storage_ports"] == 1
+    assert plan(pod_net, "--storage", f"nobody {host}")["congestion"]["storage_ports"] == 8
     assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=2).stderr
 
 
