@@ -51,44 +51,29 @@ static void close_fault(struct fabric *f)
 		f->figures.last_fault.blocks, f->figures.programmed.switches);
 }
 
-/* Answers everybody on a list; the list is empty before the first of them can ask again. */
-static void answer(struct act **list, json_t *result, const char *error)
-{
-	struct act *acts = *list;
-
-	*list = NULL;
-	while (acts) {
-		struct act *act = acts;
-
-		acts = act->next;
-		act->fn(act->arg, result, error);
-		free(act);
-	}
-}
-
-static void answer_acts(struct fabric *f, const char *error)
-{
-	json_t *result = error || !f->acts ? NULL : fabric_status(f);
-
-	answer(&f->acts, result, error);
-	json_decref(result);
-}
-
 static void publish_to_sa(struct fabric *f)
 {
 	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
 }
 
+static bool same_cordons(const struct topo *a, const struct topo *b)
+{
+	for (uint32_t p = 0; p < a->nports && a->nports == b->nports; p++)
+		if (a->ports[p].cordoned != b->ports[p].cordoned)
+			return false;
+	return a->nports == b->nports;
+}
+
 /*
  * Bring-up gave LIDs, MTUs and states since the published snapshot was taken: what is shown is what
- * is. LIDs and tables go by index, so the cables must be the same; when they are not, a look is on
- * its way that publishes them.
+ * is. LIDs and tables go by index, so the cables must be the same, and cordons too; when they are
+ * not, an update is on its way that publishes them.
  */
 static void refresh(struct fabric *f)
 {
-	struct topo *now = inventory_snapshot(sweep_inventory(f->sweep));
+	struct topo *now = fabric_snapshot(f);
 	struct diff *diff = diff_new(f->topo, now);
-	bool same = diff->count == 0 && now->nports == f->topo->nports;
+	bool same = diff->count == 0 && same_cordons(f->topo, now);
 
 	diff_free(diff);
 	topo_unref(same ? f->topo : now);
@@ -112,7 +97,7 @@ static void settled(struct fabric *f)
 			"fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms",
 			f->topo->nswitches, f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
 			(unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
-	answer_acts(f, NULL);
+	fabric_acts_answer(f, NULL);
 	fabric_look(f);
 }
 
@@ -236,6 +221,7 @@ static void update(struct fabric *f, struct topo *t)
 	struct lid_map *lids = lid_plan_lmc(t, &f->memory, f->conf.lmc);
 	uint64_t start;
 
+	fabric_acts_take(f);
 	keep_memory(f, t, lids);
 	start = loop_clock_us(f->loop);
 	compute(f, t, lids);
@@ -250,7 +236,8 @@ static void update(struct fabric *f, struct topo *t)
 	f->state = FABRIC_REFUSED;
 	if (f->topo)
 		compute(f, f->topo, f->lids);
-	answer_acts(f, "new tables were refused; see fmctl events");
+	fabric_acts_undo(f);
+	fabric_acts_answer(f, "new tables were refused; see fmctl events");
 }
 
 /* ---- Looks --------------------------------------------------------------------------------------- */
@@ -268,10 +255,11 @@ static void looked(void *arg, const struct sweep_result *result)
 		event_log_add(f->events, LOG_ERR, "no-port", NULL,
 			      "fabric: the local port does not answer: %s",
 			      strerror(-result->error));
-		answer_acts(f, "the local port does not answer");
+		fabric_acts_take(f);
+		fabric_acts_answer(f, "the local port does not answer");
 		return;
 	}
-	t = inventory_snapshot(sweep_inventory(f->sweep));
+	t = fabric_snapshot(f);
 	if (f->topo)
 		fabric_note_changes(f, f->topo, t);
 	update(f, t);
@@ -293,73 +281,8 @@ void fabric_look(struct fabric *f)
 		sweep_refresh(f->sweep, f->suspects, n, looked, f);
 	} else if (f->want_reroute) {
 		f->want_reroute = false;
-		update(f, inventory_snapshot(sweep_inventory(f->sweep)));
+		update(f, fabric_snapshot(f));
 	}
-}
-
-/* ---- Acts of operators --------------------------------------------------------------------------- */
-
-static void add_act(struct act **list, fabric_done_fn *fn, void *arg)
-{
-	struct act *act = mem_alloc(1, sizeof(*act));
-
-	*act = (struct act){ .next = *list, .fn = fn, .arg = arg };
-	*list = act;
-}
-
-static void drop_acts(struct act **list, const void *arg)
-{
-	while (*list) {
-		struct act *act = *list;
-
-		if (arg && act->arg != arg) {
-			list = &act->next;
-			continue;
-		}
-		*list = act->next;
-		free(act);
-	}
-}
-
-void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	add_act(&f->acts, fn, arg);
-	f->want_discover = true;
-	loop_timer_set(f->hold_timer, 0);
-}
-
-void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	add_act(&f->acts, fn, arg);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
-}
-
-static void read_back(void *arg, const struct program_readback *result)
-{
-	struct fabric *f = arg;
-	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
-				(int)result->differ, "failed", (int)result->failed);
-
-	answer(&f->readers, doc, NULL);
-	json_decref(doc);
-}
-
-void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	bool running = f->readers != NULL;
-
-	add_act(&f->readers, fn, arg);
-	if (!f->topo)
-		answer(&f->readers, NULL, "nothing is programmed yet");
-	else if (!running)
-		program_check_readback(f->program, f->topo, read_back, f);
-}
-
-void fabric_act_cancel(struct fabric *f, void *arg)
-{
-	drop_acts(&f->acts, arg);
-	drop_acts(&f->readers, arg);
 }
 
 /* ---- The published present ----------------------------------------------------------------------- */
@@ -436,6 +359,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	fabric_state_load(f);
+	fabric_cordons_load(f);
 	sm_set_state(f->sm, SM_DISCOVERING);
 	f->want_discover = true;
 	fabric_watch_schedule(f);
@@ -471,7 +395,7 @@ void fabric_free(struct fabric *f)
 	topo_unref(f->topo);
 	lid_map_free(f->lids);
 	lid_memory_fini(&f->memory);
-	drop_acts(&f->acts, NULL);
-	drop_acts(&f->readers, NULL);
+	fabric_acts_fini(f);
+	fabric_cordons_fini(f);
 	free(f);
 }

@@ -40,7 +40,9 @@ void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,
 void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
 		    void *arg); /* computes, proves, programs again */
 void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
-		     void *arg);			  /* compares with the hardware */
+		     void *arg); /* compares with the hardware */
+/* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
+void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
 void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: no callback */
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c,
+ * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -27,10 +28,27 @@ struct fault { /* a change of the fabric that is being answered */
 	uint64_t detected_us; /* trap received, or poll answered */
 };
 
+struct cordon { /* what carries no transit */
+	guid_t node;
+	uint8_t port; /* 0 = all of the node's cables to switches */
+};
+
+struct cordon_act { /* a cordon or its end, while it is being programmed */
+	char what[128];
+	bool on;
+	unsigned ports; /* cables to switches that it is about */
+	struct cordon *changed;
+	unsigned nchanged;
+	uint64_t asked_us, blocks_before;
+};
+
 struct act { /* an operator's wish, to be answered once */
 	struct act *next;
-	fabric_done_fn *fn;
+	fabric_done_fn *fn; /* NULL: nobody waits any more */
 	void *arg;
+	bool sweeps;		   /* wants a look at everything */
+	bool taken;		   /* by an update that began after it was asked */
+	struct cordon_act *cordon; /* NULL: the status is the answer */
 };
 
 struct fabric_figures { /* of the latest of each kind */
@@ -78,6 +96,9 @@ struct fabric {
 	struct loop_timer *hold_timer, *poll_timer;
 	struct fault fault;
 
+	struct cordon *cordons;
+	unsigned ncordons;
+
 	struct act *acts;    /* answered when settled */
 	struct act *readers; /* answered when the readback ends */
 	struct fabric_figures figures;
@@ -85,6 +106,22 @@ struct fabric {
 
 /* fabric.c */
 void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
+
+/* fabric_act.c */
+struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
+void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
+void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
+void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
+void fabric_acts_fini(struct fabric *f);
+
+/* fabric_cordon.c */
+void fabric_cordons_load(struct fabric *f);
+void fabric_cordons_fini(struct fabric *f);
+struct topo *fabric_snapshot(struct fabric *f); /* of the present, cordons marked */
+/* What came of it (NULL with an error), and an event that says so. */
+json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
+void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
+void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
 
 /* fabric_watch.c */
 void fabric_watch_init(struct fabric *f);
@@ -100,5 +137,15 @@ uint8_t *fabric_classes(const struct conf *conf, const struct topo *t);
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);
 void fabric_state_save(struct fabric *f);
+
+/* A file of state_dir, by lines. After a crash it is the old one or the new one; one with a bad line is set aside. */
+struct state_file {
+	const char *name, *form;		      /* form: of a line, for messages */
+	unsigned (*read)(struct fabric *f, FILE *in); /* 0, or the number of a line that can't be */
+	void (*forget)(struct fabric *f);	      /* what was read of that file */
+	void (*write)(const struct fabric *f, FILE *out);
+};
+int fabric_state_read(struct fabric *f, const struct state_file *file);
+void fabric_state_write(const struct fabric *f, const struct state_file *file);
 
 #endif

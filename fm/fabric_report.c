@@ -35,13 +35,24 @@ static json_t *last_fault_json(const struct fabric *f)
 			 "lft_blocks_written", (int)f->figures.last_fault.blocks);
 }
 
+static int cordoned(const struct topo *t)
+{
+	int count = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
+			count += t->ports[p].cordoned || t->ports[t->ports[p].peer].cordoned;
+	return count;
+}
+
 static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->topo;
 
-	return json_pack("{si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
+	return json_pack("{si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
 			 t ? (int)t->ncas : 0, "links", t ? (int)t->nlinks : 0, "links_down",
-			 t ? (int)t->nlinks_down : 0, "levels", t ? (int)t->nlevels : 0, "lids",
+			 t ? (int)t->nlinks_down : 0, "links_cordoned", t ? cordoned(t) : 0,
+			 "levels", t ? (int)t->nlevels : 0, "lids",
 			 f->lids ? (int)f->lids->top : 0);
 }
 

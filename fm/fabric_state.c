@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_state: what survives a restart: the LID of every port ever met, in state_dir/lids.
+ * fabric_state: what survives a restart, in files of state_dir.
  *
- * One line a port: `0x<port GUID> <LID> <LMC>`, sorted by GUID, so that people can read, compare and edit it. It is written beside
- * and renamed, after fsync: a crash leaves the old map or the new one. A map with a bad line is not used in part: a
- * wrong LID is worse than a new one.
+ * Files are lines that people can read, compare and edit. One is written beside and renamed, after
+ * fsync: a crash leaves the old one or the new one. A file with a bad line is not used in part.
+ *
+ * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`. A wrong LID is
+ * worse than a new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +20,65 @@
 
 #define STATE_LINE 128
 
+/* ---- Files --------------------------------------------------------------------------------------- */
+
 static char *state_path(const struct fabric *f, const char *name)
 {
 	return mem_printf("%s/%s", f->conf.state_dir, name);
 }
+
+static void set_aside(const struct state_file *file, const char *path, unsigned bad)
+{
+	char *aside = mem_printf("%s.bad", path);
+
+	log_line(LOG_CORE, LOG_ERR, "%s:%u: not %s; not used, kept as %s", path, bad, file->form,
+		 aside);
+	rename(path, aside);
+	free(aside);
+}
+
+int fabric_state_read(struct fabric *f, const struct state_file *file)
+{
+	char *path = state_path(f, file->name);
+	FILE *in = fopen(path, "r");
+	int status = in || errno == ENOENT ? 0 : -errno;
+	unsigned bad = in ? file->read(f, in) : 0;
+
+	if (bad) {
+		set_aside(file, path, bad);
+		file->forget(f);
+		status = -EINVAL;
+	} else if (status) {
+		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(-status));
+	}
+	if (in)
+		fclose(in);
+	free(path);
+	return status;
+}
+
+void fabric_state_write(const struct fabric *f, const struct state_file *file)
+{
+	char *path = state_path(f, file->name), *beside = mem_printf("%s.new", path);
+	FILE *out = fopen(beside, "w");
+	int status = out ? 0 : -errno;
+
+	if (out) {
+		file->write(f, out);
+		if (fflush(out) || ferror(out) || fsync(fileno(out)))
+			status = -EIO;
+		if (fclose(out) && !status)
+			status = -errno;
+	}
+	if (!status && rename(beside, path))
+		status = -errno;
+	if (status)
+		log_line(LOG_CORE, LOG_ERR, "%s: not saved: %s", path, strerror(-status));
+	free(path);
+	free(beside);
+}
+
+/* ---- LIDs ---------------------------------------------------------------------------------------- */
 
 static int compare_guid(const void *a, const void *b)
 {
@@ -47,10 +104,10 @@ static int parse_line(const char *line, struct lid_entry *entry)
 	return 1;
 }
 
-/* The number of the line that can't be, 0 when all is well. */
-static unsigned read_lids(FILE *in, struct lid_memory *memory)
+static unsigned read_lids(struct fabric *f, FILE *in)
 {
 	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
+	struct lid_memory *memory = &f->memory;
 	char line[STATE_LINE];
 	unsigned number = 0, bad = 0;
 
@@ -70,54 +127,36 @@ static unsigned read_lids(FILE *in, struct lid_memory *memory)
 	return bad;
 }
 
-int fabric_state_load(struct fabric *f)
+static void forget_lids(struct fabric *f)
 {
-	char *path = state_path(f, "lids");
-	FILE *in = fopen(path, "r");
-	int status = in || errno == ENOENT ? 0 : -errno;
-	unsigned bad = in ? read_lids(in, &f->memory) : 0;
-
-	if (bad) {
-		char *aside = state_path(f, "lids.bad");
-
-		log_line(LOG_CORE, LOG_ERR,
-			 "%s:%u: not `GUID LID LMC`, or a LID twice; not used, kept as %s", path,
-			 bad, aside);
-		rename(path, aside);
-		free(aside);
-		lid_memory_fini(&f->memory);
-		status = -EINVAL;
-	} else if (status) {
-		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(-status));
-	}
-	if (f->memory.count)
-		qsort(f->memory.entries, f->memory.count, sizeof(*f->memory.entries), compare_guid);
-	if (in)
-		fclose(in);
-	free(path);
-	return status;
+	lid_memory_fini(&f->memory);
 }
 
-static int write_lids(FILE *out, const struct lid_memory *memory)
+static void write_lids(const struct fabric *f, FILE *out)
 {
-	for (uint32_t i = 0; i < memory->count; i++)
-		fprintf(out, "0x%016" PRIx64 " %u %u\n", memory->entries[i].port_guid,
-			memory->entries[i].lid, memory->entries[i].lmc);
-	return fflush(out) || ferror(out) || fsync(fileno(out)) ? -EIO : 0;
+	for (uint32_t i = 0; i < f->memory.count; i++)
+		fprintf(out, "0x%016" PRIx64 " %u %u\n", f->memory.entries[i].port_guid,
+			f->memory.entries[i].lid, f->memory.entries[i].lmc);
+}
+
+static const struct state_file lids_file = {
+	.name = "lids",
+	.form = "`GUID LID LMC`, or a LID twice",
+	.read = read_lids,
+	.forget = forget_lids,
+	.write = write_lids,
+};
+
+int fabric_state_load(struct fabric *f)
+{
+	int status = fabric_state_read(f, &lids_file);
+
+	if (f->memory.count)
+		qsort(f->memory.entries, f->memory.count, sizeof(*f->memory.entries), compare_guid);
+	return status;
 }
 
 void fabric_state_save(struct fabric *f)
 {
-	char *path = state_path(f, "lids"), *beside = state_path(f, "lids.new");
-	FILE *out = fopen(beside, "w");
-	int status = out ? write_lids(out, &f->memory) : -errno;
-
-	if (out && fclose(out) && !status)
-		status = -errno;
-	if (!status && rename(beside, path))
-		status = -errno;
-	if (status)
-		log_line(LOG_CORE, LOG_ERR, "%s: LID map not saved: %s", path, strerror(-status));
-	free(path);
-	free(beside);
+	fabric_state_write(f, &lids_file);
 }

@@ -5,7 +5,8 @@
  * A row of nodes, switches or hosts has name, guid, lid, role, rail, su, state, speed, width,
  * and what its kind adds; GUIDs are texts "0x%016x", as JSON's numbers end at 2^53; a rail or
  * unit that a node does not have is null. A node's state, speed and width are those of its best
- * port, a host's those of its worst CA: the one that makes a job wait. A row of links has its
+ * port, a host's those of its worst CA: the one that makes a job wait. A switch's links_cordoned
+ * are the cables that are cordoned at its own end. A row of links has its
  * two ends under "a" and "b", the end with the lower node index (switches first) as a.
  */
 #include "topology/dump.h"
@@ -73,17 +74,20 @@ static uint16_t node_lid(const struct topo *t, uint32_t n, const struct topo_por
 
 static void set_links(const struct topo *t, uint32_t n, json_t *row)
 {
-	unsigned up = 0, down = 0;
+	unsigned up = 0, down = 0, cordoned = 0;
 
 	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
 		const struct topo_port *p = topo_port(t, n, num);
 
 		up += p->link_up;
 		down += p->peer != TOPO_NONE && !p->link_up;
+		cordoned += p->cordoned;
 	}
 	json_object_set_new(row, "ports", json_integer(t->nodes[n].nports));
 	json_object_set_new(row, "links", json_integer(up));
 	json_object_set_new(row, "links_down", json_integer(down));
+	if (t->nodes[n].type == TOPO_SWITCH)
+		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
 }
 
 static json_t *node_row(const struct topo *t, uint32_t n)

@@ -326,6 +326,28 @@ static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 
 /* ---- Acts ---- */
 
+static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what;
+	json_error_t why;
+
+	if (UNPACK(args, err, "{s:s}", "what", &what))
+		fabric_cordon(fabric, what, on, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+
+static void act_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	ask_cordon(fabric, args, fn, arg, true);
+}
+
+static void act_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	ask_cordon(fabric, args, fn, arg, false);
+}
+
 static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
 {
 	json_error_t why;
@@ -370,6 +392,8 @@ static const struct command commands[] = {
 	{ .name = "events", .answer = answer_events },
 	{ .name = "reroute", .act = fabric_reroute },
 	{ .name = "sweep", .act = fabric_sweep },
+	{ .name = "cordon", .ask = act_cordon },
+	{ .name = "uncordon", .ask = act_uncordon },
 	{ .name = "reload", .answer = answer_reload },
 	{ .name = "loglevel", .answer = answer_loglevel },
 };
@@ -385,6 +409,6 @@ const struct command *command_find(const char *name)
 bool command_is_act(const struct command *command, json_t *args)
 {
 	if (!command->act)
-		return false;
+		return command->ask != NULL;
 	return !command->act_when || json_is_true(json_object_get(args, command->act_when));
 }

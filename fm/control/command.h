@@ -24,11 +24,15 @@ typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *o
 /* Begins an act of the fabric's; its callback brings the result. */
 typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 
+/* Takes the arguments first; what is wrong with them is the callback's error. */
+typedef void command_ask_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg);
+
 struct command {
 	const char *name;
 	command_answer_fn *answer;
 	command_text_fn *text;
 	command_act_fn *act;
+	command_ask_fn *ask;  /* the same with arguments */
 	const char *act_when; /* `act` only if this argument is true; NULL = always */
 	bool long_answer;     /* grows with the fabric: for a child to write */
 };

@@ -217,10 +217,13 @@ static void answer_now(struct client *c, const struct command *command, json_t *
 	client_reply(c, result, err);
 }
 
-static void answer_by_act(struct client *c, const struct command *command)
+static void answer_by_act(struct client *c, const struct command *command, json_t *args)
 {
 	c->acting = true;
-	command->act(c->control->env.fabric, act_done_cb, c);
+	if (command->ask)
+		command->ask(c->control->env.fabric, args, act_done_cb, c);
+	else
+		command->act(c->control->env.fabric, act_done_cb, c);
 }
 
 /* ---- Requests ---- */
@@ -234,7 +237,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		snprintf(err, sizeof(err), "unknown command %s", name);
 		client_reply(c, NULL, err);
 	} else if (command_is_act(command, args)) {
-		answer_by_act(c, command);
+		answer_by_act(c, command, args);
 	} else if (command->long_answer) {
 		answer_by_child(c, command, args);
 	} else {

@@ -269,6 +269,18 @@ enum fmctl_exit fmctl_sweep(const struct fmctl *ctl, int argc, char **argv)
 	return plain(ctl, argc, "sweep", show_settled);
 }
 
+enum fmctl_exit fmctl_cordon(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc != 2)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, argv[0], json_pack("{s:s}", "what", argv[1]), show_cordon);
+}
+
+enum fmctl_exit fmctl_uncordon(const struct fmctl *ctl, int argc, char **argv)
+{
+	return fmctl_cordon(ctl, argc, argv);
+}
+
 enum fmctl_exit fmctl_reload(const struct fmctl *ctl, int argc, char **argv)
 {
 	return plain(ctl, argc, "reload", show_act);

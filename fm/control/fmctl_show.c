@@ -92,6 +92,8 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	printf("%lld, ", (long long)integer(status, "links"));
 	snprintf(text, sizeof(text), "%lld down", (long long)down);
 	print_coloured(ctl, !down, text);
+	if (integer(status, "links_cordoned"))
+		printf(", %lld cordoned", (long long)integer(status, "links_cordoned"));
 	puts(down ? "  (fmctl links --down)" : "");
 }
 
@@ -151,30 +153,63 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 
 /* ---- Lists ---- */
 
+/* The last column is there only when something is cordoned. */
+static void print_with_cordons(const struct fmctl *ctl, const json_t *rows,
+			       const struct table_column *columns)
+{
+	struct table_column shown[16] = { 0 };
+	unsigned count = 0;
+	bool any = false;
+	const json_t *row;
+	size_t index;
+
+	for (; columns[count].title; count++)
+		shown[count] = columns[count];
+	json_array_foreach ((json_t *)rows, index, row) {
+		const json_t *value = table_value(row, columns[count - 1].key);
+
+		any |= json_is_true(value) || json_integer_value(value) > 0;
+	}
+	if (!any)
+		shown[count - 1] = (struct table_column){ 0 };
+	table_print(ctl, rows, shown);
+}
+
 void show_nodes(const struct fmctl *ctl, const json_t *result)
 {
-	static const struct table_column columns[] = {
-		{ "NAME", "name" },   { "GUID", "guid" },
-		{ "LID", "lid" },     { "ROLE", "role" },
-		{ "LEVEL", "level" }, { "SU", "su" },
-		{ "RAIL", "rail" },   { "PORTS", "ports" },
-		{ "UP", "links" },    { "DOWN", "links_down" },
-		{ "STATE", "state" }, { "WIDTH", "width" },
-		{ "SPEED", "speed" }, { 0 }
-	};
+	static const struct table_column columns[] = { { "NAME", "name" },
+						       { "GUID", "guid" },
+						       { "LID", "lid" },
+						       { "ROLE", "role" },
+						       { "LEVEL", "level" },
+						       { "SU", "su" },
+						       { "RAIL", "rail" },
+						       { "PORTS", "ports" },
+						       { "UP", "links" },
+						       { "DOWN", "links_down" },
+						       { "STATE", "state" },
+						       { "WIDTH", "width" },
+						       { "SPEED", "speed" },
+						       { "CORDONED", "links_cordoned" },
+						       { 0 } };
 
-	table_print(ctl, result, columns);
+	print_with_cordons(ctl, result, columns);
 }
 
 void show_links(const struct fmctl *ctl, const json_t *result)
 {
-	static const struct table_column columns[] = {
-		{ "FROM", "a.name" }, { "PORT", "a.port" }, { "TO", "b.name" },
-		{ "PORT", "b.port" }, { "UP", "up" },	    { "STATE", "state" },
-		{ "WIDTH", "width" }, { "SPEED", "speed" }, { 0 }
-	};
+	static const struct table_column columns[] = { { "FROM", "a.name" },
+						       { "PORT", "a.port" },
+						       { "TO", "b.name" },
+						       { "PORT", "b.port" },
+						       { "UP", "up" },
+						       { "STATE", "state" },
+						       { "WIDTH", "width" },
+						       { "SPEED", "speed" },
+						       { "CORDONED", "cordoned" },
+						       { 0 } };
 
-	table_print(ctl, result, columns);
+	print_with_cordons(ctl, result, columns);
 }
 
 void show_hosts(const struct fmctl *ctl, const json_t *result)
@@ -271,6 +306,30 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 	       (long long)integer(status, "links_down"));
 	print_proof(ctl, json_object_get(status, "proof"));
 	print_last_run(status);
+}
+
+void show_cordon(const struct fmctl *ctl, const json_t *result)
+{
+	bool on = json_is_true(json_object_get(result, "cordoned"));
+	const char *note = string(result, "note");
+	json_int_t ports = integer(result, "ports"), dark = integer(result, "unreachable");
+
+	printf("%s: ", string(result, "what"));
+	if (*note) {
+		printf("%s, nothing changed\n", note);
+		return;
+	}
+	printf("%s, %lld cable%s\n", on ? "cordoned" : "uncordoned", (long long)ports,
+	       plural(ports));
+	print_label("tables");
+	printf("%lld entries changed, %lld blocks written, %.1f ms\n",
+	       (long long)integer(result, "lft_entries_changed"),
+	       (long long)integer(result, "lft_blocks_written"), number(result, "took_ms"));
+	print_label("hosts");
+	if (dark)
+		printf("%lld pairs do not reach each other\n", (long long)dark);
+	else
+		puts("all pairs that cables connect reach each other");
 }
 
 /* What the act says of itself, a line each. */

@@ -32,6 +32,7 @@ struct inv_port {
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
 	uint8_t suspect; /* requests over this cable that timed out since one passed */
 	uint8_t probe;	 /* sweep.c's */
+	bool cordoned;	 /* an operator's wish, set by the conductor before each snapshot */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
 	uint16_t want_lid; /* bringup.c's, from here on */

@@ -51,6 +51,7 @@ static void snapshot_port(struct topo_builder *b, const struct inv_node *node, u
 		.speed = up ? port_speed(node, port) : 0,
 		.width = up ? port->lanes : 0,
 		.mtu = port->mtu,
+		.cordoned = port->cordoned,
 	};
 
 	if (node->port_guids)

@@ -53,6 +53,9 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 }
+void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
+{
+}
 void fabric_act_cancel(struct fabric *f, void *arg)
 {
 }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_act: what operators ask for and wait for: looks, new tables, cordons, readbacks.
+ *
+ * An act is on a list from the moment it is asked until it is answered, once. What is under way by
+ * then does not answer it: the update that begins next takes it (for `sweep`: the one that follows a
+ * look at everything), and when that is settled the act is answered. An asker that goes away leaves
+ * its act behind, which ends unheard.
+ */
+#include <stdlib.h>
+#include "fm/fabric_own.h"
+#include "topology/mem.h"
+
+struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg)
+{
+	struct act *act = mem_alloc(1, sizeof(*act));
+
+	*act = (struct act){ .next = *list, .fn = fn, .arg = arg };
+	*list = act;
+	return act;
+}
+
+static void act_free(struct act *act)
+{
+	fabric_cordon_free(act->cordon);
+	free(act);
+}
+
+/* Takes those off that are to be answered: they may ask again from their callback. */
+static struct act *unlink_taken(struct act **list)
+{
+	struct act *taken = NULL;
+
+	while (*list) {
+		struct act *act = *list;
+
+		if (!act->taken) {
+			list = &act->next;
+			continue;
+		}
+		*list = act->next;
+		act->next = taken;
+		taken = act;
+	}
+	return taken;
+}
+
+static json_t *act_result(struct fabric *f, const struct act *act, const char *error)
+{
+	if (act->cordon)
+		return fabric_cordon_done(f, act->cordon, error);
+	return error || !act->fn ? NULL : fabric_status(f);
+}
+
+void fabric_acts_take(struct fabric *f)
+{
+	for (struct act *act = f->acts; act; act = act->next)
+		act->taken |= !act->sweeps || !f->want_discover;
+}
+
+void fabric_acts_answer(struct fabric *f, const char *error)
+{
+	struct act *acts = unlink_taken(&f->acts);
+
+	while (acts) {
+		struct act *act = acts;
+		json_t *result = act_result(f, act, error);
+
+		acts = act->next;
+		if (act->fn)
+			act->fn(act->arg, result, error);
+		json_decref(result);
+		act_free(act);
+	}
+}
+
+void fabric_acts_undo(struct fabric *f)
+{
+	for (struct act *act = f->acts; act; act = act->next)
+		if (act->taken && act->cordon)
+			fabric_cordon_undo(f, act->cordon);
+}
+
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_act_add(&f->acts, fn, arg)->sweeps = true;
+	f->want_discover = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_act_add(&f->acts, fn, arg);
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+/* ---- Readback ------------------------------------------------------------------------------------ */
+
+static void answer_readers(struct fabric *f, json_t *result, const char *error)
+{
+	struct act *acts = f->readers;
+
+	f->readers = NULL;
+	while (acts) {
+		struct act *act = acts;
+
+		acts = act->next;
+		if (act->fn)
+			act->fn(act->arg, result, error);
+		act_free(act);
+	}
+}
+
+static void read_back(void *arg, const struct program_readback *result)
+{
+	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
+				(int)result->differ, "failed", (int)result->failed);
+
+	answer_readers(arg, doc, NULL);
+	json_decref(doc);
+}
+
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	bool running = f->readers != NULL;
+
+	fabric_act_add(&f->readers, fn, arg);
+	if (!f->topo)
+		answer_readers(f, NULL, "nothing is programmed yet");
+	else if (!running)
+		program_check_readback(f->program, f->topo, read_back, f);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static void leave_unheard(struct act *acts, const void *arg)
+{
+	for (; acts; acts = acts->next)
+		if (acts->arg == arg)
+			acts->fn = NULL;
+}
+
+void fabric_act_cancel(struct fabric *f, void *arg)
+{
+	leave_unheard(f->acts, arg);
+	leave_unheard(f->readers, arg);
+}
+
+static void free_all(struct act *acts)
+{
+	while (acts) {
+		struct act *act = acts;
+
+		acts = act->next;
+		act_free(act);
+	}
+}
+
+void fabric_acts_fini(struct fabric *f)
+{
+	free_all(f->acts);
+	free_all(f->readers);
+}

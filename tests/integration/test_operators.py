@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What operators do to a fabric that runs: cordons, what-if, the audit, cabling, events as they come."""
+import json
+
+LEAF, SPINE = "leaf-su01-rail0", "spine-01"
+
+
+def entries_through(fabric, spine):
+    """Entries for adapters in the simulator's leaf tables that lead to the spine."""
+    ports, tables = fabric.simulated_tables()
+    adapters = {port["lid"] for (node, _), port in ports.items() if node.startswith("H-") and port["lid"]}
+    return sum(1 for switch, table in tables.items() for lid, out in table.items()
+               if lid in adapters and (ports.get((switch, out), {}).get("peer") or ("",))[0] == spine)
+
+
+def guid_of(fabric, name):
+    return next(node["guid"] for node in fabric.ask("switches") if node["name"] == name)
+
+
+# ---- Cordons
+
+def test_cordon_empties_a_spine_and_uncordon_fills_it_again(start, pod_net):
+    fabric = start(pod_net)
+    spine = "S-" + guid_of(fabric, SPINE)[2:]
+    before = fabric.tables()
+    assert entries_through(fabric, spine) > 0
+    done = fabric.ask("cordon", SPINE)
+    assert (done["what"], done["unreachable"]) == (SPINE, 0)
+    assert done["lft_entries_changed"] > 0 and done["lft_blocks_written"] > 0 and done["ports"] == 64
+    assert entries_through(fabric, spine) == 0
+    assert fabric.pairs_reached() == (256 * 255, 256 * 255)
+    assert fabric.status()["links_cordoned"] == 64
+    assert sum(link["cordoned"] for link in fabric.ask("links")) == 64
+    assert next(s for s in fabric.ask("switches") if s["name"] == SPINE)["links_cordoned"] == 64
+    assert "CORDONED" in fabric.fmctl("links").stdout and "64 cordoned" in fabric.fmctl("status").stdout
+    fabric.stop_fmd()
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert entries_through(fabric, spine) == 0
+    again = fabric.fmctl("cordon", SPINE)
+    assert again.returncode == 0 and "already cordoned" in again.stdout
+    assert "uncordoned" in fabric.fmctl("uncordon", SPINE).stdout
+    assert fabric.tables() == before
+    assert "CORDONED" not in fabric.fmctl("switches").stdout
+    kinds = [event["kind"] for event in fabric.ask("events")]
+    assert kinds[-1] == "uncordoned"
+
+
+def test_cordon_that_can_not_be_is_refused(pod):
+    for what, reason in (("moon", "moon"), ("dgx-su01-01 mlx5_0", "nothing to cordon"), (f"{LEAF}:1", "nothing to")):
+        done = pod.fmctl("cordon", what, check=False)
+        assert (done.returncode, done.stdout) == (1, "") and reason in done.stderr

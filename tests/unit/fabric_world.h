@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fabric_world: the conductor on the fabric double, for the tests of it. Time is the test's own. Behind <cmocka.h>. */
+#ifndef FMD_TESTS_FABRIC_WORLD_H
+#define FMD_TESTS_FABRIC_WORLD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/core/log.h"
+#include "fm/fabric.h"
+#include "tests/fabric/damage.h"
+#include "tests/fabric/double.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+#define SECOND_US     1000000ull
+#define SAMPLED_PAIRS 64
+
+struct world {
+	char state_dir[64];
+	struct topo *design;
+	struct loop *loop;
+	struct double_fabric *hw;
+	struct mad *mad;
+	struct conf conf;
+	struct fabric *fabric;
+	struct loop_timer *stop;
+};
+
+static inline void stop_cb(void *arg)
+{
+	loop_stop(arg);
+}
+
+static inline void run_for(struct world *w, uint64_t us)
+{
+	loop_timer_set(w->stop, us);
+	assert_int_equal(loop_run(w->loop), 0);
+}
+
+static inline void start_fabric(struct world *w)
+{
+	const struct mad_conf mad = {
+		.window_max = 64, .window_device = 16, .timeout_ms = 200, .retries = 3
+	};
+
+	w->mad = mad_new(w->loop, double_io(w->hw), &mad);
+	w->fabric = fabric_new(w->loop, w->mad, &w->conf);
+	fabric_start(w->fabric);
+}
+
+static inline void stop_fabric(struct world *w)
+{
+	fabric_free(w->fabric);
+	mad_free(w->mad);
+}
+
+/* The SM sits at the first host. Takes the design. */
+static inline void world_init(struct world *w, struct topo *design)
+{
+	assert_non_null(design);
+	log_set_level(-1, LOG_ERR);
+	*w = (struct world){ .design = design, .loop = loop_new_simulated() };
+	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
+	assert_non_null(mkdtemp(w->state_dir));
+	conf_default(&w->conf);
+	snprintf(w->conf.state_dir, sizeof(w->conf.state_dir), "%s", w->state_dir);
+	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, NULL);
+	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);
+	start_fabric(w);
+	run_for(w, 2 * SECOND_US);
+}
+
+static inline void remove_state(const struct world *w, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", w->state_dir, name);
+	unlink(path);
+}
+
+static inline void world_fini(struct world *w)
+{
+	stop_fabric(w);
+	double_free(w->hw);
+	loop_timer_free(w->stop);
+	loop_free(w->loop);
+	remove_state(w, "lids");
+	remove_state(w, "lids.bad");
+	remove_state(w, "cordons");
+	remove_state(w, "cordons.bad");
+	rmdir(w->state_dir);
+	topo_unref(w->design);
+}
+
+static inline struct topo *pod(unsigned su)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
+}
+
+static inline struct topo *small_tree(void)
+{
+	static const unsigned m[] = { 4, 4, 3 }, w[] = { 1, 4, 2 }, p[] = { 1, 1, 2 };
+	char err[256];
+
+	return generate_pgft(3, m, w, p, err, sizeof(err));
+}
+
+static inline bool is_up(const struct world *w)
+{
+	json_t *status = fabric_status(w->fabric);
+	bool up = strcmp(json_string_value(json_object_get(status, "state")), "up") == 0;
+
+	json_decref(status);
+	return up;
+}
+
+static inline double status_number(const struct world *w, const char *section, const char *key)
+{
+	json_t *status = fabric_status(w->fabric);
+	json_t *from = section ? json_object_get(status, section) : status;
+	double value = json_number_value(json_object_get(from, key));
+
+	json_decref(status);
+	return value;
+}
+
+static inline uint16_t lid_of(const struct world *w, uint32_t host)
+{
+	const struct topo *t = fabric_topo(w->fabric);
+	uint32_t node = topo_find(t, w->design->nodes[w->design->nswitches + host].guid);
+
+	return fabric_lids(w->fabric)->lid_of_port[t->nodes[node].port0 + 1];
+}
+
+/* Packets of sampled pairs arrive by what the switches hold; `cut_host` (or -1) is left out. */
+static inline void assert_hardware_delivers(const struct world *w, uint64_t seed)
+{
+	const struct topo *t = w->design;
+
+	for (unsigned i = 0; i < SAMPLED_PAIRS; i++) {
+		uint32_t from = damage_random(&seed) % t->ncas, to = damage_random(&seed) % t->ncas;
+		int hops =
+			double_trace(w->hw, t->nodes[t->nswitches + from].guid, 1, lid_of(w, to));
+
+		if (hops < 0)
+			print_error("%s -> %s: %d\n", t->nodes[t->nswitches + from].desc,
+				    t->nodes[t->nswitches + to].desc, hops);
+		assert_true(hops >= 0);
+	}
+}
+
+static inline void assert_hardware_holds_the_tables(const struct world *w)
+{
+	const struct topo *t = fabric_topo(w->fabric);
+	const struct tables *tables = fabric_tables(w->fabric);
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= tables->top; lid++)
+			if (double_lft(w->hw, t->nodes[sw].guid, lid) !=
+			    tables_row(tables, sw)[lid])
+				fail_msg("%s LID %u", t->nodes[sw].desc, lid);
+}
+
+/* A leaf's first port to a spine. */
+static inline unsigned uplink_of(const struct topo *t, uint32_t leaf)
+{
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
+
+		if (peer && peer->node < t->nswitches)
+			return num;
+	}
+	fail();
+	return 0;
+}
+
+static inline uint32_t far_leaf(const struct world *w)
+{
+	for (uint32_t sw = w->design->nswitches; sw-- > 0;)
+		if (w->design->nodes[sw].level == 0)
+			return sw;
+	fail();
+	return 0;
+}
+
+struct answer {
+	unsigned count;
+	bool failed;
+};
+
+static inline void act_cb(void *arg, json_t *result, const char *error)
+{
+	struct answer *a = arg;
+
+	a->count++;
+	a->failed = error != NULL || !result;
+}
+
+#endif

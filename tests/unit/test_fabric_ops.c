@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What operators ask of the conductor, on the fabric double: cordons and their memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+/* ---- Cordons ---- */
+
+struct reply {
+	unsigned count;
+	json_t *result;
+	char error[256];
+};
+
+static void reply_cb(void *arg, json_t *result, const char *error)
+{
+	struct reply *r = arg;
+
+	r->count++;
+	r->result = json_incref(result);
+	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+}
+
+static struct reply cordon(struct world *w, const char *what, bool on)
+{
+	struct reply r = { 0 };
+
+	fabric_cordon(w->fabric, what, on, reply_cb, &r);
+	run_for(w, SECOND_US);
+	assert_int_equal(r.count, 1);
+	return r;
+}
+
+static json_int_t number(const struct reply *r, const char *key)
+{
+	return json_integer_value(json_object_get(r->result, key));
+}
+
+static void assert_done(struct reply r, json_int_t ports)
+{
+	assert_string_equal(r.error, "");
+	assert_int_equal(number(&r, "ports"), ports);
+	assert_true(number(&r, "lft_entries_changed") > 0);
+	assert_true(number(&r, "lft_blocks_written") > 0);
+	assert_int_equal(number(&r, "unreachable"), 0);
+	assert_null(json_object_get(r.result, "note"));
+	json_decref(r.result);
+}
+
+static void assert_unchanged(struct reply r, const char *note)
+{
+	assert_string_equal(r.error, "");
+	assert_string_equal(json_string_value(json_object_get(r.result, "note")), note);
+	assert_int_equal(number(&r, "lft_blocks_written"), 0);
+	json_decref(r.result);
+}
+
+static void assert_refused(struct reply r, const char *reason)
+{
+	if (!strstr(r.error, reason))
+		fail_msg("'%s' has no '%s'", r.error, reason);
+	assert_null(r.result);
+}
+
+static uint32_t find_desc(const struct topo *t, const char *desc)
+{
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		if (!strcmp(t->nodes[n].desc, desc))
+			return n;
+	fail_msg("no %s", desc);
+	return 0;
+}
+
+/* Entries for hosts in `from`'s table on the hardware that lead to switch `to`. */
+static unsigned transit(const struct world *w, uint32_t from, uint32_t to)
+{
+	unsigned count = 0;
+
+	for (uint32_t h = 0; h < w->design->ncas; h++) {
+		uint8_t port = double_lft(w->hw, w->design->nodes[from].guid, lid_of(w, h));
+		const struct topo_port *peer =
+			port == TABLES_NO_ROUTE
+				? NULL
+				: topo_peer(w->design, topo_port(w->design, from, port));
+
+		count += peer && peer->node == to;
+	}
+	return count;
+}
+
+static unsigned transit_of_all(const struct world *w, uint32_t to)
+{
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
+		count += transit(w, sw, to);
+	return count;
+}
+
+static void a_cordoned_spine_is_empty_on_the_hardware_when_the_answer_comes(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	uint32_t spine = find_desc(w.design, "spine-01");
+	assert_true(transit_of_all(&w, spine) > 0);
+	struct reply done = cordon(&w, "spine-01", true);
+	unsigned cables = (unsigned)number(&done, "ports");
+	assert_done(done, cables);
+	assert_true(cables >= 8);
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), cables);
+	assert_int_equal(status_number(&w, "proof", "reachable"), 256 * 255);
+	assert_hardware_delivers(&w, 7);
+	assert_unchanged(cordon(&w, "spine-01", true), "already cordoned");
+	world_fini(&w);
+}
+
+static void uncordon_brings_the_same_tables_back(void **state)
+{
+	struct world w;
+	struct tables before = { 0 };
+
+	world_init(&w, pod(1));
+	tables_copy(&before, fabric_tables(w.fabric));
+	json_decref(cordon(&w, "spine-02", true).result);
+	json_decref(cordon(&w, "spine-02", false).result);
+	assert_memory_equal(before.lft, fabric_tables(w.fabric)->lft,
+			    (size_t)before.nswitches * before.stride);
+	assert_hardware_holds_the_tables(&w);
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
+	assert_unchanged(cordon(&w, "spine-02", false), "not cordoned");
+	tables_fini(&before);
+	world_fini(&w);
+}
+
+static void a_cable_is_cordoned_from_either_end(void **state)
+{
+	struct world w;
+	char near[64], far[64];
+
+	world_init(&w, small_tree());
+	uint32_t leaf = far_leaf(&w);
+	unsigned port = uplink_of(w.design, leaf);
+	const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, leaf, port));
+	snprintf(near, sizeof(near), "0x%llx:%u", (unsigned long long)w.design->nodes[leaf].guid,
+		 port);
+	snprintf(far, sizeof(far), "0x%llx:%u",
+		 (unsigned long long)w.design->nodes[peer->node].guid, peer->num);
+	assert_done(cordon(&w, near, true), 1);
+	assert_unchanged(cordon(&w, far, true), "already cordoned");
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
+	assert_done(cordon(&w, far, false), 1);
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
+	world_fini(&w);
+}
+
+static void all_spines_cordoned_leave_nobody_dark(void **state)
+{
+	static const char *const spines[] = { "spine-01", "spine-02", "spine-03", "spine-04" };
+	struct world w;
+
+	world_init(&w, pod(1));
+	for (unsigned i = 0; i < 4; i++)
+		json_decref(cordon(&w, spines[i], true).result);
+	assert_int_equal(status_number(&w, "proof", "reachable"), 256 * 255);
+	assert_hardware_delivers(&w, 8);
+	world_fini(&w);
+}
+
+static void a_cordon_survives_a_fault_and_a_restart(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	uint32_t spine = find_desc(w.design, "spine-03");
+	json_decref(cordon(&w, "spine-03", true).result);
+	double_cut(w.hw, w.design->nodes[far_leaf(&w)].guid, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, SECOND_US);
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	json_decref(cordon(&w, "spine-03", false).result);
+	assert_true(transit_of_all(&w, spine) > 0);
+	world_fini(&w);
+}
+
+static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
+{
+	struct world w;
+	char cable[64];
+
+	world_init(&w, pod(1));
+	uint32_t leaf = find_desc(w.design, "leaf-su01-rail0");
+	snprintf(cable, sizeof(cable), "leaf-su01-rail0:%u", uplink_of(w.design, leaf));
+	assert_refused(cordon(&w, "moon", true), "moon");
+	assert_refused(cordon(&w, "dgx-su01-01 mlx5_0", true), "nothing to cordon");
+	assert_refused(cordon(&w, "leaf-su01-rail0:1", true), "nothing to cordon");
+	json_decref(cordon(&w, "leaf-su01-rail0", true).result);
+	assert_unchanged(cordon(&w, cable, true), "already cordoned");
+	assert_refused(cordon(&w, cable, false), "as a whole");
+	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
+	world_fini(&w);
+}
+
+static void a_cordon_asked_during_another_change_is_answered_when_it_is_in_force(void **state)
+{
+	struct world w;
+	struct reply r = { 0 }, second = { 0 };
+
+	world_init(&w, pod(1));
+	uint32_t spine = find_desc(w.design, "spine-01");
+	double_cut(w.hw, w.design->nodes[far_leaf(&w)].guid, uplink_of(w.design, far_leaf(&w)));
+	fabric_sweep(w.fabric, reply_cb, &second);
+	for (unsigned us = 0; us < 4000; us += 100)
+		run_for(&w, 100);
+	fabric_cordon(w.fabric, "spine-01", true, reply_cb, &r);
+	while (!r.count)
+		run_for(&w, 20);
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	assert_done(r, number(&r, "ports"));
+	run_for(&w, SECOND_US);
+	assert_int_equal(second.count, 1);
+	json_decref(second.result);
+	world_fini(&w);
+}
+
+static void a_spoilt_list_of_cordons_is_set_aside(void **state)
+{
+	struct world w;
+	char path[128];
+	FILE *out;
+
+	world_init(&w, small_tree());
+	stop_fabric(&w);
+	snprintf(path, sizeof(path), "%s/cordons", w.state_dir);
+	out = fopen(path, "w");
+	fprintf(out, "# by hand\n0x%llx 0\n0x2 many\n",
+		(unsigned long long)w.design->nodes[far_leaf(&w)].guid);
+	fclose(out);
+	log_set_level(LOG_CORE, LOG_ERR - 1);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
+	strcat(path, ".bad");
+	assert_int_equal(access(path, F_OK), 0);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cordoned_spine_is_empty_on_the_hardware_when_the_answer_comes),
+		cmocka_unit_test(uncordon_brings_the_same_tables_back),
+		cmocka_unit_test(a_cable_is_cordoned_from_either_end),
+		cmocka_unit_test(all_spines_cordoned_leave_nobody_dark),
+		cmocka_unit_test(a_cordon_survives_a_fault_and_a_restart),
+		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
+		cmocka_unit_test(
+			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
+		cmocka_unit_test(a_spoilt_list_of_cordons_is_set_aside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
