@@ -15,4 +15,10 @@
 void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count, const uint8_t *map,
 	     unsigned used);
 
+#define BYTEMAP_KEEP 255
+
+/* The same over what is there: where in[i] is BYTEMAP_KEEP, out[i] stays. map has at least `used` entries. */
+void bytemap_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+		  const uint8_t *map, unsigned used);
+
 #endif

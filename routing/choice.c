@@ -123,10 +123,11 @@ static void find_candidates(struct choice *c)
 		least_cost(c->cost, parent_cost(c, p), n);
 	for (unsigned p = 0; p < nparents; p++)
 		count_candidates(c, parent_cost(c, p), p);
-	c->has_masks = c->has_never = false;
+	c->has_masks = c->has_never = c->has_never_hosts = false;
 	for (uint32_t d = 0; d < n; d++) {
 		c->has_masks |= c->count[d] > 1 && c->count[d] < nparents;
 		c->has_never |= c->count[d] == 0;
+		c->has_never_hosts |= c->count[d] == 0 && c->g->switches[d].nhosts;
 	}
 	if (c->has_masks)
 		make_masks(c);
@@ -267,7 +268,7 @@ void choice_family(struct choice *c, const struct graph_family *family)
 		memset(c->count, 0, c->g->nswitches);
 		memset(c->slots, CHOICE_NONE, c->row_bytes);
 		c->has_masks = false;
-		c->has_never = true;
+		c->has_never = c->has_never_hosts = true;
 		return;
 	}
 	list_by_parent(c);

@@ -18,7 +18,7 @@
 #include "routing/engine.h"
 #include "topology/mem.h"
 
-#define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
+#define DETOUR_MAX_TRIALS     2048 /* valleys judged in one computation */
 #define DETOUR_MAX_MANAGEMENT 1024 /* holes, beyond which only those between hosts are looked at */
 
 struct valley {
@@ -30,58 +30,41 @@ struct valley {
 struct detour {
 	const struct graph *g;
 	const struct dests *d;
+	const struct reach *r; /* costs complete */
 	struct tables *out;
 	struct valley *valleys;
 	uint32_t nvalleys;
 	uint32_t *chain;	  /* by switch: valleys from it */
-	uint8_t *seen;		  /* by switch: SEEN_* of one search */
-	uint32_t *queue;	  /* of that search */
+	bool *visited;		  /* by valley, in one search */
+	uint32_t *stack;	  /* of that search: switches risen into */
 	bool *has_way;		  /* by switch, for one D */
 	uint32_t *switch_of_port; /* scratch: by port of one switch, the switch behind it */
 	uint64_t open_pairs;
 };
 
-enum { SEEN_RISING = 1, SEEN_FALLING = 2 };
-
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
-
-static void reach_state(struct detour *w, uint32_t sw, uint8_t state, uint32_t *tail)
-{
-	if (w->seen[sw] & state)
-		return;
-	w->seen[sw] |= state;
-	w->queue[(*tail)++] = sw << 2 | state;
-}
-
-static void expand(struct detour *w, uint32_t sw, uint8_t state, uint32_t *tail)
-{
-	const struct graph_switch *s = &w->g->switches[sw];
-	const struct graph_group *groups = graph_ups(w->g, sw);
-
-	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		bool up = i < s->nup;
-
-		if (groups[i].nlive && (!up || state == SEEN_RISING))
-			reach_state(w, groups[i].peer, up ? SEEN_RISING : SEEN_FALLING, tail);
-	}
-	for (uint32_t v = w->chain[sw]; v; v = w->valleys[v - 1].next)
-		if (w->valleys[v - 1].accepted)
-			reach_state(w, w->valleys[v - 1].to, SEEN_RISING, tail);
-}
 
 /* Whether a packet that rises into `to` could, by legal turns and accepted valleys, come to wait for `from`. */
 static bool leads_back(struct detour *w, uint32_t from, uint32_t to)
 {
-	uint32_t head = 0, tail = 0;
+	uint32_t n = 0;
 
-	memset(w->seen, 0, w->g->nswitches);
-	reach_state(w, to, SEEN_RISING, &tail);
-	while (head < tail && !w->seen[from]) {
-		uint32_t item = w->queue[head++];
+	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
+	w->stack[n++] = to;
+	while (n) {
+		const uint8_t *cost = reach_cost(w->r, w->g, w->stack[--n]);
 
-		expand(w, item >> 2, item & 3, &tail);
+		if (cost[from] != REACH_NEVER)
+			return true;
+		for (uint32_t v = 0; v < w->nvalleys; v++) {
+			if (w->visited[v] || !w->valleys[v].accepted ||
+			    cost[w->valleys[v].from] == REACH_NEVER)
+				continue;
+			w->visited[v] = true;
+			w->stack[n++] = w->valleys[v].to;
+		}
 	}
-	return w->seen[from];
+	return false;
 }
 
 static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
@@ -227,17 +210,17 @@ static void fill_holes(struct detour *w, const struct holes *holes, bool between
 	}
 }
 
-uint64_t detour_fill(const struct graph *g, const struct dests *d, struct tables *out,
-		     struct holes *holes)
+uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
+		     struct tables *out, struct holes *holes)
 {
-	struct detour w = { .g = g, .d = d, .out = out };
+	struct detour w = { .g = g, .d = d, .r = r, .out = out };
 
 	if (!holes->count)
 		return holes->host_pairs;
 	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
-	w.seen = mem_alloc(g->nswitches + 1, sizeof(*w.seen));
-	w.queue = mem_alloc(2 * g->nswitches + 2, sizeof(*w.queue));
+	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
+	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.has_way = mem_alloc(g->nswitches + 1, sizeof(*w.has_way));
 	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
 	qsort(holes->list, holes->count, sizeof(*holes->list), by_destination);
@@ -246,8 +229,8 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, struct tables
 		fill_holes(&w, holes, false);
 	free(w.valleys);
 	free(w.chain);
-	free(w.seen);
-	free(w.queue);
+	free(w.visited);
+	free(w.stack);
 	free(w.has_way);
 	free(w.switch_of_port);
 	return w.open_pairs;

@@ -49,6 +49,8 @@ struct reach {
 	struct reach_list *lists; /* by switch */
 	struct reach_entry *below;
 	uint32_t used, capacity;
+	uint32_t *twins; /* by switch: set of switches with equal cables down, TOPO_NONE = alone */
+	uint32_t ntwins;
 	uint8_t *costs; /* rows of nswitches bytes: hops to each D by legal path */
 	uint32_t
 		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
@@ -82,8 +84,9 @@ void holes_fini(struct holes *holes);
 
 /* ---- Detours (detour.c) ------------------------------------------------------------------------- */
 
-/* Fills holes where a turn down-then-up keeps the channel dependencies acyclic. Returns host pairs still open. */
-uint64_t detour_fill(const struct graph *g, const struct dests *d, struct tables *out,
-		     struct holes *holes);
+/* Fills holes where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
+ * which completes the costs. Returns host pairs still open. */
+uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
+		     struct tables *out, struct holes *holes);
 
 #endif

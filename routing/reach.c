@@ -75,6 +75,93 @@ static void make_room(struct reach *r, uint32_t more)
 	r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
 }
 
+/* ---- Twins -------------------------------------------------------------------------------------- */
+
+#define TWINS_MIN 4 /* smaller sets are not worth a row of their own */
+#define TWINS_CABLES                                                                               \
+	250 /* cables down that can be numbered in a byte, with room for special values */
+
+struct twin_key {
+	uint64_t hash;
+	uint32_t sw;
+};
+
+/* All cables down of a group live, or none. */
+static bool whole(const struct graph_group *group)
+{
+	return (!group->nlive || group->nlive == group->nlanes) && group->nlanes <= UINT8_MAX / 4;
+}
+
+/* A hash of the cables down; 0 = the switch has none, or can have no twin. */
+static uint64_t cables_hash(const struct graph *g, uint32_t sw)
+{
+	uint64_t hash = 14695981039346656037ull; /* FNV-1a over words */
+	unsigned cables = 0;
+
+	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+		const struct graph_group *group = &graph_downs(g, sw)[c];
+
+		if (!whole(group))
+			return 0;
+		cables += group->nlanes;
+		hash = (hash ^ ((uint64_t)group->peer << 16 | group->nlanes << 8 | group->nlive)) *
+		       1099511628211ull;
+	}
+	return cables && cables <= TWINS_CABLES ? hash : 0;
+}
+
+static bool same_cables(const struct graph *g, uint32_t a, uint32_t b)
+{
+	unsigned n = g->switches[a].ndown;
+
+	if (n != g->switches[b].ndown)
+		return false;
+	for (unsigned c = 0; c < n; c++) {
+		const struct graph_group *x = &graph_downs(g, a)[c], *y = &graph_downs(g, b)[c];
+
+		if (x->peer != y->peer || x->nlanes != y->nlanes || x->nlive != y->nlive)
+			return false;
+	}
+	return true;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct twin_key *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+/* Switches with equal cables down have equal lists, and rows that differ by port numbers only. */
+static void find_twins(struct reach *r, const struct graph *g)
+{
+	struct twin_key *keys = mem_alloc(g->nswitches + 1, sizeof(*keys));
+	uint32_t n = 0, end;
+
+	r->twins = mem_alloc(g->nswitches + 1, sizeof(*r->twins));
+	memset(r->twins, 0xff, g->nswitches * sizeof(*r->twins));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		uint64_t hash = cables_hash(g, sw);
+
+		if (hash)
+			keys[n++] = (struct twin_key){ hash, sw };
+	}
+	qsort(keys, n, sizeof(*keys), by_hash);
+	for (uint32_t first = 0; first < n; first = end) {
+		for (end = first + 1; end < n && keys[end].hash == keys[first].hash; end++)
+			;
+		if (end - first < TWINS_MIN)
+			continue;
+		for (uint32_t i = first; i < end; i++)
+			if (same_cables(g, keys[first].sw, keys[i].sw))
+				r->twins[keys[i].sw] = r->ntwins;
+		r->ntwins++;
+	}
+	free(keys);
+}
+
 static void assign_cost_rows(struct reach *r, const struct graph *g)
 {
 	uint32_t rows = 0;
@@ -82,6 +169,15 @@ static void assign_cost_rows(struct reach *r, const struct graph *g)
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		r->cost_row[sw] = g->switches[sw].ndown ? rows++ : TOPO_NONE;
 	r->costs = mem_alloc(rows + 1, g->nswitches);
+}
+
+static void list_below(struct merge *m, struct reach *r, const struct graph *g, uint32_t sw)
+{
+	make_room(r, g->nswitches);
+	merge_children(m, r, g, sw);
+	r->lists[sw].first = r->used;
+	r->lists[sw].count = emit_in_order(m, r->below + r->used);
+	r->used += r->lists[sw].count;
 }
 
 void reach_init(struct reach *r, const struct graph *g)
@@ -95,17 +191,23 @@ void reach_init(struct reach *r, const struct graph *g)
 
 	*r = (struct reach){ .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
 			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
+	find_twins(r, g);
+	uint32_t *first_twin = mem_alloc(r->ntwins + 1, sizeof(*first_twin));
 	for (uint32_t i = 0; i < g->nswitches; i++) {
-		uint32_t sw = g->by_rank[i];
+		uint32_t sw = g->by_rank[i],
+			 *twin = r->twins[sw] == TOPO_NONE ? NULL : &first_twin[r->twins[sw]];
 
 		if (!g->switches[sw].ndown)
 			continue;
-		make_room(r, g->nswitches);
-		merge_children(&m, r, g, sw);
-		r->lists[sw].first = r->used;
-		r->lists[sw].count = emit_in_order(&m, r->below + r->used);
-		r->used += r->lists[sw].count;
+		if (twin && *twin) {
+			r->lists[sw] = r->lists[*twin - 1];
+			continue;
+		}
+		list_below(&m, r, g, sw);
+		if (twin)
+			*twin = sw + 1;
 	}
+	free(first_twin);
 	assign_cost_rows(r, g);
 	free(m.dist);
 	free(m.child);
@@ -116,6 +218,7 @@ void reach_fini(struct reach *r)
 {
 	free(r->lists);
 	free(r->below);
+	free(r->twins);
 	free(r->cost_row);
 	free(r->costs);
 }

@@ -53,7 +53,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	reach_init(&r, g);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
-	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, out, &holes);
+	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
 	if (wanted)
 		*wanted = holes;
 	else

@@ -24,6 +24,7 @@ struct rows {
 	struct tables *out;
 	struct choice choice;
 	struct holes *holes;
+	uint8_t **below_rows; /* by set of twins */
 };
 
 struct member { /* the switch whose row is being made */
@@ -33,6 +34,7 @@ struct member { /* the switch whose row is being made */
 		*by_parent[256]; /* live up groups by parent number, NULL = dead or absent */
 	struct parent_set live;
 	uint8_t port_of_slot[256];
+	bool pattern; /* the row is of cable numbers: a switch's down cables, group by group */
 };
 
 /* ---- Lanes ------------------------------------------------------------------------------------- */
@@ -158,7 +160,14 @@ struct descent { /* the way down by one group of cables */
 	uint8_t port[BYTEMAP_TABLE]; /* by lane, when all live */
 };
 
-static void prepare_descent(struct rows *w, struct descent *way, const struct graph_group *group)
+/* Cables are numbered group by group; lanes of all groups of a switch stand side by side. */
+static unsigned cable_number(const struct graph *g, uint32_t sw, const struct graph_group *group)
+{
+	return group->first_lane - graph_downs(g, sw)[0].first_lane;
+}
+
+static void prepare_descent(struct rows *w, const struct member *m, struct descent *way,
+			    const struct graph_group *group)
 {
 	const struct graph_family *family = &w->g->families[w->g->switches[group->peer].family];
 	uint32_t pitch = family->pitch * (family->nparents ? family->nparents : 1);
@@ -166,12 +175,11 @@ static void prepare_descent(struct rows *w, struct descent *way, const struct gr
 	way->group = group;
 	way->all_live = group->nlive == group->nlanes;
 	way->spread = pitch * group->nlanes;
-	way->port[0] = w->g->lanes[group->first_lane].port;
-	if (group->nlanes == 1)
-		return;
-	way->digits = choice_lanes(&w->choice, group->peer, group, &way->spare);
 	for (unsigned l = 0; l < group->nlanes && l < BYTEMAP_TABLE; l++)
-		way->port[l] = w->g->lanes[group->first_lane + l].port;
+		way->port[l] = m->pattern ? cable_number(w->g, m->sw, group) + l
+					  : w->g->lanes[group->first_lane + l].port;
+	if (group->nlanes > 1)
+		way->digits = choice_lanes(&w->choice, group->peer, group, &way->spare);
 }
 
 static uint8_t descent_port(const struct rows *w, const struct descent *way, uint32_t lid)
@@ -222,13 +230,13 @@ static void fill_multi(struct rows *w, struct member *m, const struct reach_entr
 			struct dest_run one = { lid, 1 };
 			struct descent way;
 
-			prepare_descent(w, &way, candidates[w->d->order[lid] % n]);
+			prepare_descent(w, m, &way, candidates[w->d->order[lid] % n]);
 			fill_run(w, m, &one, &way);
 		}
 	}
 }
 
-static void overlay_below(struct rows *w, struct member *m)
+static void overlay_each(struct rows *w, struct member *m)
 {
 	const struct reach_list *list = &w->r->lists[m->sw];
 	const struct graph_group *downs = graph_downs(w->g, m->sw);
@@ -242,11 +250,49 @@ static void overlay_below(struct rows *w, struct member *m)
 			continue;
 		}
 		if (way.group != &downs[entry->child])
-			prepare_descent(w, &way, &downs[entry->child]);
+			prepare_descent(w, m, &way, &downs[entry->child]);
 		for (uint32_t r = w->d->first_run[entry->sw]; r < w->d->first_run[entry->sw + 1];
 		     r++)
 			fill_run(w, m, &w->d->runs[r], &way);
 	}
+}
+
+/* The row of what is below a set of twins, in cable numbers instead of ports; made for the first of them. */
+static const uint8_t *twins_row(struct rows *w, uint32_t sw)
+{
+	uint8_t **row = &w->below_rows[w->r->twins[sw]];
+
+	if (!*row) {
+		struct member pattern = { .sw = sw,
+					  .row = mem_alloc(w->out->stride, 1),
+					  .pattern = true };
+
+		memset(pattern.row, BYTEMAP_KEEP, w->out->stride);
+		overlay_each(w, &pattern);
+		*row = pattern.row;
+	}
+	return *row;
+}
+
+static void overlay_below(struct rows *w, struct member *m)
+{
+	const struct graph_switch *s = &w->g->switches[m->sw];
+	uint8_t port_of_cable[256];
+	unsigned cables = 0;
+
+	if (!s->ndown)
+		return;
+	if (w->r->twins[m->sw] == TOPO_NONE) {
+		overlay_each(w, m);
+		return;
+	}
+	for (unsigned c = 0; c < s->ndown; c++) {
+		const struct graph_group *group = &graph_downs(w->g, m->sw)[c];
+
+		for (unsigned l = 0; l < group->nlanes; l++)
+			port_of_cable[cables++] = w->g->lanes[group->first_lane + l].port;
+	}
+	bytemap_over(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
 }
 
 static void overlay_itself(const struct rows *w, struct member *m)
@@ -325,7 +371,7 @@ static void make_row(struct rows *w, uint32_t sw)
 	overlay_itself(w, &m);
 	if (w->r->cost_row[sw] != TOPO_NONE)
 		complete_costs(w, &m);
-	if (w->choice.has_never || dead)
+	if (dead || w->choice.has_never_hosts || (w->choice.has_never && w->g->switches[sw].nhosts))
 		list_holes(w, &m);
 }
 
@@ -346,6 +392,7 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 
 	*holes = (struct holes){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
+	w.below_rows = mem_alloc(r->ntwins + 1, sizeof(*w.below_rows));
 	for (uint32_t i = g->nswitches; i-- > 0;) {
 		uint32_t family = g->switches[g->by_rank[i]].family;
 
@@ -353,6 +400,9 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 			make_family(&w, family);
 		done[family] = true;
 	}
+	for (uint32_t i = 0; i < r->ntwins; i++)
+		free(w.below_rows[i]);
+	free(w.below_rows);
 	choice_fini(&w.choice);
 	free(done);
 }
