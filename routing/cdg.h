@@ -4,6 +4,10 @@
  * switch-to-switch cable. Channel a depends on channel b when some packet that came by a leaves by
  * b: a waits for b's credits. One virtual lane is free of deadlock exactly when this graph has no
  * cycle.
+ *
+ * A graph found without cycles may be kept and grow: each channel has a height, and whoever depends
+ * on a channel stands higher. That order is the proof of no cycle; a new dependency that agrees
+ * with it costs nothing, another lowers what hangs on it, or finds that it closes a cycle.
  */
 #ifndef FMD_ROUTING_CDG_H
 #define FMD_ROUTING_CDG_H
@@ -22,9 +26,11 @@ struct cdg {
 	uint8_t *head_ports; /* by channel: that switch's highest port number */
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
+	int32_t *height; /* by channel: above all it depends on, once cdg_cycles() found none */
 };
 
-void cdg_init(struct cdg *c, const struct topo *t);
+void cdg_init(struct cdg *c, const struct topo *t);	   /* channels: cables that are up */
+void cdg_init_cables(struct cdg *c, const struct topo *t); /* .. and those that are down */
 void cdg_fini(struct cdg *c);
 void cdg_clear(struct cdg *c);
 
@@ -33,8 +39,19 @@ static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
 	c->next[channel][out_port / 64] |= 1ull << (out_port % 64);
 }
 
+static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_port)
+{
+	return c->next[channel][out_port / 64] >> (out_port % 64) & 1;
+}
+
 /* Strongly connected groups of more than one channel; the first one's channels (at most `size`) in
  * `cycle`, *length of them. */
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
+
+/* To a graph without cycles: false = it would have one now, and is good for nothing any more. */
+bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port)
+	__attribute__((warn_unused_result));
+/* Takes all dependencies of a channel and on it away; nothing may lead there meanwhile. */
+void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel);
 
 #endif

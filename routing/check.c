@@ -15,31 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/cdg.h"
-#include "routing/check.h"
+#include "routing/check_own.h"
 #include "topology/mem.h"
 
-enum arrival { UNSEEN, WALKING, ARRIVES, STRANDED, LOOPS };
-
-struct check {
-	const struct topo *t;
-	const struct lid_map *lids;
-	const struct tables *tables;
-	struct check_report *report;
-	struct cdg cdg;
-	struct turns *turns;	    /* of the row being inspected */
-	bool *walk;		    /* by LID: not plain */
-	uint32_t *part;		    /* by node: connected part (union-find) */
-	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
-	uint64_t *part_hosts, *part_specials; /* by part's root */
-	uint64_t all_hosts;
-	uint8_t *arrival; /* by switch, for one LID */
-	uint16_t *hops;
-	uint32_t *trail;
-	uint64_t hop_sum, hop_count;
-};
-
-static void finding(struct check *c, const char *what, uint32_t sw, uint32_t lid)
+static void name_entry(struct check *c, const char *what, uint32_t sw, uint32_t lid)
 {
 	const struct topo *t = c->t;
 
@@ -52,54 +31,13 @@ static void finding(struct check *c, const char *what, uint32_t sw, uint32_t lid
 		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].desc);
 }
 
-/* ---- Connected parts --------------------------------------------------------------------------- */
-
-static uint32_t part_of(uint32_t *part, uint32_t node)
-{
-	while (part[node] != node)
-		node = part[node] = part[part[node]];
-	return node;
-}
-
-static bool is_host_port(const struct topo *t, const struct topo_port *port)
-{
-	return port->link_up && port->node >= t->nswitches &&
-	       t->ports[port->peer].node < t->nswitches;
-}
-
-static void find_parts(struct check *c)
-{
-	const struct topo *t = c->t;
-
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		c->part[n] = n;
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-
-		if (port->link_up)
-			c->part[part_of(c->part, port->node)] =
-				part_of(c->part, t->ports[port->peer].node);
-	}
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-
-		if (!is_host_port(t, port) || !c->lids->lid_of_port[i])
-			continue;
-		bool special = t->nodes[port->node].sharp;
-		(special ? c->specials : c->hosts)[t->ports[port->peer].node]++;
-		(special ? c->part_specials : c->part_hosts)[part_of(c->part, port->node)]++;
-		c->all_hosts += !special;
-	}
-}
-
 /* ---- The pass over all entries ----------------------------------------------------------------- */
 
-/* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
-static bool delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
+bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
 {
-	uint32_t dest = c->lids->port_of_lid[lid];
+	uint32_t dest = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
 
-	if (dest == TOPO_NONE)
+	if (dest == TOPO_NONE || out > c->t->nodes[sw].nports)
 		return false;
 	if (out == 0)
 		return c->t->ports[dest].node == sw;
@@ -108,11 +46,11 @@ static bool delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t 
 
 static void inspect_end(struct check *c, uint32_t sw, unsigned out, uint32_t lid)
 {
-	if (out <= c->t->nodes[sw].nports && delivers(c, sw, out, lid))
+	if (check_delivers(c, sw, out, lid))
 		return;
 	c->report->bad_ports++;
 	c->walk[lid] = true;
-	finding(c, "entry leads to a port with nothing or somebody else behind it", sw, lid);
+	name_entry(c, "entry leads to a port with nothing or somebody else behind it", sw, lid);
 }
 
 struct exits {			 /* of one switch, by output port */
@@ -127,7 +65,7 @@ static void find_exits(const struct check *c, uint32_t sw, struct exits *e)
 		uint32_t port = c->t->nodes[sw].port0 + num;
 
 		e->channel[num] = c->cdg.channel[port];
-		if (e->channel[num] != TOPO_NONE)
+		if (check_is_channel(c, port))
 			e->row[num] =
 				tables_row(c->tables, c->t->ports[c->t->ports[port].peer].node);
 	}
@@ -150,11 +88,10 @@ static void add_dependencies(struct check *c, uint32_t sw, const struct exits *e
 	}
 }
 
-static void inspect_row(struct check *c, uint32_t sw)
+static void inspect_row(struct check *c, uint32_t sw, struct turns *turns)
 {
 	const uint8_t *row = tables_row(c->tables, sw);
 	bool sources = c->hosts[sw] || c->specials[sw];
-	struct turns *turns = c->turns;
 	struct exits e;
 
 	find_exits(c, sw, &e);
@@ -193,140 +130,35 @@ static void judge_cycles(struct check *c)
 	}
 }
 
-/* ---- Walking one destination ------------------------------------------------------------------- */
-
-static enum arrival next_step(const struct check *c, uint32_t sw, uint32_t lid, uint32_t *next)
-{
-	unsigned out = tables_row(c->tables, sw)[lid];
-
-	if (out > c->t->nodes[sw].nports)
-		return STRANDED;
-	if (out && c->cdg.channel[c->t->nodes[sw].port0 + out] != TOPO_NONE) {
-		*next = topo_peer(c->t, topo_port(c->t, sw, out))->node;
-		return UNSEEN;
-	}
-	return delivers(c, sw, out, lid) ? ARRIVES : STRANDED;
-}
-
-/* Follows the packet from sw until something known, and writes the outcome back along the trail. */
-static void walk_one(struct check *c, uint32_t sw, uint32_t lid)
-{
-	uint32_t n = 0;
-	enum arrival end = UNSEEN;
-	uint16_t hops = 0;
-
-	while (end == UNSEEN) {
-		uint32_t next = sw;
-
-		if (c->arrival[sw] != UNSEEN) {
-			end = c->arrival[sw] == WALKING ? LOOPS : c->arrival[sw];
-			hops = c->hops[sw];
-			break;
-		}
-		c->arrival[sw] = WALKING;
-		c->trail[n++] = sw;
-		end = next_step(c, sw, lid, &next);
-		sw = next;
-	}
-	while (n--) {
-		c->arrival[c->trail[n]] = end;
-		c->hops[c->trail[n]] = ++hops;
-		c->report->loops += end == LOOPS;
-	}
-}
-
-static void walk_all(struct check *c, uint32_t lid)
-{
-	memset(c->arrival, UNSEEN, c->t->nswitches);
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
-		if (c->arrival[sw] == UNSEEN)
-			walk_one(c, sw, lid);
-}
-
-static void note_hops(struct check *c, uint32_t sw)
-{
-	if (c->hops[sw] > c->report->max_hops)
-		c->report->max_hops = c->hops[sw];
-	c->hop_sum += (uint64_t)c->hops[sw] * c->hosts[sw];
-	c->hop_count += c->hosts[sw];
-}
-
 /* ---- Host pairs -------------------------------------------------------------------------------- */
 
-static void count_walked(struct check *c, uint32_t lid, const struct topo_port *dest)
-{
-	bool special = c->t->nodes[dest->node].sharp;
-	uint32_t part = part_of(c->part, dest->node), home = c->t->ports[dest->peer].node;
-
-	walk_all(c, lid);
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
-		uint64_t hosts = c->hosts[sw] - (sw == home && !special);
-		uint64_t specials = c->specials[sw] - (sw == home && special);
-
-		if (part_of(c->part, sw) != part)
-			continue;
-		if (c->arrival[sw] == ARRIVES) {
-			c->report->reachable += special ? 0 : hosts;
-			note_hops(c, sw);
-			continue;
-		}
-		c->report->unreachable += special ? 0 : hosts;
-		c->report->unreachable_special += special ? hosts + specials : specials;
-		if (hosts || specials)
-			finding(c, c->arrival[sw] == LOOPS ? "loop" : "unreachable", sw, lid);
-	}
-}
-
-/* All sources arrive. Hops are taken from one LID of each switch: LIDs behind one switch go the
- * same number of hops. */
-static void count_plain(struct check *c, uint32_t lid, const struct topo_port *dest, bool *measured)
-{
-	uint32_t home = c->t->ports[dest->peer].node;
-
-	if (!c->t->nodes[dest->node].sharp)
-		c->report->reachable += c->part_hosts[part_of(c->part, dest->node)] - 1;
-	if (measured[home])
-		return;
-	measured[home] = true;
-	walk_all(c, lid);
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
-		if (c->hosts[sw] && c->arrival[sw] == ARRIVES)
-			note_hops(c, sw);
-}
-
-static void count_pairs(struct check *c)
+/* Hops are taken from one LID of each switch: plain LIDs behind one switch go the same number of
+ * hops. */
+static void walk_some(struct check *c)
 {
 	bool *measured = mem_alloc(c->t->nswitches + 1, sizeof(*measured));
 	bool cyclic = c->report->credit_cycles > 0;
 
-	for (uint32_t lid = 1; lid <= c->tables->top; lid++) {
-		uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
-		const struct topo_port *dest = port == TOPO_NONE ? NULL : &c->t->ports[port];
+	for (uint32_t lid = 1; lid <= c->lids->top; lid++) {
+		const struct topo_port *dest = check_host_port(c, lid);
 
-		if (!dest || !is_host_port(c->t, dest)) {
-			if (cyclic && dest)
-				walk_all(c, lid); /* loops towards switches count too */
-			continue;
+		if (dest && (c->walk[lid] || cyclic)) {
+			check_walk_lid(c, lid);
+		} else if (dest && !measured[c->t->ports[dest->peer].node]) {
+			measured[c->t->ports[dest->peer].node] = true;
+			check_measure_hops(c, lid);
+		} else if (!dest && cyclic && c->lids->port_of_lid[lid] != TOPO_NONE) {
+			check_walk_loops(c, lid); /* loops towards switches count too */
 		}
-		if (!c->t->nodes[dest->node].sharp)
-			c->report->disconnected +=
-				c->all_hosts - c->part_hosts[part_of(c->part, dest->node)];
-		if (c->walk[lid] || cyclic)
-			count_walked(c, lid, dest);
-		else
-			count_plain(c, lid, dest, measured);
 	}
 	free(measured);
 	c->report->mean_hops = c->hop_count ? (double)c->hop_sum / c->hop_count : 0;
 }
 
-static void check_init(struct check *c)
+void check_scratch_init(struct check *c)
 {
 	const struct topo *t = c->t;
 
-	cdg_init(&c->cdg, t);
-	c->turns = mem_alloc(1, sizeof(*c->turns));
-	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->part = mem_alloc(t->nnodes + 1, sizeof(*c->part));
 	c->hosts = mem_alloc(t->nswitches + 1, sizeof(*c->hosts));
 	c->specials = mem_alloc(t->nswitches + 1, sizeof(*c->specials));
@@ -337,11 +169,8 @@ static void check_init(struct check *c)
 	c->trail = mem_alloc(t->nswitches + 1, sizeof(*c->trail));
 }
 
-static void check_fini(struct check *c)
+void check_scratch_fini(struct check *c)
 {
-	cdg_fini(&c->cdg);
-	free(c->turns);
-	free(c->walk);
 	free(c->part);
 	free(c->hosts);
 	free(c->specials);
@@ -352,23 +181,56 @@ static void check_fini(struct check *c)
 	free(c->trail);
 }
 
+void check_result_fini(struct check *c)
+{
+	cdg_fini(&c->cdg);
+	free(c->walk);
+	free(c->counts);
+	c->walk = NULL;
+	c->counts = NULL;
+}
+
+static void inspect_rows(struct check *c)
+{
+	struct turns *turns = mem_alloc(1, sizeof(*turns));
+
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
+		inspect_row(c, sw, turns);
+	free(turns);
+}
+
+bool check_all(struct check *c)
+{
+	*c->report = (struct check_report){ 0 };
+	if (c->tables->nswitches != c->t->nswitches || c->tables->top < c->lids->top) {
+		snprintf(c->report->first, sizeof(c->report->first), "tables of another fabric");
+		c->report->bad_ports = 1;
+		return false;
+	}
+	cdg_init_cables(&c->cdg, c->t);
+	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
+	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
+	check_find_parts(c);
+	inspect_rows(c);
+	judge_cycles(c);
+	walk_some(c);
+	check_sum(c);
+	if (!c->report->loops && !c->report->credit_cycles && !c->report->bad_ports)
+		return true;
+	check_result_fini(c);
+	return false;
+}
+
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report)
 {
 	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
+	bool sound;
 
-	*report = (struct check_report){ 0 };
-	if (tables->nswitches != t->nswitches || tables->top < lids->top) {
-		snprintf(report->first, sizeof(report->first), "tables of another fabric");
-		report->bad_ports = 1;
-		return false;
-	}
-	check_init(&c);
-	find_parts(&c);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		inspect_row(&c, sw);
-	judge_cycles(&c);
-	count_pairs(&c);
-	check_fini(&c);
-	return !report->loops && !report->credit_cycles && !report->bad_ports;
+	check_scratch_init(&c);
+	sound = check_all(&c);
+	check_scratch_fini(&c);
+	if (sound)
+		check_result_fini(&c);
+	return sound;
 }

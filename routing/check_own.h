@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * check_own: what the proof's files share: check.c (all entries), check_walk.c (who reaches whom),
+ * check_change.c (only what changed). Private to routing/.
+ */
+#ifndef FMD_ROUTING_CHECK_OWN_H
+#define FMD_ROUTING_CHECK_OWN_H
+
+#include "routing/cdg.h"
+#include "routing/check.h"
+
+struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
+	uint32_t reachable, unreachable, special;
+	uint32_t from; /* the first switch with hosts that does not reach it, TOPO_NONE = all do */
+	bool loop;     /* .. because packets go round */
+};
+
+struct check {
+	const struct topo *t;
+	const struct lid_map *lids;
+	const struct tables *tables;
+	struct check_report *report;
+	struct cdg cdg;
+	bool *walk;		    /* by LID: not plain, see check.c */
+	struct check_count *counts; /* by LID, good where walk is set */
+	/* Scratch of one proof. */
+	uint32_t *part;		    /* by node: connected part (union-find) */
+	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
+	uint64_t *part_hosts, *part_specials; /* by part's root */
+	uint64_t all_hosts;
+	uint8_t *arrival; /* by switch, for one LID */
+	uint16_t *hops;
+	uint32_t *trail;
+	uint64_t hop_sum, hop_count;
+};
+
+/* A cable between switches that is up leaves here. */
+static inline bool check_is_channel(const struct check *c, uint32_t port)
+{
+	return c->cdg.channel[port] != TOPO_NONE && c->t->ports[port].link_up;
+}
+
+/* check.c: all entries anew. On true the caller has cdg, walk and counts; else they are gone. */
+bool check_all(struct check *c);
+void check_scratch_init(struct check *c);
+void check_scratch_fini(struct check *c);
+void check_result_fini(struct check *c); /* cdg, walk, counts */
+/* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
+bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid);
+
+/* check_walk.c */
+void check_find_parts(struct check *c);
+uint32_t check_part(const struct check *c, uint32_t node);
+/* The CA port that has the LID and is cabled to a switch, else NULL. */
+const struct topo_port *check_host_port(const struct check *c, uint32_t lid);
+void check_walk_lid(struct check *c, uint32_t lid);   /* walk and counts of a host port's LID */
+void check_walk_loops(struct check *c, uint32_t lid); /* counts report->loops alone */
+void check_measure_hops(struct check *c, uint32_t lid);
+void check_sum(struct check *c); /* pairs into the report, the first finding by name */
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The proof of a change against the proof of the whole: on random fat trees, through random faults
+ * and repairs, with tables that are now and then spoilt, both must say the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/check_change.h"
+#include "routing/route.h"
+#include "tests/fabric/damage.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+#define FABRICS 150
+#define STEPS	30
+
+struct world {
+	struct topo *intact, *topo;
+	struct lid_map *lids;
+	struct tables tables, spoilt;
+	struct route *route;
+	struct check_base *base;
+	bool *down; /* by port of the intact fabric, at the lower end of a cable */
+	uint64_t random;
+};
+
+struct tally {
+	unsigned changes, wholes, refused, loops, bad_ports, cycles, unreachable;
+};
+
+static void world_init(struct world *w, struct topo *t, uint64_t seed)
+{
+	*w = (struct world){ .intact = t,
+			     .topo = topo_ref(t),
+			     .lids = lid_plan(t, NULL),
+			     .route = route_new(),
+			     .base = check_base_new(seed),
+			     .down = mem_alloc(t->nports, 1),
+			     .random = seed };
+}
+
+static void world_fini(struct world *w)
+{
+	topo_unref(w->topo);
+	topo_unref(w->intact);
+	lid_map_free(w->lids);
+	tables_fini(&w->tables);
+	tables_fini(&w->spoilt);
+	route_free(w->route);
+	check_base_free(w->base);
+	free(w->down);
+}
+
+static uint32_t pick(struct world *w, uint32_t below)
+{
+	return damage_random(&w->random) % below;
+}
+
+/* One cable, any: between switches or to a host. */
+static void turn_a_cable(struct world *w)
+{
+	uint32_t port;
+
+	do
+		port = pick(w, w->intact->nports);
+	while (w->intact->ports[port].peer == TOPO_NONE || port > w->intact->ports[port].peer);
+	w->down[port] = !w->down[port];
+}
+
+static void turn_a_switch(struct world *w)
+{
+	const struct topo_node *node = &w->intact->nodes[pick(w, w->intact->nswitches)];
+	bool down = pick(w, 2);
+
+	for (unsigned num = 1; num <= node->nports; num++) {
+		uint32_t port = node->port0 + num, peer = w->intact->ports[port].peer;
+
+		if (peer != TOPO_NONE)
+			w->down[peer < port ? peer : port] = down;
+	}
+}
+
+static void repair_all(struct world *w)
+{
+	memset(w->down, 0, w->intact->nports);
+}
+
+static void read_fabric(struct world *w)
+{
+	struct topo_builder *b = topo_builder_from(w->intact);
+
+	for (uint32_t i = 0; i < w->intact->nports; i++)
+		if (w->down[i])
+			topo_builder_link_down(b, w->intact->ports[i].node,
+					       w->intact->ports[i].num);
+	topo_unref(w->topo);
+	w->topo = topo_freeze(b);
+}
+
+static void look_again(struct world *w)
+{
+	read_fabric(w);
+	assert_int_equal(route_compute(w->route, w->topo, w->lids, NULL, &w->tables), 0);
+}
+
+static void turn_something(struct world *w)
+{
+	unsigned what = pick(w, 20);
+
+	if (what == 0)
+		repair_all(w);
+	else if (what == 1)
+		turn_a_switch(w);
+	else
+		for (unsigned n = pick(w, 3) + 1; n; n--)
+			turn_a_cable(w);
+}
+
+/* ---- Both judges ------------------------------------------------------------------------------- */
+
+static void assert_same_report(const struct check_report *a, const struct check_report *b)
+{
+	assert_int_equal(a->reachable, b->reachable);
+	assert_int_equal(a->unreachable, b->unreachable);
+	assert_int_equal(a->unreachable_special, b->unreachable_special);
+	assert_int_equal(a->disconnected, b->disconnected);
+	assert_int_equal(a->loops, b->loops);
+	assert_int_equal(a->bad_ports, b->bad_ports);
+	assert_int_equal(a->credit_cycles, b->credit_cycles);
+	assert_string_equal(a->first, b->first);
+}
+
+static bool judge(struct world *w, const struct tables *tables, struct tally *tally)
+{
+	struct check_report change, whole;
+	bool sound = check_change(w->base, w->topo, w->lids, tables, &change);
+
+	assert_int_equal(check_tables(w->topo, w->lids, tables, &whole), sound);
+	assert_same_report(&change, &whole);
+	tally->wholes += check_change_last(w->base).whole;
+	tally->changes += !check_change_last(w->base).whole;
+	tally->refused += !sound;
+	tally->loops += whole.loops > 0;
+	tally->bad_ports += whole.bad_ports > 0;
+	tally->cycles += whole.credit_cycles > 0 && !whole.loops;
+	tally->unreachable += whole.unreachable > 0;
+	return sound;
+}
+
+/* ---- Spoilt tables ----------------------------------------------------------------------------- */
+
+static uint16_t some_lid(struct world *w)
+{
+	return 1 + pick(w, w->lids->top);
+}
+
+static void spoil_entry(struct world *w, uint8_t *lft_port_or_none)
+{
+	uint32_t sw = pick(w, w->topo->nswitches);
+	uint8_t *entry = &tables_row(&w->spoilt, sw)[some_lid(w)];
+
+	*entry = lft_port_or_none ? *lft_port_or_none : pick(w, w->topo->nodes[sw].nports + 4u);
+}
+
+static void spoil_dead_end(struct world *w)
+{
+	uint8_t none = TABLES_NO_ROUTE;
+
+	spoil_entry(w, &none);
+}
+
+/* Two neighbours send a LID to one another. */
+static void spoil_loop(struct world *w)
+{
+	uint32_t sw = pick(w, w->topo->nswitches);
+	uint16_t lid = some_lid(w);
+
+	for (unsigned num = 1; num <= w->topo->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(w->topo, topo_port(w->topo, sw, num));
+
+		if (!peer || peer->node >= w->topo->nswitches)
+			continue;
+		tables_row(&w->spoilt, sw)[lid] = num;
+		tables_row(&w->spoilt, peer->node)[lid] = peer->num;
+		return;
+	}
+}
+
+/* Packets turn where no tree would have them turn: some of it makes credit cycles without a loop. */
+static void spoil_turns(struct world *w)
+{
+	for (unsigned n = 0; n < 12; n++) {
+		uint32_t sw = pick(w, w->topo->nswitches);
+		uint16_t lid = some_lid(w);
+		unsigned num = 1 + pick(w, w->topo->nodes[sw].nports);
+		const struct topo_port *port = topo_port(w->topo, sw, num),
+				       *peer = topo_peer(w->topo, port);
+		uint8_t next;
+
+		if (!port->link_up || peer->node >= w->topo->nswitches)
+			continue;
+		next = tables_row(&w->spoilt, peer->node)[lid];
+		if (next != TABLES_NO_ROUTE && next != peer->num)
+			tables_row(&w->spoilt, sw)[lid] = num;
+	}
+}
+
+/* A switch sends to one that has no entry, which stays as it was. */
+static void spoil_towards_a_gap(struct world *w)
+{
+	uint32_t start = pick(w, w->topo->nswitches);
+	uint16_t lid = some_lid(w);
+
+	for (uint32_t i = 0; i < w->topo->nswitches; i++) {
+		uint32_t sw = (start + i) % w->topo->nswitches;
+		const struct topo_port *port =
+			topo_port(w->topo, sw, 1 + pick(w, w->topo->nodes[sw].nports));
+		const struct topo_port *peer = topo_peer(w->topo, port);
+
+		if (!port->link_up || peer->node >= w->topo->nswitches ||
+		    tables_row(&w->spoilt, peer->node)[lid] != TABLES_NO_ROUTE)
+			continue;
+		tables_row(&w->spoilt, sw)[lid] = port->num;
+		return;
+	}
+}
+
+static void spoil(struct world *w)
+{
+	switch (pick(w, 5)) {
+	case 4:
+		spoil_towards_a_gap(w);
+		break;
+	case 0:
+		spoil_entry(w, NULL);
+		break;
+	case 1:
+		spoil_dead_end(w);
+		break;
+	case 2:
+		spoil_loop(w);
+		break;
+	default:
+		spoil_turns(w);
+	}
+}
+
+/* ---- */
+
+static void spoil_for_a_while(struct world *w, struct tally *tally)
+{
+	tables_copy(&w->spoilt, &w->tables);
+	for (unsigned n = pick(w, 5); n; n--) {
+		spoil(w);
+		judge(w, &w->spoilt, tally);
+	}
+}
+
+static void live_through_faults(uint64_t seed, struct tally *tally)
+{
+	struct world w;
+
+	world_init(&w, damage_random_pgft(seed), seed);
+	for (unsigned step = 0; step < STEPS; step++) {
+		turn_something(&w);
+		if (!pick(&w,
+			  8)) { /* the tables stay as they were: some lead into the dead cable */
+			read_fabric(&w);
+			judge(&w, &w.tables, tally);
+		}
+		look_again(&w);
+		assert_true(judge(&w, &w.tables, tally));
+		if (!pick(&w, 3))
+			spoil_for_a_while(&w, tally);
+	}
+	world_fini(&w);
+}
+
+static void a_change_is_judged_like_the_whole(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (unsigned seed = 1; seed <= FABRICS; seed++)
+		live_through_faults(seed, &tally);
+	print_message("%u changes, %u wholes; %u refused: %u loops, %u bad ports, %u cycles alone; "
+		      "%u with gaps\n",
+		      tally.changes, tally.wholes, tally.refused, tally.loops, tally.bad_ports,
+		      tally.cycles, tally.unreachable);
+	assert_true(tally.changes > tally.wholes);
+	assert_true(tally.refused > 100);
+	assert_true(tally.loops > 20 && tally.bad_ports > 20 && tally.cycles > 20);
+	assert_true(tally.unreachable > 100);
+}
+
+static struct topo *pod(void)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, 4, err, sizeof(err));
+}
+
+static void one_cable_is_no_whole_proof(void **state)
+{
+	struct check_report report;
+	struct world w;
+
+	world_init(&w, pod(), 1);
+	look_again(&w);
+	assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+	assert_true(check_change_last(w.base).whole);
+	for (uint32_t i = 0; i < w.intact->nports; i++)
+		if (w.intact->ports[i].peer < i && w.intact->ports[i].node < w.intact->nswitches) {
+			w.down[w.intact->ports[i].peer] = true;
+			break;
+		}
+	look_again(&w);
+	assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+	assert_false(check_change_last(w.base).whole);
+	assert_true(check_change_last(w.base).blocks > 0);
+	assert_int_equal(report.reachable, 1024 * 1023);
+	world_fini(&w);
+}
+
+/* Every dependency a fault adds and its repair no longer has: the graph must not end as a false cycle. */
+static void a_flapping_cable_needs_no_whole_proof(void **state)
+{
+	struct tally tally = { 0 };
+	struct world w;
+
+	world_init(&w, pod(), 1);
+	look_again(&w);
+	judge(&w, &w.tables, &tally);
+	for (unsigned n = 0; n < 40; n++) {
+		turn_a_cable(&w);
+		look_again(&w);
+		assert_true(judge(&w, &w.tables, &tally));
+	}
+	assert_int_equal(tally.wholes, 1);
+	world_fini(&w);
+}
+
+/* Other LIDs, nodes or cables: nothing of the last proof holds. */
+static void another_fabric_is_proven_whole(void **state)
+{
+	struct check_report report;
+	struct topo *ring = damage_ring(6, 2);
+	struct lid_map *lids = lid_plan(ring, NULL);
+	struct world w;
+
+	world_init(&w, pod(), 1);
+	look_again(&w);
+	assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+	assert_int_equal(route_compute(w.route, ring, lids, NULL, &w.tables), 0);
+	assert_true(check_change(w.base, ring, lids, &w.tables, &report));
+	assert_true(check_change_last(w.base).whole);
+	assert_false(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+	assert_string_equal(report.first, "tables of another fabric");
+	topo_unref(ring);
+	lid_map_free(lids);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_change_is_judged_like_the_whole),
+		cmocka_unit_test(one_cable_is_no_whole_proof),
+		cmocka_unit_test(a_flapping_cable_needs_no_whole_proof),
+		cmocka_unit_test(another_fabric_is_proven_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
