@@ -162,16 +162,22 @@ static void apply(struct fabric *f)
 
 /* ---- Update: LIDs, tables, proof ----------------------------------------------------------------- */
 
-static void compute(struct fabric *f, const struct topo *t, const struct lid_map *lids)
+static void compute_with(const struct fabric *f, struct route *route, const struct topo *t,
+			 const struct lid_map *lids, struct tables *out)
 {
 	uint8_t *classes = fabric_classes(&f->conf, t);
 	const struct route_params params = { .engine = f->conf.routing_engine, .classes = classes };
 	/* The configuration was validated: the engine exists. */
-	int status = route_compute(f->route, t, lids, &params, &f->tables);
+	int status = route_compute(route, t, lids, &params, out);
 
 	if (status)
 		abort();
 	free(classes);
+}
+
+static void compute(struct fabric *f, const struct topo *t, const struct lid_map *lids)
+{
+	compute_with(f, f->route, t, lids, &f->tables);
 }
 
 static bool proven(struct fabric *f, const struct topo *t, const struct lid_map *lids)
@@ -300,6 +306,19 @@ const struct lid_map *fabric_lids(const struct fabric *f)
 const struct tables *fabric_tables(const struct fabric *f)
 {
 	return f->topo ? &f->tables : NULL;
+}
+
+void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
+{
+	struct route *route = route_new();
+
+	compute_with(f, route, variant, f->lids, out);
+	route_free(route);
+}
+
+uint8_t *fabric_port_classes(const struct fabric *f)
+{
+	return fabric_classes(&f->conf, f->topo);
 }
 
 bool fabric_check(const struct fabric *f, struct check_report *report)

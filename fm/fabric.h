@@ -48,6 +48,14 @@ void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);
 
+/*
+ * For questions; nothing changes by them. A variant has the nodes of the published snapshot: its LIDs
+ * and classes are those in force. Takes as long as routing takes.
+ */
+void fabric_try(const struct fabric *fabric, const struct topo *variant, struct tables *out);
+/* enum route_class by port of the published snapshot, the caller's; NULL = all compute. */
+uint8_t *fabric_port_classes(const struct fabric *fabric);
+
 /* Proves the published tables again. */
 bool fabric_check(const struct fabric *fabric, struct check_report *report);
 

@@ -222,6 +222,16 @@ int topo_builder_link_down(struct topo_builder *b, int node, unsigned port)
 	return 0;
 }
 
+int topo_builder_cordon(struct topo_builder *b, int node, unsigned num)
+{
+	struct topo_port *port = get_port(b, node, num);
+
+	if (!port)
+		return -ERANGE;
+	port->cordoned = true;
+	return 0;
+}
+
 struct topo_builder *topo_builder_from(const struct topo *t)
 {
 	struct topo_builder *b = topo_builder_new();

@@ -180,6 +180,8 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 		      unsigned port_b, bool up);
 /* Keeps a link but marks it down; 0 or -ENOENT. */
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
+/* Keeps a cable's transit off, as seen from this port; 0 or -ERANGE. */
+int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
 /* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */
 struct topo_builder *topo_builder_from(const struct topo *t);
 

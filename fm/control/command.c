@@ -12,6 +12,7 @@
 #include <string.h>
 #include "fm/control/command.h"
 #include "fm/control/osm_dump.h"
+#include "fm/control/whatif.h"
 #include "fm/core/log.h"
 #include "routing/path.h"
 #include "routing/report.h"
@@ -392,6 +393,7 @@ static const struct command commands[] = {
 	{ .name = "events", .answer = answer_events },
 	{ .name = "reroute", .act = fabric_reroute },
 	{ .name = "sweep", .act = fabric_sweep },
+	{ .name = "whatif", .answer = whatif_answer, .long_answer = true },
 	{ .name = "cordon", .ask = act_cordon },
 	{ .name = "uncordon", .ask = act_uncordon },
 	{ .name = "reload", .answer = answer_reload },

@@ -37,6 +37,8 @@ static const struct command {
 	  "keeps transit off a switch or cable; done when no packet goes that way",
 	  .run = fmctl_cordon },
 	{ "uncordon", "WHAT", "lets it carry traffic again", .run = fmctl_uncordon },
+	{ "whatif", "--fail|--cordon WHAT ...", "what would change, without touching anything",
+	  .run = fmctl_whatif },
 	{ "reload", "", "reads the configuration file again", .run = fmctl_reload },
 	{ "loglevel", "[MODULE] LEVEL", "error, warning, notice, info or debug",
 	  .run = fmctl_loglevel },

@@ -33,12 +33,13 @@ fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmct
 	fmctl_hosts, fmctl_lft, fmctl_dump;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel, fmctl_cordon, fmctl_uncordon;
+fmctl_command_fn fmctl_whatif; /* fmctl_whatif.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_hosts, show_lft,
 	show_path, show_check;
-fmctl_show_fn show_readback, show_events, show_settled, show_cordon, show_act;
+fmctl_show_fn show_readback, show_events, show_settled, show_cordon, show_act, show_proof;
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
 fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */

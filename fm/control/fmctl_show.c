@@ -60,7 +60,7 @@ static void print_label(const char *label)
 	printf("%-12s", label);
 }
 
-static void print_proof(const struct fmctl *ctl, const json_t *proof)
+void show_proof(const struct fmctl *ctl, const json_t *proof)
 {
 	json_int_t unreachable = integer(proof, "unreachable"), loops = integer(proof, "loops");
 	json_int_t cycles = integer(proof, "credit_cycles");
@@ -141,7 +141,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
 	print_links(ctl, s);
-	print_proof(ctl, json_object_get(s, "proof"));
+	show_proof(ctl, json_object_get(s, "proof"));
 	print_last_fault(json_object_get(s, "last_fault"));
 	print_last_run(s);
 	print_label("packets");
@@ -272,7 +272,7 @@ void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
 
-	print_proof(ctl, proof);
+	show_proof(ctl, proof);
 	print_label("paths");
 	printf("%.2f switches on average, %lld at most\n", number(proof, "mean_hops"),
 	       (long long)integer(proof, "max_hops"));
@@ -304,7 +304,7 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 	print_coloured(ctl, up, up ? "fabric UP" : "fabric NOT UP");
 	printf(", %lld links, %lld down\n", (long long)integer(status, "links"),
 	       (long long)integer(status, "links_down"));
-	print_proof(ctl, json_object_get(status, "proof"));
+	show_proof(ctl, json_object_get(status, "proof"));
 	print_last_run(status);
 }
 

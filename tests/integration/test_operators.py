@@ -50,3 +50,34 @@ def test_cordon_that_can_not_be_is_refused(pod):
     for what, reason in (("moon", "moon"), ("dgx-su01-01 mlx5_0", "nothing to cordon"), (f"{LEAF}:1", "nothing to")):
         done = pod.fmctl("cordon", what, check=False)
         assert (done.returncode, done.stdout) == (1, "") and reason in done.stderr
+
+
+# ---- What if
+
+def test_whatif_says_beforehand_what_a_cordon_changes(start, pod_net):
+    fabric = start(pod_net)
+    before = fabric.tables()
+    answer = fabric.ask("whatif", "--cordon", SPINE)
+    assert fabric.tables() == before and fabric.status()["links_cordoned"] == 0
+    assert answer["sound"] and answer["proof"]["unreachable"] == 0 and answer["links_cordoned"] == 64
+    assert answer["congestion"]["shift_max"] >= answer["before"]["congestion"]["shift_max"]
+    done = fabric.ask("cordon", SPINE)
+    assert done["lft_entries_changed"] == answer["delta"]["entries"]
+    assert done["lft_blocks_written"] == answer["delta"]["blocks"]
+
+
+def test_whatif_of_a_failure_is_plans_answer(pod, pod_net):
+    answer = pod.ask("whatif", "--fail", SPINE, "--fail", f"{LEAF}:1")
+    plan = pod.ask("plan", pod_net, "--fail", SPINE, "--fail", f"{LEAF}:1")
+    assert answer["links_failed"] == 65 and answer["links_down"] == 65
+    for key in ("shift_max", "rail_shift_max", "all_to_all_ratio"):
+        assert abs(answer["congestion"][key] - plan["congestion"][key]) < 1e-3, key
+    assert answer["delta"]["entries"] == plan["delta"]["entries"]
+    assert answer["proof"]["reachable"] == plan["proof"]["reachable"] == 255 * 254
+    shown = pod.fmctl("whatif", "--fail", SPINE).stdout
+    assert "least possible" in shown and "rail shift" in shown
+
+
+def test_whatif_needs_something(pod):
+    assert pod.fmctl("whatif", check=False).returncode == 2
+    assert pod.fmctl("whatif", "--fail", "moon", check=False).returncode == 1

@@ -94,6 +94,17 @@ void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
 	fabric_reroute(f, fn, arg);
 }
+void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
+{
+	tables_copy(out, &f->tables);
+	for (uint32_t h = 1; h <= HOSTS; h++)
+		if (!topo_port(variant, 0, h)->link_up)
+			tables_row(out, 0)[h + 1] = TABLES_NO_ROUTE;
+}
+uint8_t *fabric_port_classes(const struct fabric *f)
+{
+	return NULL;
+}
 void fabric_act_cancel(struct fabric *f, void *arg)
 {
 	assert_ptr_equal(arg, f->act_arg);

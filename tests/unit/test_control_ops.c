@@ -23,11 +23,44 @@ static void cordon_is_an_act_with_an_argument(void **state)
 	assert_false(f->fabric.cordon_on);
 }
 
+static void whatif_fails_cables_in_a_copy(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer = ask(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
+	json_t *result = json_object_get(answer, "result");
+
+	assert_int_equal(json_integer_value(json_object_get(result, "links_failed")), 1);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(result, "proof"), "reachable")),
+		2);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(result, "delta"), "entries")),
+		1);
+	assert_true(topo_port(f->fabric.topo, 0, 2)->link_up);
+	json_decref(answer);
+}
+
+static void whatif_refuses_what_is_not_there(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:4\"]}}\n"
+	       "{\"cmd\":\"whatif\",\"args\":{\"cordon\":[\"leaf-1\"]}}\n"
+	       "{\"cmd\":\"whatif\",\"args\":{\"fail\":\"leaf-1\"}}\n"
+	       "{\"cmd\":\"whatif\",\"args\":{\"cordon\":[7]}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"leaf-1:4: no such cable there\"}");
+	answers(f, "{\"ok\":false,\"error\":\"leaf-1: no such cable there\"}");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: a list of names is expected\"}");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: a name is a text\"}");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(whatif_fails_cables_in_a_copy),
+		TEST(whatif_refuses_what_is_not_there),
 		TEST(cordon_is_an_act_with_an_argument),
 	};
 

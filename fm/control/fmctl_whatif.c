@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmctl whatif: what a failure or a cordon would change, as fmd sees it: its running LIDs, classes
+ * and tables. `fmctl plan --fail` asks the same of a file.
+ */
+#include <getopt.h>
+#include <string.h>
+#include "fm/control/fmctl.h"
+#include "fm/control/fmctl_table.h"
+
+static json_int_t integer(const json_t *object, const char *key)
+{
+	return json_integer_value(table_value(object, key));
+}
+
+static double number(const json_t *object, const char *key)
+{
+	return json_number_value(table_value(object, key));
+}
+
+static void print_links(const json_t *result)
+{
+	printf("%-12s", "links");
+	if (integer(result, "links_failed"))
+		printf("%lld fail; ", (long long)integer(result, "links_failed"));
+	if (integer(result, "links_cordoned"))
+		printf("%lld cordoned; ", (long long)integer(result, "links_cordoned"));
+	printf("%lld down then\n", (long long)integer(result, "links_down"));
+}
+
+static void print_pattern(const json_t *result, const char *title, const char *key)
+{
+	char mean[64], max[64];
+	const json_t *now = table_value(result, "before.congestion");
+	const json_t *then = table_value(result, "congestion");
+
+	snprintf(mean, sizeof(mean), "%s_mean", key);
+	snprintf(max, sizeof(max), "%s_max", key);
+	printf("  %-14s %6.2f %5lld   %6.2f %5lld\n", title, number(now, mean),
+	       (long long)integer(now, max), number(then, mean), (long long)integer(then, max));
+}
+
+static void print_congestion(const json_t *result)
+{
+	printf("%-12sflows on the worst link, mean and worst of the samples\n", "congestion");
+	printf("  %-14s %12s   %12s\n", "", "now", "then");
+	print_pattern(result, "shift", "shift");
+	print_pattern(result, "rail shift", "rail_shift");
+	print_pattern(result, "random", "random");
+	print_pattern(result, "to storage", "storage");
+	printf("  %-14s %12.2f   %12.2f  of the mean link\n", "all to all",
+	       number(result, "before.congestion.all_to_all_ratio"),
+	       number(result, "congestion.all_to_all_ratio"));
+}
+
+static void show_whatif(const struct fmctl *ctl, const json_t *result)
+{
+	print_links(result);
+	show_proof(ctl, json_object_get(result, "proof"));
+	printf("%-12s%lld entries (least possible %lld) in %lld blocks on %lld switches\n",
+	       "change", (long long)integer(result, "delta.entries"),
+	       (long long)integer(result, "delta.entries_minimum"),
+	       (long long)integer(result, "delta.blocks"),
+	       (long long)integer(result, "delta.switches"));
+	print_congestion(result);
+}
+
+enum fmctl_exit fmctl_whatif(const struct fmctl *ctl, int argc, char **argv)
+{
+	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
+					       { "cordon", required_argument, NULL, 'c' },
+					       { 0 } };
+	json_t *fail = json_array(), *cordon = json_array();
+	struct fmctl_answer answer = { .status = FMCTL_USAGE };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) == 'f' || c == 'c')
+		json_array_append_new(c == 'f' ? fail : cordon, json_string(optarg));
+	if (c == -1 && optind == argc && argc > 1)
+		answer = fmctl_ask(ctl, "whatif",
+				   json_pack("{s:O, s:O}", "fail", fail, "cordon", cordon));
+	if (answer.status == FMCTL_DONE)
+		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
+	json_decref(answer.result);
+	json_decref(fail);
+	json_decref(cordon);
+	return answer.status;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * whatif: a copy of the published snapshot with cables down or cordoned, and what the engine makes of
+ * it: tables, proof, congestion, and how much of the running tables would change.
+ *
+ * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
+ * The nodes are the same in the copy, so indices, LID map and tables agree. Congestion is measured for
+ * today's tables too: a figure alone says little. All this takes seconds on a large fabric; a child
+ * process has them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "fm/control/whatif.h"
+#include "routing/report.h"
+#include "routing/route.h"
+#include "topology/mem.h"
+
+struct whatif {
+	const struct command_env *env;
+	const struct topo *present;
+	struct topo_builder *builder;
+	struct topo *t;
+	struct tables tables;
+	bool *storage; /* by node; NULL = not configured */
+	double route_ms, check_ms;
+	unsigned failed, cordoned; /* cables */
+};
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+/* ---- The copy ------------------------------------------------------------------------------------ */
+
+typedef bool change_fn(struct whatif *w, uint32_t node, unsigned num);
+
+static bool fail_cable(struct whatif *w, uint32_t node, unsigned num)
+{
+	if (topo_port(w->present, node, num)->peer == TOPO_NONE)
+		return false;
+	w->failed++;
+	return topo_builder_link_down(w->builder, (int)node, num) == 0;
+}
+
+static bool cordon_cable(struct whatif *w, uint32_t node, unsigned num)
+{
+	const struct topo_port *peer = topo_peer(w->present, topo_port(w->present, node, num));
+
+	if (node >= w->present->nswitches || !peer || peer->node >= w->present->nswitches)
+		return false;
+	w->cordoned++;
+	return topo_builder_cordon(w->builder, (int)node, num) == 0;
+}
+
+/* One port, or (port 0) all of the node's. */
+static bool change_one(struct whatif *w, const char *what, change_fn *change, char *err)
+{
+	unsigned port, changed = 0;
+	uint32_t node = topo_resolve(w->present, what, &port, err, COMMAND_ERROR_SIZE);
+
+	if (node == TOPO_NONE)
+		return false;
+	for (unsigned num = 1; num <= w->present->nodes[node].nports; num++)
+		if (!port || num == port)
+			changed += change(w, node, num);
+	if (!changed)
+		snprintf(err, COMMAND_ERROR_SIZE, "%s: no such cable there", what);
+	return changed > 0;
+}
+
+static bool change_all(struct whatif *w, const json_t *list, change_fn *change, char *err)
+{
+	const json_t *what;
+	size_t i;
+
+	if (list && !json_is_array(list)) {
+		snprintf(err, COMMAND_ERROR_SIZE, "arguments: a list of names is expected");
+		return false;
+	}
+	json_array_foreach ((json_t *)list, i, what) {
+		if (!json_is_string(what)) {
+			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name is a text");
+			return false;
+		}
+		if (!change_one(w, json_string_value(what), change, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- The answer ---------------------------------------------------------------------------------- */
+
+static void find_storage(struct whatif *w)
+{
+	uint8_t *classes = fabric_port_classes(w->env->fabric);
+
+	if (!classes)
+		return;
+	w->storage = mem_alloc(w->t->nnodes, sizeof(*w->storage));
+	for (uint32_t n = 0; n < w->t->nnodes; n++)
+		w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
+	free(classes);
+}
+
+static json_t *congestion_of(const struct whatif *w, const struct topo *t,
+			     const struct tables *tables)
+{
+	const struct congestion_scene scene = { t, fabric_lids(w->env->fabric), tables,
+						w->storage };
+	struct congestion congestion;
+
+	congestion_study(&scene, &congestion, NULL);
+	return report_congestion(&congestion);
+}
+
+static json_t *delta_of(const struct whatif *w)
+{
+	const struct tables *running = fabric_tables(w->env->fabric);
+	struct delta delta = { 0 };
+
+	delta_count(running, &w->tables, &delta);
+	delta.entries_minimum = delta_minimum(w->t, fabric_lids(w->env->fabric), running);
+	return report_delta(&delta);
+}
+
+static json_t *present_of(const struct whatif *w)
+{
+	struct check_report proof;
+
+	fabric_check(w->env->fabric, &proof);
+	return json_pack("{so so}", "proof", report_proof(&proof), "congestion",
+			 congestion_of(w, w->present, fabric_tables(w->env->fabric)));
+}
+
+static json_t *document(struct whatif *w)
+{
+	struct check_report proof;
+	double start = now_ms();
+	bool sound;
+
+	fabric_try(w->env->fabric, w->t, &w->tables);
+	w->route_ms = now_ms() - start;
+	start = now_ms();
+	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);
+	w->check_ms = now_ms() - start;
+	find_storage(w);
+	return json_pack("{si si si sf sf sb so so so so}", "links_failed", (int)w->failed,
+			 "links_cordoned", (int)w->cordoned, "links_down", (int)w->t->nlinks_down,
+			 "route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
+			 report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
+			 "before", present_of(w), "delta", delta_of(w));
+}
+
+static void whatif_fini(struct whatif *w)
+{
+	topo_builder_free(w->builder);
+	topo_unref(w->t);
+	tables_fini(&w->tables);
+	free(w->storage);
+}
+
+json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
+{
+	struct whatif w = { .env = env, .present = fabric_topo(env->fabric) };
+	json_t *fail = NULL, *cordon = NULL, *result = NULL;
+	json_error_t why;
+
+	if (!w.present) {
+		snprintf(err, COMMAND_ERROR_SIZE,
+			 "no picture of the fabric yet: the first sweep is under way");
+		return NULL;
+	}
+	if (json_unpack_ex(args, &why, JSON_STRICT, "{s?o, s?o}", "fail", &fail, "cordon",
+			   &cordon)) {
+		snprintf(err, COMMAND_ERROR_SIZE, "arguments: %s", why.text);
+		return NULL;
+	}
+	w.builder = topo_builder_from(w.present);
+	if (change_all(&w, fail, fail_cable, err) && change_all(&w, cordon, cordon_cable, err)) {
+		w.t = topo_freeze(w.builder);
+		w.builder = NULL;
+		result = document(&w);
+	}
+	whatif_fini(&w);
+	return result;
+}
