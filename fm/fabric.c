@@ -14,12 +14,23 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
 #include "topology/diff.h"
 #include "topology/mem.h"
+#include "topology/risk.h"
 
 #define EVENTS_KEPT 2000
+
+/* Milliseconds since *start, which moves on to now. */
+static double lap_ms(const struct fabric *f, uint64_t *start)
+{
+	uint64_t before = *start;
+
+	*start = loop_clock_us(f->loop);
+	return (*start - before) / 1e3;
+}
 
 static double ms_since(const struct fabric *f, uint64_t start_us)
 {
@@ -27,6 +38,25 @@ static double ms_since(const struct fabric *f, uint64_t start_us)
 }
 
 /* ---- Settled ------------------------------------------------------------------------------------ */
+
+/* What is at risk is told as it is now: standing damage too, for the next fault meets both. */
+static void tell_fault(struct fabric *f)
+{
+	json_t *risk = risk_json(f->topo);
+	const char *text = json_string_value(json_object_get(risk, "text"));
+
+	event_log_add(
+		f->events, LOG_NOTICE, "rerouted",
+		json_pack("{sf sI si si so}", "detected_to_programmed_ms", f->figures.last_fault.ms,
+			  "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
+			  "lft_blocks_written", (int)f->figures.last_fault.blocks, "switches",
+			  (int)f->figures.programmed.switches, "at_risk", json_incref(risk)),
+		"%s: answered in %.1f ms, %llu entries in %u blocks on %u switches%s%s",
+		f->fault.what, f->figures.last_fault.ms,
+		(unsigned long long)f->figures.last_fault.entries, f->figures.last_fault.blocks,
+		f->figures.programmed.switches, text ? "; at risk: " : "", text ? text : "");
+	json_decref(risk);
+}
 
 static void close_fault(struct fabric *f)
 {
@@ -40,15 +70,7 @@ static void close_fault(struct fabric *f)
 	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
 	f->figures.last_fault.entries = f->figures.programmed.entries;
 	f->figures.last_fault.blocks = f->figures.programmed.blocks;
-	event_log_add(
-		f->events, LOG_NOTICE, "rerouted",
-		json_pack("{sf sI si si}", "detected_to_programmed_ms", f->figures.last_fault.ms,
-			  "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
-			  "lft_blocks_written", (int)f->figures.last_fault.blocks, "switches",
-			  (int)f->figures.programmed.switches),
-		"%s: answered in %.1f ms, %llu entries in %u blocks on %u switches", f->fault.what,
-		f->figures.last_fault.ms, (unsigned long long)f->figures.last_fault.entries,
-		f->figures.last_fault.blocks, f->figures.programmed.switches);
+	tell_fault(f);
 }
 
 static void publish_to_sa(struct fabric *f)
@@ -71,16 +93,18 @@ static bool same_cordons(const struct topo *a, const struct topo *b)
  */
 static void refresh(struct fabric *f)
 {
+	uint64_t start = loop_clock_us(f->loop);
 	struct topo *now = fabric_snapshot(f);
 	struct diff *diff = diff_new(f->topo, now);
 	bool same = diff->count == 0 && same_cordons(f->topo, now);
 
 	diff_free(diff);
 	topo_unref(same ? f->topo : now);
-	if (!same)
-		return;
-	f->topo = now;
-	publish_to_sa(f);
+	if (same) {
+		f->topo = now;
+		publish_to_sa(f);
+	}
+	f->figures.refresh_ms = lap_ms(f, &start);
 }
 
 static void settled(struct fabric *f)
@@ -149,6 +173,8 @@ static uint16_t own_lid(const struct fabric *f)
 
 static void apply(struct fabric *f)
 {
+	uint64_t start = loop_clock_us(f->loop);
+
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = true;
 	f->unfinished = false;
@@ -158,6 +184,7 @@ static void apply(struct fabric *f)
 	publish_to_sa(f);
 	program_apply(f->program, f->topo, &f->tables, programmed, f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, brought_up, f);
+	f->figures.apply_ms = lap_ms(f, &start);
 }
 
 /* ---- Update: LIDs, tables, proof ----------------------------------------------------------------- */
@@ -184,9 +211,10 @@ static bool proven(struct fabric *f, const struct topo *t, const struct lid_map 
 {
 	struct check_report report;
 	uint64_t start = loop_clock_us(f->loop);
-	bool sound = check_tables(t, lids, &f->tables, &report);
+	bool sound = check_change(f->proof_base, t, lids, &f->tables, &report);
 
-	f->figures.check_ms = (loop_clock_us(f->loop) - start) / 1e3;
+	f->figures.check_ms = lap_ms(f, &start);
+	f->figures.check_whole = check_change_last(f->proof_base).whole;
 	if (sound) {
 		f->proof = report;
 		if (report.unreachable)
@@ -224,14 +252,14 @@ static void keep_memory(struct fabric *f, const struct topo *t, const struct lid
 /* Takes the snapshot. */
 static void update(struct fabric *f, struct topo *t)
 {
+	uint64_t start = loop_clock_us(f->loop);
 	struct lid_map *lids = lid_plan_lmc(t, &f->memory, f->conf.lmc);
-	uint64_t start;
 
 	fabric_acts_take(f);
 	keep_memory(f, t, lids);
-	start = loop_clock_us(f->loop);
+	f->figures.lids_ms = lap_ms(f, &start);
 	compute(f, t, lids);
-	f->figures.route_ms = (loop_clock_us(f->loop) - start) / 1e3;
+	f->figures.route_ms = lap_ms(f, &start);
 	if (proven(f, t, lids)) {
 		publish(f, t, lids);
 		apply(f);
@@ -251,6 +279,7 @@ static void update(struct fabric *f, struct topo *t)
 static void looked(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
+	uint64_t start = loop_clock_us(f->loop);
 	struct topo *t;
 
 	f->figures.sweep_ms = result->took_us / 1e3;
@@ -266,8 +295,10 @@ static void looked(void *arg, const struct sweep_result *result)
 		return;
 	}
 	t = fabric_snapshot(f);
+	f->figures.snapshot_ms = lap_ms(f, &start);
 	if (f->topo)
 		fabric_note_changes(f, f->topo, t);
+	f->figures.note_ms = lap_ms(f, &start);
 	update(f, t);
 }
 
@@ -351,6 +382,16 @@ static struct sa_conf sa_conf(const struct conf *c)
 				 .packet_life_time = c->packet_life_time };
 }
 
+/* Nothing that comes from the fabric can be made to fit it. */
+static uint64_t random_seed(void)
+{
+	uint64_t seed;
+
+	if (getentropy(&seed, sizeof(seed)))
+		abort(); /* no kernel that runs this lacks it */
+	return seed;
+}
+
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
 {
 	struct fabric *f = mem_alloc(1, sizeof(*f));
@@ -366,6 +407,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	f->route = route_new();
+	f->proof_base = check_base_new(random_seed());
 	f->sweep = sweep_new(loop, mad);
 	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
@@ -409,6 +451,7 @@ void fabric_free(struct fabric *f)
 	bringup_free(f->bringup);
 	sweep_free(f->sweep);
 	route_free(f->route);
+	check_base_free(f->proof_base);
 	event_log_free(f->events);
 	tables_fini(&f->tables);
 	topo_unref(f->topo);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
+#include "topology/risk.h"
 
 static const char *state_name(enum fabric_state state)
 {
@@ -76,6 +77,15 @@ static json_t *smp_json(const struct fabric *f)
 		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
 }
 
+/* Where the loop's own time went in the latest update. */
+static json_t *stages_json(const struct fabric *f)
+{
+	return json_pack("{sf sf sf sf sf sb}", "snapshot_ms", f->figures.snapshot_ms, "note_ms",
+			 f->figures.note_ms, "lids_ms", f->figures.lids_ms, "apply_ms",
+			 f->figures.apply_ms, "refresh_ms", f->figures.refresh_ms, "check_whole",
+			 f->figures.check_whole);
+}
+
 static json_t *figures_json(const struct fabric *f)
 {
 	return json_pack("{sf sf sf sf sf sI si si}", "sweep_ms", f->figures.sweep_ms, "route_ms",
@@ -92,13 +102,14 @@ json_t *fabric_status(const struct fabric *f)
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
 				f->conf.routing_engine, "sm", sm_state_name(sm_state(f->sm)),
 				"sm_lid", (int)f->sm_lid);
-	json_t *parts[] = { topo_json(f), figures_json(f), smp_json(f) };
+	json_t *parts[] = { topo_json(f), figures_json(f), stages_json(f), smp_json(f) };
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
 	json_object_set_new(doc, "last_fault", last_fault_json(f));
+	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "uptime_s",

@@ -95,6 +95,10 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	if (integer(status, "links_cordoned"))
 		printf(", %lld cordoned", (long long)integer(status, "links_cordoned"));
 	puts(down ? "  (fmctl links --down)" : "");
+	if (*string(status, "at_risk.text")) {
+		print_label("at risk");
+		puts(string(status, "at_risk.text"));
+	}
 }
 
 static void print_last_fault(const json_t *fault)

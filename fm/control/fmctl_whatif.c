@@ -62,6 +62,9 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	       (long long)integer(result, "delta.entries_minimum"),
 	       (long long)integer(result, "delta.blocks"),
 	       (long long)integer(result, "delta.switches"));
+	if (json_is_object(json_object_get(result, "at_risk")))
+		printf("%-12s%s\n", "at risk",
+		       json_string_value(table_value(result, "at_risk.text")));
 	print_congestion(result);
 }
 

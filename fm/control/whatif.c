@@ -15,6 +15,7 @@
 #include "routing/report.h"
 #include "routing/route.h"
 #include "topology/mem.h"
+#include "topology/risk.h"
 
 struct whatif {
 	const struct command_env *env;
@@ -149,11 +150,11 @@ static json_t *document(struct whatif *w)
 	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 	find_storage(w);
-	return json_pack("{si si si sf sf sb so so so so}", "links_failed", (int)w->failed,
+	return json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
 			 "links_cordoned", (int)w->cordoned, "links_down", (int)w->t->nlinks_down,
 			 "route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
 			 report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
-			 "before", present_of(w), "delta", delta_of(w));
+			 "before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
 }
 
 static void whatif_fini(struct whatif *w)

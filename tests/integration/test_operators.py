@@ -81,3 +81,17 @@ def test_whatif_of_a_failure_is_plans_answer(pod, pod_net):
 def test_whatif_needs_something(pod):
     assert pod.fmctl("whatif", check=False).returncode == 2
     assert pod.fmctl("whatif", "--fail", "moon", check=False).returncode == 1
+
+
+# ---- At risk
+
+def test_cut_cable_is_told_with_what_is_left(start, pod_net):
+    fabric = start(pod_net)
+    leaf = "S-" + guid_of(fabric, LEAF)[2:]
+    fabric.console(f'Unlink "{leaf}"[33]')
+    status = fabric.wait_up(lambda s: s["links_down"] == 1)
+    assert (status["at_risk"]["cables"], status["at_risk"]["cables_of"]) == (31, 32)
+    told = [event for event in fabric.ask("events") if event["kind"] == "rerouted"]
+    assert f"at risk: {LEAF} has 31 of 32 cables to its spines" in told[-1]["text"]
+    assert told[-1]["at_risk"]["switches"] == 1
+    assert LEAF in fabric.fmctl("status").stdout

@@ -253,6 +253,35 @@ static void a_spoilt_list_of_cordons_is_set_aside(void **state)
 	world_fini(&w);
 }
 
+/* ---- What is at risk ---- */
+
+static void a_fault_tells_who_has_how_many_spines_left(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	uint32_t leaf = find_desc(w.design, "leaf-su01-rail3");
+	uint32_t spine = find_desc(w.design, "spine-02");
+	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++) {
+		const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, leaf, num));
+
+		if (peer && peer->node == spine)
+			double_cut(w.hw, w.design->nodes[leaf].guid, num);
+	}
+	run_for(&w, SECOND_US);
+	json_t *events = fabric_events(w.fabric, 100), *event = NULL;
+	for (size_t i = json_array_size(events); i-- > 0 && !event;)
+		if (!strcmp(json_string_value(json_object_get(json_array_get(events, i), "kind")),
+			    "rerouted"))
+			event = json_array_get(events, i);
+	assert_non_null(event);
+	assert_non_null(strstr(json_string_value(json_object_get(event, "text")),
+			       "at risk: leaf-su01-rail3 has 3 of 4 spines"));
+	assert_int_equal(status_number(&w, "at_risk", "has"), 3);
+	json_decref(events);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +293,7 @@ int main(void)
 		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
 		cmocka_unit_test(
 			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
+		cmocka_unit_test(a_fault_tells_who_has_how_many_spines_left),
 		cmocka_unit_test(a_spoilt_list_of_cordons_is_set_aside),
 	};
 

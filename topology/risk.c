@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The worst
+ * is who has the smallest share of parents left, then the smallest share of cables; of equals the
+ * lowest in the tree, then the first of the snapshot.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/mem.h"
+#include "topology/risk.h"
+
+enum { MET = 1, REACHED = 2 };
+
+/* A higher switch at that port, or TOPO_NONE. */
+static uint32_t parent_at(const struct topo *t, uint32_t sw, unsigned num)
+{
+	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+	if (!peer || peer->node >= t->nswitches || t->nodes[peer->node].level <= t->nodes[sw].level)
+		return TOPO_NONE;
+	return peer->node;
+}
+
+/* `met` is zero by switch, before and after. False: the switch is dead itself, or the highest. */
+static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct risk *r)
+{
+	bool alive = false;
+
+	*r = (struct risk){ .sw = sw };
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		bool up = topo_port(t, sw, num)->link_up;
+		uint32_t parent = parent_at(t, sw, num);
+
+		alive |= up;
+		if (parent == TOPO_NONE)
+			continue;
+		r->above = parent;
+		r->cables_of++;
+		r->cables += up;
+		r->parents_of += !met[parent];
+		r->parents += up && !(met[parent] & REACHED);
+		met[parent] |= up ? MET | REACHED : MET;
+	}
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
+		if (parent_at(t, sw, num) != TOPO_NONE)
+			met[parent_at(t, sw, num)] = 0;
+	return alive && r->cables_of;
+}
+
+static bool is_worse(const struct topo *t, const struct risk *a, const struct risk *b)
+{
+	unsigned a_parents = a->parents * b->parents_of, b_parents = b->parents * a->parents_of;
+	unsigned a_cables = a->cables * b->cables_of, b_cables = b->cables * a->cables_of;
+
+	if (a_parents != b_parents)
+		return a_parents < b_parents;
+	if (a_cables != b_cables)
+		return a_cables < b_cables;
+	return t->nodes[a->sw].level < t->nodes[b->sw].level;
+}
+
+bool risk_find(const struct topo *t, struct risk *out)
+{
+	uint8_t *met = mem_alloc(t->nswitches, 1);
+	uint32_t switches = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		struct risk r;
+
+		if (!count_ways(t, sw, met, &r) || r.cables == r.cables_of)
+			continue;
+		if (!switches++ || is_worse(t, &r, out))
+			*out = r;
+	}
+	free(met);
+	if (switches)
+		out->switches = switches;
+	return switches > 0;
+}
+
+int risk_describe(const struct topo *t, const struct risk *r, char *buf, size_t size)
+{
+	const char *name = t->nodes[r->sw].desc, *above = topo_role_name(t->nodes[r->above].role);
+	char more[48] = "";
+
+	if (r->switches > 1)
+		snprintf(more, sizeof(more), ", %u more switch%s some", r->switches - 1,
+			 r->switches == 2 ? " lacks" : "es lack");
+	if (r->parents < r->parents_of)
+		return snprintf(buf, size, "%s has %u of %u %ss%s", name, r->parents, r->parents_of,
+				above, more);
+	return snprintf(buf, size, "%s has %u of %u cables to its %ss%s", name, r->cables,
+			r->cables_of, above, more);
+}
+
+json_t *risk_json(const struct topo *t)
+{
+	struct risk r;
+	char text[256];
+	json_t *doc;
+
+	if (!risk_find(t, &r))
+		return json_null();
+	risk_describe(t, &r, text, sizeof(text));
+	doc = json_pack("{ss% ss si si si si si}", "text", text, strlen(text), "above",
+			topo_role_name(t->nodes[r.above].role), "has", (int)r.parents, "of",
+			(int)r.parents_of, "cables", (int)r.cables, "cables_of", (int)r.cables_of,
+			"switches", (int)r.switches);
+	if (!doc)
+		return json_null();
+	json_object_set_new(doc, "guid",
+			    json_sprintf("0x%016llx", (unsigned long long)t->nodes[r.sw].guid));
+	return doc;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * risk: how much of its ways up each switch has left. A way that is designed is a cable that is known,
+ * up or down; what cordons keep empty is there still.
+ */
+#ifndef FMD_TOPOLOGY_RISK_H
+#define FMD_TOPOLOGY_RISK_H
+
+#include <jansson.h>
+#include "topology/topo.h"
+
+struct risk { /* of the switch that has least left */
+	uint32_t sw;
+	uint32_t above;		      /* one of its designed parents */
+	uint16_t parents, parents_of; /* switches above it: reached now, designed */
+	uint16_t cables, cables_of;   /* the same of cables to them */
+	uint32_t switches; /* of the fabric that lack some; switches without any live cable aside */
+};
+
+bool risk_find(const struct topo *t, struct risk *out); /* false: all is there */
+/* `leaf-su02-rail3 has 3 of 4 spines, 7 more switches lack some`. Returns snprintf's length. */
+int risk_describe(const struct topo *t, const struct risk *risk, char *buf, size_t size);
+json_t *risk_json(const struct topo *t); /* null when all is there; the caller owns it */
+
+#endif
