@@ -70,12 +70,14 @@ def test_only_what_used_the_cable_moves(start, pod_net):
     assert used_it <= len(moved) <= 3 * used_it
 
 
-def test_trap_alone_is_enough(start, pod_net):
-    fabric = start(pod_net, SM_HOST, sweep_interval=0)
+@pytest.mark.parametrize("sm, leaf, port", [(SM_HOST, LEAVES[1], 50), (SM_HOST, SM_LEAF, 50), (SM_LEAF, SM_LEAF, 2)])
+def test_trap_alone_is_enough(start, pod_net, sm, leaf, port):
+    """The last one: of the SM's own switch, and about a host, which tells nothing itself."""
+    fabric = start(pod_net, sm, sweep_interval=0)
     before = Before(fabric)
-    fabric.console(f'Unlink "{LEAVES[1]}"[50]')
+    fabric.console(f'Unlink "{leaf}"[{port}]')
     assert clean(fabric.wait_up(lambda s: s["links_down"] == 1, "the trap is heeded"))
-    fabric.console(f'Relink "{LEAVES[1]}"[50]')
+    fabric.console(f'Relink "{leaf}"[{port}]')
     before.holds_again()
 
 
@@ -99,6 +101,8 @@ def test_cut_that_is_mended_at_once_leaves_no_trace(start, pod_net):
     for port in (33, 41, 49, 57):
         fabric.console(f'Unlink "{LEAVES[4]}"[{port}]', f'Relink "{LEAVES[4]}"[{port}]')
     before.holds_again()
+    assert "trap 128" in fabric.log.read_text()
+    assert fabric.status()["last_fault"] is None  # nothing had to be routed anew
 
 
 def test_all_cables_of_a_leaf_to_one_spine_are_cut(start, pod_net):
