@@ -11,6 +11,7 @@
 #include "fm/sm/sm.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
+#include "routing/check_change.h"
 #include "routing/route.h"
 
 enum fabric_state {
@@ -53,6 +54,8 @@ struct act { /* an operator's wish, to be answered once */
 
 struct fabric_figures { /* of the latest of each kind */
 	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
+	double snapshot_ms, note_ms, lids_ms, apply_ms, refresh_ms; /* of the loop's own time */
+	bool check_whole; /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, duplicates;
 	struct program_result programmed;
 	struct {
@@ -82,6 +85,7 @@ struct fabric {
 	struct lid_map *lids;
 	struct tables tables;
 	struct check_report proof;
+	struct check_base *proof_base; /* what the next proof can build upon */
 	uint16_t sm_lid;
 	struct lid_memory memory;
 
