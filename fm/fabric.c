@@ -138,6 +138,8 @@ static void programmed(void *arg, const struct program_result *result)
 			f->events, LOG_WARNING, "program-failed", NULL,
 			"fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
 			result->failed);
+	} else {
+		fabric_audit_repaired(f);
 	}
 	close_fault(f);
 	settled(f);
@@ -414,6 +416,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->sa = sa_new(loop, mad, sweep_inventory(f->sweep), &sa);
 	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
+	fabric_audit_init(f);
 	return f;
 }
 
@@ -435,6 +438,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	f->conf = *conf;
 	bringup_configure(f->bringup, &ports);
 	sa_configure(f->sa, &sa);
+	audit_set_rate(f->audit, (unsigned)conf->audit_rate);
 	fabric_watch_schedule(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
@@ -447,6 +451,7 @@ void fabric_free(struct fabric *f)
 	fabric_watch_fini(f);
 	sm_free(f->sm);
 	sa_free(f->sa);
+	fabric_audit_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	sweep_free(f->sweep);

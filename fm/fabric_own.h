@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c,
- * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_audit.c (tables that changed by themselves), * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
 #include "fm/core/event_log.h"
 #include "fm/fabric.h"
+#include "fm/program/audit.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/sm.h"
@@ -32,6 +33,11 @@ struct fault { /* a change of the fabric that is being answered */
 struct cordon { /* what carries no transit */
 	guid_t node;
 	uint8_t port; /* 0 = all of the node's cables to switches */
+};
+
+struct spoilt { /* a block that the audit found changed, until it is repaired */
+	guid_t sw;
+	uint32_t block;
 };
 
 struct cordon_act { /* a cordon or its end, while it is being programmed */
@@ -100,6 +106,11 @@ struct fabric {
 	struct loop_timer *hold_timer, *poll_timer;
 	struct fault fault;
 
+	struct audit *audit;
+	struct spoilt *spoilt;
+	unsigned nspoilt;
+	uint64_t audit_repaired;
+
 	struct cordon *cordons;
 	unsigned ncordons;
 
@@ -126,6 +137,11 @@ struct topo *fabric_snapshot(struct fabric *f); /* of the present, cordons marke
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
 void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
+
+/* fabric_audit.c */
+void fabric_audit_init(struct fabric *f);
+void fabric_audit_fini(struct fabric *f); /* before the program's end */
+void fabric_audit_repaired(struct fabric *f);
 
 /* fabric_watch.c */
 void fabric_watch_init(struct fabric *f);

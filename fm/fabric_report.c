@@ -66,6 +66,12 @@ static json_t *sa_json(const struct fabric *f)
 			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported);
 }
 
+static json_t *audit_json(const struct fabric *f)
+{
+	return json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(f->audit), "repaired",
+			 (json_int_t)f->audit_repaired);
+}
+
 static json_t *smp_json(const struct fabric *f)
 {
 	struct mad_stats s = mad_stats(f->mad);
@@ -109,6 +115,7 @@ json_t *fabric_status(const struct fabric *f)
 		json_decref(parts[i]);
 	}
 	json_object_set_new(doc, "last_fault", last_fault_json(f));
+	json_object_set_new(doc, "audit", audit_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));

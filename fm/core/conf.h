@@ -27,6 +27,7 @@ struct conf {
 	char storage_nodes[256],
 		management_nodes[256]; /* node description patterns (glob), by blanks */
 	/* MADs */
+	int audit_rate; /* LFT blocks read back a second while idle; 0 = off */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
 	/* ports */
 	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall,

@@ -107,7 +107,7 @@ def test_saquery_answers_at_a_host(pod, host):
 
 def test_saquery_needs_the_tables(start, pod_net):
     """What carries its packets is what fmd programmed: without an entry they do not arrive."""
-    fabric = start(pod_net, SM_HOST, sweep_interval=0)
+    fabric = start(pod_net, SM_HOST, sweep_interval=0, audit_rate=0)
     leaf, host = "S-0002c90300000200", "H-0002c90380000a00"
     sm_lid = fabric.status()["sm_lid"]
     assert fabric.run("saquery", "-c", host=host).returncode == 0

@@ -96,7 +96,7 @@ def test_dump_has_opensms_four_files(pod):
 
 
 def test_readback_finds_an_entry_changed_behind_fmd(start, pod_net):
-    fabric = start(pod_net, sweep_interval=0)
+    fabric = start(pod_net, sweep_interval=0, audit_rate=0)
     block = bytearray(fabric.get_smp("S-0002c90300000900", 0x19, 1))
     block[7] ^= 1
     fabric.set_smp("S-0002c90300000900", 0x19, 1, block)

@@ -164,7 +164,7 @@ def test_switch_that_lost_its_tables_while_away_gets_them_again(start, pod_net):
 
 @pytest.mark.parametrize("switch", [SPINES[1], LEAVES[1], SM_LEAF])
 def test_switch_that_lost_its_tables_in_its_place_gets_them_again(start, pod_net, switch):
-    fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
+    fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0)
     before = Before(fabric)
     fabric.lose_tables(switch)
     assert fabric.pairs_reached() != ALL_PAIRS
@@ -248,7 +248,7 @@ def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
 # ---- Nothing happens
 
 def test_idle_polls_cost_one_packet_a_switch(start, pod_net):
-    fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
+    fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0)
     began = time.monotonic()
     first = fabric.wait_up()
     last = fabric.wait(lambda s: s["uptime_s"] >= first["uptime_s"] + 4, "four polls are over")

@@ -83,6 +83,23 @@ def test_whatif_needs_something(pod):
     assert pod.fmctl("whatif", "--fail", "moon", check=False).returncode == 1
 
 
+# ---- The audit
+
+def test_audit_finds_and_repairs_an_entry_changed_behind_fmd(start, pod_net):
+    fabric = start(pod_net, sweep_interval=0, audit_rate=1000)
+    fabric.wait(lambda s: s["audit"]["blocks"] > 100, "the audit runs")
+    leaf = guid_of(fabric, LEAF)
+    block = bytearray(fabric.get_smp("S-" + leaf[2:], 0x19, 1))
+    right = bytes(block)
+    block[7] ^= 1
+    fabric.set_smp("S-" + leaf[2:], 0x19, 1, block)
+    fabric.wait(lambda s: s["audit"]["repaired"] == 1, "the audit repairs")
+    assert fabric.get_smp("S-" + leaf[2:], 0x19, 1) == right
+    told = [event for event in fabric.ask("events") if event["kind"] == "audit"]
+    assert len(told) == 1 and told[0]["block"] == 1
+    assert told[0]["text"] == f"sw {LEAF} {leaf}: block 1 differs from what was written: repaired"
+
+
 # ---- At risk
 
 def test_cut_cable_is_told_with_what_is_left(start, pod_net):

@@ -65,6 +65,7 @@ static inline void world_init(struct world *w, struct topo *design)
 	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w->state_dir));
 	conf_default(&w->conf);
+	w->conf.audit_rate = 0; /* but where a test wants it */
 	snprintf(w->conf.state_dir, sizeof(w->conf.state_dir), "%s", w->state_dir);
 	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, NULL);
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);

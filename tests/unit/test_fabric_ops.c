@@ -282,6 +282,93 @@ static void a_fault_tells_who_has_how_many_spines_left(void **state)
 	world_fini(&w);
 }
 
+/* ---- The audit ---- */
+
+static void set_audit(struct world *w, int rate)
+{
+	w->conf.audit_rate = rate;
+	fabric_configure(w->fabric, &w->conf);
+}
+
+/* Of a kind; the last one's text is looked for. */
+static unsigned count_events(const struct world *w, const char *kind, const char *text)
+{
+	json_t *events = fabric_events(w->fabric, 1000), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (events, i, event) {
+		if (strcmp(json_string_value(json_object_get(event, "kind")), kind))
+			continue;
+		count++;
+		if (!strstr(json_string_value(json_object_get(event, "text")), text))
+			fail_msg("%s", json_string_value(json_object_get(event, "text")));
+	}
+	json_decref(events);
+	return count;
+}
+
+static void an_entry_changed_behind_the_sm_is_found_told_and_repaired(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	set_audit(&w, 100);
+	run_for(&w, 4 * SECOND_US);
+	assert_true(status_number(&w, "audit", "blocks") > 60); /* a round at least */
+	guid_t leaf = w.design->nodes[far_leaf(&w)].guid;
+	double_set_lft(w.hw, leaf, 70, 3);
+	double_set_lft(w.hw, leaf, 200, 3);
+	run_for(&w, 4 * SECOND_US);
+	assert_hardware_holds_the_tables(&w);
+	assert_int_equal(count_events(&w, "audit", ": repaired"), 1); /* with all of its switch */
+	assert_int_equal(status_number(&w, "audit", "repaired"), 1);
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
+static void the_audit_keeps_to_its_rate_and_can_be_off(void **state)
+{
+	struct world w;
+	double before;
+
+	world_init(&w, pod(1));
+	set_audit(&w, 5);
+	run_for(&w, 2 * SECOND_US);
+	before = status_number(&w, "audit", "blocks");
+	run_for(&w, 4 * SECOND_US);
+	assert_in_range(status_number(&w, "audit", "blocks") - before, 18, 21);
+	set_audit(&w, 0);
+	run_for(&w, SECOND_US);
+	before = status_number(&w, "audit", "blocks");
+	run_for(&w, 5 * SECOND_US);
+	assert_int_equal(status_number(&w, "audit", "blocks") - before, 0);
+	world_fini(&w);
+}
+
+static void faults_and_cordons_are_no_finding_of_the_audit(void **state)
+{
+	struct world w;
+	uint64_t seed = 17;
+
+	world_init(&w, pod(1));
+	set_audit(&w, 10000);
+	for (unsigned step = 0; step < 30; step++) {
+		unsigned port = uplink_of(w.design, far_leaf(&w));
+
+		(step % 2 ? double_join : double_cut)(w.hw, w.design->nodes[far_leaf(&w)].guid,
+						      port);
+		run_for(&w, damage_random(&seed) % (3 * SECOND_US));
+		if (step % 5 == 0)
+			json_decref(cordon(&w, "spine-01", step % 10 == 0).result);
+	}
+	run_for(&w, 3 * SECOND_US);
+	assert_true(status_number(&w, "audit", "blocks") > 1000);
+	assert_int_equal(count_events(&w, "audit", ""), 0);
+	assert_hardware_holds_the_tables(&w);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +380,9 @@ int main(void)
 		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
 		cmocka_unit_test(
 			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
+		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_told_and_repaired),
+		cmocka_unit_test(the_audit_keeps_to_its_rate_and_can_be_off),
+		cmocka_unit_test(faults_and_cordons_are_no_finding_of_the_audit),
 		cmocka_unit_test(a_fault_tells_who_has_how_many_spines_left),
 		cmocka_unit_test(a_spoilt_list_of_cordons_is_set_aside),
 	};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block over
+ * all switches, round and round, so that no switch is asked for two blocks in a row. Nothing is asked
+ * until the fabric has been idle for QUIET_US.
+ *
+ * An answer counts only if nothing was written since its question left: else it may tell of either
+ * time. What is not answered is somebody else's to find out; its turn comes again.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/program/audit.h"
+#include "fm/program/program_priv.h"
+#include "topology/mem.h"
+
+#define TICKS_PER_S 10
+#define QUIET_US    1000000
+#define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
+
+struct audit {
+	struct program *program;
+	const struct audit_ops *ops;
+	void *arg;
+	struct batch *batch;
+	struct loop_timer *tick;
+	unsigned rate;
+	uint64_t idle_since_us; /* 0 = is not idle */
+	guid_t at;		/* the switch that was last in turn */
+	uint32_t block;		/* of all of them now */
+	uint64_t compared;
+};
+
+/* ---- Whose turn it is ------------------------------------------------------------------------------ */
+
+/* The next switch by GUID; NULL behind the last. */
+static struct store_switch *switch_after(const struct audit *a, guid_t guid)
+{
+	const cl_qmap_t *switches = &a->program->store.switches;
+	const cl_map_item_t *item = cl_qmap_get_next(switches, guid);
+
+	return item == cl_qmap_end(switches) ? NULL : (struct store_switch *)item;
+}
+
+static uint32_t blocks_of_all(const struct audit *a)
+{
+	uint32_t most = 0;
+
+	for (struct store_switch *sw = switch_after(a, 0); sw; sw = switch_after(a, sw->guid))
+		most = sw->nblocks > most ? sw->nblocks : most;
+	return most;
+}
+
+static bool may_ask(const struct store_switch *sw, uint32_t block)
+{
+	return block < sw->nblocks && store_has(&sw->known, block) && sw->node &&
+	       !sw->node->removed && !sw->node->gone && !sw->node->silent;
+}
+
+static void ask_some(struct audit *a, unsigned count)
+{
+	for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
+		struct store_switch *sw = switch_after(a, a->at);
+
+		if (!sw) {
+			a->at = 0;
+			if (++a->block >= blocks_of_all(a))
+				a->block = 0;
+			continue;
+		}
+		a->at = sw->guid;
+		if (!may_ask(sw, a->block))
+			continue;
+		batch_add(a->batch, &(struct batch_job){ .object = sw, .arg = a->block });
+		count--;
+	}
+}
+
+/* ---- Questions and answers ------------------------------------------------------------------------- */
+
+static bool audit_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct audit *a = owner;
+	struct store_switch *sw = job->object;
+
+	if (!may_ask(sw, job->arg) ||
+	    !inventory_port_path(a->program->inv, sw->node, 0, &request->way.path))
+		return false;
+	request->way.stamp = (uint32_t)a->program->blocks_written;
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_LFT;
+	request->mad.attr_mod = job->arg;
+	request->mad.device = sw->guid;
+	request->mad.doubtful = true;
+	return true;
+}
+
+static void audit_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+			 const struct mad_answer *answer)
+{
+	struct audit *a = owner;
+	struct store_switch *sw = job->object;
+
+	if (answer->result != MAD_OK || a->program->busy ||
+	    way->stamp != (uint32_t)a->program->blocks_written || !may_ask(sw, job->arg))
+		return;
+	a->compared++;
+	if (!memcmp(answer->data, store_block(sw, job->arg), TABLES_BLOCK))
+		return;
+	program_forget(a->program, sw->guid);
+	a->ops->differs(a->arg, sw->guid, job->arg);
+}
+
+static void audit_idle(void *owner)
+{
+}
+
+static const struct batch_ops audit_batch_ops = {
+	.make = audit_make,
+	.done = audit_answer,
+	.idle = audit_idle,
+};
+
+/* ---- The clock ------------------------------------------------------------------------------------- */
+
+static void schedule(struct audit *a)
+{
+	unsigned ticks = a->rate < TICKS_PER_S ? a->rate : TICKS_PER_S;
+
+	if (ticks)
+		loop_timer_set(a->tick, 1000000 / ticks);
+	else
+		loop_timer_stop(a->tick);
+}
+
+static void tick_cb(void *arg)
+{
+	struct audit *a = arg;
+	uint64_t now = loop_now_us(a->program->loop);
+
+	schedule(a);
+	if (a->program->busy || !a->ops->idle(a->arg))
+		a->idle_since_us = 0;
+	else if (!a->idle_since_us)
+		a->idle_since_us = now;
+	else if (now - a->idle_since_us >= QUIET_US && !batch_in_flight(a->batch))
+		ask_some(a, a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------ */
+
+struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
+			const struct audit_ops *ops, void *arg)
+{
+	struct audit *a = mem_alloc(1, sizeof(*a));
+
+	a->program = program;
+	a->ops = ops;
+	a->arg = arg;
+	a->batch = batch_new(loop, mad, &audit_batch_ops, a);
+	a->tick = loop_timer_new(loop, tick_cb, a);
+	return a;
+}
+
+void audit_free(struct audit *a)
+{
+	if (!a)
+		return;
+	batch_free(a->batch);
+	loop_timer_free(a->tick);
+	free(a);
+}
+
+void audit_set_rate(struct audit *a, unsigned blocks_per_s)
+{
+	if (a->rate == blocks_per_s)
+		return;
+	a->rate = blocks_per_s;
+	schedule(a);
+}
+
+uint64_t audit_blocks(const struct audit *a)
+{
+	return a->compared;
+}
