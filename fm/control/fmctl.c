@@ -28,6 +28,8 @@ static const struct command {
 	{ "path", "FROM TO", "hop by hop, as packets go", .run = fmctl_path },
 	{ "check", "[--readback]", "proves the tables again; --readback: against the switches",
 	  .run = fmctl_check },
+	{ "cabling", "[--plan FILE]", "HCAs on another rail's leaf, cables that differ from a plan",
+	  .run = fmctl_cabling },
 	{ "dump", "DIR", "tables and topology in OpenSM's files", .run = fmctl_dump },
 	{ "events", "[-f] [-n N]", "what happened, newest last; -f waits for more",
 	  .run = fmctl_events },

@@ -33,7 +33,8 @@ fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmct
 	fmctl_hosts, fmctl_lft, fmctl_dump;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel, fmctl_cordon, fmctl_uncordon;
-fmctl_command_fn fmctl_whatif; /* fmctl_whatif.c */
+fmctl_command_fn fmctl_whatif;	/* fmctl_whatif.c */
+fmctl_command_fn fmctl_cabling; /* fmctl_cabling.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);

@@ -100,6 +100,39 @@ def test_audit_finds_and_repairs_an_entry_changed_behind_fmd(start, pod_net):
     assert told[0]["text"] == f"sw {LEAF} {leaf}: block 1 differs from what was written: repaired"
 
 
+# ---- Cabling
+
+def test_swapped_rails_are_named_with_and_without_the_plan(start, pod_net, tmp_path):
+    """Node 5's first two adapters, each on the other's leaf."""
+    lines, at = [], ""
+    for line in pod_net.read_text().splitlines():
+        if line.startswith(("Switch", "Ca", "Hca")):
+            at = line
+        first, second = "dgx-su01-05 mlx5_0", "dgx-su01-05 mlx5_3"
+        if at.startswith(("Ca", "Hca")) and (first in at or second in at):
+            line = line.replace(first, "@").replace(second, first).replace("@", second)
+        lines.append(line)
+    net = tmp_path / "swapped.net"
+    net.write_text("\n".join(lines) + "\n")
+    fabric = start(net)
+    found = fabric.ask("cabling", "--plan", pod_net)
+    assert found["rails"]["compared"] == 256
+    assert {row["a"]["name"]: (row["rail"], row["leaf_rail"], row["belongs_on"])
+            for row in found["rails"]["differ"]} == {
+                "dgx-su01-05 mlx5_0": (0, 1, "leaf-su01-rail0"), "dgx-su01-05 mlx5_3": (1, 0, "leaf-su01-rail1")}
+    assert {row["kind"] for row in found["plan"]["differ"]} == {"elsewhere"} and len(found["plan"]["differ"]) == 2
+    shown = fabric.fmctl("cabling").stdout
+    assert "belongs on leaf-su01-rail0" in shown and "plan" not in shown
+
+
+def test_fabric_that_is_as_planned_has_no_findings(pod, pod_net, tmp_path):
+    found = pod.ask("cabling", "--plan", pod_net)
+    assert (found["rails"]["differ"], found["plan"]["differ"]) == ([], [])
+    assert found["plan"]["compared"] == 512
+    assert pod.fmctl("cabling", "--plan", tmp_path / "none.net", check=False).returncode == 1
+    assert pod.fmctl("cabling", "now", check=False).returncode == 2
+
+
 # ---- At risk
 
 def test_cut_cable_is_told_with_what_is_left(start, pod_net):

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Cables in the wrong place: rails without a plan, everything against one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/fabric/damage.h"
+#include "topology/cabling.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+static struct topo *pod(void)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, 1, err, sizeof(err));
+}
+
+static uint32_t find(const struct topo *t, const char *desc)
+{
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		if (!strcmp(t->nodes[n].desc, desc))
+			return n;
+	fail_msg("no %s", desc);
+	return 0;
+}
+
+struct cable {
+	const char *a, *b;
+	unsigned a_port, b_port;
+};
+
+/* The same nodes without the cables at the ports of `without`, and with those of `with`; `rename` has another name. */
+static struct topo *rewire(const struct topo *t, const struct cable *without,
+			   const struct cable *with, const char *rename)
+{
+	struct topo_builder *b = topo_builder_new();
+
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const struct topo_node *node = &t->nodes[n];
+		struct topo_node_attr attr = { .guid = node->guid + 0x1000000,
+					       .desc = node->desc,
+					       .type = node->type,
+					       .nports = node->nports };
+
+		if (rename && !strcmp(node->desc, rename))
+			attr.desc = "renamed";
+		assert_true(topo_builder_node(b, &attr) == (int)n);
+	}
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+		bool cut = false;
+
+		for (const struct cable *c = without; c && c->a; c++)
+			cut |= find(t, c->a) == port->node && c->a_port == port->num;
+		for (const struct cable *c = without; peer && c && c->a; c++)
+			cut |= find(t, c->a) == peer->node && c->a_port == peer->num;
+		if (peer && port->peer > p && !cut)
+			topo_builder_link(b, (int)port->node, port->num, (int)peer->node, peer->num,
+					  port->link_up);
+	}
+	for (; with && with->a; with++)
+		assert_int_equal(topo_builder_link(b, (int)find(t, with->a), with->a_port,
+						   (int)find(t, with->b), with->b_port, true),
+				 0);
+	return topo_freeze(b);
+}
+
+/* The findings' lines, as one text; frees. */
+static void assert_finds(struct cabling *c, const char *expected)
+{
+	char *text = mem_strdup(""), line[512];
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		char *longer;
+
+		cabling_describe(&c->items[i], line, sizeof(line));
+		longer = mem_printf("%s%s\n", text, line);
+		free(text);
+		text = longer;
+	}
+	assert_string_equal(text, expected);
+	free(text);
+	cabling_free(c);
+}
+
+#define LEAF0 "leaf-su01-rail0"
+#define LEAF1 "leaf-su01-rail1"
+#define HCA0  "dgx-su01-05 mlx5_0"
+#define HCA1  "dgx-su01-05 mlx5_3"
+
+/* Node 5's cables to the leaves of rails 0 and 1, swapped. */
+static const struct cable swapped_out[] = { { .a = LEAF0, .a_port = 5 },
+					    { .a = LEAF1, .a_port = 5 },
+					    { 0 } };
+static const struct cable swapped_in[] = { { LEAF0, HCA1, 5, 1 }, { LEAF1, HCA0, 5, 1 }, { 0 } };
+
+static void a_fabric_as_it_should_be_has_no_findings(void **state)
+{
+	struct topo *t = pod(), *same = rewire(t, NULL, NULL, NULL);
+	struct cabling *c = cabling_compare(t, same);
+
+	assert_int_equal(c->compared, 512);
+	assert_int_equal(c->not_unique, 0);
+	assert_finds(c, "");
+	c = cabling_rails(t);
+	assert_int_equal(c->compared, 256);
+	assert_finds(c, "");
+	topo_unref(t);
+	topo_unref(same);
+}
+
+static void swapped_rails_are_found_without_a_plan(void **state)
+{
+	struct topo *t = pod(), *swapped = rewire(t, swapped_out, swapped_in, NULL);
+
+	assert_finds(cabling_rails(swapped),
+		     HCA0 " p1 is of rail 0, and on " LEAF1 " p5 of rail 1; it belongs on " LEAF0
+			  "\n" HCA1 " p1 is of rail 1, and on " LEAF0
+			  " p5 of rail 0; it belongs on " LEAF1 "\n");
+	topo_unref(t);
+	topo_unref(swapped);
+}
+
+static void swapped_cables_are_two_lines_against_the_plan(void **state)
+{
+	struct topo *t = pod(), *swapped = rewire(t, swapped_out, swapped_in, NULL);
+
+	assert_finds(cabling_compare(t, swapped), LEAF0
+		     " p5 - " HCA0 " p1: planned, but " LEAF0 " p5 leads to " HCA1 " p1, " HCA0
+		     " p1 leads to " LEAF1 " p5\n" LEAF1 " p5 - " HCA1 " p1: planned, but " LEAF1
+		     " p5 leads to " HCA0 " p1, " HCA1 " p1 leads to " LEAF0 " p5\n");
+	topo_unref(t);
+	topo_unref(swapped);
+}
+
+static void missing_down_and_extra_cables_are_told_apart(void **state)
+{
+	static const struct cable out[] = { { .a = LEAF0, .a_port = 5 }, { 0 } };
+	static const struct cable spare[] = { { .a = LEAF0, .a_port = 64 }, { 0 } };
+	struct topo *t = pod(), *plan = rewire(t, spare, NULL, NULL),
+		    *cut = rewire(t, out, NULL, NULL);
+	struct topo *down = damage_cut(cut, find(cut, LEAF1), 7);
+
+	assert_finds(cabling_compare(t, down),
+		     LEAF0 " p5 - " HCA0 " p1: planned, and not there\n" LEAF1
+			   " p7 - dgx-su01-07 mlx5_3 p1: as planned, and down\n");
+	assert_finds(cabling_compare(plan, t), LEAF0 " p64 - spine-04 p8: not planned\n");
+	topo_unref(t);
+	topo_unref(plan);
+	topo_unref(cut);
+	topo_unref(down);
+}
+
+static void a_node_that_came_or_went_is_one_line(void **state)
+{
+	struct topo *t = pod(), *other = rewire(t, NULL, NULL, "spine-02");
+
+	assert_finds(cabling_compare(t, other),
+		     "spine-02: planned, and not there\nrenamed: not planned\n");
+	topo_unref(t);
+	topo_unref(other);
+}
+
+static void nodes_without_a_name_of_their_own_are_left_out(void **state)
+{
+	struct topo *t = pod(), *once = rewire(t, NULL, NULL, HCA0),
+		    *twice = rewire(once, NULL, NULL, HCA1);
+	struct cabling *c = cabling_compare(twice, twice);
+
+	assert_int_equal(c->not_unique, 4); /* two a side */
+	assert_int_equal(c->compared, 510);
+	assert_finds(c, "");
+	topo_unref(t);
+	topo_unref(once);
+	topo_unref(twice);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fabric_as_it_should_be_has_no_findings),
+		cmocka_unit_test(swapped_rails_are_found_without_a_plan),
+		cmocka_unit_test(swapped_cables_are_two_lines_against_the_plan),
+		cmocka_unit_test(missing_down_and_extra_cables_are_told_apart),
+		cmocka_unit_test(a_node_that_came_or_went_is_one_line),
+		cmocka_unit_test(nodes_without_a_name_of_their_own_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
