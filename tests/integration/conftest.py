@@ -28,9 +28,11 @@ def start(tmp_path):
             fabric.wait_up()
         return fabric
 
-    yield begin
-    for fabric in mine:
-        stop(fabric)
+    try:
+        yield begin
+    finally:
+        for fabric in mine:
+            stop(fabric)
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +50,12 @@ def pod(pod_net, tmp_path_factory):
     """One fabric for all tests of a file that only look."""
     fabric = Fabric(tmp_path_factory.mktemp("pod"), pod_net)
     running.append(fabric)
-    fabric.start_fmd("H-0002c90380000100")
-    fabric.wait_up()
-    yield fabric
-    stop(fabric)
+    try:
+        fabric.start_fmd("H-0002c90380000100")
+        fabric.wait_up()
+        yield fabric
+    finally:
+        stop(fabric)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -198,7 +198,11 @@ class Fabric:
     def start_ibsim(self, net):
         """Every port is dark and has no LID."""
         self.ibsim = Ibsim(self.folder("ibsim"), net)
-        self.ibsim.start()
+        try:
+            self.ibsim.start()
+        except BaseException:
+            self.ibsim.stop()
+            raise
 
     def start_fmd(self, host=None):
         with open(self.log, "a") as log:
