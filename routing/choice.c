@@ -193,10 +193,10 @@ unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_s
 	unsigned width = c->family->nslots, size = set_size(set);
 	uint32_t home = c->home[lid], q = x / width;
 
-	if (size * 2 <= c->family->nparents)
-		return slot_by_rank(c, x, set, size);
 	if (parent_in(set, slots[home].parent))
 		return home;
+	if (size * 2 <= c->family->nparents)
+		return slot_by_rank(c, x, set, size);
 	uint32_t others = width - 1, stride = 1 + q / others % (others > 1 ? others - 1 : 1);
 	for (uint32_t try = 0; try < CHOICE_MAX_TRY; try++) {
 		unsigned slot = (home + 1 + (q + try * stride) % others) % width;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * delta: compares tables, and says how few entries could have changed (see delta.h).
+ * delta: compares tables, and says which changes had to be (see delta.h).
  *
  * An old entry may stay when its cable lives and its next switch is a minimal legal next hop in the
  * new fabric: on the way down, a child one step nearer; on the way up, a live parent whose cost is
@@ -12,19 +12,22 @@
 #include "routing/engine.h"
 #include "topology/mem.h"
 
-static bool block_differs(const struct tables *a, const struct tables *b, uint32_t sw,
-			  uint32_t block, uint64_t *entries)
+static uint64_t entries_that_differ(const uint8_t *a, const uint8_t *b)
 {
 	uint64_t differ = 0;
 
-	for (uint32_t lid = block * TABLES_BLOCK; lid < (block + 1) * TABLES_BLOCK; lid++) {
-		uint8_t x = lid < a->stride ? tables_row(a, sw)[lid] : TABLES_NO_ROUTE;
-		uint8_t y = lid < b->stride ? tables_row(b, sw)[lid] : TABLES_NO_ROUTE;
+	if (!memcmp(a, b, TABLES_BLOCK))
+		return 0;
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		differ += a[i] != b[i];
+	return differ;
+}
 
-		differ += x != y;
-	}
-	*entries += differ;
-	return differ > 0;
+/* A block beyond a table's rows is all gaps. */
+static const uint8_t *block_of(const struct tables *t, uint32_t sw, uint32_t block,
+			       const uint8_t *gaps)
+{
+	return block * TABLES_BLOCK < t->stride ? tables_row(t, sw) + block * TABLES_BLOCK : gaps;
 }
 
 void delta_count(const struct tables *older, const struct tables *newer, struct delta *out)
@@ -32,12 +35,20 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 	uint32_t blocks = tables_blocks(older) > tables_blocks(newer) ? tables_blocks(older)
 								      : tables_blocks(newer);
 
+	uint8_t gaps[TABLES_BLOCK];
+
+	memset(gaps, TABLES_NO_ROUTE, sizeof(gaps));
 	out->entries = out->blocks = out->switches = 0;
 	for (uint32_t sw = 0; sw < newer->nswitches; sw++) {
 		uint32_t before = out->blocks;
 
-		for (uint32_t block = 0; block < blocks; block++)
-			out->blocks += block_differs(older, newer, sw, block, &out->entries);
+		for (uint32_t block = 0; block < blocks; block++) {
+			uint64_t differ = entries_that_differ(block_of(older, sw, block, gaps),
+							      block_of(newer, sw, block, gaps));
+
+			out->entries += differ;
+			out->blocks += differ > 0;
+		}
 		out->switches += out->blocks > before;
 	}
 }
@@ -102,7 +113,13 @@ static bool may_stay(const struct judge *j, uint32_t sw, uint16_t lid, uint8_t o
 	return cost != REACH_NEVER && cost == j->up_cost[d];
 }
 
-uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older)
+static bool had_to_change(const struct judge *j, uint32_t sw, uint16_t lid, uint8_t was, uint8_t is)
+{
+	return was != is && (was == TABLES_NO_ROUTE || !may_stay(j, sw, lid, was));
+}
+
+uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older,
+		       const struct tables *newer)
 {
 	struct graph *g = graph_new(t, (struct graph_how){ GRAPH_BY_LEVEL, false });
 	struct judge j = { .g = g, .up_cost = mem_alloc(g->nswitches + 1, 1) };
@@ -122,7 +139,8 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const s
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		look_at(&j, sw);
 		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
-			moved += !may_stay(&j, sw, lid, tables_row(older, sw)[lid]);
+			moved += had_to_change(&j, sw, lid, tables_row(older, sw)[lid],
+					       tables_row(newer, sw)[lid]);
 	}
 	tables_fini(&scratch);
 	reach_fini(&r);

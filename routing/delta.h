@@ -19,8 +19,11 @@ struct delta {
  * entries, blocks, switches. */
 void delta_count(const struct tables *older, const struct tables *newer, struct delta *out);
 
-/* entries_minimum: judges each old entry by the legal minimal next hops of the snapshot t. */
-uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids,
-		       const struct tables *older);
+/*
+ * entries_minimum: the changes of `newer` that had to be. An old entry had to change when its next hop is gone or no longer on a
+ * minimal up/down path of the snapshot t (one that serves a detour as it is need not); an old gap, when a detour needs it.
+ */
+uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older,
+		       const struct tables *newer);
 
 #endif

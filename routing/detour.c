@@ -18,13 +18,17 @@
 #include "routing/engine.h"
 #include "topology/mem.h"
 
-#define DETOUR_MAX_TRIALS     2048 /* valleys judged in one computation */
-#define DETOUR_MAX_MANAGEMENT 1024 /* holes, beyond which only those between hosts are looked at */
+#define DETOUR_MAX_TRIALS     512 /* valleys judged in one computation */
+#define DETOUR_MAX_MANAGEMENT 256 /* holes, beyond which only those between hosts are looked at */
 
 struct valley {
 	uint32_t from, at, to;
 	uint32_t next; /* chain by `from`: index + 1, 0 = end */
 	bool accepted;
+};
+
+struct risen { /* a packet that came up into a switch, and from where */
+	uint32_t sw, by;
 };
 
 struct detour {
@@ -34,34 +38,41 @@ struct detour {
 	struct tables *out;
 	struct valley *valleys;
 	uint32_t nvalleys;
-	uint32_t *chain;	  /* by switch: valleys from it */
-	bool *visited;		  /* by valley, in one search */
-	uint32_t *stack;	  /* of that search: switches risen into */
-	bool *has_way;		  /* by switch, for one D */
-	uint32_t *switch_of_port; /* scratch: by port of one switch, the switch behind it */
+	uint32_t *chain;	       /* by switch: valleys from it */
+	uint32_t *accepted, naccepted; /* of valleys */
+	bool *visited;		       /* by accepted valley, in one search */
+	struct risen *stack;	       /* of that search */
+	bool *has_way;		       /* by switch, for one D */
+	uint32_t *switch_of_port;      /* scratch: by port of one switch, the switch behind it */
 	uint64_t open_pairs;
 };
 
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
 
-/* Whether a packet that rises into `to` could, by legal turns and accepted valleys, come to wait for `from`. */
-static bool leads_back(struct detour *w, uint32_t from, uint32_t to)
+/*
+ * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come to wait for `from`. One
+ * that has just risen from a switch does not go straight back down to it: pairs may use one leaf both ways.
+ */
+static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
 	uint32_t n = 0;
 
-	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
-	w->stack[n++] = to;
+	memset(w->visited, 0, w->naccepted * sizeof(*w->visited));
+	w->stack[n++] = (struct risen){ to, at };
 	while (n) {
-		const uint8_t *cost = reach_cost(w->r, w->g, w->stack[--n]);
+		struct risen here = w->stack[--n];
+		const uint8_t *cost = reach_cost(w->r, w->g, here.sw);
 
 		if (cost[from] != REACH_NEVER)
 			return true;
-		for (uint32_t v = 0; v < w->nvalleys; v++) {
-			if (w->visited[v] || !w->valleys[v].accepted ||
-			    cost[w->valleys[v].from] == REACH_NEVER)
+		for (uint32_t i = 0; i < w->naccepted; i++) {
+			const struct valley *v = &w->valleys[w->accepted[i]];
+
+			if (w->visited[i] || cost[v->from] == REACH_NEVER ||
+			    (v->from == here.sw && v->at == here.by))
 				continue;
-			w->visited[v] = true;
-			w->stack[n++] = w->valleys[v].to;
+			w->visited[i] = true;
+			w->stack[n++] = (struct risen){ v->to, v->at };
 		}
 	}
 	return false;
@@ -76,10 +87,12 @@ static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32
 			return w->valleys[v - 1].accepted;
 	if (w->nvalleys == DETOUR_MAX_TRIALS)
 		return false;
-	w->valleys[w->nvalleys] =
-		(struct valley){ from, at, to, w->chain[from], !leads_back(w, from, to) };
+	bool accepted = !leads_back(w, from, at, to);
+	w->valleys[w->nvalleys] = (struct valley){ from, at, to, w->chain[from], accepted };
+	if (accepted)
+		w->accepted[w->naccepted++] = w->nvalleys;
 	w->chain[from] = ++w->nvalleys;
-	return w->valleys[w->nvalleys - 1].accepted;
+	return accepted;
 }
 
 /* ---- One destination switch --------------------------------------------------------------------- */
@@ -219,6 +232,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 		return holes->host_pairs;
 	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
+	w.accepted = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.accepted));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.has_way = mem_alloc(g->nswitches + 1, sizeof(*w.has_way));
@@ -229,6 +243,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 		fill_holes(&w, holes, false);
 	free(w.valleys);
 	free(w.chain);
+	free(w.accepted);
 	free(w.visited);
 	free(w.stack);
 	free(w.has_way);

@@ -190,7 +190,7 @@ static enum fmctl_exit compute(struct plan *p)
 	}
 	if (p->nfails && route_compute(p->route, p->intact, p->lids, &p->params, &p->before) == 0) {
 		delta_count(&p->before, &p->tables, &p->delta);
-		p->delta.entries_minimum = delta_minimum(p->topo, p->lids, &p->before);
+		p->delta.entries_minimum = delta_minimum(p->topo, p->lids, &p->before, &p->tables);
 	}
 	return FMCTL_DONE;
 }
