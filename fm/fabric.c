@@ -408,6 +408,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->conf = *conf;
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
+	event_log_listen(f->events, fabric_report_event, f);
 	f->route = route_new();
 	f->proof_base = check_base_new(random_seed());
 	f->sweep = sweep_new(loop, mad);
@@ -464,5 +465,6 @@ void fabric_free(struct fabric *f)
 	lid_memory_fini(&f->memory);
 	fabric_acts_fini(f);
 	fabric_cordons_fini(f);
+	fabric_report_fini(f);
 	free(f);
 }

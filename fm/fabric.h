@@ -47,6 +47,10 @@ void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: 
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);
+/* Each event from now on, as it happens. The callback comes from anywhere: it follows and unfollows nobody. */
+typedef void fabric_event_fn(void *arg, const json_t *event);
+void fabric_follow(struct fabric *fabric, fabric_event_fn *fn, void *arg);
+void fabric_unfollow(struct fabric *fabric, void *arg);
 
 /*
  * For questions; nothing changes by them. A variant has the nodes of the published snapshot: its LIDs

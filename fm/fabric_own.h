@@ -30,6 +30,12 @@ struct fault { /* a change of the fabric that is being answered */
 	uint64_t detected_us; /* trap received, or poll answered */
 };
 
+struct follower { /* of events */
+	struct follower *next;
+	fabric_event_fn *fn;
+	void *arg;
+};
+
 struct cordon { /* what carries no transit */
 	guid_t node;
 	uint8_t port; /* 0 = all of the node's cables to switches */
@@ -114,6 +120,7 @@ struct fabric {
 	struct cordon *cordons;
 	unsigned ncordons;
 
+	struct follower *followers;
 	struct act *acts;    /* answered when settled */
 	struct act *readers; /* answered when the readback ends */
 	struct fabric_figures figures;
@@ -150,6 +157,10 @@ void fabric_watch_schedule(struct fabric *f);
 void fabric_suspect(struct fabric *f, guid_t sw);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+
+/* fabric_report.c */
+void fabric_report_event(void *arg, const json_t *event); /* to the followers */
+void fabric_report_fini(struct fabric *f);
 
 /* fabric_class.c: what each end port is to the balance; the caller frees it, NULL = all compute. */
 uint8_t *fabric_classes(const struct conf *conf, const struct topo *t);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fabric_report: the conductor's state as the documents of the outside contract. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
+#include "topology/mem.h"
 #include "topology/risk.h"
 
 static const char *state_name(enum fabric_state state)
@@ -128,4 +130,43 @@ json_t *fabric_status(const struct fabric *f)
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	return event_log_json(f->events, count);
+}
+
+/* ---- Followers ----------------------------------------------------------------------------------- */
+
+void fabric_report_event(void *arg, const json_t *event)
+{
+	const struct fabric *f = arg;
+
+	for (const struct follower *it = f->followers; it; it = it->next)
+		it->fn(it->arg, event);
+}
+
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+	struct follower *follower = mem_alloc(1, sizeof(*follower));
+
+	*follower = (struct follower){ .next = f->followers, .fn = fn, .arg = arg };
+	f->followers = follower;
+}
+
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+	struct follower **link = &f->followers;
+
+	while (*link) {
+		struct follower *it = *link;
+
+		if (arg && it->arg != arg) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		free(it);
+	}
+}
+
+void fabric_report_fini(struct fabric *f)
+{
+	fabric_unfollow(f, NULL);
 }

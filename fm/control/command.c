@@ -391,6 +391,7 @@ static const struct command commands[] = {
 	  .act_when = "readback" },
 	{ .name = "dump", .answer = answer_dump, .text = text_dump, .long_answer = true },
 	{ .name = "events", .answer = answer_events },
+	{ .name = "follow", .answer = answer_events, .follows = true },
 	{ .name = "reroute", .act = fabric_reroute },
 	{ .name = "sweep", .act = fabric_sweep },
 	{ .name = "whatif", .answer = whatif_answer, .long_answer = true },

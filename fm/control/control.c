@@ -9,7 +9,9 @@
  *
  * Nothing here waits: input is bounded by the line buffer, output is queued and a child is held
  * back while the queue is long. A client that closes its sending half still gets what it asked for;
- * one whose connection breaks takes its child and its act's callback with it.
+ * one whose connection breaks takes its child and its act's callback with it. A client that follows
+ * events is busy with that until it goes; its events are queued from wherever they happen, and sent by
+ * the loop.
  *
  * client_settle() ends every callback: it alone decides what to read, to write, and when a client
  * is over.
@@ -30,7 +32,8 @@
 
 #define LINE_SIZE   65536
 #define CLIENTS_MAX 32
-#define OUT_HIGH    (256 * 1024) /* bytes queued from which on a child is held back */
+#define OUT_HIGH                                                                                   \
+	(256 * 1024) /* bytes queued from which on a child is held back, a follower dropped */
 
 struct buffer {
 	char *data;
@@ -49,6 +52,8 @@ struct client {
 	const struct command *command; /* the present one, for the child */
 	json_t *args;		       /* its arguments */
 	bool acting;		       /* the fabric owes a callback */
+	bool following;		       /* gets each event */
+	bool late;		       /* followed too slowly: gets no more */
 	bool serving;		       /* inside client_serve() */
 	bool eof;		       /* the peer sends no more */
 	bool broken;		       /* to be dropped */
@@ -226,6 +231,43 @@ static void answer_by_act(struct client *c, const struct command *command, json_
 		command->act(c->control->env.fabric, act_done_cb, c);
 }
 
+/* ---- Followers ---- */
+
+static void client_watch(struct client *c);
+
+static void event_cb(void *arg, const json_t *event)
+{
+	struct client *c = arg;
+	char *text;
+
+	if (c->late)
+		return;
+	if (buffer_len(&c->out) > OUT_HIGH) {
+		client_reply(c, NULL, "events were not read fast enough: what comes next is lost");
+		c->late = c->eof = true;
+		c->in_len = 0;
+	} else {
+		text = json_dumps(event, JSON_COMPACT);
+		buffer_add(&c->out, "{\"event\":", 9);
+		buffer_add(&c->out, text, strlen(text));
+		buffer_add(&c->out, "}\n", 2);
+		free(text);
+	}
+	client_watch(c);
+}
+
+static void answer_and_follow(struct client *c, const struct command *command, json_t *args)
+{
+	char err[COMMAND_ERROR_SIZE] = "";
+	json_t *result = command->answer(&c->control->env, args, err);
+
+	if (result) {
+		c->following = true;
+		fabric_follow(c->control->env.fabric, event_cb, c);
+	}
+	client_reply(c, result, err);
+}
+
 /* ---- Requests ---- */
 
 static void client_dispatch(struct client *c, const char *name, json_t *args)
@@ -238,6 +280,8 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		client_reply(c, NULL, err);
 	} else if (command_is_act(command, args)) {
 		answer_by_act(c, command, args);
+	} else if (command->follows) {
+		answer_and_follow(c, command, args);
 	} else if (command->long_answer) {
 		answer_by_child(c, command, args);
 	} else {
@@ -270,7 +314,7 @@ static void client_request(struct client *c, const char *line, size_t len)
 
 static bool client_busy(const struct client *c)
 {
-	return c->acting || c->child;
+	return c->acting || c->child || (c->following && !c->late);
 }
 
 /* Takes whole lines while no answer is on its way. */
@@ -329,6 +373,8 @@ static void client_free(struct client *c)
 	control->nclients--;
 	if (c->acting)
 		fabric_act_cancel(control->env.fabric, c);
+	if (c->following)
+		fabric_unfollow(control->env.fabric, c);
 	child_kill(c->child);
 	json_decref(c->args);
 	loop_fd_free(c->watch);
@@ -343,6 +389,14 @@ static unsigned client_wants(const struct client *c)
 	       (buffer_len(&c->out) ? LOOP_WRITE : 0u);
 }
 
+static void client_watch(struct client *c)
+{
+	if (c->events == client_wants(c))
+		return;
+	c->events = client_wants(c);
+	loop_fd_set(c->watch, c->events);
+}
+
 static void client_settle(struct client *c)
 {
 	client_serve(c);
@@ -351,10 +405,7 @@ static void client_settle(struct client *c)
 		client_free(c);
 		return;
 	}
-	if (c->events != client_wants(c)) {
-		c->events = client_wants(c);
-		loop_fd_set(c->watch, c->events);
-	}
+	client_watch(c);
 	if (c->child)
 		child_pause(c->child, buffer_len(&c->out) > OUT_HIGH);
 }

@@ -2,7 +2,9 @@
 /*
  * control: the operators' door: a Unix stream socket (mode 0660). One request is one line, a JSON object
  * {"cmd": "...", "args": {...}}; the answer is one line {"ok": true, "result": ...} or {"ok": false, "error": "..."}.
- * Only `dump` sends more: its result is {"follows": "text"}, and behind the line comes a text that ends with a NUL.
+ * Two send more. `dump`: its result is {"follows": "text"}, and behind the line comes a text that ends with a NUL. `follow`:
+ * its result is a list of events, and each event from then on is a line {"event": ...}; a client that does not keep up gets
+ * {"ok": false, "error": ...} as its last line.
  */
 #ifndef FMD_CONTROL_CONTROL_H
 #define FMD_CONTROL_CONTROL_H

@@ -23,6 +23,9 @@ struct fmctl_answer {
 };
 struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd,
 			      json_t *args); /* takes args */
+/* Shows the answer and then each event as it comes, until fmd goes or the output ends. */
+typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
+enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_show_fn *show);
 /* The text that follows an answer, into a file that is made or replaced. */
 enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
 			       const char *path);
@@ -37,7 +40,6 @@ fmctl_command_fn fmctl_whatif;	/* fmctl_whatif.c */
 fmctl_command_fn fmctl_cabling; /* fmctl_cabling.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
-typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_hosts, show_lft,
 	show_path, show_check;
 fmctl_show_fn show_readback, show_events, show_settled, show_cordon, show_act, show_proof;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The client's side of the control socket: a line out, a line in (control.h has the form). Answers
- * of any length are taken; a text that follows an answer is copied as it comes and ends with a NUL,
+ * of any length are taken; events that follow are shown as they come; a text that follows an answer is copied as it comes and ends with a NUL,
  * without which it broke off.
  */
 #include <errno.h>
@@ -162,6 +162,56 @@ enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t 
 		shutdown(fileno(stream),
 			 SHUT_WR); /* nothing more is asked: fmd hangs up behind the text */
 		answer.status = save_text(stream, path);
+	}
+	json_decref(answer.result);
+	if (stream)
+		fclose(stream);
+	return answer.status;
+}
+
+/* ---- Events as they come ---- */
+
+static enum fmctl_exit show_event(const struct fmctl *ctl, const json_t *line, fmctl_show_fn *show)
+{
+	json_t *event = json_object_get(line, "event"), *list;
+	const char *error = json_string_value(json_object_get(line, "error"));
+
+	if (!event)
+		return failed("events", error ? error : "fmd said what is no event").status;
+	list = json_pack("[O]", event);
+	show(ctl, list);
+	json_decref(list);
+	return fflush(stdout) ? FMCTL_FAILED : FMCTL_DONE;
+}
+
+static enum fmctl_exit follow(const struct fmctl *ctl, FILE *stream, fmctl_show_fn *show)
+{
+	enum fmctl_exit status = FMCTL_DONE;
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	while (status == FMCTL_DONE && (len = getline(&text, &size, stream)) > 0) {
+		json_t *line = json_loadb(text, len, 0, NULL);
+
+		status = show_event(ctl, line, show);
+		json_decref(line);
+	}
+	free(text);
+	if (status != FMCTL_DONE)
+		return status;
+	fputs("fmctl: events: fmd is gone\n", stderr);
+	return FMCTL_NO_DAEMON;
+}
+
+enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_show_fn *show)
+{
+	FILE *stream;
+	struct fmctl_answer answer = ask(ctl, "follow", args, &stream);
+
+	if (answer.status == FMCTL_DONE) {
+		show(ctl, answer.result);
+		answer.status = fflush(stdout) ? FMCTL_FAILED : follow(ctl, stream, show);
 	}
 	json_decref(answer.result);
 	if (stream)

@@ -9,12 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "fm/control/fmctl.h"
 #include "fm/control/fmctl_table.h"
-
-#define FOLLOW_US     500000
-#define FOLLOW_WINDOW 1000 /* events looked at each time: no more come in half a second */
 
 static enum fmctl_exit ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
 				    fmctl_show_fn *show)
@@ -183,59 +179,6 @@ enum fmctl_exit fmctl_dump(const struct fmctl *ctl, int argc, char **argv)
 
 /* ---- Events ---- */
 
-/* How many of `now` are news to someone who has seen up to `last` (NULL = nothing). */
-static size_t first_unseen(const json_t *now, const json_t *last)
-{
-	for (size_t i = json_array_size(now); last && i > 0; i--)
-		if (json_equal(json_array_get(now, i - 1), last))
-			return i;
-	return 0;
-}
-
-static enum fmctl_exit follow_events(const struct fmctl *ctl, json_t *last)
-{
-	enum fmctl_exit status;
-
-	for (;;) {
-		struct fmctl_answer answer;
-		json_t *news = json_array();
-		size_t i;
-
-		usleep(FOLLOW_US);
-		answer = fmctl_ask(ctl, "events", json_pack("{s:i}", "count", FOLLOW_WINDOW));
-		for (i = first_unseen(answer.result, last); i < json_array_size(answer.result); i++)
-			json_array_append(news, json_array_get(answer.result, i));
-		if (json_array_size(news)) {
-			show_events(ctl, news);
-			json_decref(last);
-			last = json_incref(json_array_get(news, json_array_size(news) - 1));
-		}
-		json_decref(news);
-		json_decref(answer.result);
-		status = answer.status;
-		if (status != FMCTL_DONE || fflush(stdout))
-			break;
-	}
-	json_decref(last);
-	return status;
-}
-
-static enum fmctl_exit show_some_events(const struct fmctl *ctl, int count, bool follow)
-{
-	struct fmctl_answer answer = fmctl_ask(ctl, "events", json_pack("{s:i}", "count", count));
-	json_t *last;
-
-	if (answer.status != FMCTL_DONE)
-		return answer.status;
-	(ctl->json && !follow ? show_json : show_events)(ctl, answer.result);
-	last = json_incref(json_array_get(answer.result, json_array_size(answer.result) - 1));
-	json_decref(answer.result);
-	if (follow && !fflush(stdout))
-		return follow_events(ctl, last);
-	json_decref(last);
-	return FMCTL_DONE;
-}
-
 enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
 {
 	bool follow = false;
@@ -254,7 +197,11 @@ enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
 			return FMCTL_USAGE;
 		}
 	}
-	return optind == argc ? show_some_events(ctl, (int)count, follow) : FMCTL_USAGE;
+	if (optind != argc)
+		return FMCTL_USAGE;
+	if (follow)
+		return fmctl_ask_events(ctl, json_pack("{s:i}", "count", (int)count), show_events);
+	return ask_and_show(ctl, "events", json_pack("{s:i}", "count", (int)count), show_events);
 }
 
 /* ---- Acts ---- */

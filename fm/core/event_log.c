@@ -14,6 +14,8 @@ struct event_log {
 	unsigned capacity;
 	uint64_t next; /* sequence number of the next event */
 	json_t **ring;
+	event_log_fn *fn;
+	void *arg;
 };
 
 struct event_log *event_log_new(unsigned capacity)
@@ -54,6 +56,19 @@ static void format_now(char *buf, size_t size)
 	snprintf(buf + used, size - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
+/* Names in it may hold any byte, and a long text is cut anywhere; JSON is UTF-8. */
+static json_t *json_text(char *text)
+{
+	json_t *value = json_string(text);
+
+	if (value)
+		return value;
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	return json_string(text);
+}
+
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...)
 {
@@ -67,12 +82,20 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	log_line(LOG_CORE, level, "%s", text);
 	format_now(when, sizeof(when));
 	json_decref(*place);
-	*place = json_pack("{sI ss ss ss ss}", "seq", (json_int_t)events->next++, "time", when,
-			   "level", level_name(level), "kind", kind, "text", text);
+	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
+			   "level", level_name(level), "kind", kind, "text", json_text(text));
 	if (details) {
 		json_object_update(*place, details);
 		json_decref(details);
 	}
+	if (events->fn)
+		events->fn(events->arg, *place);
+}
+
+void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg)
+{
+	events->fn = fn;
+	events->arg = arg;
 }
 
 json_t *event_log_json(const struct event_log *events, unsigned count)

@@ -18,6 +18,10 @@ void event_log_free(struct event_log *events); /* NULL is fine */
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Each event from now on, as it is added; one listener, which adds none. NULL = nobody. */
+typedef void event_log_fn(void *arg, const json_t *event);
+void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
+
 /* The newest `count`, oldest first, as an array the caller owns: {"seq","time","level","kind","text", details..}. */
 json_t *event_log_json(const struct event_log *events, unsigned count);
 

@@ -64,6 +64,12 @@ uint8_t *fabric_port_classes(const struct fabric *f)
 {
 	return NULL;
 }
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+}
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+}
 void fabric_act_cancel(struct fabric *f, void *arg)
 {
 }

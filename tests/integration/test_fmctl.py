@@ -238,34 +238,40 @@ def event(n):
     return {"seq": n, "time": f"2026-11-20T10:00:0{n}.000Z", "level": "notice", "kind": "fault", "text": f"event {n}"}
 
 
+def lines(*values):
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
 def test_events_follow_shows_each_once(tmp_path, serve):
-    have = [event(1), event(2)]
-    serve(lambda request: good(have[-request["args"]["count"]:]))
-    run = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "events", "-f", "-n", "1"], stdout=subprocess.PIPE,
+    server = serve(lines(good([event(1), event(2)]), {"event": event(3)}, {"event": event(4)}))
+    run = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "events", "-f", "-n", "2"], stdout=subprocess.PIPE,
                            text=True)
     try:
-        assert run.stdout.readline().endswith("event 2\n")
-        have.append(event(3))
-        have.append(event(4))
-        assert run.stdout.readline().endswith("event 3\n")
-        assert run.stdout.readline().endswith("event 4\n")
-        time.sleep(0.7)
+        for n in range(1, 5):
+            assert run.stdout.readline().endswith(f"event {n}\n")
+        time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         assert run.stdout.read() == ""
+        assert server.requests == [("follow", {"count": 2})]
     finally:
         run.kill()
         run.wait()
 
 
 def test_events_follow_ends_with_the_daemon(tmp_path, serve):
-    server = serve(good([event(1)]))
-    run = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "events", "-f"], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, text=True)
-    run.stdout.readline()
-    server.listener.close()
-    os.unlink(server.path)
-    assert run.wait(timeout=10) == 3
-    run.communicate()
+    serve(lines(good([event(1)]), {"event": event(2)})).patient = False
+    run = fmctl(tmp_path, "events", "-f")
+    assert run.returncode == 3 and "gone" in run.stderr
+    assert [line.split()[-1] for line in run.stdout.splitlines()] == ["1", "2"]
+
+
+@pytest.mark.parametrize("last, reason", [({"ok": False, "error": "not read fast enough"}, "fast enough"),
+                                          ([], "no event")])
+def test_events_follow_ends_with_1_when_dropped(tmp_path, serve, last, reason):
+    serve(lines(good([]), {"event": event(1)}, last)).patient = False
+    run = fmctl(tmp_path, "--json", "events", "-f")
+    assert run.returncode == 1 and reason in run.stderr
+    assert json.loads(run.stdout.splitlines()[0]) == event(1)
 
 
 # ---- offline

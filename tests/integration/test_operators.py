@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What operators do to a fabric that runs: cordons, what-if, the audit, cabling, events as they come."""
 import json
+import subprocess
+
+from fabric import program
 
 LEAF, SPINE = "leaf-su01-rail0", "spine-01"
 
@@ -131,6 +134,30 @@ def test_fabric_that_is_as_planned_has_no_findings(pod, pod_net, tmp_path):
     assert found["plan"]["compared"] == 512
     assert pod.fmctl("cabling", "--plan", tmp_path / "none.net", check=False).returncode == 1
     assert pod.fmctl("cabling", "now", check=False).returncode == 2
+
+
+# ---- Events as they come
+
+def test_follower_sees_a_fault_as_it_happens(start, pod_net):
+    fabric = start(pod_net)
+    leaf = "S-" + guid_of(fabric, LEAF)[2:]
+    follower = subprocess.Popen([program("fmctl"), "-s", fabric.socket, "--json", "events", "-f", "-n", "1"],
+                                stdout=subprocess.PIPE, text=True)
+    try:
+        seen = [json.loads(follower.stdout.readline())]
+        fabric.console(f'Unlink "{leaf}"[33]')
+        while seen[-1]["kind"] != "rerouted":
+            seen.append(json.loads(follower.stdout.readline()))
+        assert "link-down" in [event["kind"] for event in seen]
+        assert [event["seq"] for event in seen] == list(range(seen[0]["seq"], seen[-1]["seq"] + 1))
+        fabric.stop_fmd()
+        fabric.start_fmd()
+        assert follower.wait(timeout=20) == 3
+    finally:
+        follower.kill()
+        follower.wait()
+        follower.stdout.close()
+    fabric.wait_up()
 
 
 # ---- At risk

@@ -31,6 +31,8 @@ struct fabric {
 	unsigned acts, cancelled;
 	bool instant; /* acts end before they return */
 	char cordoned[32];
+	fabric_event_fn *event_fn; /* of the follower */
+	void *event_arg;
 	bool cordon_on;
 };
 
@@ -104,6 +106,16 @@ void fabric_try(const struct fabric *f, const struct topo *variant, struct table
 uint8_t *fabric_port_classes(const struct fabric *f)
 {
 	return NULL;
+}
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+	f->event_fn = fn;
+	f->event_arg = arg;
+}
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+	assert_ptr_equal(arg, f->event_arg);
+	f->event_fn = NULL;
 }
 void fabric_act_cancel(struct fabric *f, void *arg)
 {

@@ -7,6 +7,12 @@
 #include <cmocka.h>
 #include "tests/unit/control_world.h"
 
+static void status_is_served(struct fixture *f)
+{
+	say(f, "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
 static void cordon_is_an_act_with_an_argument(void **state)
 {
 	struct fixture *f = *state;
@@ -54,6 +60,67 @@ static void whatif_refuses_what_is_not_there(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"arguments: a name is a text\"}");
 }
 
+static void happen(struct fixture *f, int n)
+{
+	json_t *event = json_pack("{s:i}", "seq", n);
+
+	f->fabric.event_fn(f->fabric.event_arg, event);
+	json_decref(event);
+}
+
+static void follower_gets_each_event_as_it_happens(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"follow\",\"args\":{\"count\":2}}\n{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":[0,1]}");
+	happen(f, 2);
+	happen(f, 3);
+	answers(f, "{\"event\":{\"seq\":2}}");
+	answers(f, "{\"event\":{\"seq\":3}}");
+	close(f->fd);
+	for (unsigned i = 0; i < PATIENCE && f->fabric.event_fn; i++)
+		run_round(f);
+	assert_null(f->fabric.event_fn);
+	f->fd = dial(f->path);
+	status_is_served(f);
+}
+
+static void follower_that_does_not_read_is_dropped_with_a_last_line(void **state)
+{
+	struct fixture *f = *state;
+	char *line = NULL;
+	int seen = 0;
+
+	say(f, "{\"cmd\":\"follow\"}\n");
+	free(hear_until(f, '\n'));
+	for (int n = 0; n < 200000; n++) {
+		happen(f, n);
+		if (n % 1000 == 0)
+			run_round(f);
+	}
+	do {
+		free(line);
+		line = hear_until(f, '\n');
+		seen += strstr(line, "\"event\"") != NULL;
+	} while (strstr(line, "\"event\""));
+	assert_non_null(strstr(line, "not read fast enough"));
+	free(line);
+	assert_true(seen > 1000 && seen < 100000);
+	assert_true(hear_end(f));
+	assert_null(f->fabric.event_fn);
+}
+
+static void follow_with_wrong_arguments_is_refused_and_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"follow\",\"args\":{\"count\":-1}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"count is outside 0..10000\"}");
+	assert_null(f->fabric.event_fn);
+	status_is_served(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -61,6 +128,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(whatif_fails_cables_in_a_copy),
 		TEST(whatif_refuses_what_is_not_there),
+		TEST(follower_gets_each_event_as_it_happens),
+		TEST(follower_that_does_not_read_is_dropped_with_a_last_line),
+		TEST(follow_with_wrong_arguments_is_refused_and_goes_on),
 		TEST(cordon_is_an_act_with_an_argument),
 	};
 

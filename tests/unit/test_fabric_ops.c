@@ -369,6 +369,52 @@ static void faults_and_cordons_are_no_finding_of_the_audit(void **state)
 	world_fini(&w);
 }
 
+/* ---- Events ---- */
+
+static void an_event_with_a_name_that_is_no_text_is_told_still(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	guid_t leaf = w.design->nodes[far_leaf(&w)].guid;
+	stop_fabric(&w);
+	double_set_desc(w.hw, leaf, "caf\xe9");
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_events(&w, "link-down", "caf?"), 1);
+	world_fini(&w);
+}
+
+static void count_cb(void *arg, const json_t *event)
+{
+	unsigned *count = arg;
+
+	++*count;
+}
+
+static void followers_hear_events_until_they_unfollow(void **state)
+{
+	struct world w;
+	unsigned one = 0, two = 0, then;
+
+	world_init(&w, small_tree());
+	fabric_follow(w.fabric, count_cb, &one);
+	fabric_follow(w.fabric, count_cb, &two);
+	double_cut(w.hw, w.design->nodes[far_leaf(&w)].guid, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, SECOND_US);
+	assert_true(one >= 2);
+	assert_int_equal(one, two);
+	fabric_unfollow(w.fabric, &one);
+	then = one;
+	double_join(w.hw, w.design->nodes[far_leaf(&w)].guid, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, SECOND_US);
+	assert_int_equal(one, then);
+	assert_true(two > then);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +429,8 @@ int main(void)
 		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_told_and_repaired),
 		cmocka_unit_test(the_audit_keeps_to_its_rate_and_can_be_off),
 		cmocka_unit_test(faults_and_cordons_are_no_finding_of_the_audit),
+		cmocka_unit_test(an_event_with_a_name_that_is_no_text_is_told_still),
+		cmocka_unit_test(followers_hear_events_until_they_unfollow),
 		cmocka_unit_test(a_fault_tells_who_has_how_many_spines_left),
 		cmocka_unit_test(a_spoilt_list_of_cordons_is_set_aside),
 	};
