@@ -125,7 +125,8 @@ static json_t *delta_of(const struct whatif *w)
 	struct delta delta = { 0 };
 
 	delta_count(running, &w->tables, &delta);
-	delta.entries_minimum = delta_minimum(w->t, fabric_lids(w->env->fabric), running);
+	delta.entries_minimum =
+		delta_minimum(w->t, fabric_lids(w->env->fabric), running, &w->tables);
 	return report_delta(&delta);
 }
 
