@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * apply(): one pass over all rows marks the blocks to send (todo), then blocks leave round-robin
- * over the switches, so that no switch gets its table in one burst and none waits for another.
+ * apply(): program_plan.c marks the blocks to send (todo), all of them or round by round; then they
+ * leave round-robin over the switches, so that no switch gets its table in one burst and none waits
+ * for another.
  *
- *   todo   make() copies the wanted content into the store, known goes off
+ *   todo   make() copies the new content into the store, known goes off
  *   busy   the answer carries the block, same as sent: known
- *          anything else: again, ROUNDS times, then the switch is given up
+ *          anything else: again, TRIES times, then the switch is given up
+ *   stale  busy, and the apply that sent it was superseded: never sent again by that. If it is
+ *          wanted now (late), it goes to todo when it is answered, or was lost
  *
  * The store holds what was sent while a block is busy and what was acknowledged once it is known,
- * so one copy serves both. A newer apply only makes new todo sets: what is on its way is answered
- * first, then compared with the newest tables.
+ * so one copy serves both.
  *
  * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
  * above the top are not looked at, and some devices refuse blocks beyond it.
@@ -17,47 +19,29 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/log.h"
-#include "fm/mad/batch.h"
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
 
-#define ROUNDS	  4
+#define TRIES	  4
 #define MORE	  64 /* jobs queued at a time */
 #define LOG_BURST 20
-
-enum program_job { JOB_TOP, JOB_BLOCK }; /* object = store_switch, arg = block */
-
-static const uint8_t *wanted_block(const struct program *p, const struct store_switch *sw,
-				   uint32_t block)
-{
-	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
-}
 
 static bool is_wanted(const struct program *p, const struct store_switch *sw)
 {
 	return p->busy && sw->row != ROW_NONE;
 }
 
-static bool block_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
+bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
 {
 	return !store_has(&sw->known, block) ||
-	       memcmp(store_block(sw, block), wanted_block(p, sw, block), TABLES_BLOCK) != 0;
-}
-
-static void todo_put(struct store_switch *sw, uint32_t block, bool on)
-{
-	if (store_has(&sw->todo, block) == on)
-		return;
-	store_put(&sw->todo, block, on);
-	sw->ntodo += on ? 1 : -1;
+	       memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0;
 }
 
 /* ---- The turn ------------------------------------------------------------------------------- */
 
 static void turn_add(struct program *p, struct store_switch *sw)
 {
-	if (sw->in_turn)
+	if (sw->in_turn || sw->top_due)
 		return;
 	sw->in_turn = true;
 	p->turn[p->nturn++] = sw;
@@ -70,13 +54,30 @@ static void turn_drop(struct program *p, uint32_t at)
 	p->turn[at] = p->turn[--p->nturn];
 }
 
+void program_send_block(struct program *p, struct store_switch *sw, uint32_t block)
+{
+	if (!store_has(&sw->todo, block))
+		sw->ntodo++;
+	store_put(&sw->todo, block, true);
+	turn_add(p, sw);
+}
+
+static uint32_t todo_take(struct store_switch *sw)
+{
+	uint32_t block = store_next(&sw->todo, 0);
+
+	store_put(&sw->todo, block, false);
+	sw->ntodo--;
+	return block;
+}
+
 static bool program_more(void *owner)
 {
 	struct program *p = owner;
 	struct batch_job job = { .kind = JOB_BLOCK };
 	unsigned added = 0;
 
-	while (added < MORE && p->nturn) {
+	while (added < MORE && (p->nturn || plan_more(p))) {
 		struct store_switch *sw;
 
 		if (p->next >= p->nturn)
@@ -87,8 +88,7 @@ static bool program_more(void *owner)
 			continue;
 		}
 		job.object = sw;
-		job.arg = store_next(&sw->todo, 0);
-		todo_put(sw, job.arg, false);
+		job.arg = todo_take(sw);
 		batch_add(p->batch, &job);
 		added++;
 		p->next++;
@@ -110,14 +110,12 @@ static unsigned entries_changed(const uint8_t *a, const uint8_t *b)
 static void make_block(struct program *p, struct store_switch *sw, uint32_t block,
 		       struct batch_request *request)
 {
-	const uint8_t *want = wanted_block(p, sw, block);
-
+	plan_content(p, sw, block, request->data);
 	if (store_has(&sw->known, block))
-		p->result.entries += entries_changed(store_block(sw, block), want);
+		p->result.entries += entries_changed(store_block(sw, block), request->data);
 	store_put(&sw->known, block, false);
 	store_put(&sw->busy, block, true);
-	memcpy(store_block(sw, block), want, TABLES_BLOCK);
-	memcpy(request->data, want, TABLES_BLOCK);
+	memcpy(store_block(sw, block), request->data, TABLES_BLOCK);
 	request->mad.attr_id = WIRE_LFT;
 	request->mad.attr_mod = block;
 }
@@ -133,14 +131,11 @@ static void make_top(const struct store_switch *sw, struct batch_request *reques
 	request->mad.attr_id = WIRE_SWITCH_INFO;
 }
 
-static void switch_give_up(struct program *p, struct store_switch *sw, const char *why)
+void program_fail(struct program *p, struct store_switch *sw, const char *why)
 {
 	struct inv_name name;
 
-	p->result.failed += sw->ntodo;
-	memset(&sw->todo, 0, sizeof(sw->todo));
-	sw->ntodo = 0;
-	sw->top_due = false;
+	p->trouble = true;
 	if (sw->failed)
 		return;
 	sw->failed = true;
@@ -153,6 +148,14 @@ static void switch_give_up(struct program *p, struct store_switch *sw, const cha
 		 sw->node ? name.text : "a switch that is gone", why);
 }
 
+static void switch_give_up(struct program *p, struct store_switch *sw, const char *why)
+{
+	memset(&sw->todo, 0, sizeof(sw->todo));
+	sw->ntodo = 0;
+	sw->top_due = false;
+	program_fail(p, sw, why);
+}
+
 static bool program_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct program *p = owner;
@@ -160,10 +163,8 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 
 	if (!is_wanted(p, sw) || sw->failed || !sw->node || sw->node->removed ||
 	    !inventory_port_path(p->inv, sw->node, 0, &request->way.path)) {
-		if (is_wanted(p, sw)) {
-			p->result.failed += job->kind == JOB_BLOCK;
+		if (is_wanted(p, sw))
 			switch_give_up(p, sw, "out of reach");
-		}
 		return false;
 	}
 	request->way.stamp = p->inv->clock;
@@ -187,7 +188,7 @@ static bool program_retry(struct program *p, const struct batch_job *job)
 
 	again.tries++;
 	again.urgent = false; /* after those that are likely to be answered */
-	if (again.tries >= ROUNDS)
+	if (again.tries >= TRIES)
 		return false;
 	batch_add(p->batch, &again);
 	return true;
@@ -218,34 +219,34 @@ static void block_acknowledged(struct program *p, struct store_switch *sw, uint3
 	store_put(&sw->known, block, true);
 	p->blocks_written++;
 	p->result.blocks += p->busy;
-	/* Superseded while on its way? */
-	if (is_wanted(p, sw) && !sw->failed && block < tables_blocks(p->wanted) &&
-	    block_differs(p, sw, block)) {
-		todo_put(sw, block, true);
-		if (!sw->top_due)
-			turn_add(p, sw);
-	}
+}
+
+/* What a superseded apply sent: whatever became of it, the newest content may go now. */
+static void stale_answered(struct program *p, struct store_switch *sw, uint32_t block)
+{
+	bool late = store_has(&sw->late, block);
+
+	store_put(&sw->stale, block, false);
+	store_put(&sw->late, block, false);
+	if (late && is_wanted(p, sw) && !sw->failed && program_differs(p, sw, block))
+		program_send_block(p, sw, block);
 }
 
 static void block_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
 			   const struct mad_answer *answer)
 {
-	uint32_t block = job->arg;
+	bool taken = answer->result == MAD_OK &&
+		     !memcmp(answer->data, store_block(sw, job->arg), TABLES_BLOCK);
 
-	store_put(&sw->busy, block, false);
-	if (answer->result == MAD_OK &&
-	    !memcmp(answer->data, store_block(sw, block), TABLES_BLOCK)) {
-		block_acknowledged(p, sw, block);
-		return;
-	}
-	if (!sw->failed && is_wanted(p, sw) && program_retry(p, job))
-		return;
-	if (!is_wanted(p, sw))
-		return;
-	p->result.failed++;
-	switch_give_up(p, sw,
-		       answer->result == MAD_OK ? "holds other entries than it was sent"
-						: "refuses blocks or does not answer");
+	store_put(&sw->busy, job->arg, false);
+	if (taken)
+		block_acknowledged(p, sw, job->arg);
+	if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw))
+		stale_answered(p, sw, job->arg);
+	else if (!taken && (sw->failed || !program_retry(p, job)))
+		switch_give_up(p, sw,
+			       answer->result == MAD_OK ? "holds other entries than it was sent"
+							: "refuses blocks or does not answer");
 }
 
 static void program_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
@@ -270,14 +271,34 @@ static void program_release(struct program *p)
 	p->wanted = NULL;
 	topo_unref(p->topo);
 	p->topo = NULL;
-	p->nturn = 0;
+	plan_forget(p);
+}
+
+/* Blocks that were given up. */
+static unsigned count_failed(const struct program *p)
+{
+	unsigned failed = 0;
+	uint32_t row, block;
+
+	for (row = 0; row < p->topo->nswitches; row++)
+		for (block = 0;
+		     p->rows[row] && p->rows[row]->failed && block < tables_blocks(p->wanted);
+		     block++)
+			failed += program_differs(p, p->rows[row], block);
+	return failed;
 }
 
 static void program_idle(void *owner)
 {
 	struct program *p = owner;
-	struct program_result result = p->result;
+	struct program_result result;
 
+	if (plan_next(p)) {
+		batch_wake(p->batch);
+		return;
+	}
+	p->result.failed = count_failed(p);
+	result = p->result;
 	program_release(p);
 	result.smps = batch_smps(p->batch) - p->smps_before;
 	result.took_us = loop_now_us(p->loop) - p->started_us;
@@ -303,6 +324,7 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 	p->life_time = packet_life_time;
 	p->batch = batch_new(loop, mad, &program_ops, p);
 	p->readback = readback_new(p, mad);
+	plan_init(p);
 	store_init(&p->store);
 	return p;
 }
@@ -314,8 +336,8 @@ void program_free(struct program *p)
 	batch_free(p->batch);
 	readback_free(p->readback);
 	topo_unref(p->topo);
+	plan_fini(p);
 	store_fini(&p->store);
-	free(p->turn);
 	free(p);
 }
 
@@ -357,30 +379,12 @@ static void program_supersede(struct program *p)
 		sw->failed = sw->top_due = sw->in_turn = false;
 		sw->ntodo = 0;
 		memset(&sw->todo, 0, sizeof(sw->todo));
+		memset(&sw->late, 0, sizeof(sw->late));
 	}
 	program_release(p);
 }
 
-static void switch_resolve(struct program *p, struct store_switch *sw)
-{
-	if (!sw->node || sw->node->removed)
-		sw->node = inventory_find(p->inv, sw->guid);
-	if (!sw->node || !sw->node->rebooted)
-		return;
-	memset(&sw->known, 0, sizeof(sw->known));
-	sw->node->rebooted = false;
-}
-
-static void switch_mark_blocks(struct program *p, struct store_switch *sw)
-{
-	uint32_t block;
-
-	for (block = 0; block < tables_blocks(p->wanted); block++)
-		if (!store_has(&sw->busy, block) && block_differs(p, sw, block))
-			todo_put(sw, block, true);
-}
-
-static void switch_ask_top(struct program *p, struct store_switch *sw)
+void program_send_top(struct program *p, struct store_switch *sw)
 {
 	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
 	struct inv_node *node = sw->node;
@@ -393,44 +397,9 @@ static void switch_ask_top(struct program *p, struct store_switch *sw)
 	batch_add(p->batch, &job);
 }
 
-/* Why its tables can't be brought up to date, or NULL. */
-static const char *switch_hindrance(const struct program *p, const struct store_switch *sw)
-{
-	if (!sw->node || sw->node->silent)
-		return "out of reach";
-	if (sw->node->sw.lft_cap && p->wanted->top >= sw->node->sw.lft_cap)
-		return "has a table too small for the LIDs in use";
-	return NULL;
-}
-
-/* One that is gone is looked at again when it comes back; nothing fails by its absence. */
-static void switch_apply(struct program *p, uint32_t row)
-{
-	struct store_switch *sw =
-		store_get(&p->store, p->topo->nodes[row].guid, tables_blocks(p->wanted));
-
-	sw->row = ROW_NONE;
-	switch_resolve(p, sw);
-	if (sw->node && sw->node->gone)
-		return;
-	sw->row = row;
-	switch_mark_blocks(p, sw);
-	if (switch_hindrance(p, sw)) {
-		if (sw->ntodo)
-			switch_give_up(p, sw, switch_hindrance(p, sw));
-		return;
-	}
-	switch_ask_top(p, sw);
-	p->result.switches += sw->ntodo || sw->top_due;
-	if (sw->ntodo && !sw->top_due)
-		turn_add(p, sw);
-}
-
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg)
 {
-	uint32_t row;
-
 	assert(wanted->nswitches == t->nswitches && wanted->top <= TABLES_MAX_LID);
 	if (!p->busy)
 		p->smps_before = batch_smps(p->batch);
@@ -442,8 +411,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->busy = true;
 	p->result = (struct program_result){ 0 };
 	p->started_us = loop_now_us(p->loop);
-	p->turn = mem_resize(p->turn, t->nswitches + 1u, sizeof(struct store_switch *));
-	for (row = 0; row < t->nswitches; row++)
-		switch_apply(p, row);
+	p->trouble = false;
+	plan_apply(p);
 	batch_wake(p->batch);
 }

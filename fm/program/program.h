@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * program: brings the switches' forwarding tables to what is wanted, by the fewest writes.
+ * program: brings the switches' forwarding tables to what is wanted, by the fewest writes and in an
+ * order in which nothing breaks on the way.
  *
  * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it
  * was acknowledged, and again after the switch rebooted (inv_node.rebooted, or program_forget).
  * apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that differ.
- * Blocks that fail are retried and reported; a switch that fails does not hold the others.
+ * Blocks of which it is known what they hold go in the rounds of routing/order.h, the next round
+ * when the last one is acknowledged; where nothing is known (a cold start) there is but one.
+ * Blocks that fail are retried and reported; a switch that fails does not hold the others, except
+ * for entries whose new way leads through what it did not take (program_plan.c).
  * A newer apply() supersedes a running one from the acknowledged state; the older callback does not
  * come. The caller has proven the tables.
  */
@@ -25,6 +29,8 @@ struct program_result {
 	unsigned switches; /* that had something to write */
 	unsigned failed;   /* blocks given up; they stay unknown */
 	unsigned failed_switches;
+	unsigned held; /* entries that keep their old way because of what failed */
+	unsigned rounds;
 	uint64_t entries; /* LFT entries that changed, where it was known what was there */
 	uint64_t smps, took_us;
 };

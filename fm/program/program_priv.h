@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* program's own parts: program.c writes, readback.c compares, both over the store. */
+/* program's own parts, all over the store: program.c writes, program_plan.c says in which order,
+ * readback.c compares. */
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
@@ -7,8 +8,24 @@
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
 #include "fm/program/store.h"
+#include "routing/order.h"
 
 #define ROW_NONE UINT32_MAX
+
+enum program_job { JOB_TOP, JOB_BLOCK }; /* object = store_switch, arg = block */
+
+enum program_stage {
+	PROGRAM_WAITS, /* for the answers to what a superseded apply sent */
+	PROGRAM_SENDS,
+};
+
+/* A block that does not take all of its new entries at once: what it takes in this round. */
+struct program_part {
+	const struct store_switch *sw;
+	uint32_t block;
+	uint64_t mask;
+	bool drain;
+};
 
 struct readback;
 
@@ -25,12 +42,46 @@ struct program {
 	const struct tables *wanted;
 	program_done_fn *fn;
 	void *arg;
+	enum program_stage stage;
+	struct loop_timer *patience; /* of PROGRAM_WAITS */
+	bool trouble;		     /* a switch failed in this apply */
+	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
+	struct order order;	     /* no rounds: all blocks go at once */
+	uint32_t round;		     /* rounds begun */
+	uint32_t step, round_end;    /* of this round: not yet among the blocks to send */
+	struct program_part *parts;  /* of this round, by switch and block */
+	uint32_t nparts;
 	struct store_switch **turn; /* those with blocks to send now */
 	uint32_t nturn, next;
 	struct program_result result;
 	uint64_t started_us, smps_before, blocks_written;
 	struct log_limit failed_log;
 };
+
+/* ---- program.c ------------------------------------------------------------------------------ */
+
+void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */
+void program_send_block(struct program *p, struct store_switch *sw, uint32_t block);
+void program_fail(struct program *p, struct store_switch *sw, const char *why);
+
+static inline const uint8_t *program_wanted(const struct program *p, const struct store_switch *sw,
+					    uint32_t block)
+{
+	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
+}
+bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
+
+/* ---- program_plan.c ------------------------------------------------------------------------- */
+
+void plan_init(struct program *p);
+void plan_fini(struct program *p);
+void plan_apply(struct program *p);  /* finds what differs, and starts at once or when it may */
+void plan_forget(struct program *p); /* what was planned gives way */
+bool plan_more(struct program *p); /* hands over more of the present round; false = that was all */
+bool plan_next(struct program *p); /* all is answered: goes on; false = nothing is left */
+/* The new content of a block that goes now. */
+void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
+		  uint8_t content[TABLES_BLOCK]);
 
 struct readback *readback_new(struct program *p, struct mad *mad);
 void readback_free(struct readback *r);

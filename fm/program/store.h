@@ -24,6 +24,8 @@ struct store_switch {
 	uint32_t nblocks;
 	struct store_set known; /* acknowledged */
 	struct store_set busy;	/* on the way: lft has what was sent */
+	struct store_set stale; /* of these: sent by an apply that was superseded */
+	struct store_set late;	/* of these: wanted now, as soon as that is answered */
 	struct store_set todo;	/* to be sent */
 	uint32_t ntodo;
 	uint32_t row; /* in the wanted tables */

@@ -32,7 +32,8 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 	p->written_block = mod;
 }
 
-/* Tables need not lead anywhere here: any content that tells switch, LID and version apart. */
+/* Tables need not lead anywhere here: content that tells switch, LID and version apart, by ports
+ * that no switch has. */
 static void tables_fill(struct tables *t, uint32_t nswitches, uint16_t top, unsigned version)
 {
 	uint32_t s, lid;
@@ -41,8 +42,9 @@ static void tables_fill(struct tables *t, uint32_t nswitches, uint16_t top, unsi
 	for (s = 0; s < nswitches; s++)
 		for (lid = 0; lid < t->stride; lid++)
 			tables_row(t, s)[lid] =
-				lid == 0 || lid > top ? TABLES_NO_ROUTE
-						      : (uint8_t)((s * 7 + lid * 3 + version) % 10);
+				lid == 0 || lid > top
+					? TABLES_NO_ROUTE
+					: (uint8_t)(100 + (s * 7 + lid * 3 + version) % 10);
 }
 
 static void prog_init(struct prog *p, struct topo *design, uint16_t top)

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Which blocks go when. One pass over all rows finds what differs; if it is known of some of these
+ * what they hold, routing/order.h makes rounds of them, and a round begins when the last one is
+ * answered. Of a round, blocks with hosts' traffic go first.
+ *
+ * What is promised: as long as every block is acknowledged, what order.h promises. When some is
+ * given up, its switch holds the old entries or the new ones, we can't know. Both were allowed for
+ * in its round; later ones must not build on it. So once something has failed, an entry leaves only
+ * if everything further on its new way has been acknowledged, and old ways that work are not ended;
+ * the others are held back, that is they stay on their old way, which is as good as it was. So
+ * there is no loop and no pair loses what it has by a switch that fails; pairs that would gain by a
+ * way through it wait for the next apply. Where the order needs whole rounds to keep clear of
+ * credit cycles (order.strict), no later round is begun at all.
+ *
+ * The promise starts from what is known. A newer apply therefore first waits for the answers that
+ * are on their way, for as long as answers usually take; what is later counts as unknown, and is
+ * written when its answer has come. Nothing is promised for ways through unknown blocks.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/program/program_priv.h"
+#include "topology/mem.h"
+
+#define PATIENCE_US 20000
+
+static void todo_put(struct store_switch *sw, uint32_t block)
+{
+	if (store_has(&sw->todo, block))
+		return;
+	store_put(&sw->todo, block, true);
+	sw->ntodo++;
+}
+
+static void todo_clear(struct store_switch *sw)
+{
+	memset(&sw->todo, 0, sizeof(sw->todo));
+	sw->ntodo = 0;
+}
+
+/* ---- Finding what differs ------------------------------------------------------------------- */
+
+static void switch_resolve(struct program *p, struct store_switch *sw)
+{
+	if (!sw->node || sw->node->removed)
+		sw->node = inventory_find(p->inv, sw->guid);
+	if (!sw->node || !sw->node->rebooted)
+		return;
+	memset(&sw->known, 0, sizeof(sw->known));
+	sw->node->rebooted = false;
+}
+
+/* Marks its blocks that differ; what an older apply still has on its way counts as such. */
+static void switch_mark(struct program *p, struct store_switch *sw)
+{
+	uint32_t block;
+
+	sw->stale = sw->busy;
+	for (block = 0; block < tables_blocks(p->wanted); block++)
+		if (program_differs(p, sw, block))
+			todo_put(sw, block);
+}
+
+/* Why its tables can't be brought up to date, or NULL. */
+static const char *switch_hindrance(const struct program *p, const struct store_switch *sw)
+{
+	if (!sw->node || sw->node->silent)
+		return "out of reach";
+	if (sw->node->sw.lft_cap && p->wanted->top >= sw->node->sw.lft_cap)
+		return "has a table too small for the LIDs in use";
+	return NULL;
+}
+
+/* One that is gone is looked at again when it comes back; nothing fails by its absence. */
+static void switch_plan(struct program *p, uint32_t row)
+{
+	struct store_switch *sw =
+		store_get(&p->store, p->topo->nodes[row].guid, tables_blocks(p->wanted));
+
+	p->rows[row] = NULL;
+	switch_resolve(p, sw);
+	if (sw->node && sw->node->gone)
+		return;
+	p->rows[row] = sw;
+	sw->row = row;
+	switch_mark(p, sw);
+	if (!switch_hindrance(p, sw))
+		program_send_top(p, sw);
+	else if (sw->ntodo)
+		program_fail(p, sw, switch_hindrance(p, sw));
+	p->result.switches += !sw->failed && (sw->ntodo || sw->top_due);
+}
+
+/* ---- The order ------------------------------------------------------------------------------ */
+
+static uint32_t add_blocks(const struct store_switch *sw, struct order_block *blocks)
+{
+	uint32_t count = 0, block;
+
+	for (block = store_next(&sw->todo, 0); block < STORE_BLOCKS;
+	     block = store_next(&sw->todo, block + 1))
+		blocks[count++] = (struct order_block){
+			sw->row, block, store_has(&sw->known, block) ? store_block(sw, block) : NULL
+		};
+	return count;
+}
+
+static bool some_known(const struct program *p)
+{
+	uint32_t row, block;
+
+	for (row = 0; row < p->topo->nswitches; row++) {
+		const struct store_switch *sw = p->rows[row];
+
+		for (block = sw ? store_next(&sw->todo, 0) : STORE_BLOCKS; block < STORE_BLOCKS;
+		     block = store_next(&sw->todo, block + 1))
+			if (store_has(&sw->known, block))
+				return true;
+	}
+	return false;
+}
+
+/* The marked blocks of all switches become the steps of an order, and are marked no more. */
+static void make_order(struct program *p)
+{
+	struct order_block *blocks;
+	uint32_t row, count = 0;
+
+	for (row = 0; row < p->topo->nswitches; row++)
+		count += p->rows[row] ? p->rows[row]->ntodo : 0;
+	blocks = mem_alloc(count + 1u, sizeof(*blocks));
+	for (row = count = 0; row < p->topo->nswitches; row++) {
+		if (!p->rows[row])
+			continue;
+		count += add_blocks(p->rows[row], blocks + count);
+		todo_clear(p->rows[row]);
+	}
+	order_make(p->topo, p->wanted, blocks, count, &p->order);
+	free(blocks);
+}
+
+/* A block that is to go now, or when an older write of it is answered. */
+static void send_or_late(struct program *p, struct store_switch *sw, uint32_t block)
+{
+	if (store_has(&sw->stale, block))
+		store_put(&sw->late, block, true);
+	else
+		program_send_block(p, sw, block);
+}
+
+/* Nothing is known of what differs: all at once. */
+static void send_all(struct program *p)
+{
+	uint32_t row, block;
+
+	p->result.rounds = 1;
+	for (row = 0; row < p->topo->nswitches; row++) {
+		struct store_switch *sw = p->rows[row];
+		struct store_set due;
+
+		if (!sw || !sw->ntodo)
+			continue;
+		due = sw->todo;
+		todo_clear(sw);
+		for (block = store_next(&due, 0); !sw->failed && block < STORE_BLOCKS;
+		     block = store_next(&due, block + 1))
+			send_or_late(p, sw, block);
+	}
+}
+
+static void plan_start(struct program *p)
+{
+	uint32_t row;
+
+	p->stage = PROGRAM_SENDS;
+	loop_timer_stop(p->patience);
+	for (row = 0; row < p->topo->nswitches; row++)
+		switch_plan(p, row);
+	if (some_known(p)) {
+		make_order(p);
+		plan_next(p);
+	} else {
+		send_all(p);
+	}
+}
+
+static void patience_cb(void *arg)
+{
+	struct program *p = arg;
+
+	plan_start(p);
+	batch_wake(p->batch);
+}
+
+void plan_init(struct program *p)
+{
+	p->patience = loop_timer_new(p->loop, patience_cb, p);
+}
+
+void plan_fini(struct program *p)
+{
+	plan_forget(p);
+	loop_timer_free(p->patience);
+	free(p->rows);
+	free(p->parts);
+	free(p->turn);
+}
+
+void plan_forget(struct program *p)
+{
+	loop_timer_stop(p->patience);
+	order_fini(&p->order);
+	p->round = p->step = p->round_end = 0;
+	p->nparts = p->nturn = 0;
+}
+
+void plan_apply(struct program *p)
+{
+	p->rows = mem_resize(p->rows, p->topo->nswitches + 1u, sizeof(*p->rows));
+	p->turn = mem_resize(p->turn, p->topo->nswitches + 1u, sizeof(*p->turn));
+	if (!batch_in_flight(p->batch)) {
+		plan_start(p);
+		return;
+	}
+	p->stage = PROGRAM_WAITS;
+	loop_timer_set(p->patience, PATIENCE_US);
+}
+
+/* ---- Once something failed ------------------------------------------------------------------ */
+
+static bool has_wanted(const struct program *p, uint32_t row, uint32_t lid)
+{
+	const struct store_switch *sw = p->rows[row];
+	uint32_t block = lid / TABLES_BLOCK;
+
+	return sw && store_has(&sw->known, block) &&
+	       store_block(sw, block)[lid % TABLES_BLOCK] == tables_row(p->wanted, row)[lid];
+}
+
+/* Whether all switches further on the new way have acknowledged it. */
+static bool way_in_place(const struct program *p, uint32_t row, uint32_t lid)
+{
+	const struct topo *t = p->topo;
+	uint32_t hops;
+
+	for (hops = 0; hops <= t->nswitches; hops++) {
+		unsigned out = tables_row(p->wanted, row)[lid];
+		const struct topo_port *peer;
+
+		if (!out || out > t->nodes[row].nports || !topo_port(t, row, out)->link_up)
+			return true;
+		peer = topo_peer(t, topo_port(t, row, out));
+		if (peer->node >= t->nswitches)
+			return true;
+		row = peer->node;
+		if (!has_wanted(p, row, lid))
+			return false;
+	}
+	return true;
+}
+
+/* Entries of a step that may leave. */
+static uint64_t allowed(const struct program *p, const struct order_step *step)
+{
+	uint64_t mask = step->mask & ~step->last, left;
+
+	if (!p->trouble)
+		return step->mask;
+	for (left = mask; left; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+		if (!way_in_place(p, step->sw, step->block * TABLES_BLOCK + bit))
+			mask &= ~(1ull << bit);
+	}
+	return mask;
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------- */
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct program_part *x = a, *y = b;
+
+	if (x->sw != y->sw)
+		return x->sw < y->sw ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Full is the rule: a step that gives the block all that it still lacks needs no part. */
+static void add_part(struct program *p, const struct store_switch *sw,
+		     const struct order_step *step, uint64_t mask)
+{
+	const uint8_t *is = store_block(sw, step->block),
+		      *want = program_wanted(p, sw, step->block);
+	uint64_t lacks = 0;
+	unsigned i;
+
+	for (i = 0; i < TABLES_BLOCK; i++)
+		lacks |= (uint64_t)(is[i] != want[i]) << i;
+	if (!step->drain && !(lacks & ~mask))
+		return;
+	p->parts = mem_resize(p->parts, p->nparts + 1u, sizeof(*p->parts));
+	p->parts[p->nparts++] = (struct program_part){ sw, step->block, mask, step->drain };
+}
+
+void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
+		  uint8_t content[TABLES_BLOCK])
+{
+	const struct program_part key = { .sw = sw, .block = block }, *part;
+	const uint8_t *want = program_wanted(p, sw, block);
+	unsigned i;
+
+	part = p->nparts ? bsearch(&key, p->parts, p->nparts, sizeof(key), compare_parts) : NULL;
+	if (!part) {
+		memcpy(content, want, TABLES_BLOCK);
+		return;
+	}
+	memcpy(content, store_block(sw, block), TABLES_BLOCK);
+	for (i = 0; i < TABLES_BLOCK; i++)
+		if (part->mask >> i & 1)
+			content[i] = part->drain ? TABLES_NO_ROUTE : want[i];
+}
+
+static void send_step(struct program *p, const struct order_step *step)
+{
+	struct store_switch *sw = p->rows[step->sw];
+	uint64_t mask;
+
+	if (sw->failed)
+		return;
+	if (!store_has(&sw->known, step->block)) {
+		send_or_late(p, sw, step->block);
+		return;
+	}
+	mask = p->trouble && p->order.strict ? 0 : allowed(p, step);
+	p->result.held += (unsigned)__builtin_popcountll(step->mask & ~mask);
+	if (!mask)
+		return;
+	add_part(p, sw, step, mask);
+	send_or_late(p, sw, step->block);
+}
+
+bool plan_more(struct program *p)
+{
+	const struct order_step *steps = p->order.steps;
+
+	while (p->step < p->round_end && !p->nturn) {
+		bool hosts = steps[p->step].hosts;
+
+		while (p->step < p->round_end && steps[p->step].hosts == hosts)
+			send_step(p, &steps[p->step++]);
+		if (p->nparts)
+			qsort(p->parts, p->nparts, sizeof(*p->parts), compare_parts);
+	}
+	return p->nturn > 0;
+}
+
+bool plan_next(struct program *p)
+{
+	if (p->stage == PROGRAM_WAITS) {
+		plan_start(p);
+		return true;
+	}
+	while (p->round < p->order.nrounds) {
+		p->nparts = 0;
+		p->step = p->order.first[p->round++];
+		p->round_end = p->order.first[p->round];
+		p->result.rounds++;
+		if (plan_more(p))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Turns: can channels come to wait for one another in a circle while old and new entries mix?
+ *
+ * A turn is a channel dependency (cdg.h): some packet comes by one cable and leaves by another. The
+ * new tables' turns have no circle, that was proven. What mixtures have besides are turns with an
+ * old entry in them:
+ *   - onto the channel of an old entry, from switches whose entry does not change,
+ *   - from that channel on, by the next switch's old or new entry.
+ * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
+ * other LID adds nothing, and in a tree nearly every turn is one of these: two cables of a switch
+ * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
+ * left, the whole graph is made and searched.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/cdg.h"
+#include "routing/order_own.h"
+#include "topology/mem.h"
+
+typedef void turn_fn(void *arg, const struct order_turn *turn);
+
+struct enquiry { /* after turns that have a unit's `old` entry in them */
+	struct order_work *w;
+	enum order_direction direction;
+	turn_fn *fn;
+	void *arg;
+};
+
+struct turns {
+	struct order_work *w;
+	enum order_direction direction;
+	uint32_t *set; /* turns met: hash table of turn_key() */
+	uint32_t set_size, set_used;
+	struct order_turn *fresh; /* each once: those that new tables do not make */
+	uint32_t nfresh, fresh_size;
+};
+
+/* ---- Which turns there are ------------------------------------------------------------------ */
+
+static bool changes(const struct order_unit *u, unsigned bit)
+{
+	return u && u->mask >> bit & 1;
+}
+
+/* Whether the way from a switch by the tables leads through another. */
+static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, uint32_t lid)
+{
+	for (uint32_t hops = 0; sw != through && hops <= w->t->nswitches; hops++) {
+		sw = order_next_switch(w->t, sw, tables_row(w->newer, sw)[lid]);
+		if (sw == TOPO_NONE)
+			return false;
+	}
+	return true;
+}
+
+static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at, uint8_t out)
+{
+	turn.out = out;
+	if (order_next_switch(q->w->t, at, out) != TOPO_NONE)
+		q->fn(q->arg, &turn);
+}
+
+/* Where a packet goes on after the channel of a unit's entry. */
+static void turns_after(const struct enquiry *q, struct order_turn turn)
+{
+	const struct order_unit *s = &q->w->units[turn.unit];
+	uint32_t next = order_next_switch(q->w->t, s->sw, s->old[turn.bit]);
+	uint32_t lid = s->block * TABLES_BLOCK + turn.bit;
+	const struct order_unit *u = order_unit_of(q->w, next);
+	bool both = changes(u, turn.bit);
+
+	turn.from = q->w->t->nodes[s->sw].port0 + s->old[turn.bit];
+	if (both && u->old)
+		turn_to(q, turn, next, u->old[turn.bit]);
+	/* Old before new, unless the new way comes by here; never new before old. */
+	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
+		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
+}
+
+/* Entries of a block by which `from` sends to the switch at the other end of its port. */
+static uint64_t sends_by(const struct order_work *w, const struct topo_port *from, uint32_t block)
+{
+	const uint8_t *row = tables_row(w->newer, from->node) + (size_t)block * TABLES_BLOCK;
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		mask |= (uint64_t)(row[i] == from->num) << i;
+	return mask;
+}
+
+/* What neighbours send onto the channels of a unit's entries; `live` are those that have one. */
+static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
+{
+	const struct order_unit *s = &q->w->units[unit];
+	const struct topo *t = q->w->t;
+
+	for (unsigned num = 1; num <= t->nodes[s->sw].nports; num++) {
+		uint32_t from = order_next_switch(t, s->sw, num);
+		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
+		const struct order_unit *u;
+		unsigned bit;
+
+		if (from == TOPO_NONE)
+			continue;
+		u = order_unit_of(q->w, from);
+		/* New before old there is not. */
+		FOR_BITS(bit, live & sends_by(q->w, port, s->block) &
+				      ~(u && q->direction == ORDER_FROM ? u->mask : 0))
+		q->fn(q->arg, &(struct order_turn){ .unit = unit,
+						    .bit = (uint8_t)bit,
+						    .out = s->old[bit],
+						    .from = t->nodes[from].port0 + port->num });
+	}
+}
+
+static void turns_of_unit(const struct enquiry *q, uint32_t unit)
+{
+	const struct order_unit *s = &q->w->units[unit];
+	uint64_t live = 0;
+	unsigned bit;
+
+	FOR_BITS(bit, s->old ? s->mask : 0)
+	{
+		if (order_next_switch(q->w->t, s->sw, s->old[bit]) == TOPO_NONE)
+			continue;
+		live |= 1ull << bit;
+		turns_after(q, (struct order_turn){ .unit = unit, .bit = (uint8_t)bit });
+	}
+	if (live)
+		turns_before(q, unit, live);
+}
+
+static void turns_all(const struct enquiry *q)
+{
+	for (uint32_t b = 0; b < q->w->nblocks; b++) {
+		order_column_enter(q->w, b);
+		for (uint32_t i = q->w->column[b]; i < q->w->column[b + 1]; i++)
+			turns_of_unit(q, i);
+		order_column_leave(q->w, b);
+	}
+}
+
+/* ---- Which of them are new to the new tables ------------------------------------------------ */
+
+static void set_grow(struct turns *s);
+
+/* False: it was there. */
+static bool set_add(struct turns *s, uint32_t key)
+{
+	uint32_t at;
+
+	if (2 * s->set_used >= s->set_size)
+		set_grow(s);
+	at = (key * 0x9e3779b1u) & (s->set_size - 1);
+	while (s->set[at] && s->set[at] != key)
+		at = (at + 1) & (s->set_size - 1);
+	if (s->set[at])
+		return false;
+	s->set[at] = key;
+	s->set_used++;
+	return true;
+}
+
+static void set_grow(struct turns *s)
+{
+	uint32_t *old = s->set, size = s->set_size;
+
+	s->set_size = size ? 2 * size : 1024;
+	s->set = mem_alloc(s->set_size, sizeof(*s->set));
+	s->set_used = 0;
+	for (uint32_t i = 0; i < size; i++)
+		if (old[i])
+			set_add(s, old[i]);
+	free(old);
+}
+
+/* Whether new tables send some LID by these two channels; looked for from `block` on. */
+static bool has_witness(const struct order_work *w, const struct order_turn *turn, uint32_t block)
+{
+	const struct topo_port *port = &w->t->ports[turn->from];
+	const uint8_t *before = tables_row(w->newer, port->node);
+	const uint8_t *after = tables_row(w->newer, topo_peer(w->t, port)->node);
+
+	for (uint32_t n = 0; n < w->nblocks; n++, block++) {
+		if (block == w->nblocks)
+			block = 0;
+		const uint8_t *a = before + (size_t)block * TABLES_BLOCK;
+		const uint8_t *b = after + (size_t)block * TABLES_BLOCK;
+		uint8_t hit = 0;
+
+		for (unsigned i = 0; i < TABLES_BLOCK; i++)
+			hit |= (a[i] == port->num) & (b[i] == turn->out);
+		if (hit)
+			return true;
+	}
+	return false;
+}
+
+static void turn_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (!set_add(s, (turn->from << 8 | turn->out) + 1) ||
+	    has_witness(s->w, turn, s->w->units[turn->unit].block))
+		return;
+	if (s->nfresh == s->fresh_size) {
+		s->fresh_size = s->fresh_size ? 2 * s->fresh_size : 64;
+		s->fresh = mem_resize(s->fresh, s->fresh_size, sizeof(*s->fresh));
+	}
+	s->fresh[s->nfresh++] = *turn;
+}
+
+/* ---- The whole graph ------------------------------------------------------------------------ */
+
+static void graph_of_new(struct cdg *g, const struct order_work *w)
+{
+	const struct topo *t = w->t;
+
+	for (uint32_t port = 0; port < t->nports; port++) {
+		uint32_t channel = g->channel[port];
+		const uint8_t *before, *after;
+
+		if (channel == TOPO_NONE)
+			continue;
+		before = tables_row(w->newer, t->ports[port].node);
+		after = tables_row(w->newer, t->ports[t->ports[port].peer].node);
+		for (uint32_t lid = 1; lid <= w->newer->top; lid++)
+			if (before[lid] == t->ports[port].num && after[lid] != TABLES_NO_ROUTE)
+				cdg_add(g, channel, after[lid]);
+	}
+}
+
+struct circle {
+	const struct order_work *w;
+	const struct cdg *g;
+	bool *member; /* by channel */
+	uint64_t *guilty;
+};
+
+static void turn_judged(void *arg, const struct order_turn *turn)
+{
+	struct circle *c = arg;
+	const struct topo_port *head = topo_peer(c->w->t, &c->w->t->ports[turn->from]);
+	uint32_t second = c->g->channel[c->w->t->nodes[head->node].port0 + turn->out];
+
+	if (!c->member[c->g->channel[turn->from]] || !c->member[second])
+		return;
+	c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
+}
+
+/* The entries with ways in a group of channels that wait for one another. */
+static void find_guilty(const struct turns *s, const struct cdg *g, const uint32_t *group,
+			unsigned length, uint64_t *guilty)
+{
+	struct circle c = { .w = s->w, .g = g, .guilty = guilty };
+	struct enquiry q = { s->w, s->direction, turn_judged, &c };
+
+	c.member = mem_alloc(g->nchannels + 1u, sizeof(*c.member));
+	for (unsigned i = 0; i < length; i++)
+		c.member[group[i]] = true;
+	turns_all(&q);
+	free(c.member);
+}
+
+static bool graph_safe(const struct turns *s, uint64_t *guilty)
+{
+	struct cdg g;
+	uint32_t *group;
+	unsigned length;
+	uint64_t groups;
+
+	cdg_init(&g, s->w->t);
+	graph_of_new(&g, s->w);
+	for (uint32_t i = 0; i < s->nfresh; i++)
+		cdg_add(&g, g.channel[s->fresh[i].from], s->fresh[i].out);
+	group = mem_alloc(g.nchannels + 1u, sizeof(*group));
+	groups = cdg_cycles(&g, group, g.nchannels, &length);
+	if (groups && guilty)
+		find_guilty(s, &g, group, length, guilty);
+	free(group);
+	cdg_fini(&g);
+	return !groups;
+}
+
+bool order_turns_safe(struct order_work *w, enum order_direction direction, uint64_t *guilty)
+{
+	struct turns s = { .w = w, .direction = direction };
+	struct enquiry q = { w, direction, turn_met, &s };
+	bool safe;
+
+	turns_all(&q);
+	safe = !s.nfresh || order_valleys_safe(w, s.fresh, s.nfresh) || graph_safe(&s, guilty);
+	free(s.set);
+	free(s.fresh);
+	return safe;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* mixture: see mixture.h. Packets are followed one by one; credit cycles are check.c's to find. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/check.h"
+#include "tests/fabric/mixture.h"
+#include "topology/mem.h"
+
+enum end { ELSEWHERE, ARRIVES, LOOPS };
+
+static enum end follow(const struct mixture *m, const struct tables *tables, uint32_t sw,
+		       uint32_t lid)
+{
+	const struct topo *t = m->topo;
+
+	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
+		unsigned out = tables_row(tables, sw)[lid];
+		const struct topo_port *port;
+
+		if (out == 0)
+			return m->lids->port_of_lid[lid] == t->nodes[sw].port0 ? ARRIVES
+									       : ELSEWHERE;
+		if (out > t->nodes[sw].nports)
+			return ELSEWHERE;
+		port = topo_port(t, sw, out);
+		if (!port->link_up)
+			return ELSEWHERE;
+		if (t->ports[port->peer].node >= t->nswitches)
+			return m->lids->port_of_lid[lid] == port->peer ? ARRIVES : ELSEWHERE;
+		sw = t->ports[port->peer].node;
+	}
+	return LOOPS;
+}
+
+void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map *lids,
+		  const struct tables *older, const struct tables *newer)
+{
+	*m = (struct mixture){ .topo = t, .lids = lids };
+	tables_copy(&m->now, older);
+	m->owed = mem_alloc((size_t)t->nswitches * m->now.stride, sizeof(*m->owed));
+	m->excused = mem_alloc(m->now.stride, sizeof(*m->excused));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= lids->top; lid++)
+			m->owed[(size_t)sw * m->now.stride + lid] =
+				follow(m, older, sw, lid) == ARRIVES &&
+				follow(m, newer, sw, lid) == ARRIVES;
+}
+
+void mixture_fini(struct mixture *m)
+{
+	tables_fini(&m->now);
+	free(m->owed);
+	free(m->excused);
+}
+
+void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t *entries)
+{
+	memcpy(tables_row(&m->now, sw) + (size_t)block * TABLES_BLOCK, entries, TABLES_BLOCK);
+	m->writes++;
+}
+
+static bool lid_sound(struct mixture *m, uint32_t lid)
+{
+	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++) {
+		enum end end = follow(m, &m->now, sw, lid);
+		bool owed = m->owed[(size_t)sw * m->now.stride + lid] && !m->excused[lid];
+
+		if (end != LOOPS && (end == ARRIVES || !owed))
+			continue;
+		snprintf(m->fault, sizeof(m->fault), "write %u: from %s to LID %u: %s", m->writes,
+			 m->topo->nodes[sw].desc, lid, end == LOOPS ? "a loop" : "dark");
+		return false;
+	}
+	return true;
+}
+
+const char *mixture_fault(struct mixture *m, uint32_t block)
+{
+	uint32_t lid = block * TABLES_BLOCK, end = lid + TABLES_BLOCK;
+	struct check_report report;
+
+	for (lid += !lid; lid < end && lid <= m->lids->top; lid++)
+		if (!lid_sound(m, lid))
+			return m->fault;
+	check_tables(m->topo, m->lids, &m->now, &report);
+	if (!report.credit_cycles && !report.loops)
+		return NULL;
+	snprintf(m->fault, sizeof(m->fault), "write %u: %llu credit cycles; first finding: %s",
+		 m->writes, (unsigned long long)report.credit_cycles, report.first);
+	return m->fault;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The order of change, walked write by write: whatever the order within a round, every mixture on
+ * the way is free of loops and credit cycles, and no pair that works before and after goes dark.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/check.h"
+#include "routing/order.h"
+#include "routing/route.h"
+#include "tests/fabric/damage.h"
+#include "tests/fabric/mixture.h"
+#include "topology/generate.h"
+#include "topology/mem.h"
+
+#define RANDOM_FABRICS 1000
+
+static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
+{
+	struct route *route = route_new();
+
+	assert_int_equal(route_compute(route, t, lids, NULL, out), 0);
+	route_free(route);
+}
+
+static struct order order_between(const struct topo *t, const struct tables *older,
+				  const struct tables *newer)
+{
+	struct order_block *blocks;
+	uint32_t count = order_compare(older, newer, &blocks);
+	struct order order;
+
+	order_make(t, newer, blocks, count, &order);
+	free(blocks);
+	return order;
+}
+
+static struct topo *pod(unsigned su)
+{
+	char err[256];
+
+	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
+}
+
+/* A leaf's first port to a spine. */
+static unsigned uplink_of(const struct topo *t, uint32_t leaf)
+{
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
+
+		if (peer && peer->node < t->nswitches)
+			return num;
+	}
+	fail();
+	return 0;
+}
+
+static uint32_t some_switch(const struct topo *t, unsigned level)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (t->nodes[sw].level == level)
+			return sw;
+	fail();
+	return 0;
+}
+
+/* ---- The walk ------------------------------------------------------------------------------- */
+
+struct walk {
+	struct mixture mix;
+	const struct order *order;
+	const struct tables *newer;
+	uint64_t seed;
+};
+
+static void write_step(struct walk *w, const struct order_step *step)
+{
+	const uint8_t *new = tables_row(w->newer, step->sw) + (size_t)step->block *TABLES_BLOCK;
+	uint8_t block[TABLES_BLOCK];
+
+	memcpy(block, tables_row(&w->mix.now, step->sw) + (size_t)step->block * TABLES_BLOCK,
+	       TABLES_BLOCK);
+	for (unsigned i = 0; i < TABLES_BLOCK; i++) {
+		if (!(step->mask >> i & 1))
+			continue;
+		block[i] = step->drain ? TABLES_NO_ROUTE : new[i];
+		w->mix.excused[step->block * TABLES_BLOCK + i] |= step->drain;
+	}
+	mixture_write(&w->mix, step->sw, step->block, block);
+}
+
+static void walk_round(struct walk *w, unsigned round, const char *name)
+{
+	uint32_t first = w->order->first[round], count = w->order->first[round + 1] - first;
+	struct order_step *steps = mem_alloc(count + 1u, sizeof(*steps));
+
+	memcpy(steps, w->order->steps + first, count * sizeof(*steps));
+	for (uint32_t left = count; left; left--) {
+		uint32_t pick = (uint32_t)(damage_random(&w->seed) % left);
+		const char *fault;
+
+		write_step(w, &steps[pick]);
+		fault = mixture_fault(&w->mix, steps[pick].block);
+		if (fault)
+			fail_msg("%s, round %u: %s", name, round, fault);
+		steps[pick] = steps[left - 1];
+	}
+	free(steps);
+}
+
+struct tally {
+	unsigned changes, writes, strict, drained;
+};
+
+static void walk_between(const struct topo *now, const struct lid_map *lids,
+			 const struct tables *older, const struct tables *newer, uint64_t seed,
+			 struct tally *tally)
+{
+	struct order order = order_between(now, older, newer);
+	struct walk w = { .order = &order, .newer = newer, .seed = seed };
+	char name[64];
+
+	snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
+	mixture_init(&w.mix, now, lids, older, newer);
+	for (unsigned round = 0; round < order.nrounds; round++)
+		walk_round(&w, round, name);
+	assert_memory_equal(w.mix.now.lft, newer->lft, (size_t)newer->nswitches * newer->stride);
+	tally->changes++;
+	tally->writes += order.nsteps;
+	tally->drained += order.drained > 0;
+	tally->strict += order.strict;
+	mixture_fini(&w.mix);
+	order_fini(&order);
+}
+
+/* From one state of a fabric to another and back, and with all cables there: as when something that
+ * works is taken out of use. */
+static void walk_states(const struct topo *design, const struct topo *a, const struct topo *b,
+			uint64_t seed, struct tally *tally)
+{
+	struct lid_map *lids = lid_plan(design, NULL);
+	struct tables x = { 0 }, y = { 0 };
+
+	tables_for(a, lids, &x);
+	tables_for(b, lids, &y);
+	walk_between(b, lids, &x, &y, seed, tally);
+	walk_between(a, lids, &y, &x, seed, tally);
+	walk_between(design, lids, &x, &y, seed, tally);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+}
+
+static void say(const struct tally *tally)
+{
+	print_message("%u changes, %u writes; %u needed their rounds whole, %u drains\n",
+		      tally->changes, tally->writes, tally->strict, tally->drained);
+}
+
+/* ---- Random changes ------------------------------------------------------------------------- */
+
+static struct topo *cut_some(const struct topo *t, unsigned count, uint64_t *seed)
+{
+	struct topo *cut = topo_ref(t);
+
+	while (count--) {
+		uint32_t sw = damage_random(seed) % t->nswitches;
+		unsigned port = 1 + damage_random(seed) % t->nodes[sw].nports;
+		struct topo *next = damage_cut(cut, sw, port);
+
+		topo_unref(cut);
+		cut = next;
+	}
+	return cut;
+}
+
+static void cables_that_fail_and_return_disturb_nobody(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS; seed++) {
+		uint64_t random = seed;
+		struct topo *design = damage_random_pgft(seed);
+		struct topo *cut = cut_some(design, 1 + seed % 3, &random);
+
+		walk_states(design, design, cut, seed, &tally);
+		topo_unref(design);
+		topo_unref(cut);
+	}
+	say(&tally);
+	assert_true(tally.drained * 200 < tally.changes);
+}
+
+static void faults_in_a_damaged_fabric_disturb_nobody(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS; seed++) {
+		uint64_t random = seed;
+		struct topo *design = damage_random_pgft(seed);
+		struct topo *damaged = damage_links(design, 5 + seed % 20, seed);
+		struct topo *cut = cut_some(damaged, 1 + seed % 2, &random);
+
+		walk_states(design, damaged, cut, seed, &tally);
+		topo_unref(design);
+		topo_unref(damaged);
+		topo_unref(cut);
+	}
+	say(&tally);
+	assert_true(tally.drained * 50 < tally.changes);
+}
+
+static void whole_switches_that_fail_and_return_disturb_nobody(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS / 3; seed++) {
+		struct topo *design = damage_random_pgft(seed);
+		struct topo *cut = damage_cut(design, seed * 7 % design->nswitches, 0);
+
+		walk_states(design, design, cut, seed, &tally);
+		topo_unref(design);
+		topo_unref(cut);
+	}
+	say(&tally);
+	assert_true(tally.drained * 200 < tally.changes);
+}
+
+/* From anything to anything: here entries may have to be drained; the rest holds all the same. */
+static void upheavals_end_in_the_new_tables(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS / 8; seed++) {
+		struct topo *design = damage_random_pgft(seed);
+		struct topo *a = damage_links(design, seed % 40, seed);
+		struct topo *b = damage_links(design, seed % 40, seed * 77 + 1);
+
+		walk_states(design, a, b, seed, &tally);
+		topo_unref(design);
+		topo_unref(a);
+		topo_unref(b);
+	}
+	say(&tally);
+}
+
+/* ---- What an order looks like --------------------------------------------------------------- */
+
+static void one_cable_of_a_pod_writes_each_block_once(void **state)
+{
+	struct topo *t = pod(4);
+	uint32_t leaf = some_switch(t, 0);
+	struct topo *cut = damage_cut(t, leaf, uplink_of(t, leaf));
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables x = { 0 }, y = { 0 };
+	struct order_block *blocks;
+	struct order order;
+	uint32_t count;
+
+	tables_for(t, lids, &x);
+	tables_for(cut, lids, &y);
+	count = order_compare(&x, &y, &blocks);
+	order_make(cut, &y, blocks, count, &order);
+	assert_int_equal(order.nsteps, count);
+	assert_int_equal(order.split + order.drained + order.strict, 0);
+	assert_true(order.nrounds <= 2);
+	order_fini(&order);
+	free(blocks);
+	order = order_between(t, &y, &x);
+	assert_int_equal(order.nsteps, count);
+	assert_int_equal(order.split + order.drained + order.strict, 0);
+	order_fini(&order);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
+static void a_round_begins_with_hosts_traffic(void **state)
+{
+	static const unsigned m[] = { 18, 6, 6 }, w[] = { 1, 6, 3 }, p[] = { 1, 1, 1 };
+	char err[256];
+	struct topo *t = generate_pgft(3, m, w, p, err, sizeof(err));
+	uint32_t leaf = some_switch(t, 0), hosts = 0;
+	struct topo *cut = damage_cut(t, leaf, uplink_of(t, leaf));
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables x = { 0 }, y = { 0 };
+	struct order order;
+
+	tables_for(t, lids, &x);
+	tables_for(cut, lids, &y);
+	order = order_between(cut, &x, &y);
+	for (uint32_t round = 0; round < order.nrounds; round++)
+		for (uint32_t i = order.first[round]; i + 1 < order.first[round + 1]; i++)
+			assert_true(order.steps[i].hosts || !order.steps[i + 1].hosts);
+	for (uint32_t i = 0; i < order.nsteps; i++)
+		hosts += order.steps[i].hosts;
+	assert_true(hosts > 0 && hosts < order.nsteps);
+	order_fini(&order);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
+/* A spine is taken out of use: it empties its entries when nobody sends to it any more. */
+static void what_becomes_a_dead_end_goes_last(void **state)
+{
+	struct topo *t = pod(1), *cut = damage_cut(t, some_switch(t, 1), 0);
+	uint32_t spine = some_switch(t, 1);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables x = { 0 }, y = { 0 };
+	struct order order;
+
+	tables_for(t, lids, &x);
+	tables_for(cut, lids, &y);
+	order = order_between(t, &x, &y);
+	assert_true(order.nrounds >= 2);
+	for (uint32_t i = 0; i < order.first[order.nrounds - 1]; i++)
+		assert_int_not_equal(order.steps[i].sw, spine);
+	for (uint32_t i = order.first[order.nrounds - 1]; i < order.nsteps; i++)
+		if (order.steps[i].sw == spine)
+			assert_true(order.steps[i].last != 0);
+	order_fini(&order);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
+static void a_cold_start_is_one_round_of_whole_blocks(void **state)
+{
+	struct topo *t = pod(1);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables y = { 0 };
+	uint32_t nblocks, count;
+	struct order_block *blocks;
+	struct order order;
+
+	tables_for(t, lids, &y);
+	nblocks = tables_blocks(&y);
+	count = nblocks * t->nswitches;
+	blocks = mem_alloc(count, sizeof(*blocks));
+	for (uint32_t i = 0; i < count; i++)
+		blocks[i] = (struct order_block){ i / nblocks, i % nblocks, NULL };
+	order_make(t, &y, blocks, count, &order);
+	assert_int_equal(order.nrounds, 1);
+	assert_int_equal(order.nsteps, count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_true(order.steps[i].mask == UINT64_MAX);
+	order_fini(&order);
+	free(blocks);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/* A spine that came back knows nothing: leaves send to it when it does. */
+static void known_blocks_wait_for_unknown_ones(void **state)
+{
+	struct topo *t = pod(1), *cut = damage_cut(t, some_switch(t, 1), 0);
+	uint32_t spine = some_switch(t, 1), count, kept = 0;
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables x = { 0 }, y = { 0 };
+	struct order_block *blocks;
+	struct order order;
+
+	tables_for(cut, lids, &x);
+	tables_for(t, lids, &y);
+	count = order_compare(&x, &y, &blocks);
+	for (uint32_t i = 0; i < count; i++)
+		if (blocks[i].sw != spine)
+			blocks[kept++] = blocks[i];
+	blocks = mem_resize(blocks, kept + tables_blocks(&y), sizeof(*blocks));
+	for (uint32_t b = 0; b < tables_blocks(&y); b++)
+		blocks[kept++] = (struct order_block){ spine, b, NULL };
+	order_make(t, &y, blocks, kept, &order);
+	assert_int_equal(order.nrounds, 2);
+	for (uint32_t i = 0; i < order.nsteps; i++)
+		assert_int_equal(order.steps[i].sw == spine, i < order.first[1]);
+	order_fini(&order);
+	free(blocks);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
+static void equal_tables_need_no_order(void **state)
+{
+	struct topo *t = pod(1);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables x = { 0 };
+	struct order order;
+
+	tables_for(t, lids, &x);
+	order = order_between(t, &x, &x);
+	assert_int_equal(order.nrounds, 0);
+	assert_int_equal(order.nsteps, 0);
+	order_fini(&order);
+	tables_fini(&x);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/*
+ * A ring that was routed as if one cable were dead is routed as if another one were, and all are
+ * alive: each state is free of credit cycles, and on the way some entry has to be empty for a time.
+ */
+static void a_ring_that_turns_is_drained_and_never_deadlocks(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (unsigned n = 4; n <= 9; n++) {
+		struct topo *ring = damage_ring(n, 2);
+		struct topo *a = damage_cut(ring, 0, 1), *b = damage_cut(ring, n / 2, 1);
+
+		walk_states(ring, a, b, n, &tally);
+		topo_unref(ring);
+		topo_unref(a);
+		topo_unref(b);
+	}
+	say(&tally);
+	assert_true(tally.strict > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cables_that_fail_and_return_disturb_nobody),
+		cmocka_unit_test(faults_in_a_damaged_fabric_disturb_nobody),
+		cmocka_unit_test(whole_switches_that_fail_and_return_disturb_nobody),
+		cmocka_unit_test(upheavals_end_in_the_new_tables),
+		cmocka_unit_test(one_cable_of_a_pod_writes_each_block_once),
+		cmocka_unit_test(a_round_begins_with_hosts_traffic),
+		cmocka_unit_test(what_becomes_a_dead_end_goes_last),
+		cmocka_unit_test(a_cold_start_is_one_round_of_whole_blocks),
+		cmocka_unit_test(known_blocks_wait_for_unknown_ones),
+		cmocka_unit_test(equal_tables_need_no_order),
+		cmocka_unit_test(a_ring_that_turns_is_drained_and_never_deadlocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
