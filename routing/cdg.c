@@ -31,6 +31,8 @@ static void init(struct cdg *c, const struct topo *t, bool down_too)
 	c->next = mem_alloc(c->nchannels + 1, sizeof(*c->next));
 	c->head_ports = mem_alloc(c->nchannels + 1, sizeof(*c->head_ports));
 	c->height = mem_alloc(c->nchannels + 1, sizeof(*c->height));
+	c->by = mem_alloc(c->nchannels + 1, sizeof(*c->by));
+	c->mark = mem_alloc(c->nchannels + 1, sizeof(*c->mark));
 	for (uint32_t i = 0; i < c->nchannels; i++) {
 		const struct topo_node *head =
 			&t->nodes[t->ports[t->ports[c->port_of[i]].peer].node];
@@ -58,6 +60,8 @@ void cdg_fini(struct cdg *c)
 	free(c->head_ports);
 	free(c->next);
 	free(c->height);
+	free(c->by);
+	free(c->mark);
 	*c = (struct cdg){ 0 };
 }
 
@@ -198,75 +202,180 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 	return s.groups;
 }
 
-/* ---- A graph that is kept ---------------------------------------------------------------------- */
+/* ---- A graph that is kept ----------------------------------------------------------------------
+ *
+ * `from` has come to depend on `next`, which does not stand below it. First: does `next` lead back to
+ * `from`? Then: `next` and all that thereby stands too high is lowered, the highest first, so that
+ * each is lowered once.
+ */
 
-struct lowering { /* channels that came to stand too high for what depends on them */
+struct growth {
 	struct cdg *c;
-	uint32_t *todo;
+	cdg_used_fn *used;
+	void *arg;
+	uint32_t from;
+	uint32_t *todo; /* a stack while searching, a heap by height as it was while lowering */
+	int32_t *was;	/* beside the heap */
 	uint32_t count, room;
-	uint32_t from; /* who is reached again closes a cycle */
 };
 
-static void lower(struct lowering *l, uint32_t channel, int32_t below)
+static void make_room(struct growth *g)
 {
-	if (l->c->height[channel] < below)
+	if (g->count < g->room)
 		return;
-	l->c->height[channel] = below - 1;
-	if (l->count == l->room) {
-		l->room = l->room ? l->room * 2 : 64;
-		l->todo = mem_resize(l->todo, l->room, sizeof(*l->todo));
-	}
-	l->todo[l->count++] = channel;
+	g->room = g->room ? g->room * 2 : 256;
+	g->todo = mem_resize(g->todo, g->room, sizeof(*g->todo));
+	g->was = mem_resize(g->was, g->room, sizeof(*g->was));
 }
 
-/* False when `from` hangs on this channel. */
-static bool lower_next(struct lowering *l, uint32_t channel)
+static bool first_meeting(const struct growth *g, uint32_t channel)
 {
-	const struct cdg *c = l->c;
+	if (g->c->mark[channel] == g->c->marks)
+		return false;
+	g->c->mark[channel] = g->c->marks;
+	return true;
+}
 
-	for (unsigned word = 0; word < CDG_WORDS; word++)
-		for (uint64_t left = c->next[channel][word]; left; left &= left - 1) {
-			unsigned port = word * 64 + __builtin_ctzll(left);
-			uint32_t next = port <= c->head_ports[channel]
-						? c->channel[c->head[channel] + port]
-						: TOPO_NONE;
+/* Each channel that follows by one of the output ports in a word of the bitmap. */
+#define for_each_next(c, channel, word, left, to)                                                  \
+	for (unsigned word = 0; word < CDG_WORDS; word++)                                          \
+		for (uint64_t left = (c)->next[channel][word];                                     \
+		     left &&                                                                       \
+		     ((to = next_by(c, channel, word * 64 + __builtin_ctzll(left))), true);        \
+		     left &= left - 1)
 
-			if (next == l->from)
-				return false;
-			if (next != TOPO_NONE)
-				lower(l, next, c->height[channel]);
+static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
+{
+	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
+}
+
+/* A way from `next` to `from`: its last channel, or TOPO_NONE. Who stands no higher than `from` leads elsewhere. */
+static uint32_t search(struct growth *g, uint32_t next)
+{
+	struct cdg *c = g->c;
+	uint32_t channel, to;
+
+	c->marks++;
+	g->count = 0;
+	make_room(g);
+	first_meeting(g, next);
+	c->by[next] = g->from;
+	g->todo[g->count++] = next;
+	while (g->count) {
+		channel = g->todo[--g->count];
+		for_each_next(c, channel, word, left, to)
+		{
+			if (to == g->from)
+				return channel;
+			if (to == TOPO_NONE || c->height[to] <= c->height[g->from] ||
+			    !first_meeting(g, to))
+				continue;
+			c->by[to] = channel;
+			make_room(g);
+			g->todo[g->count++] = to;
 		}
-	return true;
+	}
+	return TOPO_NONE;
 }
 
-/* A channel may be lowered several times; past this a whole look is cheaper than to go on. */
-static bool lower_all(struct lowering *l)
+/* Takes out what is not in use on a cycle: from `from` to `last`, and back. False when all of it is. */
+static bool untie(struct growth *g, uint32_t last)
 {
-	uint64_t steps = 0;
+	struct cdg *c = g->c;
+	uint32_t at = last, to = g->from;
+	bool untied = false;
 
-	while (l->count)
-		if (steps++ > l->c->nchannels || !lower_next(l, l->todo[--l->count]))
-			return false;
-	return true;
+	for (;; to = at, at = c->by[at]) {
+		uint8_t out = c->port_of[to] - c->head[at];
+
+		if (!g->used(g->arg, at, out)) {
+			c->next[at][out / 64] &= ~(1ull << (out % 64));
+			untied = true;
+		}
+		if (at == g->from)
+			return untied;
+	}
 }
 
-bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port)
+static void swap(struct growth *g, uint32_t a, uint32_t b)
 {
-	struct lowering l = { .c = c, .from = channel };
-	uint32_t next;
-	bool acyclic;
+	uint32_t channel = g->todo[a];
+	int32_t was = g->was[a];
+
+	g->todo[a] = g->todo[b];
+	g->was[a] = g->was[b];
+	g->todo[b] = channel;
+	g->was[b] = was;
+}
+
+static void push(struct growth *g, uint32_t channel)
+{
+	uint32_t at = g->count;
+
+	make_room(g);
+	g->todo[at] = channel;
+	g->was[at] = g->c->height[channel];
+	g->count++;
+	for (; at && g->was[at] > g->was[(at - 1) / 2]; at = (at - 1) / 2)
+		swap(g, at, (at - 1) / 2);
+}
+
+static uint32_t pop(struct growth *g)
+{
+	uint32_t top = g->todo[0], at = 0;
+
+	swap(g, 0, --g->count);
+	for (;;) {
+		uint32_t higher = 2 * at + 1;
+
+		if (higher + 1 < g->count && g->was[higher + 1] > g->was[higher])
+			higher++;
+		if (higher >= g->count || g->was[higher] <= g->was[at])
+			return top;
+		swap(g, at, higher);
+		at = higher;
+	}
+}
+
+static void lower(struct growth *g, uint32_t channel, int32_t below)
+{
+	if (g->c->height[channel] < below)
+		return;
+	if (first_meeting(g, channel))
+		push(g, channel);
+	g->c->height[channel] = below - 1;
+}
+
+static void lower_from(struct growth *g, uint32_t next)
+{
+	struct cdg *c = g->c;
+
+	c->marks++;
+	g->count = 0;
+	lower(g, next, c->height[g->from]);
+	while (g->count) {
+		uint32_t channel = pop(g), to;
+
+		for_each_next(c, channel, word, left, to) if (to != TOPO_NONE)
+			lower(g, to, c->height[channel]);
+	}
+}
+
+bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
+{
+	struct growth g = { .c = c, .used = used, .arg = arg, .from = channel };
+	uint32_t next = next_by(c, channel, out_port), last;
+	bool acyclic = next != channel;
 
 	cdg_add(c, channel, out_port);
-	if (out_port > c->head_ports[channel])
-		return true;
-	next = c->channel[c->head[channel] + out_port];
-	if (next == channel)
-		return false;
-	if (next == TOPO_NONE)
-		return true;
-	lower(&l, next, c->height[channel]);
-	acyclic = lower_all(&l);
-	free(l.todo);
+	if (next == TOPO_NONE || c->height[next] < c->height[channel])
+		return acyclic;
+	while (acyclic && (last = search(&g, next)) != TOPO_NONE)
+		acyclic = untie(&g, last);
+	if (acyclic)
+		lower_from(&g, next);
+	free(g.todo);
+	free(g.was);
 	return acyclic;
 }
 

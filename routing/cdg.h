@@ -7,7 +7,7 @@
  *
  * A graph found without cycles may be kept and grow: each channel has a height, and whoever depends
  * on a channel stands higher. That order is the proof of no cycle; a new dependency that agrees
- * with it costs nothing, another lowers what hangs on it, or finds that it closes a cycle.
+ * with it costs nothing, another lowers what it depends on, or finds that it closes a cycle.
  */
 #ifndef FMD_ROUTING_CDG_H
 #define FMD_ROUTING_CDG_H
@@ -26,6 +26,8 @@ struct cdg {
 	uint8_t *head_ports; /* by channel: that switch's highest port number */
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
+	uint32_t *by, *mark;	     /* by channel, cdg_grow()'s: the way back; when it was met */
+	uint32_t marks;
 	int32_t *height; /* by channel: above all it depends on, once cdg_cycles() found none */
 };
 
@@ -48,8 +50,14 @@ static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_po
  * `cycle`, *length of them. */
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
 
-/* To a graph without cycles: false = it would have one now, and is good for nothing any more. */
-bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port)
+/* Whether the tables of today have this dependency. */
+typedef bool cdg_used_fn(void *arg, uint32_t channel, uint8_t out_port);
+
+/*
+ * To a graph without cycles. Where it would have one, dependencies on it that are not in use any
+ * more are taken out. False = a cycle of such as are in use; the graph is good for nothing then.
+ */
+bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 	__attribute__((warn_unused_result));
 /* Takes all dependencies of a channel and on it away; nothing may lead there meanwhile. */
 void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel);

@@ -10,7 +10,9 @@
  *             neighbours that send there. Dependencies are added, never taken away, but for those
  *             of a port that went up or down: then all are forgotten, and found again by the
  *             entries just said (before, nothing led there: the base was sound). So the graph holds
- *             all there are, and may hold some that are past. Its order (cdg.h) proves a superset.
+ *             all there are, and may hold some that are past: these go when they close a cycle
+ *             (detours come and go, and those of one fault may not suit those of the next). Its order
+ *             (cdg.h) proves a superset.
  *   arrival   The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
  *             entries, and by entries of switches with hosts; who gets his first host has a
  *             port that came up. Marked LIDs are walked again when one of their blocks changed, or
@@ -142,12 +144,33 @@ static bool comparable(const struct check_base *base, const struct topo *t,
 
 /* ---- Entries ----------------------------------------------------------------------------------- */
 
+/* Some LID goes that way: by the channel, and then by the port. */
+static bool in_use(void *arg, uint32_t channel, uint8_t next)
+{
+	const struct check *c = arg;
+	const struct topo_port *port = &c->t->ports[c->cdg.port_of[channel]];
+	const uint8_t *here = tables_row(c->tables, port->node);
+	const uint8_t *there = tables_row(c->tables, c->t->ports[port->peer].node);
+	uint32_t lid = 0, end;
+
+	for (; lid <= c->tables->top; lid = end) {
+		uint8_t hits = 0;
+
+		end = lid + TABLES_BLOCK; /* rows are of whole blocks */
+		for (uint32_t i = lid; i < end; i++)
+			hits |= (here[i] == port->num) & (there[i] == next);
+		if (hits)
+			return true;
+	}
+	return false;
+}
+
 static void depend(struct change *w, uint32_t channel, uint8_t next)
 {
-	if (next == TABLES_NO_ROUTE || cdg_has(&w->c.cdg, channel, next))
+	if (next == TABLES_NO_ROUTE || w->wrong || cdg_has(&w->c.cdg, channel, next))
 		return;
 	w->base->last.added++;
-	w->wrong |= !cdg_grow(&w->c.cdg, channel, next);
+	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
 }
 
 struct outs {			 /* of one switch, by output port */
