@@ -154,7 +154,7 @@ static void text_tier(const struct topo *t, const struct text_order *o, FILE *ou
 		fprintf(out, "\ntier %u: %s switches\n", o->level + 1,
 			topo_role_name(t->nodes[o->node].role));
 	else if (o->su >= 0)
-		fprintf(out, "\nscalable unit %d\n", o->su);
+		fprintf(out, "\nscalable unit %d\n", o->su + 1);
 	else
 		fprintf(out, "\nleaf switches\n");
 }
