@@ -122,6 +122,7 @@ static void settled(struct fabric *f)
 			f->topo->nswitches, f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
 			(unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
 	fabric_acts_answer(f, NULL);
+	check_change_tidy(f->proof_base, f->topo, &f->tables);
 	fabric_look(f);
 }
 

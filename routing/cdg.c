@@ -289,7 +289,7 @@ static bool untie(struct growth *g, uint32_t last)
 		uint8_t out = c->port_of[to] - c->head[at];
 
 		if (!g->used(g->arg, at, out)) {
-			c->next[at][out / 64] &= ~(1ull << (out % 64));
+			cdg_drop(c, at, out);
 			untied = true;
 		}
 		if (at == g->from)
@@ -390,6 +390,6 @@ void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel)
 		uint32_t before = peer == TOPO_NONE ? TOPO_NONE : c->channel[peer];
 
 		if (before != TOPO_NONE)
-			c->next[before][port->num / 64] &= ~(1ull << (port->num % 64));
+			cdg_drop(c, before, port->num);
 	}
 }

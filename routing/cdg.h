@@ -41,6 +41,10 @@ static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
 	c->next[channel][out_port / 64] |= 1ull << (out_port % 64);
 }
 
+static inline void cdg_drop(struct cdg *c, uint32_t channel, uint8_t out_port)
+{
+	c->next[channel][out_port / 64] &= ~(1ull << (out_port % 64));
+}
 static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_port)
 {
 	return c->next[channel][out_port / 64] >> (out_port % 64) & 1;

@@ -30,7 +30,8 @@
 #include "routing/check_print.h"
 #include "topology/mem.h"
 
-#define WORTHWHILE 10 /* of so many blocks one may have changed; else the whole is no dearer */
+#define TIDY_AT_ONCE 4000 /* dependencies; each takes two rows of bytes, some microseconds */
+#define WORTHWHILE   10	  /* of so many blocks one may have changed; else the whole is no dearer */
 
 struct base_node {
 	guid_t guid;
@@ -42,6 +43,11 @@ struct base_port {
 	uint32_t peer;
 	uint16_t lid;
 	bool link_up;
+};
+
+struct base_turn { /* a dependency */
+	uint32_t channel;
+	uint8_t out;
 };
 
 struct check_base {
@@ -59,6 +65,8 @@ struct check_base {
 	bool *walk;
 	struct check_count *counts;
 	uint32_t *hosts, *specials, *parts; /* by switch */
+	struct base_turn *added;	    /* since all was proven, but for what went again */
+	uint32_t nadded, added_room, tidied;
 	struct check_change last;
 };
 
@@ -94,6 +102,7 @@ static void forget(struct check_base *base)
 	base->walk = NULL;
 	base->counts = NULL;
 	base->hosts = base->specials = base->parts = NULL;
+	base->nadded = 0;
 	base->good = false;
 }
 
@@ -103,6 +112,7 @@ void check_base_free(struct check_base *base)
 		return;
 	forget(base);
 	check_prints_fini(&base->prints);
+	free(base->added);
 	free(base);
 }
 
@@ -165,11 +175,21 @@ static bool in_use(void *arg, uint32_t channel, uint8_t next)
 	return false;
 }
 
+static void note_added(struct check_base *base, uint32_t channel, uint8_t out)
+{
+	if (base->nadded == base->added_room) {
+		base->added_room = base->added_room ? base->added_room * 2 : 256;
+		base->added = mem_resize(base->added, base->added_room, sizeof(*base->added));
+	}
+	base->added[base->nadded++] = (struct base_turn){ channel, out };
+	base->last.added = base->nadded;
+}
+
 static void depend(struct change *w, uint32_t channel, uint8_t next)
 {
 	if (next == TABLES_NO_ROUTE || w->wrong || cdg_has(&w->c.cdg, channel, next))
 		return;
-	w->base->last.added++;
+	note_added(w->base, channel, next);
 	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
 }
 
@@ -435,4 +455,24 @@ bool check_change(struct check_base *base, const struct topo *t, const struct li
 		prove_all(base, t, lids, tables, report);
 	base->report = *report;
 	return base->good;
+}
+
+void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables)
+{
+	struct check c = { .t = t, .tables = tables, .cdg = base->cdg };
+
+	if (!base->good || base->nports != t->nports || base->top != tables->top)
+		return;
+	for (unsigned n = 0; n < TIDY_AT_ONCE && n < base->nadded; n++) {
+		uint32_t at = base->tidied < base->nadded ? base->tidied : 0;
+		struct base_turn turn = base->added[at];
+		bool stays = cdg_has(&base->cdg, turn.channel, turn.out) &&
+			     in_use(&c, turn.channel, turn.out);
+
+		base->tidied = at + stays;
+		if (stays)
+			continue;
+		cdg_drop(&base->cdg, turn.channel, turn.out);
+		base->added[at] = base->added[--base->nadded];
+	}
 }

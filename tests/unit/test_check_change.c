@@ -275,6 +275,8 @@ static void live_through_faults(uint64_t seed, struct tally *tally)
 		}
 		look_again(&w);
 		assert_true(judge(&w, &w.tables, tally));
+		if (pick(&w, 2))
+			check_change_tidy(w.base, w.topo, &w.tables);
 		if (!pick(&w, 3))
 			spoil_for_a_while(&w, tally);
 	}
@@ -350,6 +352,8 @@ static void faults_one_after_the_other_need_no_whole_proof(void **state)
 			turn_a_cable(&w);
 		look_again(&w);
 		assert_true(judge(&w, &w.tables, &tally));
+		if (n >= 100) /* first without, then with the tidying of quiet times */
+			check_change_tidy(w.base, w.topo, &w.tables);
 	}
 	assert_int_equal(tally.wholes, 1);
 	world_fini(&w);
