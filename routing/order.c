@@ -39,17 +39,6 @@ struct chains {		 /* of the units of one block number */
 
 /* ---- Units ---------------------------------------------------------------------------------- */
 
-static uint64_t block_mask(const uint8_t *old, const uint8_t *new)
-{
-	uint64_t mask = 0;
-
-	if (!old)
-		return UINT64_MAX;
-	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		mask |= (uint64_t)(old[i] != new[i]) << i;
-	return mask;
-}
-
 void order_work_init(struct order_work *w, const struct topo *t, const struct tables *newer,
 		     const struct order_block *changed, uint32_t count)
 {
@@ -71,7 +60,7 @@ void order_work_init(struct order_work *w, const struct topo *t, const struct ta
 		u->given = i;
 		u->old = c->old;
 		u->new = tables_row(newer, c->sw) + (size_t)c->block *TABLES_BLOCK;
-		u->mask = block_mask(u->old, u->new);
+		u->mask = u->old ? ~bits_same(u->old, u->new) : UINT64_MAX;
 	}
 }
 
@@ -353,8 +342,7 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 			continue;
 		row = tables_row(w->newer, from) + (size_t)u->block * TABLES_BLOCK;
 		out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
-		for (unsigned i = 0; i < TABLES_BLOCK; i++)
-			mask |= (uint64_t)(row[i] == out) << i;
+		mask |= bits_where(row, out);
 	}
 	return mask;
 }

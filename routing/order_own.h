@@ -4,6 +4,7 @@
 #define FMD_ROUTING_ORDER_OWN_H
 
 #include "routing/order.h"
+#include "routing/order_bits.h"
 
 struct order_unit { /* a block that changes */
 	uint32_t sw, block;
@@ -53,10 +54,13 @@ static inline uint32_t order_next_switch(const struct topo *t, uint32_t sw, unsi
 	return node < t->nswitches ? node : TOPO_NONE;
 }
 
-/* For each bit of a mask. */
-#define FOR_BITS(bit, mask)                                                                        \
-	for (uint64_t left_ = (mask); left_ && ((bit) = (unsigned)__builtin_ctzll(left_), true);   \
-	     left_ &= left_ - 1)
+/* A total order of switches, leaves lowest. */
+static inline bool order_above(const struct topo *t, uint32_t a, uint32_t b)
+{
+	const struct topo_node *x = &t->nodes[a], *y = &t->nodes[b];
+
+	return x->level != y->level ? x->level > y->level : a > b;
+}
 
 /* ---- order_turns.c -------------------------------------------------------------------------- */
 

@@ -10,13 +10,16 @@
  * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
  * other LID adds nothing, and in a tree nearly every turn is one of these: two cables of a switch
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
- * left, the whole graph is made and searched.
+ * left, the whole graph is made and searched, unless order_valleys.c knows already that it need
+ * not. For large changes that is asked first: it wants to know of few turns.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
 #include "routing/order_own.h"
 #include "topology/mem.h"
+
+#define LARGE 16384 /* blocks */
 
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
@@ -25,6 +28,7 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 	enum order_direction direction;
 	turn_fn *fn;
 	void *arg;
+	bool valleys; /* after those alone that come down and rise again */
 };
 
 struct turns {
@@ -56,9 +60,13 @@ static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, 
 
 static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at, uint8_t out)
 {
+	const struct topo *t = q->w->t;
+	uint32_t next = order_next_switch(t, at, out);
+
+	if (next == TOPO_NONE || (q->valleys && !order_above(t, next, at)))
+		return;
 	turn.out = out;
-	if (order_next_switch(q->w->t, at, out) != TOPO_NONE)
-		q->fn(q->arg, &turn);
+	q->fn(q->arg, &turn);
 }
 
 /* Where a packet goes on after the channel of a unit's entry. */
@@ -70,23 +78,14 @@ static void turns_after(const struct enquiry *q, struct order_turn turn)
 	const struct order_unit *u = order_unit_of(q->w, next);
 	bool both = changes(u, turn.bit);
 
+	if (q->valleys && order_above(q->w->t, next, s->sw))
+		return;
 	turn.from = q->w->t->nodes[s->sw].port0 + s->old[turn.bit];
 	if (both && u->old)
 		turn_to(q, turn, next, u->old[turn.bit]);
 	/* Old before new, unless the new way comes by here; never new before old. */
 	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
 		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
-}
-
-/* Entries of a block by which `from` sends to the switch at the other end of its port. */
-static uint64_t sends_by(const struct order_work *w, const struct topo_port *from, uint32_t block)
-{
-	const uint8_t *row = tables_row(w->newer, from->node) + (size_t)block * TABLES_BLOCK;
-	uint64_t mask = 0;
-
-	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		mask |= (uint64_t)(row[i] == from->num) << i;
-	return mask;
 }
 
 /* What neighbours send onto the channels of a unit's entries; `live` are those that have one. */
@@ -99,14 +98,17 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		uint32_t from = order_next_switch(t, s->sw, num);
 		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
 		const struct order_unit *u;
+		const uint8_t *row;
+		uint64_t mask;
 		unsigned bit;
 
-		if (from == TOPO_NONE)
+		if (from == TOPO_NONE || (q->valleys && !order_above(t, from, s->sw)))
 			continue;
 		u = order_unit_of(q->w, from);
+		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
 		/* New before old there is not. */
-		FOR_BITS(bit, live & sends_by(q->w, port, s->block) &
-				      ~(u && q->direction == ORDER_FROM ? u->mask : 0))
+		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
+		FOR_BITS(bit, bits_where(row, port->num) & mask)
 		q->fn(q->arg, &(struct order_turn){ .unit = unit,
 						    .bit = (uint8_t)bit,
 						    .out = s->old[bit],
@@ -122,9 +124,12 @@ static void turns_of_unit(const struct enquiry *q, uint32_t unit)
 
 	FOR_BITS(bit, s->old ? s->mask : 0)
 	{
-		if (order_next_switch(q->w->t, s->sw, s->old[bit]) == TOPO_NONE)
+		uint32_t next = order_next_switch(q->w->t, s->sw, s->old[bit]);
+
+		if (next == TOPO_NONE)
 			continue;
-		live |= 1ull << bit;
+		if (!q->valleys || order_above(q->w->t, next, s->sw))
+			live |= 1ull << bit;
 		turns_after(q, (struct order_turn){ .unit = unit, .bit = (uint8_t)bit });
 	}
 	if (live)
@@ -183,32 +188,40 @@ static bool has_witness(const struct order_work *w, const struct order_turn *tur
 	const uint8_t *after = tables_row(w->newer, topo_peer(w->t, port)->node);
 
 	for (uint32_t n = 0; n < w->nblocks; n++, block++) {
-		if (block == w->nblocks)
-			block = 0;
-		const uint8_t *a = before + (size_t)block * TABLES_BLOCK;
-		const uint8_t *b = after + (size_t)block * TABLES_BLOCK;
-		uint8_t hit = 0;
+		size_t at;
 
-		for (unsigned i = 0; i < TABLES_BLOCK; i++)
-			hit |= (a[i] == port->num) & (b[i] == turn->out);
-		if (hit)
+		block = block == w->nblocks ? 0 : block;
+		at = (size_t)block * TABLES_BLOCK;
+		if (bits_where(before + at, port->num) & bits_where(after + at, turn->out))
 			return true;
 	}
 	return false;
+}
+
+static void turn_keep(struct turns *s, const struct order_turn *turn)
+{
+	if (s->nfresh == s->fresh_size) {
+		s->fresh_size = s->fresh_size ? 2 * s->fresh_size : 64;
+		s->fresh = mem_resize(s->fresh, s->fresh_size, sizeof(*s->fresh));
+	}
+	s->fresh[s->nfresh++] = *turn;
 }
 
 static void turn_met(void *arg, const struct order_turn *turn)
 {
 	struct turns *s = arg;
 
-	if (!set_add(s, (turn->from << 8 | turn->out) + 1) ||
-	    has_witness(s->w, turn, s->w->units[turn->unit].block))
-		return;
-	if (s->nfresh == s->fresh_size) {
-		s->fresh_size = s->fresh_size ? 2 * s->fresh_size : 64;
-		s->fresh = mem_resize(s->fresh, s->fresh_size, sizeof(*s->fresh));
-	}
-	s->fresh[s->nfresh++] = *turn;
+	if (set_add(s, (turn->from << 8 | turn->out) + 1) &&
+	    !has_witness(s->w, turn, s->w->units[turn->unit].block))
+		turn_keep(s, turn);
+}
+
+static void valley_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (set_add(s, (turn->from << 8 | turn->out) + 1))
+		turn_keep(s, turn);
 }
 
 /* ---- The whole graph ------------------------------------------------------------------------ */
@@ -254,7 +267,7 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 			unsigned length, uint64_t *guilty)
 {
 	struct circle c = { .w = s->w, .g = g, .guilty = guilty };
-	struct enquiry q = { s->w, s->direction, turn_judged, &c };
+	struct enquiry q = { s->w, s->direction, turn_judged, &c, false };
 
 	c.member = mem_alloc(g->nchannels + 1u, sizeof(*c.member));
 	for (unsigned i = 0; i < length; i++)
@@ -283,12 +296,28 @@ static bool graph_safe(const struct turns *s, uint64_t *guilty)
 	return !groups;
 }
 
+/* True is certain. */
+static bool valleys_safe(struct order_work *w, enum order_direction direction)
+{
+	struct turns s = { .w = w, .direction = direction };
+	struct enquiry q = { w, direction, valley_met, &s, true };
+	bool safe;
+
+	turns_all(&q);
+	safe = order_valleys_safe(w, s.fresh, s.nfresh);
+	free(s.set);
+	free(s.fresh);
+	return safe;
+}
+
 bool order_turns_safe(struct order_work *w, enum order_direction direction, uint64_t *guilty)
 {
 	struct turns s = { .w = w, .direction = direction };
-	struct enquiry q = { w, direction, turn_met, &s };
+	struct enquiry q = { w, direction, turn_met, &s, false };
 	bool safe;
 
+	if (w->nunits > LARGE && valleys_safe(w, direction))
+		return true;
 	turns_all(&q);
 	safe = !s.nfresh || order_valleys_safe(w, s.fresh, s.nfresh) || graph_safe(&s, guilty);
 	free(s.set);

@@ -35,13 +35,6 @@ struct valleys {
 	uint32_t *at;	 /* by state: next edge */
 };
 
-static bool above(const struct topo *t, uint32_t a, uint32_t b)
-{
-	const struct topo_node *x = &t->nodes[a], *y = &t->nodes[b];
-
-	return x->level != y->level ? x->level > y->level : a > b;
-}
-
 /* ---- Which there are ------------------------------------------------------------------------ */
 
 static void valley_add(struct valleys *v, uint32_t from, uint32_t to)
@@ -62,7 +55,7 @@ static void find_rising(struct valleys *v)
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			uint32_t next = order_next_switch(t, sw, num);
 
-			if (next != TOPO_NONE && above(t, next, sw))
+			if (next != TOPO_NONE && order_above(t, next, sw))
 				v->rising[sw][num / 64] |= 1ull << num % 64;
 		}
 }
@@ -78,7 +71,7 @@ static void find_from(struct valleys *v, uint32_t p)
 	for (unsigned num = 1; num <= t->nodes[p].nports; num++) {
 		uint32_t s = order_next_switch(t, p, num);
 
-		if (s == TOPO_NONE || above(t, s, p))
+		if (s == TOPO_NONE || order_above(t, s, p))
 			continue;
 		below[num] = tables_row(v->w->newer, s);
 		rising[num] = v->rising[s];
@@ -107,7 +100,7 @@ static void find_fresh(struct valleys *v, const struct order_turn *turns, uint32
 		uint32_t s = topo_peer(t, &t->ports[turns[i].from])->node;
 		uint32_t u = order_next_switch(t, s, turns[i].out);
 
-		if (above(t, p, s) && above(t, u, s))
+		if (order_above(t, p, s) && order_above(t, u, s))
 			valley_add(v, p, u);
 	}
 }
@@ -172,6 +165,8 @@ static bool has_circle(struct valleys *v)
 	uint32_t nswitches = v->w->t->nswitches;
 	bool found = false;
 
+	if (!v->count)
+		return false;
 	qsort(v->list, v->count, sizeof(*v->list), by_from);
 	v->first = mem_alloc(nswitches + 2u, sizeof(*v->first));
 	for (uint32_t i = 0; i < v->count; i++)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Blocks of entries as 64-bit masks, an entry a bit: the inner loops of order. Private to it. */
+#ifndef FMD_ROUTING_ORDER_BITS_H
+#define FMD_ROUTING_ORDER_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "routing/tables.h"
+
+/* For each bit of a mask. */
+#define FOR_BITS(bit, mask)                                                                        \
+	for (uint64_t left_ = (mask); left_ && ((bit) = (unsigned)__builtin_ctzll(left_), true);   \
+	     left_ &= left_ - 1)
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+static inline uint64_t bits_equal16(__m128i a, __m128i b)
+{
+	return (uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b));
+}
+
+/* Where two blocks are the same. */
+static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
+{
+	const __m128i *x = (const __m128i *)a, *y = (const __m128i *)b;
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES_BLOCK / 16; i++)
+		mask |= bits_equal16(_mm_loadu_si128(x + i), _mm_loadu_si128(y + i)) << 16 * i;
+	return mask;
+}
+
+/* Where a block has a value. */
+static inline uint64_t bits_where(const uint8_t *a, uint8_t value)
+{
+	const __m128i *x = (const __m128i *)a, y = _mm_set1_epi8((char)value);
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES_BLOCK / 16; i++)
+		mask |= bits_equal16(_mm_loadu_si128(x + i), y) << 16 * i;
+	return mask;
+}
+#else
+static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		mask |= (uint64_t)(a[i] == b[i]) << i;
+	return mask;
+}
+
+static inline uint64_t bits_where(const uint8_t *a, uint8_t value)
+{
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		mask |= (uint64_t)(a[i] == value) << i;
+	return mask;
+}
+#endif
+
+#endif
