@@ -123,6 +123,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "uptime_s",
 			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
+	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	return doc;
 }

@@ -71,6 +71,9 @@ struct loop {
 	size_t armed, heap_size;
 	struct loop_poll **polls; /* NULL = freed during the round */
 	size_t npolls;
+	uint64_t held,
+		held_before; /* the longest callback in this span of HELD_SPAN_US, and in the one before */
+	uint64_t held_span; /* when this one began */
 };
 
 static uint64_t clock_read(void)
@@ -89,6 +92,27 @@ uint64_t loop_now_us(const struct loop *loop)
 uint64_t loop_clock_us(const struct loop *loop)
 {
 	return loop->base ? clock_read() : loop->now;
+}
+
+/* ---- How long callbacks hold the loop ---------------------------------------------------------- */
+
+#define HELD_SPAN_US 10000000
+
+static void note_held(struct loop *loop, uint64_t start)
+{
+	uint64_t now = loop_clock_us(loop), held = now - start;
+
+	if (now - loop->held_span >= HELD_SPAN_US) {
+		loop->held_before = loop->held;
+		loop->held = 0;
+		loop->held_span = now;
+	}
+	loop->held = held > loop->held ? held : loop->held;
+}
+
+uint64_t loop_longest_us(const struct loop *loop)
+{
+	return loop->held > loop->held_before ? loop->held : loop->held_before;
 }
 
 /* ---- Timers ----------------------------------------------------------------------------------- */
@@ -195,11 +219,13 @@ static void timers_run(struct loop *loop)
 
 	while (loop->armed && !loop->stopped) {
 		struct loop_timer *timer = loop->heap[1];
+		uint64_t start = loop_clock_us(loop);
 
 		if (timer->due > loop->now || timer->seq >= limit)
 			break;
 		heap_remove(loop, timer);
 		timer->fn(timer->arg);
+		note_held(loop, start);
 	}
 }
 
@@ -214,9 +240,12 @@ static short events_to_libevent(unsigned events)
 static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_fd *watch = arg;
+	struct loop *loop = watch->loop; /* the callback may free the watch */
+	uint64_t start = loop_clock_us(loop);
 
 	watch->fn(watch->arg,
 		  (what & EV_READ ? LOOP_READ : 0u) | (what & EV_WRITE ? LOOP_WRITE : 0u));
+	note_held(loop, start);
 }
 
 struct loop_fd *loop_fd_new(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn, void *arg)
@@ -322,9 +351,13 @@ static bool polls_run(struct loop *loop)
 {
 	bool again = false;
 
-	for (size_t i = 0; i < loop->npolls && !loop->stopped; i++)
+	for (size_t i = 0; i < loop->npolls && !loop->stopped; i++) {
+		uint64_t start = loop_clock_us(loop);
+
 		if (loop->polls[i] && loop->polls[i]->fn(loop->polls[i]->arg))
 			again = true;
+		note_held(loop, start);
+	}
 	polls_compact(loop);
 	return again;
 }

@@ -29,6 +29,8 @@ uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one c
 
 /* The same clock read anew, to time work; simulated: as above. */
 uint64_t loop_clock_us(const struct loop *loop);
+/* The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in them). */
+uint64_t loop_longest_us(const struct loop *loop);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg); /* unarmed */
 void loop_timer_set(struct loop_timer *timer, uint64_t delay_us);	      /* (re)arms once */
