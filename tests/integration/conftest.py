@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Fixtures of the tests on a simulated fabric (fabric.py). A test that fails shows the tails of fmd's and ibsim's logs."""
+import signal
 import subprocess
 
 import pytest
 
 from fabric import Fabric, program
 
+LIMIT_S = 180  # of one test: whoever waits without a deadline of its own
+
 running = []  # fabrics that a failed test may tell about
+
+
+@pytest.fixture(autouse=True)
+def limit():
+    def late(signum, frame):
+        raise AssertionError(f"no end within {LIMIT_S} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LIMIT_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def stop(fabric):

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from fabric import Fabric, Ibsim, program  # noqa: F401
+from fabric import Fabric
 
 LEAF, SPINE, HOST = "leaf-su01-rail0", "spine-01", "dgx-su01-01 mlx5_0"
 
