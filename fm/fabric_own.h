@@ -107,7 +107,7 @@ struct fabric {
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;
-	guid_t *suspects; /* switches to refresh */
+	guid_t *suspects; /* nodes to refresh */
 	unsigned nsuspects, suspects_size;
 	struct loop_timer *hold_timer, *poll_timer;
 	struct fault fault;
@@ -154,7 +154,7 @@ void fabric_audit_repaired(struct fabric *f);
 void fabric_watch_init(struct fabric *f);
 void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
-void fabric_suspect(struct fabric *f, guid_t sw);
+void fabric_suspect(struct fabric *f, guid_t node);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
 

@@ -20,16 +20,16 @@ enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
 
 /* ---- Suspects ---------------------------------------------------------------------------------- */
 
-void fabric_suspect(struct fabric *f, guid_t sw)
+void fabric_suspect(struct fabric *f, guid_t node)
 {
 	for (unsigned i = 0; i < f->nsuspects; i++)
-		if (f->suspects[i] == sw)
+		if (f->suspects[i] == node)
 			return;
 	if (f->nsuspects == f->suspects_size) {
 		f->suspects_size = f->suspects_size ? f->suspects_size * 2 : 16;
 		f->suspects = mem_resize(f->suspects, f->suspects_size, sizeof(*f->suspects));
 	}
-	f->suspects[f->nsuspects++] = sw;
+	f->suspects[f->nsuspects++] = node;
 }
 
 static void open_fault(struct fabric *f, const char *what)
@@ -45,26 +45,20 @@ static void hold_over(void *arg)
 	fabric_look(arg);
 }
 
-/* The switch a LID belongs to, or that a host with this LID hangs on; TOPO_NONE when nobody has it. */
-static uint32_t switch_of_lid(const struct fabric *f, uint16_t lid)
+/* The node a LID belongs to; TOPO_NONE when nobody has it. */
+static uint32_t node_of_lid(const struct fabric *f, uint16_t lid)
 {
 	uint32_t port =
 		f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
 
-	if (port == TOPO_NONE)
-		return TOPO_NONE;
-	const struct topo_port *p = &f->topo->ports[port];
-	if (f->topo->nodes[p->node].type == TOPO_SWITCH)
-		return p->node;
-	p = topo_peer(f->topo, p);
-	return p && f->topo->nodes[p->node].type == TOPO_SWITCH ? p->node : TOPO_NONE;
+	return port == TOPO_NONE ? TOPO_NONE : f->topo->ports[port].node;
 }
 
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 {
 	struct fabric *f = arg;
 	uint16_t lid = notice->lid ? notice->lid : from_lid;
-	uint32_t sw = switch_of_lid(f, lid);
+	uint32_t node = node_of_lid(f, lid);
 
 	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY &&
 	    notice->trap != TRAP_SYSTEM_GUID)
@@ -72,14 +66,14 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	if (lid == f->sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
 		return;
 	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
-		 sw == TOPO_NONE ? "unknown" : f->topo->nodes[sw].desc);
-	if (sw == TOPO_NONE) {
+		 node == TOPO_NONE ? "unknown" : f->topo->nodes[node].desc);
+	if (node == TOPO_NONE) {
 		f->want_discover |=
 			f->topo != NULL; /* somebody we have not met; else that look is under way */
 	} else {
 		if (notice->trap == TRAP_LINK_STATE)
-			open_fault(f, f->topo->nodes[sw].desc);
-		fabric_suspect(f, f->topo->nodes[sw].guid);
+			open_fault(f, f->topo->nodes[node].desc);
+		fabric_suspect(f, f->topo->nodes[node].guid);
 	}
 	if (!loop_timer_armed(f->hold_timer))
 		loop_timer_set(f->hold_timer, HOLD_DOWN_US);

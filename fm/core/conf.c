@@ -87,7 +87,7 @@ static const struct option options[] = {
 
 	INT_OPTION("max_wire_smps", max_wire_smps, 1, 1024, 64, NULL),
 	INT_OPTION("max_wire_smps_per_device", max_wire_smps_per_device, 1, 1024, 16, NULL),
-	INT_OPTION("audit_rate", audit_rate, 0, 100000, 100, "blocks/s"),
+	INT_OPTION("audit_rate", audit_rate, 0, 100000, 0, "blocks/s"),
 	INT_OPTION("transaction_timeout", transaction_timeout_ms, 10, 60000, 200, "ms"),
 	INT_OPTION("transaction_retries", transaction_retries, 0, 20, 3, NULL),
 

@@ -112,6 +112,20 @@ static void hosts_that_forgot_their_lids_get_the_same_again(void **state)
 	world_fini(&w);
 }
 
+static void a_host_that_is_renamed_is_known_by_its_new_name(void **state)
+{
+	struct world w;
+	const struct topo *t;
+
+	world_init(&w, small_tree());
+	guid_t guid = w.design->nodes[w.design->nswitches + 9].guid;
+	double_set_desc(w.hw, guid, "gpu-42 mlx5_0");
+	run_for(&w, SECOND_US / 2);
+	t = fabric_topo(w.fabric);
+	assert_string_equal(t->nodes[topo_find(t, guid)].desc, "gpu-42 mlx5_0");
+	world_fini(&w);
+}
+
 static void a_switch_that_forgot_its_tables_gets_them_again(void **state)
 {
 	struct world w;
@@ -219,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_fault_whose_trap_is_lost_is_found_by_the_poll),
 		cmocka_unit_test(a_restart_keeps_every_lid_and_sets_none),
 		cmocka_unit_test(hosts_that_forgot_their_lids_get_the_same_again),
+		cmocka_unit_test(a_host_that_is_renamed_is_known_by_its_new_name),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
 		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),
 		cmocka_unit_test(operators_acts_are_answered_once),
