@@ -28,6 +28,7 @@ struct secure {
 	uint32_t ntodo;
 	struct order_step *now; /* candidates for the next round: parts of todo, in its order */
 	uint64_t *guilty;	/* by candidate */
+	uint64_t *others;	/* by block */
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first;
@@ -93,21 +94,18 @@ static bool way_in_place(const struct secure *s, uint32_t sw, uint32_t lid)
 	return true;
 }
 
-/* Entries of the step that must wait for others of their LID. */
-static uint64_t still_last(const struct secure *s, const struct order_step *step)
+/* By block: LIDs of which entries are left that others must wait for. */
+static void find_others(struct secure *s)
 {
-	uint64_t others = 0;
-
-	for (uint32_t i = 0; step->last && i < s->ntodo; i++)
-		if (s->todo[i].block == step->block)
-			others |= s->todo[i].mask & ~s->todo[i].last;
-	return step->last & others;
+	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	for (uint32_t i = 0; i < s->ntodo; i++)
+		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 }
 
 /* Entries of the step whose turn it can be. */
 static uint64_t ready_entries(const struct secure *s, const struct order_step *step)
 {
-	uint64_t ready = step->mask & ~still_last(s, step);
+	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
 	unsigned bit;
 
 	FOR_BITS(bit, ready)
@@ -201,6 +199,7 @@ static void add_entries(struct secure *s, const struct order_step *step)
 
 static void find_candidates(struct secure *s)
 {
+	find_others(s);
 	find_together(s, true);
 	if (!s->nnow)
 		find_together(s, false);
@@ -260,6 +259,7 @@ void order_secure(const struct order_work *w, struct order *o)
 
 	s.now = mem_alloc(o->nsteps + 1u, sizeof(*s.now));
 	s.guilty = mem_alloc(o->nsteps + 1u, sizeof(*s.guilty));
+	s.others = mem_alloc(w->nblocks, sizeof(*s.others));
 	tables_before(w, &s.mix);
 	while (s.ntodo) {
 		find_candidates(&s);
@@ -272,6 +272,7 @@ void order_secure(const struct order_work *w, struct order *o)
 	}
 	free(s.now);
 	free(s.guilty);
+	free(s.others);
 	tables_fini(&s.mix);
 	free(o->steps);
 	free(o->first);

@@ -226,22 +226,19 @@ static void valley_met(void *arg, const struct order_turn *turn)
 
 /* ---- The whole graph ------------------------------------------------------------------------ */
 
-static void graph_of_new(struct cdg *g, const struct order_work *w)
+static void graph_of_row(struct cdg *g, const struct order_work *w, uint32_t sw)
 {
-	const struct topo *t = w->t;
+	const uint8_t *row = tables_row(w->newer, sw), *next[256] = { NULL };
+	uint32_t port0 = w->t->nodes[sw].port0;
 
-	for (uint32_t port = 0; port < t->nports; port++) {
-		uint32_t channel = g->channel[port];
-		const uint8_t *before, *after;
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t to = order_next_switch(w->t, sw, num);
 
-		if (channel == TOPO_NONE)
-			continue;
-		before = tables_row(w->newer, t->ports[port].node);
-		after = tables_row(w->newer, t->ports[t->ports[port].peer].node);
-		for (uint32_t lid = 1; lid <= w->newer->top; lid++)
-			if (before[lid] == t->ports[port].num && after[lid] != TABLES_NO_ROUTE)
-				cdg_add(g, channel, after[lid]);
+		next[num] = to == TOPO_NONE ? NULL : tables_row(w->newer, to);
 	}
+	for (uint32_t lid = 1; lid <= w->newer->top; lid++)
+		if (next[row[lid]] && next[row[lid]][lid] != TABLES_NO_ROUTE)
+			cdg_add(g, g->channel[port0 + row[lid]], next[row[lid]][lid]);
 }
 
 struct circle {
@@ -284,7 +281,8 @@ static bool graph_safe(const struct turns *s, uint64_t *guilty)
 	uint64_t groups;
 
 	cdg_init(&g, s->w->t);
-	graph_of_new(&g, s->w);
+	for (uint32_t sw = 0; sw < s->w->t->nswitches; sw++)
+		graph_of_row(&g, s->w, sw);
 	for (uint32_t i = 0; i < s->nfresh; i++)
 		cdg_add(&g, g.channel[s->fresh[i].from], s->fresh[i].out);
 	group = mem_alloc(g.nchannels + 1u, sizeof(*group));
