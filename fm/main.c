@@ -14,6 +14,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -327,10 +328,23 @@ static int load_conf(struct daemon *d)
 	return EXIT_USAGE;
 }
 
+/*
+ * An update takes megabytes for a moment. Past a fixed size they are given back to the system at once; by glibc's own moving
+ * threshold they would stay in the heap, between what lives longer.
+ */
+static void return_big_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon d = { 0 };
-	int status = read_options(&d, argc, argv);
+	int status;
+
+	return_big_memory();
+	status = read_options(&d, argc, argv);
 
 	if (status >= 0)
 		return status;
