@@ -397,6 +397,7 @@ static bool try_change(struct check_base *base, const struct topo *t, const stru
 	w.rows = mem_alloc(t->nswitches + 1, sizeof(*w.rows));
 	w.dirty = mem_alloc(tables_blocks(tables), sizeof(*w.dirty));
 	proven = prove_change(&w);
+	base->cdg.marks = w.c.cdg.marks;	  /* the rest of the graph is shared */
 	report->max_hops = base->report.max_hops; /* the walks' are of some LIDs alone */
 	check_scratch_fini(&w.c);
 	free(w.rows);
