@@ -26,74 +26,77 @@ static void map_plain_over(uint8_t *restrict out, const uint8_t *restrict in, si
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define PARTS (BYTEMAP_TABLE / 16)
+#define PARTS	     (BYTEMAP_TABLE / 16)
+#define AVX2	     __attribute__((target("avx2")))
+#define AVX2_INLINED __attribute__((target("avx2"), always_inline)) static inline
 
-struct parts { /* the table in registers, 16 entries each */
-	__m256i part[PARTS];
-	unsigned count;
-};
-
-__attribute__((target("avx2"))) static void load_parts(struct parts *p, const uint8_t *map,
-						       unsigned used)
-{
-	p->count = (used + 15) / 16;
-	for (unsigned i = 0; i < p->count; i++)
-		p->part[i] = _mm256_broadcastsi128_si256(
-			_mm_loadu_si128((const __m128i *)(map + i * 16)));
-}
-
-/* Each part answers for the inputs with its number in the high nibble; the others' answers are `rest`. */
-__attribute__((target("avx2"))) static __m256i map_32(const struct parts *p, __m256i x,
-						      __m256i rest)
+/* Each part of 16 entries answers for the inputs with its number in the high nibble; for the others `rest` does. */
+AVX2_INLINED __m256i map_32(const __m256i part[PARTS], unsigned parts, __m256i x, __m256i rest)
 {
 	__m256i nibble = _mm256_set1_epi8(0x0f);
 	__m256i low = _mm256_and_si256(x, nibble), high = _mm256_andnot_si256(nibble, x);
 
-	for (unsigned i = 0; i < p->count; i++) {
+	for (unsigned i = 0; i < parts; i++) {
 		__m256i mine = _mm256_cmpeq_epi8(high, _mm256_set1_epi8((char)(i << 4)));
 
-		rest = _mm256_or_si256(
-			rest, _mm256_and_si256(mine, _mm256_shuffle_epi8(p->part[i], low)));
+		rest = _mm256_or_si256(rest,
+				       _mm256_and_si256(mine, _mm256_shuffle_epi8(part[i], low)));
 	}
 	return rest;
 }
 
-__attribute__((target("avx2"))) static size_t map_avx2(uint8_t *restrict out,
-						       const uint8_t *restrict in, size_t count,
-						       const uint8_t *map, unsigned used)
+/* With the number of parts and `over` known to the compiler, table and loop are registers and straight code. */
+AVX2_INLINED size_t map_parts(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+			      const uint8_t *map, unsigned parts, bool over)
 {
-	__m256i none = _mm256_set1_epi8((char)BYTEMAP_KEEP);
-	struct parts parts;
+	__m256i part[PARTS], none = _mm256_set1_epi8((char)BYTEMAP_KEEP);
 	size_t i;
 
-	load_parts(&parts, map, used);
+	for (unsigned p = 0; p < parts; p++)
+		part[p] = _mm256_broadcastsi128_si256(
+			_mm_loadu_si128((const __m128i *)(map + p * 16)));
 	for (i = 0; i + 32 <= count; i += 32) {
 		__m256i x = _mm256_loadu_si256((const __m256i *)(in + i));
+		__m256i rest = _mm256_cmpeq_epi8(x, none);
 
-		_mm256_storeu_si256((__m256i *)(out + i),
-				    map_32(&parts, x, _mm256_cmpeq_epi8(x, none)));
+		if (over)
+			rest = _mm256_and_si256(rest,
+						_mm256_loadu_si256((const __m256i *)(out + i)));
+		_mm256_storeu_si256((__m256i *)(out + i), map_32(part, parts, x, rest));
 	}
 	return i;
 }
 
-__attribute__((target("avx2"))) static size_t map_avx2_over(uint8_t *restrict out,
-							    const uint8_t *restrict in,
-							    size_t count, const uint8_t *map,
-							    unsigned used)
+AVX2 static size_t map_avx2(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+			    const uint8_t *map, unsigned used)
 {
-	__m256i none = _mm256_set1_epi8((char)BYTEMAP_KEEP);
-	struct parts parts;
-	size_t i;
-
-	load_parts(&parts, map, used);
-	for (i = 0; i + 32 <= count; i += 32) {
-		__m256i x = _mm256_loadu_si256((const __m256i *)(in + i));
-		__m256i was = _mm256_loadu_si256((const __m256i *)(out + i));
-		__m256i kept = _mm256_and_si256(was, _mm256_cmpeq_epi8(x, none));
-
-		_mm256_storeu_si256((__m256i *)(out + i), map_32(&parts, x, kept));
+	switch ((used + 15) / 16) {
+	case 0:
+	case 1:
+		return map_parts(out, in, count, map, 1, false);
+	case 2:
+		return map_parts(out, in, count, map, 2, false);
+	case 3:
+		return map_parts(out, in, count, map, 3, false);
+	default:
+		return map_parts(out, in, count, map, 4, false);
 	}
-	return i;
+}
+
+AVX2 static size_t map_avx2_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+				 const uint8_t *map, unsigned used)
+{
+	switch ((used + 15) / 16) {
+	case 0:
+	case 1:
+		return map_parts(out, in, count, map, 1, true);
+	case 2:
+		return map_parts(out, in, count, map, 2, true);
+	case 3:
+		return map_parts(out, in, count, map, 3, true);
+	default:
+		return map_parts(out, in, count, map, 4, true);
+	}
 }
 
 static bool fast_way(size_t count, unsigned used)

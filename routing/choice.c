@@ -85,8 +85,9 @@ static void count_candidates(struct choice *c, const uint8_t *restrict parent, u
 {
 	uint8_t *restrict count = c->count, *restrict last = c->last;
 	const uint8_t *restrict cost = c->cost;
+	uint32_t n = c->g->nswitches;
 
-	for (uint32_t d = 0; d < c->g->nswitches; d++) {
+	for (uint32_t d = 0; d < n; d++) {
 		bool leads = parent[d] != REACH_NEVER && (uint8_t)(parent[d] + 1) == cost[d];
 
 		count[d] += leads;
@@ -221,15 +222,29 @@ static void list_by_parent(struct choice *c)
 	c->first_by_parent[c->family->nparents] = n;
 }
 
+/* The one slot all LIDs behind D take: none leads there, or one parent by one cable does. */
+static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
+{
+	unsigned first = c->first_by_parent[c->last[d]];
+
+	*slot = c->count[d] ? c->by_parent[first] : CHOICE_NONE;
+	return !c->count[d] ||
+	       (c->count[d] == 1 && c->first_by_parent[c->last[d] + 1u] == first + 1);
+}
+
 static void choose_for(struct choice *c, uint32_t d)
 {
-	struct parent_set set = choice_candidates(c, d);
+	struct parent_set set;
+	uint8_t slot;
+	bool one = one_slot(c, d, &slot);
 
+	if (!one)
+		set = choice_candidates(c, d);
 	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
 		const struct dest_run *run = &c->d->runs[r];
 
-		if (!c->count[d]) {
-			memset(c->slots + run->lid, CHOICE_NONE, run->count);
+		if (one) {
+			memset(c->slots + run->lid, slot, run->count);
 			continue;
 		}
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)

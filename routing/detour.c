@@ -43,7 +43,8 @@ struct detour {
 	bool *visited;		       /* by accepted valley, in one search */
 	struct risen *stack;	       /* of that search */
 	bool *has_way;		       /* by switch, for one D */
-	uint32_t *switch_of_port;      /* scratch: by port of one switch, the switch behind it */
+	uint32_t *switch_of_port;      /* by port of `neighbours_of`: the switch behind it */
+	uint32_t neighbours_of;
 	uint64_t open_pairs;
 };
 
@@ -106,6 +107,9 @@ static void find_neighbours(struct detour *w, uint32_t sw)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
 
+	if (w->neighbours_of == sw)
+		return;
+	w->neighbours_of = sw;
 	memset(w->switch_of_port, 0xff, 256 * sizeof(*w->switch_of_port));
 	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
 		const struct graph_group *group = graph_ups(w->g, sw) + i;
@@ -226,7 +230,7 @@ static void fill_holes(struct detour *w, const struct holes *holes, bool between
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
 		     struct tables *out, struct holes *holes)
 {
-	struct detour w = { .g = g, .d = d, .r = r, .out = out };
+	struct detour w = { .g = g, .d = d, .r = r, .out = out, .neighbours_of = TOPO_NONE };
 
 	if (!holes->count)
 		return holes->host_pairs;
