@@ -274,25 +274,44 @@ static const uint8_t *twins_row(struct rows *w, uint32_t sw)
 	return *row;
 }
 
-static void overlay_below(struct rows *w, struct member *m)
+static unsigned ports_of_cables(const struct graph *g, uint32_t sw, uint8_t port_of_cable[256])
 {
-	const struct graph_switch *s = &w->g->switches[m->sw];
-	uint8_t port_of_cable[256];
 	unsigned cables = 0;
 
-	if (!s->ndown)
-		return;
-	if (w->r->twins[m->sw] == TOPO_NONE) {
-		overlay_each(w, m);
-		return;
-	}
-	for (unsigned c = 0; c < s->ndown; c++) {
-		const struct graph_group *group = &graph_downs(w->g, m->sw)[c];
+	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+		const struct graph_group *group = &graph_downs(g, sw)[c];
 
 		for (unsigned l = 0; l < group->nlanes; l++)
-			port_of_cable[cables++] = w->g->lanes[group->first_lane + l].port;
+			port_of_cable[cables++] = g->lanes[group->first_lane + l].port;
 	}
-	bytemap_over(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
+	return cables;
+}
+
+static bool has_twins(const struct rows *w, uint32_t sw)
+{
+	return w->g->switches[sw].ndown && w->r->twins[sw] != TOPO_NONE;
+}
+
+static void overlay_below(struct rows *w, struct member *m)
+{
+	uint8_t port_of_cable[256];
+
+	if (has_twins(w, m->sw)) {
+		unsigned cables = ports_of_cables(w->g, m->sw, port_of_cable);
+
+		bytemap_over(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
+	} else if (w->g->switches[m->sw].ndown) {
+		overlay_each(w, m);
+	}
+}
+
+/* At the top everything is below: one pass makes the row (BYTEMAP_KEEP stays, and is TABLES_NO_ROUTE). */
+static void make_top_row(struct rows *w, struct member *m)
+{
+	uint8_t port_of_cable[256] = { 0 };
+	unsigned cables = ports_of_cables(w->g, m->sw, port_of_cable);
+
+	bytemap(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
 }
 
 static void overlay_itself(const struct rows *w, struct member *m)
@@ -357,17 +376,29 @@ static void list_holes(struct rows *w, const struct member *m)
 
 /* ---- All rows ---------------------------------------------------------------------------------- */
 
+/* Up by slots, then what is below. Returns whether some slot is dead here. */
+static bool make_up_and_down(struct rows *w, struct member *m)
+{
+	bool dead;
+
+	find_live_parents(w, m);
+	dead = map_slots(w, m);
+	bytemap(m->row, w->choice.slots, w->out->stride, m->port_of_slot, w->choice.family->nslots);
+	if (dead)
+		patch_dead(w, m);
+	overlay_below(w, m);
+	return dead;
+}
+
 static void make_row(struct rows *w, uint32_t sw)
 {
 	struct member m = { .sw = sw, .row = tables_row(w->out, sw) };
-	bool dead;
+	bool dead = false;
 
-	find_live_parents(w, &m);
-	dead = map_slots(w, &m);
-	bytemap(m.row, w->choice.slots, w->out->stride, m.port_of_slot, w->choice.family->nslots);
-	if (dead)
-		patch_dead(w, &m);
-	overlay_below(w, &m);
+	if (!w->choice.family->nslots && has_twins(w, sw))
+		make_top_row(w, &m);
+	else
+		dead = make_up_and_down(w, &m);
 	overlay_itself(w, &m);
 	if (w->r->cost_row[sw] != TOPO_NONE)
 		complete_costs(w, &m);

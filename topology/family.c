@@ -20,6 +20,7 @@
 #include <string.h>
 #include "topology/graph.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #define FAMILY_MAX_SLOTS                                                                           \
 	250 /* slot numbers are bytes; the values above have meanings of their own in routing */
@@ -285,7 +286,7 @@ static void number_groups(struct graph *g, const struct graph_family *family, ui
 			live += ups[i].nlive > 0;
 		}
 		s->ndead = family->nparents - live;
-		qsort(ups, s->nup, sizeof(*ups), compare_group_slots);
+		sort_if_needed(ups, s->nup, sizeof(*ups), compare_group_slots);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "topology/graph.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 struct graph_work {
 	struct graph_how how;
@@ -136,7 +137,7 @@ static void assign_ranks(struct graph_work *w)
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		entries[sw] = (struct rank_entry){ w->key[sw], sw };
-	qsort(entries, g->nswitches, sizeof(*entries), rank_compare);
+	sort_if_needed(entries, g->nswitches, sizeof(*entries), rank_compare);
 	for (uint32_t i = 0; i < g->nswitches; i++) {
 		g->by_rank[i] = entries[i].sw;
 		g->switches[entries[i].sw].rank = i;
@@ -190,8 +191,8 @@ static void gather_groups(struct graph_work *w, uint32_t sw)
 		}
 		(up ? ups : downs)[*group - 1].nlanes++;
 	}
-	qsort(ups, s->nup, sizeof(*ups), group_compare);
-	qsort(downs, s->ndown, sizeof(*downs), group_compare);
+	sort_if_needed(ups, s->nup, sizeof(*ups), group_compare);
+	sort_if_needed(downs, s->ndown, sizeof(*downs), group_compare);
 	memcpy(ups + s->nup, downs, s->ndown * sizeof(*downs));
 	g->ngroups += s->nup + s->ndown;
 	for (unsigned i = 0; i < s->nup + s->ndown; i++)
@@ -237,8 +238,8 @@ static void gather_lanes(struct graph_work *w, uint32_t sw)
 
 		w->group_of[group->peer] = 0;
 		if (i >= s->nup)
-			qsort(&g->lanes[group->first_lane], group->nlanes, sizeof(*g->lanes),
-			      by_peer_port);
+			sort_if_needed(&g->lanes[group->first_lane], group->nlanes,
+				       sizeof(*g->lanes), by_peer_port);
 	}
 }
 
