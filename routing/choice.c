@@ -5,7 +5,7 @@
  * Candidates come from the parents' cost rows by byte-wise passes over all destination switches,
  * which compilers turn into vector code: the least cost, how many parents have it, and the last
  * that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
- * or by one (known from `last`); bitmaps are made only when something is missing.
+ * or by one (known from `last`); bitmaps are made only when much is missing.
  *
  * Where half of the parents or fewer lead to D, that is design rather than damage (a pod's leaf
  * below some spines only): the destinations are then dealt over the candidates by rank, which is
@@ -15,6 +15,9 @@
 #include <string.h>
 #include "routing/choice.h"
 #include "topology/mem.h"
+
+#define MASKS_WORTH                                                                                \
+	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
 
 struct digit_row {
 	uint32_t pitch;
@@ -117,6 +120,7 @@ static void find_candidates(struct choice *c)
 {
 	uint32_t n = c->g->nswitches;
 	unsigned nparents = c->family->nparents;
+	uint32_t partly = 0;
 
 	memset(c->cost, REACH_NEVER, n);
 	memset(c->count, 0, n);
@@ -124,14 +128,28 @@ static void find_candidates(struct choice *c)
 		least_cost(c->cost, parent_cost(c, p), n);
 	for (unsigned p = 0; p < nparents; p++)
 		count_candidates(c, parent_cost(c, p), p);
-	c->has_masks = c->has_never = c->has_never_hosts = false;
+	c->has_never = c->has_never_hosts = false;
 	for (uint32_t d = 0; d < n; d++) {
-		c->has_masks |= c->count[d] > 1 && c->count[d] < nparents;
+		partly += c->count[d] > 1 && c->count[d] < nparents;
 		c->has_never |= c->count[d] == 0;
 		c->has_never_hosts |= c->count[d] == 0 && c->g->switches[d].nhosts;
 	}
+	c->has_masks = partly > n / MASKS_WORTH;
 	if (c->has_masks)
 		make_masks(c);
+}
+
+static struct parent_set look_up_candidates(const struct choice *c, uint32_t d)
+{
+	struct parent_set set = { { 0 } };
+
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		uint8_t cost = parent_cost(c, p)[d];
+
+		if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->cost[d])
+			set.word[p / 64] |= 1ull << (p % 64);
+	}
+	return set;
 }
 
 struct parent_set choice_candidates(const struct choice *c, uint32_t d)
@@ -143,6 +161,8 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 			set.word[p / 64] |= 1ull << (p % 64);
 	} else if (c->count[d] == 1) {
 		set.word[c->last[d] / 64] = 1ull << (c->last[d] % 64);
+	} else if (c->count[d] && !c->has_masks) {
+		set = look_up_candidates(c, d);
 	} else if (c->count[d]) {
 		for (unsigned w = 0; w < CHOICE_WORDS; w++)
 			set.word[w] = c->masks[(size_t)w * c->g->nswitches + d];

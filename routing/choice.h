@@ -37,7 +37,7 @@ struct choice {
 	uint64_t *masks; /* [CHOICE_WORDS][nswitches]: them all; valid when has_masks */
 	uint8_t *slots;	 /* by LID up to the rows' end: slot, or CHOICE_NONE */
 	uint8_t by_parent[256], first_by_parent[257]; /* slots of each parent, by lane */
-	bool has_masks;				      /* some D: only some parents lead there */
+	bool has_masks;				      /* many D: only some parents lead there */
 	bool has_never;				      /* some D: none does */
 	bool has_never_hosts;			      /* .. and it has hosts */
 	uint32_t row_bytes;
