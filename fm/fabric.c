@@ -301,6 +301,7 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.snapshot_ms = lap_ms(f, &start);
 	if (f->topo)
 		fabric_note_changes(f, f->topo, t);
+	fabric_note_managers(f, t);
 	f->figures.note_ms = lap_ms(f, &start);
 	update(f, t);
 }

@@ -111,6 +111,7 @@ struct fabric {
 	unsigned nsuspects, suspects_size;
 	struct loop_timer *hold_timer, *poll_timer;
 	struct fault fault;
+	unsigned other_managers; /* ports with IsSM set that are not ours, when last looked */
 
 	struct audit *audit;
 	struct spoilt *spoilt;
@@ -157,6 +158,7 @@ void fabric_watch_schedule(struct fabric *f);
 void fabric_suspect(struct fabric *f, guid_t node);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+void fabric_note_managers(struct fabric *f, const struct topo *t);
 
 /* fabric_report.c */
 void fabric_report_event(void *arg, const json_t *event); /* to the followers */

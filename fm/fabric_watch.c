@@ -189,3 +189,42 @@ void fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 				      change_words[kind].kind);
 	diff_free(d);
 }
+
+/* ---- Other subnet managers ---------------------------------------------------------------------- */
+
+/* The first port but our own that has IsSM set, TOPO_NONE = none; how many in all. */
+static uint32_t find_managers(const struct fabric *f, const struct topo *t, unsigned *count)
+{
+	guid_t own = mad_port_info(f->mad)->port_guid;
+	uint32_t first = TOPO_NONE;
+
+	*count = 0;
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!(t->ports[i].capmask & WIRE_CAP_IS_SM) || t->ports[i].guid == own ||
+		    !t->ports[i].guid)
+			continue;
+		first = first == TOPO_NONE ? i : first;
+		++*count;
+	}
+	return first;
+}
+
+/* Two masters undo each other's work, and fmd does not negotiate: people have to know. */
+void fabric_note_managers(struct fabric *f, const struct topo *t)
+{
+	unsigned count;
+	uint32_t port = find_managers(f, t, &count);
+
+	if (count == f->other_managers)
+		return;
+	f->other_managers = count;
+	if (!count)
+		event_log_add(f->events, LOG_NOTICE, "other-sm", NULL,
+			      "fabric: no other subnet manager any more");
+	else
+		event_log_add(f->events, LOG_WARNING, "other-sm", NULL,
+			      "%s (port GUID 0x%016" PRIx64
+			      "): runs a subnet manager too, %u in all; fmd does not "
+			      "negotiate with others: stop it, or both will undo each other's work",
+			      t->nodes[t->ports[port].node].desc, t->ports[port].guid, count);
+}

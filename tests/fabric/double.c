@@ -401,8 +401,11 @@ void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,
 	struct dport *port = double_port(d, node, num);
 
 	port->has_sm = info;
-	if (info)
-		port->sm = *info;
+	port->info.capmask &= ~WIRE_CAP_IS_SM;
+	if (!info)
+		return;
+	port->sm = *info;
+	port->info.capmask |= WIRE_CAP_IS_SM;
 }
 
 /* ---- Watching --------------------------------------------------------------------------------- */

@@ -126,6 +126,33 @@ static void a_host_that_is_renamed_is_known_by_its_new_name(void **state)
 	world_fini(&w);
 }
 
+static bool told(const struct world *w, const char *kind)
+{
+	json_t *events = fabric_events(w->fabric, 100), *event;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach (events, i, event)
+		found |= !strcmp(json_string_value(json_object_get(event, "kind")), kind);
+	json_decref(events);
+	return found;
+}
+
+static void another_subnet_manager_is_told(void **state)
+{
+	const struct wire_sm_info sm = { .guid = 0x4711, .priority = 5, .state = 3 };
+	struct world w;
+
+	world_init(&w, small_tree());
+	assert_false(told(&w, "other-sm"));
+	double_set_sm(w.hw, w.design->nodes[w.design->nswitches + 5].guid, 1, &sm);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, SECOND_US);
+	assert_true(told(&w, "other-sm"));
+	world_fini(&w);
+}
+
 static void a_switch_that_forgot_its_tables_gets_them_again(void **state)
 {
 	struct world w;
@@ -234,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_restart_keeps_every_lid_and_sets_none),
 		cmocka_unit_test(hosts_that_forgot_their_lids_get_the_same_again),
 		cmocka_unit_test(a_host_that_is_renamed_is_known_by_its_new_name),
+		cmocka_unit_test(another_subnet_manager_is_told),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
 		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),
 		cmocka_unit_test(operators_acts_are_answered_once),
