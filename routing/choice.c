@@ -207,6 +207,23 @@ static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct pa
 	return c->by_parent[first + x / size % lanes];
 }
 
+/* Whether two LIDs behind the same switch take the slot already: a third on one cable is what hurts. */
+static bool crowded(const struct choice *c, uint32_t lid, uint8_t slot)
+{
+	uint32_t sw = c->d->sw[lid];
+	unsigned takers = 0;
+
+	for (uint32_t r = c->d->first_run[sw]; r < c->d->first_run[sw + 1]; r++) {
+		const uint8_t *slots = c->slots + c->d->runs[r].lid;
+		uint8_t here = 0;
+
+		for (unsigned i = 0; i < c->d->runs[r].count; i++)
+			here += slots[i] == slot;
+		takers += here;
+	}
+	return takers > 1;
+}
+
 unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_set *set)
 {
 	uint32_t x = c->d->order[lid] / c->family->pitch;
@@ -222,7 +239,7 @@ unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_s
 	for (uint32_t try = 0; try < CHOICE_MAX_TRY; try++) {
 		unsigned slot = (home + 1 + (q + try * stride) % others) % width;
 
-		if (parent_in(set, slots[slot].parent))
+		if (parent_in(set, slots[slot].parent) && !crowded(c, lid, slot))
 			return slot;
 	}
 	return slot_by_rank(c, x, set, size);
