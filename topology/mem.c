@@ -144,3 +144,19 @@ size_t arena_bytes(const struct arena *arena)
 {
 	return arena->bytes;
 }
+
+char *mem_read_all(FILE *in, size_t *len)
+{
+	size_t room = 1 << 16, n;
+	char *text = mem_alloc(room, 1);
+
+	*len = 0;
+	while ((n = fread(text + *len, 1, room - *len, in)) > 0) {
+		*len += n;
+		if (*len == room) {
+			room *= 2;
+			text = mem_resize(text, room, 1);
+		}
+	}
+	return text;
+}

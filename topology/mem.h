@@ -10,6 +10,7 @@
 #define FMD_TOPOLOGY_MEM_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Zeroed; free() gives it back. */
 void *mem_alloc(size_t count, size_t size);
@@ -17,6 +18,9 @@ void *mem_alloc(size_t count, size_t size);
 void *mem_resize(void *ptr, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All that is left of a stream; free() gives it back. Errors are the stream's: ask ferror(). */
+char *mem_read_all(FILE *in, size_t *len);
 
 struct arena;
 struct arena *arena_new(void);

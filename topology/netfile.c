@@ -523,22 +523,6 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 	return t;
 }
 
-static char *read_all(FILE *in, size_t *len)
-{
-	size_t room = 1 << 16, n;
-	char *text = mem_alloc(room, 1);
-
-	*len = 0;
-	while ((n = fread(text + *len, 1, room - *len, in)) > 0) {
-		*len += n;
-		if (*len == room) {
-			room *= 2;
-			text = mem_resize(text, room, 1);
-		}
-	}
-	return text;
-}
-
 struct topo *netfile_read(const char *path, char *err, size_t err_size)
 {
 	FILE *in = fopen(path, "re");
@@ -550,7 +534,7 @@ struct topo *netfile_read(const char *path, char *err, size_t err_size)
 		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	text = read_all(in, &len);
+	text = mem_read_all(in, &len);
 	if (ferror(in))
 		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	else

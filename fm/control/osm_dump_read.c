@@ -269,22 +269,6 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 	return -EINVAL;
 }
 
-static char *read_all(FILE *in, size_t *len)
-{
-	size_t room = 1 << 16, n;
-	char *text = mem_alloc(room, 1);
-
-	*len = 0;
-	while ((n = fread(text + *len, 1, room - *len, in)) > 0) {
-		*len += n;
-		if (*len == room) {
-			room *= 2;
-			text = mem_resize(text, room, 1);
-		}
-	}
-	return text;
-}
-
 int osm_dump_read_lfts(const struct topo *t, const char *path, struct osm_tables *out, char *err,
 		       size_t err_size)
 {
@@ -294,7 +278,7 @@ int osm_dump_read_lfts(const struct topo *t, const char *path, struct osm_tables
 	int status = in ? 0 : -errno;
 
 	if (in) {
-		text = read_all(in, &len);
+		text = mem_read_all(in, &len);
 		status = ferror(in) ? -EIO : 0;
 		fclose(in);
 	}
