@@ -42,7 +42,6 @@ struct detour {
 	uint32_t *accepted, naccepted; /* of valleys */
 	bool *visited;		       /* by accepted valley, in one search */
 	struct risen *stack;	       /* of that search */
-	bool *has_way;		       /* by switch, for one D */
 	uint32_t *switch_of_port;      /* by port of `neighbours_of`: the switch behind it */
 	uint32_t neighbours_of;
 	uint64_t open_pairs;
@@ -103,6 +102,13 @@ static bool rises(const struct graph *g, uint32_t from, uint32_t to)
 	return g->switches[to].rank > g->switches[from].rank;
 }
 
+/* LIDs behind one switch have a way or none alike: the first tells. */
+static bool has_way(const struct detour *w, uint32_t sw, uint32_t d)
+{
+	return sw == d ||
+	       tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid] != TABLES_NO_ROUTE;
+}
+
 static void find_neighbours(struct detour *w, uint32_t sw)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
@@ -158,7 +164,6 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
 			tables_row(w->out, s)[lid] = live[w->d->order[lid] % n];
 	}
-	w->has_way[s] = true;
 }
 
 static bool give_way(struct detour *w, uint32_t s, uint32_t d)
@@ -167,7 +172,7 @@ static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 	const struct graph_group *groups = graph_ups(w->g, s);
 
 	for (unsigned i = 0; i < sw->nup + sw->ndown; i++) {
-		if (!groups[i].nlive || !w->has_way[groups[i].peer] ||
+		if (!groups[i].nlive || !has_way(w, groups[i].peer, d) ||
 		    !may_send(w, s, groups[i].peer, d))
 			continue;
 		send_to(w, s, &groups[i], d);
@@ -176,24 +181,16 @@ static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 	return false;
 }
 
-static void find_who_has_way(struct detour *w, uint32_t d)
-{
-	uint16_t lid = w->d->runs[w->d->first_run[d]].lid;
-
-	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
-		w->has_way[sw] = sw == d || tables_row(w->out, sw)[lid] != TABLES_NO_ROUTE;
-}
-
 /* A hole's neighbours get a way first where they need one too (a leaf sends by a spine that itself detours). */
 static bool fill_hole(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_switch *sw = &w->g->switches[s];
 	const struct graph_group *ups = graph_ups(w->g, s);
 
-	if (w->has_way[s] || give_way(w, s, d))
+	if (has_way(w, s, d) || give_way(w, s, d))
 		return true;
 	for (unsigned i = 0; i < sw->nup; i++)
-		if (ups[i].nlive && !w->has_way[ups[i].peer] && give_way(w, ups[i].peer, d))
+		if (ups[i].nlive && !has_way(w, ups[i].peer, d) && give_way(w, ups[i].peer, d))
 			return give_way(w, s, d);
 	return false;
 }
@@ -211,18 +208,13 @@ static int by_destination(const void *a, const void *b)
 
 static void fill_holes(struct detour *w, const struct holes *holes, bool between_hosts)
 {
-	uint32_t d = TOPO_NONE;
-
 	for (uint32_t i = 0; i < holes->count; i++) {
 		const struct hole *hole = &holes->list[i];
 		bool hosts = w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
 
 		if (hosts != between_hosts)
 			continue;
-		if (hole->d != d)
-			find_who_has_way(w, hole->d);
-		d = hole->d;
-		if (!fill_hole(w, hole->sw, d) && hosts)
+		if (!fill_hole(w, hole->sw, hole->d) && hosts)
 			w->open_pairs++;
 	}
 }
@@ -239,7 +231,6 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.accepted = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.accepted));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
-	w.has_way = mem_alloc(g->nswitches + 1, sizeof(*w.has_way));
 	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
 	qsort(holes->list, holes->count, sizeof(*holes->list), by_destination);
 	fill_holes(&w, holes, true);
@@ -250,7 +241,6 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.accepted);
 	free(w.visited);
 	free(w.stack);
-	free(w.has_way);
 	free(w.switch_of_port);
 	return w.open_pairs;
 }
