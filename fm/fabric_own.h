@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c,
- * fabric_audit.c (tables that changed by themselves), * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_audit.c (tables that changed by themselves), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -155,7 +155,6 @@ void fabric_audit_repaired(struct fabric *f);
 void fabric_watch_init(struct fabric *f);
 void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
-void fabric_suspect(struct fabric *f, guid_t node);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
 void fabric_note_managers(struct fabric *f, const struct topo *t);

@@ -20,7 +20,7 @@ enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
 
 /* ---- Suspects ---------------------------------------------------------------------------------- */
 
-void fabric_suspect(struct fabric *f, guid_t node)
+static void suspect(struct fabric *f, guid_t node)
 {
 	for (unsigned i = 0; i < f->nsuspects; i++)
 		if (f->suspects[i] == node)
@@ -73,7 +73,7 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	} else {
 		if (notice->trap == TRAP_LINK_STATE)
 			open_fault(f, f->topo->nodes[node].desc);
-		fabric_suspect(f, f->topo->nodes[node].guid);
+		suspect(f, f->topo->nodes[node].guid);
 	}
 	if (!loop_timer_armed(f->hold_timer))
 		loop_timer_set(f->hold_timer, HOLD_DOWN_US);
@@ -86,7 +86,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	struct fabric *f = arg;
 
 	for (unsigned i = 0; i < result->nchanged; i++)
-		fabric_suspect(f, result->changed[i]);
+		suspect(f, result->changed[i]);
 	if (result->error)
 		f->want_discover = true;
 	if (result->nchanged)

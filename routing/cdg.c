@@ -65,11 +65,6 @@ void cdg_fini(struct cdg *c)
 	*c = (struct cdg){ 0 };
 }
 
-void cdg_clear(struct cdg *c)
-{
-	memset(c->next, 0, c->nchannels * sizeof(*c->next));
-}
-
 /* ---- Tarjan ------------------------------------------------------------------------------------ */
 
 struct tarjan {

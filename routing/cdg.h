@@ -34,7 +34,6 @@ struct cdg {
 void cdg_init(struct cdg *c, const struct topo *t);	   /* channels: cables that are up */
 void cdg_init_cables(struct cdg *c, const struct topo *t); /* .. and those that are down */
 void cdg_fini(struct cdg *c);
-void cdg_clear(struct cdg *c);
 
 static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
 {

@@ -13,24 +13,16 @@
 #include <string.h>
 #include "routing/check_print.h"
 #include "topology/mem.h"
-
-static uint64_t splitmix64(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
+#include "topology/random.h"
 
 void check_prints_init(struct check_prints *p, uint64_t seed)
 {
 	*p = (struct check_prints){ 0 };
 	for (unsigned i = 0; i < CHECK_PRINT_WORDS; i++)
-		p->key[i] = splitmix64(&seed);
+		p->key[i] = random_next(&seed);
 	for (unsigned i = 0; i < 3; i++) {
-		p->fold[i] = splitmix64(&seed);
-		p->fold[i] = p->fold[i] << 64 | splitmix64(&seed);
+		p->fold[i] = random_next(&seed);
+		p->fold[i] = p->fold[i] << 64 | random_next(&seed);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "routing/congestion.h"
 #include "topology/graph.h"
 #include "topology/mem.h"
+#include "topology/random.h"
 
 #define MAX_HOPS 64
 
@@ -37,16 +38,6 @@ struct flows {
 	uint32_t *permutation;	     /* of the random pattern */
 	uint64_t sample;	     /* the random number that makes the present sample */
 };
-
-/* splitmix64 (Steele, Lea and Flood, 2014): small, seedable, the same everywhere. */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
 
 static int by_order(const void *a, const void *b)
 {

@@ -429,11 +429,6 @@ void bringup_free(struct bringup *b)
 	free(b);
 }
 
-bool bringup_busy(const struct bringup *b)
-{
-	return b->busy;
-}
-
 /* What was settled under the old configuration is open again. */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 {

@@ -42,6 +42,5 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
-bool bringup_busy(const struct bringup *b);
 
 #endif

@@ -7,14 +7,11 @@
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/random.h"
 
 uint64_t damage_random(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	return random_next(state);
 }
 
 /* Each cable between switches once: at its lower port index. */
