@@ -440,6 +440,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 
 	f->conf = *conf;
 	bringup_configure(f->bringup, &ports);
+	program_configure(f->program, conf->packet_life_time);
 	sa_configure(f->sa, &sa);
 	audit_set_rate(f->audit, (unsigned)conf->audit_rate);
 	fabric_watch_schedule(f);

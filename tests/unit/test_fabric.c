@@ -126,6 +126,21 @@ static void a_host_that_is_renamed_is_known_by_its_new_name(void **state)
 	world_fini(&w);
 }
 
+static void a_reload_reaches_the_switches(void **state)
+{
+	struct world w;
+	guid_t sw;
+
+	world_init(&w, small_tree());
+	sw = w.design->nodes[far_leaf(&w)].guid;
+	assert_int_equal(double_switch_info(w.hw, sw)->life_time, w.conf.packet_life_time);
+	w.conf.packet_life_time = 15;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, SECOND_US);
+	assert_int_equal(double_switch_info(w.hw, sw)->life_time, 15);
+	world_fini(&w);
+}
+
 static bool told(const struct world *w, const char *kind)
 {
 	json_t *events = fabric_events(w->fabric, 100), *event;
@@ -261,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_restart_keeps_every_lid_and_sets_none),
 		cmocka_unit_test(hosts_that_forgot_their_lids_get_the_same_again),
 		cmocka_unit_test(a_host_that_is_renamed_is_known_by_its_new_name),
+		cmocka_unit_test(a_reload_reaches_the_switches),
 		cmocka_unit_test(another_subnet_manager_is_told),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
 		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),
