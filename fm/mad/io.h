@@ -24,7 +24,7 @@ struct io_addr {
 };
 
 typedef void io_recv_fn(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
-/* The driver gave a sent SMP back, unanswered. */
+/* The driver gave a request back, unanswered. */
 typedef void io_failed_fn(void *arg, uint64_t tid);
 
 struct io_port_info {
@@ -60,7 +60,7 @@ struct io {
 
 /*
  * Opens the umad port: by port GUID (guid != 0), by device and port (port 0 = first active one of the device), or the first active
- * InfiniBand port. Registers for SMI (LID and DR), SA. NULL with a reason in err.
+ * InfiniBand port. Registers for SMI (LID and DR), SA, PerfMgt. NULL with a reason in err.
  */
 struct io *io_umad_open(struct loop *loop, guid_t guid, const char *device, unsigned port,
 			char *err, size_t err_size);

@@ -2,8 +2,8 @@
 /*
  * MADs by libibumad: the kernel's umad character device, or ibsim's imitation of it.
  *
- * One descriptor, one agent for each class: SMI (LID-routed and directed) and SA. The kernel finds
- * the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
+ * One descriptor, one agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only
+ * asks. The kernel finds the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
  * answers to sends that it was told a time-out of; with that it holds the request, and refuses a
  * second one of the same TID until it has given the first back. So requests go with a kernel
  * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
@@ -42,11 +42,9 @@
 #define DRAIN_MAX	       256 /* MADs taken in one round */
 #define LONG_BITS	       (8 * sizeof(long))
 #define METHOD_BITS	       128
-#define METHOD_ANSWER	       0x80
 #define METHOD_GET_TRACE_TABLE 0x13
-#define METHOD_GET_MULTI       0x14
 
-enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENTS };
+enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENTS };
 
 struct umad_io {
 	struct io io; /* first */
@@ -73,6 +71,8 @@ static int agent_of(const struct umad_io *u, uint8_t mgmt_class)
 		return u->agents[AGENT_SMI_DR];
 	case WIRE_SA:
 		return u->agents[AGENT_SA];
+	case WIRE_PERF:
+		return u->agents[AGENT_PERF];
 	default:
 		return -1;
 	}
@@ -153,15 +153,14 @@ static void address_get(void *umad, struct io_addr *from)
 	memcpy(from->gid, addr->gid, sizeof(from->gid));
 }
 
-/* A request that came back: its own bytes under a status. Only those of SMPs are waited for here.
- */
+/* What came back unsent or unanswered: its own bytes under a status. Only requests are missed. */
 static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 {
 	struct wire_mad m;
 
 	if (wire_mad_decode(mad, len, &m))
 		return;
-	if (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR)
+	if (!(m.method & WIRE_RESPONSE) && m.method != WIRE_TRAP_REPRESS)
 		u->io.failed(u->io.arg, m.tid);
 }
 
@@ -178,7 +177,7 @@ static int receive(struct umad_io *u)
 	}
 	if (status < 0)
 		return status;
-	if (u->unanswered && (umad_status(u->rx) || mad[3] & METHOD_ANSWER))
+	if (u->unanswered && (umad_status(u->rx) || mad[3] & WIRE_RESPONSE))
 		u->unanswered--;
 	return len;
 }
@@ -303,7 +302,7 @@ static int register_sa(struct umad_io *u)
 	method_add(mask, WIRE_TRAP);
 	method_add(mask, WIRE_GET_TABLE);
 	method_add(mask, METHOD_GET_TRACE_TABLE);
-	method_add(mask, METHOD_GET_MULTI);
+	method_add(mask, WIRE_GET_MULTI);
 	method_add(mask, WIRE_DELETE);
 	return umad_register(u->port, WIRE_SA, 2, 1, mask);
 }
@@ -313,6 +312,7 @@ static int agents_register(struct umad_io *u)
 	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
 	u->agents[AGENT_SMI_DR] = register_smi(u, WIRE_SMI_DR);
 	u->agents[AGENT_SA] = register_sa(u);
+	u->agents[AGENT_PERF] = umad_register(u->port, WIRE_PERF, 1, 0, NULL);
 	for (int i = 0; i < AGENTS; i++)
 		if (u->agents[i] < 0)
 			return -1;

@@ -14,9 +14,8 @@
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
  * half after a loss, but only once for all the tries that were out together.
  *
- * An answer is a GetResp of the same class, attribute and modifier, directed ones on their way back
- * (IBA 13.4.6.4, 14.2.1.2). One that says "busy" (status bit 0, IBA 13.4.7) is as good as none
- * while tries are left.
+ * What has the response bit is an answer to one of these; a handler sees requests only. One that says
+ * "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
  */
 #include <assert.h>
 #include <errno.h>
@@ -34,7 +33,6 @@
 #define TIMEOUT_DEFAULT	 200 /* ms */
 #define BLOCKED_RETRY_US 100
 #define STATUS_BUSY	 0x0001
-#define LID_PERMISSIVE	 0xffff
 
 enum { NORMAL, URGENT, PRIORITIES };
 
@@ -210,33 +208,12 @@ static void queue_leave(struct mad *mad, struct xact *x)
 	unpark_one(mad, x->device);
 }
 
-static void request_encode(const struct mad *mad, const struct xact *x, uint8_t buf[WIRE_MAD_SIZE])
-{
-	struct wire_mad header = {
-		.mgmt_class = x->directed ? WIRE_SMI_DR : WIRE_SMI_LID,
-		.class_version = 1,
-		.method = x->method,
-		.tid = x->tid,
-		.attr_id = x->attr_id,
-		.attr_mod = x->attr_mod,
-		.key = mad->conf.mkey,
-		.hop_count = x->path.hops,
-		.dr_slid = LID_PERMISSIVE,
-		.dr_dlid = LID_PERMISSIVE,
-	};
-
-	memset(buf, 0, WIRE_MAD_SIZE);
-	memcpy(header.path + 1, x->path.ports, x->path.hops);
-	wire_mad_encode(&header, buf);
-	memcpy(wire_smp_data(buf), x->data, WIRE_SMP_DATA);
-}
-
 static int io_send(struct mad *mad, const struct xact *x)
 {
-	struct io_addr to = { .lid = x->directed ? LID_PERMISSIVE : x->lid };
+	struct io_addr to = xact_address(x);
 	uint8_t buf[WIRE_MAD_SIZE];
 
-	request_encode(mad, x, buf);
+	xact_encode(x, mad->conf.mkey, buf);
 	return mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 }
 
@@ -260,7 +237,10 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		loop_timer_set(mad->soon, 0);
 		return;
 	}
-	mad->stats.sent++;
+	if (wire_is_smi(x->mgmt_class))
+		mad->stats.sent++;
+	else
+		mad->stats.sent_gmps++;
 	if (x->tries++)
 		mad->stats.retried++;
 	x->sent_at = loop_now_us(mad->loop);
@@ -353,14 +333,7 @@ static void soon_cb(void *arg)
 
 /* ---- Receiving -------------------------------------------------------------------------------- */
 
-static bool answer_matches(const struct xact *x, const struct wire_mad *m)
-{
-	return m->mgmt_class == (x->directed ? WIRE_SMI_DR : WIRE_SMI_LID) &&
-	       (!x->directed || m->returning) && m->attr_id == x->attr_id &&
-	       m->attr_mod == x->attr_mod;
-}
-
-static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *data)
+static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *raw)
 {
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
 
@@ -368,7 +341,7 @@ static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *data
 		mad->stats.dropped_late++;
 		return;
 	}
-	if (!answer_matches(x, m)) {
+	if (!xact_answered_by(x, m)) {
 		mad->stats.dropped_mismatch++;
 		return;
 	}
@@ -383,14 +356,9 @@ static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *data
 	mad->stats.answered++;
 	if (m->status)
 		mad->stats.bad_status++;
-	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status, data);
+	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status,
+		    wire_is_smi(m->mgmt_class) ? wire_smp_data(raw) : wire_gmp_data(raw));
 	pump(mad);
-}
-
-static bool is_answer(const struct wire_mad *m)
-{
-	return m->method == WIRE_GET_RESP &&
-	       (m->mgmt_class == WIRE_SMI_LID || m->mgmt_class == WIRE_SMI_DR);
 }
 
 static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, size_t len)
@@ -403,8 +371,8 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 		mad->stats.dropped_short++;
 		return;
 	}
-	if (is_answer(&m)) {
-		answer_take(mad, &m, wire_smp_data((uint8_t *)raw));
+	if (m.method & WIRE_RESPONSE) {
+		answer_take(mad, &m, (uint8_t *)raw);
 		return;
 	}
 	mad->stats.unsolicited++;
@@ -482,22 +450,12 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 {
 	unsigned timeout_ms = request->timeout_ms ? request->timeout_ms : mad->conf.timeout_ms;
 
-	x->method = request->method;
-	x->attr_id = request->attr_id;
-	x->attr_mod = request->attr_mod;
-	x->lid = request->lid;
+	xact_take_request(x, request);
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->retries ? request->retries : mad->conf.retries;
 	x->device = device_get(mad, request->device);
-	if (request->path) {
-		x->directed = true;
-		x->path.hops = request->path->hops;
-		memcpy(x->path.ports, request->path->ports, request->path->hops);
-	}
-	if (request->data)
-		memcpy(x->data, request->data, WIRE_SMP_DATA);
 }
 
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg)
@@ -538,16 +496,10 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 	mad->handlers[mgmt_class] = (struct handler){ fn, arg };
 }
 
-/*
- * Requests among these (Reports) await an answer of their own, which the driver must let through.
- * An RMPP answer may be shorter than a MAD: its length tells how many records there are.
- */
+/* An RMPP answer may be shorter than a MAD: its length tells how many records there are. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len)
 {
-	uint8_t method = raw[3];
-	bool answer = method & 0x80 || method == WIRE_TRAP_REPRESS;
-
-	return mad->io->ops->send(mad->io, to, raw, len, answer ? 0 : mad->conf.timeout_ms);
+	return mad->io->ops->send(mad->io, to, raw, len, 0);
 }
 
 const struct io_port_info *mad_port_info(const struct mad *mad)

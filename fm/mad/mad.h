@@ -5,7 +5,7 @@
  * Every mad_send() ends in exactly one call of done_fn, from the loop, never inside mad_send(), never after mad_cancel().
  * Requests wait in a queue (urgent ones first) until the window has room; the window grows while answers are clean and halves on
  * time-outs, and no device gets more than its cap at a time. Time-outs are retried here with the same TID.
- * Answers are matched by TID, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is dropped and
+ * Answers are matched by TID, class, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is dropped and
  * counted. Requests and traps that others send go to the handler of their class.
  */
 #ifndef FMD_MAD_MAD_H
@@ -29,11 +29,17 @@ struct mad_conf {
 	uint64_t mkey;
 };
 
-/* A SMP request. `data` (64 bytes, NULL = zeros) and `path` are copied. */
+/*
+ * A request. `data` and `path` are copied; data NULL = zeros. A SMP has 64 bytes of data. One of another class (a GMP) goes to QP 1
+ * of lid, and its data are the WIRE_GMP_DATA bytes behind the common header: what lies where in them is the class's business.
+ */
 struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
 	uint16_t lid;
-	uint8_t method; /* WIRE_GET or WIRE_SET */
+	uint8_t mgmt_class; /* 0 = SMP; else WIRE_PERF, WIRE_SA .. */
+	uint8_t sl;	    /* GMPs, as the P_Key's index in the local port's table */
+	uint16_t pkey_index;
+	uint8_t method; /* WIRE_GET, WIRE_SET; WIRE_REPORT .. */
 	uint16_t attr_id;
 	uint32_t attr_mod;
 	const uint8_t *data;
@@ -46,8 +52,9 @@ struct mad_request {
 enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };
 struct mad_answer {
 	enum mad_result result;
-	uint16_t status;     /* MAD_STATUS: the answer's status field */
-	const uint8_t *data; /* 64 bytes, MAD_OK and MAD_STATUS; valid during the callback */
+	uint16_t status; /* MAD_STATUS: the answer's status field */
+	const uint8_t *
+		data; /* as many bytes as a request's; MAD_OK and MAD_STATUS; valid during the callback */
 	unsigned rtt_us, tries;
 };
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
@@ -65,7 +72,7 @@ void mad_cancel(struct mad *mad, mad_token token); /* 0 and finished tokens are 
 typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 			    const uint8_t *raw, size_t len);
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
-/* Sends as is; 0 or -errno. */
+/* Sends an answer as it is; 0 or -errno. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
 
 const struct io_port_info *mad_port_info(const struct mad *mad);
@@ -73,6 +80,7 @@ int mad_set_is_sm(struct mad *mad, bool on);
 
 struct mad_stats {
 	uint64_t sent;	    /* SMPs put on the wire, retries included */
+	uint64_t sent_gmps; /* requests of other classes, likewise */
 	uint64_t timed_out; /* transactions that ended so */
 	uint64_t retried, answered, bad_status;
 	uint64_t dropped_short, dropped_late, dropped_mismatch, unsolicited;

@@ -21,17 +21,13 @@
 #define STATUS_MASK   0x7fff
 
 _Static_assert(sizeof(ib_smp_t) == WIRE_MAD_SIZE, "SMP");
+_Static_assert(sizeof(ib_mad_t) + WIRE_GMP_DATA == WIRE_MAD_SIZE, "MAD header");
 _Static_assert(offsetof(ib_smp_t, data) == 64, "SMP data");
 _Static_assert(sizeof(ib_port_info_t) == WIRE_SMP_DATA, "PortInfo");
 _Static_assert(sizeof(ib_node_info_t) == 40, "NodeInfo");
 _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
 /* ---- MAD header ------------------------------------------------------------------------------- */
-
-static bool is_smi(uint8_t mgmt_class)
-{
-	return mgmt_class == WIRE_SMI_LID || mgmt_class == WIRE_SMI_DR;
-}
 
 static void dr_encode(const struct wire_mad *mad, ib_smp_t *smp)
 {
@@ -57,7 +53,7 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 	smp.trans_id = cl_hton64(mad->tid);
 	smp.attr_id = cl_hton16(mad->attr_id);
 	smp.attr_mod = cl_hton32(mad->attr_mod);
-	if (is_smi(mad->mgmt_class))
+	if (wire_is_smi(mad->mgmt_class))
 		smp.m_key = cl_hton64(mad->key);
 	if (mad->mgmt_class == WIRE_SMI_DR)
 		dr_encode(mad, &smp);
@@ -97,7 +93,7 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 		.attr_id = cl_ntoh16(smp.attr_id),
 		.attr_mod = cl_ntoh32(smp.attr_mod),
 	};
-	if (is_smi(mad->mgmt_class))
+	if (wire_is_smi(mad->mgmt_class))
 		mad->key = cl_ntoh64(smp.m_key);
 	if (mad->mgmt_class == WIRE_SMI_DR) {
 		/* The hop pointer stands one past the count at the route's end (IBA 14.2.2.2). */
@@ -117,6 +113,11 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE])
 {
 	return buf + offsetof(ib_smp_t, data);
+}
+
+uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
+{
+	return buf + sizeof(ib_mad_t);
 }
 
 /* ---- NodeInfo, NodeDescription ---------------------------------------------------------------- */

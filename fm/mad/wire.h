@@ -15,6 +15,7 @@
 
 #define WIRE_MAD_SIZE  256
 #define WIRE_SMP_DATA  64
+#define WIRE_GMP_DATA  232 /* of a MAD of another class: all behind the common header */
 #define WIRE_MAX_HOPS  63
 #define WIRE_LFT_BLOCK 64 /* entries of one LinearForwardingTable block */
 
@@ -27,10 +28,13 @@ enum wire_method {
 	WIRE_REPORT = 0x06,
 	WIRE_TRAP_REPRESS = 0x07,
 	WIRE_GET_TABLE = 0x12,
+	WIRE_GET_MULTI = 0x14,
 	WIRE_DELETE = 0x15,
+	WIRE_RESPONSE = 0x80, /* the bit that all answers have */
 	WIRE_GET_RESP = 0x81,
 	WIRE_REPORT_RESP = 0x86,
 	WIRE_GET_TABLE_RESP = 0x92,
+	WIRE_GET_MULTI_RESP = 0x94,
 	WIRE_DELETE_RESP = 0x95,
 };
 /* SMP attributes */
@@ -50,6 +54,8 @@ enum wire_attr {
 	WIRE_PORT_STATE_TABLE = 0x0034,
 	WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
 };
+/* attributes of PerfMgt (IBA 16.1.3) */
+enum wire_perf_attr { WIRE_PORT_COUNTERS = 0x0012 };
 
 /* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
 struct wire_mad {
@@ -70,6 +76,11 @@ void wire_mad_encode(const struct wire_mad *mad,
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result));	    /* 0, -EBADMSG */
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
+uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE]); /* WIRE_GMP_DATA bytes */
+static inline bool wire_is_smi(uint8_t mgmt_class)
+{
+	return mgmt_class == WIRE_SMI_LID || mgmt_class == WIRE_SMI_DR;
+}
 
 struct wire_node_info {
 	uint8_t base_version, class_version, type, nports, local_port;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * xact: one SMP transaction, and where transactions are found: by token (from mad_send() to its
- * end) and by TID (from the first try to the end). Both in constant time; memory is reused, never
- * moved. Private to fm/mad.
+ * xact: one transaction, what it looks like on the wire, and where transactions are found: by token
+ * (from mad_send() to its end) and by TID (from the first try to the end). Both in constant time;
+ * memory is reused, never moved. Private to fm/mad.
  */
 #ifndef FMD_MAD_XACT_H
 #define FMD_MAD_XACT_H
@@ -62,11 +62,16 @@ struct xact {
 	uint32_t attr_mod;
 	uint32_t timeout_us;
 	unsigned tries, retries;
-	uint16_t attr_id, lid;
-	uint8_t state, method;
-	bool directed, urgent, doubtful;
-	struct mad_path path;
-	uint8_t data[WIRE_SMP_DATA];
+	uint16_t attr_id, lid, pkey_index;
+	uint8_t state, mgmt_class, method, sl;
+	bool urgent, doubtful;
+	union {
+		struct { /* SMPs */
+			struct mad_path path;
+			uint8_t data[WIRE_SMP_DATA];
+		};
+		uint8_t gmp[WIRE_GMP_DATA];
+	};
 };
 
 struct xact_table {
@@ -87,5 +92,11 @@ struct xact *xact_by_token(const struct xact_table *table, mad_token token); /* 
 
 void xact_give_tid(struct xact_table *table, struct xact *x);
 struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NULL */
+
+/* xact_wire.c */
+void xact_take_request(struct xact *x, const struct mad_request *request);
+void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE]);
+struct io_addr xact_address(const struct xact *x);
+bool xact_answered_by(const struct xact *x, const struct wire_mad *m);
 
 #endif

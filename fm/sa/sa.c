@@ -135,11 +135,10 @@ void sa_send(struct sa_query *q)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* Answers, and what asks for none (IBA 13.4.5), are nobody's question. */
+/* What asks for no answer (IBA 13.4.5) is nobody's question. */
 static bool is_request(uint8_t method)
 {
-	return !(method & 0x80) && method != WIRE_SEND && method != WIRE_TRAP &&
-	       method != WIRE_TRAP_REPRESS;
+	return method != WIRE_SEND && method != WIRE_TRAP && method != WIRE_TRAP_REPRESS;
 }
 
 static bool acceptable(struct sa *sa, const struct io_addr *from, const struct wire_mad *mad,

@@ -30,9 +30,11 @@ static bool is_smp(const struct wire_mad *m)
 	return m->mgmt_class == WIRE_SMI_LID || m->mgmt_class == WIRE_SMI_DR;
 }
 
+/* Of a class that each node has an agent for. */
 static bool is_request(const struct wire_mad *m)
 {
-	return is_smp(m) && (m->method == WIRE_GET || m->method == WIRE_SET);
+	return (is_smp(m) || m->mgmt_class == WIRE_PERF) &&
+	       (m->method == WIRE_GET || m->method == WIRE_SET);
 }
 
 /* ---- Links ------------------------------------------------------------------------------------ */
@@ -273,6 +275,15 @@ static void arrive_later(struct double_fabric *d, struct dport *at, const struct
 	loop_timer_set(event->timer, delay);
 }
 
+static struct io_addr source_address(const struct dport *from, const struct wire_mad *m)
+{
+	return (struct io_addr){
+		.lid = m->mgmt_class == WIRE_SMI_DR ? LID_PERMISSIVE : from->info.lid,
+		.qp = is_smp(m) ? 0 : 1,
+		.qkey = is_smp(m) ? 0 : QP1_QKEY,
+	};
+}
+
 /* ---- Answers ---------------------------------------------------------------------------------- */
 
 static bool fault_hits(struct double_fabric *d, const struct dnode *node, enum double_fault fault)
@@ -296,10 +307,10 @@ static void answer_spoil(struct double_fabric *d, const struct dnode *node, uint
 }
 
 static void answer_send(struct double_fabric *d, struct dport *to, const struct dport *by,
-			uint8_t *mad, size_t len, unsigned hops, bool directed)
+			const struct wire_mad *m, uint8_t *mad, size_t len, unsigned hops)
 {
 	const struct dnode *node = by->node;
-	struct io_addr from = { .lid = directed ? LID_PERMISSIVE : by->info.lid };
+	struct io_addr from = source_address(by, m);
 	uint64_t delay = d->conf.latency_us / 2 + 2ull * hops * d->conf.hop_us;
 
 	answer_spoil(d, node, mad, &len, &delay);
@@ -308,24 +319,31 @@ static void answer_send(struct double_fabric *d, struct dport *to, const struct 
 		arrive_later(d, to, &from, mad, len, delay + DUPLICATE_GAP);
 }
 
+static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *m, uint8_t *mad)
+{
+	if (is_smp(m))
+		return smp_execute(d, at, m, mad);
+	perf_execute(at, m, mad);
+	return true;
+}
+
 /* The agent at `at` takes the request; its answer goes back the way that the request came, or by LID. */
 static void agent_takes(struct devent *event, struct dport *at, struct wire_mad *m, unsigned hops)
 {
 	struct double_fabric *d = event->d;
 	struct dport *back;
 
-	if (!smp_execute(d, at, m, event->mad))
+	if (!execute(d, at, m, event->mad))
 		return;
 	if (m->mgmt_class == WIRE_SMI_DR) {
 		m->returning = true;
 		back = directed_route(d, at, m, event->mad);
 	} else {
-		back = lid_route(d, at, event->port->info.lid, false, &hops);
+		back = lid_route(d, at, event->port->info.lid, !is_smp(m), &hops);
 	}
 	if (back == event->port ||
 	    (back && is_switch(back->node) && back->node == event->port->node))
-		answer_send(d, event->port, at, event->mad, event->len, hops,
-			    m->mgmt_class == WIRE_SMI_DR);
+		answer_send(d, event->port, at, m, event->mad, event->len, hops);
 }
 
 /* ---- The way ---------------------------------------------------------------------------------- */
@@ -337,15 +355,6 @@ static bool is_for_agent(const struct double_fabric *d, const struct dport *at,
 	bool sm_here = at == d->attach && d->io.recv && !at->has_sm;
 
 	return is_request(m) && !(m->attr_id == WIRE_SM_INFO && sm_here);
-}
-
-static struct io_addr source_address(const struct dport *from, const struct wire_mad *m)
-{
-	return (struct io_addr){
-		.lid = m->mgmt_class == WIRE_SMI_DR ? LID_PERMISSIVE : from->info.lid,
-		.qp = is_smp(m) ? 0 : 1,
-		.qkey = is_smp(m) ? 0 : QP1_QKEY,
-	};
 }
 
 static void leaves(struct devent *event)

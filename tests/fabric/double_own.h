@@ -109,6 +109,9 @@ void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_not
 /* double_smp.c: the node's subnet management agent. Turns the request, header and bytes, into its answer; false = drops it. */
 bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 
+/* double_perf.c: likewise, the performance management agent. It answers always. */
+void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad);
+
 /* double_link.c */
 void port_power_on(struct double_fabric *d, struct dport *port);
 void link_update(struct double_fabric *d, struct dport *port); /* after cut, disabled changed */

@@ -104,9 +104,14 @@ const struct mad_path to_h2 = { .hops = 4, .ports = { 1, 9, 2, 1 } };
 
 enum mad_result double_world_ask(struct double_world *w, struct mad_request request)
 {
+	request.method = request.data ? WIRE_SET : WIRE_GET;
+	return double_world_send(w, request);
+}
+
+enum mad_result double_world_send(struct double_world *w, struct mad_request request)
+{
 	unsigned before = w->done;
 
-	request.method = request.data ? WIRE_SET : WIRE_GET;
 	mad_send(w->mad, &request, done_cb, w);
 	loop_run(w->loop);
 	assert_int_equal(w->done, before + 1);

@@ -37,6 +37,8 @@ void double_world_fini(struct double_world *w);
 
 /* Asks and waits; the answer's data is in w->data. */
 enum mad_result double_world_ask(struct double_world *w, struct mad_request request);
+enum mad_result double_world_send(struct double_world *w,
+				  struct mad_request request); /* with its own method */
 enum mad_result double_world_get(struct double_world *w, const struct mad_path *path,
 				 uint16_t attr_id, uint32_t mod);
 enum mad_result double_world_set(struct double_world *w, const struct mad_path *path,

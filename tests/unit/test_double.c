@@ -321,6 +321,28 @@ static void another_sm_asks_ours_by_directed_route(void **state)
 	double_world_fini(&w);
 }
 
+static void counters_are_asked_for_by_lid(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { [41] = 2 }; /* PortSelect */
+	struct mad_request get = { .lid = LID_SPINE,
+				   .mgmt_class = WIRE_PERF,
+				   .method = WIRE_GET,
+				   .attr_id = WIRE_PORT_COUNTERS,
+				   .data = data };
+	struct double_world w;
+
+	double_world_init(&w, NULL);
+	double_world_bring_up(&w);
+	assert_int_equal(double_world_send(&w, get), MAD_OK);
+	assert_int_equal(w.data[41], 2);
+	data[41] = 200; /* no such port */
+	assert_int_equal(double_world_send(&w, get), MAD_STATUS);
+	data[41] = 2;
+	get.lid = 77; /* nobody's */
+	assert_int_equal(double_world_send(&w, get), MAD_TIMEOUT);
+	double_world_fini(&w);
+}
+
 static void other_sm_answers_when_there_is_one(void **state)
 {
 	const struct wire_sm_info sm = { .guid = 0x121, .priority = 3, .state = 3 };
@@ -350,6 +372,7 @@ int main(void)
 		cmocka_unit_test(lid_routed_smp_follows_the_tables),
 		cmocka_unit_test(sa_query_from_a_host_is_answered_there),
 		cmocka_unit_test(another_sm_asks_ours_by_directed_route),
+		cmocka_unit_test(counters_are_asked_for_by_lid),
 		cmocka_unit_test(other_sm_answers_when_there_is_one),
 	};
 

@@ -431,18 +431,18 @@ static void what_others_start_goes_to_the_handler_of_its_class(void **state)
 	mad_handle(w.mad, WIRE_SA, heard_cb, &sa);
 	hear(&w, WIRE_SMI_LID, WIRE_TRAP);
 	hear(&w, WIRE_SA, WIRE_GET_TABLE);
-	hear(&w, WIRE_SA,
-	     WIRE_REPORT_RESP);		 /* answers to the SA's own reports are its own affair */
-	hear(&w, WIRE_SMI_DR, WIRE_GET); /* nobody's */
+	hear(&w, WIRE_SA, WIRE_REPORT_RESP); /* to nothing that was sent */
+	hear(&w, WIRE_SMI_DR, WIRE_GET);     /* nobody's */
 	assert_int_equal(smi.count, 1);
 	assert_int_equal(smi.last.method, WIRE_TRAP);
 	assert_int_equal(smi.lid, 33);
-	assert_int_equal(sa.count, 2);
-	assert_int_equal(mad_stats(w.mad).unsolicited, 4);
+	assert_int_equal(sa.count, 1);
+	assert_int_equal(mad_stats(w.mad).unsolicited, 3);
+	assert_int_equal(mad_stats(w.mad).dropped_late, 1);
 	mad_world_fini(&w);
 }
 
-static void reply_awaits_nothing_and_a_report_does(void **state)
+static void reply_awaits_nothing(void **state)
 {
 	const struct io_addr to = { .lid = 4, .qp = 1 };
 	struct wire_mad m = { .mgmt_class = WIRE_SA, .class_version = 2, .method = WIRE_GET_RESP };
@@ -452,14 +452,73 @@ static void reply_awaits_nothing_and_a_report_does(void **state)
 	mad_world_init(&w, (struct mad_conf){ 0 });
 	wire_mad_encode(&m, mad);
 	assert_int_equal(mad_reply(w.mad, &to, mad, sizeof(mad)), 0);
-	m.method = WIRE_REPORT;
-	wire_mad_encode(&m, mad);
-	assert_int_equal(mad_reply(w.mad, &to, mad, sizeof(mad)), 0);
 	assert_int_equal(w.io->sent[0].timeout_ms, 0);
 	assert_int_equal(w.io->sent[0].to.lid, 4);
-	assert_int_equal(w.io->sent[1].timeout_ms, TIMEOUT_MS);
 	assert_int_equal(mad_set_is_sm(w.mad, true), 0);
 	assert_true(w.io->is_sm);
+	mad_world_fini(&w);
+}
+
+/* ---- Requests of other classes ----------------------------------------------------------------- */
+
+static void request_of_another_class_goes_to_qp1_with_all_its_data(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA];
+	struct wire_mad m;
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .mkey = 0x77, .retries = 1 });
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i + 1);
+	mad_world_ask(&w, (struct mad_request){ .lid = 9,
+						.mgmt_class = WIRE_PERF,
+						.sl = 4,
+						.pkey_index = 2,
+						.attr_id = WIRE_PORT_COUNTERS,
+						.data = data });
+	assert_int_equal(wire_mad_decode(w.io->sent[0].mad, WIRE_MAD_SIZE, &m), 0);
+	assert_int_equal(m.mgmt_class, WIRE_PERF);
+	assert_int_equal(m.class_version, 1);
+	assert_int_equal(m.method, WIRE_GET);
+	assert_memory_equal(wire_gmp_data(w.io->sent[0].mad), data, sizeof(data)); /* no M_Key */
+	assert_int_equal(w.io->sent[0].to.lid, 9);
+	assert_int_equal(w.io->sent[0].to.qp, 1);
+	assert_int_equal(w.io->sent[0].to.qkey, 0x80010000);
+	assert_int_equal(w.io->sent[0].to.sl, 4);
+	assert_int_equal(w.io->sent[0].to.pkey_index, 2);
+	mad_world_pass(&w, TIMEOUT_MS * 1000 + 1);
+	assert_int_equal(w.io->nsent, 2); /* lost: again under the same TID */
+	assert_memory_equal(w.io->sent[1].mad, w.io->sent[0].mad, WIRE_MAD_SIZE);
+	mad_world_answer(&w, 1);
+	assert_int_equal(w.last.result, MAD_OK);
+	assert_int_equal(w.last_data[0], 1); /* behind the common header */
+	assert_int_equal(mad_stats(w.mad).sent, 0);
+	assert_int_equal(mad_stats(w.mad).sent_gmps, 2);
+	mad_world_fini(&w);
+}
+
+static void answer_of_another_class_or_method_is_none(void **state)
+{
+	struct wire_mad m;
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ 0 });
+	mad_world_ask(&w, (struct mad_request){ .lid = 9,
+						.mgmt_class = WIRE_SA,
+						.method = WIRE_REPORT,
+						.attr_id = WIRE_NOTICE });
+	m = mad_world_header(&w, 0);
+	assert_int_equal(m.class_version, 2);
+	mad_world_receive(&w, 0, &m, WIRE_MAD_SIZE); /* GetResp */
+	m.method = WIRE_REPORT_RESP;
+	m.mgmt_class = WIRE_PERF;
+	mad_world_receive(&w, 0, &m, WIRE_MAD_SIZE);
+	assert_int_equal(w.done, 0);
+	assert_int_equal(mad_stats(w.mad).dropped_mismatch, 2);
+	m.mgmt_class = WIRE_SA;
+	mad_world_receive(&w, 0, &m, WIRE_MAD_SIZE);
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.last.result, MAD_OK);
 	mad_world_fini(&w);
 }
 
@@ -486,7 +545,9 @@ int main(void)
 		cmocka_unit_test(cancel_of_a_finished_token_touches_nothing),
 		cmocka_unit_test(callback_may_cancel_and_send),
 		cmocka_unit_test(what_others_start_goes_to_the_handler_of_its_class),
-		cmocka_unit_test(reply_awaits_nothing_and_a_report_does),
+		cmocka_unit_test(reply_awaits_nothing),
+		cmocka_unit_test(request_of_another_class_goes_to_qp1_with_all_its_data),
+		cmocka_unit_test(answer_of_another_class_or_method_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
