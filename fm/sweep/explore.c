@@ -185,6 +185,7 @@ static void states_met(struct sweep *s, struct inv_node *node, unsigned block,
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
 {
 	node->seen = s->number;
+	node->partial = false;
 	node->gone = node->gone && !path;
 	if (path)
 		node->path = *path;
@@ -204,7 +205,7 @@ void explore_visit_ca(struct sweep *s, struct inv_node *node)
 
 	explore_visit(s, node, NULL);
 	for (p = 1; p <= node->nports; p++)
-		if (node->ports[p].link_up)
+		if (node->ports[p].link_up || (node == s->inv.local && p == s->inv.local_port))
 			ask_port(s, node, p);
 }
 
@@ -469,6 +470,8 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: refuses, status 0x%04x",
 			 inventory_name(node, (int)job->arg).text, status);
 	explore_given_up(s, job);
+	if (node)
+		node->partial = false; /* it will refuse again */
 }
 
 /* Is it the cable or the one behind it? A known one is asked by another way; finish.c compares. */
@@ -505,8 +508,8 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_STATES:
 		break;
 	}
-	if (!node->answered)
-		node->silent = true;
+	node->partial |= node->answered;
+	node->silent |= !node->answered;
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
 		switch_ready(s, node);

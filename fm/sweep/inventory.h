@@ -53,7 +53,8 @@ struct inv_node {
 	char desc[65];
 	bool have_desc;
 	bool silent; /* does not answer although its link is up: kept, retried later */
-	bool gone;   /* no way leads to it */
+	bool partial; /* answers, and one question got no answer: the next poll asks for a new look */
+	bool gone;    /* no way leads to it */
 	bool removed;
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */

@@ -296,7 +296,7 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 {
 	unsigned p;
 
-	if (!inv_is_switch(node) || node->silent)
+	if ((!inv_is_switch(node) && node != s->inv.local) || node->silent)
 		return;
 	for (p = 1; p <= node->nports; p++) {
 		const struct inv_node *peer = node->ports[p].peer;
@@ -316,6 +316,8 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		if (node->gone)
 			continue;
+		if (node->partial)
+			sweep_changed(s, node);
 		if (inv_is_switch(node))
 			sweep_ask(s, JOB_POLL, node, 0, false);
 		poll_ports(s, node);

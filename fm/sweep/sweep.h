@@ -29,7 +29,7 @@ struct sweep_result {
 	unsigned silent;       /* nodes, and ports with an unknown one behind, that do not answer */
 	unsigned duplicates;   /* GUIDs met twice, in this look */
 	unsigned gone;	       /* nodes in the inventory that no cable leads to any more */
-	const guid_t *changed; /* poll: switches to refresh; valid during the callback */
+	const guid_t *changed; /* poll: nodes to refresh; valid during the callback */
 	unsigned nchanged;
 	unsigned smps; /* sent for this look */
 	uint64_t took_us;

@@ -187,7 +187,8 @@ class Ibsim:
         for line in self.process.stdout:
             if line.startswith(b"#  dumped"):
                 return states
-            if not line.startswith(b"#") and line.rstrip().endswith(b"/LinkUp") and b'"Sma Port"' not in line:
+            line = line.split(b"\t#")[0].rstrip()  # a port that loses packets says so behind it
+            if not line.startswith(b"#") and line.endswith(b"/LinkUp") and b'"Sma Port"' not in line:
                 state = line.split()[-1].split(b"/")[0].decode()
                 states[state] = states.get(state, 0) + 1
         raise BenchError("ibsim died")

@@ -168,22 +168,66 @@ static void path_that_dies_in_the_middle_is_gone_around(void **state)
 	}
 }
 
+static void all_cables_lose(struct bench *b, unsigned per_mille)
+{
+	for (uint32_t i = 0; i < b->design->nports; i++)
+		if (b->design->ports[i].link_up)
+			double_set_loss(b->d, b->design->nodes[b->design->ports[i].node].guid,
+					b->design->ports[i].num, per_mille);
+}
+
+static void assert_all_known(const struct bench *b)
+{
+	struct inventory *inv = sweep_inventory(b->sweep);
+
+	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned p = 0; p <= n->nports; p++)
+			assert_true(!n->ports[p].link_up || n->ports[p].known);
+}
+
 static void lossy_cables_hide_nothing(void **state)
 {
 	struct double_conf conf = { .seed = 7 };
 	struct bench b;
-	uint32_t i;
 
 	bench_init(&b, design_pgft3(), &conf);
-	for (i = 0; i < b.design->nports; i++)
-		if (b.design->ports[i].link_up)
-			double_set_loss(b.d, b.design->nodes[b.design->ports[i].node].guid,
-					b.design->ports[i].num, 20);
+	all_cables_lose(&b, 20);
 	bench_discover(&b);
 	assert_true(double_drops(b.d)->lost > 20);
 	assert_int_equal(b.result.silent, 0);
 	assert_same_fabric(b.design, b.found);
 	bench_fini(&b);
+}
+
+/* A port whose PortInfo never came must not stay unknown for ever. */
+static void what_was_lost_in_a_look_is_asked_for_after_the_next_poll(void **state)
+{
+	unsigned asked = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct double_conf conf = { .seed = seed };
+		struct bench b;
+
+		bench_init(&b, design_pgft3(), &conf);
+		all_cables_lose(&b, 250);
+		bench_discover(&b);
+		if (b.result.error) { /* the SM's own port was lost: nothing to see here */
+			bench_fini(&b);
+			continue;
+		}
+		all_cables_lose(&b, 0);
+		for (unsigned round = 0; round < 8; round++) {
+			bench_poll(&b);
+			if (!b.result.nchanged)
+				break;
+			asked++;
+			bench_refresh(&b, b.changed, b.result.nchanged);
+		}
+		assert_same_fabric(b.design, b.found);
+		assert_all_known(&b);
+		bench_fini(&b);
+	}
+	assert_true(asked > 20);
 }
 
 /* The NodeInfo of one node becomes nonsense. */
@@ -269,6 +313,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(switch_with_the_guid_of_another_is_named),
 	cmocka_unit_test(path_that_dies_in_the_middle_is_gone_around),
 	cmocka_unit_test(lossy_cables_hide_nothing),
+	cmocka_unit_test(what_was_lost_in_a_look_is_asked_for_after_the_next_poll),
 	cmocka_unit_test(node_info_that_makes_no_sense_is_dropped),
 	cmocka_unit_test(answers_doubled_cut_and_mislabelled_do_no_harm),
 };
