@@ -14,6 +14,7 @@ void pkey_map_free(struct pkey_map *map)
 		return;
 	free(map->first);
 	free(map->keys);
+	free(map->index0);
 	free(map);
 }
 
