@@ -4,7 +4,8 @@
 #   make            fmd and fmctl            make check     everything CI runs
 #   make demo       a fabric to watch        make bench     side by side with OpenSM
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
-#   make install    DESTDIR= PREFIX=         make deb       a Debian package in build/
+#   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
+#   make deb        a Debian package in build/
 # Options: V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
@@ -57,7 +58,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build deps check check-now syntax integration integration-now demo demo-now bench bench-now
+.PHONY: all unit unit-build deps check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now
 .PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
 all: $(BIN)/fmd $(BIN)/fmctl
 
@@ -103,7 +104,7 @@ unit: $(UNIT_BIN)
 deps:
 	$(Q)etc/install-packages etc/packages.txt
 
-check integration demo bench fuzz: deps
+check integration chaos demo bench fuzz: deps
 	$(Q)$(submake) $@-now
 
 # What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
@@ -129,6 +130,11 @@ $(B)/%.syntax: %.c
 
 integration-now: all
 	$(Q)$(TEST_ENV) tests/run-tests tests/integration
+
+# Random faults and repairs on ibsim, longer than `make check` takes them: CHAOS_STEPS, CHAOS_SEED.
+CHAOS_STEPS ?= 200
+chaos-now: all
+	$(Q)CHAOS_STEPS=$(CHAOS_STEPS) $(TEST_ENV) pytest-3 -q -p no:cacheprovider tests/integration/test_chaos.py
 
 demo-now: all
 	$(Q)$(TEST_ENV) tests/demo/demo
