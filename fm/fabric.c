@@ -75,7 +75,10 @@ static void close_fault(struct fabric *f)
 
 static void publish_to_sa(struct fabric *f)
 {
-	sa_publish(f->sa, &(struct sa_view){ f->topo, f->lids, &f->tables, f->sm_lid });
+	sa_publish(f->sa, &(struct sa_view){ .topo = f->topo,
+					     .lids = f->lids,
+					     .tables = &f->tables,
+					     .sm_lid = f->sm_lid });
 }
 
 static bool same_cordons(const struct topo *a, const struct topo *b)
@@ -377,15 +380,6 @@ static struct bringup_conf bringup_conf(const struct conf *c)
 				      .sm_sl = c->sm_sl };
 }
 
-static struct sa_conf sa_conf(const struct conf *c)
-{
-	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
-				 .sm_key = c->sm_key,
-				 .sm_priority = c->sm_priority,
-				 .subnet_timeout = c->subnet_timeout,
-				 .packet_life_time = c->packet_life_time };
-}
-
 /* Nothing that comes from the fabric can be made to fit it. */
 static uint64_t random_seed(void)
 {
@@ -403,7 +397,6 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 				    .mkey = conf->mkey,
 				    .priority = conf->sm_priority };
 	const struct bringup_conf ports = bringup_conf(conf);
-	const struct sa_conf sa = sa_conf(conf);
 
 	f->loop = loop;
 	f->mad = mad;
@@ -416,7 +409,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->sweep = sweep_new(loop, mad);
 	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
-	f->sa = sa_new(loop, mad, sweep_inventory(f->sweep), &sa);
+	fabric_sa_init(f);
 	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
 	fabric_audit_init(f);
@@ -427,6 +420,7 @@ void fabric_start(struct fabric *f)
 {
 	fabric_state_load(f);
 	fabric_cordons_load(f);
+	fabric_sa_load(f);
 	sm_set_state(f->sm, SM_DISCOVERING);
 	f->want_discover = true;
 	fabric_watch_schedule(f);
@@ -436,12 +430,11 @@ void fabric_start(struct fabric *f)
 void fabric_configure(struct fabric *f, const struct conf *conf)
 {
 	const struct bringup_conf ports = bringup_conf(conf);
-	const struct sa_conf sa = sa_conf(conf);
 
 	f->conf = *conf;
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
-	sa_configure(f->sa, &sa);
+	fabric_sa_configure(f);
 	audit_set_rate(f->audit, (unsigned)conf->audit_rate);
 	fabric_watch_schedule(f);
 	f->want_reroute = true;
@@ -454,7 +447,7 @@ void fabric_free(struct fabric *f)
 		return;
 	fabric_watch_fini(f);
 	sm_free(f->sm);
-	sa_free(f->sa);
+	fabric_sa_fini(f);
 	fabric_audit_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);

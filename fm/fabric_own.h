@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c,
- * fabric_audit.c (tables that changed by themselves), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -88,6 +88,7 @@ struct fabric {
 	struct bringup *bringup;
 	struct program *program;
 	struct sa *sa;
+	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct route *route;
 	struct event_log *events;
@@ -145,6 +146,12 @@ struct topo *fabric_snapshot(struct fabric *f); /* of the present, cordons marke
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
 void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
+
+/* fabric_sa.c: what hosts have asked the SA for, in files of state_dir. */
+void fabric_sa_init(struct fabric *f);
+void fabric_sa_fini(struct fabric *f);
+void fabric_sa_load(struct fabric *f);
+void fabric_sa_configure(struct fabric *f);
 
 /* fabric_audit.c */
 void fabric_audit_init(struct fabric *f);

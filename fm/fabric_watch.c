@@ -60,6 +60,7 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	uint16_t lid = notice->lid ? notice->lid : from_lid;
 	uint32_t node = node_of_lid(f, lid);
 
+	sa_notice(f->sa, notice, from_lid);
 	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY &&
 	    notice->trap != TRAP_SYSTEM_GUID)
 		return;

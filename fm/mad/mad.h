@@ -30,16 +30,17 @@ struct mad_conf {
 };
 
 /*
- * A request. `data` and `path` are copied; data NULL = zeros. A SMP has 64 bytes of data. One of another class (a GMP) goes to QP 1
+ * A request. `data` and `path` are copied; data NULL = zeros. A SMP has 64 bytes of data. One of another class (a GMP) goes to a QP
  * of lid, and its data are the WIRE_GMP_DATA bytes behind the common header: what lies where in them is the class's business.
  */
 struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
 	uint16_t lid;
-	uint8_t mgmt_class; /* 0 = SMP; else WIRE_PERF, WIRE_SA .. */
-	uint8_t sl;	    /* GMPs, as the P_Key's index in the local port's table */
-	uint16_t pkey_index;
-	uint8_t method; /* WIRE_GET, WIRE_SET; WIRE_REPORT .. */
+	uint8_t mgmt_class;  /* 0 = SMP; else WIRE_PERF, WIRE_SA .. */
+	uint8_t sl;	     /* GMPs, as the next two */
+	uint16_t pkey_index; /* in the local port's table */
+	uint32_t qp;	     /* 0 = QP 1 */
+	uint8_t method;	     /* WIRE_GET, WIRE_SET; WIRE_REPORT .. */
 	uint16_t attr_id;
 	uint32_t attr_mod;
 	const uint8_t *data;

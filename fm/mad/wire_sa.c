@@ -294,6 +294,23 @@ void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]
 	memcpy(data, &info, sizeof(info));
 }
 
+void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
+{
+	ib_gid_t wire = gid_encode(gid);
+
+	memcpy(raw, &wire, sizeof(wire));
+}
+
+void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
+			uint8_t data[WIRE_GMP_DATA])
+{
+	uint8_t *attribute = data + sizeof(ib_sa_mad_t) - IB_SA_DATA_SIZE - sizeof(ib_mad_t);
+
+	memset(data, 0, WIRE_GMP_DATA);
+	wire_notice_encode(notice, attribute);
+	wire_gid_encode(issuer, attribute + offsetof(ib_mad_notice_attr_t, issuer_gid));
+}
+
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64])
 {

@@ -122,6 +122,8 @@ struct wire_gid {
 	uint64_t prefix;
 	guid_t guid;
 };
+/* As it lies in a notice's details, 16 bytes. */
+void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);
 enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST = 3 };
 struct wire_path_record { /* IBA 15.2.5.16 */
 	uint64_t service_id;
@@ -170,6 +172,9 @@ struct wire_inform_info { /* IBA 13.4.8.3 */
 };
 void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
 void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
+/* A Report of the notice (IBA 15.3): all behind the common header. The issuer is the port that the trap came from. */
+void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
+			uint8_t data[WIRE_GMP_DATA]);
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64]);
 

@@ -59,7 +59,7 @@ struct xact {
 	uint64_t sent_at, deadline; /* of the last try */
 	uint32_t index, generation; /* the token */
 	uint32_t tid;		    /* 0 before the first try */
-	uint32_t attr_mod;
+	uint32_t attr_mod, qp;
 	uint32_t timeout_us;
 	unsigned tries, retries;
 	uint16_t attr_id, lid, pkey_index;

@@ -3,8 +3,8 @@
  * What a transaction looks like on the wire.
  *
  * A SMP goes by its directed route or to a LID, on QP 0, under the M_Key. A request of another class
- * goes to QP 1 of a LID, under the key that all QP 1 have (IBA 3.5.3), with the partition and SL that
- * the asker names; all behind the common header is the asker's.
+ * goes to QP 1 of a LID, or another, under the key that all QP 1 have (IBA 3.5.3), with the partition
+ * and SL that the asker names; all behind the common header is the asker's.
  *
  * Its answer has the same class, attribute and modifier; the method is the request's with the
  * response bit, but for Set, which is answered as a Get is (IBA 13.4.5). A directed one is on its way
@@ -45,6 +45,7 @@ void xact_take_request(struct xact *x, const struct mad_request *request)
 	x->mgmt_class = request->mgmt_class;
 	x->sl = request->sl;
 	x->pkey_index = request->pkey_index;
+	x->qp = request->qp ? request->qp : 1;
 	if (request->data)
 		memcpy(x->gmp, request->data, sizeof(x->gmp));
 }
@@ -87,9 +88,11 @@ struct io_addr xact_address(const struct xact *x)
 		return (struct io_addr){ .lid = LID_PERMISSIVE };
 	if (x->mgmt_class == WIRE_SMI_LID)
 		return (struct io_addr){ .lid = x->lid };
-	return (struct io_addr){
-		.lid = x->lid, .qp = 1, .qkey = QP1_QKEY, .sl = x->sl, .pkey_index = x->pkey_index
-	};
+	return (struct io_addr){ .lid = x->lid,
+				 .qp = x->qp,
+				 .qkey = QP1_QKEY,
+				 .sl = x->sl,
+				 .pkey_index = x->pkey_index };
 }
 
 bool xact_answered_by(const struct xact *x, const struct wire_mad *m)

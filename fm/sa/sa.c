@@ -15,6 +15,8 @@
  * Rows come from the published view; the bytes of PortInfo, NodeInfo and SwitchInfo come from the
  * inventory as last read, and what has left the inventory since the publish is left out.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sa/sa_impl.h"
@@ -209,6 +211,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->conf = *conf;
 	sa->step = loop_timer_new(loop, sa_query_step, sa);
 	cl_qmap_init(&sa->subscribers);
+	sa_reports_init(sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
 	return sa;
 }
@@ -220,7 +223,9 @@ void sa_free(struct sa *sa)
 	mad_handle(sa->mad, WIRE_SA, NULL, NULL);
 	sa_query_drop_jobs(sa);
 	loop_timer_free(sa->step);
-	sa_inform_free(sa);
+	sa->listener = (struct sa_listener){ 0 }; /* an end is no change */
+	sa_subscriptions_forget(sa);
+	sa_reports_fini(sa);
 	free(sa->links);
 	free(sa->scratch);
 	free(sa);
@@ -236,6 +241,30 @@ void sa_publish(struct sa *sa, const struct sa_view *view)
 	sa_query_drop_jobs(sa);
 	sa->view = *view;
 	sa_links_build(sa);
+	sa_reports_compare(sa);
+}
+
+void sa_listen(struct sa *sa, const struct sa_listener *listener)
+{
+	sa->listener = *listener;
+}
+
+void sa_changed(struct sa *sa)
+{
+	if (sa->listener.changed)
+		sa->listener.changed(sa->listener.arg);
+}
+
+void sa_tell(struct sa *sa, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (sa->listener.told)
+		sa->listener.told(sa->listener.arg, text);
 }
 
 struct sa_stats sa_stats(const struct sa *sa)

@@ -5,7 +5,9 @@
 #ifndef FMD_SA_SA_H
 #define FMD_SA_SA_H
 
+#include <stdio.h>
 #include "fm/core/loop.h"
+#include "fm/core/pkey_map.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
 #include "routing/lid_plan.h"
@@ -30,11 +32,33 @@ struct sa_view {
 	const struct lid_map *lids;
 	const struct tables *tables;
 	uint16_t sm_lid;
+	const struct pkey_map *pkeys; /* of topo's ports; NULL: the default partition alone */
 };
 void sa_publish(struct sa *sa, const struct sa_view *view);
 
+/*
+ * Notices go to who subscribed to them, one Report at a time to each, each repeated until it is acknowledged; who never answers
+ * loses the subscription. What the SA has to say itself (a port in or out of service, a group made or gone) it says by itself.
+ */
+void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid); /* a trap */
+
+/* Both may be NULL. They come from anywhere in the SA: they only take note. */
+struct sa_listener {
+	void (*changed)(void *arg);		   /* what sa_state_write() writes */
+	void (*told)(void *arg, const char *text); /* worth an event */
+	void *arg;
+};
+void sa_listen(struct sa *sa, const struct sa_listener *listener);
+
+/* What is to outlive the process, as lines. Reading gives 0 or the number of the first line that can't be. */
+unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
+void sa_subscriptions_write(const struct sa *sa, FILE *out);
+void sa_subscriptions_forget(struct sa *sa);
+
 struct sa_stats {
 	uint64_t requests, answered, busy, bad, unsupported;
+	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
+	unsigned subscriptions;
 };
 struct sa_stats sa_stats(const struct sa *sa);
 

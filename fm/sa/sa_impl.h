@@ -5,12 +5,14 @@
  *   sa.c          life, requests in, answers out, the table of records
  *   sa_query.c    the engine: walks a record's items, keeps the rows the mask asks for, yields when it takes long
  *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord
- *   sa_inform.c   subscriptions                            sa_link.c    MTU and rate of every port
+ *   sa_inform.c   subscriptions                            sa_report.c  notices to their subscribers
+ *   sa_link.c     MTU and rate of every port
  */
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
 
 #include <complib/cl_qmap.h>
+#include <complib/cl_qlist.h>
 #include "fm/core/log.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa.h"
@@ -72,6 +74,44 @@ struct sa_link {	/* by port index, for the cable at the port */
 	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates it can be told */
 };
 
+/* A wish for notices. On one of the lists of struct reports, or a Report to it is on its way. */
+struct subscription {
+	cl_list_item_t item; /* first */
+	struct subscriber *by;
+	struct wire_inform_info info; /* qpn: where Reports go */
+	uint16_t pkey_index;	      /* as the next two: of the request that made it */
+	uint8_t sl;
+	bool trusted;
+	uint8_t failures; /* Reports in a row that nobody acknowledged */
+	uint64_t next;	  /* the first notice not looked at yet */
+	mad_token token;  /* 0: none is on its way */
+};
+
+struct subscriber {
+	cl_map_item_t item; /* key: port GUID */
+	struct sa *sa;
+	unsigned count;
+	struct subscription **subs;
+};
+
+struct sa_notice {
+	struct wire_notice notice;
+	struct wire_gid issuer;
+	guid_t about; /* port that the subscriber must share a partition with; 0 = any */
+};
+
+struct reports {
+	cl_qlist_t due, idle;	/* subscriptions with notices to look at, and those that saw all */
+	struct sa_notice *ring; /* [size], by sequence number */
+	uint32_t size;		/* a power of two, or 0 */
+	uint64_t first, end;	/* sequence numbers held */
+	unsigned in_flight;
+	struct loop_timer *step;
+	guid_t *serving; /* end ports in service at the last publish, sorted */
+	uint32_t nserving;
+	bool compare; /* serving is known */
+};
+
 struct sa {
 	struct loop *loop;
 	struct mad *mad;
@@ -85,7 +125,8 @@ struct sa {
 	unsigned turn; /* of the jobs: who had the last slice */
 	struct loop_timer *step;
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
-	uint32_t subscriptions;
+	struct reports reports;
+	struct sa_listener listener;
 	struct sa_stats stats;
 	struct log_limit refused;
 };
@@ -143,6 +184,30 @@ void sa_path_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_inform_set(struct sa_query *q);
 void sa_inform_echo(struct sa_query *q, uint32_t item);
 void sa_inform_emit(struct sa_query *q, uint32_t item);
-void sa_inform_free(struct sa *sa);
+struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
+void sa_unsubscribe(struct subscription *s);
+
+/* sa_report.c */
+void sa_reports_init(struct sa *sa);
+void sa_reports_fini(struct sa *sa);
+void sa_report_join(struct subscription *s);  /* new: is told of what comes from now on */
+void sa_report_leave(struct subscription *s); /* before its end */
+void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */
+/* A multicast group was made, or the last member has left. Call it after the fact. */
+void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, bool created);
+void sa_changed(struct sa *sa); /* what is kept in files */
+void sa_tell(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of violated keys, 256 bad M_Key .. 259 bad P_Key at a switch: for trusted subscribers (C15-0.2-1.16). */
+static inline bool sa_trap_is_secret(bool generic, uint16_t trap)
+{
+	return generic && trap >= 256 && trap <= 259;
+}
+
+/* Whether two ports have a partition in common, and so know of each other. */
+static inline bool sa_may_know(const struct sa *sa, uint32_t port, uint32_t other)
+{
+	return !sa->view.pkeys || pkey_map_shared(sa->view.pkeys, port, other);
+}
 
 #endif

@@ -12,16 +12,8 @@
 #include "fm/sa/sa_impl.h"
 #include "topology/mem.h"
 
-#define SUBSCRIPTIONS_MAX   (128u << 10) /* of all ports */
-#define SUBSCRIPTIONS_EACH  64
-#define TRAP_BAD_MKEY	    256 /* .. 259 bad P_Key at a switch: the security traps */
-#define TRAP_BAD_SWITCH_KEY 259
-
-struct subscriber {
-	cl_map_item_t item; /* key: port GUID */
-	unsigned count;
-	struct wire_inform_info *infos; /* qpn: where reports go */
-};
+#define SUBSCRIPTIONS_MAX  (128u << 10) /* of all ports */
+#define SUBSCRIPTIONS_EACH 64
 
 static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
 {
@@ -30,10 +22,14 @@ static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
 	return item == cl_qmap_end(&sa->subscribers) ? NULL : (struct subscriber *)item;
 }
 
-static struct subscriber *subscriber_add(struct sa *sa, guid_t guid)
+static struct subscriber *subscriber_get(struct sa *sa, guid_t guid)
 {
-	struct subscriber *sub = mem_alloc(1, sizeof(*sub));
+	struct subscriber *sub = subscriber_find(sa, guid);
 
+	if (sub)
+		return sub;
+	sub = mem_alloc(1, sizeof(*sub));
+	sub->sa = sa;
 	cl_qmap_insert(&sa->subscribers, guid, &sub->item);
 	return sub;
 }
@@ -51,62 +47,78 @@ static bool same(const struct wire_inform_info *a, const struct wire_inform_info
 	       a->trap == b->trap && a->producer == b->producer && a->qpn == b->qpn;
 }
 
-static int info_find(const struct subscriber *sub, const struct wire_inform_info *info)
+static struct subscription *subscription_find(const struct subscriber *sub,
+					      const struct wire_inform_info *info)
 {
 	for (unsigned i = 0; sub && i < sub->count; i++)
-		if (same(&sub->infos[i], info))
-			return (int)i;
-	return -1;
+		if (same(&sub->subs[i]->info, info))
+			return sub->subs[i];
+	return NULL;
 }
 
-static enum wire_sa_status subscribe(struct sa *sa, guid_t guid,
-				     const struct wire_inform_info *info)
+struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish)
 {
 	struct subscriber *sub = subscriber_find(sa, guid);
+	struct subscription *s = subscription_find(sub, &wish->info);
 
-	if (info_find(sub, info) >= 0)
-		return WIRE_SA_OK;
-	if (sa->subscriptions >= SUBSCRIPTIONS_MAX || (sub && sub->count >= SUBSCRIPTIONS_EACH))
-		return WIRE_SA_NO_RESOURCES;
-	if (!sub)
-		sub = subscriber_add(sa, guid);
-	sub->infos = mem_resize(sub->infos, sub->count + 1, sizeof(*sub->infos));
-	sub->infos[sub->count++] = *info;
-	sa->subscriptions++;
-	return WIRE_SA_OK;
+	if (s)
+		return s;
+	if (sa->stats.subscriptions >= SUBSCRIPTIONS_MAX ||
+	    (sub && sub->count >= SUBSCRIPTIONS_EACH))
+		return NULL;
+	sub = subscriber_get(sa, guid);
+	s = mem_alloc(1, sizeof(*s));
+	*s = *wish;
+	s->by = sub;
+	sub->subs = mem_resize(sub->subs, sub->count + 1, sizeof(struct subscription *));
+	sub->subs[sub->count++] = s;
+	sa->stats.subscriptions++;
+	sa_report_join(s);
+	sa_changed(sa);
+	return s;
 }
 
-static void subscriber_free(struct sa *sa, struct subscriber *sub)
+void sa_unsubscribe(struct subscription *s)
 {
-	cl_qmap_remove_item(&sa->subscribers, &sub->item);
-	free(sub->infos);
-	free(sub);
+	struct subscriber *sub = s->by;
+	struct sa *sa = sub->sa;
+	unsigned i = 0;
+
+	sa_report_leave(s);
+	while (sub->subs[i] != s)
+		i++;
+	sub->subs[i] = sub->subs[--sub->count];
+	free(s);
+	sa->stats.subscriptions--;
+	if (!sub->count) {
+		cl_qmap_remove_item(&sa->subscribers, &sub->item);
+		free(sub->subs);
+		free(sub);
+	}
+	sa_changed(sa);
+}
+
+static bool is_security_trap(const struct wire_inform_info *info)
+{
+	return sa_trap_is_secret(info->generic, info->trap);
 }
 
 static enum wire_sa_status unsubscribe(struct sa *sa, guid_t guid,
 				       const struct wire_inform_info *info)
 {
-	struct subscriber *sub = subscriber_find(sa, guid);
-	int i = info_find(sub, info);
+	struct subscription *s = subscription_find(subscriber_find(sa, guid), info);
 
-	if (i < 0)
+	if (!s)
 		return WIRE_SA_REQ_INVALID;
-	sub->infos[i] = sub->infos[--sub->count];
-	sa->subscriptions--;
-	if (!sub->count)
-		subscriber_free(sa, sub);
+	sa_unsubscribe(s);
 	return WIRE_SA_OK;
-}
-
-static bool is_security_trap(const struct wire_inform_info *info)
-{
-	return info->generic && info->trap >= TRAP_BAD_MKEY && info->trap <= TRAP_BAD_SWITCH_KEY;
 }
 
 /* Reports go to the QP the request came from; who unsubscribes names it. */
 static enum wire_sa_status apply(struct sa_query *q, struct wire_inform_info *info)
 {
 	uint32_t port = sa_port_by_lid(q->sa, q->from.lid);
+	struct subscription wish;
 	guid_t guid;
 
 	if (port == TOPO_NONE || info->subscribe > 1)
@@ -117,7 +129,11 @@ static enum wire_sa_status apply(struct sa_query *q, struct wire_inform_info *in
 	if (is_security_trap(info) && !q->trusted)
 		return WIRE_SA_REQ_INVALID;
 	info->qpn = q->from.qp;
-	return subscribe(q->sa, guid, info);
+	wish = (struct subscription){ .info = *info,
+				      .pkey_index = q->from.pkey_index,
+				      .sl = q->from.sl,
+				      .trusted = q->trusted };
+	return sa_subscribe(q->sa, guid, &wish) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
 }
 
 enum wire_sa_status sa_inform_set(struct sa_query *q)
@@ -151,7 +167,7 @@ static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
 	struct wire_gid gid = { q->sa->conf.gid_prefix, cl_qmap_key(&sub->item) };
 
 	for (unsigned i = 0; i < sub->count; i++) {
-		struct wire_inform_info info = sub->infos[i];
+		struct wire_inform_info info = sub->subs[i]->info;
 		uint8_t *row = sa_row(q);
 
 		if (!row)
@@ -171,8 +187,8 @@ void sa_inform_emit(struct sa_query *q, uint32_t item)
 		subscriber_emit(q, (const struct subscriber *)i);
 }
 
-void sa_inform_free(struct sa *sa)
+void sa_subscriptions_forget(struct sa *sa)
 {
 	while (cl_qmap_count(&sa->subscribers))
-		subscriber_free(sa, (struct subscriber *)cl_qmap_head(&sa->subscribers));
+		sa_unsubscribe(((struct subscriber *)cl_qmap_head(&sa->subscribers))->subs[0]);
 }

@@ -22,7 +22,6 @@
 
 #define MULTICAST_PREFIX  0xff
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
-#define PKEY_BASE	  0x7fff
 #define MTU_LOWEST	  1 /* 256 bytes: what any port carries */
 #define MTU_HIGHEST	  5
 #define RATE_HIGHEST	  26
@@ -199,7 +198,7 @@ static bool is_raw(const struct sa_query *q)
 static bool pkey_shared(const struct sa_query *q)
 {
 	return is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY) ||
-	       (q->path.want.pkey & PKEY_BASE) == (SA_DEFAULT_PKEY & PKEY_BASE);
+	       PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
 }
 
 /* ---- One pair of LIDs ------------------------------------------------------------------------ */

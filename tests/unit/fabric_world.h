@@ -91,6 +91,7 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "lids.bad");
 	remove_state(w, "cordons");
 	remove_state(w, "cordons.bad");
+	remove_state(w, "subscriptions");
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }

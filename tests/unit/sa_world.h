@@ -39,6 +39,8 @@ struct world {
 	uint8_t *sent;
 	size_t sent_len;
 	struct io_addr sent_to;
+	void (*hook)(struct world *w, const struct io_addr *to, const uint8_t *mad); /* or NULL */
+	void *hook_arg;
 };
 
 static inline int world_send(struct io *io, const struct io_addr *to, const uint8_t *mad,
@@ -51,6 +53,8 @@ static inline int world_send(struct io *io, const struct io_addr *to, const uint
 	w->sent_len = len;
 	w->sent_to = *to;
 	w->nsent++;
+	if (w->hook)
+		w->hook(w, to, mad);
 	return 0;
 }
 
@@ -293,6 +297,7 @@ struct world_request {
 	const void *data;
 	size_t len;
 	uint16_t from; /* LID; 0 = the first host's */
+	uint32_t qp;   /* 0 = 1 */
 	size_t cut;    /* 0, or bytes of the MAD that arrive */
 };
 
@@ -308,7 +313,7 @@ static inline unsigned world_ask(struct world *w, const struct world_request *r)
 		.attr_mod = r->mod,
 		.key = r->sm_key,
 	};
-	struct io_addr from = { .lid = r->from, .qp = 1, .sl = 3 };
+	struct io_addr from = { .lid = r->from, .qp = r->qp ? r->qp : 1, .sl = 3 };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 	unsigned before = w->nsent;
 

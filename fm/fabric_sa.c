@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_sa: the SA's settings, its events, and what hosts have asked it for: subscriptions to notices
+ * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
+ *
+ * Changes are written once they have gathered for SAVE_US, and at the end. A lease of a service is kept
+ * as the second it ends at by the system's clock: it goes on while fmd is away.
+ */
+#include <time.h>
+#include "fm/fabric_own.h"
+
+#define SAVE_US 2000000
+
+static unsigned read_subscriptions(struct fabric *f, FILE *in)
+{
+	return sa_subscriptions_read(f->sa, in);
+}
+
+static void forget_subscriptions(struct fabric *f)
+{
+	sa_subscriptions_forget(f->sa);
+}
+
+static void write_subscriptions(const struct fabric *f, FILE *out)
+{
+	sa_subscriptions_write(f->sa, out);
+}
+
+static const struct state_file subscriptions_file = {
+	.name = "subscriptions",
+	.form = "a subscription",
+	.read = read_subscriptions,
+	.forget = forget_subscriptions,
+	.write = write_subscriptions,
+};
+
+static void save(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_state_write(f, &subscriptions_file);
+}
+
+static void changed(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (!loop_timer_armed(f->sa_save))
+		loop_timer_set(f->sa_save, SAVE_US);
+}
+
+static void told(void *arg, const char *text)
+{
+	struct fabric *f = arg;
+
+	event_log_add(f->events, LOG_WARNING, "sa", NULL, "%s", text);
+}
+
+static struct sa_conf sa_conf(const struct conf *c)
+{
+	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
+				 .sm_key = c->sm_key,
+				 .sm_priority = c->sm_priority,
+				 .subnet_timeout = c->subnet_timeout,
+				 .packet_life_time = c->packet_life_time };
+}
+
+void fabric_sa_init(struct fabric *f)
+{
+	const struct sa_conf conf = sa_conf(&f->conf);
+
+	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf);
+	f->sa_save = loop_timer_new(f->loop, save, f);
+	sa_listen(f->sa, &(struct sa_listener){ .changed = changed, .told = told, .arg = f });
+}
+
+void fabric_sa_configure(struct fabric *f)
+{
+	const struct sa_conf conf = sa_conf(&f->conf);
+
+	sa_configure(f->sa, &conf);
+}
+
+/* What was just read is no change. */
+void fabric_sa_load(struct fabric *f)
+{
+	fabric_state_read(f, &subscriptions_file);
+	loop_timer_stop(f->sa_save);
+}
+
+void fabric_sa_fini(struct fabric *f)
+{
+	if (loop_timer_armed(f->sa_save))
+		save(f);
+	loop_timer_free(f->sa_save);
+	sa_free(f->sa);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Notices to those who subscribed to them (IBA 13.4.9, 15.3): traps of the subnet, ports that come into
+ * service or leave it (64, 65), multicast groups made and gone (66, 67).
+ *
+ * Notices stand once in a ring by sequence number, however many wait for them; each subscription has a
+ * cursor. It looks at notice after notice, has one Report on its way at a time, and so sees things in
+ * their order. Thousands of ports that come up at once cost the ring's memory and a window of Reports,
+ * not a burst. A subscription that the ring has overtaken skips what is lost, and that is told.
+ *
+ * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a row
+ * end the subscription: its owner has gone without a word.
+ *
+ * In service is a host's port whose link is Active, and a switch with any link up: what was programmed
+ * for it is in force when it is told of.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/sa/sa_impl.h"
+#include "topology/mem.h"
+#include "topology/sort.h"
+
+#define WINDOW	      32
+#define RING_MIN      64
+#define RING_MAX      32768 /* two for each port of a large fabric */
+#define FAILURES_MAX  3
+#define ANY	      0xffff
+#define ANY_PRODUCER  0xffffff
+#define TYPE_SUBNET   3 /* Notice.Type: subnet management */
+#define CLASS_MANAGER 4 /* Notice.ProducerType */
+
+enum { IN_SERVICE = 64, OUT_OF_SERVICE, GROUP_CREATED, GROUP_DELETED };
+
+/* ---- The ring --------------------------------------------------------------------------------- */
+
+static struct sa_notice *ring_at(const struct reports *r, uint64_t number)
+{
+	return &r->ring[number & (r->size - 1)];
+}
+
+static void ring_grow(struct reports *r)
+{
+	struct reports old = *r;
+
+	r->size = old.size ? old.size * 2 : RING_MIN;
+	r->ring = mem_alloc(r->size, sizeof(*r->ring));
+	for (uint64_t n = old.first; n < old.end; n++)
+		*ring_at(r, n) = *ring_at(&old, n);
+	free(old.ring);
+}
+
+static struct sa_notice *ring_push(struct reports *r)
+{
+	if (r->end - r->first == r->size) {
+		if (r->size < RING_MAX)
+			ring_grow(r);
+		else
+			r->first++;
+	}
+	return ring_at(r, r->end++);
+}
+
+/* Everybody saw all there is. */
+static void ring_drop(struct reports *r)
+{
+	free(r->ring);
+	r->ring = NULL;
+	r->size = 0;
+	r->first = r->end;
+}
+
+static void notice_add(struct sa *sa, const struct sa_notice *notice)
+{
+	struct reports *r = &sa->reports;
+
+	if (!sa->stats.subscriptions)
+		return;
+	*ring_push(r) = *notice;
+	cl_qlist_insert_list_tail(&r->due, &r->idle);
+	if (!loop_timer_armed(r->step))
+		loop_timer_set(r->step, 0);
+}
+
+/* ---- Who wants what (IBA 13.4.8.3) ------------------------------------------------------------- */
+
+static bool source_wanted(const struct wire_inform_info *info, const struct sa_notice *n)
+{
+	if (info->gid.prefix || info->gid.guid)
+		return info->gid.prefix == n->issuer.prefix && info->gid.guid == n->issuer.guid;
+	return info->lid_begin == ANY ||
+	       (n->notice.issuer_lid >= info->lid_begin && n->notice.issuer_lid <= info->lid_end);
+}
+
+static bool kind_wanted(const struct wire_inform_info *info, const struct wire_notice *notice)
+{
+	return info->generic == notice->generic &&
+	       (info->type == ANY || info->type == notice->type) &&
+	       (info->trap == ANY || info->trap == notice->trap) &&
+	       (info->producer == ANY_PRODUCER || info->producer == notice->producer);
+}
+
+/* A port is told of others that it shares a partition with (o13-17.1.1). */
+static bool may_know(const struct sa *sa, uint32_t port, const struct sa_notice *n)
+{
+	uint32_t other = n->about ? topo_find_port(sa->view.topo, n->about) : TOPO_NONE;
+
+	return other == TOPO_NONE || sa_may_know(sa, port, other);
+}
+
+static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t port,
+		   const struct sa_notice *n)
+{
+	return kind_wanted(&s->info, &n->notice) && source_wanted(&s->info, n) &&
+	       (s->trusted || !sa_trap_is_secret(n->notice.generic, n->notice.trap)) &&
+	       may_know(sa, port, n);
+}
+
+/* ---- Reports ---------------------------------------------------------------------------------- */
+
+static guid_t guid_of(const struct subscription *s)
+{
+	return cl_qmap_key(&s->by->item);
+}
+
+/* Who has notices to look at is due, who saw all is idle. */
+static cl_qlist_t *list_of(struct reports *r, const struct subscription *s)
+{
+	return s->next < r->end ? &r->due : &r->idle;
+}
+
+static void give_up(struct sa *sa, struct subscription *s)
+{
+	sa_tell(sa, "port 0x%016" PRIx64 ": does not answer reports of trap %u, subscription ended",
+		guid_of(s), s->info.trap);
+	sa_unsubscribe(s);
+}
+
+static void reported(void *arg, const struct mad_answer *answer)
+{
+	struct subscription *s = arg;
+	struct sa *sa = s->by->sa;
+	struct reports *r = &sa->reports;
+	bool heard = answer->result == MAD_OK || answer->result == MAD_STATUS;
+
+	s->token = 0;
+	r->in_flight--;
+	cl_qlist_insert_tail(list_of(r, s), &s->item);
+	loop_timer_set(r->step, 0);
+	s->failures = heard ? 0 : (uint8_t)(s->failures + 1);
+	if (heard)
+		return;
+	sa->stats.reports_unanswered++;
+	if (s->failures >= FAILURES_MAX)
+		give_up(sa, s);
+}
+
+static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
+			const struct sa_notice *n)
+{
+	uint8_t data[WIRE_GMP_DATA];
+	const struct mad_request request = {
+		.lid = lid,
+		.mgmt_class = WIRE_SA,
+		.method = WIRE_REPORT,
+		.attr_id = WIRE_NOTICE,
+		.qp = s->info.qpn,
+		.sl = s->sl,
+		.pkey_index = s->pkey_index,
+		.data = data,
+		.device = guid_of(s),
+		.doubtful = true, /* a subscriber that has gone is no sign of a full network */
+	};
+
+	wire_report_encode(&n->notice, &n->issuer, data);
+	sa->reports.in_flight++;
+	sa->stats.reports++;
+	s->token = mad_send(sa->mad, &request, reported, s);
+}
+
+static void catch_up(struct sa *sa, struct subscription *s)
+{
+	struct reports *r = &sa->reports;
+
+	if (s->next >= r->first)
+		return;
+	sa->stats.reports_skipped += r->first - s->next;
+	sa_tell(sa,
+		"port 0x%016" PRIx64 ": too slow, %" PRIu64 " notices were not looked at for it",
+		guid_of(s), r->first - s->next);
+	s->next = r->first;
+}
+
+/* To the next notice that is wanted, which is sent, or to the end. A port that is out of service misses all. */
+static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
+{
+	struct reports *r = &sa->reports;
+	uint32_t port = topo_find_port(sa->view.topo, guid_of(s));
+	uint16_t lid = port == TOPO_NONE ? 0 : sa_port_lid(sa, port);
+
+	catch_up(sa, s);
+	if (!lid)
+		s->next = r->end;
+	while (s->next < r->end && *budget) {
+		const struct sa_notice *n = ring_at(r, s->next++);
+
+		--*budget;
+		if (wanted(sa, s, port, n)) {
+			report_send(sa, s, lid, n);
+			return;
+		}
+	}
+	cl_qlist_insert_tail(list_of(r, s), &s->item);
+}
+
+static void step_cb(void *arg)
+{
+	struct sa *sa = arg;
+	struct reports *r = &sa->reports;
+	unsigned budget = SA_SLICE;
+
+	if (!sa->view.topo)
+		return;
+	while (budget && r->in_flight < WINDOW && cl_qlist_count(&r->due)) {
+		budget--;
+		advance(sa, (struct subscription *)cl_qlist_remove_head(&r->due), &budget);
+	}
+	if (!budget)
+		loop_timer_set(r->step, 0);
+	else if (!cl_qlist_count(&r->due) && !r->in_flight)
+		ring_drop(r);
+}
+
+void sa_report_join(struct subscription *s)
+{
+	struct reports *r = &s->by->sa->reports;
+
+	s->next = r->end;
+	cl_qlist_insert_tail(&r->idle, &s->item);
+}
+
+void sa_report_leave(struct subscription *s)
+{
+	struct sa *sa = s->by->sa;
+	struct reports *r = &sa->reports;
+
+	if (!s->token) {
+		cl_qlist_remove_item(list_of(r, s), &s->item);
+		return;
+	}
+	mad_cancel(sa->mad, s->token);
+	r->in_flight--;
+	loop_timer_set(r->step, 0);
+}
+
+/* ---- What there is to be told ------------------------------------------------------------------ */
+
+static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about)
+{
+	uint32_t port = sa_port_by_lid(sa, sa->view.sm_lid);
+	struct sa_notice n = {
+		.notice = { .generic = true,
+			    .type = TYPE_SUBNET,
+			    .producer = CLASS_MANAGER,
+			    .trap = trap,
+			    .issuer_lid = sa->view.sm_lid },
+		.issuer = { .prefix = sa->conf.gid_prefix },
+		.about = about,
+	};
+
+	if (port != TOPO_NONE)
+		n.issuer.guid = sa->view.topo->ports[port].guid;
+	wire_gid_encode(gid, n.notice.gid);
+	notice_add(sa, &n);
+}
+
+void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, bool created)
+{
+	if (sa->view.topo)
+		own_notice(sa, created ? GROUP_CREATED : GROUP_DELETED, mgid, 0);
+}
+
+void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid)
+{
+	struct sa_notice n = { .notice = *notice, .issuer = { .prefix = sa->conf.gid_prefix } };
+	uint32_t port = sa->view.topo ? sa_port_by_lid(sa, issuer_lid) : TOPO_NONE;
+
+	if (port == TOPO_NONE)
+		return; /* nobody can be told who it was */
+	n.issuer.guid = n.about = sa->view.topo->ports[port].guid;
+	n.notice.issuer_lid = issuer_lid;
+	notice_add(sa, &n);
+}
+
+static bool in_service(const struct topo *t, const struct topo_node *node, unsigned num)
+{
+	if (node->type != TOPO_SWITCH)
+		return num && t->ports[node->port0 + num].link_up &&
+		       t->ports[node->port0 + num].state == TOPO_ACTIVE;
+	for (unsigned p = 1; num == 0 && p <= node->nports; p++)
+		if (t->ports[node->port0 + p].link_up)
+			return true;
+	return false;
+}
+
+static int guid_compare(const void *a, const void *b)
+{
+	guid_t x = *(const guid_t *)a, y = *(const guid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static guid_t *serving_of(const struct topo *t, uint32_t *count)
+{
+	guid_t *guids = mem_alloc(t->nports, sizeof(*guids));
+
+	*count = 0;
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+
+		if (port->guid && in_service(t, &t->nodes[port->node], port->num))
+			guids[(*count)++] = port->guid;
+	}
+	sort_if_needed(guids, *count, sizeof(*guids), guid_compare);
+	return guids;
+}
+
+static void service_notice(struct sa *sa, uint16_t trap, guid_t guid)
+{
+	own_notice(sa, trap, &(struct wire_gid){ sa->conf.gid_prefix, guid }, guid);
+}
+
+/* Two sorted lists side by side. */
+static void tell_differences(struct sa *sa, const guid_t *was, uint32_t nwas, const guid_t *is,
+			     uint32_t nis)
+{
+	uint32_t i = 0, j = 0;
+
+	while (i < nwas || j < nis) {
+		if (j == nis || (i < nwas && was[i] < is[j]))
+			service_notice(sa, OUT_OF_SERVICE, was[i++]);
+		else if (i == nwas || is[j] < was[i])
+			service_notice(sa, IN_SERVICE, is[j++]);
+		else
+			i++, j++;
+	}
+}
+
+/* The first view tells nobody anything: fmd has come, not the ports. */
+void sa_reports_compare(struct sa *sa)
+{
+	struct reports *r = &sa->reports;
+	uint32_t count;
+	guid_t *serving;
+
+	if (!sa->view.topo)
+		return;
+	serving = serving_of(sa->view.topo, &count);
+	if (r->compare)
+		tell_differences(sa, r->serving, r->nserving, serving, count);
+	free(r->serving);
+	r->serving = serving;
+	r->nserving = count;
+	r->compare = true;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+void sa_reports_init(struct sa *sa)
+{
+	cl_qlist_init(&sa->reports.due);
+	cl_qlist_init(&sa->reports.idle);
+	sa->reports.step = loop_timer_new(sa->loop, step_cb, sa);
+}
+
+void sa_reports_fini(struct sa *sa)
+{
+	loop_timer_free(sa->reports.step);
+	free(sa->reports.ring);
+	free(sa->reports.serving);
+}
