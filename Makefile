@@ -67,6 +67,8 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/fm/http/http.o: fm/http/page.html
+
 define archive_rule
 $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))
 	@mkdir -p $$(@D)

@@ -24,6 +24,7 @@
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
 #include "fm/fabric.h"
+#include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
 #include "topology/mem.h"
@@ -41,6 +42,7 @@ struct daemon {
 	struct mad *mad;
 	struct fabric *fabric;
 	struct control *control;
+	struct http *http; /* NULL = none */
 	struct loop_timer *watchdog, *status;
 	uint64_t watchdog_us; /* between two signs of life; 0 = nobody waits for any */
 	char said[256];	      /* STATUS= as last sent */
@@ -64,7 +66,7 @@ static bool wants_restart(const struct conf *now, const struct conf *next)
 {
 	return now->guid != next->guid || strcmp(now->device, next->device) ||
 	       now->port != next->port || strcmp(now->state_dir, next->state_dir) ||
-	       strcmp(now->socket, next->socket);
+	       strcmp(now->socket, next->socket) || strcmp(now->http_listen, next->http_listen);
 }
 
 static void keep_opened(struct conf *next, const struct conf *now)
@@ -74,6 +76,7 @@ static void keep_opened(struct conf *next, const struct conf *now)
 	strcpy(next->device, now->device);
 	strcpy(next->state_dir, now->state_dir);
 	strcpy(next->socket, now->socket);
+	strcpy(next->http_listen, now->http_listen);
 }
 
 static int reload(void *arg, char *err, size_t err_size)
@@ -90,7 +93,8 @@ static int reload(void *arg, char *err, size_t err_size)
 		return -1;
 	if (wants_restart(&d->conf, &next))
 		log_line(LOG_CORE, LOG_WARNING,
-			 "%s: port, state_dir and socket change at a restart", d->conf_path);
+			 "%s: port, state_dir, socket and http_listen change at a restart",
+			 d->conf_path);
 	keep_opened(&next, &d->conf);
 	d->conf = next;
 	log_set_level(-1, log_level_parse(next.log_level));
@@ -216,7 +220,9 @@ static int daemon_open(struct daemon *d)
 	d->mad = mad_new(d->loop, d->io, &mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
-	if (!d->control) {
+	if (d->control && *d->conf.http_listen)
+		d->http = http_new(d->loop, d->fabric, d->conf.http_listen, err, sizeof(err));
+	if (!d->control || (*d->conf.http_listen && !d->http)) {
 		fprintf(stderr, "fmd: %s\n", err);
 		return EXIT_USAGE;
 	}
@@ -227,6 +233,7 @@ static void daemon_close(struct daemon *d)
 {
 	loop_timer_free(d->status);
 	loop_timer_free(d->watchdog);
+	http_free(d->http);
 	control_free(d->control);
 	if (d->fabric)
 		fabric_free(d->fabric);

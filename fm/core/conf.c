@@ -64,6 +64,7 @@ static const struct option options[] = {
 
 	TEXT_OPTION("state_dir", state_dir, "/var/lib/fmd"),
 	TEXT_OPTION("socket", socket, "/run/fmd/fmd.sock"),
+	TEXT_OPTION("http_listen", http_listen, ""),
 
 	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),

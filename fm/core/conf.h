@@ -18,6 +18,7 @@ struct conf {
 	int port;
 	/* paths */
 	char state_dir[256], socket[108];
+	char http_listen[80]; /* ADDRESS:PORT; empty = no HTTP */
 	/* fabric manager */
 	int sm_priority;
 	uint64_t sm_key, mkey, subnet_prefix;

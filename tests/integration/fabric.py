@@ -24,6 +24,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,13 @@ def tail(path, but=None):
         return f"({path.name}: absent)\n"
     lines = [line for line in path.read_text(errors="replace").splitlines() if not (but and re.search(but, line))]
     return "\n".join(lines[-TAIL_LINES:]) + "\n"
+
+
+def free_port():
+    """A TCP port that nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def poll(condition, what, deadline_s=DEADLINE_S):

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * metrics: one row of the table a metric: its name, what it is, where the figure lies in the status document and what makes
+ * of it the base unit (seconds, bytes). Names and units follow Prometheus' conventions: counters end in _total, times are
+ * seconds. A path that leads to an object gives one sample a member, the member's name as the label.
+ */
+#include <string.h>
+#include "fm/http/metrics.h"
+
+struct metric {
+	const char *name, *type, *help;
+	const char *path;  /* of the figure, members joined by dots */
+	double scale;	   /* 0 = 1 */
+	const char *label; /* the path leads to an object: the label's name */
+};
+
+#define GAUGE	"gauge"
+#define COUNTER "counter"
+#define MS	1e-3
+
+#define METRIC(n, t, h, p, ...)                                                                    \
+	{                                                                                          \
+		.name = n, .type = t, .help = h, .path = p, ##__VA_ARGS__                          \
+	}
+
+static const struct metric metrics[] = {
+	METRIC("fmd_fabric_up", GAUGE, "Whether the fabric is as wanted (1)", "fabric_up"),
+	METRIC("fmd_uptime_seconds", GAUGE, "Since this process began", "uptime_s"),
+	METRIC("fmd_resident_memory_bytes", GAUGE, "Resident set", "rss_kb", .scale = 1024),
+	METRIC("fmd_loop_longest_seconds", GAUGE, "Longest hold of the event loop, last 10 to 20 s",
+	       "loop_longest_us", .scale = 1e-6),
+	METRIC("fmd_switches", GAUGE, "Switches known", "switches"),
+	METRIC("fmd_hcas", GAUGE, "Channel adapters known", "hcas"),
+	METRIC("fmd_links", GAUGE, "Cables known", "links"),
+	METRIC("fmd_links_down", GAUGE, "Cables that are down", "links_down"),
+	METRIC("fmd_links_cordoned", GAUGE, "Cables that carry no transit by an operator's wish",
+	       "links_cordoned"),
+	METRIC("fmd_links_quarantined", GAUGE, "Cables that carry no transit because they are sick",
+	       "links_quarantined"),
+	METRIC("fmd_lid_top", GAUGE, "Highest LID in use", "lids"),
+	METRIC("fmd_sweep_seconds", GAUGE, "The latest look at the fabric", "sweep_ms",
+	       .scale = MS),
+	METRIC("fmd_route_seconds", GAUGE, "The latest computation of tables", "route_ms",
+	       .scale = MS),
+	METRIC("fmd_check_seconds", GAUGE, "The latest proof of tables", "check_ms", .scale = MS),
+	METRIC("fmd_program_seconds", GAUGE, "The latest programming of switches", "program_ms",
+	       .scale = MS),
+	METRIC("fmd_lft_blocks_written_total", COUNTER, "Blocks that switches acknowledged",
+	       "lft_blocks_written"),
+	METRIC("fmd_smps_sent_total", COUNTER, "Subnet management packets sent, retries included",
+	       "smps_sent"),
+	METRIC("fmd_smps_retried_total", COUNTER, "Of these, sent again", "smps_retried"),
+	METRIC("fmd_smps_timed_out_total", COUNTER, "Requests given up", "smps_timed_out"),
+	METRIC("fmd_mads_dropped_total", COUNTER, "Packets that matched nothing or were malformed",
+	       "mads_dropped"),
+	METRIC("fmd_smp_window", GAUGE, "Requests that may be on their way at once", "smp_window"),
+	METRIC("fmd_nodes_silent", GAUGE, "Nodes and ports that do not answer", "silent"),
+	METRIC("fmd_duplicate_guids", GAUGE, "GUIDs met twice", "duplicate_guids"),
+	METRIC("fmd_proof_pairs_reachable", GAUGE, "Ordered pairs of hosts that the tables connect",
+	       "proof.reachable"),
+	METRIC("fmd_proof_pairs_unreachable", GAUGE, "Pairs that cables connect and tables do not",
+	       "proof.unreachable"),
+	METRIC("fmd_proof_loops", GAUGE, "Forwarding loops", "proof.loops"),
+	METRIC("fmd_proof_credit_cycles", GAUGE, "Cycles of channel dependencies",
+	       "proof.credit_cycles"),
+	METRIC("fmd_last_fault_seconds", GAUGE, "The latest fault, detected to programmed",
+	       "last_fault.detected_to_programmed_ms", .scale = MS),
+	METRIC("fmd_last_fault_lft_entries", GAUGE, "Entries that changed for it",
+	       "last_fault.lft_entries_changed"),
+	METRIC("fmd_audit_blocks_total", COUNTER, "Blocks read back and compared", "audit.blocks"),
+	METRIC("fmd_audit_repaired_total", COUNTER, "Of these, repaired", "audit.repaired"),
+	METRIC("fmd_sa_requests_total", COUNTER, "Requests to the subnet administrator",
+	       "sa.requests"),
+	METRIC("fmd_sa_answered_total", COUNTER, "Of these, answered with records", "sa.answered"),
+	METRIC("fmd_sa_busy_total", COUNTER, "Of these, told to come back", "sa.busy"),
+	METRIC("fmd_sa_bad_total", COUNTER, "Of these, refused as wrong", "sa.bad"),
+	METRIC("fmd_sa_unsupported_total", COUNTER, "Of these, of no known kind", "sa.unsupported"),
+	METRIC("fmd_multicast_groups", GAUGE, "Multicast groups", "multicast.groups"),
+	METRIC("fmd_nvswitch_hosts", GAUGE, "Hosts by the state of their NVSwitches and NVLinks",
+	       "nvswitch.states", .label = "state"),
+	METRIC("fmd_nvswitch_sources_up", GAUGE, "Exporters that answer", "nvswitch.sources_up"),
+	METRIC("fmd_health_links_sick", GAUGE, "Cables past a threshold of their counters",
+	       "health.sick"),
+};
+
+static const json_t *find(const json_t *at, const char *path)
+{
+	char name[64];
+
+	while (at && *path) {
+		size_t len = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, path);
+		at = json_object_get(at, name);
+		path += len + (path[len] == '.');
+	}
+	return at;
+}
+
+static void write_sample(const struct metric *m, const char *member, const json_t *value, FILE *out)
+{
+	double number = json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
+
+	fputs(m->name, out);
+	if (member)
+		fprintf(out, "{%s=\"%s\"}", m->label, member);
+	fprintf(out, " %.15g\n", number * (m->scale ? m->scale : 1));
+}
+
+static void write_metric(const struct metric *m, const json_t *value, FILE *out)
+{
+	const char *member;
+	json_t *each;
+
+	if (m->label ? !json_is_object(value) : !json_is_number(value) && !json_is_boolean(value))
+		return;
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+	if (!m->label)
+		write_sample(m, NULL, value, out);
+	else
+		json_object_foreach ((json_t *)value, member, each)
+			write_sample(m, member, each, out);
+}
+
+void metrics_write(const json_t *status, FILE *out)
+{
+	const char *engine = json_string_value(json_object_get(status, "engine"));
+	const char *state = json_string_value(json_object_get(status, "state"));
+
+	fprintf(out,
+		"# HELP fmd_info What runs\n# TYPE fmd_info gauge\n"
+		"fmd_info{version=\"%s\",engine=\"%s\",state=\"%s\"} 1\n",
+		FMD_VERSION, engine ? engine : "", state ? state : "");
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		write_metric(&metrics[i], find(status, metrics[i].path), out);
+}

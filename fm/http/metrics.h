@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* metrics: a status document (fabric_status) as Prometheus text. Pure. */
+#ifndef FMD_HTTP_METRICS_H
+#define FMD_HTTP_METRICS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Figures that the document lacks are left out. */
+void metrics_write(const json_t *status, FILE *out);
+
+#endif

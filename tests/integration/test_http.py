@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The fabric by HTTP: metrics, documents, a page; to look at only, whatever a client does."""
+import http.client
+import json
+import re
+import socket
+import subprocess
+
+import pytest
+
+from fabric import Fabric, free_port, poll, program
+
+HOST = "H-0002c90380000100"
+SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
+
+
+@pytest.fixture(scope="module")
+def web(pod_net, tmp_path_factory):
+    port = free_port()
+    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"127.0.0.1:{port}")
+    fabric.port = port
+    try:
+        fabric.start_fmd(HOST)
+        fabric.wait_up()
+        yield fabric
+    finally:
+        fabric.stop()
+
+
+def ask(web, path, method="GET", body=None):
+    client = http.client.HTTPConnection("127.0.0.1", web.port, timeout=20)
+    try:
+        client.request(method, path, body=body)
+        answer = client.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        client.close()
+
+
+def document(web, name):
+    status, headers, body = ask(web, f"/api/v1/{name}")
+    assert status == 200 and headers["Content-Type"] == "application/json"
+    return json.loads(body)
+
+
+def test_metrics_are_the_status_in_prometheus_text(web):
+    status, headers, body = ask(web, "/metrics")
+    assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    lines = body.decode().splitlines()
+    assert all(SAMPLE.match(line) for line in lines if not line.startswith("#"))
+    samples = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert samples["fmd_hcas"] == "256" and samples["fmd_switches"] == "12"
+    assert samples["fmd_fabric_up"] == "1"
+    assert float(samples["fmd_smps_sent_total"]) >= 1000
+    assert samples["fmd_proof_pairs_reachable"] == str(256 * 255)
+
+
+@pytest.mark.parametrize("name, command", [
+    ("topology", ["topology", "--format", "json"]), ("nodes", ["nodes"]), ("switches", ["switches"]),
+    ("links", ["links"]), ("links?down=1", ["links", "--down"]), ("hosts", ["hosts"]), ("events?n=5", ["events", "-n", "5"])])
+def test_documents_are_those_of_fmctl(web, name, command):
+    assert document(web, name) == web.ask(*command)
+
+
+def test_status_has_the_same_keys(web):
+    assert document(web, "status").keys() == web.status().keys()
+
+
+def test_page_is_whole_and_asks_only_for_what_exists(web):
+    status, headers, body = ask(web, "/")
+    text = body.decode()
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and text.rstrip().endswith("</html>")
+    for name in re.findall(r'get\("([a-z]+)', text):
+        assert ask(web, f"/api/v1/{name}")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/api/v1/reroute", "/api/v1/cordon", "/api/v1/reload", "/api/v1/dump", "/api/v1/",
+                                  "/etc/passwd", "/../fmd.conf", "/api/v1/statusx"])
+def test_what_is_no_document_is_not_found(web, path):
+    assert ask(web, path)[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/api/v1/status?x=1", "/api/v1/events?n=-1", "/api/v1/status?n=3"])
+def test_options_that_do_not_fit_are_refused(web, path):
+    status, _, body = ask(web, path)
+    assert status == 400 and json.loads(body)["error"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_methods_that_could_change_something_are_refused(web, method):
+    before = web.status()["lft_blocks_written"]
+    assert ask(web, "/api/v1/status", method)[0] in (405, 501)
+    assert web.status()["lft_blocks_written"] == before
+
+
+def test_head_has_no_body(web):
+    status, _, body = ask(web, "/api/v1/status", "HEAD")
+    assert (status, body) == (200, b"")
+
+
+def test_client_that_goes_in_the_middle_takes_its_child_along(web):
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", web.port)) as client:
+            client.sendall(b"GET /api/v1/topology HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.recv(100)
+    children = f"/proc/{web.fmd.pid}/task/{web.fmd.pid}/children"
+    poll(lambda: not open(children).read().split(), "no child is left")
+    assert document(web, "status")["state"] == "up"
+
+
+@pytest.mark.parametrize("rubbish", [b"\x00\xff" * 3000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000, b"GET " + b"/" * 20000,
+                                     b"GET /metrics HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"])
+def test_rubbish_is_refused_and_harms_nobody(web, rubbish):
+    with socket.create_connection(("127.0.0.1", web.port)) as client:
+        client.settimeout(20)
+        try:
+            client.sendall(rubbish + b"\r\n\r\n")
+            client.recv(1000)
+        except ConnectionError:
+            pass
+    assert document(web, "status")["state"] == "up"
+
+
+def test_address_that_is_none_or_taken_is_a_configuration_error(web, pod_net, tmp_path):
+    for address, words in ("nonsense", "ADDRESS:PORT"), (f"127.0.0.1:{web.port}", "in use"):
+        web.conf.with_name("second.conf").write_text(
+            f'state_dir = "{tmp_path}";\nsocket = "{tmp_path}/s";\nhttp_listen = "{address}";\n')
+        run = subprocess.run([program("fmd"), "-c", web.conf.with_name("second.conf")], capture_output=True, text=True,
+                             env=web.environment(HOST), cwd=tmp_path, timeout=30)
+        assert run.returncode == 2 and words in run.stderr, run.stderr
