@@ -17,9 +17,10 @@
 
 /* ---- Trees that stay --------------------------------------------------------------------------- */
 
-static const struct mcast_tree *find_tree(const struct mcast_plan *plan, uint16_t mlid)
+/* The first tree from this MLID on, or plan->ntrees. */
+static uint32_t tree_place(const struct mcast_plan *plan, uint16_t mlid)
 {
-	uint32_t low = 0, high = plan ? plan->ntrees : 0;
+	uint32_t low = 0, high = plan->ntrees;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -29,8 +30,14 @@ static const struct mcast_tree *find_tree(const struct mcast_plan *plan, uint16_
 		else
 			high = mid;
 	}
-	return plan && low < plan->ntrees && plan->trees[low].mlid == mlid ? &plan->trees[low]
-									   : NULL;
+	return low;
+}
+
+static const struct mcast_tree *find_tree(const struct mcast_plan *plan, uint16_t mlid)
+{
+	uint32_t at = plan ? tree_place(plan, mlid) : 0;
+
+	return plan && at < plan->ntrees && plan->trees[at].mlid == mlid ? &plan->trees[at] : NULL;
 }
 
 static int compare_hops(const void *a, const void *b)
@@ -122,6 +129,41 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 	mcast_free(m);
 	free(kept);
 	free(sorted);
+}
+
+/* Hops are in the order of switches, which is that of their GUIDs. */
+static const struct mcast_hop *find_hop(const struct mcast_tree *tree, guid_t sw)
+{
+	uint32_t low = 0, high = tree->nhops;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (tree->hops[mid].guid < sw)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < tree->nhops && tree->hops[low].guid == sw ? &tree->hops[low] : NULL;
+}
+
+bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
+		      uint16_t masks[MCAST_BLOCK])
+{
+	uint32_t first = MCAST_FIRST_MLID + block * MCAST_BLOCK;
+	bool any = false;
+
+	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
+	for (uint32_t i = tree_place(plan, (uint16_t)first);
+	     i < plan->ntrees && plan->trees[i].mlid < first + MCAST_BLOCK; i++) {
+		const struct mcast_hop *hop = find_hop(&plan->trees[i], sw);
+
+		if (!hop || !hop->ports[position])
+			continue;
+		masks[plan->trees[i].mlid - first] = hop->ports[position];
+		any = true;
+	}
+	return any;
 }
 
 void mcast_plan_fini(struct mcast_plan *plan)

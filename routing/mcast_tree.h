@@ -95,6 +95,10 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 		const struct mcast_plan *older, struct mcast_plan *out);
 void mcast_plan_fini(struct mcast_plan *plan);
 
+/* What a switch is to hold of a block at a position; false: nothing. */
+bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
+		      uint16_t masks[MCAST_BLOCK]);
+
 struct mcast_block { /* what one SMP carries: MulticastForwardingTable, IBA 14.2.5.12 */
 	guid_t guid; /* switch */
 	uint16_t block;

@@ -171,12 +171,20 @@ bool wire_port_info_extended(const uint8_t info[64])
 
 /* ---- PathRecord ------------------------------------------------------------------------------ */
 
-static struct wire_gid gid_decode(ib_gid_t gid)
+struct wire_gid wire_gid_decode(const uint8_t raw[16])
 {
+	ib_gid_t gid;
+
+	memcpy(&gid, raw, sizeof(gid));
 	return (struct wire_gid){
 		.prefix = cl_ntoh64(gid.unicast.prefix),
 		.guid = cl_ntoh64(gid.unicast.interface_id),
 	};
+}
+
+static struct wire_gid gid_decode(ib_gid_t gid)
+{
+	return wire_gid_decode(gid.raw);
 }
 
 static ib_gid_t gid_encode(const struct wire_gid *gid)
@@ -186,6 +194,13 @@ static ib_gid_t gid_encode(const struct wire_gid *gid)
 	out.unicast.prefix = cl_hton64(gid->prefix);
 	out.unicast.interface_id = cl_hton64(gid->guid);
 	return out;
+}
+
+void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
+{
+	ib_gid_t out = gid_encode(gid);
+
+	memcpy(raw, &out, sizeof(out));
 }
 
 void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out)
@@ -292,13 +307,6 @@ void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]
 	ib_inform_info_t info = inform_info_encode(in);
 
 	memcpy(data, &info, sizeof(info));
-}
-
-void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
-{
-	ib_gid_t wire = gid_encode(gid);
-
-	memcpy(raw, &wire, sizeof(wire));
 }
 
 void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,

@@ -27,6 +27,7 @@ enum wire_sa_attr {
 	WIRE_SA_GUID_INFO = 0x0030,
 	WIRE_SA_PKEY = 0x0033,
 	WIRE_SA_PATH = 0x0035,
+	WIRE_SA_MCMEMBER = 0x0038,
 	WIRE_SA_INFORM_INFO_RECORD = 0x00F3,
 };
 enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
@@ -122,7 +123,7 @@ struct wire_gid {
 	uint64_t prefix;
 	guid_t guid;
 };
-/* As it lies in a notice's details, 16 bytes. */
+struct wire_gid wire_gid_decode(const uint8_t raw[16]);
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);
 enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST = 3 };
 struct wire_path_record { /* IBA 15.2.5.16 */
@@ -178,10 +179,12 @@ void wire_report_encode(const struct wire_notice *notice, const struct wire_gid 
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64]);
 
+#define WIRE_SA_CAP_MULTICAST	    (1u << 9)  /* groups can be joined */
 #define WIRE_SA_CAP_CAPMASK_MATCH   (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
 #define WIRE_SA_CAP2_FULL_PORT_INFO (1u << 6)
 #define WIRE_SA_CAP2_EXT_SPEEDS	    (1u << 7)
 #define WIRE_SA_CAP2_CAPMASK2_MATCH (1u << 10)
+#define WIRE_SA_CAP2_SEND_ONLY_FULL (1u << 12) /* JoinState bit 3 */
 #define WIRE_SA_CAP2_WIDTH_2X	    (1u << 13)
 #define WIRE_SA_CAP2_HDR	    (1u << 15)
 struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */

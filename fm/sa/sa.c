@@ -33,6 +33,8 @@ static const struct sa_record records[] = {
 	{ WIRE_SA_PORT_INFO, "PortInfoRecord", SA_GET | SA_TABLE, 72, false, sa_walk_nodes,
 	  sa_port_emit },
 	{ WIRE_SA_PATH, "PathRecord", SA_GET | SA_TABLE, 64, false, sa_path_prepare, sa_path_emit },
+	{ WIRE_SA_MCMEMBER, "MCMemberRecord", SA_GET | SA_TABLE | SA_SET | SA_DELETE,
+	  WIRE_MCMEMBER_SIZE, false, sa_mcmember_prepare, sa_mcmember_emit },
 	{ WIRE_SA_LINK, "LinkRecord", SA_GET | SA_TABLE, 8, false, sa_walk_nodes, sa_link_emit },
 	{ WIRE_SA_SWITCH_INFO, "SwitchInfoRecord", SA_GET | SA_TABLE, 24, false, sa_walk_switches,
 	  sa_switch_emit },
@@ -59,6 +61,8 @@ static uint8_t method_bit(uint8_t method)
 		return SA_TABLE;
 	case WIRE_SET:
 		return SA_SET;
+	case WIRE_DELETE:
+		return SA_DELETE;
 	default:
 		return 0;
 	}
@@ -212,6 +216,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->step = loop_timer_new(loop, sa_query_step, sa);
 	cl_qmap_init(&sa->subscribers);
 	sa_reports_init(sa);
+	sa_mcast_init(sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
 	return sa;
 }
@@ -226,6 +231,7 @@ void sa_free(struct sa *sa)
 	sa->listener = (struct sa_listener){ 0 }; /* an end is no change */
 	sa_subscriptions_forget(sa);
 	sa_reports_fini(sa);
+	sa_mcast_fini(sa);
 	free(sa->links);
 	free(sa->scratch);
 	free(sa);

@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 #include "fm/core/loop.h"
-#include "fm/core/pkey_map.h"
+#include "fm/core/partition.h"
 #include "fm/mad/mad.h"
+#include "fm/sa/mcast_group.h"
 #include "fm/sweep/inventory.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -54,6 +55,15 @@ void sa_listen(struct sa *sa, const struct sa_listener *listener);
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
 void sa_subscriptions_write(const struct sa *sa, FILE *out);
 void sa_subscriptions_forget(struct sa *sa);
+
+/* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
+typedef void sa_groups_fn(void *arg, uint16_t mlid);
+struct sa_groups *sa_mcast_groups(struct sa *sa);
+/* The groups made in advance, from now on these: they are there without members too. */
+void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsigned count);
+void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
+/* What MulticastForwardingTableRecords tell; the plan stays the caller's, until the next call. NULL = no trees. */
+void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 
 struct sa_stats {
 	uint64_t requests, answered, busy, bad, unsupported;

@@ -6,7 +6,8 @@
  *   sa_query.c    the engine: walks a record's items, keeps the rows the mask asks for, yields when it takes long
  *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord
  *   sa_inform.c   subscriptions                            sa_report.c  notices to their subscribers
- *   sa_link.c     MTU and rate of every port
+ *   sa_link.c     MTU and rate of every port              sa_mcast.c   MCMemberRecord
+ *   mcast_group.c  its groups
  */
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
@@ -15,6 +16,7 @@
 #include <complib/cl_qlist.h>
 #include "fm/core/log.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"
 
 #define SA_DEFAULT_PKEY 0xffff
@@ -24,7 +26,7 @@
 
 struct sa_query;
 
-enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4 };
+enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8 };
 
 struct sa_record {
 	uint16_t attr_id;
@@ -59,6 +61,10 @@ struct sa_query {
 		struct wire_path_record want;
 		struct sa_end src, dst;
 	} path;
+	struct {
+		struct wire_mcmember want; /* after a change: the answer */
+		uint32_t asker;		   /* port index */
+	} mc;
 
 	uint32_t item, end;    /* items still to walk */
 	uint32_t work;	       /* rows looked at in this slice */
@@ -127,6 +133,10 @@ struct sa {
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
 	struct reports reports;
 	struct sa_listener listener;
+	struct sa_groups *groups;
+	sa_groups_fn *groups_fn;
+	void *groups_arg;
+	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
 	struct log_limit refused;
 };
@@ -209,5 +219,11 @@ static inline bool sa_may_know(const struct sa *sa, uint32_t port, uint32_t othe
 {
 	return !sa->view.pkeys || pkey_map_shared(sa->view.pkeys, port, other);
 }
+
+/* sa_mcast.c */
+enum wire_sa_status sa_mcmember_prepare(struct sa_query *q);
+void sa_mcmember_emit(struct sa_query *q, uint32_t item);
+void sa_mcast_init(struct sa *sa);
+void sa_mcast_fini(struct sa *sa);
 
 #endif

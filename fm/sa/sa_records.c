@@ -200,12 +200,6 @@ void sa_lft_emit(struct sa_query *q, uint32_t item)
 	}
 }
 
-/* No multicast group, so no block of any switch is in use. */
-void sa_mft_emit(struct sa_query *q, uint32_t item)
-{
-	q->work++;
-}
-
 static void guid_rows(struct sa_query *q, uint32_t port, const uint8_t *info)
 {
 	struct wire_port_caps caps;
@@ -287,9 +281,10 @@ void sa_sm_emit(struct sa_query *q, uint32_t item)
 void sa_class_port_info_emit(struct sa_query *q, uint32_t item)
 {
 	const struct wire_class_port_info info = {
-		.cap_mask = WIRE_SA_CAP_CAPMASK_MATCH,
+		.cap_mask = WIRE_SA_CAP_MULTICAST | WIRE_SA_CAP_CAPMASK_MATCH,
 		.cap_mask2 = WIRE_SA_CAP2_FULL_PORT_INFO | WIRE_SA_CAP2_EXT_SPEEDS |
-			     WIRE_SA_CAP2_CAPMASK2_MATCH | WIRE_SA_CAP2_WIDTH_2X | WIRE_SA_CAP2_HDR,
+			     WIRE_SA_CAP2_CAPMASK2_MATCH | WIRE_SA_CAP2_SEND_ONLY_FULL |
+			     WIRE_SA_CAP2_WIDTH_2X | WIRE_SA_CAP2_HDR,
 		.resp_time = 16, /* 4.096 us * 2^16 = 268 ms */
 	};
 	uint8_t *row = sa_row(q);

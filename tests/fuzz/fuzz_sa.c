@@ -26,6 +26,7 @@ static const uint16_t attrs[] = {
 	WIRE_SA_PATH,
 	WIRE_SA_PATH,
 	WIRE_SA_INFORM_INFO_RECORD,
+	WIRE_SA_MCMEMBER,
 };
 
 static uint64_t number(const uint8_t *at, unsigned bytes)

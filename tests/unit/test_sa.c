@@ -42,8 +42,7 @@ static void unknown_attributes_and_methods_are_refused_as_unsupported(void **sta
 		uint16_t attr;
 		uint8_t method, response;
 	} cases[] = {
-		{ 0x0038, WIRE_SET, WIRE_GET_RESP }, /* MCMemberRecord */
-		{ 0x0038, WIRE_DELETE, WIRE_DELETE_RESP },
+		{ WIRE_SA_MCMEMBER, 0x14, 0x94 },
 		{ 0x003a, 0x14, 0x94 },				 /* GetMulti(MultiPathRecord) */
 		{ 0x0031, WIRE_GET_TABLE, WIRE_GET_TABLE_RESP }, /* ServiceRecord */
 		{ 0x7777, WIRE_GET, WIRE_GET_RESP },

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The store of multicast groups (see mcast_group.h).
+ *
+ * Groups hang in a map by MGID and in chains by MLID. The members of a group are an array by port
+ * GUID: a fabric joins its broadcast group once and reads it often, and 16 bytes a member is all it
+ * takes.
+ *
+ * A free MLID is looked for from the lowest on, so that tables stay short. Those given back lately are
+ * passed over; when none else is left, the one that was given back first is taken.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/sa/mcast_group.h"
+#include "topology/mem.h"
+
+#define REST_US	     60000000 /* from a MLID's end to its next use, if others are free */
+#define SA_SIGNATURE 0xA01Bull
+
+/* IPv6 solicited-node addresses of a P_Key and scope: all but the last 24 bits are the same. */
+#define SNM_PREFIX_MASK 0xFFF0FFFF0000FFFFull
+#define SNM_PREFIX	0xFF10601B00000000ull
+#define SNM_ID_MASK	0xFFFFFFFFFF000000ull
+#define SNM_ID		0x00000001FF000000ull
+
+struct slot { /* a MLID */
+	struct sa_group *first;
+	uint64_t freed_us; /* 0 = never used */
+};
+
+struct sa_groups {
+	const struct sa_groups_ops *ops;
+	void *arg;
+	cl_fmap_t by_mgid;
+	struct slot *slots; /* [SA_MLIDS] */
+	unsigned capacity, used;
+	unsigned members;
+	uint32_t made; /* MGIDs of our making */
+	bool share_snm;
+};
+
+/* ---- Looking up -------------------------------------------------------------------------------- */
+
+static int compare_mgid(const void *a, const void *b)
+{
+	const struct wire_gid *x = a, *y = b;
+
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
+	return x->guid < y->guid ? -1 : x->guid > y->guid;
+}
+
+struct sa_group *sa_groups_find(const struct sa_groups *g, const struct wire_gid *mgid)
+{
+	cl_fmap_item_t *item = cl_fmap_get(&g->by_mgid, mgid);
+
+	return item == cl_fmap_end(&g->by_mgid) ? NULL : (struct sa_group *)item;
+}
+
+static struct slot *slot_of(const struct sa_groups *g, uint16_t mlid)
+{
+	return &g->slots[mlid - MCAST_FIRST_MLID];
+}
+
+struct sa_group *sa_groups_by_mlid(const struct sa_groups *g, uint16_t mlid)
+{
+	return mlid >= MCAST_FIRST_MLID && mlid <= SA_LAST_MLID ? slot_of(g, mlid)->first : NULL;
+}
+
+unsigned sa_groups_count(const struct sa_groups *g)
+{
+	return (unsigned)cl_fmap_count(&g->by_mgid);
+}
+
+unsigned sa_groups_members(const struct sa_groups *g)
+{
+	return g->members;
+}
+
+unsigned sa_groups_mlids(const struct sa_groups *g)
+{
+	return g->used;
+}
+
+uint16_t sa_groups_top(const struct sa_groups *g)
+{
+	unsigned i = g->used ? SA_MLIDS : 0;
+
+	while (i && !g->slots[i - 1].first)
+		i--;
+	return (uint16_t)(MCAST_FIRST_MLID + i - 1);
+}
+
+/* ---- MLIDs ------------------------------------------------------------------------------------- */
+
+static bool is_snm(const struct wire_gid *mgid)
+{
+	return (mgid->prefix & SNM_PREFIX_MASK) == SNM_PREFIX &&
+	       (mgid->guid & SNM_ID_MASK) == SNM_ID;
+}
+
+/* Groups of two solicited nodes of one partition and scope. */
+static bool may_share(const struct sa_groups *g, const struct wire_gid *a, const struct wire_gid *b)
+{
+	return g->share_snm && is_snm(a) && is_snm(b) && a->prefix == b->prefix;
+}
+
+/* MLID of a group to share with, 0 = there is none. Its MGID is a neighbour in the map. */
+static uint16_t mlid_to_share(const struct sa_groups *g, const struct wire_gid *mgid)
+{
+	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
+	const struct sa_group *near;
+
+	if (!g->share_snm || !is_snm(mgid))
+		return 0;
+	near = sa_groups_find(g, &first);
+	if (!near) {
+		cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
+
+		near = item == cl_fmap_end(&g->by_mgid) ? NULL : (const struct sa_group *)item;
+	}
+	return near && may_share(g, &near->attr.mgid, mgid) ? near->mlid : 0;
+}
+
+static uint16_t mlid_free(const struct sa_groups *g, uint64_t now_us)
+{
+	unsigned oldest = g->capacity;
+
+	for (unsigned i = 0; i < g->capacity; i++) {
+		const struct slot *slot = &g->slots[i];
+
+		if (slot->first)
+			continue;
+		if (!slot->freed_us || now_us - slot->freed_us >= REST_US)
+			return (uint16_t)(MCAST_FIRST_MLID + i);
+		if (oldest == g->capacity || slot->freed_us < g->slots[oldest].freed_us)
+			oldest = i;
+	}
+	return oldest < g->capacity ? (uint16_t)(MCAST_FIRST_MLID + oldest) : 0;
+}
+
+static uint16_t mlid_wished(const struct sa_groups *g, const struct sa_group_attr *attr,
+			    uint16_t mlid)
+{
+	const struct sa_group *first;
+
+	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID)
+		return 0;
+	first = slot_of(g, mlid)->first;
+	return first && !may_share(g, &first->attr.mgid, &attr->mgid) ? 0 : mlid;
+}
+
+void sa_groups_set_capacity(struct sa_groups *g, unsigned mlids)
+{
+	g->capacity = mlids < SA_MLIDS ? mlids : SA_MLIDS;
+}
+
+void sa_groups_share_snm(struct sa_groups *g, bool share)
+{
+	g->share_snm = share;
+}
+
+/* ---- Groups ------------------------------------------------------------------------------------ */
+
+static void tell_changed(const struct sa_groups *g, uint16_t mlid)
+{
+	if (g->ops->changed)
+		g->ops->changed(g->arg, mlid);
+}
+
+static void tell_kept(const struct sa_groups *g, const struct sa_group *group, bool kept)
+{
+	if (g->ops->kept)
+		g->ops->kept(g->arg, group, kept);
+}
+
+struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_attr *attr,
+				  uint16_t mlid, uint64_t now_us)
+{
+	struct sa_group *group;
+
+	if (sa_groups_find(g, &attr->mgid))
+		return NULL;
+	if (mlid)
+		mlid = mlid_wished(g, attr, mlid);
+	else if (!(mlid = mlid_to_share(g, &attr->mgid)))
+		mlid = mlid_free(g, now_us);
+	if (!mlid)
+		return NULL;
+	group = mem_alloc(1, sizeof(*group));
+	group->attr = *attr;
+	group->mlid = mlid;
+	group->next = slot_of(g, mlid)->first;
+	g->used += !group->next;
+	slot_of(g, mlid)->first = group;
+	cl_fmap_insert(&g->by_mgid, &group->attr.mgid, &group->item);
+	tell_changed(g, mlid);
+	return group;
+}
+
+static void group_free(struct sa_groups *g, struct sa_group *group)
+{
+	g->members -= group->nmembers;
+	cl_fmap_remove_item(&g->by_mgid, &group->item);
+	free(group->members);
+	free(group);
+}
+
+static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
+{
+	struct slot *slot = slot_of(g, group->mlid);
+	struct sa_group **link = &slot->first;
+	uint16_t mlid = group->mlid;
+
+	while (*link != group)
+		link = &(*link)->next;
+	*link = group->next;
+	if (!slot->first) {
+		slot->freed_us = now_us ? now_us : 1;
+		g->used--;
+	}
+	group_free(g, group);
+	tell_changed(g, mlid);
+}
+
+bool sa_groups_end_if_unkept(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
+{
+	if (group->nkeepers || group->preset)
+		return false;
+	group_end(g, group, now_us);
+	return true;
+}
+
+void sa_groups_preset(struct sa_groups *g, struct sa_group *group, bool preset, uint64_t now_us)
+{
+	group->preset = preset;
+	sa_groups_end_if_unkept(g, group, now_us);
+}
+
+struct wire_gid sa_groups_new_mgid(struct sa_groups *g, uint64_t subnet_prefix, uint8_t scope)
+{
+	const uint64_t head = 0xFF10ull << 48 | (uint64_t)scope << 48 | SA_SIGNATURE << 32;
+	struct wire_gid mgid = { .prefix = head | subnet_prefix >> 32 };
+
+	do
+		mgid.guid = subnet_prefix << 32 | g->made++;
+	while (sa_groups_find(g, &mgid));
+	return mgid;
+}
+
+/* ---- Members ----------------------------------------------------------------------------------- */
+
+/* Where the port is, or belongs. */
+static uint32_t member_place(const struct sa_group *group, guid_t port)
+{
+	uint32_t low = 0, high = group->nmembers;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (group->members[mid].port < port)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct sa_member *member_find(const struct sa_group *group, guid_t port)
+{
+	uint32_t at = member_place(group, port);
+
+	return at < group->nmembers && group->members[at].port == port ? &group->members[at] : NULL;
+}
+
+const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
+{
+	return member_find(group, port);
+}
+
+static struct sa_member *member_add(struct sa_groups *g, struct sa_group *group, guid_t port)
+{
+	uint32_t at = member_place(group, port);
+	struct sa_member *member;
+
+	if (group->nmembers == group->size) {
+		group->size = group->size ? group->size * 2 : 4;
+		group->members = mem_resize(group->members, group->size, sizeof(*member));
+	}
+	member = &group->members[at];
+	memmove(member + 1, member, (group->nmembers - at) * sizeof(*member));
+	*member = (struct sa_member){ .port = port };
+	group->nmembers++;
+	g->members++;
+	return member;
+}
+
+static void member_remove(struct sa_groups *g, struct sa_group *group, struct sa_member *member)
+{
+	size_t after = (size_t)(group->members + group->nmembers - member - 1);
+
+	memmove(member, member + 1, after * sizeof(*member));
+	group->nmembers--;
+	g->members--;
+}
+
+static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t was, uint8_t is)
+{
+	bool before = was & SA_JOIN_KEEPS, after = is & SA_JOIN_KEEPS;
+
+	if (before == after)
+		return;
+	group->nkeepers += after ? 1 : -1;
+	if (group->nkeepers == (after ? 1u : 0u))
+		tell_kept(g, group, after);
+}
+
+uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
+		       bool proxy)
+{
+	struct sa_member *member = member_find(group, port);
+	uint8_t was, is;
+
+	assert(state && !(state & ~WIRE_JOIN_BITS));
+	if (!member) {
+		member = member_add(g, group, port);
+		member->proxy = proxy;
+	}
+	was = member->state;
+	is = member->state = was | state;
+	keepers_count(g, group, was, is);
+	if (was != is)
+		tell_changed(g, group->mlid);
+	return is;
+}
+
+uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port, uint8_t state,
+			uint64_t now_us)
+{
+	struct sa_member *member = member_find(group, port);
+	uint8_t was, is;
+
+	if (!member)
+		return 0;
+	was = member->state;
+	is = member->state = was & (uint8_t)~state;
+	if (!is)
+		member_remove(g, group, member);
+	keepers_count(g, group, was, is);
+	if (sa_groups_end_if_unkept(g, group, now_us))
+		return 0;
+	if (was != is)
+		tell_changed(g, group->mlid);
+	return is;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------- */
+
+struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
+{
+	struct sa_groups *g = mem_alloc(1, sizeof(*g));
+
+	g->ops = ops;
+	g->arg = arg;
+	g->capacity = SA_MLIDS;
+	g->slots = mem_alloc(SA_MLIDS, sizeof(*g->slots));
+	cl_fmap_init(&g->by_mgid, compare_mgid);
+	return g;
+}
+
+void sa_groups_free(struct sa_groups *g)
+{
+	if (!g)
+		return;
+	while (sa_groups_count(g))
+		group_free(g, (struct sa_group *)cl_fmap_head(&g->by_mgid));
+	free(g->slots);
+	free(g);
+}

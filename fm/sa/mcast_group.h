@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mcast_group: the store of multicast groups and their members. Data and invariants alone: who may join is sa_mcast.c's affair,
+ * where packets go fm/fabric_mcast.c's.
+ *
+ * Invariants: MGIDs are unique, and so is a port within a group; a member's JoinState is never 0; a group that was not made in
+ * advance has a member that keeps it (full, or send-only full) and ends with the last such member, the others with it. One MLID a
+ * group, except that groups of IPv6 solicited nodes share one where that is wanted. A MLID that was given back is not given
+ * out again for a minute while there are others: hosts may send to the old group for a while yet.
+ */
+#ifndef FMD_SA_MCAST_GROUP_H
+#define FMD_SA_MCAST_GROUP_H
+
+#include <complib/cl_fleximap.h>
+#include "fm/mad/wire_mcast.h"
+#include "routing/mcast_tree.h"
+
+#define SA_LAST_MLID 0xFFFE
+#define SA_MLIDS     (SA_LAST_MLID - MCAST_FIRST_MLID + 1u)
+
+#define SA_JOIN_KEEPS                                                                              \
+	(WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL) /* while there is one, the group is */
+
+struct sa_member {
+	guid_t port;
+	uint8_t state; /* enum wire_join bits */
+	bool proxy;    /* somebody else joined it */
+};
+
+struct sa_group_attr { /* what a group is, for all of its members */
+	struct wire_gid mgid;
+	uint32_t qkey, flow_label;
+	uint16_t pkey;
+	uint8_t mtu, rate, life; /* codes */
+	uint8_t tclass, sl, hop_limit;
+};
+
+struct sa_group {
+	cl_fmap_item_t item;   /* key: attr.mgid */
+	struct sa_group *next; /* of the same MLID */
+	struct sa_group_attr attr;
+	uint16_t mlid;
+	bool preset;	   /* made in advance: stays without members */
+	uint32_t nkeepers; /* members that keep it */
+	uint32_t nmembers, size;
+	struct sa_member *members; /* by port */
+};
+static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
+{
+	return attr->mgid.prefix >> 48 & 0xf;
+}
+
+struct sa_groups;
+/* Called in the course of a change: they change nothing themselves. Either may be NULL. */
+struct sa_groups_ops {
+	void (*changed)(void *arg, uint16_t mlid); /* groups or members of the MLID */
+	void (*kept)(void *arg, const struct sa_group *group,
+		     bool kept); /* the first keeper came, or the last one went */
+};
+struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg);
+void sa_groups_free(struct sa_groups *groups);
+/* How many MLIDs may be given out, from the first; groups beyond stay. */
+void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
+void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet to come */
+
+unsigned sa_groups_count(const struct sa_groups *groups);
+unsigned sa_groups_members(const struct sa_groups *groups); /* memberships in all */
+unsigned sa_groups_mlids(const struct sa_groups *groups);   /* in use */
+uint16_t sa_groups_top(
+	const struct sa_groups *groups); /* highest MLID in use; below MCAST_FIRST_MLID = none */
+struct sa_group *sa_groups_find(const struct sa_groups *groups, const struct wire_gid *mgid);
+struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups,
+				   uint16_t mlid); /* the first of a chain by .next */
+
+/*
+ * A new group without members. mlid 0 = one that is free; else that one, NULL if it is out of range or taken (by other than
+ * groups to share with). NULL too when the MGID exists or no MLID is left.
+ */
+struct sa_group *sa_groups_create(struct sa_groups *groups, const struct sa_group_attr *attr,
+				  uint16_t mlid, uint64_t now_us);
+/* Made in advance from now on, or no longer: then it ends if nobody keeps it. */
+void sa_groups_preset(struct sa_groups *groups, struct sa_group *group, bool preset,
+		      uint64_t now_us);
+/* MGID of the SA's own making that no group has (IBA 15.2.5.17, C15-0.1.24). */
+struct wire_gid sa_groups_new_mgid(struct sa_groups *groups, uint64_t subnet_prefix, uint8_t scope);
+
+const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port); /* or NULL */
+/* Adds the bits; returns the JoinState then. */
+uint8_t sa_groups_join(struct sa_groups *groups, struct sa_group *group, guid_t port, uint8_t state,
+		       bool proxy);
+/* Takes bits away, returns what is left. The group may be gone then. */
+uint8_t sa_groups_leave(struct sa_groups *groups, struct sa_group *group, guid_t port,
+			uint8_t state, uint64_t now_us);
+/* Ends a group that nobody keeps and that was not made in advance; true: it is gone. */
+bool sa_groups_end_if_unkept(struct sa_groups *groups, struct sa_group *group, uint64_t now_us);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * New multicast groups: those that a join makes, and those made in advance.
+ *
+ * A join makes a group if it is a full one (or send-only full) and names Q_Key, P_Key, SL, FlowLabel
+ * and TClass (o15-0.2.3); MTU, rate and life time are chosen from what it says and what the port's cable
+ * carries. Without an MGID the SA makes one (o15-0.1.4). An IPoIB group is made like the broadcast group
+ * of its partition, which must be there.
+ */
+#include "fm/sa/sa_mcast.h"
+
+#define MGID_FIRST	0xff
+#define MGID_FLAGS_NONE 0xe0 /* reserved flags, of the second byte */
+#define SIGNATURE_SA	0xa01b
+#define SIGNATURE_IPV4	0x401b
+#define SIGNATURE_IPV6	0x601b
+#define MTU_LOWEST	1 /* 256 bytes */
+#define MTU_HIGHEST	5
+#define LIFE_HIGHEST	0x3f
+#define COMPS_TO_CREATE                                                                            \
+	(SA_COMPS_TO_JOIN | WIRE_BIT(WIRE_MC_QKEY) | WIRE_BIT(WIRE_MC_TCLASS) |                    \
+	 WIRE_BIT(WIRE_MC_PKEY) | WIRE_BIT(WIRE_MC_FLOW) | WIRE_BIT(WIRE_MC_SL))
+
+/* ---- MGIDs ------------------------------------------------------------------------------------- */
+
+static bool mgid_is_zero(const struct wire_gid *mgid)
+{
+	return !mgid->prefix && !mgid->guid;
+}
+
+static uint16_t mgid_signature(const struct wire_gid *mgid)
+{
+	return (uint16_t)(mgid->prefix >> 32);
+}
+
+static bool mgid_is_ipoib(const struct wire_gid *mgid)
+{
+	return mgid_signature(mgid) == SIGNATURE_IPV4 || mgid_signature(mgid) == SIGNATURE_IPV6;
+}
+
+/* o15-0.1.5: SA's own MGIDs of link-local scope are nobody's to name. */
+static bool mgid_valid(const struct wire_gid *mgid)
+{
+	uint8_t flags_scope = (uint8_t)(mgid->prefix >> 48);
+
+	if (mgid->prefix >> 56 != MGID_FIRST)
+		return false;
+	if (mgid_is_ipoib(mgid))
+		return true;
+	return !(flags_scope & MGID_FLAGS_NONE) &&
+	       !(mgid_signature(mgid) == SIGNATURE_SA && (flags_scope & 0xf) == WIRE_SCOPE_LOCAL);
+}
+
+/* The IPv4 broadcast group of the same scope and P_Key. */
+static struct wire_gid mgid_broadcast(const struct wire_gid *mgid)
+{
+	const uint64_t scope = mgid->prefix & 0xfull << 48, pkey = mgid->prefix >> 16 & 0xffff;
+
+	return (struct wire_gid){
+		.prefix = 0xff10ull << 48 | scope | (uint64_t)SIGNATURE_IPV4 << 32 | pkey << 16,
+		.guid = 0xffffffffull,
+	};
+}
+
+/* ---- A new group ------------------------------------------------------------------------------- */
+
+/* The MTU of a new group, 0 = none is possible. `cable`: what the port's cable carries. */
+static uint8_t choose_mtu(const struct sa_query *q, uint8_t cable)
+{
+	const struct wire_mcmember *want = &q->mc.want;
+
+	if (!sa_mcast_asks_mtu(q) || want->mtu_sel == WIRE_BEST)
+		return cable;
+	if (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST)
+		return 0;
+	if (want->mtu_sel == WIRE_GREATER)
+		return cable > want->mtu ? cable : 0;
+	if (want->mtu_sel == WIRE_EXACT)
+		return want->mtu;
+	return want->mtu > cable ? cable : want->mtu - 1;
+}
+
+static uint8_t choose_rate(const struct sa_query *q, uint8_t cable)
+{
+	const struct wire_mcmember *want = &q->mc.want;
+
+	if (!sa_mcast_asks_rate(q) || want->rate_sel == WIRE_BEST)
+		return cable;
+	if (!sa_rate_known(want->rate))
+		return 0;
+	if (want->rate_sel == WIRE_GREATER)
+		return sa_rate_compare(cable, want->rate) > 0 ? cable : 0;
+	if (want->rate_sel == WIRE_EXACT)
+		return want->rate;
+	return sa_rate_compare(want->rate, cable) > 0 ? cable : sa_rate_below(want->rate);
+}
+
+/* False: no life time is as asked for. */
+static bool choose_life(const struct sa_query *q, uint8_t *life)
+{
+	const struct wire_mcmember *want = &q->mc.want;
+
+	*life = q->sa->conf.subnet_timeout;
+	if (!sa_mcast_asks_life(q) || sa_mcast_selects(want->life_sel, *life - want->life))
+		return true;
+	*life = want->life_sel == WIRE_GREATER ? want->life + 1
+		: want->life_sel == WIRE_LESS  ? want->life - 1
+					       : want->life;
+	return *life <= LIFE_HIGHEST;
+}
+
+static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
+{
+	const struct wire_gid broadcast = mgid_broadcast(mgid);
+	const struct sa_group *group;
+
+	if (!mgid_is_ipoib(mgid) ||
+	    (mgid->prefix == broadcast.prefix && mgid->guid == broadcast.guid))
+		return true;
+	group = sa_groups_find(q->sa->groups, &broadcast);
+	return group && sa_mcast_fits(q, &group->attr);
+}
+
+static struct wire_gid mgid_for(const struct sa_query *q)
+{
+	const struct wire_mcmember *want = &q->mc.want;
+	uint8_t scope = sa_asked(q, WIRE_MC_SCOPE) ? want->scope : WIRE_SCOPE_LOCAL;
+
+	if (!mgid_is_zero(&want->mgid))
+		return want->mgid;
+	return sa_groups_new_mgid(q->sa->groups, q->sa->conf.gid_prefix, scope);
+}
+
+/* What the group would be that the request asks to be made. */
+enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
+				    struct sa_group_attr *attr)
+{
+	const struct wire_mcmember *want = &q->mc.want;
+	const struct sa_link *link = &q->sa->links[port];
+
+	if (!(want->join_state & SA_JOIN_KEEPS))
+		return WIRE_SA_REQ_INVALID;
+	if (~q->comp_mask & COMPS_TO_CREATE)
+		return WIRE_SA_INSUF_COMPS;
+	if (!mgid_is_zero(&want->mgid) && (!mgid_valid(&want->mgid) || !ipoib_fits(q, &want->mgid)))
+		return WIRE_SA_REQ_INVALID;
+	*attr = (struct sa_group_attr){
+		.qkey = want->qkey,
+		.pkey = want->pkey,
+		.flow_label = want->flow_label,
+		.tclass = want->tclass,
+		.sl = want->sl,
+		.hop_limit = sa_asked(q, WIRE_MC_HOP) ? want->hop_limit : 0,
+		.mtu = choose_mtu(q, link->mtu),
+		.rate = choose_rate(q, link->rate),
+	};
+	if (!attr->mtu || !attr->rate || !choose_life(q, &attr->life))
+		return WIRE_SA_REQ_INVALID;
+	attr->mgid = mgid_for(q);
+	return WIRE_SA_OK;
+}
+
+struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *attr)
+{
+	struct sa *sa = q->sa;
+	uint64_t now_us = loop_now_us(sa->loop);
+	struct sa_group *group = NULL;
+
+	if (sa_asked(q, WIRE_MC_MLID) && !sa_groups_by_mlid(sa->groups, q->mc.want.mlid))
+		group = sa_groups_create(sa->groups, attr, q->mc.want.mlid, now_us);
+	if (!group)
+		group = sa_groups_create(sa->groups, attr, 0, now_us);
+	if (!group && log_allow(&sa->refused, now_us, 1))
+		log_line(LOG_SA, LOG_WARNING,
+			 "lid %u: no multicast LID is left for another group, %u are in use: the "
+			 "switch with the smallest multicast table has room for no more",
+			 q->from.lid, sa_groups_mlids(sa->groups));
+	return group;
+}
+
+/* ---- Groups made in advance -------------------------------------------------------------------- */
+
+static struct sa_group_attr attr_of_preset(const struct sa *sa, const struct partition_group *from)
+{
+	return (struct sa_group_attr){
+		.mgid = wire_gid_decode(from->mgid),
+		.qkey = from->qkey,
+		.flow_label = from->flow_label,
+		.pkey = from->pkey,
+		.mtu = from->mtu,
+		.rate = from->rate,
+		.life = sa->conf.subnet_timeout,
+		.tclass = from->tclass,
+		.sl = from->sl,
+		.hop_limit = from->hop_limit,
+	};
+}
+
+/* One that has members stays what it is for them until they are gone. */
+static void preset_one(struct sa *sa, const struct partition_group *from)
+{
+	const struct sa_group_attr attr = attr_of_preset(sa, from);
+	struct sa_group *group = sa_groups_find(sa->groups, &attr.mgid);
+	uint64_t now_us = loop_now_us(sa->loop);
+
+	if (!group)
+		group = sa_groups_create(sa->groups, &attr, 0, now_us);
+	else if (!group->nmembers)
+		group->attr = attr;
+	if (group)
+		sa_groups_preset(sa->groups, group, true, now_us);
+	else
+		log_line(LOG_SA, LOG_ERR,
+			 "partition 0x%04x: no multicast LID is left for its group", from->pkey);
+}
+
+static bool is_listed(const struct sa_group *group, const struct partition_group *list,
+		      unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct wire_gid mgid = wire_gid_decode(list[i].mgid);
+
+		if (mgid.prefix == group->attr.mgid.prefix && mgid.guid == group->attr.mgid.guid)
+			return true;
+	}
+	return false;
+}
+
+void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned count)
+{
+	uint64_t now_us = loop_now_us(sa->loop);
+
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(sa->groups); mlid++) {
+		struct sa_group *next = sa_groups_by_mlid(sa->groups, (uint16_t)mlid), *group;
+
+		while ((group = next)) {
+			next = group->next;
+			if (group->preset && !is_listed(group, list, count))
+				sa_groups_preset(sa->groups, group, false, now_us);
+		}
+	}
+	for (unsigned i = 0; i < count; i++)
+		preset_one(sa, &list[i]);
+}
