@@ -13,8 +13,9 @@ static bool is_idle(void *arg)
 {
 	const struct fabric *f = arg;
 
-	return f->state == FABRIC_UP && !f->programming && !f->bringing_up && !f->want_discover &&
-	       !f->want_reroute && !f->nsuspects && !f->readers && !sweep_busy(f->sweep);
+	return f->state == FABRIC_UP && !f->programming && !f->bringing_up && !fabric_updates(f) &&
+	       !f->want_discover && !f->want_reroute && !f->nsuspects && !f->readers &&
+	       !sweep_busy(f->sweep);
 }
 
 static void found(void *arg, guid_t sw, uint32_t block)

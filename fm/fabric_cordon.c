@@ -118,11 +118,11 @@ static void mark(struct fabric *f, const struct cordon *cordon, bool on)
 	}
 }
 
-struct topo *fabric_snapshot(struct fabric *f)
+struct topo_builder *fabric_draft(struct fabric *f)
 {
 	for (unsigned i = 0; i < f->ncordons; i++)
 		mark(f, &f->cordons[i], true);
-	return inventory_snapshot(sweep_inventory(f->sweep));
+	return inventory_draft(sweep_inventory(f->sweep));
 }
 
 /* Marks go off at once and, where another cordon holds the same port, on again with the next snapshot. */

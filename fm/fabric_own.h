@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the conductor's files share: fabric.c (the pipe), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c,
- * fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+/* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
+ * done), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c, fabric_audit.c (tables that changed by
+ * themselves), fabric_sa.c (what hosts asked for), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
 #include "fm/core/event_log.h"
+#include "fm/core/job.h"
 #include "fm/fabric.h"
 #include "fm/program/audit.h"
 #include "fm/program/program.h"
@@ -65,8 +67,7 @@ struct act { /* an operator's wish, to be answered once */
 };
 
 struct fabric_figures { /* of the latest of each kind */
-	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
-	double snapshot_ms, note_ms, lids_ms, apply_ms, refresh_ms; /* of the loop's own time */
+	double sweep_ms, program_ms, bringup_ms;
 	bool check_whole; /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, duplicates;
 	struct program_result programmed;
@@ -76,6 +77,27 @@ struct fabric_figures { /* of the latest of each kind */
 		uint64_t entries;
 		unsigned blocks;
 	} last_fault;
+};
+
+#define FABRIC_STEPS_MAX 8
+
+/* The update in the making. Nothing of it is seen by anybody before it is published. */
+struct fabric_update {
+	struct job *job;
+	struct topo_builder *draft;
+	struct topo *topo;
+	struct lid_map *lids;
+	struct tables tables;
+	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
+};
+
+struct fabric_settle {
+	bool due; /* something was published since it was last done */
+	bool told_up;
+	struct job *job;
+	struct topo_builder *draft;
+	struct topo *now;
+	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
 struct fabric {
@@ -101,6 +123,9 @@ struct fabric {
 	struct check_base *proof_base; /* what the next proof can build upon */
 	uint16_t sm_lid;
 	struct lid_memory memory;
+
+	struct fabric_update update;
+	struct fabric_settle settle;
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
@@ -131,6 +156,25 @@ struct fabric {
 /* fabric.c */
 void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
 
+/* fabric_update.c */
+void fabric_update_init(struct fabric *f);
+void fabric_update_fini(struct fabric *f);
+void fabric_update(struct fabric *f); /* begins with the present; not while one is in the making */
+bool fabric_updates(const struct fabric *f); /* one is in the making */
+void fabric_publish_to_sa(struct fabric *f);
+json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
+double fabric_route_ms(const struct fabric *f);
+double fabric_check_ms(const struct fabric *f);
+
+/* fabric_settle.c */
+void fabric_settle_init(struct fabric *f);
+void fabric_settle_fini(struct fabric *f);
+void fabric_settle(struct fabric *f);	   /* if it is due, and all that was begun has ended */
+void fabric_settle_stop(struct fabric *f); /* it stays due */
+void fabric_programmed(void *arg, const struct program_result *result);
+void fabric_brought_up(void *arg, const struct bringup_result *result);
+json_t *fabric_settle_stages(const struct fabric *f);
+
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
 void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
@@ -141,7 +185,7 @@ void fabric_acts_fini(struct fabric *f);
 /* fabric_cordon.c */
 void fabric_cordons_load(struct fabric *f);
 void fabric_cordons_fini(struct fabric *f);
-struct topo *fabric_snapshot(struct fabric *f); /* of the present, cordons marked */
+struct topo_builder *fabric_draft(struct fabric *f); /* of the present, cordons marked */
 /* What came of it (NULL with an error), and an event that says so. */
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
@@ -167,6 +211,8 @@ void fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 void fabric_note_managers(struct fabric *f, const struct topo *t);
 
 /* fabric_report.c */
+json_t *fabric_report_stages(const struct job_step *steps,
+			     const uint64_t *spent_us);	  /* milliseconds by name */
 void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
 

@@ -85,19 +85,29 @@ static json_t *smp_json(const struct fabric *f)
 		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
 }
 
+json_t *fabric_report_stages(const struct job_step *steps, const uint64_t *spent_us)
+{
+	json_t *doc = json_object();
+
+	for (unsigned i = 0; steps[i].run; i++)
+		json_object_set_new(doc, steps[i].name, json_real(spent_us[i] / 1e3));
+	return doc;
+}
+
 /* Where the loop's own time went in the latest update. */
 static json_t *stages_json(const struct fabric *f)
 {
-	return json_pack("{sf sf sf sf sf sb}", "snapshot_ms", f->figures.snapshot_ms, "note_ms",
-			 f->figures.note_ms, "lids_ms", f->figures.lids_ms, "apply_ms",
-			 f->figures.apply_ms, "refresh_ms", f->figures.refresh_ms, "check_whole",
-			 f->figures.check_whole);
+	json_t *doc = fabric_update_stages(f), *settle = fabric_settle_stages(f);
+
+	json_object_update(doc, settle);
+	json_decref(settle);
+	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures.check_whole);
 }
 
 static json_t *figures_json(const struct fabric *f)
 {
 	return json_pack("{sf sf sf sf sf sI si si}", "sweep_ms", f->figures.sweep_ms, "route_ms",
-			 f->figures.route_ms, "check_ms", f->figures.check_ms, "program_ms",
+			 fabric_route_ms(f), "check_ms", fabric_check_ms(f), "program_ms",
 			 f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
 			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
 			 "silent", (int)f->figures.silent, "duplicate_guids",
@@ -124,6 +134,9 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "uptime_s",
 			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
 	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));
+	json_object_set_new(doc, "loop_longest_step",
+			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
+						       : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	return doc;
 }

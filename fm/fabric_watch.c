@@ -69,8 +69,8 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
 	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
 		 node == TOPO_NONE ? "unknown" : f->topo->nodes[node].desc);
 	if (node == TOPO_NONE) {
-		f->want_discover |=
-			f->topo != NULL; /* somebody we have not met; else that look is under way */
+		/* Somebody we have not met; before the first look has ended, it is under way. */
+		f->want_discover |= f->topo || fabric_updates(f);
 	} else {
 		if (notice->trap == TRAP_LINK_STATE)
 			open_fault(f, f->topo->nodes[node].desc);
@@ -103,7 +103,7 @@ static void poll_due(void *arg)
 	fabric_watch_schedule(f);
 	if (sweep_busy(f->sweep))
 		return;
-	if (!f->topo)
+	if (!f->topo && !fabric_updates(f))
 		f->want_discover = true;
 	if (f->unfinished)
 		f->want_reroute = true; /* behind the poll, which may find why */

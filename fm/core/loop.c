@@ -28,6 +28,7 @@
 #define POLL_IDLE_US 1000
 #define SPIN_LOOK_US 200
 #define SIM_START_US 1000000
+#define SLICE_US     5000 /* and one call more: below the 20 ms that nobody may hold the loop */
 
 struct loop_timer {
 	struct loop *loop;
@@ -58,6 +59,11 @@ struct loop_poll {
 	void *arg;
 };
 
+struct held {
+	uint64_t us;
+	const char *what;
+};
+
 struct loop {
 	struct event_base *base; /* NULL: simulated */
 	struct event *wake;	 /* bounds a wait */
@@ -71,9 +77,11 @@ struct loop {
 	size_t armed, heap_size;
 	struct loop_poll **polls; /* NULL = freed during the round */
 	size_t npolls;
-	uint64_t held,
+	struct held held,
 		held_before; /* the longest callback in this span of HELD_SPAN_US, and in the one before */
 	uint64_t held_span; /* when this one began */
+	struct held step;   /* the longest part of the present callback, where it tells */
+	struct loop_pace pace;
 };
 
 static uint64_t clock_read(void)
@@ -98,21 +106,47 @@ uint64_t loop_clock_us(const struct loop *loop)
 
 #define HELD_SPAN_US 10000000
 
+static struct held longer(struct held a, struct held b)
+{
+	return b.us > a.us ? b : a;
+}
+
 static void note_held(struct loop *loop, uint64_t start)
 {
-	uint64_t now = loop_clock_us(loop), held = now - start;
+	uint64_t now = loop_clock_us(loop);
 
 	if (now - loop->held_span >= HELD_SPAN_US) {
 		loop->held_before = loop->held;
-		loop->held = 0;
+		loop->held = (struct held){ 0 };
 		loop->held_span = now;
 	}
-	loop->held = held > loop->held ? held : loop->held;
+	loop->held = longer(loop->held, (struct held){ now - start, loop->step.what });
+	loop->step = (struct held){ 0 };
+}
+
+void loop_took(struct loop *loop, const char *what, uint64_t us)
+{
+	loop->step = longer(loop->step, (struct held){ us, what });
 }
 
 uint64_t loop_longest_us(const struct loop *loop)
 {
-	return loop->held > loop->held_before ? loop->held : loop->held_before;
+	return longer(loop->held_before, loop->held).us;
+}
+
+const char *loop_longest_step(const struct loop *loop)
+{
+	return longer(loop->held_before, loop->held).what;
+}
+
+void loop_set_pace(struct loop *loop, struct loop_pace pace)
+{
+	loop->pace = pace;
+}
+
+struct loop_pace loop_pace(const struct loop *loop)
+{
+	return loop->pace;
 }
 
 /* ---- Timers ----------------------------------------------------------------------------------- */
@@ -454,6 +488,7 @@ struct loop *loop_new_simulated(void)
 	struct loop *loop = mem_alloc(1, sizeof(*loop));
 
 	loop->now = SIM_START_US;
+	loop->pace.slice_us = SLICE_US;
 	return loop;
 }
 
@@ -480,6 +515,7 @@ struct loop *loop_new(void)
 		return NULL;
 	}
 	loop->wake = evtimer_new(loop->base, wake_cb, NULL);
+	loop->pace.slice_us = SLICE_US;
 	loop->now = clock_read();
 	return loop;
 }

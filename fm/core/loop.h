@@ -31,6 +31,20 @@ uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one c
 uint64_t loop_clock_us(const struct loop *loop);
 /* The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in them). */
 uint64_t loop_longest_us(const struct loop *loop);
+/* What took most of it, as loop_took() was told; NULL = nobody said. */
+const char *loop_longest_step(const struct loop *loop);
+/* From within a callback: `what`, a literal, took so long of it. */
+void loop_took(struct loop *loop, const char *what, uint64_t us);
+
+/*
+ * How long work that comes in slices (fm/core/job.h) may hold the loop before others have their turn, and how long it
+ * leaves it to them at least. For tests of what happens in between there are other paces than the first.
+ */
+struct loop_pace {
+	uint64_t slice_us, gap_us;
+};
+void loop_set_pace(struct loop *loop, struct loop_pace pace);
+struct loop_pace loop_pace(const struct loop *loop);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn *fn, void *arg); /* unarmed */
 void loop_timer_set(struct loop_timer *timer, uint64_t delay_us);	      /* (re)arms once */

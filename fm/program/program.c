@@ -77,6 +77,8 @@ static bool program_more(void *owner)
 	struct batch_job job = { .kind = JOB_BLOCK };
 	unsigned added = 0;
 
+	if (p->stage != PROGRAM_SENDS)
+		return false; /* what differs is marked, and in no order yet */
 	while (added < MORE && (p->nturn || plan_more(p))) {
 		struct store_switch *sw;
 
@@ -293,6 +295,8 @@ static void program_idle(void *owner)
 	struct program *p = owner;
 	struct program_result result;
 
+	if (plan_waits(p))
+		return;
 	if (plan_next(p)) {
 		batch_wake(p->batch);
 		return;

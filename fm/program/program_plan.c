@@ -23,6 +23,7 @@
 #include "topology/mem.h"
 
 #define PATIENCE_US 20000
+#define ROWS_A_STEP 512
 
 static void todo_put(struct store_switch *sw, uint32_t block)
 {
@@ -168,39 +169,70 @@ static void send_all(struct program *p)
 	}
 }
 
-static void plan_start(struct program *p)
-{
-	uint32_t row;
+/* ---- From apply() to the first block -------------------------------------------------------- */
 
-	p->stage = PROGRAM_SENDS;
-	loop_timer_stop(p->patience);
-	for (row = 0; row < p->topo->nswitches; row++)
-		switch_plan(p, row);
-	if (some_known(p)) {
-		make_order(p);
-		plan_next(p);
-	} else {
-		send_all(p);
-	}
+static enum job_said mark_rows(void *arg)
+{
+	struct program *p = arg;
+	uint32_t end = p->planned + ROWS_A_STEP;
+
+	if (end > p->topo->nswitches)
+		end = p->topo->nswitches;
+	while (p->planned < end)
+		switch_plan(p, p->planned++);
+	return end < p->topo->nswitches ? JOB_MORE : JOB_NEXT;
 }
 
-static void patience_cb(void *arg)
+static enum job_said find_order(void *arg)
 {
 	struct program *p = arg;
 
-	plan_start(p);
+	if (some_known(p))
+		make_order(p);
+	else
+		send_all(p);
+	return JOB_NEXT;
+}
+
+static enum job_said begin_sending(void *arg)
+{
+	struct program *p = arg;
+
+	p->stage = PROGRAM_SENDS;
+	if (!p->nturn)
+		plan_next(p);
 	batch_wake(p->batch);
+	return JOB_END;
+}
+
+static const struct job_step plan_steps[] = {
+	{ "program-compare", mark_rows },
+	{ "program-order", find_order },
+	{ "program-begin", begin_sending },
+	{ NULL, NULL },
+};
+
+static void plan_start(void *arg)
+{
+	struct program *p = arg;
+
+	loop_timer_stop(p->patience);
+	p->stage = PROGRAM_PLANS;
+	p->planned = 0;
+	job_start(p->plan, plan_steps, NULL);
 }
 
 void plan_init(struct program *p)
 {
-	p->patience = loop_timer_new(p->loop, patience_cb, p);
+	p->patience = loop_timer_new(p->loop, plan_start, p);
+	p->plan = job_new(p->loop, p);
 }
 
 void plan_fini(struct program *p)
 {
 	plan_forget(p);
 	loop_timer_free(p->patience);
+	job_free(p->plan);
 	free(p->rows);
 	free(p->parts);
 	free(p->turn);
@@ -209,6 +241,7 @@ void plan_fini(struct program *p)
 void plan_forget(struct program *p)
 {
 	loop_timer_stop(p->patience);
+	job_stop(p->plan);
 	order_fini(&p->order);
 	p->round = p->step = p->round_end = 0;
 	p->nparts = p->nturn = 0;
@@ -218,6 +251,7 @@ void plan_apply(struct program *p)
 {
 	p->rows = mem_resize(p->rows, p->topo->nswitches + 1u, sizeof(*p->rows));
 	p->turn = mem_resize(p->turn, p->topo->nswitches + 1u, sizeof(*p->turn));
+	memset(p->rows, 0, (p->topo->nswitches + 1u) * sizeof(*p->rows));
 	if (!batch_in_flight(p->batch)) {
 		plan_start(p);
 		return;
@@ -355,12 +389,16 @@ bool plan_more(struct program *p)
 	return p->nturn > 0;
 }
 
+/* Nothing is on its way any more: no need for patience. */
+bool plan_waits(struct program *p)
+{
+	if (p->stage == PROGRAM_WAITS)
+		plan_start(p);
+	return p->stage == PROGRAM_PLANS;
+}
+
 bool plan_next(struct program *p)
 {
-	if (p->stage == PROGRAM_WAITS) {
-		plan_start(p);
-		return true;
-	}
 	while (p->round < p->order.nrounds) {
 		p->nparts = 0;
 		p->step = p->order.first[p->round++];

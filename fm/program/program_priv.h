@@ -4,6 +4,7 @@
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
+#include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
@@ -16,6 +17,7 @@ enum program_job { JOB_TOP, JOB_BLOCK }; /* object = store_switch, arg = block *
 
 enum program_stage {
 	PROGRAM_WAITS, /* for the answers to what a superseded apply sent */
+	PROGRAM_PLANS, /* a job in steps */
 	PROGRAM_SENDS,
 };
 
@@ -44,6 +46,8 @@ struct program {
 	void *arg;
 	enum program_stage stage;
 	struct loop_timer *patience; /* of PROGRAM_WAITS */
+	struct job *plan;	     /* of PROGRAM_PLANS */
+	uint32_t planned;	     /* rows, by then */
 	bool trouble;		     /* a switch failed in this apply */
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order order;	     /* no rounds: all blocks go at once */
@@ -77,8 +81,9 @@ void plan_init(struct program *p);
 void plan_fini(struct program *p);
 void plan_apply(struct program *p);  /* finds what differs, and starts at once or when it may */
 void plan_forget(struct program *p); /* what was planned gives way */
-bool plan_more(struct program *p); /* hands over more of the present round; false = that was all */
-bool plan_next(struct program *p); /* all is answered: goes on; false = nothing is left */
+bool plan_more(struct program *p);  /* hands over more of the present round; false = that was all */
+bool plan_waits(struct program *p); /* all is answered: it goes on by itself */
+bool plan_next(struct program *p);  /* goes on; false = nothing is left */
 /* The new content of a block that goes now. */
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK]);

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
 #include "fm/sweep/bringup.h"
@@ -30,6 +31,7 @@
 #define LOG_BURST	20
 #define DEFAULT_PKEY	0xffff
 #define PKEYS_PER_BLOCK 32
+#define NODES_A_STEP	1024
 #define CAP_REREGISTER	(1u << 25) /* IsClientReregistrationSupported */
 
 enum bringup_job { JOB_PORT, JOB_PKEY, JOB_PKEY_SET };
@@ -48,6 +50,10 @@ struct bringup {
 	struct pkey_fix *fixes;
 	uint16_t sm_lid;
 	bool busy;
+	struct job *plan;	 /* the look at all ports with which an apply begins */
+	const struct topo *topo; /* what it reads, NULL = it has ended */
+	const struct lid_map *lids;
+	guid_t planned; /* nodes before this one */
 	bringup_done_fn *fn;
 	void *arg;
 	struct bringup_result result;
@@ -395,6 +401,8 @@ static void bringup_idle(void *owner)
 	struct bringup *b = owner;
 	struct bringup_result result = b->result;
 
+	if (b->topo)
+		return; /* the plan's end goes on */
 	fixes_free(b);
 	b->busy = false;
 	result.smps = batch_smps(b->batch) - b->smps_before;
@@ -417,6 +425,7 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 	b->inv = inv;
 	b->conf = *conf;
 	b->batch = batch_new(loop, mad, &bringup_ops, b);
+	b->plan = job_new(loop, b);
 	return b;
 }
 
@@ -424,6 +433,8 @@ void bringup_free(struct bringup *b)
 {
 	if (!b)
 		return;
+	job_free(b->plan);
+	topo_unref(b->topo);
 	batch_free(b->batch);
 	fixes_free(b);
 	free(b);
@@ -454,17 +465,17 @@ static uint8_t lids_lmc(const struct lid_map *lids, uint32_t port, uint16_t lid)
 	return lmc;
 }
 
-static void node_want_lids(struct inv_node *node, const struct topo *t, const struct lid_map *lids)
+static void node_want_lids(struct bringup *b, struct inv_node *node)
 {
-	uint32_t index = topo_find(t, node->guid), p;
+	uint32_t index = topo_find(b->topo, node->guid), p;
 
 	for (p = 0; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
-		uint32_t i = index == TOPO_NONE ? 0 : t->nodes[index].port0 + p;
+		uint32_t i = index == TOPO_NONE ? 0 : b->topo->nodes[index].port0 + p;
 
 		port->sets = port->errors = 0;
-		port->want_lid = index == TOPO_NONE ? 0 : lids->lid_of_port[i];
-		port->want_lmc = port->want_lid ? lids_lmc(lids, i, port->want_lid) : 0;
+		port->want_lid = index == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
+		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
 	}
 }
 
@@ -494,11 +505,52 @@ static void node_look(struct bringup *b, struct inv_node *node)
 	}
 }
 
+/* ---- Apply ---------------------------------------------------------------------------------- */
+
+/* The next nodes by GUID, for the inventory may change between two steps. False: those were the last. */
+static bool each_node(struct bringup *b, void (*fn)(struct bringup *b, struct inv_node *node))
+{
+	struct inv_node *node = inventory_from(b->inv, b->planned);
+	unsigned count;
+
+	for (count = 0; node && count < NODES_A_STEP; count++) {
+		fn(b, node);
+		node = inventory_next(b->inv, node);
+	}
+	b->planned = node ? node->guid : 0;
+	return node != NULL;
+}
+
+static enum job_said want_lids(void *arg)
+{
+	return each_node(arg, node_want_lids) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_said look_at_ports(void *arg)
+{
+	return each_node(arg, node_look) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_said begin_sending(void *arg)
+{
+	struct bringup *b = arg;
+
+	topo_unref(b->topo);
+	b->topo = NULL;
+	batch_wake(b->batch);
+	return JOB_NEXT;
+}
+
+static const struct job_step plan_steps[] = {
+	{ "bringup-lids", want_lids },
+	{ "bringup-ports", look_at_ports },
+	{ "bringup-begin", begin_sending },
+	{ NULL, NULL },
+};
+
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg)
 {
-	struct inv_node *node;
-
 	batch_drop_queue(b->batch);
 	if (!b->busy)
 		b->smps_before = batch_smps(b->batch);
@@ -508,9 +560,9 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 	b->sm_lid = sm_lid;
 	b->result = (struct bringup_result){ 0 };
 	b->started_us = loop_now_us(b->loop);
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
-		node_want_lids(node, t, lids);
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
-		node_look(b, node);
-	batch_wake(b->batch);
+	topo_unref(b->topo);
+	b->topo = topo_ref(t);
+	b->lids = lids;
+	b->planned = 0;
+	job_start(b->plan, plan_steps, NULL);
 }

@@ -38,7 +38,7 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
 /*
  * A newer apply supersedes a running one (whose callback does not come; what is on its way is taken
- * over). sm_lid = LID of the SM's own port. t and lids are read inside the call only.
+ * over). sm_lid = LID of the SM's own port. t and lids are read until the callback or the next apply; t is referenced.
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);

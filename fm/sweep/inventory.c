@@ -61,6 +61,13 @@ struct inv_node *inventory_next(const struct inventory *inv, const struct inv_no
 	return item_node(inv, cl_qmap_next(&node->item));
 }
 
+struct inv_node *inventory_from(const struct inventory *inv, guid_t guid)
+{
+	struct inv_node *node = inventory_find(inv, guid);
+
+	return node ? node : item_node(inv, cl_qmap_get_next(&inv->nodes, guid));
+}
+
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
 {
 	struct inv_node *node = mem_alloc(1, sizeof(*node));

@@ -91,6 +91,8 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 void inventory_remove(struct inventory *inv, struct inv_node *node);
 struct inv_node *inventory_first(const struct inventory *inv);
 struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node);
+struct inv_node *inventory_from(const struct inventory *inv,
+				guid_t guid); /* of that GUID, or the next higher one */
 static inline bool inv_is_switch(const struct inv_node *node)
 {
 	return node->info.type == TOPO_SWITCH;
@@ -122,7 +124,9 @@ struct inv_name {
 };
 struct inv_name inventory_name(const struct inv_node *node, int port);
 
-/* A snapshot of the present; known cables that are down are in it as such. */
+/* A snapshot of the present; known cables that are down are in it as such. The draft is all that is read of the inventory:
+ * topo_freeze() makes the snapshot of it, at any time. */
+struct topo_builder *inventory_draft(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);
 
 #endif

@@ -86,7 +86,7 @@ static void snapshot_links(struct topo_builder *b, const struct inv_node *node)
 	}
 }
 
-struct topo *inventory_snapshot(const struct inventory *inv)
+struct topo_builder *inventory_draft(const struct inventory *inv)
 {
 	struct topo_builder *b = topo_builder_new();
 	struct inv_node *node;
@@ -99,5 +99,10 @@ struct topo *inventory_snapshot(const struct inventory *inv)
 	}
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
 		snapshot_links(b, node);
-	return topo_freeze(b);
+	return b;
+}
+
+struct topo *inventory_snapshot(const struct inventory *inv)
+{
+	return topo_freeze(inventory_draft(inv));
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * job: work that takes longer than the loop may be held, in steps.
+ *
+ * Steps are a table of functions. Each is called until it says that it is done, then comes the next. They run from a
+ * timer: one behind the other as long as loop_pace's slice is not used up, the rest behind whoever else waits for the
+ * loop. So a call of a step should take a few milliseconds at most, and what is short as a whole is done in one go.
+ */
+#ifndef FMD_CORE_JOB_H
+#define FMD_CORE_JOB_H
+
+#include "fm/core/loop.h"
+
+enum job_said {
+	JOB_MORE, /* call me again */
+	JOB_NEXT, /* done: the next step */
+	JOB_END,  /* done, and the steps behind are not wanted */
+};
+
+struct job_step {
+	const char *name; /* a literal: shown by loop_longest_step() */
+	enum job_said (*run)(void *owner);
+};
+
+struct job;
+struct job *job_new(struct loop *loop, void *owner);
+void job_free(struct job *job); /* NULL is fine; not from within a step */
+
+/*
+ * From the first step, in a callback of its own; what was running ends where it is. The table ends with a step without run.
+ * spent_us, by step, is what each has taken so far (NULL = not wanted). A step may start its job anew, or stop it.
+ */
+void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us);
+void job_stop(struct job *job);
+const struct job_step *job_steps(const struct job *job); /* the table that runs, NULL = none does */
+const char *job_step_name(const struct job *job);	 /* the step that is due, NULL = none */
+
+#endif

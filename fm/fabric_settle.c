@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_settle: what follows when all that was published is programmed and brought up, step by step (fm/core/job.h):
+ *
+ *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
+ *   compare, show       what is shown is what is. LIDs and tables go by index, so the cables must be the same, and
+ *                       cordons too; when they are not, an update is on its way that publishes them
+ *   answer              the fabric is up; those who asked hear of it
+ *   tidy                the proof forgets what is past
+ *
+ * An update that begins meanwhile ends it, and brings it about anew: till then it stays due.
+ */
+#include <stdlib.h>
+#include "fm/fabric_own.h"
+#include "topology/diff.h"
+#include "topology/risk.h"
+
+static double ms_since(const struct fabric *f, uint64_t start_us)
+{
+	return (loop_now_us(f->loop) - start_us) / 1e3;
+}
+
+/* ---- The latest fault ---------------------------------------------------------------------------- */
+
+/* What is at risk is told as it is now: standing damage too, for the next fault meets both. */
+static void tell_fault(struct fabric *f)
+{
+	json_t *risk = risk_json(f->topo);
+	const char *text = json_string_value(json_object_get(risk, "text"));
+
+	event_log_add(
+		f->events, LOG_NOTICE, "rerouted",
+		json_pack("{sf sI si si so}", "detected_to_programmed_ms", f->figures.last_fault.ms,
+			  "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
+			  "lft_blocks_written", (int)f->figures.last_fault.blocks, "switches",
+			  (int)f->figures.programmed.switches, "at_risk", json_incref(risk)),
+		"%s: answered in %.1f ms, %llu entries in %u blocks on %u switches%s%s",
+		f->fault.what, f->figures.last_fault.ms,
+		(unsigned long long)f->figures.last_fault.entries, f->figures.last_fault.blocks,
+		f->figures.programmed.switches, text ? "; at risk: " : "", text ? text : "");
+	json_decref(risk);
+}
+
+static void close_fault(struct fabric *f)
+{
+	if (!f->fault.open)
+		return;
+	f->fault.open = false;
+	if (!f->fault.differs && !f->figures.programmed.blocks)
+		return; /* a late trap: an earlier look had found what it tells */
+	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s",
+		 f->fault.what);
+	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
+	f->figures.last_fault.entries = f->figures.programmed.entries;
+	f->figures.last_fault.blocks = f->figures.programmed.blocks;
+	tell_fault(f);
+}
+
+/* ---- What was begun has ended -------------------------------------------------------------------- */
+
+void fabric_programmed(void *arg, const struct program_result *result)
+{
+	struct fabric *f = arg;
+
+	f->programming = false;
+	f->figures.programmed = *result;
+	f->figures.program_ms = result->took_us / 1e3;
+	if (result->failed) {
+		f->unfinished = true;
+		event_log_add(
+			f->events, LOG_WARNING, "program-failed", NULL,
+			"fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
+			result->failed);
+	} else {
+		fabric_audit_repaired(f);
+	}
+	close_fault(f);
+	fabric_settle(f);
+}
+
+void fabric_brought_up(void *arg, const struct bringup_result *result)
+{
+	struct fabric *f = arg;
+
+	f->bringing_up = false;
+	f->figures.bringup_ms = result->took_us / 1e3;
+	if (result->links_failed) {
+		f->unfinished = true;
+		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
+			      "fabric: %u links did not come up; tried again at the next poll",
+			      result->links_failed);
+	}
+	fabric_settle(f);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------- */
+
+static enum job_said collect(void *arg)
+{
+	struct fabric *f = arg;
+
+	f->settle.draft = fabric_draft(f);
+	return JOB_NEXT;
+}
+
+static enum job_said make_snapshot(void *arg)
+{
+	struct fabric_settle *s = &((struct fabric *)arg)->settle;
+
+	s->now = topo_freeze(s->draft);
+	s->draft = NULL;
+	return JOB_NEXT;
+}
+
+static bool same_cordons(const struct topo *a, const struct topo *b)
+{
+	for (uint32_t p = 0; p < a->nports && a->nports == b->nports; p++)
+		if (a->ports[p].cordoned != b->ports[p].cordoned)
+			return false;
+	return a->nports == b->nports;
+}
+
+static enum job_said compare(void *arg)
+{
+	struct fabric *f = arg;
+	struct diff *diff = diff_new(f->topo, f->settle.now);
+	bool same = diff->count == 0 && same_cordons(f->topo, f->settle.now);
+
+	diff_free(diff);
+	if (!same) {
+		topo_unref(f->settle.now);
+		f->settle.now = NULL;
+	}
+	return JOB_NEXT;
+}
+
+static enum job_said show(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (!f->settle.now)
+		return JOB_NEXT;
+	topo_unref(f->topo);
+	f->topo = f->settle.now;
+	f->settle.now = NULL;
+	fabric_publish_to_sa(f);
+	return JOB_NEXT;
+}
+
+static void tell_up(struct fabric *f)
+{
+	f->settle.told_up = true;
+	event_log_add(f->events, LOG_NOTICE, "up", NULL,
+		      "fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms",
+		      f->topo->nswitches, f->topo->ncas, f->topo->nlinks, f->topo->nlinks_down,
+		      (unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
+}
+
+static enum job_said answer(void *arg)
+{
+	struct fabric *f = arg;
+
+	f->settle.due = false;
+	if (f->state != FABRIC_REFUSED) /* by an update since then: that is still so */
+		f->state = FABRIC_UP;
+	if (!f->settle.told_up)
+		tell_up(f);
+	fabric_acts_answer(f, NULL);
+	return JOB_NEXT;
+}
+
+static enum job_said tidy(void *arg)
+{
+	struct fabric *f = arg;
+
+	check_change_tidy(f->proof_base, f->topo, &f->tables);
+	job_stop(f->settle.job);
+	fabric_look(f);
+	return JOB_END;
+}
+
+/* ---- The table ----------------------------------------------------------------------------------- */
+
+static const struct job_step steps[FABRIC_STEPS_MAX] = {
+	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
+	{ "settle-compare", compare }, { "settle-show", show },
+	{ "settle-answer", answer },   { "settle-tidy", tidy },
+};
+
+void fabric_settle(struct fabric *f)
+{
+	if (!f->settle.due || f->programming || f->bringing_up || fabric_updates(f) ||
+	    job_steps(f->settle.job))
+		return;
+	job_start(f->settle.job, steps, f->settle.spent_us);
+}
+
+void fabric_settle_stop(struct fabric *f)
+{
+	struct fabric_settle *s = &f->settle;
+
+	job_stop(s->job);
+	topo_builder_free(s->draft);
+	topo_unref(s->now);
+	s->draft = NULL;
+	s->now = NULL;
+}
+
+json_t *fabric_settle_stages(const struct fabric *f)
+{
+	return fabric_report_stages(steps, f->settle.spent_us);
+}
+
+void fabric_settle_init(struct fabric *f)
+{
+	f->settle.job = job_new(f->loop, f);
+}
+
+void fabric_settle_fini(struct fabric *f)
+{
+	fabric_settle_stop(f);
+	job_free(f->settle.job);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_update: from the inventory to what is published, step by step (fm/core/job.h):
+ *
+ *   collect    the acts that it will answer, the cordons; what the inventory holds   (at one stroke)
+ *   snapshot   levels, rails, names
+ *   changes    against what is published: told
+ *   lids, route
+ *   proof      refused tables end it here, and what is published stays in force
+ *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
+ *              switches, ports and links are brought up                              (program, bringup)
+ *
+ * Between two steps anything may happen, for only publish touches what others see. Whoever wants something meanwhile is
+ * served by the next update: suspects are looked at at once, and when that look ends first, one more update is wanted;
+ * acts wait for it; a new configuration is read by the steps that are still to come and asks for one more as well.
+ *
+ * A newer update may be published while an older one is still being programmed: program and bringup go on from what was
+ * acknowledged. Tables in the making have memory of their own, and change places with the published ones.
+ */
+#include <stdlib.h>
+#include "fm/fabric_own.h"
+#include "routing/report.h"
+#include "topology/mem.h"
+
+/* ---- Snapshot ------------------------------------------------------------------------------------ */
+
+static enum job_said collect(void *arg)
+{
+	struct fabric *f = arg;
+
+	fabric_acts_take(f);
+	f->update.draft = fabric_draft(f);
+	return JOB_NEXT;
+}
+
+static enum job_said make_snapshot(void *arg)
+{
+	struct fabric_update *u = &((struct fabric *)arg)->update;
+
+	u->topo = topo_freeze(u->draft);
+	u->draft = NULL;
+	return JOB_NEXT;
+}
+
+static enum job_said tell_changes(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (f->topo)
+		fabric_note_changes(f, f->topo, f->update.topo);
+	fabric_note_managers(f, f->update.topo);
+	return JOB_NEXT;
+}
+
+/* ---- LIDs, tables, proof ------------------------------------------------------------------------- */
+
+static enum job_said plan_lids(void *arg)
+{
+	struct fabric *f = arg;
+	struct fabric_update *u = &f->update;
+	uint32_t before = f->memory.count;
+
+	u->lids = lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
+	lid_memory_learn(&f->memory, u->topo, u->lids);
+	if (f->memory.count != before)
+		fabric_state_save(f);
+	if (u->lids->without_lid)
+		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
+			      "fabric: %u ports have no LID: the space is full",
+			      u->lids->without_lid);
+	return JOB_NEXT;
+}
+
+static void compute(const struct fabric *f, struct route *route, const struct topo *t,
+		    const struct lid_map *lids, struct tables *out)
+{
+	uint8_t *classes = fabric_classes(&f->conf, t);
+	const struct route_params params = { .engine = f->conf.routing_engine, .classes = classes };
+	/* The configuration was validated: the engine exists. */
+	int status = route_compute(route, t, lids, &params, out);
+
+	if (status)
+		abort();
+	free(classes);
+}
+
+void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
+{
+	struct route *route = route_new();
+
+	compute(f, route, variant, f->lids, out);
+	route_free(route);
+}
+
+static enum job_said compute_tables(void *arg)
+{
+	struct fabric *f = arg;
+
+	compute(f, f->route, f->update.topo, f->update.lids, &f->update.tables);
+	return JOB_NEXT;
+}
+
+/* The tables' memory is kept: its first touch takes longer than to fill it. */
+static void forget(struct fabric_update *u)
+{
+	topo_builder_free(u->draft);
+	topo_unref(u->topo);
+	lid_map_free(u->lids);
+	u->draft = NULL;
+	u->topo = NULL;
+	u->lids = NULL;
+}
+
+static void refuse(struct fabric *f, const struct check_report *report)
+{
+	event_log_add(f->events, LOG_ERR, "refused", report_proof(report),
+		      "fabric: new tables refused, the old ones stay in force: %s", report->first);
+	forget(&f->update);
+	f->state = FABRIC_REFUSED;
+	fabric_acts_undo(f);
+	fabric_acts_answer(f, "new tables were refused; see fmctl events");
+}
+
+static enum job_said prove(void *arg)
+{
+	struct fabric *f = arg;
+	struct fabric_update *u = &f->update;
+	struct check_report report;
+	bool sound = check_change(f->proof_base, u->topo, u->lids, &u->tables, &report);
+
+	f->figures.check_whole = check_change_last(f->proof_base).whole;
+	if (!sound) {
+		refuse(f, &report);
+		job_stop(u->job);
+		fabric_look(f);
+		return JOB_END;
+	}
+	f->proof = report;
+	if (report.unreachable)
+		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(&report),
+			      "fabric: %llu pairs of hosts have cables and no legal path: %s",
+			      (unsigned long long)report.unreachable, report.first);
+	return JOB_NEXT;
+}
+
+/* ---- Publish ------------------------------------------------------------------------------------- */
+
+static uint16_t own_lid(const struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+	uint32_t node = inv->local ? topo_find(f->topo, inv->local->guid) : TOPO_NONE;
+
+	if (node == TOPO_NONE)
+		return 0;
+	return f->lids->lid_of_port[f->topo->nodes[node].port0 +
+				    (inv_is_switch(inv->local) ? 0 : inv->local_port)];
+}
+
+void fabric_publish_to_sa(struct fabric *f)
+{
+	sa_publish(f->sa, &(struct sa_view){ .topo = f->topo,
+					     .lids = f->lids,
+					     .tables = &f->tables,
+					     .sm_lid = f->sm_lid });
+}
+
+/* What was published is now what is to be forgotten. */
+static void exchange(struct fabric *f)
+{
+	struct fabric_update older = { .topo = f->topo, .lids = f->lids, .tables = f->tables };
+
+	f->topo = f->update.topo;
+	f->lids = f->update.lids;
+	f->tables = f->update.tables;
+	f->update.topo = older.topo;
+	f->update.lids = older.lids;
+	f->update.tables = older.tables;
+}
+
+static void apply(struct fabric *f)
+{
+	f->sm_lid = own_lid(f);
+	f->programming = f->bringing_up = f->settle.due = true;
+	f->unfinished = false;
+	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
+	sm_set_state(f->sm, SM_MASTER);
+	fabric_publish_to_sa(f);
+	program_apply(f->program, f->topo, &f->tables, fabric_programmed, f);
+	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
+}
+
+static enum job_said publish(void *arg)
+{
+	struct fabric *f = arg;
+
+	exchange(f);
+	apply(f);
+	forget(&f->update);
+	job_stop(f->update.job);
+	fabric_look(f);
+	return JOB_END;
+}
+
+/* ---- The table ----------------------------------------------------------------------------------- */
+
+enum { COLLECT, SNAPSHOT, CHANGES, LIDS, ROUTE, PROOF, PUBLISH, STEPS };
+
+static const struct job_step steps[FABRIC_STEPS_MAX] = {
+	[COLLECT] = { "collect", collect },	 [SNAPSHOT] = { "snapshot", make_snapshot },
+	[CHANGES] = { "changes", tell_changes }, [LIDS] = { "lids", plan_lids },
+	[ROUTE] = { "route", compute_tables },	 [PROOF] = { "proof", prove },
+	[PUBLISH] = { "publish", publish },	 [STEPS] = { NULL, NULL },
+};
+
+bool fabric_updates(const struct fabric *f)
+{
+	return job_steps(f->update.job) != NULL;
+}
+
+/* What it finds settled is older than itself. */
+void fabric_update(struct fabric *f)
+{
+	fabric_settle_stop(f);
+	job_start(f->update.job, steps, f->update.spent_us);
+}
+
+json_t *fabric_update_stages(const struct fabric *f)
+{
+	return fabric_report_stages(steps, f->update.spent_us);
+}
+
+double fabric_route_ms(const struct fabric *f)
+{
+	return f->update.spent_us[ROUTE] / 1e3;
+}
+
+double fabric_check_ms(const struct fabric *f)
+{
+	return f->update.spent_us[PROOF] / 1e3;
+}
+
+void fabric_update_init(struct fabric *f)
+{
+	f->update.job = job_new(f->loop, f);
+}
+
+void fabric_update_fini(struct fabric *f)
+{
+	job_free(f->update.job);
+	forget(&f->update);
+	tables_fini(&f->update.tables);
+}

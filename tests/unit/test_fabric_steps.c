@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What happens between two steps of an update. The loop's pace is one step at a time with a gap behind it, in which the
+ * double delivers; a timer of the test's own looks which step is due and does something there, once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/fabric_own.h"
+#include "tests/unit/fabric_world.h"
+
+#define GAP_US	200
+#define LOOK_US 50
+
+static const struct loop_pace one_step = { .slice_us = 0, .gap_us = GAP_US };
+
+/* The first step follows at once upon what begins it. */
+static const char *const update_steps[] = { "snapshot", "changes", "lids",
+					    "route",	"proof",   "publish" };
+static const char *const settle_steps[] = { "settle-snapshot", "settle-compare", "settle-show",
+					    "settle-answer", "settle-tidy" };
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct between {
+	struct world w;
+	struct loop_timer *timer;
+	const char *step; /* NULL: it was met */
+	void (*act)(struct between *b);
+	struct answer answer;
+	unsigned answered; /* when that was looked at */
+};
+
+static const char *step_due(const struct fabric *f)
+{
+	const char *update = job_step_name(f->update.job);
+
+	return update ? update : job_step_name(f->settle.job);
+}
+
+static void look_cb(void *arg)
+{
+	struct between *b = arg;
+	const char *due = step_due(b->w.fabric);
+
+	if (b->step && due && strcmp(due, b->step) == 0) {
+		b->step = NULL;
+		b->act(b);
+	}
+	if (b->step && !loop_timer_armed(b->timer))
+		loop_timer_set(b->timer, LOOK_US);
+}
+
+static void begin(struct between *b, struct topo *design)
+{
+	*b = (struct between){ 0 };
+	world_init(&b->w, design);
+	loop_set_pace(b->w.loop, one_step);
+	b->timer = loop_timer_new(b->w.loop, look_cb, b);
+}
+
+static void end(struct between *b)
+{
+	loop_timer_free(b->timer);
+	world_fini(&b->w);
+}
+
+/* The next time that the step is due. */
+static void when_due(struct between *b, const char *step, void (*act)(struct between *b))
+{
+	b->step = step;
+	b->act = act;
+	loop_timer_set(b->timer, 0);
+}
+
+static void stop_there(struct between *b)
+{
+	loop_stop(b->w.loop);
+}
+
+/* Up to that step of what goes on, or begins within ten seconds. */
+static void run_to(struct between *b, const char *step)
+{
+	when_due(b, step, stop_there);
+	run_for(&b->w, 10 * SECOND_US);
+	assert_null(b->step);
+}
+
+static guid_t switch_guid(const struct between *b, uint32_t sw)
+{
+	return b->w.design->nodes[sw].guid;
+}
+
+static uint32_t first_leaf(const struct between *b)
+{
+	for (uint32_t sw = 0; sw < b->w.design->nswitches; sw++)
+		if (b->w.design->nodes[sw].level == 0)
+			return sw;
+	fail();
+	return 0;
+}
+
+static void cut(struct between *b, uint32_t leaf)
+{
+	double_cut(b->w.hw, switch_guid(b, leaf), uplink_of(b->w.design, leaf));
+}
+
+static void join(struct between *b, uint32_t leaf)
+{
+	double_join(b->w.hw, switch_guid(b, leaf), uplink_of(b->w.design, leaf));
+}
+
+static void assert_settled(struct between *b)
+{
+	assert_true(is_up(&b->w));
+	assert_int_equal(status_number(&b->w, "proof", "unreachable"), 0);
+	assert_hardware_holds_the_tables(&b->w);
+	assert_hardware_delivers(&b->w, 7);
+}
+
+/* ---- Faults -------------------------------------------------------------------------------------- */
+
+static void cut_first_leaf(struct between *b)
+{
+	cut(b, first_leaf(b));
+}
+
+static void a_fault_between_any_two_steps_is_answered(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	for (unsigned i = 0; i < COUNT(update_steps) + COUNT(settle_steps); i++) {
+		const char *step = i < COUNT(update_steps) ? update_steps[i]
+							   : settle_steps[i - COUNT(update_steps)];
+
+		when_due(&b, step, cut_first_leaf);
+		cut(&b, far_leaf(&b.w));
+		run_for(&b.w, SECOND_US);
+		assert_null(b.step);
+		assert_settled(&b);
+		assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 2);
+		join(&b, far_leaf(&b.w));
+		join(&b, first_leaf(&b));
+		run_for(&b.w, SECOND_US);
+		assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 0);
+	}
+	end(&b);
+}
+
+/* Nothing is published yet that could say whose trap it is. */
+static void a_fault_in_the_first_update_is_answered(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	b.w.conf.sweep_interval_ms = 3600000; /* no poll helps */
+	for (unsigned i = 0; i < COUNT(update_steps); i++) {
+		stop_fabric(&b.w);
+		start_fabric(&b.w);
+		when_due(&b, update_steps[i], cut_first_leaf);
+		run_for(&b.w, 2 * SECOND_US);
+		assert_null(b.step);
+		assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 1);
+		assert_settled(&b);
+		join(&b, first_leaf(&b));
+		run_for(&b.w, SECOND_US);
+	}
+	end(&b);
+}
+
+/* ---- What others see meanwhile ------------------------------------------------------------------- */
+
+static void what_is_published_stays_whole_until_the_next_is(void **state)
+{
+	struct between b;
+	const struct topo *before;
+
+	begin(&b, small_tree());
+	before = fabric_topo(b.w.fabric);
+	cut(&b, far_leaf(&b.w));
+	for (unsigned i = 0; i < COUNT(update_steps); i++) {
+		run_to(&b, update_steps[i]);
+		assert_ptr_equal(fabric_topo(b.w.fabric), before);
+		assert_hardware_holds_the_tables(&b.w); /* of before */
+		assert_true(fabric_check(b.w.fabric, &(struct check_report){ 0 }));
+		assert_true(is_up(&b.w));
+	}
+	run_for(&b.w, SECOND_US);
+	assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 1);
+	assert_settled(&b);
+	end(&b);
+}
+
+static void spoil_tables(struct between *b)
+{
+	struct tables *tables = &b->w.fabric->update.tables;
+
+	for (uint32_t sw = 0; sw < tables->nswitches; sw++)
+		tables_row(tables, sw)[1] = 1;
+}
+
+static void refused_tables_leave_the_old_ones_in_force(void **state)
+{
+	struct between b;
+	const struct topo *before;
+
+	begin(&b, small_tree());
+	before = fabric_topo(b.w.fabric);
+	when_due(&b, "proof", spoil_tables);
+	fabric_reroute(b.w.fabric, act_cb, &b.answer);
+	run_for(&b.w, SECOND_US / 2);
+	assert_int_equal(b.answer.count, 1);
+	assert_true(b.answer.failed);
+	assert_int_equal(b.w.fabric->state, FABRIC_REFUSED);
+	assert_ptr_equal(fabric_topo(b.w.fabric), before);
+	assert_hardware_holds_the_tables(&b.w);
+	cut(&b, far_leaf(&b.w)); /* the next ones are sound */
+	run_for(&b.w, SECOND_US);
+	assert_settled(&b);
+	end(&b);
+}
+
+/* ---- Acts and configurations --------------------------------------------------------------------- */
+
+static void note_answers(struct between *b)
+{
+	b->answered = b->answer.count;
+}
+
+/* The step before this one is met again in the next update alone. */
+static void ask_reroute(struct between *b)
+{
+	const char *due = step_due(b->w.fabric);
+	unsigned i = 0;
+
+	while (strcmp(update_steps[i], due) != 0)
+		i++;
+	fabric_reroute(b->w.fabric, act_cb, &b->answer);
+	when_due(b, update_steps[(i + COUNT(update_steps) - 1) % COUNT(update_steps)],
+		 note_answers);
+}
+
+static void an_act_asked_meanwhile_is_answered_by_the_next_update(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	for (unsigned i = 0; i < COUNT(update_steps); i++) {
+		b.answer.count = 0;
+		b.answered = 1;
+		when_due(&b, update_steps[i], ask_reroute);
+		fabric_sweep(b.w.fabric, NULL, NULL);
+		run_for(&b.w, SECOND_US);
+		assert_null(b.step);
+		assert_int_equal(b.answered, 0);
+		assert_int_equal(b.answer.count, 1);
+		assert_false(b.answer.failed);
+		assert_true(is_up(&b.w));
+	}
+	end(&b);
+}
+
+static void reload(struct between *b)
+{
+	b->w.conf.packet_life_time = (uint8_t)(b->w.conf.packet_life_time == 12 ? 13 : 12);
+	fabric_configure(b->w.fabric, &b->w.conf);
+}
+
+static void a_reload_between_any_two_steps_is_obeyed(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	for (unsigned i = 0; i < COUNT(update_steps); i++) {
+		when_due(&b, update_steps[i], reload);
+		fabric_sweep(b.w.fabric, NULL, NULL);
+		run_for(&b.w, SECOND_US);
+		assert_null(b.step);
+		assert_settled(&b);
+		assert_int_equal(double_switch_info(b.w.hw, switch_guid(&b, 0))->life_time,
+				 b.w.conf.packet_life_time);
+	}
+	end(&b);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static void the_end_may_come_between_any_two_steps(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	fabric_sweep(b.w.fabric, NULL, NULL);
+	for (unsigned i = 0; i < COUNT(update_steps) + COUNT(settle_steps); i++) {
+		run_to(&b, i < COUNT(update_steps) ? update_steps[i]
+						   : settle_steps[i - COUNT(update_steps)]);
+		stop_fabric(&b.w);
+		start_fabric(&b.w);
+	}
+	run_for(&b.w, 2 * SECOND_US);
+	assert_settled(&b);
+	/* .. and while what was published is being planned. */
+	for (unsigned us = 0; us < 4000; us += 150) {
+		cut(&b, far_leaf(&b.w));
+		run_to(&b, "publish");
+		run_for(&b.w, us);
+		stop_fabric(&b.w);
+		join(&b, far_leaf(&b.w));
+		start_fabric(&b.w);
+		run_for(&b.w, SECOND_US);
+		assert_settled(&b);
+	}
+	end(&b);
+}
+
+/* Faults and repairs at any time, whatever is under way. */
+static void random_faults_at_random_moments_end_programmed(void **state)
+{
+	struct between b;
+	uint64_t seed = 20261;
+	bool down[2] = { false, false };
+
+	begin(&b, small_tree());
+	for (unsigned i = 0; i < 200; i++) {
+		unsigned which = damage_random(&seed) % 2;
+		uint32_t leaf = which ? far_leaf(&b.w) : first_leaf(&b);
+
+		(down[which] ? join : cut)(&b, leaf);
+		down[which] = !down[which];
+		if (damage_random(&seed) % 8 == 0)
+			fabric_reroute(b.w.fabric, NULL, NULL);
+		run_for(&b.w, damage_random(&seed) % 8000);
+	}
+	run_for(&b.w, 12 * SECOND_US);
+	assert_settled(&b);
+	assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, down[0] + down[1]);
+	end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fault_between_any_two_steps_is_answered),
+		cmocka_unit_test(a_fault_in_the_first_update_is_answered),
+		cmocka_unit_test(what_is_published_stays_whole_until_the_next_is),
+		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),
+		cmocka_unit_test(an_act_asked_meanwhile_is_answered_by_the_next_update),
+		cmocka_unit_test(a_reload_between_any_two_steps_is_obeyed),
+		cmocka_unit_test(the_end_may_come_between_any_two_steps),
+		cmocka_unit_test(random_faults_at_random_moments_end_programmed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
