@@ -137,13 +137,14 @@ static enum job_said compare(void *arg)
 static enum job_said show(void *arg)
 {
 	struct fabric *f = arg;
+	struct topo *older = f->topo;
 
 	if (!f->settle.now)
 		return JOB_NEXT;
-	topo_unref(f->topo);
 	f->topo = f->settle.now;
 	f->settle.now = NULL;
 	fabric_publish_to_sa(f);
+	topo_unref(older);
 	return JOB_NEXT;
 }
 
