@@ -48,7 +48,7 @@ static int by_order(const void *a, const void *b)
 
 static void list_hosts(struct flows *f, const struct lid_map *lids)
 {
-	struct graph *g = graph_new(f->t, (struct graph_how){ GRAPH_BY_LEVEL, false });
+	struct graph *g = graph_new(f->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 
 	f->hosts = mem_alloc(g->nhosts + 1, sizeof(*f->hosts));
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {

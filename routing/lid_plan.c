@@ -172,7 +172,7 @@ static uint32_t switches_wanting(const struct plan *p)
 
 static void deal_new(struct plan *p)
 {
-	struct graph *g = graph_new(p->t, (struct graph_how){ GRAPH_BY_LEVEL, false });
+	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
 
 	p->gap = switches_wanting(p);

@@ -185,7 +185,7 @@ struct mcast *mcast_new(const struct topo *t)
 	uint32_t n = t->nswitches;
 
 	m->t = t;
-	m->g = graph_new(t, (struct graph_how){ GRAPH_BY_LEVEL, false });
+	m->g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	m->place = mem_alloc(n, sizeof(*m->place));
 	m->load = mem_alloc(t->nports, sizeof(*m->load));
 	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/engine.h"
+#include "routing/legal.h"
 #include "routing/route.h"
 #include "topology/mem.h"
 
@@ -23,7 +23,7 @@ struct route {
 struct job { /* one computation */
 	const struct topo *t;
 	const struct lid_map *lids;
-	const uint8_t *classes;
+	const struct route_params *params;
 	struct graph_how how;
 };
 
@@ -40,6 +40,25 @@ void route_free(struct route *route)
 	free(route);
 }
 
+static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
+			   const struct reach *r, const struct holes *holes, struct tables *out)
+{
+	bool *open = job->params->noverrides ? legal_find_open(g, holes) : NULL;
+	struct legal_ports ports;
+
+	for (uint32_t i = 0; i < job->params->noverrides; i++) {
+		const struct route_override *o = &job->params->overrides[i];
+		uint32_t dest = o->lid <= d->top ? d->sw[o->lid] : TOPO_NONE;
+
+		if (dest == TOPO_NONE || o->sw >= g->nswitches || open[dest])
+			continue;
+		legal_ports(g, r, o->sw, dest, &ports);
+		if (memchr(ports.port, o->port, ports.n))
+			tables_row(out, o->sw)[o->lid] = o->port;
+	}
+	free(open);
+}
+
 /* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
 static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
 {
@@ -49,10 +68,12 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	struct reach r;
 	struct holes holes;
 
-	dests_init(&d, g, job->t, job->lids, job->classes);
+	dests_init(&d, g, job->t, job->lids, job->params->classes);
 	reach_init(&r, g);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
+	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons)
+		take_overrides(job, g, &d, &r, &holes, out);
 	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
 	if (wanted)
 		*wanted = holes;
@@ -178,19 +199,20 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 {
+	static const struct route_params defaults;
 	const char *engine = params && params->engine ? params->engine : "ftree";
 	bool updn = strcmp(engine, "updn") == 0;
 	struct job job = { t,
 			   lids,
-			   params ? params->classes : NULL,
-			   { updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL, false } };
+			   params ? params : &defaults,
+			   { .orientation = updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL } };
 
 	if (!updn && strcmp(engine, "ftree") != 0)
 		return -EINVAL;
 	uint64_t open_pairs = compute_around_cordons(route, &job, out);
 	if (updn || !open_pairs)
 		return 0;
-	job.how = (struct graph_how){ GRAPH_BY_ROOT, true };
+	job.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
 	if (compute(&job, &route->spare, NULL) < open_pairs) {
 		struct tables tree = *out;
 

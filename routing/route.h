@@ -22,10 +22,22 @@ enum route_class {
 	ROUTE_CROSSRAIL,  /* by its place and its rail: the HCAs of one host take different slots */
 };
 
+/* An entry that leaves the engine's choice, of an equally short way (rebalance.h). */
+struct route_override {
+	uint32_t sw;
+	uint16_t lid;
+	uint8_t port;
+};
+
 struct route_params {
 	const char *engine; /* "ftree" (default, NULL) or "updn" */
 	const uint8_t
 		*classes; /* enum route_class by port index of the snapshot; NULL = all compute */
+	const uint8_t *
+		weights; /* by port index: relative traffic of an end port, 0 = expected silent; NULL = all 1 */
+	const struct route_override
+		*overrides; /* taken where they lead on a minimal up/down path */
+	uint32_t noverrides;
 };
 
 /* A router keeps its work memory between computations. */

@@ -227,7 +227,7 @@ static void gather_lanes(struct graph_work *w, uint32_t sw)
 			continue;
 		unsigned i = w->group_of[peer->node];
 		struct graph_group *group = &g->groups[s->first_group + i];
-		bool live = port->link_up &&
+		bool live = (port->link_up || w->how.through_damage) &&
 			    (w->how.through_cordons || !(port->cordoned || peer->cordoned));
 		g->lanes[group->first_lane + filled[i]++] =
 			(struct graph_lane){ num, peer->num, live };

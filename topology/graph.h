@@ -30,6 +30,7 @@ enum graph_orientation {
 struct graph_how {
 	enum graph_orientation orientation;
 	bool through_cordons; /* cordoned cables count as live */
+	bool through_damage;  /* .. and known ones that are down */
 };
 
 struct graph_lane {

@@ -2,6 +2,7 @@
 /*
  * fmctl plan: a fabric from a file, without a daemon: LIDs, tables, proof, congestion, and what a failure would change.
  * With --tables, others' tables are proven and measured instead.
+ * With --rebalance, the tables are those that fmd comes to when the fabric has been quiet for a while.
  *
  * The LID map is that of the whole fabric also when something fails: hosts that are cut off keep their LIDs, as they
  * do under fmd. route_ms is the computation alone, from the frozen snapshot and its LIDs to complete tables. --storage
@@ -33,6 +34,7 @@ static enum fmctl_exit usage(void)
 {
 	fputs("usage: fmctl plan NETFILE [--engine ftree|updn | --tables opensm-lfts.dump]\n"
 	      "                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
+	      "                  [--rebalance[=ENTRIES]]\n"
 	      "                  [--heatmap FILE.svg|-] [--repeat N]\n",
 	      stderr);
 	return FMCTL_USAGE;
@@ -58,6 +60,10 @@ static bool take_option(struct plan *p, int option, const char *value)
 	case 'l':
 		p->lfts = value;
 		return true;
+	case 'b':
+		p->limits.entries = value ? strtoul(value, &end, 10) : REBALANCE_ENTRIES;
+		p->limits.gain = REBALANCE_GAIN;
+		return p->limits.entries && (!value || !*end);
 	case 'r':
 		p->repeat = strtoul(value, &end, 10);
 		return !*end && p->repeat >= 1 && p->repeat <= PLAN_MAX_REPEAT;
@@ -79,6 +85,7 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 		{ "fail", required_argument, NULL, 'f' },
 		{ "heatmap", required_argument, NULL, 'h' },
 		{ "lfts", required_argument, NULL, 'l' },
+		{ "rebalance", optional_argument, NULL, 'b' },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "storage", required_argument, NULL, 's' },
 		{ "tables", required_argument, NULL, 't' },
@@ -89,7 +96,7 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
 		if (!take_option(p, c, optarg))
 			return usage();
-	if (optind + 1 != argc || (p->foreign && p->engine_chosen))
+	if (optind + 1 != argc || (p->foreign && (p->engine_chosen || p->limits.entries)))
 		return usage();
 	if (ctl->json && p->heatmap && !strcmp(p->heatmap, "-")) {
 		fputs("fmctl: plan: --json and --heatmap - both want standard output\n", stderr);
@@ -212,11 +219,31 @@ static enum fmctl_exit take_foreign(struct plan *p)
 	return FMCTL_DONE;
 }
 
+/* Measures the tables as they are, then goes on to those that re-balancing makes of them. */
+static void rebalance(struct plan *p, const struct congestion_scene *scene)
+{
+	double start;
+
+	congestion_study(scene, &p->stable, NULL);
+	start = now_ms();
+	p->rebalance = rebalance_new(p->topo, p->lids, &p->params, &p->limits);
+	rebalance_finish(p->rebalance);
+	p->rebalance_ms = now_ms() - start;
+	p->params.overrides = rebalance_result(p->rebalance)->overrides;
+	p->params.noverrides = rebalance_result(p->rebalance)->count;
+	/* The engine is known by now. */
+	if (route_compute(p->route, p->topo, p->lids, &p->params, &p->tables))
+		abort();
+}
+
 static void measure(struct plan *p)
 {
 	struct congestion_scene scene = { p->topo, p->lids, &p->tables, p->is_storage };
-	double start = now_ms();
+	double start;
 
+	if (p->limits.entries)
+		rebalance(p, &scene);
+	start = now_ms();
 	check_tables(p->topo, p->lids, &p->tables, &p->proof);
 	p->check_ms = now_ms() - start;
 	p->flows = mem_alloc(p->topo->nports, sizeof(*p->flows));
@@ -276,6 +303,7 @@ static void plan_free(struct plan *p)
 	topo_unref(p->topo);
 	lid_map_free(p->lids);
 	route_free(p->route);
+	rebalance_free(p->rebalance);
 	tables_fini(&p->before);
 	tables_fini(&p->tables);
 	free(p->is_storage);

@@ -9,6 +9,7 @@
 #include "routing/congestion.h"
 #include "routing/delta.h"
 #include "routing/load_map.h"
+#include "routing/rebalance.h"
 #include "routing/route.h"
 
 #define PLAN_MAX_FAILS	65536
@@ -37,6 +38,10 @@ struct plan {
 	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
 	unsigned ntiers;
 	struct delta delta;
+	struct rebalance_limits limits; /* entries 0 = no re-balancing wanted */
+	struct rebalance *rebalance;	/* .. or what came of it */
+	double rebalance_ms;
+	struct congestion stable; /* of the tables before it */
 };
 
 /* fmctl_plan_show.c: the answer, as a document or as text. */

@@ -56,6 +56,13 @@ static json_t *list_edges(void)
 	return edges;
 }
 
+static json_t *rebalance_doc(const struct plan *p)
+{
+	return json_pack("{si sf so so}", "entries", (int)rebalance_result(p->rebalance)->count,
+			 "ms", p->rebalance_ms, "before", report_congestion(&p->stable), "after",
+			 report_congestion(&p->congestion));
+}
+
 static json_t *document(const struct plan *p)
 {
 	json_t *doc = json_pack("{si si si si ss sf so sf sI si so so so so}", "switches",
@@ -70,6 +77,8 @@ static json_t *document(const struct plan *p)
 
 	if (p->nfails && !p->foreign)
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
+	if (p->rebalance)
+		json_object_set_new(doc, "rebalance", rebalance_doc(p));
 	if (p->foreign)
 		json_object_set_new(doc, "switches_without_table", json_integer(p->without_table));
 	return doc;
@@ -167,6 +176,24 @@ static void print_change(const struct plan *p)
 		       p->delta.switches);
 }
 
+static void print_spread(const char *when, const struct congestion *c)
+{
+	printf("            %s shift %.2f (%u), rail shift %.2f (%u), random %.2f (%u), all-to-all "
+	       "%.2f\n",
+	       when, c->shift_mean, c->shift_max, c->rail_shift_mean, c->rail_shift_max,
+	       c->random_mean, c->random_max, c->all_to_all_ratio);
+}
+
+static void print_rebalance(const struct plan *p)
+{
+	if (!p->rebalance)
+		return;
+	printf("rebalance   %u entries moved, %.1f ms\n", rebalance_result(p->rebalance)->count,
+	       p->rebalance_ms);
+	print_spread("before:", &p->stable);
+	print_spread("after: ", &p->congestion);
+}
+
 void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
 	json_t *doc;
@@ -177,6 +204,7 @@ void plan_show(const struct fmctl *ctl, const struct plan *p)
 		print_congestion(p);
 		print_tiers(p);
 		print_change(p);
+		print_rebalance(p);
 		return;
 	}
 	doc = document(p);

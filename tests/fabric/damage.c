@@ -81,6 +81,25 @@ struct topo *damage_new_guids(const struct topo *t, uint64_t seed)
 	return topo_freeze(b);
 }
 
+struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
+{
+	struct lid_map *plan = lid_plan(t, NULL), *shuffled;
+	struct lid_memory memory = { 0 };
+
+	lid_memory_learn(&memory, t, plan);
+	for (uint32_t i = memory.count; i > 1; i--) {
+		uint32_t k = damage_random(&seed) % i;
+		uint16_t lid = memory.entries[i - 1].lid;
+
+		memory.entries[i - 1].lid = memory.entries[k].lid;
+		memory.entries[k].lid = lid;
+	}
+	shuffled = lid_plan(t, &memory);
+	lid_map_free(plan);
+	lid_memory_fini(&memory);
+	return shuffled;
+}
+
 static int add_node(struct topo_builder *b, enum topo_type type, guid_t guid, unsigned nports,
 		    const char *name)
 {

@@ -3,6 +3,7 @@
 #ifndef FMD_TESTS_DAMAGE_H
 #define FMD_TESTS_DAMAGE_H
 
+#include "routing/lid_plan.h"
 #include "topology/topo.h"
 
 uint64_t damage_random(uint64_t *state); /* splitmix64 */
@@ -13,6 +14,8 @@ struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed)
 struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
 /* The same cables between the same names under other GUIDs. */
 struct topo *damage_new_guids(const struct topo *t, uint64_t seed);
+/* The plan's LIDs, dealt to other ports. */
+struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
 
 /* Small fabrics that are no textbook tree. */
 struct topo *damage_ring(unsigned switches, unsigned hosts_each);

@@ -46,6 +46,18 @@ def test_document_has_the_keys_of_the_contract(pod_net):
     assert len(bins["bins"]) == len(document["tier_edges"]) + 1
 
 
+def test_rebalancing_moves_entries_for_less_load_and_none_of_a_whole_fabric(pod_net):
+    leaf, port = a_leaf(pod_net)
+    document = plan(pod_net, "--fail", f"{leaf}:{port}", "--rebalance")
+    moved = document["rebalance"]
+    assert moved["entries"] > 0 and moved["after"] == document["congestion"]
+    assert moved["after"]["all_to_all_ratio"] < moved["before"]["all_to_all_ratio"]
+    assert document["proof"]["unreachable"] == document["proof"]["credit_cycles"] == 0
+    assert plan(pod_net, "--fail", f"{leaf}:{port}", "--rebalance=3")["rebalance"]["entries"] <= 3
+    assert plan(pod_net, "--rebalance")["rebalance"]["entries"] == 0
+    assert "rebalance   " in fmctl("plan", pod_net, "--fail", leaf, "--rebalance").stdout
+
+
 def test_heatmap_has_a_cell_for_each_cabled_pair(pod_net, tmp_path):
     leaf, _ = a_leaf(pod_net)
     picture = tmp_path / "heat.svg"
@@ -89,7 +101,7 @@ def test_storage_is_named_by_pattern(pod_net):
     assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=2).stderr
 
 
-@pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--heatmap"],
+@pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--rebalance=0"], ["--rebalance=x"], ["--heatmap"],
                                    ["--tables", "/nonexistent"]])
 def test_wrong_options_are_refused(pod_net, words):
     assert fmctl("plan", pod_net, *words, code=2).stderr

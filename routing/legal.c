@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * legal: see legal.h. On the way down the next switch is a child one step nearer; on the way up, a live parent
+ * of least cost. What could go down must: a path that rises past its destination's ancestor may come down and up again.
+ */
+#include "routing/legal.h"
+#include "topology/mem.h"
+
+void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
+		const uint8_t *classes, struct graph_how how)
+{
+	*legal = (struct legal){ .g = graph_new(t, how) };
+	dests_init(&legal->d, legal->g, t, lids, classes);
+	reach_init(&legal->r, legal->g);
+}
+
+void legal_fill(struct legal *legal)
+{
+	tables_resize(&legal->tables, legal->g->nswitches, legal->d.top);
+	rows_fill(legal->g, &legal->d, &legal->r, &legal->tables, &legal->holes);
+}
+
+void legal_fini(struct legal *legal)
+{
+	if (!legal->g)
+		return;
+	holes_fini(&legal->holes);
+	tables_fini(&legal->tables);
+	reach_fini(&legal->r);
+	dests_fini(&legal->d);
+	graph_free(legal->g);
+	*legal = (struct legal){ 0 };
+}
+
+static void add_lanes(const struct graph *g, const struct graph_group *group,
+		      struct legal_ports *out)
+{
+	for (unsigned l = 0; l < group->nlanes; l++)
+		if (g->lanes[group->first_lane + l].live)
+			out->port[out->n++] = g->lanes[group->first_lane + l].port;
+}
+
+static void add_downs(const struct graph *g, const struct reach *r, uint32_t sw,
+		      const struct reach_entry *below, struct legal_ports *out)
+{
+	const struct graph_group *downs = graph_downs(g, sw);
+
+	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+		const struct reach_entry *child = reach_find(r, downs[c].peer, below->sw);
+		unsigned dist = downs[c].peer == below->sw ? 1u
+				: child			   ? child->dist + 1u
+							   : REACH_NEVER;
+
+		if (dist == below->dist)
+			add_lanes(g, &downs[c], out);
+	}
+}
+
+static void add_ups(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
+		    struct legal_ports *out)
+{
+	const struct graph_group *ups = graph_ups(g, sw);
+	uint8_t best = REACH_NEVER;
+
+	for (unsigned u = 0; u < g->switches[sw].nup; u++) {
+		uint8_t cost = ups[u].nlive ? reach_cost(r, g, ups[u].peer)[d] : REACH_NEVER;
+
+		best = cost < best ? cost : best;
+	}
+	for (unsigned u = 0; u < g->switches[sw].nup && best != REACH_NEVER; u++)
+		if (ups[u].nlive && reach_cost(r, g, ups[u].peer)[d] == best)
+			add_lanes(g, &ups[u], out);
+}
+
+void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
+		 struct legal_ports *out)
+{
+	const struct reach_entry *below = reach_find(r, sw, d);
+
+	out->n = 0;
+	if (below)
+		add_downs(g, r, sw, below, out);
+	else if (sw != d)
+		add_ups(g, r, sw, d, out);
+}
+
+bool *legal_find_open(const struct graph *g, const struct holes *holes)
+{
+	bool *open = mem_alloc(g->nswitches + 1, sizeof(*open));
+
+	for (uint32_t i = 0; i < holes->count; i++) {
+		const struct hole *hole = &holes->list[i];
+
+		if (g->switches[hole->sw].nhosts && g->switches[hole->d].nhosts)
+			open[hole->d] = true;
+	}
+	return open;
+}
