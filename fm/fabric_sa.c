@@ -34,10 +34,34 @@ static const struct state_file subscriptions_file = {
 	.write = write_subscriptions,
 };
 
+static unsigned read_services(struct fabric *f, FILE *in)
+{
+	return sa_services_read(f->sa, in, time(NULL));
+}
+
+static void forget_services(struct fabric *f)
+{
+	sa_services_forget(f->sa);
+}
+
+static void write_services(const struct fabric *f, FILE *out)
+{
+	sa_services_write(f->sa, out, time(NULL));
+}
+
+static const struct state_file services_file = {
+	.name = "services",
+	.form = "a service",
+	.read = read_services,
+	.forget = forget_services,
+	.write = write_services,
+};
+
 static void save(void *arg)
 {
 	struct fabric *f = arg;
 
+	fabric_state_write(f, &services_file);
 	fabric_state_write(f, &subscriptions_file);
 }
 
@@ -62,7 +86,8 @@ static struct sa_conf sa_conf(const struct conf *c)
 				 .sm_key = c->sm_key,
 				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
-				 .packet_life_time = c->packet_life_time };
+				 .packet_life_time = c->packet_life_time,
+				 .rate_limit = (unsigned)c->sa_rate_limit };
 }
 
 void fabric_sa_init(struct fabric *f)
@@ -84,6 +109,7 @@ void fabric_sa_configure(struct fabric *f)
 /* What was just read is no change. */
 void fabric_sa_load(struct fabric *f)
 {
+	fabric_state_read(f, &services_file);
 	fabric_state_read(f, &subscriptions_file);
 	loop_timer_stop(f->sa_save);
 }

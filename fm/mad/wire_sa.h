@@ -12,7 +12,7 @@
 
 #define WIRE_SA_HEADER	56  /* MAD, RMPP and SA header */
 #define WIRE_SA_DATA	200 /* of a request, and of an answer's first segment */
-#define WIRE_SA_ROW_MAX 112
+#define WIRE_SA_ROW_MAX 176
 
 enum wire_sa_attr {
 	WIRE_SA_CLASS_PORT_INFO = 0x0001,
@@ -24,10 +24,14 @@ enum wire_sa_attr {
 	WIRE_SA_MFT = 0x0017,
 	WIRE_SA_SM_INFO = 0x0018,
 	WIRE_SA_LINK = 0x0020,
+	WIRE_SA_SL2VL = 0x0013,
 	WIRE_SA_GUID_INFO = 0x0030,
+	WIRE_SA_SERVICE = 0x0031,
 	WIRE_SA_PKEY = 0x0033,
 	WIRE_SA_PATH = 0x0035,
 	WIRE_SA_MCMEMBER = 0x0038,
+	WIRE_SA_VL_ARB = 0x0036,
+	WIRE_SA_MULTI_PATH = 0x003A,
 	WIRE_SA_INFORM_INFO_RECORD = 0x00F3,
 };
 enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
@@ -100,6 +104,11 @@ void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8],
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72]);
 
+void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
+			      const uint8_t table[8], uint8_t row[16]);
+void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
+			       uint8_t row[72]);
+
 struct wire_link_record {
 	uint16_t from_lid, to_lid;
 	uint8_t from_port, to_port;
@@ -161,6 +170,39 @@ enum { /* component numbers */
 void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
 void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
 
+#define WIRE_MULTI_GIDS 11 /* that fit one MAD */
+struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its ends apart */
+	struct wire_path_record path;
+	bool independent;
+	uint8_t nsrc, ndst; /* as asked for, whatever fits */
+	struct wire_gid gids[WIRE_MULTI_GIDS];
+};
+enum { /* component numbers */
+       WIRE_MULTI_SGID_COUNT = 19,
+       WIRE_MULTI_DGID_COUNT = 20,
+};
+void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out);
+/* The mask of a PathRecord that asks for the same. */
+uint64_t wire_multi_path_mask(uint64_t comp_mask);
+
+#define WIRE_LEASE_FOREVER UINT32_MAX
+struct wire_service { /* IBA 15.2.5.14 */
+	uint64_t id;
+	struct wire_gid gid;
+	uint16_t pkey;
+	uint32_t lease; /* seconds */
+	uint8_t key[16], name[64], data[64];
+};
+enum { /* component numbers */
+       WIRE_SERVICE_ID,
+       WIRE_SERVICE_GID,
+       WIRE_SERVICE_PKEY,
+       WIRE_SERVICE_LEASE = 4,
+       WIRE_SERVICE_KEY,
+};
+void wire_service_decode(const uint8_t row[176], struct wire_service *out);
+void wire_service_encode(const struct wire_service *in, uint8_t row[176]);
+
 struct wire_inform_info { /* IBA 13.4.8.3 */
 	struct wire_gid gid;
 	uint16_t lid_begin, lid_end; /* 0xffff in lid_begin: all */
@@ -179,14 +221,17 @@ void wire_report_encode(const struct wire_notice *notice, const struct wire_gid 
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64]);
 
-#define WIRE_SA_CAP_MULTICAST	    (1u << 9)  /* groups can be joined */
-#define WIRE_SA_CAP_CAPMASK_MATCH   (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
-#define WIRE_SA_CAP2_FULL_PORT_INFO (1u << 6)
-#define WIRE_SA_CAP2_EXT_SPEEDS	    (1u << 7)
-#define WIRE_SA_CAP2_CAPMASK2_MATCH (1u << 10)
-#define WIRE_SA_CAP2_SEND_ONLY_FULL (1u << 12) /* JoinState bit 3 */
-#define WIRE_SA_CAP2_WIDTH_2X	    (1u << 13)
-#define WIRE_SA_CAP2_HDR	    (1u << 15)
+#define WIRE_SA_CAP_SUBSCRIPTIONS    (1u << 1)
+#define WIRE_SA_CAP_OPTIONAL_RECORDS (1u << 8)
+#define WIRE_SA_CAP_MULTI_PATH	     (1u << 10)
+#define WIRE_SA_CAP_MULTICAST	     (1u << 9)	/* groups can be joined */
+#define WIRE_SA_CAP_CAPMASK_MATCH    (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
+#define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
+#define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
+#define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)
+#define WIRE_SA_CAP2_SEND_ONLY_FULL  (1u << 12) /* JoinState bit 3 */
+#define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)
+#define WIRE_SA_CAP2_HDR	     (1u << 15)
 struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
 	uint16_t cap_mask;
 	uint32_t cap_mask2; /* 27 bits */

@@ -60,6 +60,14 @@ static const uint16_t inform_comps[] = {
 	128, 16, R | 48, 128, 16, 16, R | 16, 8, 8, 16, 16, 24, R | 3, 5, R | 8, 24,
 };
 
+static const uint16_t sl2vl_comps[] = { LID | 16, 8, 8, R | 32, 64 };
+static const uint16_t vl_arb_comps[] = { LID | 16, 8, 8, R | 32, 512 };
+static const uint16_t service_comps[] = {
+	64, 128, 16, R | 16, R | 32, 128, 512, /* the lease runs: nothing to compare with */
+	8,  8,	 8,  8,	     8,	     8,	  8,   8,  8,  8,  8,  8,  8,  8,  8, 8, /* data */
+	16, 16,	 16, 16,     16,     16,  16,  16, 32, 32, 32, 32, 64, 64,
+};
+
 #define LAYOUT(id, bytes, table)                                                                   \
 	{                                                                                          \
 		id, bytes, COUNT(table), table                                                     \
@@ -74,6 +82,9 @@ static const struct wire_sa_layout layouts[] = {
 	LAYOUT(WIRE_SA_LINK, 8, link_comps),
 	LAYOUT(WIRE_SA_GUID_INFO, 72, guid_info_comps),
 	LAYOUT(WIRE_SA_PKEY, 72, pkey_comps),
+	LAYOUT(WIRE_SA_SL2VL, 16, sl2vl_comps),
+	LAYOUT(WIRE_SA_VL_ARB, 72, vl_arb_comps),
+	LAYOUT(WIRE_SA_SERVICE, 176, service_comps),
 	LAYOUT(WIRE_SA_INFORM_INFO_RECORD, 64, inform_comps),
 };
 

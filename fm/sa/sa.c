@@ -4,8 +4,8 @@
  *
  * A request is judged in this order: malformed, or with a SM_Key that is not ours (C15-0.1.5):
  * dropped and counted. No such record or method here: refused as unsupported. No view published
- * yet: BUSY, so that the asker tries again; never silence. Then the engine (sa_query.c) walks the
- * record.
+ * yet, or too many requests of one host: BUSY, so that the asker tries again; never silence. Then the
+ * engine (sa_query.c) walks the record.
  *
  * An answer is the request's header turned round, and rows. GetTable answers leave as one buffer of
  * any length marked RMPP active; the kernel cuts it into segments (IBA 13.6). Their length is
@@ -45,6 +45,14 @@ static const struct sa_record records[] = {
 	  sa_pkey_emit },
 	{ WIRE_SA_LFT, "LinearForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
 	  sa_walk_switches, sa_lft_emit },
+	{ WIRE_SA_SL2VL, "SLtoVLMappingTableRecord", SA_GET | SA_TABLE, 16, false, sa_walk_nodes,
+	  sa_sl2vl_emit },
+	{ WIRE_SA_VL_ARB, "VLArbitrationTableRecord", SA_GET | SA_TABLE, 72, false, sa_walk_nodes,
+	  sa_vl_arb_emit },
+	{ WIRE_SA_MULTI_PATH, "MultiPathRecord", SA_MULTI, 64, false, sa_multi_path_prepare,
+	  sa_multi_path_emit },
+	{ WIRE_SA_SERVICE, "ServiceRecord", SA_GET | SA_TABLE | SA_SET | SA_DELETE, 176, false,
+	  sa_service_prepare, sa_service_emit },
 	{ WIRE_SA_MFT, "MulticastForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
 	  sa_walk_switches, sa_mft_emit },
 	{ WIRE_SA_INFORM_INFO, "InformInfo", SA_SET, 40, false, sa_inform_set, sa_inform_echo },
@@ -63,6 +71,8 @@ static uint8_t method_bit(uint8_t method)
 		return SA_SET;
 	case WIRE_DELETE:
 		return SA_DELETE;
+	case WIRE_GET_MULTI:
+		return SA_MULTI;
 	default:
 		return 0;
 	}
@@ -119,13 +129,13 @@ static void table_send(struct sa_query *q)
 	size_t row_size = q->nrows ? q->record->row_size : 0;
 
 	memcpy(q->answer, q->header, WIRE_SA_HEADER);
-	wire_sa_answer(q->answer, WIRE_GET_TABLE_RESP, WIRE_SA_OK, true, row_size);
+	wire_sa_answer(q->answer, response_to(q->method), WIRE_SA_OK, true, row_size);
 	answer_send(q->sa, &q->from, q->answer, WIRE_SA_HEADER + q->nrows * row_size);
 }
 
 void sa_send(struct sa_query *q)
 {
-	bool table = q->method == WIRE_GET_TABLE;
+	bool table = q->method == WIRE_GET_TABLE || q->method == WIRE_GET_MULTI;
 
 	if (!q->status && !table && q->nrows == 0)
 		q->status = WIRE_SA_NO_RECORDS;
@@ -169,7 +179,7 @@ static enum wire_sa_status judge(const struct sa_query *q)
 {
 	if (!q->record)
 		return WIRE_SA_UNSUPPORTED;
-	if (!q->sa->view.topo)
+	if (!q->sa->view.topo || !sa_limit_admits(q->sa, q->from.lid))
 		return WIRE_SA_BUSY;
 	if (q->record->trusted && !q->trusted)
 		return WIRE_SA_REQ_INVALID;
@@ -215,6 +225,8 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->conf = *conf;
 	sa->step = loop_timer_new(loop, sa_query_step, sa);
 	cl_qmap_init(&sa->subscribers);
+	sa_limit_init(sa);
+	sa_services_init(sa);
 	sa_reports_init(sa);
 	sa_mcast_init(sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
@@ -232,6 +244,8 @@ void sa_free(struct sa *sa)
 	sa_subscriptions_forget(sa);
 	sa_reports_fini(sa);
 	sa_mcast_fini(sa);
+	sa_services_fini(sa);
+	sa_limit_fini(sa);
 	free(sa->links);
 	free(sa->scratch);
 	free(sa);
@@ -275,5 +289,8 @@ void sa_tell(struct sa *sa, const char *format, ...)
 
 struct sa_stats sa_stats(const struct sa *sa)
 {
-	return sa->stats;
+	struct sa_stats stats = sa->stats;
+
+	stats.services = sa->services.count;
+	return stats;
 }

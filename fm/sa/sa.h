@@ -19,6 +19,7 @@ struct sa_conf {
 	uint64_t gid_prefix, sm_key;
 	uint8_t sm_priority; /* shown in SMInfoRecord */
 	uint8_t subnet_timeout, packet_life_time;
+	unsigned rate_limit; /* requests a second of one LID, more is BUSY; 0 = any number */
 };
 
 struct sa;
@@ -55,6 +56,10 @@ void sa_listen(struct sa *sa, const struct sa_listener *listener);
 unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
 void sa_subscriptions_write(const struct sa *sa, FILE *out);
 void sa_subscriptions_forget(struct sa *sa);
+/* Leases are kept as the second they end at: `now` is that of the system's clock. */
+unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
+void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
+void sa_services_forget(struct sa *sa);
 
 /* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
 typedef void sa_groups_fn(void *arg, uint16_t mlid);
@@ -68,7 +73,7 @@ void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 struct sa_stats {
 	uint64_t requests, answered, busy, bad, unsupported;
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
-	unsigned subscriptions;
+	unsigned subscriptions, services;
 };
 struct sa_stats sa_stats(const struct sa *sa);
 

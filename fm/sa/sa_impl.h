@@ -6,8 +6,10 @@
  *   sa_query.c    the engine: walks a record's items, keeps the rows the mask asks for, yields when it takes long
  *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord
  *   sa_inform.c   subscriptions                            sa_report.c  notices to their subscribers
- *   sa_link.c     MTU and rate of every port              sa_mcast.c   MCMemberRecord
- *   mcast_group.c  its groups
+ *   sa_service.c  ServiceRecord                            sa_multipath.c MultiPathRecord
+ *   sa_qos.c      SL2VL and VL arbitration                 sa_link.c    MTU and rate of every port
+ *   sa_state.c    what outlives the process                sa_limit.c   no host takes it from the others
+ *   sa_mcast.c    MCMemberRecord                           mcast_group.c its groups
  */
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
@@ -20,13 +22,16 @@
 #include "fm/sa/sa.h"
 
 #define SA_DEFAULT_PKEY 0xffff
-#define SA_JOBS		4	    /* table queries running in slices at a time */
+#define SA_JOBS		16	    /* table queries running in slices at a time */
+#define SA_JOBS_EACH	4	    /* of these for one LID */
 #define SA_SLICE	8192	    /* rows looked at before the loop gets its turn */
+#define SA_ROUND	32768	    /* rows looked at for all who ask in one round of the loop */
+#define SA_PATH_WORK	8	    /* a path takes as long as so many rows */
 #define SA_ANSWER_MAX	(64u << 20) /* bytes; more is refused as NO_RESOURCES */
 
 struct sa_query;
 
-enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8 };
+enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
 
 struct sa_record {
 	uint16_t attr_id;
@@ -47,6 +52,13 @@ struct sa_end {
 	bool named;    /* by LID or GID */
 };
 
+/* The ends of a multi-path query, sources first. */
+struct sa_multi {
+	struct wire_multi_path want;
+	struct sa_end ends[WIRE_MULTI_GIDS];
+	uint8_t nsrc, ndst;
+};
+
 struct sa_query {
 	struct sa *sa;
 	const struct sa_record *record;
@@ -65,9 +77,12 @@ struct sa_query {
 		struct wire_mcmember want; /* after a change: the answer */
 		uint32_t asker;		   /* port index */
 	} mc;
+	struct sa_multi multi;
+	uint32_t asker; /* port index; set by the records that need it */
 
 	uint32_t item, end;    /* items still to walk */
 	uint32_t work;	       /* rows looked at in this slice */
+	uint32_t slice;	       /* rows it may look at before others have their turn */
 	uint32_t nrows, limit; /* limit: rows after which looking on is of no use */
 	enum wire_sa_status status;
 	uint8_t *answer; /* header and rows */
@@ -98,6 +113,24 @@ struct subscriber {
 	struct sa *sa;
 	unsigned count;
 	struct subscription **subs;
+};
+
+struct service {
+	struct wire_service record;
+	uint64_t ends; /* by the loop's clock; UINT64_MAX = never */
+};
+
+struct services {
+	struct service *list;
+	uint32_t count;
+	struct loop_timer *lease; /* the first to end */
+};
+
+struct limit {
+	uint64_t *even; /* by LID; NULL until one is asked about */
+	unsigned round; /* rows looked at in this round of the loop */
+	struct loop_timer *next;
+	struct log_limit told;
 };
 
 struct sa_notice {
@@ -131,6 +164,8 @@ struct sa {
 	unsigned turn; /* of the jobs: who had the last slice */
 	struct loop_timer *step;
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
+	struct services services;
+	struct limit limit;
 	struct reports reports;
 	struct sa_listener listener;
 	struct sa_groups *groups;
@@ -170,6 +205,13 @@ static inline uint32_t sa_port_by_lid(const struct sa *sa, uint16_t lid)
 uint16_t sa_port_lid(const struct sa *sa,
 		     uint32_t port); /* base LID; of a switch port its switch's */
 
+/* sa_limit.c */
+void sa_limit_init(struct sa *sa);
+void sa_limit_fini(struct sa *sa);
+bool sa_limit_admits(struct sa *sa, uint16_t lid); /* counts a request */
+unsigned sa_round_slice(const struct sa *sa);	   /* of a query that starts now */
+void sa_round_add(struct sa *sa, unsigned work);
+
 /* sa_link.c */
 void sa_links_build(struct sa *sa);
 bool sa_rate_known(uint8_t rate);
@@ -191,6 +233,22 @@ void sa_pkey_emit(struct sa_query *q, uint32_t item);
 void sa_class_port_info_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_path_prepare(struct sa_query *q);
 void sa_path_emit(struct sa_query *q, uint32_t item);
+enum wire_sa_status sa_path_values(const struct sa_query *q);
+enum wire_sa_status sa_end_by_gid(const struct sa *sa, const struct wire_gid *gid,
+				  struct sa_end *end);
+void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst); /* by all their LIDs */
+/* By one pair of LIDs, the round-th of either. */
+void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round);
+enum wire_sa_status sa_multi_path_prepare(struct sa_query *q);
+void sa_multi_path_emit(struct sa_query *q, uint32_t item);
+void sa_sl2vl_emit(struct sa_query *q, uint32_t item);
+void sa_vl_arb_emit(struct sa_query *q, uint32_t item);
+enum wire_sa_status sa_service_prepare(struct sa_query *q);
+void sa_service_emit(struct sa_query *q, uint32_t item);
+bool sa_service_put(struct sa *sa, const struct wire_service *record);	 /* false: too many */
+uint32_t sa_service_lease(const struct sa *sa, const struct service *s); /* seconds left */
+void sa_services_init(struct sa *sa);
+void sa_services_fini(struct sa *sa);
 enum wire_sa_status sa_inform_set(struct sa_query *q);
 void sa_inform_echo(struct sa_query *q, uint32_t item);
 void sa_inform_emit(struct sa_query *q, uint32_t item);

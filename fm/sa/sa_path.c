@@ -63,6 +63,12 @@ static enum wire_sa_status end_find(const struct sa *sa, const struct wire_gid *
 	return WIRE_SA_OK;
 }
 
+enum wire_sa_status sa_end_by_gid(const struct sa *sa, const struct wire_gid *gid,
+				  struct sa_end *end)
+{
+	return end_find(sa, gid, 0, end);
+}
+
 static enum wire_sa_status ends_find(struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
@@ -250,7 +256,7 @@ static void path_add(struct sa_query *q, const struct sa_end *src, const struct 
 	bool reversible;
 	uint8_t *row;
 
-	q->work++;
+	q->work += SA_PATH_WORK;
 	if (!path_find(q, src, dst, &quality, &reversible))
 		return;
 	rec = (struct wire_path_record){
@@ -302,6 +308,8 @@ static uint32_t paths_wanted(const struct sa_query *q)
 {
 	if (q->method == WIRE_GET)
 		return 1;
+	if (q->method == WIRE_GET_MULTI) /* of all pairs together */
+		return q->limit - q->nrows;
 	return sa_asked(q, WIRE_PATH_NUM_PATH) ? q->path.want.num_path : UINT32_MAX;
 }
 
@@ -331,6 +339,22 @@ static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
 				pair_of_lids(q, &src, s, &dst, d);
 }
 
+void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst)
+{
+	if (pkey_shared(q))
+		pair_of_ports(q, src, dst);
+}
+
+void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round)
+{
+	struct lids from = lids_of(q->sa, src, &q->path.src),
+		    to = lids_of(q->sa, dst, &q->path.dst);
+
+	q->work++;
+	if (pkey_shared(q) && from.end.lid && to.end.lid && round < from.count && round < to.count)
+		pair_of_lids(q, &from, round, &to, round);
+}
+
 /* ---- The record ------------------------------------------------------------------------------ */
 
 static bool value_valid(const struct sa_query *q)
@@ -344,15 +368,23 @@ static bool value_valid(const struct sa_query *q)
 	       (want->mtu >= MTU_LOWEST && want->mtu <= MTU_HIGHEST);
 }
 
+enum wire_sa_status sa_path_values(const struct sa_query *q)
+{
+	if (!value_valid(q))
+		return WIRE_SA_REQ_INVALID;
+	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
+		return WIRE_SA_INSUF_COMPS;
+	return WIRE_SA_OK;
+}
+
 enum wire_sa_status sa_path_prepare(struct sa_query *q)
 {
 	enum wire_sa_status status;
 
 	wire_path_record_decode(q->data, &q->path.want);
-	if (!value_valid(q))
-		return WIRE_SA_REQ_INVALID;
-	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
-		return WIRE_SA_INSUF_COMPS;
+	status = sa_path_values(q);
+	if (status)
+		return status;
 	if (sa_asked(q, WIRE_PATH_DGID) && is_multicast(&q->path.want.dgid))
 		return WIRE_SA_OK; /* no group has such a GID: no rows */
 	status = ends_find(q);
@@ -362,6 +394,8 @@ enum wire_sa_status sa_path_prepare(struct sa_query *q)
 		q->limit = 1;
 	q->item = 1;
 	q->end = q->path.src.named && q->path.dst.named ? 2 : q->sa->view.lids->top + 1u;
+	if (!q->path.src.named && !q->path.dst.named)
+		q->end <<= 16;
 	return status;
 }
 
@@ -373,14 +407,18 @@ static uint32_t port_of_item(const struct sa *sa, uint32_t lid)
 	return port != TOPO_NONE && sa_port_lid(sa, port) == lid ? port : TOPO_NONE;
 }
 
-static void pairs_to_all(struct sa_query *q, uint32_t src)
+/* Both ends open: an item is the source's LID and the destination's. */
+static void pair_of_item(struct sa_query *q, uint32_t item)
 {
-	for (uint32_t lid = 1; lid <= q->sa->view.lids->top && q->nrows < q->limit; lid++) {
-		uint32_t dst = port_of_item(q->sa, lid);
+	uint32_t src = port_of_item(q->sa, item >> 16), dst = item & 0xffff;
 
-		if (dst != TOPO_NONE && !q->status)
-			pair_of_ports(q, src, dst);
+	if (src == TOPO_NONE || dst > q->sa->view.lids->top) {
+		q->item = ((item >> 16) + 1) << 16;
+		return;
 	}
+	dst = port_of_item(q->sa, dst);
+	if (dst != TOPO_NONE)
+		pair_of_ports(q, src, dst);
 }
 
 void sa_path_emit(struct sa_query *q, uint32_t item)
@@ -388,8 +426,13 @@ void sa_path_emit(struct sa_query *q, uint32_t item)
 	const struct sa_end *src = &q->path.src, *dst = &q->path.dst;
 	uint32_t port;
 
+	q->work++;
 	if (src->named && dst->named) {
 		pair_of_ports(q, src->port, dst->port);
+		return;
+	}
+	if (!src->named && !dst->named) {
+		pair_of_item(q, item);
 		return;
 	}
 	port = port_of_item(q->sa, item);
@@ -397,8 +440,6 @@ void sa_path_emit(struct sa_query *q, uint32_t item)
 		return;
 	if (src->named)
 		pair_of_ports(q, src->port, port);
-	else if (dst->named)
-		pair_of_ports(q, port, dst->port);
 	else
-		pairs_to_all(q, port);
+		pair_of_ports(q, port, dst->port);
 }

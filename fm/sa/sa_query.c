@@ -118,7 +118,7 @@ static bool run(struct sa_query *q)
 {
 	q->work = 0;
 	while (q->item < q->end && q->nrows < q->limit && !q->status) {
-		if (q->work >= SA_SLICE)
+		if (q->work >= q->slice)
 			return false;
 		q->record->emit(q, q->item++);
 	}
@@ -146,12 +146,16 @@ static void match_prepare(struct sa_query *q)
 static bool job_start(const struct sa_query *q)
 {
 	struct sa *sa = q->sa;
+	unsigned same = 0;
 
-	for (unsigned i = 0; i < SA_JOBS; i++) {
+	for (unsigned i = 0; i < SA_JOBS; i++)
+		same += sa->jobs[i] && sa->jobs[i]->from.lid == q->from.lid;
+	for (unsigned i = 0; i < SA_JOBS && same < SA_JOBS_EACH; i++) {
 		if (sa->jobs[i])
 			continue;
 		sa->jobs[i] = mem_alloc(1, sizeof(*q));
 		*sa->jobs[i] = *q;
+		sa->jobs[i]->slice = SA_SLICE;
 		sa->scratch = NULL;
 		loop_timer_set(sa->step, 0);
 		return true;
@@ -175,10 +179,12 @@ void sa_query_start(struct sa_query *q)
 	q->answer = sa->scratch;
 	q->size = sa->scratch_size;
 	q->limit = q->method == WIRE_GET ? 2 : UINT32_MAX;
+	q->slice = sa_round_slice(sa);
 	q->status = q->record->prepare(q);
 	if (!q->status)
 		match_prepare(q);
 	done = q->status || run(q);
+	sa_round_add(sa, q->work);
 	sa->scratch = q->answer;
 	sa->scratch_size = q->size;
 	if (!done && job_start(q))

@@ -281,7 +281,9 @@ void sa_sm_emit(struct sa_query *q, uint32_t item)
 void sa_class_port_info_emit(struct sa_query *q, uint32_t item)
 {
 	const struct wire_class_port_info info = {
-		.cap_mask = WIRE_SA_CAP_MULTICAST | WIRE_SA_CAP_CAPMASK_MATCH,
+		.cap_mask = WIRE_SA_CAP_CAPMASK_MATCH | WIRE_SA_CAP_SUBSCRIPTIONS |
+			    WIRE_SA_CAP_OPTIONAL_RECORDS | WIRE_SA_CAP_MULTICAST |
+			    WIRE_SA_CAP_MULTI_PATH,
 		.cap_mask2 = WIRE_SA_CAP2_FULL_PORT_INFO | WIRE_SA_CAP2_EXT_SPEEDS |
 			     WIRE_SA_CAP2_CAPMASK2_MATCH | WIRE_SA_CAP2_SEND_ONLY_FULL |
 			     WIRE_SA_CAP2_WIDTH_2X | WIRE_SA_CAP2_HDR,

@@ -4,6 +4,8 @@
  *
  * subscriptions: `<port GUID> <QP> <SL> <P_Key index> <trusted> <trap> <type> <generic> <producer>
  * <LID begin> <LID end> <GID prefix> <GID>`, numbers with 0x in hexadecimal.
+ *
+ * services: `<second it ends at, 0 = never> <ServiceRecord>`, the record in hexadecimal as in an answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include "fm/sa/sa_impl.h"
 
 #define LINE_MAX_SIZE 512
+#define SERVICE_ROW   176
 #define QP_MAX	      0xffffff
 
 static bool is_blank(const char *line)
@@ -87,5 +90,71 @@ void sa_subscriptions_write(const struct sa *sa, FILE *out)
 
 		for (unsigned n = 0; n < by->count; n++)
 			subscription_write(by->subs[n], out);
+	}
+}
+
+/* ---- Services --------------------------------------------------------------------------------- */
+
+static int nibble(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool row_parse(const char *text, uint8_t row[SERVICE_ROW])
+{
+	for (unsigned i = 0; i < SERVICE_ROW; i++) {
+		int high = nibble(text[2 * i]), low = high < 0 ? -1 : nibble(text[2 * i + 1]);
+
+		if (low < 0)
+			return false;
+		row[i] = (uint8_t)(high << 4 | low);
+	}
+	return text[2 * SERVICE_ROW] == '\n';
+}
+
+/* A lease that ended meanwhile is no error, and no service. */
+static bool service_read(struct sa *sa, const char *line, int64_t now)
+{
+	uint8_t row[SERVICE_ROW];
+	struct wire_service record;
+	int64_t ends;
+	int used = 0;
+
+	if (sscanf(line, "%" SCNd64 " %n", &ends, &used) != 1 || ends < 0 ||
+	    !row_parse(line + used, row))
+		return false;
+	wire_service_decode(row, &record);
+	if (ends && ends <= now)
+		return true;
+	record.lease = !ends				 ? WIRE_LEASE_FOREVER
+		       : ends - now < WIRE_LEASE_FOREVER ? (uint32_t)(ends - now)
+							 : WIRE_LEASE_FOREVER - 1;
+	return sa_service_put(sa, &record);
+}
+
+unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
+{
+	char line[LINE_MAX_SIZE];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (!is_blank(line) && !service_read(sa, line, now))
+			return number;
+	return 0;
+}
+
+void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
+{
+	for (uint32_t i = 0; i < sa->services.count; i++) {
+		const struct service *s = &sa->services.list[i];
+		uint32_t lease = sa_service_lease(sa, s);
+		uint8_t row[SERVICE_ROW];
+
+		wire_service_encode(&s->record, row);
+		fprintf(out, "%" PRId64 " ", lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
+		for (unsigned b = 0; b < SERVICE_ROW; b++)
+			fprintf(out, "%02x", row[b]);
+		fputc('\n', out);
 	}
 }

@@ -27,6 +27,10 @@ static const uint16_t attrs[] = {
 	WIRE_SA_PATH,
 	WIRE_SA_INFORM_INFO_RECORD,
 	WIRE_SA_MCMEMBER,
+	WIRE_SA_SERVICE,
+	WIRE_SA_MULTI_PATH,
+	WIRE_SA_SL2VL,
+	WIRE_SA_VL_ARB,
 };
 
 static uint64_t number(const uint8_t *at, unsigned bytes)
@@ -54,7 +58,8 @@ static void check_answer(const struct world *w)
 /* First byte: what is as the protocol wants it, and what is the fuzzer's. */
 static void request_one(struct world *w, const uint8_t in[REQUEST])
 {
-	static const uint8_t methods[] = { WIRE_GET, WIRE_GET_TABLE, WIRE_SET, WIRE_DELETE };
+	static const uint8_t methods[] = { WIRE_GET, WIRE_GET_TABLE, WIRE_SET, WIRE_DELETE,
+					   WIRE_GET_MULTI };
 	struct world_request r = {
 		.method = in[0] & 1 ? in[1] : methods[in[1] % sizeof(methods)],
 		.attr = in[0] & 2 ? (uint16_t)number(in + 2, 2)

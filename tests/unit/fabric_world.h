@@ -92,6 +92,7 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "cordons");
 	remove_state(w, "cordons.bad");
 	remove_state(w, "subscriptions");
+	remove_state(w, "services");
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }

@@ -347,8 +347,9 @@ static inline unsigned world_rows(const struct world *w)
 
 	if (world_status(w) || !size)
 		return 0;
-	return w->sent[3] == WIRE_GET_TABLE_RESP ? (unsigned)((w->sent_len - WIRE_SA_HEADER) / size)
-						 : 1;
+	return w->sent[3] == WIRE_GET_TABLE_RESP || w->sent[3] == WIRE_GET_MULTI_RESP
+		       ? (unsigned)((w->sent_len - WIRE_SA_HEADER) / size)
+		       : 1;
 }
 
 #endif

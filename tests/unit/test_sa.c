@@ -43,8 +43,10 @@ static void unknown_attributes_and_methods_are_refused_as_unsupported(void **sta
 		uint8_t method, response;
 	} cases[] = {
 		{ WIRE_SA_MCMEMBER, 0x14, 0x94 },
-		{ 0x003a, 0x14, 0x94 },				 /* GetMulti(MultiPathRecord) */
-		{ 0x0031, WIRE_GET_TABLE, WIRE_GET_TABLE_RESP }, /* ServiceRecord */
+		{ WIRE_SA_MULTI_PATH, WIRE_GET, WIRE_GET_RESP },
+		{ WIRE_SA_NODE, WIRE_GET_MULTI, WIRE_GET_MULTI_RESP },
+		{ WIRE_SA_GUID_INFO, WIRE_SET, WIRE_GET_RESP }, /* no alias GUIDs */
+		{ WIRE_SA_GUID_INFO, WIRE_DELETE, WIRE_DELETE_RESP },
 		{ 0x7777, WIRE_GET, WIRE_GET_RESP },
 		{ WIRE_SA_NODE, WIRE_SET, WIRE_GET_RESP },
 		{ WIRE_SA_PATH, WIRE_DELETE, WIRE_DELETE_RESP },

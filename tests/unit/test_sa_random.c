@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sa/sa_impl.h"
 #include "tests/unit/sa_ask.h"
 
 #define REQUESTS 50000
-#define ROWS_MAX 256
+#define ROWS_MAX 512
 #define COMPS	 64
 
 /* ---- Records, component by component ---------------------------------------------------------- */
@@ -44,6 +45,16 @@ static void put_lid(struct comps *c, const uint8_t *at)
 static void put_mask(struct comps *c, uint64_t value)
 {
 	c->bits |= 1ull << c->count;
+	put(c, value);
+}
+
+/* Any width, as a sum over the bytes that tells unlike ones apart. */
+static void put_bytes(struct comps *c, const uint8_t *at, unsigned bytes)
+{
+	uint64_t value = 14695981039346656037ull;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = (value ^ at[i]) * 1099511628211ull;
 	put(c, value);
 }
 
@@ -237,6 +248,41 @@ static void pkey_comps(const uint8_t *row, struct comps *c)
 	put_blob(c, row + 8);
 }
 
+static void sl2vl_comps(const uint8_t *row, struct comps *c)
+{
+	put_lid(c, row);
+	put(c, row[2]);
+	put(c, row[3]);
+	pass(c);
+	put_bytes(c, row + 8, 8);
+}
+
+static void vl_arb_comps(const uint8_t *row, struct comps *c)
+{
+	put_lid(c, row);
+	put(c, row[2]);
+	put(c, row[3]);
+	pass(c);
+	put_blob(c, row + 8);
+}
+
+static void service_comps(const uint8_t *row, struct comps *c)
+{
+	static const uint8_t widths[] = { 8, 16, 2, 0, 0, 16, 64 };
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < 7; i++) {
+		if (widths[i])
+			put_bytes(c, row + at, widths[i]);
+		else
+			pass(c); /* reserved, and the lease */
+		at += widths[i] ? widths[i] : i == 3 ? 2 : 4;
+	}
+	for (unsigned width = 1; width <= 8; width *= 2)
+		for (unsigned i = 0; i < 16 / width; i++, at += width)
+			put_bytes(c, row + at, width);
+}
+
 static const struct record {
 	uint16_t attr;
 	unsigned size, ncomps;
@@ -252,6 +298,9 @@ static const struct record {
 	{ WIRE_SA_LFT, 72, 4, lft_comps, false },
 	{ WIRE_SA_GUID_INFO, 72, 12, guid_comps, false },
 	{ WIRE_SA_PKEY, 72, 6, pkey_comps, true },
+	{ WIRE_SA_SL2VL, 16, 5, sl2vl_comps, false },
+	{ WIRE_SA_VL_ARB, 72, 5, vl_arb_comps, false },
+	{ WIRE_SA_SERVICE, 176, 37, service_comps, true },
 };
 #define RECORDS (sizeof(records) / sizeof(records[0]))
 
@@ -366,6 +415,23 @@ static void check_answer(struct world *w, const struct record *rec, const struct
 	assert_memory_equal(w->sent + WIRE_SA_HEADER, rows, n * rec->size);
 }
 
+/* Services that have some components in common. */
+static void register_services(struct world *w)
+{
+	for (uint64_t id = 0; id < 40; id++) {
+		struct wire_service s = { .id = id,
+					  .gid = { WORLD_PREFIX, HOST(id % 5) },
+					  .pkey = 0xffff,
+					  .lease = WIRE_LEASE_FOREVER };
+
+		s.key[15] = (uint8_t)(id % 3);
+		s.name[0] = (uint8_t)('a' + id % 4);
+		for (unsigned i = 0; i < sizeof(s.data); i++)
+			s.data[i] = (uint8_t)pick(3);
+		assert_true(sa_service_put(w->sa, &s));
+	}
+}
+
 static void records_answer_as_the_reference_does(void **state)
 {
 	struct world *w = *state;
@@ -373,6 +439,7 @@ static void records_answer_as_the_reference_does(void **state)
 	uint8_t data[200], rows[ROWS_MAX * WIRE_SA_ROW_MAX];
 	unsigned matched = 0;
 
+	register_services(w);
 	for (unsigned i = 0; i < RECORDS; i++)
 		fetch_all(w, &records[i], &all[i]);
 	for (unsigned n = 0; n < REQUESTS; n++) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What keeps one host from taking the SA away from the others.
+ *
+ * Requests of a LID above rate_limit a second are answered BUSY, which costs little and asks the host to
+ * come again; a tenth of a second's worth may come at once. One number a LID does it (GCRA): the time at
+ * which the host would be even if it had kept to the rate all along.
+ *
+ * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets a
+ * short slice, enough for those that name what they want; one that walks the fabric goes on as a job.
+ */
+#include <stdlib.h>
+#include "fm/sa/sa_impl.h"
+#include "topology/mem.h"
+
+#define SECOND_NS   1000000000ull
+#define BURST_PART  10
+#define BURST_MIN   64 /* requests: a usual window of a client */
+#define SLICE_SHORT 64
+
+bool sa_limit_admits(struct sa *sa, uint16_t lid)
+{
+	struct limit *l = &sa->limit;
+	uint64_t now = loop_now_us(sa->loop) * 1000, interval, burst, *even;
+
+	if (!sa->conf.rate_limit)
+		return true;
+	if (!l->even)
+		l->even = mem_alloc(UINT16_MAX + 1, sizeof(*l->even));
+	interval = SECOND_NS / sa->conf.rate_limit;
+	burst = SECOND_NS / BURST_PART > BURST_MIN * interval ? SECOND_NS / BURST_PART
+							      : BURST_MIN * interval;
+	even = &l->even[lid];
+	if (*even < now)
+		*even = now;
+	if (*even - now >= burst) {
+		if (log_allow(&l->told, loop_now_us(sa->loop), 1))
+			log_line(LOG_SA, LOG_WARNING, "lid %u: over %u requests/s, answered BUSY",
+				 lid, sa->conf.rate_limit);
+		return false;
+	}
+	*even += interval;
+	return true;
+}
+
+unsigned sa_round_slice(const struct sa *sa)
+{
+	return sa->limit.round < SA_ROUND ? SA_SLICE : SLICE_SHORT;
+}
+
+void sa_round_add(struct sa *sa, unsigned work)
+{
+	sa->limit.round += work + 1;
+	if (!loop_timer_armed(sa->limit.next))
+		loop_timer_set(sa->limit.next, 0);
+}
+
+static void round_over(void *arg)
+{
+	((struct sa *)arg)->limit.round = 0;
+}
+
+void sa_limit_init(struct sa *sa)
+{
+	sa->limit.next = loop_timer_new(sa->loop, round_over, sa);
+}
+
+void sa_limit_fini(struct sa *sa)
+{
+	loop_timer_free(sa->limit.next);
+	free(sa->limit.even);
+}

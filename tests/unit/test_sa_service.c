@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* ServiceRecords: who may register, replace and delete, leases, keys, and what outlives the process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/sa/sa_impl.h"
+#include "tests/unit/sa_ask.h"
+
+#define SECOND_US 1000000ull
+#define RID	  (WIRE_BIT(WIRE_SERVICE_ID) | WIRE_BIT(WIRE_SERVICE_GID))
+#define LEASE	  WIRE_BIT(WIRE_SERVICE_LEASE)
+#define KEY	  WIRE_BIT(WIRE_SERVICE_KEY)
+#define PKEY	  WIRE_BIT(WIRE_SERVICE_PKEY)
+#define NAME	  WIRE_BIT(6)
+#define ALL_PARTS ((1ull << 37) - 1)
+
+static struct wire_service service(uint64_t id, unsigned host, const char *name)
+{
+	struct wire_service s = { .id = id, .gid = { WORLD_PREFIX, HOST(host) }, .pkey = 0xffff };
+
+	snprintf((char *)s.name, sizeof(s.name), "%s", name);
+	s.data[0] = (uint8_t)id;
+	return s;
+}
+
+struct ask {
+	uint8_t method;
+	uint64_t mask;
+	unsigned host;
+	uint64_t sm_key;
+};
+
+/* Time passes a second at most meanwhile. */
+static void stop_cb(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void pass(struct world *w, uint64_t us)
+{
+	struct loop_timer *stop = loop_timer_new(w->loop, stop_cb, w->loop);
+
+	loop_timer_set(stop, us);
+	loop_run(w->loop);
+	loop_timer_free(stop);
+}
+
+static uint16_t ask(struct world *w, const struct wire_service *s, struct ask how)
+{
+	const struct wire_mad header = { .mgmt_class = WIRE_SA,
+					 .class_version = 2,
+					 .method = how.method,
+					 .attr_id = WIRE_SA_SERVICE,
+					 .key = how.sm_key };
+	struct io_addr from = { .lid = world_lid(w, HOST(how.host)), .qp = 1 };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+	unsigned before = w->nsent;
+
+	wire_mad_encode(&header, mad);
+	for (unsigned i = 0; i < 8; i++)
+		mad[48 + i] = (uint8_t)(how.mask >> (56 - 8 * i));
+	wire_service_encode(s, mad + WIRE_SA_HEADER);
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	assert_int_equal(w->nsent, before + 1);
+	return world_status(w);
+}
+
+static struct wire_service answered(const struct world *w, unsigned i)
+{
+	struct wire_service s;
+
+	wire_service_decode(world_row(w, i), &s);
+	return s;
+}
+
+static uint16_t put(struct world *w, const struct wire_service *s, uint64_t mask)
+{
+	return ask(w, s, (struct ask){ .method = WIRE_SET, .mask = mask, .host = 1 });
+}
+
+static unsigned count(struct world *w, const struct wire_service *like, uint64_t mask)
+{
+	assert_int_equal(ask(w, like, (struct ask){ WIRE_GET_TABLE, mask, 2, 0 }), WIRE_SA_OK);
+	return world_rows(w);
+}
+
+/* ---- Registration ----------------------------------------------------------------------------- */
+
+static void a_service_is_found_by_any_of_its_components(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "mount"), b = service(11, 1, "mount"), like = { 0 };
+
+	assert_int_equal(put(w, &a, RID | NAME), WIRE_SA_OK);
+	assert_int_equal(w->sent[3], WIRE_GET_RESP);
+	assert_int_equal(answered(w, 0).lease, WIRE_LEASE_FOREVER);
+	assert_int_equal(put(w, &b, RID | NAME), WIRE_SA_OK);
+	assert_int_equal(count(w, &like, 0), 2);
+	assert_int_equal(count(w, &a, NAME), 2);
+	assert_int_equal(count(w, &a, WIRE_BIT(WIRE_SERVICE_ID)), 1);
+	assert_int_equal(count(w, &b, WIRE_BIT(7)), 1); /* ServiceData8.1 */
+	assert_int_equal(answered(w, 0).id, 11);
+	like.data[0] = 12;
+	assert_int_equal(count(w, &like, WIRE_BIT(7)), 0);
+	assert_int_equal(ask(w, &like, (struct ask){ WIRE_GET, WIRE_BIT(7), 2, 0 }),
+			 WIRE_SA_NO_RECORDS);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_GET, NAME, 2, 0 }),
+			 WIRE_SA_TOO_MANY_RECORDS);
+	assert_int_equal(sa_stats(w->sa).services, 2);
+}
+
+static void the_same_identity_is_replaced(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "old"), b = service(10, 1, "new");
+
+	put(w, &a, RID | NAME);
+	assert_int_equal(put(w, &b, RID | NAME), WIRE_SA_OK);
+	assert_int_equal(count(w, &a, RID), 1);
+	assert_string_equal((char *)answered(w, 0).name, "new");
+}
+
+static void identity_must_be_named(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "x");
+
+	assert_int_equal(put(w, &a, NAME), WIRE_SA_INSUF_COMPS);
+	assert_int_equal(put(w, &a, WIRE_BIT(WIRE_SERVICE_ID)), WIRE_SA_INSUF_COMPS);
+	assert_int_equal(sa_stats(w->sa).services, 0);
+}
+
+static void delete_gives_the_record_back(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "mount");
+
+	put(w, &a, RID | NAME);
+	a.name[0] = 0;
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
+	assert_int_equal(w->sent[3], WIRE_DELETE_RESP);
+	assert_string_equal((char *)answered(w, 0).name, "mount");
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_NO_RECORDS);
+	assert_int_equal(count(w, &a, 0), 0);
+}
+
+/* ---- Partitions and keys ----------------------------------------------------------------------- */
+
+static void foreign_partitions_are_refused_and_not_seen(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "x");
+
+	a.pkey = 0x8123;
+	assert_int_equal(put(w, &a, RID | PKEY), WIRE_SA_REQ_INVALID);
+	assert_int_equal(put(w, &a, RID), WIRE_SA_OK); /* not named: the default one */
+	assert_int_equal(answered(w, 0).pkey, 0xffff);
+	assert_true(sa_service_put(w->sa, &a)); /* a member's, from the file */
+	assert_int_equal(sa_stats(w->sa).services, 2);
+	assert_int_equal(count(w, &a, 0), 1);
+}
+
+static void a_key_keeps_others_off(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "mine"), thief = service(10, 1, "his");
+
+	memset(a.key, 7, sizeof(a.key));
+	assert_int_equal(put(w, &a, RID | KEY | NAME), WIRE_SA_OK);
+	assert_int_equal(answered(w, 0).key[0], 0); /* shown to the trusted alone */
+	assert_int_equal(ask(w, &thief, (struct ask){ WIRE_SET, RID, 3, 0 }), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask(w, &thief, (struct ask){ WIRE_DELETE, RID, 3, 0 }),
+			 WIRE_SA_REQ_INVALID);
+	thief.key[0] = 7;
+	assert_int_equal(ask(w, &thief, (struct ask){ WIRE_SET, RID | KEY, 3, 0 }),
+			 WIRE_SA_REQ_INVALID);
+	assert_int_equal(count(w, &a, KEY), 1);
+	assert_int_equal(answered(w, 0).key[0], 0);
+	assert_int_equal(count(w, &thief, KEY), 0);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_GET, KEY, 3, WORLD_SM_KEY }), WIRE_SA_OK);
+	assert_int_equal(answered(w, 0).key[0], 7);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_SET, RID | KEY, 3, 0 }), WIRE_SA_OK);
+	assert_int_equal(put(w, &thief, RID), WIRE_SA_OK); /* of the port it is on */
+}
+
+static void the_trusted_may_delete_what_has_a_key(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "mine");
+
+	memset(a.key, 7, sizeof(a.key));
+	put(w, &a, RID | KEY);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 3, WORLD_SM_KEY }), WIRE_SA_OK);
+	assert_int_equal(sa_stats(w->sa).services, 0);
+}
+
+/* ---- Leases ----------------------------------------------------------------------------------- */
+
+static void a_lease_runs_down_and_ends(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "x"), b = service(11, 1, "y");
+
+	a.lease = 10;
+	b.lease = 30;
+	put(w, &a, RID | LEASE);
+	assert_int_equal(answered(w, 0).lease, 10);
+	put(w, &b, RID | LEASE);
+	pass(w, 4 * SECOND_US);
+	count(w, &a, RID);
+	assert_int_equal(answered(w, 0).lease, 6);
+	pass(w, 6 * SECOND_US - 1);
+	assert_int_equal(count(w, &a, 0), 2);
+	pass(w, 1);
+	assert_int_equal(count(w, &a, 0), 1);
+	assert_int_equal(answered(w, 0).id, 11);
+	put(w, &b, RID | LEASE); /* renewed */
+	pass(w, 29 * SECOND_US);
+	assert_int_equal(count(w, &a, 0), 1);
+	pass(w, 1 * SECOND_US);
+	assert_int_equal(count(w, &a, 0), 0);
+}
+
+static void too_many_services_are_refused(void **state)
+{
+	struct world *w = *state;
+
+	for (uint64_t id = 0; id < 16384; id++) {
+		struct wire_service a = service(id, 1, "x");
+
+		a.lease = WIRE_LEASE_FOREVER;
+		if (id % 64) /* most of them not by a request, that is quicker */
+			assert_true(sa_service_put(w->sa, &a));
+		else
+			assert_int_equal(put(w, &a, RID), WIRE_SA_OK);
+	}
+	assert_int_equal(put(w, &(struct wire_service){ .id = 99999 }, RID), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(
+		put(w, &(struct wire_service){ .id = 5, .gid = { WORLD_PREFIX, HOST(1) } }, RID),
+		WIRE_SA_OK);
+}
+
+/* ---- Kept ------------------------------------------------------------------------------------- */
+
+static void services_outlive_the_process_and_leases_go_on(void **state)
+{
+	struct world *w = *state, *next = world_new();
+	struct wire_service a = service(10, 1, "for ever"), b = service(11, 1, "a minute"),
+			    c = service(12, 1, "a while");
+	FILE *file = tmpfile();
+
+	memset(a.key, 3, sizeof(a.key));
+	b.lease = 60;
+	c.lease = 600;
+	put(w, &a, RID | KEY | NAME);
+	put(w, &b, RID | LEASE | NAME);
+	put(w, &c, RID | LEASE | NAME);
+	sa_services_write(w->sa, file, 5000);
+	rewind(file);
+	assert_int_equal(sa_services_read(next->sa, file, 5100), 0);
+	world_publish(next);
+	assert_int_equal(count(next, &a, 0), 2); /* the minute is over */
+	assert_int_equal(count(next, &c, NAME), 1);
+	assert_int_equal(answered(next, 0).lease, 500);
+	assert_int_equal(count(next, &a, NAME | KEY), 1);
+	assert_int_equal(answered(next, 0).lease, WIRE_LEASE_FOREVER);
+	fclose(file);
+	world_free(next);
+}
+
+static void spoilt_lines_are_named(void **state)
+{
+	struct world *w = *state;
+	static const char *const bad[] = { "0 12\n", "x\n", "-4 00\n" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		FILE *file = tmpfile();
+
+		fprintf(file, "\n%s", bad[i]);
+		rewind(file);
+		assert_int_equal(sa_services_read(w->sa, file, 0), 2);
+		fclose(file);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_service_is_found_by_any_of_its_components),
+		TEST(the_same_identity_is_replaced),
+		TEST(identity_must_be_named),
+		TEST(delete_gives_the_record_back),
+		TEST(foreign_partitions_are_refused_and_not_seen),
+		TEST(a_key_keeps_others_off),
+		TEST(the_trusted_may_delete_what_has_a_key),
+		TEST(a_lease_runs_down_and_ends),
+		TEST(too_many_services_are_refused),
+		TEST(services_outlive_the_process_and_leases_go_on),
+		TEST(spoilt_lines_are_named),
+	};
+
+	log_set_level(-1, LOG_ERR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
