@@ -30,7 +30,7 @@ struct batch_way { /* how a job's request went */
 struct batch_request { /* mad.path and mad.data are set by batch */
 	struct mad_request mad;
 	struct batch_way way;
-	uint8_t data[WIRE_SMP_DATA];
+	uint8_t data[WIRE_GMP_DATA];
 };
 
 struct batch_ops {

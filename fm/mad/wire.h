@@ -55,7 +55,6 @@ enum wire_attr {
 	WIRE_MLNX_EXT_PORT_INFO = 0xFF90,
 };
 /* attributes of PerfMgt (IBA 16.1.3) */
-enum wire_perf_attr { WIRE_PORT_COUNTERS = 0x0012 };
 
 /* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
 struct wire_mad {

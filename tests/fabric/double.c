@@ -221,8 +221,10 @@ void double_free(struct double_fabric *d)
 		free(d->events[i]->mad);
 		free(d->events[i]);
 	}
-	for (uint32_t i = 0; i < d->topo->nports; i++)
+	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		free(d->ports[i].pkeys);
+		free(d->ports[i].perf);
+	}
 	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
 		free(d->nodes[i].lft);
 		free(d->nodes[i].mft);

@@ -12,6 +12,7 @@
 #include "fm/core/loop.h"
 #include "fm/mad/io.h"
 #include "fm/mad/wire.h"
+#include "fm/mad/wire_perf.h"
 #include "topology/topo.h"
 
 struct double_fabric;
@@ -80,6 +81,11 @@ int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint
 /* Another subnet manager answers SMInfo at that port; NULL = none does. */
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned port,
 		   const struct wire_sm_info *info);
+
+/* What a port has counted, and what its node's agent can do (PortCounters alone unless told). */
+void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
+			enum perf_counter counter, uint64_t value);
+void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps);
 
 /* ---- Watching --------------------------------------------------------------------------------- */
 

@@ -23,11 +23,12 @@ struct dport {
 	struct dnode *node;
 	struct dport *peer; /* NULL = no cable */
 	struct wire_port_info info;
-	uint16_t *pkeys; /* NULL = as after power-on */
-	unsigned loss;	 /* per mille */
-	bool cut;	 /* the cable; at both ends */
-	bool disabled;	 /* by the SM; at this end */
-	guid_t guid;	 /* CAs */
+	uint16_t *pkeys;	/* NULL = as after power-on */
+	struct wire_perf *perf; /* NULL = nothing was counted */
+	unsigned loss;		/* per mille */
+	bool cut;		/* the cable; at both ends */
+	bool disabled;		/* by the SM; at this end */
+	guid_t guid;		/* CAs */
 	struct wire_sm_info sm;
 	bool has_sm;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
@@ -53,6 +54,7 @@ struct dnode {
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
 	bool silent, state_table;
+	struct wire_perf_caps perf_caps;
 	struct dfault faults[DOUBLE_FAULTS];
 };
 

@@ -1,35 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The performance management agent of the double's nodes (IBA 16.1): Get(PortCounters) of one of the node's ports, which have counted nothing.
+ * The performance management agent of the double's nodes (IBA 16.1): ClassPortInfo, and the counters of one of the node's ports,
+ * which have counted what a test says. Nobody may clear them.
  */
+#include <stdlib.h>
 #include <string.h>
+#include "fm/mad/wire_perf.h"
 #include "tests/fabric/double_own.h"
+#include "topology/mem.h"
 
-#define PERF_DATA	   40 /* behind the common header: the rest is reserved */
-#define PORT_SELECT	   (PERF_DATA + 1)
+#define PORT_SELECT	   (WIRE_PERF_OFFSET + 1)
 #define STATUS_BAD_METHOD  0x08
 #define STATUS_UNSUPPORTED 0x0c
 #define STATUS_BAD_FIELD   0x1c
 
-static uint16_t counters_get(const struct dnode *node, uint8_t *data)
+static struct wire_perf *counters_of(struct dport *port)
+{
+	if (!port->perf)
+		port->perf = mem_alloc(1, sizeof(*port->perf));
+	port->perf->port = port->num;
+	return port->perf;
+}
+
+void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
+			enum perf_counter counter, uint64_t value)
+{
+	counters_of(double_port(d, node, port))->value[counter] = value;
+}
+
+void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps)
+{
+	double_node(d, node)->perf_caps = *caps;
+}
+
+static uint16_t details_get(struct dport *port, uint16_t attr_id, uint8_t *data)
+{
+	enum perf_counter counter =
+		attr_id == WIRE_PERF_RCV_ERROR_DETAILS ? PERF_RCV_ERRORS : PERF_XMIT_DISCARDS;
+	const uint16_t details[WIRE_PERF_DETAILS] = {
+		(uint16_t)counters_of(port)->value[counter]
+	}; /* all of the first kind */
+
+	wire_perf_details_encode(details, data);
+	return 0;
+}
+
+static uint16_t counters_get(struct dnode *node, uint16_t attr_id, uint8_t *data)
 {
 	uint8_t num = data[PORT_SELECT];
 
 	if (num > node->ni.nports || (!num && !is_switch(node)))
 		return STATUS_BAD_FIELD;
-	memset(data, 0, WIRE_GMP_DATA);
-	data[PORT_SELECT] = num;
-	return 0;
+	switch (attr_id) {
+	case WIRE_PORT_COUNTERS:
+		wire_perf_encode(counters_of(&node->ports[num]), data);
+		return 0;
+	case WIRE_PERF_COUNTERS_EXT:
+		if (!node->perf_caps.ext)
+			return STATUS_UNSUPPORTED;
+		wire_perf_ext_encode(counters_of(&node->ports[num]), data);
+		return 0;
+	default:
+		return details_get(&node->ports[num], attr_id, data);
+	}
 }
 
 void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad)
 {
-	if (m->attr_id != WIRE_PORT_COUNTERS)
+	uint8_t *data = wire_gmp_data(mad);
+
+	switch (m->attr_id) {
+	case WIRE_PERF_CLASS_PORT_INFO:
+		wire_perf_caps_encode(&arrival->node->perf_caps, data);
+		break;
+	case WIRE_PORT_COUNTERS:
+	case WIRE_PERF_COUNTERS_EXT:
+	case WIRE_PERF_RCV_ERROR_DETAILS:
+	case WIRE_PERF_XMIT_DISCARD_DETAILS:
+		m->status = m->method == WIRE_GET ? counters_get(arrival->node, m->attr_id, data)
+						  : STATUS_BAD_METHOD;
+		break;
+	default:
 		m->status = STATUS_UNSUPPORTED;
-	else if (m->method != WIRE_GET)
-		m->status = STATUS_BAD_METHOD;
-	else
-		m->status = counters_get(arrival->node, wire_gmp_data(mad));
+	}
 	m->method = WIRE_GET_RESP;
 	wire_mad_encode(m, mad);
 }

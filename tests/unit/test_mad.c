@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include "fm/mad/wire_perf.h"
 #include "tests/fabric/mad_world.h"
 
 /* ---- One transaction -------------------------------------------------------------------------- */

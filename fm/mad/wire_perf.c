@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Counters of ports (IBA 16.1.3.5 PortCounters, 16.1.4.11 PortCountersExtended), by one row of a table a counter: where it lies in
+ * either attribute and how many bits it has. Two of PortCounters' counters are half a byte wide.
+ *
+ * Counters of PortCounters stop at their end (IBA 16.1.3.5), those of 64 bits go round, which no fabric lives to see.
+ */
+#include <string.h>
+#include <iba/ib_types.h>
+#include <complib/cl_byteswap.h>
+#include "fm/mad/wire_perf.h"
+
+#define AT(field)  offsetof(ib_port_counters_t, field)
+#define EXT(field) offsetof(ib_port_counters_ext_t, field)
+#define HIGH	   4 /* bits: the high half of the byte */
+#define LOW	   3 /* .. the low one */
+
+static const struct row {
+	const char *name;
+	uint8_t at, bits, ext;
+} rows[PERF_COUNTERS] = {
+	[PERF_SYMBOL] = { "symbol_errors", AT(symbol_err_cnt), 16, EXT(symbol_err_cnt) },
+	[PERF_RECOVERED] = { "link_recovered", AT(link_err_recover), 8, EXT(link_err_recover) },
+	[PERF_DOWNED] = { "link_downed", AT(link_downed), 8, EXT(link_downed) },
+	[PERF_RCV_ERRORS] = { "rcv_errors", AT(rcv_err), 16, EXT(rcv_err) },
+	[PERF_RCV_REMOTE] = { "rcv_remote_physical_errors", AT(rcv_rem_phys_err), 16,
+			      EXT(rcv_rem_phys_err) },
+	[PERF_RCV_RELAY] = { "rcv_switch_relay_errors", AT(rcv_switch_relay_err), 16,
+			     EXT(rcv_switch_relay_err) },
+	[PERF_XMIT_DISCARDS] = { "xmit_discards", AT(xmit_discards), 16, EXT(xmit_discards) },
+	[PERF_XMIT_CONSTRAINT] = { "xmit_constraint_errors", AT(xmit_constraint_err), 8,
+				   EXT(xmit_constraint_err) },
+	[PERF_RCV_CONSTRAINT] = { "rcv_constraint_errors", AT(rcv_constraint_err), 8,
+				  EXT(rcv_constraint_err) },
+	[PERF_INTEGRITY] = { "link_integrity_errors", AT(link_int_buffer_overrun), HIGH,
+			     EXT(link_integrity_err) },
+	[PERF_OVERRUN] = { "buffer_overrun_errors", AT(link_int_buffer_overrun), LOW,
+			   EXT(buffer_overrun) },
+	[PERF_VL15_DROPPED] = { "vl15_dropped", AT(vl15_dropped), 16, EXT(vl15_dropped) },
+	[PERF_XMIT_DATA] = { "xmit_data", AT(xmit_data), 32, EXT(xmit_data) },
+	[PERF_RCV_DATA] = { "rcv_data", AT(rcv_data), 32, EXT(rcv_data) },
+	[PERF_XMIT_PACKETS] = { "xmit_packets", AT(xmit_pkts), 32, EXT(xmit_pkts) },
+	[PERF_RCV_PACKETS] = { "rcv_packets", AT(rcv_pkts), 32, EXT(rcv_pkts) },
+	[PERF_XMIT_WAIT] = { "xmit_wait", AT(xmit_wait), 32, EXT(xmit_wait) },
+};
+
+static const char *const rcv_details[] = { "local_physical", "malformed_packet", "buffer_overrun",
+					   "dlid_mapping",   "vl_mapping",	 "looping" };
+static const char *const xmit_details[] = { "inactive", "neighbour_mtu", "sw_lifetime_limit",
+					    "sw_hoq_lifetime_limit" };
+
+_Static_assert(sizeof(ib_port_counters_ext_t) + WIRE_PERF_OFFSET <= WIRE_GMP_DATA, "ext");
+
+const char *wire_perf_name(enum perf_counter counter)
+{
+	return rows[counter].name;
+}
+
+void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA])
+{
+	memset(data, 0, WIRE_GMP_DATA);
+	data[WIRE_PERF_OFFSET + AT(port_select)] = port;
+	memset(data + WIRE_PERF_OFFSET + AT(counter_select), 0xff, 2);
+}
+
+static uint64_t get_bytes(const uint8_t *at, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	while (bytes--)
+		value = value << 8 | *at++;
+	return value;
+}
+
+static void put_bytes(uint8_t *at, unsigned bytes, uint64_t value)
+{
+	while (bytes--) {
+		at[bytes] = (uint8_t)value;
+		value >>= 8;
+	}
+}
+
+static uint64_t row_full(const struct row *row)
+{
+	return row->bits <= HIGH ? 15 : (1ull << row->bits) - 1;
+}
+
+static uint64_t row_get(const struct row *row, const uint8_t *attr)
+{
+	if (row->bits == HIGH)
+		return attr[row->at] >> 4;
+	if (row->bits == LOW)
+		return attr[row->at] & 15;
+	return get_bytes(attr + row->at, row->bits / 8);
+}
+
+void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
+{
+	const uint8_t *attr = data + WIRE_PERF_OFFSET;
+
+	out->port = attr[AT(port_select)];
+	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
+		out->value[i] = row_get(&rows[i], attr);
+		out->full[i] = row_full(&rows[i]);
+	}
+}
+
+void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
+{
+	const uint8_t *attr = data + WIRE_PERF_OFFSET;
+
+	out->port = attr[EXT(port_select)];
+	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
+		out->value[i] = get_bytes(attr + rows[i].ext, 8);
+		out->full[i] = UINT64_MAX;
+	}
+}
+
+void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
+{
+	uint8_t *attr = data + WIRE_PERF_OFFSET;
+
+	memset(data, 0, WIRE_GMP_DATA);
+	attr[AT(port_select)] = in->port;
+	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
+		const struct row *row = &rows[i];
+		uint64_t full = row_full(row), value = in->value[i] < full ? in->value[i] : full;
+
+		if (row->bits <= HIGH)
+			attr[row->at] |= (uint8_t)(row->bits == HIGH ? value << 4 : value);
+		else
+			put_bytes(attr + row->at, row->bits / 8, value);
+	}
+}
+
+void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
+{
+	uint8_t *attr = data + WIRE_PERF_OFFSET;
+
+	memset(data, 0, WIRE_GMP_DATA);
+	attr[EXT(port_select)] = in->port;
+	for (unsigned i = 0; i < PERF_COUNTERS; i++)
+		put_bytes(attr + rows[i].ext, 8, in->value[i]);
+}
+
+void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out)
+{
+	ib_class_port_info_t info;
+	bool wide;
+
+	memcpy(&info, data + WIRE_PERF_OFFSET, sizeof(info));
+	wide = info.cap_mask & (IB_PM_EXT_WIDTH_SUPPORTED | IB_PM_EXT_WIDTH_NOIETF_SUP);
+	*out = (struct wire_perf_caps){
+		.ext = wide,
+		.errors = wide &&
+			  (ib_class_cap_mask2(&info) & cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP)),
+		.wait = info.cap_mask & IB_PM_PC_XMIT_WAIT_SUP,
+	};
+}
+
+void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA])
+{
+	ib_class_port_info_t info = { .base_ver = 1, .class_ver = 1 };
+
+	info.cap_mask =
+		(in->ext ? IB_PM_EXT_WIDTH_SUPPORTED : 0) | (in->wait ? IB_PM_PC_XMIT_WAIT_SUP : 0);
+	ib_class_set_cap_mask2(&info, in->errors ? cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP) : 0);
+	memset(data, 0, WIRE_GMP_DATA);
+	memcpy(data + WIRE_PERF_OFFSET, &info, sizeof(info));
+}
+
+const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
+{
+	if (attr_id == WIRE_PERF_RCV_ERROR_DETAILS)
+		return i < sizeof(rcv_details) / sizeof(rcv_details[0]) ? rcv_details[i] : NULL;
+	return i < sizeof(xmit_details) / sizeof(xmit_details[0]) ? xmit_details[i] : NULL;
+}
+
+void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS])
+{
+	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
+		out[i] = (uint16_t)get_bytes(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
+}
+
+void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA])
+{
+	memset(data, 0, WIRE_GMP_DATA);
+	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
+		put_bytes(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2, in[i]);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * wire_perf: performance management between bytes and host order (IBA 16.1). Data are the WIRE_GMP_DATA bytes behind the common
+ * header; the attribute begins WIRE_PERF_OFFSET bytes into them.
+ */
+#ifndef FMD_MAD_WIRE_PERF_H
+#define FMD_MAD_WIRE_PERF_H
+
+#include "fm/mad/wire.h"
+
+#define WIRE_PERF_OFFSET 40
+
+enum wire_perf_attr {
+	WIRE_PERF_CLASS_PORT_INFO = 0x0001,
+	WIRE_PORT_COUNTERS = 0x0012,
+	WIRE_PERF_RCV_ERROR_DETAILS = 0x0015,
+	WIRE_PERF_XMIT_DISCARD_DETAILS = 0x0016,
+	WIRE_PERF_COUNTERS_EXT = 0x001D,
+};
+
+enum perf_counter { /* first those that count errors */
+		    PERF_SYMBOL,
+		    PERF_RECOVERED,
+		    PERF_DOWNED,
+		    PERF_RCV_ERRORS,
+		    PERF_RCV_REMOTE,
+		    PERF_RCV_RELAY,
+		    PERF_XMIT_DISCARDS,
+		    PERF_XMIT_CONSTRAINT,
+		    PERF_RCV_CONSTRAINT,
+		    PERF_INTEGRITY,
+		    PERF_OVERRUN,
+		    PERF_VL15_DROPPED,
+		    PERF_ERRORS,		  /* how many of them */
+		    PERF_XMIT_DATA = PERF_ERRORS, /* units of 4 bytes, as the next */
+		    PERF_RCV_DATA,
+		    PERF_XMIT_PACKETS,
+		    PERF_RCV_PACKETS,
+		    PERF_XMIT_WAIT, /* ticks with something to send and no credit for it */
+		    PERF_COUNTERS,
+};
+const char *wire_perf_name(enum perf_counter counter); /* "symbol_errors" .. */
+
+struct wire_perf {
+	uint8_t port;
+	uint64_t value[PERF_COUNTERS];
+	uint64_t full
+		[PERF_COUNTERS]; /* where the counter stands still: what comes after is not counted */
+};
+
+/* What a port's agent can do, of its ClassPortInfo. */
+struct wire_perf_caps {
+	bool ext;    /* PortCountersExtended */
+	bool errors; /* .. with error counters of 64 bits */
+	bool wait;   /* PortXmitWait in PortCounters */
+};
+
+void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA]); /* any of the counters' attributes */
+void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out);
+void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
+void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
+/* For those that answer: the fabric double. A value past what a counter holds stands at its end. */
+void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
+void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
+void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA]);
+
+/* PortRcvErrorDetails and PortXmitDiscardDetails: counters of 16 bits from byte 4 on. */
+#define WIRE_PERF_DETAILS 6
+const char *wire_perf_detail_name(uint16_t attr_id, unsigned i); /* NULL past the last */
+void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS]);
+void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA]);
+
+#endif

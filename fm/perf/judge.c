@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * judge: a rate is what was added since the last reading, carried in a sum that fades with the kind's own time (a minute,
+ * an hour): one burst of errors is seen for that long, and a link that loses its training twice an hour is seen although most
+ * readings find nothing.
+ *
+ * Over a limit once is a warning; over it `confirm` times in a row is sick; under half of all limits `recover` times in a row
+ * is well again. Between half and whole nothing changes: a link at the edge does not flicker.
+ */
+#include <math.h>
+#include "fm/perf/judge.h"
+
+#define MINUTE_S 60.0
+#define HOUR_S	 3600.0
+
+static const struct {
+	const char *name;
+	double time_s; /* of the fading sum; 0 = the share of the time since the last reading */
+	bool cable;
+} kinds[JUDGE_KINDS] = {
+	[JUDGE_SYMBOL] = { "symbol errors a minute", MINUTE_S, true },
+	[JUDGE_RCV] = { "receive errors a minute", MINUTE_S, true },
+	[JUDGE_INTEGRITY] = { "link integrity errors a minute", MINUTE_S, true },
+	[JUDGE_RECOVERED] = { "link recoveries an hour", HOUR_S, true },
+	[JUDGE_DOWNED] = { "link losses an hour", HOUR_S, true },
+	[JUDGE_DISCARDS] = { "discards a minute", MINUTE_S, false },
+	[JUDGE_WAIT] = { "percent of the time waiting to send", 0, false },
+};
+
+const char *judge_name(enum judge_kind kind)
+{
+	return kinds[kind].name;
+}
+
+bool judge_is_cable(enum judge_kind kind)
+{
+	return kinds[kind].cable;
+}
+
+const char *judge_state_name(enum judge_state state)
+{
+	static const char *const names[] = { "well", "warn", "sick" };
+
+	return names[state];
+}
+
+/* What was added to a counter, which somebody may have cleared meanwhile. */
+static uint64_t added(uint64_t last, uint64_t now)
+{
+	return now >= last ? now - last : now;
+}
+
+static void fade(struct judge_port *port, enum judge_kind kind, double count, double passed_s)
+{
+	double keep = exp(-passed_s / kinds[kind].time_s);
+
+	port->rate[kind] = (float)(port->rate[kind] * keep + count);
+}
+
+static void take_rates(struct judge_port *port, const struct wire_perf *now, double word_rate,
+		       double passed_s)
+{
+	uint64_t more[PERF_ERRORS], wait = added(port->last_wait, now->value[PERF_XMIT_WAIT]);
+
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		more[i] = added(port->last[i], (uint32_t)now->value[i]);
+	fade(port, JUDGE_SYMBOL, (double)more[PERF_SYMBOL], passed_s);
+	fade(port, JUDGE_RCV, (double)more[PERF_RCV_ERRORS], passed_s);
+	fade(port, JUDGE_INTEGRITY, (double)(more[PERF_INTEGRITY] + more[PERF_OVERRUN]), passed_s);
+	fade(port, JUDGE_RECOVERED, (double)more[PERF_RECOVERED], passed_s);
+	fade(port, JUDGE_DOWNED, (double)more[PERF_DOWNED], passed_s);
+	fade(port, JUDGE_DISCARDS, (double)more[PERF_XMIT_DISCARDS], passed_s);
+	port->rate[JUDGE_WAIT] =
+		word_rate > 0 ? (float)fmin(100, 100.0 * (double)wait / (word_rate * passed_s)) : 0;
+}
+
+static void keep_reading(struct judge_port *port, const struct wire_perf *now, uint64_t now_us)
+{
+	port->full = 0;
+	for (unsigned i = 0; i < PERF_ERRORS; i++) {
+		port->last[i] = (uint32_t)now->value[i];
+		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
+	}
+	port->last_wait = now->value[PERF_XMIT_WAIT];
+	port->read_us = now_us;
+}
+
+/* How far over its limit the worst of the kinds is that may make a link sick; 0 = nothing was counted. */
+static double worst(const struct judge_port *port, const struct judge_limits *limits,
+		    enum judge_kind *why)
+{
+	double most = 0;
+
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++) {
+		double share = limits->limit[kind] > 0 ? port->rate[kind] / limits->limit[kind] : 0;
+
+		if (share <= most)
+			continue;
+		most = share;
+		*why = (enum judge_kind)kind;
+	}
+	return most;
+}
+
+static enum judge_state judge_state(const struct judge_port *port,
+				    const struct judge_limits *limits)
+{
+	if (port->over >= limits->confirm)
+		return judge_is_cable((enum judge_kind)port->why) ? JUDGE_SICK : JUDGE_WARN;
+	if (port->over && port->state == JUDGE_WELL)
+		return JUDGE_WARN;
+	if (port->under >= limits->recover)
+		return JUDGE_WELL;
+	return (enum judge_state)port->state;
+}
+
+bool judge_take(struct judge_port *port, const struct judge_limits *limits,
+		const struct wire_perf *now, double word_rate, uint64_t now_us)
+{
+	enum judge_state before = (enum judge_state)port->state;
+	enum judge_kind why = (enum judge_kind)port->why;
+	bool first = !port->read_us;
+	double share;
+
+	if (!first && now_us > port->read_us)
+		take_rates(port, now, word_rate, (now_us - port->read_us) / 1e6);
+	keep_reading(port, now, now_us);
+	if (first)
+		return false;
+	share = worst(port, limits, &why);
+	if (share > 1)
+		port->why = (uint8_t)why;
+	port->over = share > 1 ? (uint8_t)(port->over + (port->over < UINT8_MAX)) : 0;
+	port->under = share < 0.5 ? (uint8_t)(port->under + (port->under < UINT8_MAX)) : 0;
+	port->state = (uint8_t)judge_state(port, limits);
+	return port->state != before;
+}

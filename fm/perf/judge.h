@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * judge: from a port's counters, read now and then, to what is to be thought of its link. Pure: time is an argument.
+ *
+ * Counters are looked at and never cleared, so other tools keep theirs; what counts is what was added between two readings. A
+ * counter that went down was cleared by somebody else, or its device rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
+ */
+#ifndef FMD_PERF_JUDGE_H
+#define FMD_PERF_JUDGE_H
+
+#include "fm/mad/wire_perf.h"
+
+enum judge_kind {		   /* what is judged, each by a threshold of its own */
+		  JUDGE_SYMBOL,	   /* a minute */
+		  JUDGE_RCV,	   /* a minute */
+		  JUDGE_INTEGRITY, /* integrity and overrun, a minute */
+		  JUDGE_RECOVERED, /* an hour */
+		  JUDGE_DOWNED,	   /* an hour */
+		  JUDGE_DISCARDS,  /* a minute; says congestion, the cable may be well */
+		  JUDGE_WAIT,	   /* percent of the time; likewise */
+		  JUDGE_KINDS,
+};
+const char *judge_name(enum judge_kind kind); /* "symbol errors a minute" .. */
+bool judge_is_cable(enum judge_kind kind);    /* speaks of the cable, not of the traffic */
+
+struct judge_limits {
+	double limit[JUDGE_KINDS]; /* 0 = is not judged */
+	unsigned confirm;	   /* readings in a row over a limit until the link is sick */
+	unsigned recover;	   /* readings in a row under half of all limits until it is well */
+};
+
+enum judge_state { JUDGE_WELL, JUDGE_WARN, JUDGE_SICK };
+const char *judge_state_name(enum judge_state state);
+
+struct judge_port {	  /* zeroed = never read */
+	uint64_t read_us; /* 0 = never */
+	uint64_t last_wait;
+	uint32_t last[PERF_ERRORS]; /* low halves: errors between two readings are fewer */
+	float rate[JUDGE_KINDS];    /* over a minute or an hour, fading */
+	uint16_t full;		    /* error counters that stand at their end, by bit */
+	uint8_t over, under;	    /* readings in a row */
+	uint8_t state;		    /* enum judge_state */
+	uint8_t why;		    /* enum judge_kind: the worst when last over */
+};
+
+/*
+ * Takes a reading. `word_rate`: 4-byte words a second that the link can carry, for the wait's share; 0 = not known.
+ * True when the state changed by it.
+ */
+bool judge_take(struct judge_port *port, const struct judge_limits *limits,
+		const struct wire_perf *now, double word_rate, uint64_t now_us);
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * perf: a pass goes by port numbers first, nodes second, so that neighbours in time are different devices; the inventory
+ * may change under it. Twenty times a second as many ports are asked as the
+ * pass is behind its pace, or on demand as many as the window takes.
+ *
+ * Requests are LID-routed to the node's own LID: switches have one for all ports, adapters one each. What a node keeps here
+ * is made at its first answer and leaves with the node at the end of a pass.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <complib/cl_qmap.h>
+#include "fm/mad/batch.h"
+#include "fm/perf/perf.h"
+#include "topology/mem.h"
+
+#define TICK_US 50000
+#define PACE_SHARE                                                                                 \
+	0.8 /* of the interval that a pass takes; the rest is for answers that come late */
+#define FULL_SPEED   128   /* waiting requests at a time, on demand */
+#define LOOKS_A_TICK 20000 /* places looked at in one callback */
+#define BITS_A_WORD  32.0
+
+enum perf_job { JOB_CAPS, JOB_COUNTERS, JOB_EXT, JOB_RCV_DETAILS, JOB_XMIT_DETAILS };
+
+static const uint16_t job_attr[] = { [JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,
+				     [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
+				     [JOB_EXT] = WIRE_PERF_COUNTERS_EXT,
+				     [JOB_RCV_DETAILS] = WIRE_PERF_RCV_ERROR_DETAILS,
+				     [JOB_XMIT_DETAILS] = WIRE_PERF_XMIT_DISCARD_DETAILS };
+
+struct detail { /* of a port that is not well */
+	struct wire_perf now;
+	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
+};
+
+struct pnode {
+	cl_map_item_t item; /* in perf.nodes, key = node GUID */
+	guid_t guid;
+	uint32_t pass;	    /* the latest in which it was asked */
+	uint32_t silent_in; /* the pass in which it did not answer */
+	bool has_caps, no_details;
+	struct wire_perf_caps caps;
+	uint8_t nports;
+	struct judge_port *judged; /* [nports + 1] */
+	struct detail **details;   /* [nports + 1], NULL = well */
+};
+
+struct perf {
+	struct loop *loop;
+	const struct inventory *inv;
+	struct perf_conf conf;
+	const struct perf_ops *ops;
+	void *arg;
+	struct batch *batch;
+	struct loop_timer *tick;
+	cl_qmap_t nodes;
+
+	uint32_t pass; /* the running or latest */
+	bool running, hurried, all_asked;
+	struct inv_node **turn; /* all nodes, those with most ports first */
+	unsigned nturn;
+	unsigned num, next;    /* place of the pass: port number, index in turn */
+	unsigned total, asked; /* ports of this pass */
+	uint64_t began_us, mads_before;
+	struct perf_pass now, last;
+};
+
+/* ---- What is kept ------------------------------------------------------------------------------------- */
+
+static struct pnode *node_find(const struct perf *p, guid_t guid)
+{
+	cl_map_item_t *item = cl_qmap_get(&p->nodes, guid);
+
+	return item == cl_qmap_end(&p->nodes) ? NULL : (struct pnode *)item;
+}
+
+static void node_free(struct perf *p, struct pnode *n)
+{
+	cl_qmap_remove_item(&p->nodes, &n->item);
+	for (unsigned i = 0; i <= n->nports; i++)
+		free(n->details[i]);
+	free(n->details);
+	free(n->judged);
+	free(n);
+}
+
+static struct pnode *node_of(struct perf *p, const struct inv_node *inv)
+{
+	struct pnode *n = node_find(p, inv->guid);
+
+	if (n && n->nports != inv->nports) {
+		node_free(p, n);
+		n = NULL;
+	}
+	if (n)
+		return n;
+	n = mem_alloc(1, sizeof(*n));
+	n->guid = inv->guid;
+	n->nports = inv->nports;
+	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
+	n->details = mem_alloc(inv->nports + 1u, sizeof(struct detail *));
+	cl_qmap_insert(&p->nodes, inv->guid, &n->item);
+	return n;
+}
+
+static void forget_gone(struct perf *p)
+{
+	cl_map_item_t *item = cl_qmap_head(&p->nodes);
+
+	while (item != cl_qmap_end(&p->nodes)) {
+		struct pnode *n = (struct pnode *)item;
+
+		item = cl_qmap_next(item);
+		if (!inventory_find(p->inv, n->guid))
+			node_free(p, n);
+	}
+}
+
+static struct perf_port view(const struct pnode *n, uint8_t num)
+{
+	struct perf_port port = { .node = n->guid, .num = num, .judged = &n->judged[num] };
+	const struct detail *detail = n->details[num];
+
+	if (detail) {
+		port.now = &detail->now;
+		memcpy(port.rcv_details, detail->rcv, sizeof(detail->rcv));
+		memcpy(port.xmit_details, detail->xmit, sizeof(detail->xmit));
+	}
+	return port;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------------------ */
+
+/* The LID that answers for a port; 0 = cannot be asked. */
+static uint16_t lid_of(const struct inv_node *node, uint8_t num)
+{
+	return node->ports[inv_is_switch(node) ? 0 : num].lid;
+}
+
+static bool port_is_asked(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
+
+	return port && num && port->link_up && port->state == TOPO_ACTIVE && !node->gone &&
+	       !node->silent && !node->removed && lid_of(node, (uint8_t)num);
+}
+
+static void ask(struct perf *p, struct inv_node *node, uint8_t num, enum perf_job kind)
+{
+	batch_add(p->batch,
+		  &(struct batch_job){ .object = node, .arg = num, .kind = (uint8_t)kind });
+}
+
+static void ask_port(struct perf *p, struct inv_node *node, uint8_t num)
+{
+	struct pnode *n = node_of(p, node);
+
+	if (!n->has_caps && n->pass != p->pass)
+		ask(p, node, num, JOB_CAPS);
+	n->pass = p->pass;
+	ask(p, node, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
+	p->asked++;
+}
+
+static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct perf *p = owner;
+	const struct inv_node *node = job->object;
+	const struct pnode *n = node_find(p, node->guid);
+
+	if (!port_is_asked(node, job->arg) || !n || n->silent_in == p->pass)
+		return false;
+	wire_perf_ask((uint8_t)job->arg, request->data);
+	request->mad.mgmt_class = WIRE_PERF;
+	request->mad.lid = lid_of(node, (uint8_t)job->arg);
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = job_attr[job->kind];
+	request->mad.device = node->guid;
+	request->mad.retries = 1;
+	request->mad.doubtful = true; /* a lost one is no reason to slow down what matters more */
+	return true;
+}
+
+/* ---- Answers -------------------------------------------------------------------------------------------- */
+
+/* 4-byte words a second. */
+static double word_rate(const struct inv_port *port)
+{
+	return topo_lane_mbps(port->speed) * 1e6 * port->lanes / BITS_A_WORD;
+}
+
+static void keep_detail(struct pnode *n, uint8_t num, const struct wire_perf *now)
+{
+	if (n->judged[num].state == JUDGE_WELL && !n->judged[num].over) {
+		free(n->details[num]);
+		n->details[num] = NULL;
+		return;
+	}
+	if (!n->details[num])
+		n->details[num] = mem_alloc(1, sizeof(*n->details[num]));
+	n->details[num]->now = *now;
+}
+
+/* What kind of errors they are, where that is known to be told. */
+static void ask_details(struct perf *p, struct inv_node *node, struct pnode *n, uint8_t num)
+{
+	if (!n->details[num] || n->no_details)
+		return;
+	if (n->judged[num].rate[JUDGE_RCV] > 0)
+		ask(p, node, num, JOB_RCV_DETAILS);
+	if (n->judged[num].rate[JUDGE_DISCARDS] > 0)
+		ask(p, node, num, JOB_XMIT_DETAILS);
+}
+
+static void counters_met(struct perf *p, struct inv_node *node, struct pnode *n, uint8_t num,
+			 const struct wire_perf *now)
+{
+	enum judge_state before = (enum judge_state)n->judged[num].state;
+	bool changed = judge_take(&n->judged[num], &p->conf.limits, now,
+				  word_rate(&node->ports[num]), loop_now_us(p->loop));
+	struct perf_port port;
+
+	p->now.ports++;
+	keep_detail(n, num, now);
+	ask_details(p, node, n, num);
+	if (!changed)
+		return;
+	port = view(n, num);
+	p->ops->changed(p->arg, &port, before);
+}
+
+static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
+		     const uint8_t *data)
+{
+	struct inv_node *node = job->object;
+	uint8_t num = (uint8_t)job->arg;
+	struct wire_perf now;
+
+	switch ((enum perf_job)job->kind) {
+	case JOB_CAPS:
+		wire_perf_caps_decode(data, &n->caps);
+		n->has_caps = true;
+		return;
+	case JOB_COUNTERS:
+		wire_perf_decode(data, &now);
+		break;
+	case JOB_EXT:
+		wire_perf_ext_decode(data, &now);
+		break;
+	case JOB_RCV_DETAILS:
+		if (n->details[num])
+			wire_perf_details_decode(data, n->details[num]->rcv);
+		return;
+	case JOB_XMIT_DETAILS:
+		if (n->details[num])
+			wire_perf_details_decode(data, n->details[num]->xmit);
+		return;
+	}
+	counters_met(p, node, n, num, &now);
+}
+
+static void refused(struct pnode *n, const struct batch_job *job)
+{
+	if (job->kind == JOB_CAPS)
+		n->has_caps = true; /* and none of them */
+	else if (job->kind == JOB_RCV_DETAILS || job->kind == JOB_XMIT_DETAILS)
+		n->no_details = true;
+	else if (job->kind == JOB_EXT)
+		n->caps.errors = false;
+}
+
+static void perf_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+			const struct mad_answer *answer)
+{
+	struct perf *p = owner;
+	struct inv_node *node = job->object;
+	struct pnode *n = node_find(p, node->guid);
+
+	if (!n || job->arg > n->nports || node->removed)
+		return;
+	if (answer->result == MAD_OK) {
+		answered(p, job, n, answer->data);
+	} else if (answer->result == MAD_STATUS) {
+		refused(n, job);
+	} else {
+		n->silent_in = p->pass;
+		p->now.silent++;
+	}
+}
+
+/* ---- Passes --------------------------------------------------------------------------------------------- */
+
+static int by_ports(const void *a, const void *b)
+{
+	const struct inv_node *x = *(struct inv_node *const *)a, *y = *(struct inv_node *const *)b;
+
+	if (x->nports != y->nports)
+		return y->nports - x->nports;
+	return x->guid < y->guid ? -1 : x->guid > y->guid;
+}
+
+/* Nodes that are taken off the inventory meanwhile are marked so, and their memory stays. */
+static void take_turns(struct perf *p)
+{
+	p->nturn = 0;
+	p->turn = mem_resize(p->turn, cl_qmap_count(&p->inv->nodes) + 1, sizeof(*p->turn));
+	p->total = 0;
+	for (struct inv_node *n = inventory_first(p->inv); n; n = inventory_next(p->inv, n)) {
+		p->turn[p->nturn++] = n;
+		for (unsigned num = 1; num <= n->nports; num++)
+			p->total += port_is_asked(n, num);
+	}
+	qsort(p->turn, p->nturn, sizeof(*p->turn), by_ports);
+}
+
+/* The place moves on to the next number where no node has the present one. */
+static bool place_is_good(struct perf *p)
+{
+	if (p->next < p->nturn && p->turn[p->next]->nports >= p->num)
+		return true;
+	p->next = 0;
+	p->num++;
+	p->all_asked = !p->nturn || p->turn[0]->nports < p->num;
+	return false;
+}
+
+static void ask_some(struct perf *p, unsigned count)
+{
+	for (unsigned looks = 0; count && !p->all_asked && looks < LOOKS_A_TICK; looks++) {
+		struct inv_node *node;
+
+		if (!place_is_good(p))
+			continue;
+		node = p->turn[p->next++];
+		if (!port_is_asked(node, p->num))
+			continue;
+		ask_port(p, node, (uint8_t)p->num);
+		count--;
+	}
+}
+
+static void pass_begin(struct perf *p, bool hurried)
+{
+	p->pass++;
+	p->running = true;
+	p->hurried = hurried;
+	p->all_asked = false;
+	p->num = 1;
+	p->next = 0;
+	p->asked = 0;
+	take_turns(p);
+	p->now = (struct perf_pass){ 0 };
+	p->began_us = loop_now_us(p->loop);
+	p->mads_before = batch_smps(p->batch);
+	loop_timer_set(p->tick, 0);
+}
+
+static void pass_end(struct perf *p)
+{
+	uint64_t now = loop_now_us(p->loop), due = p->began_us + p->conf.interval_ms * 1000ull;
+
+	p->running = false;
+	p->last = p->now;
+	p->last.mads = batch_smps(p->batch) - p->mads_before;
+	p->last.took_us = now - p->began_us;
+	p->last.ended_us = now;
+	forget_gone(p);
+	if (p->conf.interval_ms)
+		loop_timer_set(p->tick, due > now ? due - now : 0);
+	p->ops->passed(p->arg, &p->last);
+}
+
+/* How many more are to be asked by now. */
+static unsigned behind(const struct perf *p)
+{
+	double passed = (loop_now_us(p->loop) - p->began_us + TICK_US) / 1e3;
+	unsigned due, waiting = batch_in_flight(p->batch);
+
+	if (p->hurried || !p->conf.interval_ms)
+		return waiting < FULL_SPEED ? FULL_SPEED - waiting : 0;
+	due = (unsigned)(p->total * passed / (p->conf.interval_ms * PACE_SHARE)) + 1;
+	return due > p->asked ? due - p->asked : 0;
+}
+
+static void perf_tick(void *arg)
+{
+	struct perf *p = arg;
+
+	if (!p->running) {
+		pass_begin(p, false);
+		return;
+	}
+	ask_some(p, behind(p));
+	if (p->all_asked && !batch_in_flight(p->batch))
+		batch_wake(p->batch); /* its end ends the pass, also when nobody was asked */
+	else if (!p->all_asked)
+		loop_timer_set(p->tick, p->hurried ? 0 : TICK_US);
+}
+
+static bool perf_more(void *owner)
+{
+	struct perf *p = owner;
+	unsigned asked = p->asked;
+
+	if (!p->running || !p->hurried || p->all_asked)
+		return false;
+	ask_some(p, FULL_SPEED);
+	return p->asked != asked;
+}
+
+static void perf_idle(void *owner)
+{
+	struct perf *p = owner;
+
+	if (p->running && p->all_asked)
+		pass_end(p);
+}
+
+static const struct batch_ops batch_ops = { perf_make, perf_answer, perf_more, perf_idle };
+
+/* ---- The outside ---------------------------------------------------------------------------------------- */
+
+void perf_read_now(struct perf *p)
+{
+	if (p->running && p->hurried)
+		return;
+	batch_drop(p->batch);
+	pass_begin(p, true);
+}
+
+struct perf_pass perf_last_pass(const struct perf *p)
+{
+	return p->last;
+}
+
+void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
+{
+	const cl_map_item_t *item;
+
+	for (item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
+	     item = cl_qmap_next(item)) {
+		const struct pnode *n = (const struct pnode *)item;
+
+		for (unsigned num = 1; num <= n->nports; num++) {
+			struct perf_port port = view(n, (uint8_t)num);
+
+			if (port.judged->state != JUDGE_WELL)
+				fn(arg, &port);
+		}
+	}
+}
+
+bool perf_find(const struct perf *p, guid_t node, uint8_t num, struct perf_port *out)
+{
+	const struct pnode *n = node_find(p, node);
+
+	if (!n || num > n->nports || !n->judged[num].read_us)
+		return false;
+	*out = view(n, num);
+	return true;
+}
+
+void perf_configure(struct perf *p, const struct perf_conf *conf)
+{
+	bool sooner = conf->interval_ms != p->conf.interval_ms;
+
+	p->conf = *conf;
+	if (p->running || !sooner)
+		return;
+	if (conf->interval_ms)
+		loop_timer_set(p->tick, conf->interval_ms * 1000ull);
+	else
+		loop_timer_stop(p->tick);
+}
+
+struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg)
+{
+	struct perf *p = mem_alloc(1, sizeof(*p));
+
+	p->loop = loop;
+	p->inv = inv;
+	p->ops = ops;
+	p->arg = arg;
+	p->batch = batch_new(loop, mad, &batch_ops, p);
+	p->tick = loop_timer_new(loop, perf_tick, p);
+	cl_qmap_init(&p->nodes);
+	perf_configure(p, conf);
+	return p;
+}
+
+void perf_free(struct perf *p)
+{
+	if (!p)
+		return;
+	batch_free(p->batch);
+	loop_timer_free(p->tick);
+	free(p->turn);
+	while (!cl_is_qmap_empty(&p->nodes))
+		node_free(p, (struct pnode *)cl_qmap_head(&p->nodes));
+	free(p);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * perf: reads the counters of all ports with a cable over the fabric (GMPs, IBA 16.1), steadily: a pass over all of them is
+ * spread over the interval, so that the rate of packets is even and low, and no device is asked twice in a row. What the
+ * counters say is judged port by port (judge.h). Nothing is ever cleared.
+ *
+ * One packet a port and pass; one more a node, once, for what its agent can do. A node that does not answer is left
+ * alone for the rest of the pass. Ports with errors are asked once more, what kind they are.
+ */
+#ifndef FMD_PERF_PERF_H
+#define FMD_PERF_PERF_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/perf/judge.h"
+#include "fm/sweep/inventory.h"
+
+struct perf_conf {
+	unsigned interval_ms; /* of a pass; 0 = only on demand */
+	struct judge_limits limits;
+};
+
+struct perf_pass {		/* the latest that ended */
+	unsigned ports, silent; /* read; not answered */
+	uint64_t mads, took_us, ended_us;
+};
+
+struct perf_port { /* what is known of a port */
+	guid_t node;
+	uint8_t num;
+	const struct judge_port *judged;
+	const struct wire_perf
+		*now; /* the latest reading, of ports that are not well; NULL = not kept */
+	uint16_t rcv_details[WIRE_PERF_DETAILS], xmit_details[WIRE_PERF_DETAILS];
+};
+
+struct perf_ops {
+	void (*changed)(void *arg, const struct perf_port *port, enum judge_state before);
+	void (*passed)(void *arg, const struct perf_pass *pass);
+};
+
+struct perf;
+struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg);
+void perf_free(struct perf *p); /* NULL is fine */
+void perf_configure(struct perf *p, const struct perf_conf *conf);
+/* Begins a pass at full speed, when none like it runs; perf_ops.passed tells its end. */
+void perf_read_now(struct perf *p);
+struct perf_pass perf_last_pass(const struct perf *p);
+
+/* Ports that are not well, by node GUID and number. */
+typedef void perf_port_fn(void *arg, const struct perf_port *port);
+void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg);
+bool perf_find(const struct perf *p, guid_t node, uint8_t num,
+	       struct perf_port *out); /* false: never read */
+
+#endif

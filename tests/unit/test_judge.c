@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* From readings of counters to what is thought of a link. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/perf/judge.h"
+
+#define S 1000000ull
+
+static const struct judge_limits limits = {
+	.limit = { [JUDGE_SYMBOL] = 10,
+		   [JUDGE_RCV] = 10,
+		   [JUDGE_INTEGRITY] = 5,
+		   [JUDGE_RECOVERED] = 3,
+		   [JUDGE_DOWNED] = 3,
+		   [JUDGE_DISCARDS] = 100,
+		   [JUDGE_WAIT] = 50 },
+	.confirm = 2,
+	.recover = 3,
+};
+
+struct link { /* a port that is read every 30 s */
+	struct judge_port port;
+	struct wire_perf counters;
+	uint64_t now_us;
+};
+
+static struct link link_new(void)
+{
+	struct link l = { .now_us = S };
+	uint8_t data[WIRE_GMP_DATA];
+
+	wire_perf_encode(&l.counters, data);
+	wire_perf_decode(data, &l.counters); /* the ends of PortCounters */
+	return l;
+}
+
+static bool link_read(struct link *l)
+{
+	bool changed = judge_take(&l->port, &limits, &l->counters, 1000, l->now_us);
+
+	l->now_us += 30 * S;
+	return changed;
+}
+
+static void totals_of_the_past_say_nothing(void **state)
+{
+	struct link l = link_new();
+
+	l.counters.value[PERF_SYMBOL] = 40000;
+	for (int i = 0; i < 20; i++)
+		assert_false(link_read(&l));
+	assert_int_equal(l.port.state, JUDGE_WELL);
+}
+
+static void errors_warn_at_once_and_are_confirmed(void **state)
+{
+	struct link l = link_new();
+
+	link_read(&l);
+	l.counters.value[PERF_SYMBOL] += 20;
+	assert_true(link_read(&l));
+	assert_int_equal(l.port.state, JUDGE_WARN);
+	assert_int_equal(l.port.why, JUDGE_SYMBOL);
+	l.counters.value[PERF_SYMBOL] += 20;
+	assert_true(link_read(&l));
+	assert_int_equal(l.port.state, JUDGE_SICK);
+}
+
+static void one_burst_is_a_warning_and_no_more(void **state)
+{
+	struct link l = link_new();
+
+	link_read(&l);
+	l.counters.value[PERF_RCV_ERRORS] += 11;
+	link_read(&l);
+	for (int i = 0; i < 10; i++)
+		link_read(&l);
+	assert_int_equal(l.port.state, JUDGE_WELL);
+}
+
+static void sick_link_is_well_after_some_good_readings(void **state)
+{
+	struct link l = link_new();
+	unsigned readings = 0;
+
+	link_read(&l);
+	for (int i = 0; i < 4; i++) {
+		l.counters.value[PERF_SYMBOL] += 1000;
+		link_read(&l);
+	}
+	assert_int_equal(l.port.state, JUDGE_SICK);
+	while (l.port.state == JUDGE_SICK && readings < 100) {
+		link_read(&l);
+		readings++;
+	}
+	assert_int_equal(l.port.state, JUDGE_WELL);
+	assert_in_range(readings, 3, 30);
+}
+
+static void link_at_the_edge_does_not_flicker(void **state)
+{
+	struct link l = link_new();
+	unsigned changes = 0;
+
+	link_read(&l);
+	for (int i = 0; i < 200; i++) { /* about 7 to 11 a minute, over and under the limit of 10 */
+		l.counters.value[PERF_SYMBOL] += i % 8 < 4 ? 3 : 5;
+		changes += link_read(&l);
+	}
+	assert_in_range(changes, 1, 2);
+}
+
+static void counter_that_jumps_back_counts_from_nothing(void **state)
+{
+	struct link l = link_new();
+
+	l.counters.value[PERF_SYMBOL] = 60000;
+	link_read(&l);
+	l.counters.value[PERF_SYMBOL] = 3; /* another tool cleared it */
+	assert_false(link_read(&l));
+	assert_true(l.port.rate[JUDGE_SYMBOL] <= 3);
+}
+
+static void counter_at_its_end_is_told(void **state)
+{
+	struct link l = link_new();
+
+	l.counters.value[PERF_SYMBOL] = 0xffff;
+	l.counters.value[PERF_INTEGRITY] = 15;
+	link_read(&l);
+	assert_int_equal(l.port.full, 1u << PERF_SYMBOL | 1u << PERF_INTEGRITY);
+}
+
+static void lost_trainings_are_counted_by_the_hour(void **state)
+{
+	struct link l = link_new();
+
+	link_read(&l);
+	for (int minute = 0; minute < 40; minute++) {
+		l.counters.value[PERF_DOWNED] += minute % 10 == 0;
+		link_read(&l);
+		link_read(&l);
+	}
+	assert_int_equal(l.port.state, JUDGE_SICK);
+	assert_int_equal(l.port.why, JUDGE_DOWNED);
+}
+
+static void congestion_warns_and_makes_nobody_sick(void **state)
+{
+	struct link l = link_new();
+
+	link_read(&l);
+	for (int i = 0; i < 20; i++) {
+		l.counters.value[PERF_XMIT_WAIT] += 1000 * 30 * 9 / 10;
+		l.counters.value[PERF_XMIT_DISCARDS] += 1000;
+		link_read(&l);
+	}
+	assert_int_equal(l.port.state, JUDGE_WARN);
+	assert_true(l.port.rate[JUDGE_WAIT] > 89 && l.port.rate[JUDGE_WAIT] < 91);
+}
+
+static void wide_wait_counter_goes_past_32_bits(void **state)
+{
+	struct link l = link_new();
+
+	for (unsigned i = 0; i < PERF_COUNTERS; i++)
+		l.counters.full[i] = UINT64_MAX;
+	l.counters.value[PERF_XMIT_WAIT] = 0xfffffff0u;
+	link_read(&l);
+	l.counters.value[PERF_XMIT_WAIT] += 3000;
+	link_read(&l);
+	assert_true(l.port.rate[JUDGE_WAIT] > 9.9f && l.port.rate[JUDGE_WAIT] < 10.1f);
+}
+
+static void limit_of_nothing_judges_nothing(void **state)
+{
+	struct judge_limits none = { .confirm = 2, .recover = 3 };
+	struct link l = link_new();
+
+	for (int i = 0; i < 10; i++) {
+		l.counters.value[PERF_SYMBOL] += 1000;
+		assert_false(judge_take(&l.port, &none, &l.counters, 1000, l.now_us += S));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_of_the_past_say_nothing),
+		cmocka_unit_test(errors_warn_at_once_and_are_confirmed),
+		cmocka_unit_test(one_burst_is_a_warning_and_no_more),
+		cmocka_unit_test(sick_link_is_well_after_some_good_readings),
+		cmocka_unit_test(link_at_the_edge_does_not_flicker),
+		cmocka_unit_test(counter_that_jumps_back_counts_from_nothing),
+		cmocka_unit_test(counter_at_its_end_is_told),
+		cmocka_unit_test(lost_trainings_are_counted_by_the_hour),
+		cmocka_unit_test(congestion_warns_and_makes_nobody_sick),
+		cmocka_unit_test(wide_wait_counter_goes_past_32_bits),
+		cmocka_unit_test(limit_of_nothing_judges_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Counters read over the fabric, steadily, from the fabric double. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "tests/unit/sweep_bench.h"
+#include "fm/perf/perf.h"
+#include "fm/program/program.h"
+#include "routing/route.h"
+
+#define INTERVAL_MS 10000
+
+static const struct perf_conf conf = {
+	.interval_ms = INTERVAL_MS,
+	.limits = { .limit = { [JUDGE_SYMBOL] = 10, [JUDGE_RCV] = 10 },
+		    .confirm = 2,
+		    .recover = 3 },
+};
+
+struct reader {
+	struct bench b;
+	struct perf *perf;
+	unsigned passes, changes;
+	enum judge_state state; /* of the last change .. */
+	guid_t node;		/* .. and whose */
+	uint8_t num;
+	struct perf_pass pass;
+	unsigned wanted; /* passes after which the loop ends */
+};
+
+static void changed_cb(void *arg, const struct perf_port *port, enum judge_state before)
+{
+	struct reader *r = arg;
+
+	assert_int_not_equal(before, port->judged->state);
+	r->changes++;
+	r->state = (enum judge_state)port->judged->state;
+	r->node = port->node;
+	r->num = port->num;
+}
+
+static void passed_cb(void *arg, const struct perf_pass *pass)
+{
+	struct reader *r = arg;
+
+	r->pass = *pass;
+	if (++r->passes >= r->wanted)
+		loop_stop(r->b.loop);
+}
+
+static const struct perf_ops ops = { changed_cb, passed_cb };
+
+static void programmed_cb(void *arg, const struct program_result *result)
+{
+	*(unsigned *)arg = result->failed;
+}
+
+static void program_tables(struct bench *b)
+{
+	struct tables tables = { 0 };
+	struct route *route = route_new();
+	const struct route_params params = { 0 };
+	struct program *program = program_new(b->loop, b->mad, sweep_inventory(b->sweep),
+					      bringup_conf.packet_life_time);
+	unsigned failed = 1;
+
+	assert_int_equal(route_compute(route, b->found, b->lids, &params, &tables), 0);
+	program_apply(program, b->found, &tables, programmed_cb, &failed);
+	loop_run(b->loop);
+	assert_int_equal(failed, 0);
+	program_free(program);
+	tables_fini(&tables);
+	route_free(route);
+}
+
+static void reader_init(struct reader *r)
+{
+	*r = (struct reader){ .wanted = 1 };
+	bench_init(&r->b, design_pgft2(), NULL);
+	bench_discover(&r->b);
+	bench_bringup(&r->b);
+	program_tables(&r->b);
+	r->perf = perf_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), &conf, &ops, r);
+}
+
+static void reader_fini(struct reader *r)
+{
+	perf_free(r->perf);
+	bench_fini(&r->b);
+}
+
+static void reader_passes(struct reader *r, unsigned count)
+{
+	r->wanted = r->passes + count;
+	loop_run(r->b.loop);
+	assert_int_equal(r->passes, r->wanted);
+}
+
+/* The first switch's first cable. */
+static guid_t some_port(const struct reader *r, unsigned *num)
+{
+	*num = 1;
+	return r->b.design->nodes[0].guid;
+}
+
+static void every_cabled_port_is_read_once_a_pass(void **state)
+{
+	struct reader r;
+
+	reader_init(&r);
+	reader_passes(&r, 1);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	assert_int_equal(r.pass.silent, 0);
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks + r.b.design->nnodes);
+	reader_passes(&r, 1); /* what agents can do is asked once */
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks);
+	assert_int_equal(r.changes, 0);
+	reader_fini(&r);
+}
+
+static void pass_is_spread_over_the_interval(void **state)
+{
+	uint64_t begin;
+	struct reader r;
+
+	reader_init(&r);
+	reader_passes(&r, 1);
+	begin = r.pass.ended_us;
+	assert_in_range(r.pass.took_us, INTERVAL_MS * 700, INTERVAL_MS * 900);
+	reader_passes(&r, 1);
+	assert_in_range(r.pass.ended_us - begin, INTERVAL_MS * 950, INTERVAL_MS * 1050);
+	reader_fini(&r);
+}
+
+static void reading_on_demand_is_quick(void **state)
+{
+	struct reader r;
+
+	reader_init(&r);
+	perf_read_now(r.perf);
+	reader_passes(&r, 1);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	assert_in_range(r.pass.took_us, 1, 50000);
+	reader_fini(&r);
+}
+
+static void errors_of_a_port_are_found_and_told(void **state)
+{
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	reader_passes(&r, 1);
+	for (unsigned i = 1; i <= 4; i++) {
+		double_set_counter(r.b.d, node, num, PERF_RCV_ERRORS, 30 * i);
+		reader_passes(&r, 1);
+	}
+	assert_int_equal(r.changes, 2);
+	assert_int_equal(r.state, JUDGE_SICK);
+	assert_int_equal(r.node, node);
+	assert_int_equal(r.num, num);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_int_equal(found.now->value[PERF_RCV_ERRORS], 120);
+	assert_int_equal(found.rcv_details[0], 120);
+	reader_fini(&r);
+}
+
+static void wide_counters_are_read_where_there_are_any(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true, .errors = true };
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	double_set_counter(r.b.d, node, num, PERF_SYMBOL, 70000); /* more than 16 bits */
+	reader_passes(&r, 2);
+	for (unsigned i = 1; i <= 3; i++) {
+		double_set_counter(r.b.d, node, num, PERF_SYMBOL, 70000 + 100 * i);
+		reader_passes(&r, 1);
+	}
+	assert_int_equal(r.state, JUDGE_SICK);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_int_equal(found.now->value[PERF_SYMBOL], 70300);
+	assert_int_equal(found.judged->full, 0);
+	reader_fini(&r);
+}
+
+static void silent_node_is_left_alone_for_the_rest_of_the_pass(void **state)
+{
+	struct reader r;
+	unsigned num;
+
+	reader_init(&r);
+	reader_passes(&r, 1);
+	double_set_loss(r.b.d, design_sm(r.b.design)->guid, 1, 1000); /* nothing comes through */
+	reader_passes(&r, 1);
+	assert_in_range(r.pass.ports, 0, 1); /* the own one */
+	assert_true(r.pass.silent <= r.b.design->nnodes);
+	double_set_loss(r.b.d, design_sm(r.b.design)->guid, 1, 0);
+	reader_passes(&r, 1);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	assert_true(some_port(&r, &num));
+	reader_fini(&r);
+}
+
+static void lost_answers_make_nobody_sick(void **state)
+{
+	struct reader r;
+
+	reader_init(&r);
+	double_set_loss(r.b.d, design_sm(r.b.design)->guid, 1, 300);
+	reader_passes(&r, 10);
+	assert_int_equal(r.changes, 0);
+	reader_fini(&r);
+}
+
+static void interval_of_nothing_reads_on_demand_alone(void **state)
+{
+	struct perf_conf off = conf;
+	struct reader r;
+
+	reader_init(&r);
+	off.interval_ms = 0;
+	perf_configure(r.perf, &off);
+	loop_run(r.b.loop);
+	assert_int_equal(r.passes, 0);
+	perf_read_now(r.perf);
+	reader_passes(&r, 1);
+	loop_run(r.b.loop);
+	assert_int_equal(r.passes, 1);
+	reader_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_cabled_port_is_read_once_a_pass),
+		cmocka_unit_test(pass_is_spread_over_the_interval),
+		cmocka_unit_test(reading_on_demand_is_quick),
+		cmocka_unit_test(errors_of_a_port_are_found_and_told),
+		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
+		cmocka_unit_test(silent_node_is_left_alone_for_the_rest_of_the_pass),
+		cmocka_unit_test(lost_answers_make_nobody_sick),
+		cmocka_unit_test(interval_of_nothing_reads_on_demand_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
