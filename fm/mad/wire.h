@@ -158,8 +158,8 @@ struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool toggle;
 	uint16_t count;
 	uint8_t details[54];
-	uint16_t lid;	   /* 128, 129-131, 144, 145: the LID in the details */
-	uint8_t port;	   /* 129-131 */
+	uint16_t lid;	   /* 128-131, 144, 145, 256-259: the (first) LID in the details */
+	uint8_t port;	   /* 129-131, 259 */
 	guid_t guid;	   /* 64-67: of the GID; 145: system image GUID */
 	uint8_t gid[16];   /* 64-67 */
 	bool desc_changed; /* 144 */

@@ -4,9 +4,12 @@
  *   64-67        a GID at byte 6
  *   128          the switch's LID at byte 0
  *   129-131      LID at 2, port at 4
- *   144          LID at 2, bit 0 of byte 5 = other local changes, bit 0 of bytes 10-11 =
- * NodeDescription changed 145          LID at 2, system image GUID at 6 The encoder starts from the
- * raw details and lays these fields over them, so that decode and encode give the bytes back.
+ *   144          LID at 2, bit 0 of byte 5 = other local changes, bit 0 of bytes 10-11 = NodeDescription changed
+ *   145          LID at 2, system image GUID at 6
+ *   256-258      LID of who had the wrong key at 2
+ *   259          the same, and the switch's port at 50
+ * The encoder starts from the raw details and lays these fields over them, so that decode and encode
+ * give the bytes back.
  */
 #include <string.h>
 #include <iba/ib_types.h>
@@ -21,7 +24,9 @@ enum details {
 	DETAILS_LINK,
 	DETAILS_PORT,
 	DETAILS_LOCAL,
-	DETAILS_GUID
+	DETAILS_GUID,
+	DETAILS_KEY,
+	DETAILS_SWITCH_KEY
 };
 
 _Static_assert(sizeof(ib_mad_notice_attr_t) == WIRE_SMP_DATA + ISSUER_GID_SIZE, "Notice");
@@ -34,6 +39,8 @@ static enum details details_kind(bool generic, uint16_t trap)
 		return DETAILS_GID;
 	if (trap >= 129 && trap <= 131)
 		return DETAILS_PORT;
+	if (trap >= 256 && trap <= 258)
+		return DETAILS_KEY;
 	switch (trap) {
 	case 128:
 		return DETAILS_LINK;
@@ -41,6 +48,8 @@ static enum details details_kind(bool generic, uint16_t trap)
 		return DETAILS_LOCAL;
 	case 145:
 		return DETAILS_GUID;
+	case 259:
+		return DETAILS_SWITCH_KEY;
 	default:
 		return DETAILS_OTHER;
 	}
@@ -70,6 +79,13 @@ static void details_decode(const ib_mad_notice_attr_t *ntc, struct wire_notice *
 	case DETAILS_GUID:
 		out->lid = cl_ntoh16(ntc->data_details.ntc_145.lid);
 		out->guid = cl_ntoh64(ntc->data_details.ntc_145.new_sys_guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		out->port = ntc->data_details.ntc_259.port_no;
+		out->lid = cl_ntoh16(ntc->data_details.ntc_259.lid1);
+		break;
+	case DETAILS_KEY:
+		out->lid = cl_ntoh16(ntc->data_details.ntc_257_258.lid1);
 		break;
 	case DETAILS_OTHER:
 		break;
@@ -123,6 +139,13 @@ static void details_encode(const struct wire_notice *in, ib_mad_notice_attr_t *n
 	case DETAILS_GUID:
 		ntc->data_details.ntc_145.lid = cl_hton16(in->lid);
 		ntc->data_details.ntc_145.new_sys_guid = cl_hton64(in->guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		ntc->data_details.ntc_259.port_no = in->port;
+		ntc->data_details.ntc_259.lid1 = cl_hton16(in->lid);
+		break;
+	case DETAILS_KEY:
+		ntc->data_details.ntc_257_258.lid1 = cl_hton16(in->lid);
 		break;
 	case DETAILS_OTHER:
 		break;

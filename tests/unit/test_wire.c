@@ -445,7 +445,8 @@ static void trap_details_are_read_where_the_trap_has_them(void **state)
 
 static void notices_of_every_trap_come_back(void **state)
 {
-	const uint16_t traps[] = { 64, 65, 66, 67, 128, 129, 130, 131, 144, 145, 256, 257, 1 };
+	const uint16_t traps[] = { 64,	65,  66,  67,  128, 129, 130, 131,
+				   144, 145, 256, 257, 258, 259, 1 };
 
 	srandom(2);
 	for (size_t t = 0; t < sizeof(traps) / sizeof(traps[0]); t++) {
