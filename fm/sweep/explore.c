@@ -6,7 +6,8 @@
  *   a node is met       SwitchInfo and PortInfo of port 0, or PortInfo of the CA's port; its
  *                       NodeDescription if that is unknown
  *   both are there      all ports of the switch at once; or its SwitchPortStateTable, then the
- *                       ports that are up
+ *                       ports that are up; in a refresh of a switch that says that no port's
+ *                       state changed, those alone that are not as they should be
  *   a port is up        NodeInfo over it, unless the cable was met from its other end
  *   NodeInfo is there   the cable: LocalPortNum is its other end, so nobody probes back
  *
@@ -60,6 +61,7 @@ static void ask_all_ports(struct sweep *s, struct inv_node *node)
 {
 	unsigned i;
 
+	node->unread = false;
 	if (has_state_table(node))
 		for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
 			sweep_ask(s, JOB_STATES, node, i, true);
@@ -68,11 +70,17 @@ static void ask_all_ports(struct sweep *s, struct inv_node *node)
 			ask_port(s, node, i);
 }
 
+static void ask_odd_ports(struct sweep *s, struct inv_node *node);
+
 /* One of the answers that come before a switch's ports is here, or never will be. */
 static void switch_ready(struct sweep *s, struct inv_node *node)
 {
-	if (node->waiting && --node->waiting == 0 && !node->silent)
+	if (!node->waiting || --node->waiting || node->silent)
+		return;
+	if (s->look == LOOK_DISCOVER || node->unread)
 		ask_all_ports(s, node);
+	else
+		ask_odd_ports(s, node);
 }
 
 static void port_set_probe(struct inv_port *port, enum sweep_probe probe)
@@ -180,6 +188,22 @@ static void states_met(struct sweep *s, struct inv_node *node, unsigned block,
 	}
 }
 
+/* Without PortStateChange the states are those of the record, but for a cable that was taken for down. */
+static void ask_odd_ports(struct sweep *s, struct inv_node *node)
+{
+	unsigned num;
+
+	for (num = 1; num <= node->nports; num++) {
+		struct inv_port *port = &node->ports[num];
+
+		if (port->probe == PROBE_FAILED ||
+		    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
+			ask_port(s, node, num);
+		else if (port->state >= TOPO_INIT)
+			port_is_up(s, node, num);
+	}
+}
+
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
@@ -220,6 +244,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		node->rebooted = true;
 	}
 	node->sw = info;
+	node->unread |= info.port_state_change || node->rebooted;
 	if (info.port_state_change)
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
@@ -510,6 +535,7 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 	}
 	node->partial |= node->answered;
 	node->silent |= !node->answered;
+	node->unread = inv_is_switch(node);
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
 		switch_ready(s, node);

@@ -77,6 +77,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->info = *info;
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
+	node->unread = inv_is_switch(node);
 	if (inv_is_switch(node))
 		inv->nswitches++;
 	else
