@@ -54,14 +54,14 @@ void fabric_look(struct fabric *f)
 		return; /* looked() or polled() comes back here */
 	if (f->want_discover) {
 		f->want_discover = f->want_reroute = false;
-		f->nsuspects = 0;
+		f->suspects.count = 0;
 		sweep_discover(f->sweep, looked, f);
-	} else if (f->nsuspects) {
-		unsigned n = f->nsuspects;
+	} else if (f->suspects.count) {
+		unsigned n = f->suspects.count;
 
-		f->nsuspects = 0;
+		f->suspects.count = 0;
 		f->want_reroute = false;
-		sweep_refresh(f->sweep, f->suspects, n, looked, f);
+		sweep_refresh(f->sweep, f->suspects.guids, n, looked, f);
 	} else if (f->want_reroute) {
 		update(f);
 	} else {
@@ -144,6 +144,9 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_sa_init(f);
 	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
+	fabric_traps_init(f);
+	fabric_noise_init(f);
+	fabric_quarantine_init(f);
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
@@ -154,6 +157,7 @@ void fabric_start(struct fabric *f)
 {
 	fabric_state_load(f);
 	fabric_cordons_load(f);
+	fabric_quarantine_load(f);
 	fabric_sa_load(f);
 	sm_set_state(f->sm, SM_DISCOVERING);
 	f->want_discover = true;
@@ -169,7 +173,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_sa_configure(f);
-	audit_set_rate(f->audit, (unsigned)conf->audit_rate);
+	fabric_audit_configure(f);
 	fabric_watch_schedule(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
@@ -183,6 +187,8 @@ void fabric_free(struct fabric *f)
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
 	sm_free(f->sm);
+	fabric_traps_fini(f);
+	fabric_noise_fini(f);
 	fabric_sa_fini(f);
 	fabric_audit_fini(f);
 	program_free(f->program);
@@ -197,6 +203,7 @@ void fabric_free(struct fabric *f)
 	lid_memory_fini(&f->memory);
 	fabric_acts_fini(f);
 	fabric_cordons_fini(f);
+	fabric_quarantine_fini(f);
 	fabric_report_fini(f);
 	free(f);
 }

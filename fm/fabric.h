@@ -33,6 +33,9 @@ const struct tables *fabric_tables(const struct fabric *fabric);
 /* The document of `fmctl --json status`; the caller owns the reference. */
 json_t *fabric_status(const struct fabric *fabric);
 
+/* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
+json_t *fabric_sick(const struct fabric *fabric);
+
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
 typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
 void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,
@@ -43,6 +46,8 @@ void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
 		     void *arg); /* compares with the hardware */
 /* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
 void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
+/* Quarantines of WHAT end now, and are forgotten. */
+void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
 void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: no callback */
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */

@@ -9,13 +9,14 @@
 
 #define TOLD_ONE_BY_ONE 20
 
-static bool is_idle(void *arg)
+static uint64_t idle_since(void *arg)
 {
 	const struct fabric *f = arg;
+	bool idle = f->state == FABRIC_UP && !f->programming && !f->bringing_up &&
+		    !fabric_updates(f) && !f->want_discover && !f->want_reroute &&
+		    !f->suspects.count && !f->readers && !sweep_busy(f->sweep);
 
-	return f->state == FABRIC_UP && !f->programming && !f->bringing_up && !fabric_updates(f) &&
-	       !f->want_discover && !f->want_reroute && !f->nsuspects && !f->readers &&
-	       !sweep_busy(f->sweep);
+	return idle ? f->settled_us : 0;
 }
 
 static void found(void *arg, guid_t sw, uint32_t block)
@@ -53,10 +54,16 @@ void fabric_audit_repaired(struct fabric *f)
 
 void fabric_audit_init(struct fabric *f)
 {
-	static const struct audit_ops ops = { .idle = is_idle, .differs = found };
+	static const struct audit_ops ops = { .idle_since = idle_since, .differs = found };
 
 	f->audit = audit_new(f->loop, f->mad, f->program, &ops, f);
-	audit_set_rate(f->audit, (unsigned)f->conf.audit_rate);
+	fabric_audit_configure(f);
+}
+
+void fabric_audit_configure(struct fabric *f)
+{
+	audit_configure(f->audit, (unsigned)f->conf.audit_rate,
+			(uint64_t)f->conf.audit_after_ms * 1000);
 }
 
 void fabric_audit_fini(struct fabric *f)

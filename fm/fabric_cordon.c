@@ -19,13 +19,6 @@
 
 #define ERROR_SIZE 512
 
-struct target { /* what an operator named */
-	guid_t guid;
-	uint32_t node;
-	unsigned port;
-	char name[128];
-};
-
 /* ---- The list and its file ----------------------------------------------------------------------- */
 
 static void add_cordon(struct cordon **list, unsigned *count, struct cordon cordon)
@@ -122,6 +115,8 @@ struct topo_builder *fabric_draft(struct fabric *f)
 {
 	for (unsigned i = 0; i < f->ncordons; i++)
 		mark(f, &f->cordons[i], true);
+	fabric_quarantine_mark(f);
+	fabric_traps_drafted(f);
 	return inventory_draft(sweep_inventory(f->sweep));
 }
 
@@ -158,8 +153,7 @@ static bool find_absent(const struct fabric *f, const char *what, struct target 
 	return false;
 }
 
-static bool find_target(const struct fabric *f, const char *what, bool on, struct target *target,
-			char *err)
+bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err)
 {
 	*target = (struct target){ .node = TOPO_NONE };
 	if (!f->topo) {
@@ -169,7 +163,7 @@ static bool find_target(const struct fabric *f, const char *what, bool on, struc
 	}
 	target->node = topo_resolve(f->topo, what, &target->port, err, ERROR_SIZE);
 	if (target->node == TOPO_NONE)
-		return !on && find_absent(f, what, target);
+		return false;
 	target->guid = f->topo->nodes[target->node].guid;
 	if (target->port)
 		snprintf(target->name, sizeof(target->name), "%s p%u",
@@ -275,55 +269,65 @@ static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
 {
 	uint64_t blocks = program_blocks_written(f->program) - act->blocks_before;
 
-	return json_pack("{ss sb si sI sI sf sI}", "what", act->what, "cordoned", act->on, "ports",
-			 (int)act->ports, "lft_entries_changed",
-			 (json_int_t)(act->nchanged ? f->figures.programmed.entries : 0),
-			 "lft_blocks_written", (json_int_t)blocks, "took_ms",
-			 (loop_now_us(f->loop) - act->asked_us) / 1e3, "unreachable",
-			 (json_int_t)f->proof.unreachable);
+	bool changed = act->nchanged || act->nreleased;
+
+	return json_pack(
+		"{ss sb si sI sI sf sI}", "what", act->what, act->release ? "released" : "cordoned",
+		act->release || act->on, "ports", (int)act->ports, "lft_entries_changed",
+		(json_int_t)(changed ? f->figures.programmed.entries : 0), "lft_blocks_written",
+		(json_int_t)blocks, "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3,
+		"unreachable", (json_int_t)f->proof.unreachable);
 }
 
-static void answer_unchanged(struct fabric *f, const struct cordon_act *act, fabric_done_fn *fn,
-			     void *arg)
+void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
+			     fabric_done_fn *fn, void *arg)
 {
 	json_t *result = cordon_result(f, act);
 
-	json_object_set_new(result, "note",
-			    json_string(act->on ? "already cordoned" : "not cordoned"));
+	json_object_set_new(result, "note", json_string(note));
 	fn(arg, result, NULL);
 	json_decref(result);
+	fabric_cordon_free(act);
+}
+
+struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target)
+{
+	struct cordon_act *act = mem_alloc(1, sizeof(*act));
+
+	*act = (struct cordon_act){ .asked_us = loop_now_us(f->loop),
+				    .blocks_before = program_blocks_written(f->program) };
+	snprintf(act->what, sizeof(act->what), "%s", target->name);
+	return act;
 }
 
 void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
 {
-	struct cordon_act *act = mem_alloc(1, sizeof(*act));
-	char err[ERROR_SIZE] = "";
+	char err[ERROR_SIZE] = "", refused[ERROR_SIZE] = "";
+	struct cordon_act *act;
 	struct target target;
 
-	if (find_target(f, what, on, &target, err)) {
-		*err = '\0';
-		*act = (struct cordon_act){ .on = on,
-					    .ports = count_cables(f->topo, &target),
-					    .asked_us = loop_now_us(f->loop),
-					    .blocks_before = program_blocks_written(f->program) };
-		snprintf(act->what, sizeof(act->what), "%s", target.name);
-		(on ? plan_cordon : plan_uncordon)(f, &target, act, err);
+	if (!fabric_find_target(f, what, &target, err) && (on || !find_absent(f, what, &target))) {
+		fn(arg, NULL, err);
+		return;
 	}
+	act = fabric_cordon_act(f, &target);
+	act->on = on;
+	act->ports = count_cables(f->topo, &target);
+	(on ? plan_cordon : plan_uncordon)(f, &target, act, refused);
 	if (act->nchanged) {
 		change_cordons(f, act->changed, act->nchanged, on);
 		fabric_act_add(&f->acts, fn, arg)->cordon = act;
-		return;
+	} else if (*refused) {
+		fn(arg, NULL, refused);
+		fabric_cordon_free(act);
+	} else {
+		fabric_cordon_unchanged(f, act, on ? "already cordoned" : "not cordoned", fn, arg);
 	}
-	if (*err)
-		fn(arg, NULL, err);
-	else
-		answer_unchanged(f, act, fn, arg);
-	fabric_cordon_free(act);
 }
 
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const char *error)
 {
-	const char *verb = act->on ? "cordoned" : "uncordoned";
+	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
 	json_t *result = error ? NULL : cordon_result(f, act);
 
 	if (error)
@@ -341,7 +345,10 @@ json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const
 
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *act)
 {
-	change_cordons(f, act->changed, act->nchanged, !act->on);
+	if (act->release)
+		fabric_quarantine_undo(f, act);
+	else
+		change_cordons(f, act->changed, act->nchanged, !act->on);
 }
 
 void fabric_cordon_free(struct cordon_act *act)
@@ -349,5 +356,6 @@ void fabric_cordon_free(struct cordon_act *act)
 	if (!act)
 		return;
 	free(act->changed);
+	free(act->released);
 	free(act);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
- * done), fabric_watch.c (traps, polls), fabric_act.c (those who wait for an answer), fabric_cordon.c, fabric_audit.c (tables that changed by
- * themselves), fabric_sa.c (what hosts asked for), fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+ * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls, what changed), fabric_act.c (those who wait for an answer),
+ * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for),
+ * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -43,17 +44,42 @@ struct cordon { /* what carries no transit */
 	uint8_t port; /* 0 = all of the node's cables to switches */
 };
 
+#define QUARANTINE_WHY 96
+struct quarantine { /* of a cable, by its end with the lower GUID */
+	guid_t node;
+	uint8_t port;
+	bool over;	   /* remembered only */
+	bool waived;	   /* a leaf needs it */
+	unsigned seconds;  /* it lasts.. */
+	uint64_t until_us; /* ..to then */
+	char why[QUARANTINE_WHY];
+};
+
+struct target { /* what an operator named */
+	guid_t guid;
+	uint32_t node;
+	unsigned port;
+	char name[128];
+};
+
+struct guid_list {
+	guid_t *guids;
+	unsigned count, size;
+};
+
 struct spoilt { /* a block that the audit found changed, until it is repaired */
 	guid_t sw;
 	uint32_t block;
 };
 
-struct cordon_act { /* a cordon or its end, while it is being programmed */
+struct cordon_act { /* a cordon, its end, or that of quarantines, while it is being programmed */
 	char what[128];
-	bool on;
+	bool on, release;
 	unsigned ports; /* cables to switches that it is about */
 	struct cordon *changed;
 	unsigned nchanged;
+	struct quarantine *released;
+	unsigned nreleased;
 	uint64_t asked_us, blocks_before;
 };
 
@@ -68,7 +94,8 @@ struct act { /* an operator's wish, to be answered once */
 
 struct fabric_figures { /* of the latest of each kind */
 	double sweep_ms, program_ms, bringup_ms;
-	bool check_whole; /* the latest proof was of all entries */
+	unsigned reroutes; /* tables that were programmed, since start */
+	bool check_whole;  /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, duplicates;
 	struct program_result programmed;
 	struct {
@@ -133,9 +160,10 @@ struct fabric {
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;
-	guid_t *suspects; /* nodes to refresh */
-	unsigned nsuspects, suspects_size;
-	struct loop_timer *hold_timer, *poll_timer;
+	struct guid_list suspects;		    /* nodes to refresh */
+	struct loop_timer *hold_timer, *poll_timer; /* to look soon; to poll */
+	struct traps *traps;
+	struct noise *noise;
 	struct fault fault;
 	unsigned other_managers; /* ports with IsSM set that are not ours, when last looked */
 
@@ -143,9 +171,11 @@ struct fabric {
 	struct spoilt *spoilt;
 	unsigned nspoilt;
 	uint64_t audit_repaired;
+	uint64_t settled_us; /* when all was last as wanted */
 
 	struct cordon *cordons;
 	unsigned ncordons;
+	struct quarantines *quarantines;
 
 	struct follower *followers;
 	struct act *acts;    /* answered when settled */
@@ -190,6 +220,27 @@ struct topo_builder *fabric_draft(struct fabric *f); /* of the present, cordons 
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
 void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
+struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
+void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
+			     fabric_done_fn *fn, void *arg); /* answers and frees it */
+bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err);
+
+/*
+ * fabric_quarantine.c: a cable (by either end) carries no transit for so many seconds, 0 = as configured, twice as
+ * long as the last time. For who finds one sick; an event tells, an update follows by itself.
+ */
+void fabric_quarantine_add(struct fabric *f, guid_t node, uint8_t port, const char *why,
+			   unsigned seconds);
+bool fabric_quarantine_release(struct fabric *f, guid_t node,
+			       uint8_t port);				  /* false: is not in it */
+void fabric_quarantine_fell(struct fabric *f, guid_t node, uint8_t port); /* went down, once */
+void fabric_quarantine_mark(struct fabric *f);				  /* before a snapshot */
+void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *release);
+void fabric_quarantine_init(struct fabric *f);
+void fabric_quarantine_load(struct fabric *f);
+void fabric_quarantine_fini(struct fabric *f);
+/* A row of `links --sick`; takes why. */
+json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why);
 
 /* fabric_sa.c: what hosts have asked the SA for, in files of state_dir. */
 void fabric_sa_init(struct fabric *f);
@@ -199,6 +250,7 @@ void fabric_sa_configure(struct fabric *f);
 
 /* fabric_audit.c */
 void fabric_audit_init(struct fabric *f);
+void fabric_audit_configure(struct fabric *f);
 void fabric_audit_fini(struct fabric *f); /* before the program's end */
 void fabric_audit_repaired(struct fabric *f);
 
@@ -206,9 +258,26 @@ void fabric_audit_repaired(struct fabric *f);
 void fabric_watch_init(struct fabric *f);
 void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
-void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid);
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_note_managers(struct fabric *f, const struct topo *t);
+
+/* fabric_trap.c */
+void fabric_traps_init(struct fabric *f);
+void fabric_traps_fini(struct fabric *f);
+void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times);
+void fabric_traps_drafted(struct fabric *f);		 /* what was looked at is in the draft.. */
+void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
+uint32_t fabric_port_of_lid(const struct fabric *f, uint16_t lid); /* TOPO_NONE: nobody has it */
+void guid_list_add(struct guid_list *list, guid_t guid);	   /* unless it is there */
+
+/* fabric_noise.c */
+void fabric_noise_init(struct fabric *f);
+void fabric_noise_fini(struct fabric *f);
+void fabric_noise(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
+		  unsigned times);
+void fabric_noise_rows(const struct fabric *f, json_t *rows);
+uint64_t fabric_noise_total(const struct fabric *f); /* traps counted */
 
 /* fabric_report.c */
 json_t *fabric_report_stages(const struct job_step *steps,

@@ -38,13 +38,20 @@ static json_t *last_fault_json(const struct fabric *f)
 			 "lft_blocks_written", (int)f->figures.last_fault.blocks);
 }
 
-static int cordoned(const struct topo *t)
+static bool is_drained(const struct topo_port *port, bool quarantined)
+{
+	return port->cordoned && port->quarantined == quarantined;
+}
+
+/* Cables that carry no transit, by an operator's wish or because they are sick. */
+static int drained(const struct topo *t, bool quarantined)
 {
 	int count = 0;
 
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
-			count += t->ports[p].cordoned || t->ports[t->ports[p].peer].cordoned;
+			count += is_drained(&t->ports[p], quarantined) ||
+				 is_drained(&t->ports[t->ports[p].peer], quarantined);
 	return count;
 }
 
@@ -52,11 +59,11 @@ static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->topo;
 
-	return json_pack("{si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
+	return json_pack("{si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
 			 t ? (int)t->ncas : 0, "links", t ? (int)t->nlinks : 0, "links_down",
-			 t ? (int)t->nlinks_down : 0, "links_cordoned", t ? cordoned(t) : 0,
-			 "levels", t ? (int)t->nlevels : 0, "lids",
-			 f->lids ? (int)f->lids->top : 0);
+			 t ? (int)t->nlinks_down : 0, "links_cordoned", t ? drained(t, false) : 0,
+			 "links_quarantined", t ? drained(t, true) : 0, "levels",
+			 t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
 }
 
 static json_t *sa_json(const struct fabric *f)
@@ -72,6 +79,16 @@ static json_t *audit_json(const struct fabric *f)
 {
 	return json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(f->audit), "repaired",
 			 (json_int_t)f->audit_repaired);
+}
+
+static json_t *traps_json(const struct fabric *f)
+{
+	struct sm_stats s = sm_stats(f->sm);
+
+	return json_pack("{sI sI sI sI}", "received", (json_int_t)s.traps, "repeated",
+			 (json_int_t)s.traps_repeated, "not_repressed",
+			 (json_int_t)s.traps_not_repressed, "errors",
+			 (json_int_t)fabric_noise_total(f));
 }
 
 static json_t *smp_json(const struct fabric *f)
@@ -106,12 +123,12 @@ static json_t *stages_json(const struct fabric *f)
 
 static json_t *figures_json(const struct fabric *f)
 {
-	return json_pack("{sf sf sf sf sf sI si si}", "sweep_ms", f->figures.sweep_ms, "route_ms",
-			 fabric_route_ms(f), "check_ms", fabric_check_ms(f), "program_ms",
-			 f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
+	return json_pack("{sf sf sf sf sf sI si si si}", "sweep_ms", f->figures.sweep_ms,
+			 "route_ms", fabric_route_ms(f), "check_ms", fabric_check_ms(f),
+			 "program_ms", f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
 			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
-			 "silent", (int)f->figures.silent, "duplicate_guids",
-			 (int)f->figures.duplicates);
+			 "silent", (int)f->figures.silent, "reroutes", (int)f->figures.reroutes,
+			 "duplicate_guids", (int)f->figures.duplicates);
 }
 
 json_t *fabric_status(const struct fabric *f)
@@ -128,6 +145,7 @@ json_t *fabric_status(const struct fabric *f)
 	}
 	json_object_set_new(doc, "last_fault", last_fault_json(f));
 	json_object_set_new(doc, "audit", audit_json(f));
+	json_object_set_new(doc, "traps", traps_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));

@@ -162,6 +162,7 @@ static enum job_said answer(void *arg)
 	struct fabric *f = arg;
 
 	f->settle.due = false;
+	f->settled_us = loop_now_us(f->loop);
 	if (f->state != FABRIC_REFUSED) /* by an update since then: that is still so */
 		f->state = FABRIC_UP;
 	if (!f->settle.told_up)

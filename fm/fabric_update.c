@@ -181,6 +181,7 @@ static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = f->settle.due = true;
+	f->figures.reroutes++;
 	f->unfinished = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	sm_set_state(f->sm, SM_MASTER);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_watch: how the conductor learns that something may have changed.
+ * fabric_watch: polls, and what a look found.
  *
- * Traps name a switch (128) or a port's node (144, 145): it becomes a suspect. A short hold-down lets the second
- * end of the same cable join before the suspects are read. Polls ask every switch once an interval for PortStateChange and so find
- * what no trap told: one lost on the very link it was about, or a switch that hangs.
+ * Polls ask every switch once an interval for PortStateChange and so find what no trap told (fabric_trap.c): one lost on the very
+ * link it was about, or a switch that hangs. What differs between two snapshots is told in words.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,26 +12,9 @@
 #include "topology/diff.h"
 #include "topology/mem.h"
 
-#define HOLD_DOWN_US	2000
 #define EVENTS_A_CHANGE 20 /* of one kind of change are told one by one; the rest as a count */
 
-enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
-
-/* ---- Suspects ---------------------------------------------------------------------------------- */
-
-static void suspect(struct fabric *f, guid_t node)
-{
-	for (unsigned i = 0; i < f->nsuspects; i++)
-		if (f->suspects[i] == node)
-			return;
-	if (f->nsuspects == f->suspects_size) {
-		f->suspects_size = f->suspects_size ? f->suspects_size * 2 : 16;
-		f->suspects = mem_resize(f->suspects, f->suspects_size, sizeof(*f->suspects));
-	}
-	f->suspects[f->nsuspects++] = node;
-}
-
-static void open_fault(struct fabric *f, const char *what)
+void fabric_fault_open(struct fabric *f, const char *what)
 {
 	if (f->fault.open)
 		return;
@@ -40,44 +22,9 @@ static void open_fault(struct fabric *f, const char *what)
 	snprintf(f->fault.what, sizeof(f->fault.what), "%s", what);
 }
 
-static void hold_over(void *arg)
+static void look_cb(void *arg)
 {
 	fabric_look(arg);
-}
-
-/* The node a LID belongs to; TOPO_NONE when nobody has it. */
-static uint32_t node_of_lid(const struct fabric *f, uint16_t lid)
-{
-	uint32_t port =
-		f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
-
-	return port == TOPO_NONE ? TOPO_NONE : f->topo->ports[port].node;
-}
-
-void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid)
-{
-	struct fabric *f = arg;
-	uint16_t lid = notice->lid ? notice->lid : from_lid;
-	uint32_t node = node_of_lid(f, lid);
-
-	sa_notice(f->sa, notice, from_lid);
-	if (notice->trap != TRAP_LINK_STATE && notice->trap != TRAP_CAPABILITY &&
-	    notice->trap != TRAP_SYSTEM_GUID)
-		return;
-	if (lid == f->sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
-		return;
-	log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
-		 node == TOPO_NONE ? "unknown" : f->topo->nodes[node].desc);
-	if (node == TOPO_NONE) {
-		/* Somebody we have not met; before the first look has ended, it is under way. */
-		f->want_discover |= f->topo || fabric_updates(f);
-	} else {
-		if (notice->trap == TRAP_LINK_STATE)
-			open_fault(f, f->topo->nodes[node].desc);
-		suspect(f, f->topo->nodes[node].guid);
-	}
-	if (!loop_timer_armed(f->hold_timer))
-		loop_timer_set(f->hold_timer, HOLD_DOWN_US);
 }
 
 /* ---- Polls ------------------------------------------------------------------------------------- */
@@ -87,11 +34,11 @@ static void polled(void *arg, const struct sweep_result *result)
 	struct fabric *f = arg;
 
 	for (unsigned i = 0; i < result->nchanged; i++)
-		suspect(f, result->changed[i]);
+		guid_list_add(&f->suspects, result->changed[i]);
 	if (result->error)
 		f->want_discover = true;
 	if (result->nchanged)
-		open_fault(f, "found by poll");
+		fabric_fault_open(f, "found by poll");
 	f->figures.sweep_smps = result->smps;
 	fabric_look(f);
 }
@@ -107,7 +54,7 @@ static void poll_due(void *arg)
 		f->want_discover = true;
 	if (f->unfinished)
 		f->want_reroute = true; /* behind the poll, which may find why */
-	if (f->want_discover || f->nsuspects)
+	if (f->want_discover || f->suspects.count)
 		fabric_look(f);
 	else
 		sweep_poll(f->sweep, polled, f);
@@ -123,7 +70,7 @@ void fabric_watch_schedule(struct fabric *f)
 
 void fabric_watch_init(struct fabric *f)
 {
-	f->hold_timer = loop_timer_new(f->loop, hold_over, f);
+	f->hold_timer = loop_timer_new(f->loop, look_cb, f);
 	f->poll_timer = loop_timer_new(f->loop, poll_due, f);
 }
 
@@ -131,7 +78,7 @@ void fabric_watch_fini(struct fabric *f)
 {
 	loop_timer_free(f->hold_timer);
 	loop_timer_free(f->poll_timer);
-	free(f->suspects);
+	free(f->suspects.guids);
 }
 
 /* ---- What changed, in words -------------------------------------------------------------------- */
@@ -157,23 +104,48 @@ static void name_fault(struct fabric *f, enum diff_kind kind, const char *text)
 	bool loss = kind == DIFF_LINK_DOWN || kind == DIFF_NODE_GONE || kind == DIFF_LINK_GONE;
 
 	if (loss)
-		open_fault(f, text);
+		fabric_fault_open(f, text);
 	if (!f->fault.open)
 		return;
 	f->fault.differs = true;
 	snprintf(f->fault.what, sizeof(f->fault.what), "%s", text);
 }
 
+/* A link between switches that fell and was up again before it was looked at. Nodes have their places where none came or went. */
+static unsigned count_bounces(struct fabric *f, const struct topo *older, const struct topo *newer)
+{
+	unsigned count = 0;
+
+	for (uint32_t p = 0; p < newer->nports; p++) {
+		const struct topo_port *now = &newer->ports[p], *peer = topo_peer(newer, now);
+
+		if (!peer || now->peer < p || !now->link_up || !older->ports[p].link_up ||
+		    older->ports[p].state != TOPO_ACTIVE ||
+		    (now->state != TOPO_INIT && peer->state != TOPO_INIT))
+			continue;
+		if (count++ < EVENTS_A_CHANGE)
+			event_log_add(f->events, LOG_WARNING, "link-bounced", NULL,
+				      "%s p%u - %s p%u: fell and came back",
+				      newer->nodes[now->node].desc, now->num,
+				      newer->nodes[peer->node].desc, peer->num);
+		fabric_quarantine_fell(f, newer->nodes[now->node].guid, now->num);
+	}
+	return count;
+}
+
 void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
 {
 	struct diff *d = diff_new(older, newer);
 	unsigned count[CHANGE_KINDS] = { 0 };
+	unsigned bounces = older->nports == newer->nports ? count_bounces(f, older, newer) : 0;
 	bool named = false;
 
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct diff_item *item = &d->items[i];
 		char text[256];
 
+		if (item->kind == DIFF_LINK_DOWN)
+			fabric_quarantine_fell(f, older->nodes[item->old_node].guid, item->port);
 		if (++count[item->kind] > EVENTS_A_CHANGE)
 			continue;
 		diff_describe(older, newer, item, text, sizeof(text));
@@ -188,6 +160,7 @@ void fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 			event_log_add(f->events, change_words[kind].level, change_words[kind].kind,
 				      NULL, "fabric: %u more %s", count[kind] - EVENTS_A_CHANGE,
 				      change_words[kind].kind);
+	fabric_traps_judge(f, d->count || bounces);
 	diff_free(d);
 }
 

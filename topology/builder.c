@@ -190,6 +190,7 @@ int topo_builder_port(struct topo_builder *b, int node, unsigned num,
 	port->mtu = attr->mtu;
 	port->capmask = attr->capmask;
 	port->cordoned = attr->cordoned;
+	port->quarantined = attr->quarantined;
 	return 0;
 }
 

@@ -19,6 +19,9 @@ int dump_lst(const struct topo *t, FILE *out);	 /* OpenSM's opensm-subnet.lst, L
  */
 json_t *dump_json(const struct topo *t);
 json_t *dump_json_nodes(const struct topo *t, bool switches_only);
+json_t *dump_json_link(
+	const struct topo *t,
+	uint32_t port); /* a row of the same, by either port; b null = no cable known */
 json_t *dump_json_links(const struct topo *t, bool down_only);
 json_t *dump_json_hosts(const struct topo *t);
 

@@ -72,6 +72,11 @@ static uint16_t node_lid(const struct topo *t, uint32_t n, const struct topo_por
 	return t->nodes[n].type == TOPO_SWITCH ? topo_port(t, n, 0)->lid : best->lid;
 }
 
+static bool by_operator(const struct topo_port *port)
+{
+	return port->cordoned && !port->quarantined;
+}
+
 static void set_links(const struct topo *t, uint32_t n, json_t *row)
 {
 	unsigned up = 0, down = 0, cordoned = 0;
@@ -81,7 +86,7 @@ static void set_links(const struct topo *t, uint32_t n, json_t *row)
 
 		up += p->link_up;
 		down += p->peer != TOPO_NONE && !p->link_up;
-		cordoned += p->cordoned;
+		cordoned += by_operator(p);
 	}
 	json_object_set_new(row, "ports", json_integer(t->nodes[n].nports));
 	json_object_set_new(row, "links", json_integer(up));
@@ -144,7 +149,21 @@ static json_t *link_row(const struct topo *t, const struct topo_port *a, const s
 	json_object_set_new(row, "b", link_end(t, b));
 	set_rate(row, a->state <= b->state ? a : b); /* a link is as far up as its slower end */
 	json_object_set_new(row, "up", json_boolean(a->link_up));
-	json_object_set_new(row, "cordoned", json_boolean(a->cordoned || b->cordoned));
+	json_object_set_new(row, "cordoned", json_boolean(by_operator(a) || by_operator(b)));
+	json_object_set_new(row, "quarantined", json_boolean(a->quarantined || b->quarantined));
+	return row;
+}
+
+json_t *dump_json_link(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *a = &t->ports[port], *b = topo_peer(t, a);
+	json_t *row;
+
+	if (b)
+		return a->peer < port ? link_row(t, b, a) : link_row(t, a, b);
+	row = json_pack("{so so}", "a", link_end(t, a), "b", json_null());
+	set_rate(row, a);
+	json_object_set_new(row, "up", json_boolean(a->state > TOPO_DOWN));
 	return row;
 }
 

@@ -68,7 +68,8 @@ struct topo_port {
 	uint8_t mtu;	  /* NeighborMTU code: 1 = 256 .. 5 = 4096 */
 	uint32_t capmask; /* PortInfo:CapabilityMask, host order */
 	bool link_up;	  /* peer known and the link is not down */
-	bool cordoned;	  /* no transit through this cable wanted */
+	bool cordoned;	  /* no transit through this cable wanted.. */
+	bool quarantined; /* ..because it is sick, and not by an operator's wish */
 };
 
 struct topo_node {
@@ -153,7 +154,7 @@ struct topo_port_attr {
 	uint32_t capmask;
 	uint16_t lid;
 	uint8_t lmc, state, speed, width, mtu;
-	bool cordoned;
+	bool cordoned, quarantined;
 };
 
 struct topo_node_attr {

@@ -140,9 +140,11 @@ static json_t *answer_links(const struct command_env *env, json_t *args, char *e
 {
 	const struct topo *t = published(env, err);
 	json_error_t why;
-	int down = 0;
+	int down = 0, sick = 0;
 
-	return t && UNPACK(args, err, "{s?b}", "down", &down) ? dump_json_links(t, down) : NULL;
+	if (!t || !UNPACK(args, err, "{s?b, s?b}", "down", &down, "sick", &sick))
+		return NULL;
+	return sick ? fabric_sick(env->fabric) : dump_json_links(t, down);
 }
 
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
@@ -349,6 +351,18 @@ static void act_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	ask_cordon(fabric, args, fn, arg, false);
 }
 
+static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what;
+	json_error_t why;
+
+	if (UNPACK(args, err, "{s:s}", "what", &what))
+		fabric_release(fabric, what, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+
 static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
 {
 	json_error_t why;
@@ -397,6 +411,7 @@ static const struct command commands[] = {
 	{ .name = "whatif", .answer = whatif_answer, .long_answer = true },
 	{ .name = "cordon", .ask = act_cordon },
 	{ .name = "uncordon", .ask = act_uncordon },
+	{ .name = "release", .ask = act_release },
 	{ .name = "reload", .answer = answer_reload },
 	{ .name = "loglevel", .answer = answer_loglevel },
 };

@@ -35,13 +35,13 @@ typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char
 fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
 	fmctl_hosts, fmctl_lft, fmctl_dump;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
-	fmctl_loglevel, fmctl_cordon, fmctl_uncordon;
+	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release;
 fmctl_command_fn fmctl_whatif;	/* fmctl_whatif.c */
 fmctl_command_fn fmctl_cabling; /* fmctl_cabling.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
-fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_hosts, show_lft,
-	show_path, show_check;
+fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_hosts,
+	show_lft, show_path, show_check;
 fmctl_show_fn show_readback, show_events, show_settled, show_cordon, show_act, show_proof;
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */

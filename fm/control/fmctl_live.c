@@ -78,11 +78,21 @@ enum fmctl_exit fmctl_switches(const struct fmctl *ctl, int argc, char **argv)
 
 enum fmctl_exit fmctl_links(const struct fmctl *ctl, int argc, char **argv)
 {
-	int down = read_flag(argc, argv, "down");
+	static const struct option longs[] = { { "down", no_argument, NULL, 'd' },
+					       { "sick", no_argument, NULL, 's' },
+					       { 0 } };
+	int c, which = 0;
 
-	if (down < 0)
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == '?' || (which && which != c))
+			return FMCTL_USAGE;
+		which = c;
+	}
+	if (optind < argc)
 		return FMCTL_USAGE;
-	return ask_and_show(ctl, "links", json_pack("{s:b}", "down", down), show_links);
+	return ask_and_show(ctl, "links",
+			    json_pack("{s:b, s:b}", "down", which == 'd', "sick", which == 's'),
+			    which == 's' ? show_sick : show_links);
 }
 
 enum fmctl_exit fmctl_hosts(const struct fmctl *ctl, int argc, char **argv)
@@ -224,6 +234,11 @@ enum fmctl_exit fmctl_cordon(const struct fmctl *ctl, int argc, char **argv)
 }
 
 enum fmctl_exit fmctl_uncordon(const struct fmctl *ctl, int argc, char **argv)
+{
+	return fmctl_cordon(ctl, argc, argv);
+}
+
+enum fmctl_exit fmctl_release(const struct fmctl *ctl, int argc, char **argv)
 {
 	return fmctl_cordon(ctl, argc, argv);
 }

@@ -94,6 +94,9 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	print_coloured(ctl, !down, text);
 	if (integer(status, "links_cordoned"))
 		printf(", %lld cordoned", (long long)integer(status, "links_cordoned"));
+	if (integer(status, "links_quarantined"))
+		printf(", %lld quarantined  (fmctl links --sick)",
+		       (long long)integer(status, "links_quarantined"));
 	puts(down ? "  (fmctl links --down)" : "");
 	if (*string(status, "at_risk.text")) {
 		print_label("at risk");
@@ -157,25 +160,32 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 
 /* ---- Lists ---- */
 
-/* The last column is there only when something is cordoned. */
-static void print_with_cordons(const struct fmctl *ctl, const json_t *rows,
-			       const struct table_column *columns)
+static bool is_said(const json_t *rows, const char *key)
 {
-	struct table_column shown[16] = { 0 };
-	unsigned count = 0;
-	bool any = false;
 	const json_t *row;
 	size_t index;
 
-	for (; columns[count].title; count++)
-		shown[count] = columns[count];
 	json_array_foreach ((json_t *)rows, index, row) {
-		const json_t *value = table_value(row, columns[count - 1].key);
+		const json_t *value = table_value(row, key);
 
-		any |= json_is_true(value) || json_integer_value(value) > 0;
+		if (json_is_true(value) || json_integer_value(value) > 0)
+			return true;
 	}
-	if (!any)
-		shown[count - 1] = (struct table_column){ 0 };
+	return false;
+}
+
+/* Each of the last `optional` columns is there only when a row says it. */
+static void print_with_cordons(const struct fmctl *ctl, const json_t *rows,
+			       const struct table_column *columns, unsigned optional)
+{
+	struct table_column shown[16] = { 0 };
+	unsigned count = 0, kept = 0;
+
+	while (columns[count].title)
+		count++;
+	for (unsigned i = 0; i < count; i++)
+		if (i + optional < count || is_said(rows, columns[i].key))
+			shown[kept++] = columns[i];
 	table_print(ctl, rows, shown);
 }
 
@@ -197,7 +207,7 @@ void show_nodes(const struct fmctl *ctl, const json_t *result)
 						       { "CORDONED", "links_cordoned" },
 						       { 0 } };
 
-	print_with_cordons(ctl, result, columns);
+	print_with_cordons(ctl, result, columns, 1);
 }
 
 void show_links(const struct fmctl *ctl, const json_t *result)
@@ -211,9 +221,21 @@ void show_links(const struct fmctl *ctl, const json_t *result)
 						       { "WIDTH", "width" },
 						       { "SPEED", "speed" },
 						       { "CORDONED", "cordoned" },
+						       { "QUARANTINED", "quarantined" },
 						       { 0 } };
 
-	print_with_cordons(ctl, result, columns);
+	print_with_cordons(ctl, result, columns, 2);
+}
+
+void show_sick(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "FROM", "a.name" }, { "PORT", "a.port" }, { "TO", "b.name" },
+		{ "PORT", "b.port" }, { "UP", "up" },	    { "SICK", "sick" },
+		{ "FOR", "left_s" },  { "WHY", "why" },	    { 0 }
+	};
+
+	table_print(ctl, result, columns);
 }
 
 void show_hosts(const struct fmctl *ctl, const json_t *result)
@@ -323,8 +345,11 @@ void show_cordon(const struct fmctl *ctl, const json_t *result)
 		printf("%s, nothing changed\n", note);
 		return;
 	}
-	printf("%s, %lld cable%s\n", on ? "cordoned" : "uncordoned", (long long)ports,
-	       plural(ports));
+	printf("%s, %lld cable%s\n",
+	       json_is_true(json_object_get(result, "released")) ? "released"
+	       : on						 ? "cordoned"
+								 : "uncordoned",
+	       (long long)ports, plural(ports));
 	print_label("tables");
 	printf("%lld entries changed, %lld blocks written, %.1f ms\n",
 	       (long long)integer(result, "lft_entries_changed"),

@@ -48,6 +48,11 @@ struct option {
 		.name = n, .kind = INTEGER, FIELD(f), .min = lo, .max = hi, .number = value,       \
 		.unit = u                                                                          \
 	}
+#define SECONDS_OPTION(n, f, lo, hi, value)                                                        \
+	{                                                                                          \
+		.name = n, .kind = SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,       \
+		.unit = "s"                                                                        \
+	}
 #define HEX_OPTION(n, f, value)                                                                    \
 	{                                                                                          \
 		.name = n, .kind = HEX64, FIELD(f), .text = value                                  \
@@ -70,13 +75,14 @@ static const struct option options[] = {
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),
 	HEX_OPTION("m_key", mkey, "0x0000000000000000"),
 	HEX_OPTION("subnet_prefix", subnet_prefix, "0xfe80000000000000"),
-	{ .name = "sweep_interval",
-	  .kind = SECONDS,
-	  FIELD(sweep_interval_ms),
-	  .min = 0.1,
-	  .max = 86400,
-	  .number = 10,
-	  .unit = "s" },
+	SECONDS_OPTION("sweep_interval", sweep_interval_ms, 0.1, 86400, 10),
+	INT_OPTION("hold_down", hold_down_ms, 1, 10000, 2, "ms"),
+	INT_OPTION("hold_down_max", hold_down_max_ms, 1, 10000, 250, "ms"),
+	INT_OPTION("flap_count", flap_count, 0, 31, 5, "falls"),
+	SECONDS_OPTION("flap_window", flap_window_ms, 1, 86400, 60),
+	SECONDS_OPTION("quarantine_time", quarantine_time_ms, 1, 86400, 60),
+	SECONDS_OPTION("quarantine_time_max", quarantine_time_max_ms, 1, 604800, 3600),
+	INT_OPTION("quarantine_min_uplinks", quarantine_min_uplinks, 0, 100, 50, "%"),
 	{ .name = "routing_engine",
 	  .kind = WORD,
 	  FIELD(routing_engine),
@@ -88,7 +94,8 @@ static const struct option options[] = {
 
 	INT_OPTION("max_wire_smps", max_wire_smps, 1, 1024, 64, NULL),
 	INT_OPTION("max_wire_smps_per_device", max_wire_smps_per_device, 1, 1024, 16, NULL),
-	INT_OPTION("audit_rate", audit_rate, 0, 100000, 0, "blocks/s"),
+	INT_OPTION("audit_rate", audit_rate, 0, 100000, 100, "blocks/s"),
+	SECONDS_OPTION("audit_after", audit_after_ms, 1, 86400, 60),
 	INT_OPTION("transaction_timeout", transaction_timeout_ms, 10, 60000, 200, "ms"),
 	INT_OPTION("transaction_retries", transaction_retries, 0, 20, 3, NULL),
 

@@ -25,10 +25,15 @@ struct conf {
 	int sweep_interval_ms; /* key sweep_interval, seconds as float; 0 = off */
 	char routing_engine[16];
 	int lmc;
+	int hold_down_ms, hold_down_max_ms;
+	int flap_count, flap_window_ms; /* falls within: quarantine; 0 = never */
+	int quarantine_time_ms, quarantine_time_max_ms;
+	int quarantine_min_uplinks; /* percent that a leaf keeps */
 	char storage_nodes[256],
 		management_nodes[256]; /* node description patterns (glob), by blanks */
 	/* MADs */
-	int audit_rate; /* LFT blocks read back a second while idle; 0 = off */
+	int audit_rate;	    /* LFT blocks read back a second while idle; 0 = off */
+	int audit_after_ms; /* of idleness */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
 	int sa_rate_limit; /* requests a second of one port; 0 = no limit */
 	/* ports */

@@ -2,7 +2,7 @@
 /*
  * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block over
  * all switches, round and round, so that no switch is asked for two blocks in a row. Nothing is asked
- * until the fabric has been idle for QUIET_US.
+ * until the fabric has been idle for a while: after a change there are things of more use to be sent.
  *
  * An answer counts only if nothing was written since its question left: else it may tell of either
  * time. What is not answered is somebody else's to find out; its turn comes again.
@@ -14,7 +14,6 @@
 #include "topology/mem.h"
 
 #define TICKS_PER_S 10
-#define QUIET_US    1000000
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
 
 struct audit {
@@ -24,9 +23,9 @@ struct audit {
 	struct batch *batch;
 	struct loop_timer *tick;
 	unsigned rate;
-	uint64_t idle_since_us; /* 0 = is not idle */
-	guid_t at;		/* the switch that was last in turn */
-	uint32_t block;		/* of all of them now */
+	uint64_t after_us;
+	guid_t at;	/* the switch that was last in turn */
+	uint32_t block; /* of all of them now */
 	uint64_t compared;
 };
 
@@ -135,14 +134,11 @@ static void schedule(struct audit *a)
 static void tick_cb(void *arg)
 {
 	struct audit *a = arg;
-	uint64_t now = loop_now_us(a->program->loop);
+	uint64_t since = a->program->busy ? 0 : a->ops->idle_since(a->arg);
 
 	schedule(a);
-	if (a->program->busy || !a->ops->idle(a->arg))
-		a->idle_since_us = 0;
-	else if (!a->idle_since_us)
-		a->idle_since_us = now;
-	else if (now - a->idle_since_us >= QUIET_US && !batch_in_flight(a->batch))
+	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
+	    !batch_in_flight(a->batch))
 		ask_some(a, a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S);
 }
 
@@ -170,8 +166,9 @@ void audit_free(struct audit *a)
 	free(a);
 }
 
-void audit_set_rate(struct audit *a, unsigned blocks_per_s)
+void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us)
 {
+	a->after_us = after_us;
 	if (a->rate == blocks_per_s)
 		return;
 	a->rate = blocks_per_s;

@@ -12,15 +12,17 @@
 struct audit;
 
 struct audit_ops {
-	bool (*idle)(void *arg); /* asked before each handful */
+	/* Since when nothing was to be done but polls; 0 = something is under way. Asked before each handful. */
+	uint64_t (*idle_since)(void *arg);
 	void (*differs)(void *arg, guid_t sw, uint32_t block);
 };
 
 /* Off until it has a rate. Freed before the program. */
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
 			const struct audit_ops *ops, void *arg);
-void audit_free(struct audit *a);			     /* NULL is fine */
-void audit_set_rate(struct audit *a, unsigned blocks_per_s); /* 0 = off */
-uint64_t audit_blocks(const struct audit *a);		     /* compared since start */
+void audit_free(struct audit *a); /* NULL is fine */
+/* 0 blocks = off. Idle times begin with after_us without audit. */
+void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us);
+uint64_t audit_blocks(const struct audit *a); /* compared since start */
 
 #endif

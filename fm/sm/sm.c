@@ -9,10 +9,11 @@
  * turned round: for a directed route that is the direction bit, and the hop pointer stays where it
  * arrived, one past the route's end; the driver walks it back from there (IBA 14.2.2.4).
  *
- * A sender repeats a trap until TrapRepress reaches it, so each one is repressed. The first is handed
- * on at once. One like it within FOLD_US is held back and handed on once at the end of that time,
- * since it may tell of a second change (two flips of one switch look alike); unless its TID says that
- * it is the same again.
+ * A sender repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a
+ * port that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it.
+ * The first is handed on at once. More of the kind (from the same LID, about the same port) within
+ * FOLD_US are held back and handed on as one at the end of that time, since they may tell of a second
+ * change (two flips of one switch look alike); unless the TID says that it is the same again.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -20,8 +21,9 @@
 #include "fm/sm/sm.h"
 #include "topology/mem.h"
 
-#define FOLD_US	       100000
-#define TRAPS	       32
+#define FOLD_US	       20000
+#define REPRESSED      10  /* in FOLD_US */
+#define TRAPS	       512 /* kinds remembered, each in the one slot where its hash leads */
 #define LID_PERMISSIVE 0xffff
 #define INVALID_FIELD  0x001C /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
 
@@ -32,7 +34,8 @@ struct trap {
 	uint16_t lid;
 	uint64_t tid;
 	uint64_t handed_at; /* 0 = slot not used */
-	bool held;	    /* to be handed on at handed_at + FOLD_US */
+	unsigned repressed; /* since then */
+	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US */
 };
 
 struct sm {
@@ -43,6 +46,7 @@ struct sm {
 	sm_trap_fn *trap;
 	void *arg;
 	struct trap traps[TRAPS];
+	unsigned nheld; /* slots that hold some back */
 	struct loop_timer *fold;
 	struct sm_stats stats;
 	struct log_limit refused;
@@ -130,28 +134,39 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 
 /* ---- Traps ----------------------------------------------------------------------------------- */
 
-static bool trap_alike(const struct trap *trap, const struct wire_notice *notice)
+/* What the rest of the details says is of no matter to who takes traps here. */
+static bool trap_alike(const struct trap *trap, const struct wire_notice *notice, uint16_t lid)
 {
 	const struct wire_notice *had = &trap->notice;
 
-	return trap->handed_at && had->issuer_lid == notice->issuer_lid &&
-	       had->trap == notice->trap && had->generic == notice->generic &&
-	       had->producer == notice->producer &&
-	       !memcmp(had->details, notice->details, sizeof(had->details));
+	return trap->handed_at && trap->lid == lid && had->trap == notice->trap &&
+	       had->generic == notice->generic && had->lid == notice->lid &&
+	       had->port == notice->port;
+}
+
+static struct trap *trap_slot(struct sm *sm, const struct wire_notice *notice, uint16_t lid)
+{
+	uint64_t key = (uint64_t)lid << 48 | (uint64_t)notice->trap << 32 | notice->lid << 8 |
+		       notice->port;
+
+	return &sm->traps[(key * 0x9e3779b97f4a7c15u >> 32) % TRAPS];
 }
 
 static void trap_hand_on(struct sm *sm, struct trap *trap)
 {
-	trap->held = false;
+	unsigned times = trap->held ? trap->held : 1;
+
+	sm->nheld -= trap->held > 0;
+	trap->held = trap->repressed = 0;
 	trap->handed_at = loop_now_us(sm->loop);
-	sm->trap(sm->arg, &trap->notice, trap->lid);
+	sm->trap(sm->arg, &trap->notice, trap->lid, times);
 }
 
 static void fold_arm(struct sm *sm)
 {
 	uint64_t now = loop_now_us(sm->loop), due = UINT64_MAX;
 
-	for (unsigned i = 0; i < TRAPS; i++)
+	for (unsigned i = 0; i < TRAPS && sm->nheld; i++)
 		if (sm->traps[i].held && sm->traps[i].handed_at + FOLD_US < due)
 			due = sm->traps[i].handed_at + FOLD_US;
 	if (due != UINT64_MAX)
@@ -177,37 +192,17 @@ static void trap_repeated(struct sm *sm, struct trap *trap, const struct wire_no
 		return;
 	trap->notice = *notice;
 	trap->tid = tid;
-	trap->held = true;
-	fold_arm(sm);
+	sm->nheld += trap->held++ == 0;
+	if (!loop_timer_armed(sm->fold))
+		fold_arm(sm);
 }
 
-/* The slot longest unused; one that is held there gives way by being handed on now. */
-static struct trap *trap_slot(struct sm *sm)
+/* Where two kinds meet in a slot, what is held there is handed on now. */
+static void trap_take(struct sm *sm, struct trap *trap, const struct wire_notice *notice,
+		      uint16_t lid, uint64_t tid)
 {
-	struct trap *oldest = &sm->traps[0];
-
-	for (unsigned i = 1; i < TRAPS; i++)
-		if (sm->traps[i].handed_at < oldest->handed_at)
-			oldest = &sm->traps[i];
-	if (oldest->held)
-		trap_hand_on(sm, oldest);
-	return oldest;
-}
-
-static void trap_take(struct sm *sm, const struct wire_notice *notice, uint16_t lid, uint64_t tid)
-{
-	uint64_t now = loop_now_us(sm->loop);
-	struct trap *trap = NULL;
-
-	for (unsigned i = 0; i < TRAPS && !trap; i++)
-		if (trap_alike(&sm->traps[i], notice))
-			trap = &sm->traps[i];
-	if (trap && now < trap->handed_at + FOLD_US) {
-		trap_repeated(sm, trap, notice, tid);
-		return;
-	}
-	if (!trap)
-		trap = trap_slot(sm);
+	if (trap->held)
+		trap_hand_on(sm, trap);
 	trap->notice = *notice;
 	trap->lid = lid;
 	trap->tid = tid;
@@ -218,11 +213,20 @@ static void trap_receive(struct sm *sm, const struct io_addr *from, const struct
 			 const uint8_t *raw)
 {
 	struct wire_notice notice;
+	struct trap *trap;
 
-	answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
 	wire_notice_decode(wire_smp_data((uint8_t *)raw), &notice);
 	sm->stats.traps++;
-	trap_take(sm, &notice, from->lid, mad->tid);
+	trap = trap_slot(sm, &notice, from->lid);
+	if (trap_alike(trap, &notice, from->lid) &&
+	    loop_now_us(sm->loop) < trap->handed_at + FOLD_US)
+		trap_repeated(sm, trap, &notice, mad->tid);
+	else
+		trap_take(sm, trap, &notice, from->lid, mad->tid);
+	if (trap->repressed++ < REPRESSED)
+		answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
+	else
+		sm->stats.traps_not_repressed++;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

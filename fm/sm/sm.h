@@ -12,8 +12,9 @@ struct sm_conf {
 	uint64_t sm_key, mkey;
 	uint8_t priority;
 };
-/* A trap was received (and answered by TrapRepress). */
-typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid);
+/* A trap was received, or several of the same kind (trap, sender, port) that were folded into one. */
+typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid,
+			unsigned times);
 
 struct sm;
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
@@ -24,7 +25,9 @@ enum sm_state sm_state(const struct sm *sm);
 const char *sm_state_name(enum sm_state state);
 
 struct sm_stats {
-	uint64_t sm_info_answered, traps, traps_repeated;
+	uint64_t sm_info_answered, traps;
+	uint64_t traps_repeated;      /* of these: folded, or the same again */
+	uint64_t traps_not_repressed; /* too many of a kind */
 };
 struct sm_stats sm_stats(const struct sm *sm);
 

@@ -32,7 +32,8 @@ struct inv_port {
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
 	uint8_t suspect; /* requests over this cable that timed out since one passed */
 	uint8_t probe;	 /* sweep.c's */
-	bool cordoned;	 /* an operator's wish, set by the conductor before each snapshot */
+	bool cordoned,
+		quarantined; /* carries no transit; set by the conductor before each snapshot */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
 	uint16_t want_lid; /* bringup.c's, from here on */
@@ -56,6 +57,7 @@ struct inv_node {
 	bool partial; /* answers, and one question got no answer: the next poll asks for a new look */
 	bool gone;    /* no way leads to it */
 	bool removed;
+	bool unread;	   /* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint16_t want_top; /* what program sets in SwitchInfo, 0 = nothing yet */

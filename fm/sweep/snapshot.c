@@ -51,7 +51,8 @@ static void snapshot_port(struct topo_builder *b, const struct inv_node *node, u
 		.speed = up ? port_speed(node, port) : 0,
 		.width = up ? port->lanes : 0,
 		.mtu = port->mtu,
-		.cordoned = port->cordoned,
+		.cordoned = port->cordoned || port->quarantined,
+		.quarantined = port->quarantined && !port->cordoned,
 	};
 
 	if (node->port_guids)

@@ -87,7 +87,7 @@ def test_dead_socket_ends_with_3(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["lft"],
+    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["links", "--down", "--sick"], ["release"], ["lft"],
     ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
     ["topology", "--format"], ["check", "--readback", "leaf-1"]])
 def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
@@ -128,8 +128,10 @@ def test_full_disk_is_no_success(tmp_path, serve):
     (["topology", "--format", "slurm"], ("topology", {"format": "slurm"})),
     (["nodes"], ("nodes", {})),
     (["switches"], ("switches", {})),
-    (["links"], ("links", {"down": False})),
-    (["links", "--down", "--json"], ("links", {"down": True})),
+    (["links"], ("links", {"down": False, "sick": False})),
+    (["links", "--down", "--json"], ("links", {"down": True, "sick": False})),
+    (["links", "--sick"], ("links", {"down": False, "sick": True})),
+    (["release", "leaf-01:9"], ("release", {"what": "leaf-01:9"})),
     (["hosts"], ("hosts", {})),
     (["lft", 'leaf "1"'], ("lft", {"switch": 'leaf "1"'})),
     (["path", "a", "b"], ("path", {"from": "a", "to": "b"})),

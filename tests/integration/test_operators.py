@@ -89,7 +89,7 @@ def test_whatif_needs_something(pod):
 # ---- The audit
 
 def test_audit_finds_and_repairs_an_entry_changed_behind_fmd(start, pod_net):
-    fabric = start(pod_net, sweep_interval=0, audit_rate=1000)
+    fabric = start(pod_net, sweep_interval=0, audit_rate=1000, audit_after=1.0)
     fabric.wait(lambda s: s["audit"]["blocks"] > 100, "the audit runs")
     leaf = guid_of(fabric, LEAF)
     block = bytearray(fabric.get_smp("S-" + leaf[2:], 0x19, 1))

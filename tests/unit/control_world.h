@@ -96,6 +96,14 @@ void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
 	fabric_reroute(f, fn, arg);
 }
+void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	fabric_cordon(f, what, false, fn, arg);
+}
+json_t *fabric_sick(const struct fabric *f)
+{
+	return json_pack("[{s:s}]", "sick", "quarantined");
+}
 void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
 {
 	tables_copy(out, &f->tables);

@@ -93,6 +93,8 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "cordons.bad");
 	remove_state(w, "subscriptions");
 	remove_state(w, "services");
+	remove_state(w, "quarantine");
+	remove_state(w, "quarantine.bad");
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }
@@ -188,6 +190,20 @@ static inline uint32_t far_leaf(const struct world *w)
 			return sw;
 	fail();
 	return 0;
+}
+
+/* Events of a kind whose text has that in it, of the latest thousand. */
+static inline unsigned count_told(const struct world *w, const char *kind, const char *text)
+{
+	json_t *events = fabric_events(w->fabric, 1000), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (events, i, event)
+		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind) &&
+			 strstr(json_string_value(json_object_get(event, "text")), text);
+	json_decref(events);
+	return count;
 }
 
 struct answer {

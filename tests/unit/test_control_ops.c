@@ -29,6 +29,19 @@ static void cordon_is_an_act_with_an_argument(void **state)
 	assert_false(f->fabric.cordon_on);
 }
 
+static void sick_links_are_shown_and_released(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fabric.instant = true;
+	say(f, "{\"cmd\":\"links\",\"args\":{\"sick\":true}}\n");
+	answers(f, "{\"ok\":true,\"result\":[{\"sick\":\"quarantined\"}]}");
+	say(f, "{\"cmd\":\"release\"}\n{\"cmd\":\"release\",\"args\":{\"what\":\"leaf-1:9\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: Object item not found: what\"}");
+	answers(f, "{\"ok\":true,\"result\":{\"blocks\":7}}");
+	assert_string_equal(f->fabric.cordoned, "leaf-1:9");
+}
+
 static void whatif_fails_cables_in_a_copy(void **state)
 {
 	struct fixture *f = *state;
@@ -132,6 +145,7 @@ int main(void)
 		TEST(follower_that_does_not_read_is_dropped_with_a_last_line),
 		TEST(follow_with_wrong_arguments_is_refused_and_goes_on),
 		TEST(cordon_is_an_act_with_an_argument),
+		TEST(sick_links_are_shown_and_released),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,7 @@ static void a_fault_tells_who_has_how_many_spines_left(void **state)
 static void set_audit(struct world *w, int rate)
 {
 	w->conf.audit_rate = rate;
+	w->conf.audit_after_ms = 1000;
 	fabric_configure(w->fabric, &w->conf);
 }
 
@@ -352,6 +353,30 @@ static void the_audit_keeps_to_its_rate_and_can_be_off(void **state)
 	before = status_number(&w, "audit", "blocks");
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(status_number(&w, "audit", "blocks") - before, 0);
+	world_fini(&w);
+}
+
+/* With the defaults: a fabric at rest costs a packet a switch and sweep until then. */
+static void the_audit_begins_a_minute_behind_the_last_change(void **state)
+{
+	struct conf defaults;
+	struct world w;
+	double smps;
+
+	world_init(&w, pod(1));
+	conf_default(&defaults);
+	assert_int_equal(defaults.audit_rate, 100);
+	w.conf.audit_rate = defaults.audit_rate;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, SECOND_US);
+	smps = status_number(&w, NULL, "smps_sent");
+	run_for(&w, 50 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "smps_sent") - smps, 5 * 12);
+	json_decref(cordon(&w, "spine-01", true).result);
+	run_for(&w, 55 * SECOND_US);
+	assert_int_equal(status_number(&w, "audit", "blocks"), 0);
+	run_for(&w, 15 * SECOND_US);
+	assert_in_range(status_number(&w, "audit", "blocks"), 900, 1100);
 	world_fini(&w);
 }
 
@@ -456,6 +481,7 @@ int main(void)
 			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
 		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_told_and_repaired),
 		cmocka_unit_test(the_audit_keeps_to_its_rate_and_can_be_off),
+		cmocka_unit_test(the_audit_begins_a_minute_behind_the_last_change),
 		cmocka_unit_test(faults_and_cordons_are_no_finding_of_the_audit),
 		cmocka_unit_test(an_event_with_a_name_that_is_no_text_is_told_still),
 		cmocka_unit_test(followers_hear_events_until_they_unfollow),

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Cables that fall again and again, on the fabric double: quarantine, its end, its memory, and what it spares. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+struct cable {
+	guid_t leaf;
+	unsigned port;
+};
+
+/* The n-th uplink of a leaf that is not the SM's. */
+static struct cable uplink(const struct world *w, unsigned n)
+{
+	uint32_t leaf = far_leaf(w);
+	unsigned first = uplink_of(w->design, leaf);
+
+	return (struct cable){ w->design->nodes[leaf].guid, first + n };
+}
+
+static void fall(struct world *w, struct cable cable, unsigned times, uint64_t apart_us)
+{
+	for (unsigned i = 0; i < times; i++) {
+		double_cut(w->hw, cable.leaf, cable.port);
+		run_for(w, apart_us / 2);
+		double_join(w->hw, cable.leaf, cable.port);
+		run_for(w, apart_us / 2);
+	}
+}
+
+/* Entries for hosts that lead out by that port, on the hardware. */
+static unsigned transit(const struct world *w, struct cable cable)
+{
+	unsigned count = 0;
+
+	for (uint32_t h = 0; h < w->design->ncas; h++)
+		count += double_lft(w->hw, cable.leaf, lid_of(w, h)) == cable.port;
+	return count;
+}
+
+static bool is_quarantined(const struct world *w, unsigned count)
+{
+	return status_number(w, NULL, "links_quarantined") == count;
+}
+
+static void a_cable_that_falls_six_times_carries_no_transit_for_a_minute(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	struct cable cable = uplink(&w, 0);
+	fall(&w, cable, 5, 2 * SECOND_US);
+	assert_true(is_quarantined(&w, 0));
+	assert_true(transit(&w, cable) > 0);
+	fall(&w, cable, 1, 2 * SECOND_US);
+	assert_true(is_quarantined(&w, 1));
+	assert_int_equal(transit(&w, cable), 0);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
+	assert_int_equal(double_link_state(w.hw, cable.leaf, cable.port), TOPO_ACTIVE);
+	assert_int_equal(count_told(&w, "quarantined", "fell 6 times within 60 s"), 1);
+	assert_hardware_delivers(&w, 3);
+	run_for(&w, 50 * SECOND_US);
+	assert_int_equal(transit(&w, cable), 0);
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(count_told(&w, "released", "after 60 s"), 1);
+	assert_true(is_quarantined(&w, 0));
+	assert_true(transit(&w, cable) > 0);
+	assert_hardware_holds_the_tables(&w);
+	world_fini(&w);
+}
+
+static void falls_that_are_far_apart_are_forgiven(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	fall(&w, uplink(&w, 0), 12, 13 * SECOND_US);
+	assert_true(is_quarantined(&w, 0));
+	world_fini(&w);
+}
+
+/* Down and up again within the hold-down. */
+static void a_cable_that_bounces_is_counted_too(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	struct cable cable = uplink(&w, 0);
+	for (unsigned i = 0; i < 6; i++) {
+		double_cut(w.hw, cable.leaf, cable.port);
+		run_for(&w, 300);
+		double_join(w.hw, cable.leaf, cable.port);
+		run_for(&w, SECOND_US);
+	}
+	assert_int_equal(count_told(&w, "link-bounced", "fell and came back"), 6);
+	assert_true(is_quarantined(&w, 1));
+	world_fini(&w);
+}
+
+static void a_quarantine_is_twice_as_long_the_next_time_up_to_the_cap(void **state)
+{
+	static const char *const told[] = { "for 60 s", "for 120 s", "for 200 s", "for 200 s" };
+	struct world w;
+
+	world_init(&w, pod(1));
+	w.conf.quarantine_time_max_ms = 200000;
+	fabric_configure(w.fabric, &w.conf);
+	struct cable cable = uplink(&w, 1);
+	for (unsigned i = 0; i < 4; i++) {
+		fall(&w, cable, 6, SECOND_US);
+		assert_true(count_told(&w, "quarantined", told[i]) > 0);
+		run_for(&w, (i == 0 ? 65 : i == 1 ? 125 : 205) * SECOND_US);
+	}
+	assert_int_equal(count_told(&w, "quarantined", ""), 4);
+	run_for(&w, 500 * SECOND_US); /* longer than the last one lasted: all is forgiven */
+	fall(&w, cable, 6, SECOND_US);
+	assert_int_equal(count_told(&w, "quarantined", "for 60 s"), 2);
+	world_fini(&w);
+}
+
+static void a_leaf_keeps_half_of_its_uplinks(void **state)
+{
+	struct world w;
+	unsigned uplinks = 0;
+
+	world_init(&w, pod(1));
+	uint32_t leaf = far_leaf(&w);
+	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++) {
+		const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, leaf, num));
+
+		uplinks += peer && peer->node < w.design->nswitches;
+	}
+	for (unsigned n = 0; n < uplinks / 2 + 2; n++)
+		fall(&w, uplink(&w, n), 6, SECOND_US / 5);
+	assert_true(is_quarantined(&w, uplinks / 2));
+	assert_int_equal(count_told(&w, "quarantine-waived", "less than 50%"), 2);
+	assert_true(transit(&w, uplink(&w, uplinks / 2)) > 0);
+	/* Another one dies for good: one more is needed. */
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink(&w, uplinks - 1).port);
+	run_for(&w, SECOND_US);
+	assert_true(is_quarantined(&w, uplinks / 2 - 1));
+	double_join(w.hw, w.design->nodes[leaf].guid, uplink(&w, uplinks - 1).port);
+	run_for(&w, SECOND_US);
+	assert_true(is_quarantined(&w, uplinks / 2 - 1)); /* it stays with that */
+	assert_int_equal(count_told(&w, "quarantine-waived", ""), 3);
+	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
+	world_fini(&w);
+}
+
+static void the_cable_of_a_host_is_told_and_stays_in_use(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	struct cable cable = { w.design->nodes[w.design->nswitches + 9].guid, 1 };
+	fall(&w, cable, 6, SECOND_US);
+	assert_int_equal(count_told(&w, "flapping", "a host's cable stays in use"), 1);
+	assert_true(is_quarantined(&w, 0));
+	json_t *rows = fabric_sick(w.fabric);
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "sick")),
+			    "flapping");
+	json_decref(rows);
+	assert_hardware_delivers(&w, 6);
+	world_fini(&w);
+}
+
+/* ---- Operators ---- */
+
+struct reply {
+	unsigned count;
+	json_t *result;
+	char error[256];
+};
+
+static void reply_cb(void *arg, json_t *result, const char *error)
+{
+	struct reply *r = arg;
+
+	r->count++;
+	r->result = json_incref(result);
+	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+}
+
+static struct reply release(struct world *w, const char *what)
+{
+	struct reply r = { 0 };
+
+	fabric_release(w->fabric, what, reply_cb, &r);
+	run_for(w, SECOND_US);
+	assert_int_equal(r.count, 1);
+	return r;
+}
+
+static void operators_see_a_quarantine_and_end_it(void **state)
+{
+	struct world w;
+	char what[64];
+	struct reply r;
+
+	world_init(&w, pod(1));
+	struct cable cable = uplink(&w, 2);
+	fall(&w, cable, 6, SECOND_US);
+	json_t *rows = fabric_sick(w.fabric), *row = json_array_get(rows, 0);
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(json_string_value(json_object_get(row, "sick")), "quarantined");
+	assert_in_range(json_integer_value(json_object_get(row, "left_s")), 50, 60);
+	json_decref(rows);
+	snprintf(what, sizeof(what), "0x%llx:%u", (unsigned long long)cable.leaf, cable.port);
+	r = release(&w, what);
+	assert_string_equal(r.error, "");
+	assert_true(json_is_true(json_object_get(r.result, "released")));
+	assert_int_equal(json_integer_value(json_object_get(r.result, "ports")), 1);
+	assert_true(json_integer_value(json_object_get(r.result, "lft_blocks_written")) > 0);
+	json_decref(r.result);
+	assert_true(is_quarantined(&w, 0));
+	assert_true(transit(&w, cable) > 0);
+	r = release(&w, what);
+	assert_string_equal(json_string_value(json_object_get(r.result, "note")),
+			    "not quarantined");
+	json_decref(r.result);
+	r = release(&w, "moon");
+	assert_non_null(strstr(r.error, "moon"));
+	/* It is forgotten: the next one is as short as the first. */
+	fall(&w, cable, 6, SECOND_US);
+	assert_int_equal(count_told(&w, "quarantined", "for 60 s"), 2);
+	world_fini(&w);
+}
+
+static void a_cordon_and_a_quarantine_are_told_apart(void **state)
+{
+	struct world w;
+	struct reply r = { 0 };
+	char what[64];
+
+	world_init(&w, pod(1));
+	struct cable cable = uplink(&w, 0), other = uplink(&w, 1);
+	fall(&w, cable, 6, SECOND_US);
+	snprintf(what, sizeof(what), "0x%llx:%u", (unsigned long long)other.leaf, other.port);
+	fabric_cordon(w.fabric, what, true, reply_cb, &r);
+	run_for(&w, SECOND_US);
+	json_decref(r.result);
+	assert_true(is_quarantined(&w, 1));
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
+	fabric_cordon(w.fabric, what, false, reply_cb, &r);
+	run_for(&w, SECOND_US);
+	json_decref(r.result);
+	assert_true(is_quarantined(&w, 1));
+	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
+	world_fini(&w);
+}
+
+/* ---- Memory ---- */
+
+static void a_quarantine_survives_a_restart(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	struct cable cable = uplink(&w, 0);
+	fall(&w, cable, 6, SECOND_US);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_true(is_quarantined(&w, 1));
+	assert_int_equal(transit(&w, cable), 0);
+	run_for(&w, 61 * SECOND_US);
+	assert_true(is_quarantined(&w, 0));
+	/* Remembered still: */
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(count_told(&w, "released", ""), 0);
+	fall(&w, cable, 6, SECOND_US);
+	assert_int_equal(count_told(&w, "quarantined", "for 120 s"), 1);
+	world_fini(&w);
+}
+
+static void a_spoilt_list_of_quarantines_is_set_aside(void **state)
+{
+	struct world w;
+	char path[128];
+	FILE *out;
+
+	world_init(&w, small_tree());
+	stop_fabric(&w);
+	snprintf(path, sizeof(path), "%s/quarantine", w.state_dir);
+	out = fopen(path, "w");
+	fprintf(out, "0x%llx %u 99999999999 60 fine\n0x2 0 1 1 port 0 is none\n",
+		(unsigned long long)uplink(&w, 0).leaf, uplink(&w, 0).port);
+	fclose(out);
+	log_set_level(LOG_CORE, LOG_ERR - 1);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_quarantined(&w, 0));
+	strcat(path, ".bad");
+	assert_int_equal(access(path, F_OK), 0);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cable_that_falls_six_times_carries_no_transit_for_a_minute),
+		cmocka_unit_test(falls_that_are_far_apart_are_forgiven),
+		cmocka_unit_test(a_cable_that_bounces_is_counted_too),
+		cmocka_unit_test(a_quarantine_is_twice_as_long_the_next_time_up_to_the_cap),
+		cmocka_unit_test(a_leaf_keeps_half_of_its_uplinks),
+		cmocka_unit_test(the_cable_of_a_host_is_told_and_stays_in_use),
+		cmocka_unit_test(operators_see_a_quarantine_and_end_it),
+		cmocka_unit_test(a_cordon_and_a_quarantine_are_told_apart),
+		cmocka_unit_test(a_quarantine_survives_a_restart),
+		cmocka_unit_test(a_spoilt_list_of_quarantines_is_set_aside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

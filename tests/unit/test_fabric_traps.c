@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What traps cost and bring about, on the fabric double: the hold-down, storms, babblers, traps about errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+/* A trap as a port's agent would send it. */
+static void send_trap(struct world *w, guid_t node, unsigned from_port,
+		      const struct wire_notice *notice, uint64_t tid)
+{
+	const struct io_addr to = { .lid = (uint16_t)status_number(w, NULL, "sm_lid") };
+	struct wire_mad header = { .mgmt_class = WIRE_SMI_LID,
+				   .class_version = 1,
+				   .method = WIRE_TRAP,
+				   .attr_id = WIRE_NOTICE,
+				   .tid = tid };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+
+	wire_mad_encode(&header, mad);
+	wire_notice_encode(notice, wire_smp_data(mad));
+	double_inject(w->hw, node, from_port, &to, mad, sizeof(mad), NULL, NULL);
+}
+
+static struct wire_notice switch_notice(const struct world *w, guid_t sw, uint16_t trap,
+					unsigned port)
+{
+	uint16_t lid = double_port_info(w->hw, sw, 0)->lid;
+
+	return (struct wire_notice){ .generic = true,
+				     .type = 1,
+				     .producer = 2,
+				     .trap = trap,
+				     .issuer_lid = lid,
+				     .lid = lid,
+				     .port = (uint8_t)port };
+}
+
+/* So many of one switch, evenly in time. */
+static void babble(struct world *w, guid_t sw, uint16_t trap, unsigned port, unsigned count,
+		   uint64_t us)
+{
+	struct wire_notice notice = switch_notice(w, sw, trap, port);
+
+	for (unsigned i = 0; i < count; i++) {
+		send_trap(w, sw, 0, &notice, i + 1);
+		run_for(w, us / count);
+	}
+}
+
+static guid_t far_leaf_guid(const struct world *w)
+{
+	return w->design->nodes[far_leaf(w)].guid;
+}
+
+static void ten_thousand_traps_of_one_port_cost_next_to_nothing(void **state)
+{
+	struct world w;
+	double smps;
+	uint64_t repressed;
+
+	world_init(&w, pod(1));
+	smps = status_number(&w, NULL, "smps_sent");
+	repressed = double_sent(w.hw, WIRE_TRAP_REPRESS, 0);
+	babble(&w, far_leaf_guid(&w), 128, 0, 10000, 20 * SECOND_US);
+	assert_int_equal(status_number(&w, "traps", "received"), 10000);
+	/* Two sweeps of 12 switches among them; a look at a leaf is three packets when it has no news. */
+	assert_in_range(status_number(&w, NULL, "smps_sent") - smps, 24 + 3, 24 + 12 * 3);
+	assert_true(status_number(&w, NULL, "reroutes") < 16);
+	/* 500 a second came: all are repressed. */
+	assert_int_equal(double_sent(w.hw, WIRE_TRAP_REPRESS, 0) - repressed, 10000);
+	world_fini(&w);
+}
+
+static void answers_to_a_babbler_are_bounded(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	babble(&w, far_leaf_guid(&w), 128, 0, 10000, SECOND_US);
+	assert_in_range(double_sent(w.hw, WIRE_TRAP_REPRESS, 0), 100, 600);
+	assert_int_equal(double_sent(w.hw, WIRE_TRAP_REPRESS, 0) +
+				 (uint64_t)status_number(&w, "traps", "not_repressed"),
+			 10000);
+	world_fini(&w);
+}
+
+static void a_babbler_does_not_hold_up_the_fault_of_another(void **state)
+{
+	struct world w;
+	uint32_t leaf = TOPO_NONE;
+	unsigned port;
+
+	world_init(&w, pod(1));
+	babble(&w, far_leaf_guid(&w), 128, 0, 2000, 10 * SECOND_US);
+	for (uint32_t sw = 0; sw < w.design->nswitches && leaf == TOPO_NONE; sw++)
+		if (w.design->nodes[sw].level == 0 && sw != far_leaf(&w))
+			leaf = sw;
+	port = uplink_of(w.design, leaf);
+	double_cut(w.hw, w.design->nodes[leaf].guid, port);
+	babble(&w, far_leaf_guid(&w), 128, 0, 20, SECOND_US / 20);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
+	assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") < 20);
+	world_fini(&w);
+}
+
+/* Of a babbler that is heeded seldom by now: later, but long before the next poll of it would be due. */
+static void a_babblers_own_fault_is_found_too(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	babble(&w, far_leaf_guid(&w), 128, 0, 500, 2 * SECOND_US);
+	double_cut(w.hw, far_leaf_guid(&w), uplink_of(w.design, far_leaf(&w)));
+	babble(&w, far_leaf_guid(&w), 128, 0, 100, 3 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
+	world_fini(&w);
+}
+
+static void traps_of_nobody_known_do_not_make_sweep_after_sweep(void **state)
+{
+	struct world w;
+	struct wire_notice notice;
+	uint64_t asked;
+
+	world_init(&w, pod(1));
+	notice = switch_notice(&w, far_leaf_guid(&w), 128, 0);
+	asked = double_sent(w.hw, WIRE_GET, WIRE_NODE_INFO);
+	for (unsigned i = 0; i < 2000; i++) {
+		notice.lid = (uint16_t)(20000 + i); /* each another */
+		send_trap(&w, far_leaf_guid(&w), 0, &notice, i + 1);
+		run_for(&w, SECOND_US / 200);
+	}
+	asked = double_sent(w.hw, WIRE_GET, WIRE_NODE_INFO) - asked;
+	assert_in_range(asked, 400, 400 * 12); /* a discovery is some 400 of them */
+	world_fini(&w);
+}
+
+/* 200 cables of 512 within a second, at random moments. */
+static void cut_in_a_storm(struct world *w, uint64_t seed, unsigned count)
+{
+	for (unsigned cut = 0; cut < count;) {
+		uint32_t sw = damage_random(&seed) % w->design->nswitches;
+		unsigned port = 1 + damage_random(&seed) % w->design->nodes[sw].nports;
+		const struct topo_port *peer = topo_peer(w->design, topo_port(w->design, sw, port));
+
+		if (!peer || peer->node >= w->design->nswitches ||
+		    double_link_state(w->hw, w->design->nodes[sw].guid, port) == TOPO_DOWN)
+			continue;
+		double_cut(w->hw, w->design->nodes[sw].guid, port);
+		cut++;
+		run_for(w, damage_random(&seed) % (2 * SECOND_US / count));
+	}
+}
+
+static void two_hundred_cables_within_a_second_take_six_reroutes(void **state)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct world w;
+		double before;
+
+		world_init(&w, pod(2));
+		before = status_number(&w, NULL, "reroutes");
+		cut_in_a_storm(&w, seed, 200);
+		run_for(&w, SECOND_US / 2);
+		assert_true(is_up(&w));
+		assert_int_equal(status_number(&w, NULL, "links_down"), 200);
+		assert_in_range(status_number(&w, NULL, "reroutes") - before, 2, 6);
+		assert_hardware_holds_the_tables(&w);
+		assert_hardware_delivers(&w, seed);
+		world_fini(&w);
+	}
+}
+
+static void after_a_storm_a_fault_is_answered_at_once_again(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(2));
+	cut_in_a_storm(&w, 9, 60);
+	run_for(&w, 3 * SECOND_US);
+	cut_in_a_storm(&w, 10, 1);
+	run_for(&w, SECOND_US / 2);
+	assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") < 20);
+	world_fini(&w);
+}
+
+/* ---- Errors ---- */
+
+static json_t *sick_row(const struct world *w, const char *why)
+{
+	json_t *rows = fabric_sick(w->fabric), *row, *found = NULL;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		if (strstr(json_string_value(json_object_get(row, "why")), why))
+			found = json_incref(row);
+	json_decref(rows);
+	return found;
+}
+
+static void traps_about_errors_are_counted_told_and_change_nothing(void **state)
+{
+	struct world w;
+	double smps;
+	json_t *row;
+
+	world_init(&w, pod(1));
+	guid_t leaf = far_leaf_guid(&w);
+	unsigned port = uplink_of(w.design, far_leaf(&w));
+	smps = status_number(&w, NULL, "smps_sent");
+	babble(&w, leaf, 129, port, 8, 4 * SECOND_US);
+	assert_int_equal(count_told(&w, "port-errors", ""), 0); /* within the rate */
+	babble(&w, leaf, 129, port, 500, 5 * SECOND_US);
+	babble(&w, leaf, 131, port, 5, SECOND_US);
+	assert_int_equal(count_told(&w, "port-errors", "link integrity errors"), 1);
+	assert_int_equal(count_told(&w, "port-errors", ""), 1);
+	assert_int_equal(status_number(&w, "traps", "errors"), 513);
+	assert_true(status_number(&w, NULL, "smps_sent") - smps <= 12); /* the poll's */
+	row = sick_row(&w, "508 traps: link integrity errors");
+	assert_non_null(row);
+	assert_string_equal(json_string_value(json_object_get(row, "sick")), "errors");
+	json_decref(row);
+	world_fini(&w);
+}
+
+static void wrong_keys_are_told_by_who_had_them(void **state)
+{
+	struct world w;
+	struct wire_notice notice;
+
+	world_init(&w, pod(1));
+	const struct topo_node *host = &w.design->nodes[w.design->nswitches + 9];
+	notice = switch_notice(&w, far_leaf_guid(&w), 257, 0);
+	notice.lid = lid_of(&w, 9);
+	for (unsigned i = 0; i < 30; i++) {
+		send_trap(&w, far_leaf_guid(&w), 0, &notice, i + 1);
+		run_for(&w, SECOND_US / 10);
+	}
+	assert_int_equal(count_told(&w, "key-violations", host->desc), 1);
+	assert_int_equal(count_told(&w, "key-violations", "wrong P_Keys"), 1);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ten_thousand_traps_of_one_port_cost_next_to_nothing),
+		cmocka_unit_test(answers_to_a_babbler_are_bounded),
+		cmocka_unit_test(a_babbler_does_not_hold_up_the_fault_of_another),
+		cmocka_unit_test(a_babblers_own_fault_is_found_too),
+		cmocka_unit_test(traps_of_nobody_known_do_not_make_sweep_after_sweep),
+		cmocka_unit_test(two_hundred_cables_within_a_second_take_six_reroutes),
+		cmocka_unit_test(after_a_storm_a_fault_is_answered_at_once_again),
+		cmocka_unit_test(traps_about_errors_are_counted_told_and_change_nothing),
+		cmocka_unit_test(wrong_keys_are_told_by_who_had_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
