@@ -26,6 +26,7 @@ struct judge {
 	uint32_t *receivers; /* by hop: at it and below it */
 	bool *member;	     /* by hop: has a member */
 	uint32_t all;	     /* receivers */
+	bool tables_known;
 	char *err;
 	size_t err_size;
 };
@@ -63,6 +64,11 @@ static bool in_use(const struct judge *j, uint32_t hop, unsigned num, uint32_t p
 	return mcast_forwards(h, num) || mcast_forwards(&j->tree->hops[peer_hop], peer->num);
 }
 
+static bool carries(const struct judge *j, uint32_t sw)
+{
+	return mcast_carries(&j->t->nodes[sw], j->tables_known, j->group->mlid);
+}
+
 static bool index_hops(struct judge *j)
 {
 	const struct mcast_tree *tree = j->tree;
@@ -72,6 +78,9 @@ static bool index_hops(struct judge *j)
 
 		if (h->sw >= j->t->nswitches || j->t->nodes[h->sw].guid != h->guid)
 			return fail(j, "hop %u: no such switch", i);
+		if (!carries(j, h->sw))
+			return fail(j, "%s has no place for the group in its table",
+				    j->t->nodes[h->sw].desc);
 		if (j->hop_of[h->sw])
 			return fail(j, "%s is on the tree twice", j->t->nodes[h->sw].desc);
 		j->hop_of[h->sw] = i + 1;
@@ -124,8 +133,9 @@ static bool seat_of(const struct topo *t, uint32_t port, uint32_t *sw, unsigned 
 	return true;
 }
 
-static void mark_joined(const struct topo *t, uint32_t sw, bool *seen)
+static void mark_joined(const struct judge *j, uint32_t sw, bool *seen)
 {
+	const struct topo *t = j->t;
 	uint32_t *stack = mem_alloc(t->nswitches, sizeof(*stack)), n = 0;
 
 	seen[sw] = true;
@@ -137,7 +147,7 @@ static void mark_joined(const struct topo *t, uint32_t sw, bool *seen)
 			const struct topo_port *port = &t->ports[node->port0 + num];
 			uint32_t peer = port->link_up ? t->ports[port->peer].node : TOPO_NONE;
 
-			if (peer < t->nswitches && !seen[peer]) {
+			if (peer < t->nswitches && !seen[peer] && carries(j, peer)) {
 				seen[peer] = true;
 				stack[n++] = peer;
 			}
@@ -152,7 +162,7 @@ static bool may_be_left_out(const struct judge *j, uint32_t sw)
 	bool *seen = mem_alloc(j->t->nswitches, sizeof(*seen));
 	bool apart;
 
-	mark_joined(j->t, sw, seen);
+	mark_joined(j, sw, seen);
 	apart = j->tree->nhops && !seen[j->tree->hops[0].sw];
 	free(seen);
 	return apart;
@@ -163,7 +173,7 @@ static bool member_is_served(struct judge *j, const struct mcast_member *member,
 	uint32_t sw, hop;
 	unsigned num;
 
-	if (!seat_of(j->t, member->port, &sw, &num)) {
+	if (!seat_of(j->t, member->port, &sw, &num) || !carries(j, sw)) {
 		++*left_out;
 		return true;
 	}
@@ -327,6 +337,7 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 	struct judge j = { .t = t, .group = group, .tree = tree, .err = err, .err_size = err_size };
 	bool right;
 
+	j.tables_known = mcast_tables_known(t);
 	j.hop_of = mem_alloc(t->nswitches, sizeof(*j.hop_of));
 	j.part = mem_alloc(tree->nhops, sizeof(*j.part));
 	j.above = mem_alloc(tree->nhops, sizeof(*j.above));

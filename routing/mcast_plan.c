@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_plan: the trees of all groups, and the MFT blocks in which two plans differ (see
- * mcast_tree.h).
+ * mcast_plan: the trees of all groups (see mcast_tree.h).
  *
  * What is kept is decided by the judge, not by guessing what a fault may have touched: an older
  * tree stays when it is right for the group's members on the new snapshot and crosses no cordoned
@@ -9,6 +8,9 @@
  * cable moves the groups that used it, a join moves its own group, and nothing else is written.
  *
  * Snapshots number switches anew, so a tree is carried over by GUIDs.
+ *
+ * A step of the planner judges one older tree, or goes a step on with one new one: whoever runs it has
+ * the time between steps for something else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,9 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 	if (!older)
 		return false;
 	renumber(t, older, out);
-	if (mcast_tree_check(t, group, out, err, sizeof(err)) && !is_cordoned(t, out)) {
+	out->kept = group->as_before ||
+		    (mcast_tree_check(t, group, out, err, sizeof(err)) && !is_cordoned(t, out));
+	if (out->kept) {
 		mcast_tree_add_load(m, out);
 		return true;
 	}
@@ -105,30 +109,107 @@ static int compare_groups(const void *a, const void *b)
 	return x->mlid < y->mlid ? -1 : x->mlid > y->mlid;
 }
 
+enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_DONE };
+
+struct mcast_planner {
+	const struct topo *t;
+	struct mcast *m;
+	enum planner_phase phase;
+	bool building; /* a tree is in the making: group `next` */
+	uint32_t next;
+	const struct mcast_group **sorted; /* [plan.ntrees] */
+	const struct mcast_plan *older;
+	struct mcast_plan plan;
+};
+
+struct mcast_planner *mcast_planner_new(const struct topo *t)
+{
+	struct mcast_planner *p = mem_alloc(1, sizeof(*p));
+
+	p->t = t;
+	p->m = mcast_new(t);
+	return p;
+}
+
+void mcast_planner_free(struct mcast_planner *p)
+{
+	if (!p)
+		return;
+	mcast_plan_fini(&p->plan);
+	mcast_free(p->m);
+	free(p->sorted);
+	free(p);
+}
+
+void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *groups,
+			 uint32_t ngroups, const struct mcast_plan *older)
+{
+	mcast_plan_fini(&p->plan);
+	mcast_forget_load(p->m);
+	p->phase = PLANNER_KEEPS;
+	p->next = 0;
+	p->building = false;
+	p->older = older;
+	p->plan.ntrees = ngroups;
+	p->plan.trees = mem_alloc(ngroups, sizeof(*p->plan.trees));
+	p->sorted = mem_resize(p->sorted, ngroups + 1u, sizeof(*p->sorted));
+	for (uint32_t i = 0; i < ngroups; i++)
+		p->sorted[i] = &groups[i];
+	qsort(p->sorted, ngroups, sizeof(*p->sorted), compare_groups);
+}
+
+static void planner_keep(struct mcast_planner *p)
+{
+	const struct mcast_group *group = p->sorted[p->next];
+
+	keep_tree(p->m, p->t, group, find_tree(p->older, group->mlid), &p->plan.trees[p->next]);
+	p->next++;
+}
+
+static void planner_build(struct mcast_planner *p)
+{
+	const struct mcast_group *group = p->sorted[p->next];
+	struct mcast_tree *tree = &p->plan.trees[p->next];
+
+	if (!p->building && !tree->kept) {
+		mcast_tree_start(p->m, group, find_tree(p->older, group->mlid), tree);
+		p->building = true;
+	}
+	if (p->building && !mcast_tree_step(p->m))
+		return;
+	p->plan.built += p->building;
+	p->building = false;
+	p->next++;
+}
+
+bool mcast_planner_step(struct mcast_planner *p)
+{
+	if (p->next == p->plan.ntrees && p->phase != PLANNER_DONE) {
+		p->phase++;
+		p->next = 0;
+	}
+	if (p->phase == PLANNER_DONE || !p->plan.ntrees)
+		return true;
+	(p->phase == PLANNER_KEEPS ? planner_keep : planner_build)(p);
+	return false;
+}
+
+void mcast_planner_take(struct mcast_planner *p, struct mcast_plan *out)
+{
+	*out = p->plan;
+	p->plan = (struct mcast_plan){ 0 };
+}
+
 void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t ngroups,
 		const struct mcast_plan *older, struct mcast_plan *out)
 {
-	const struct mcast_group **sorted = mem_alloc(ngroups, sizeof(*sorted));
-	bool *kept = mem_alloc(ngroups, sizeof(*kept));
-	struct mcast *m = mcast_new(t);
+	struct mcast_planner *p = mcast_planner_new(t);
 
-	*out = (struct mcast_plan){ .ntrees = ngroups };
-	out->trees = mem_alloc(ngroups, sizeof(*out->trees));
-	for (uint32_t i = 0; i < ngroups; i++)
-		sorted[i] = &groups[i];
-	qsort(sorted, ngroups, sizeof(*sorted), compare_groups);
-	for (uint32_t i = 0; i < ngroups; i++)
-		kept[i] = keep_tree(m, t, sorted[i], find_tree(older, sorted[i]->mlid),
-				    &out->trees[i]);
-	for (uint32_t i = 0; i < ngroups; i++) {
-		if (kept[i])
-			continue;
-		mcast_tree_build(m, sorted[i], find_tree(older, sorted[i]->mlid), &out->trees[i]);
-		out->built++;
-	}
-	mcast_free(m);
-	free(kept);
-	free(sorted);
+	mcast_planner_begin(p, groups, ngroups, older);
+	while (!mcast_planner_step(p))
+		;
+	mcast_planner_take(p, out);
+	mcast_planner_free(p);
 }
 
 /* Hops are in the order of switches, which is that of their GUIDs. */
@@ -172,114 +253,4 @@ void mcast_plan_fini(struct mcast_plan *plan)
 		mcast_tree_fini(&plan->trees[i]);
 	free(plan->trees);
 	*plan = (struct mcast_plan){ 0 };
-}
-
-/* ---- Blocks ------------------------------------------------------------------------------------ */
-
-/* One switch's ports for one MLID, on their way into blocks. */
-struct entry {
-	guid_t guid;
-	uint16_t mlid, mask;
-	uint8_t position;
-};
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	uint16_t xb = (x->mlid - MCAST_FIRST_MLID) / MCAST_BLOCK;
-	uint16_t yb = (y->mlid - MCAST_FIRST_MLID) / MCAST_BLOCK;
-
-	if (x->guid != y->guid)
-		return x->guid < y->guid ? -1 : 1;
-	if (xb != yb)
-		return xb < yb ? -1 : 1;
-	if (x->position != y->position)
-		return x->position < y->position ? -1 : 1;
-	return x->mlid < y->mlid ? -1 : x->mlid > y->mlid;
-}
-
-static uint32_t list_entries(const struct mcast_tree *tree, struct entry *list)
-{
-	uint32_t n = 0;
-
-	for (uint32_t h = 0; h < tree->nhops; h++)
-		for (unsigned p = 0; p < MCAST_POSITIONS; p++)
-			if (tree->hops[h].ports[p])
-				list[n++] = (struct entry){ tree->hops[h].guid, tree->mlid,
-							    tree->hops[h].ports[p], p };
-	return n;
-}
-
-/* Blocks of a plan, without those that are all zero. */
-static struct mcast_blocks list_blocks(const struct mcast_plan *plan)
-{
-	struct mcast_blocks blocks = { 0 };
-	struct entry *entries = NULL;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; plan && i < plan->ntrees; i++) {
-		entries = mem_resize(entries, n + plan->trees[i].nhops * MCAST_POSITIONS,
-				     sizeof(*entries));
-		n += list_entries(&plan->trees[i], entries + n);
-	}
-	if (n)
-		qsort(entries, n, sizeof(*entries), compare_entries);
-	blocks.list = mem_alloc(n, sizeof(*blocks.list));
-	for (uint32_t i = 0; i < n; i++) {
-		const struct entry *e = &entries[i];
-		struct mcast_block *last = blocks.count ? &blocks.list[blocks.count - 1] : NULL;
-		uint16_t number = (e->mlid - MCAST_FIRST_MLID) / MCAST_BLOCK;
-
-		if (!last || last->guid != e->guid || last->block != number ||
-		    last->position != e->position) {
-			last = &blocks.list[blocks.count++];
-			*last = (struct mcast_block){ .guid = e->guid,
-						      .block = number,
-						      .position = e->position };
-		}
-		last->masks[(e->mlid - MCAST_FIRST_MLID) % MCAST_BLOCK] = e->mask;
-	}
-	free(entries);
-	return blocks;
-}
-
-static int compare_blocks(const struct mcast_block *a, const struct mcast_block *b)
-{
-	if (a->guid != b->guid)
-		return a->guid < b->guid ? -1 : 1;
-	if (a->block != b->block)
-		return a->block < b->block ? -1 : 1;
-	return (int)a->position - (int)b->position;
-}
-
-void mcast_blocks_differing(const struct mcast_plan *older, const struct mcast_plan *newer,
-			    struct mcast_blocks *out)
-{
-	struct mcast_blocks was = list_blocks(older), is = list_blocks(newer);
-	uint32_t i = 0, k = 0;
-
-	out->count = 0;
-	out->list = mem_alloc(was.count + is.count, sizeof(*out->list));
-	while (i < was.count || k < is.count) {
-		int order = i == was.count  ? 1
-			    : k == is.count ? -1
-					    : compare_blocks(&was.list[i], &is.list[k]);
-		struct mcast_block *block = &out->list[out->count];
-
-		*block = order < 0 ? was.list[i] : is.list[k];
-		if (order < 0)
-			memset(block->masks, 0, sizeof(block->masks));
-		out->count += order != 0 ||
-			      memcmp(was.list[i].masks, is.list[k].masks, sizeof(block->masks));
-		i += order <= 0;
-		k += order >= 0;
-	}
-	mcast_blocks_fini(&was);
-	mcast_blocks_fini(&is);
-}
-
-void mcast_blocks_fini(struct mcast_blocks *blocks)
-{
-	free(blocks->list);
-	*blocks = (struct mcast_blocks){ 0 };
 }

@@ -2,241 +2,25 @@
 /*
  * mcast_tree: one group's tree (see mcast_tree.h).
  *
- * Members count by their switches (`seats`). Distances are rows of bytes, one a switch, made by a
- * breadth-first walk when first asked for and kept: for a thousand groups on the same few hundred
- * leaves they are made once. The root comes from passes over the seats' rows, byte by byte, which
- * compilers turn into vector code; the tree from climbing from each seat towards the root until
- * something of the tree is met. Each switch climbs to one parent, so there is no cycle.
+ * Members count by their switches (`seats`). The root comes from passes over the seats' rows of
+ * distances (mcast_ways.c), byte by byte, which compilers turn into vector code; the tree from climbing
+ * from each seat towards the root until something of the tree is met. Each switch climbs to one
+ * parent, so there is no cycle.
  *
  * Ways are of a kind, and the first kind by which some root reaches all seats is taken: down only;
  * any live cable; any cable that is not down. A tree whose ways from the root only go down is an
  * up*, then down* tree: a switch with two neighbours above it in the tree would lie below the root
  * by two ways. The order of switches is that of the unicast engine (graph.h).
- *
- * `place` numbers switches by structure: leaves in topological order, then parents by slot. It
- * breaks ties, so that neither GUIDs nor the order of discovery decide.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/mcast_tree.h"
-#include "topology/graph.h"
+#include "routing/mcast_own.h"
 #include "topology/mem.h"
 
-#define NEVER 255 /* farther than any distance */
+#define SEATS_A_STEP 64
 
-enum way { CLIMB, DESCEND, ANY_LIVE, ANY_CABLE, WAYS };
-static const struct way_rule {
-	bool ups, downs, cordoned;
-	enum way back; /* the same ways walked from the other end */
-} ways[WAYS] = {
-	[CLIMB] = { .ups = true, .back = DESCEND },
-	[DESCEND] = { .downs = true, .back = CLIMB },
-	[ANY_LIVE] = { .ups = true, .downs = true, .back = ANY_LIVE },
-	[ANY_CABLE] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_CABLE },
-};
-
-struct seat { /* a switch with members */
-	uint32_t sw, members, receivers;
-};
-
-struct link_up { /* from a switch on the tree towards the root */
-	uint32_t parent;
-	uint8_t port, parent_port;
-};
-
-struct mcast {
-	const struct topo *t;
-	struct graph *g;
-	uint32_t *place;       /* by switch */
-	uint32_t *load;	       /* by topo port */
-	uint64_t *switch_load; /* by switch: over its cables */
-	uint8_t **rows[WAYS];  /* by switch: distances from it to all switches, NULL = not made */
-	uint32_t *queue;
-	/* Of the tree in the making. */
-	struct seat *seats;
-	uint32_t nseats, nreceivers;
-	uint32_t *seat_of;  /* by switch, + 1 */
-	uint32_t *reached;  /* by switch as a root: weight of the seats it reaches */
-	uint8_t *farthest;  /* the same: largest distance */
-	uint32_t *total;    /* the same: sum over members */
-	struct link_up *up; /* by switch on the tree */
-	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
-	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
-	uint32_t *on_tree, ntree;
-	bool *kept;   /* by topo port: the cable is on the tree in question */
-	enum way way; /* from seats towards the root */
-};
-
-/* ---- The snapshot prepared --------------------------------------------------------------------- */
-
-static bool lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w)
-{
-	return lane->live || (ways[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
-}
-
-static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_group *group,
-		       enum way w)
-{
-	if (group->nlive || !ways[w].cordoned)
-		return group->nlive;
-	for (unsigned l = 0; l < group->nlanes; l++)
-		if (lane_open(m, sw, &m->g->lanes[group->first_lane + l], w))
-			return true;
-	return false;
-}
-
-/* The groups of a switch that a way may take: [*first, *end) of its ups and downs. */
-static void groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end)
-{
-	*first = ways[w].ups ? 0 : s->nup;
-	*end = ways[w].downs ? s->nup + s->ndown : s->nup;
-}
-
-static void walk(struct mcast *m, uint32_t start, enum way w, uint8_t *row)
-{
-	uint32_t head = 0, tail = 0;
-
-	memset(row, NEVER, m->g->nswitches);
-	row[start] = 0;
-	m->queue[tail++] = start;
-	while (head < tail) {
-		uint32_t sw = m->queue[head++];
-		unsigned i, end;
-
-		if (row[sw] == NEVER - 1)
-			break;
-		groups_for(&m->g->switches[sw], w, &i, &end);
-		for (; i < end; i++) {
-			const struct graph_group *group = &graph_ups(m->g, sw)[i];
-
-			if (row[group->peer] != NEVER || !group_open(m, sw, group, w))
-				continue;
-			row[group->peer] = row[sw] + 1;
-			m->queue[tail++] = group->peer;
-		}
-	}
-}
-
-static const uint8_t *distances(struct mcast *m, uint32_t sw, enum way w)
-{
-	if (!m->rows[w][sw]) {
-		m->rows[w][sw] = mem_alloc(m->g->nswitches, 1);
-		walk(m, sw, w, m->rows[w][sw]);
-	}
-	return m->rows[w][sw];
-}
-
-struct leaf_order {
-	uint32_t order, sw;
-};
-
-static int compare_leaves(const void *a, const void *b)
-{
-	const struct leaf_order *x = a, *y = b;
-
-	return x->order != y->order ? (x->order < y->order ? -1 : 1) : x->sw < y->sw ? -1 : 1;
-}
-
-static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
-{
-	uint32_t n = 0;
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		if (g->switches[sw].nhosts)
-			leaves[n++] =
-				(struct leaf_order){ g->hosts[g->switches[sw].first_host].order,
-						     sw };
-	qsort(leaves, n, sizeof(*leaves), compare_leaves);
-	return n;
-}
-
-static void assign_places(struct mcast *m)
-{
-	struct graph *g = m->g;
-	struct leaf_order *leaves = mem_alloc(g->nswitches, sizeof(*leaves));
-	uint32_t n = list_leaves(g, leaves), tail = 0;
-
-	memset(m->place, 0xff, g->nswitches * sizeof(*m->place));
-	for (uint32_t i = 0; i < n; i++) {
-		m->place[leaves[i].sw] = tail;
-		m->queue[tail++] = leaves[i].sw;
-	}
-	for (uint32_t head = 0; head < tail; head++) {
-		uint32_t sw = m->queue[head];
-
-		for (unsigned i = 0; i < g->switches[sw].nup + g->switches[sw].ndown; i++) {
-			uint32_t peer = graph_ups(g, sw)[i].peer;
-
-			if (m->place[peer] == TOPO_NONE) {
-				m->place[peer] = tail;
-				m->queue[tail++] = peer;
-			}
-		}
-	}
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		if (m->place[sw] == TOPO_NONE)
-			m->place[sw] = tail++;
-	free(leaves);
-}
-
-struct mcast *mcast_new(const struct topo *t)
-{
-	struct mcast *m = mem_alloc(1, sizeof(*m));
-	uint32_t n = t->nswitches;
-
-	m->t = t;
-	m->g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
-	m->place = mem_alloc(n, sizeof(*m->place));
-	m->load = mem_alloc(t->nports, sizeof(*m->load));
-	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));
-	for (unsigned w = 0; w < WAYS; w++)
-		m->rows[w] = mem_alloc(n, sizeof(*m->rows[w]));
-	m->queue = mem_alloc(n, sizeof(*m->queue));
-	m->seats = mem_alloc(n, sizeof(*m->seats));
-	m->seat_of = mem_alloc(n, sizeof(*m->seat_of));
-	m->reached = mem_alloc(n, sizeof(*m->reached));
-	m->farthest = mem_alloc(n, 1);
-	m->total = mem_alloc(n, sizeof(*m->total));
-	m->up = mem_alloc(n, sizeof(*m->up));
-	m->beyond = mem_alloc(n, sizeof(*m->beyond));
-	m->hop_of = mem_alloc(n, sizeof(*m->hop_of));
-	m->on_tree = mem_alloc(n, sizeof(*m->on_tree));
-	m->kept = mem_alloc(t->nports, sizeof(*m->kept));
-	assign_places(m);
-	return m;
-}
-
-void mcast_free(struct mcast *m)
-{
-	if (!m)
-		return;
-	for (unsigned w = 0; w < WAYS; w++) {
-		for (uint32_t sw = 0; sw < m->g->nswitches; sw++)
-			free(m->rows[w][sw]);
-		free(m->rows[w]);
-	}
-	free(m->place);
-	free(m->load);
-	free(m->switch_load);
-	free(m->queue);
-	free(m->seats);
-	free(m->seat_of);
-	free(m->reached);
-	free(m->farthest);
-	free(m->total);
-	free(m->up);
-	free(m->beyond);
-	free(m->hop_of);
-	free(m->on_tree);
-	free(m->kept);
-	graph_free(m->g);
-	free(m);
-}
-
-uint32_t mcast_load(const struct mcast *m, uint32_t port)
-{
-	return m->load[port];
-}
+static const enum way ways_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
+#define WAYS_TRIED (sizeof(ways_tried) / sizeof(ways_tried[0]))
 
 /* ---- Members ----------------------------------------------------------------------------------- */
 
@@ -269,7 +53,7 @@ static uint32_t list_seats(struct mcast *m, const struct mcast_group *group)
 
 	m->nseats = m->nreceivers = 0;
 	for (uint32_t i = 0; i < group->nmembers; i++) {
-		if (!find_member(m->t, group->members[i].port, &sw, &num))
+		if (!find_member(m->t, group->members[i].port, &sw, &num) || !m->carries[sw])
 			continue;
 		if (!m->seat_of[sw]) {
 			m->seats[m->nseats] = (struct seat){ .sw = sw };
@@ -301,9 +85,9 @@ static void add_seat(struct mcast *m, const struct seat *seat, const uint8_t *re
 	uint8_t *restrict farthest = m->farthest;
 
 	for (uint32_t sw = 0; sw < n; sw++) {
-		uint8_t hops = row[sw] != NEVER ? row[sw] : 0;
+		uint8_t hops = row[sw] != MCAST_NEVER ? row[sw] : 0;
 
-		reached[sw] += row[sw] != NEVER ? weight : 0;
+		reached[sw] += row[sw] != MCAST_NEVER ? weight : 0;
 		farthest[sw] = hops > farthest[sw] ? hops : farthest[sw];
 		total[sw] += hops * members;
 	}
@@ -324,38 +108,51 @@ static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t 
 	return m->place[a] < m->place[b];
 }
 
-static uint32_t best_root(struct mcast *m, enum way w, uint32_t older)
+static void begin_way(struct mcast *m)
 {
-	uint32_t n = m->g->nswitches, best = 0;
+	uint32_t n = m->g->nswitches;
 
+	m->way = ways_tried[m->tried];
+	m->next_seat = 0;
 	memset(m->reached, 0, n * sizeof(*m->reached));
 	memset(m->farthest, 0, n);
 	memset(m->total, 0, n * sizeof(*m->total));
-	for (uint32_t i = 0; i < m->nseats; i++)
-		add_seat(m, &m->seats[i], distances(m, m->seats[i].sw, w));
-	for (uint32_t sw = 1; sw < n; sw++)
-		if (better_root(m, sw, best, older))
+}
+
+static uint32_t best_root(const struct mcast *m)
+{
+	uint32_t best = 0;
+
+	for (uint32_t sw = 1; sw < m->g->nswitches; sw++)
+		if (better_root(m, sw, best, m->older_root))
 			best = sw;
 	return best;
 }
 
-static uint32_t choose_root(struct mcast *m, const struct mcast_tree *older)
+/* The first way by which some root reaches all is taken, or the last one. True: it is found. */
+static bool choose_root(struct mcast *m)
 {
-	static const enum way tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
-	uint32_t root = 0, kept = TOPO_NONE, all = 0;
+	uint32_t end =
+		m->nseats - m->next_seat > SEATS_A_STEP ? m->next_seat + SEATS_A_STEP : m->nseats;
 
-	for (uint32_t i = 0; i < m->nseats; i++)
-		all += weight_of(m, &m->seats[i]);
-	for (uint32_t i = 0; older && i < older->nhops; i++)
-		if (older->hops[i].sw == older->root)
-			kept = topo_find(m->t, older->hops[i].guid);
-	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		m->way = tried[i];
-		root = best_root(m, m->way, kept);
-		if (m->reached[root] == all)
-			break;
-	}
-	return root;
+	for (; m->next_seat < end; m->next_seat++)
+		add_seat(m, &m->seats[m->next_seat],
+			 mcast_distances(m, m->seats[m->next_seat].sw, m->way));
+	if (end < m->nseats)
+		return false;
+	m->out->root = best_root(m);
+	if (m->reached[m->out->root] == m->all || ++m->tried == WAYS_TRIED)
+		return true;
+	begin_way(m);
+	return false;
+}
+
+static uint32_t root_of_older(const struct mcast *m)
+{
+	for (uint32_t i = 0; m->older && i < m->older->nhops; i++)
+		if (m->older->hops[i].sw == m->older->root)
+			return topo_find(m->t, m->older->hops[i].guid);
+	return TOPO_NONE;
 }
 
 /* ---- The tree ---------------------------------------------------------------------------------- */
@@ -382,7 +179,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 	struct climb best = { .link.parent = TOPO_NONE };
 	unsigned i, end;
 
-	groups_for(&m->g->switches[sw], m->way, &i, &end);
+	mcast_groups_for(&m->g->switches[sw], m->way, &i, &end);
 	for (; i < end; i++) {
 		const struct graph_group *group = &graph_ups(m->g, sw)[i];
 
@@ -396,7 +193,7 @@ static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t
 					   m->hop_of[group->peer],
 					   m->kept[port] };
 
-			if (lane_open(m, sw, lane, m->way) &&
+			if (mcast_lane_open(m, sw, lane, m->way) &&
 			    (best.link.parent == TOPO_NONE || better_climb(m, &c, &best)))
 				best = c;
 		}
@@ -424,7 +221,7 @@ static void climb_from(struct mcast *m, uint32_t sw, const uint8_t *from_root)
 
 static void grow(struct mcast *m, uint32_t root)
 {
-	const uint8_t *from_root = distances(m, root, ways[m->way].back);
+	const uint8_t *from_root = mcast_distances(m, root, mcast_way_back(m->way));
 
 	m->ntree = 0;
 	put_on_tree(m, root);
@@ -432,7 +229,7 @@ static void grow(struct mcast *m, uint32_t root)
 	for (uint32_t i = 0; i < m->nseats; i++) {
 		const struct seat *seat = &m->seats[i];
 
-		if (from_root[seat->sw] == NEVER)
+		if (from_root[seat->sw] == MCAST_NEVER)
 			continue;
 		climb_from(m, seat->sw, from_root);
 		for (uint32_t sw = seat->sw; sw != TOPO_NONE; sw = m->up[sw].parent)
@@ -560,18 +357,47 @@ static void write_tree(struct mcast *m, const struct mcast_group *group, struct 
 	mcast_tree_add_load(m, out);
 }
 
-void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
+void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out)
 {
 	*out = (struct mcast_tree){ .mlid = group->mlid, .root = TOPO_NONE };
+	m->group = group;
+	m->older = older;
+	m->out = out;
+	mcast_choose_carriers(m, group->mlid);
 	out->left_out = group->nmembers - list_seats(m, group);
+	m->older_root = root_of_older(m);
+	m->tried = m->all = 0;
+	for (uint32_t i = 0; i < m->nseats; i++)
+		m->all += weight_of(m, &m->seats[i]);
+	begin_way(m);
+}
+
+bool mcast_tree_step(struct mcast *m)
+{
 	if (!m->nreceivers)
-		return;
-	out->root = choose_root(m, older);
-	mark_cables(m, older, true);
-	grow(m, out->root);
-	mark_cables(m, older, false);
-	write_tree(m, group, out);
+		return true;
+	if (!choose_root(m))
+		return false;
+	mark_cables(m, m->older, true);
+	grow(m, m->out->root);
+	mark_cables(m, m->older, false);
+	write_tree(m, m->group, m->out);
+	return true;
+}
+
+void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
+		      const struct mcast_tree *older, struct mcast_tree *out)
+{
+	mcast_tree_start(m, group, older, out);
+	while (!mcast_tree_step(m))
+		;
+}
+
+void mcast_forget_load(struct mcast *m)
+{
+	memset(m->load, 0, m->t->nports * sizeof(*m->load));
+	memset(m->switch_load, 0, m->g->nswitches * sizeof(*m->switch_load));
 }
 
 void mcast_tree_fini(struct mcast_tree *tree)

@@ -9,6 +9,9 @@
  * only, so that packets go up, then down, as unicast does; where no switch has all members below
  * it, any way is taken (`turns`), and cordoned cables where nothing else connects.
  *
+ * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing of it, and who sits there is
+ * left out. In a snapshot in which no switch has such a table, made from a file, all do.
+ *
  * What a switch forwards by: a full member's port always; a cable, in the direction in which there
  * is a full member beyond it. Members that send only have a way in and nothing comes to them.
  */
@@ -33,6 +36,7 @@ struct mcast_group {
 	uint16_t mlid; /* no two groups have one */
 	uint32_t nmembers;
 	const struct mcast_member *members; /* in any order, no port twice */
+	bool as_before; /* its older tree was made of these members on this snapshot: not judged again */
 };
 
 struct mcast_hop { /* a switch on the tree */
@@ -46,6 +50,7 @@ struct mcast_tree {
 	uint16_t turns;	   /* switches on it where packets may go down, then up */
 	uint32_t root;	   /* switch, TOPO_NONE = nobody to forward to */
 	uint32_t left_out; /* members whose cable is down, or that no cable connects to the root */
+	bool kept;	   /* of the older plan, port by port */
 	uint32_t nhops;
 	struct mcast_hop *hops; /* by switch */
 };
@@ -53,6 +58,13 @@ struct mcast_tree {
 static inline bool mcast_forwards(const struct mcast_hop *hop, unsigned port)
 {
 	return hop->ports[port / MCAST_POSITION] >> (port % MCAST_POSITION) & 1;
+}
+
+/* Whether tables of a snapshot are known; and whether a switch of it has place for a MLID. */
+bool mcast_tables_known(const struct topo *t);
+static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, uint16_t mlid)
+{
+	return !tables_known || sw->mft_cap > mlid - MCAST_FIRST_MLID;
 }
 
 /* A snapshot prepared for trees, and how many of them each cable carries. */
@@ -67,6 +79,11 @@ uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by way of a 
  */
 void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);
+/* The same in steps of a few ms in the largest fabrics: start, then step until it returns true. What start takes is read until then. */
+void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
+		      const struct mcast_tree *older, struct mcast_tree *out);
+bool mcast_tree_step(struct mcast *m);
+void mcast_forget_load(struct mcast *m);
 /* Loads a tree that was made for this snapshot, or renumbered for it, on its cables. */
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree);
 void mcast_tree_fini(struct mcast_tree *tree);
@@ -95,23 +112,18 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 		const struct mcast_plan *older, struct mcast_plan *out);
 void mcast_plan_fini(struct mcast_plan *plan);
 
+/* The same in short steps, and again and again for one snapshot: begin, step until it returns true, take. */
+struct mcast_planner;
+struct mcast_planner *mcast_planner_new(const struct topo *t); /* refers to t */
+void mcast_planner_free(struct mcast_planner *p);	       /* NULL is fine */
+/* Groups and older plan are read until the end. */
+void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *groups,
+			 uint32_t ngroups, const struct mcast_plan *older);
+bool mcast_planner_step(struct mcast_planner *p);
+void mcast_planner_take(struct mcast_planner *p, struct mcast_plan *out);
+
 /* What a switch is to hold of a block at a position; false: nothing. */
 bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
 		      uint16_t masks[MCAST_BLOCK]);
-
-struct mcast_block { /* what one SMP carries: MulticastForwardingTable, IBA 14.2.5.12 */
-	guid_t guid; /* switch */
-	uint16_t block;
-	uint8_t position;
-	uint16_t masks[MCAST_BLOCK]; /* by MLID */
-};
-struct mcast_blocks {
-	uint32_t count;
-	struct mcast_block *list; /* by GUID, block, position */
-};
-/* What is to be written to get from one plan (NULL = empty tables) to the other, and no more. */
-void mcast_blocks_differing(const struct mcast_plan *older, const struct mcast_plan *newer,
-			    struct mcast_blocks *out);
-void mcast_blocks_fini(struct mcast_blocks *blocks);
 
 #endif

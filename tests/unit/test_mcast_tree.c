@@ -61,7 +61,7 @@ static struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmem
 			ends[i] = end;
 			members[i] = (struct mcast_member){ end, damage_random(&seed) % 5 == 0 };
 		}
-		c.groups[g] = (struct mcast_group){ MLID(g), count, members };
+		c.groups[g] = (struct mcast_group){ MLID(g), count, members, false };
 	}
 	free(ends);
 	return c;
@@ -140,7 +140,7 @@ static struct mcast_tree tree_for(const struct topo *t, const struct mcast_group
 	return tree;
 }
 
-#define GROUP(list) ((struct mcast_group){ MLID(0), sizeof(list) / sizeof((list)[0]), list })
+#define GROUP(list) ((struct mcast_group){ MLID(0), sizeof(list) / sizeof((list)[0]), list, false })
 
 /* ---- One tree ---------------------------------------------------------------------------------- */
 
@@ -214,7 +214,7 @@ static void without_anybody_to_receive_there_is_no_tree(void **state)
 {
 	struct topo *t = small_tree();
 	const struct mcast_member members[] = { { host_at(t, switch_of_level(t, 0, 0), 1), true } };
-	struct mcast_group nobody = { MLID(0), 0, NULL };
+	struct mcast_group nobody = { MLID(0), 0, NULL, false };
 	struct mcast_tree none = tree_for(t, &nobody), sender = tree_for(t, &GROUP(members));
 
 	assert_int_equal(none.nhops + sender.nhops, 0);
@@ -390,7 +390,7 @@ static void groups_spread_over_the_spines(void **state)
 		all[n++].port = t->nodes[node].port0 + 1;
 	assert_true(spines > 1 && spines <= 64);
 	for (uint32_t i = 0; i < spines; i++)
-		groups[i] = (struct mcast_group){ MLID(i), n, all };
+		groups[i] = (struct mcast_group){ MLID(i), n, all, false };
 	mcast_plan(t, groups, spines, NULL, &plan);
 	assert_plan_right(t, &(struct crowd){ spines, groups }, &plan);
 	assert_int_equal(worst_load(t, &plan), 1);
@@ -417,13 +417,33 @@ static void groups_spread_over_parallel_cables(void **state)
 	topo_unref(t);
 }
 
-static void assert_same_plan(const struct mcast_plan *a, const struct mcast_plan *b)
+/* Blocks that a switch holds by one plan and not by the other; *last = the last one's position. */
+static unsigned blocks_differing(const struct topo *t, uint32_t sw, const struct mcast_plan *a,
+				 const struct mcast_plan *b, unsigned *last)
 {
-	struct mcast_blocks blocks;
+	unsigned blocks = (a->trees[a->ntrees - 1].mlid - MCAST_FIRST_MLID) / MCAST_BLOCK + 1;
+	uint16_t x[MCAST_BLOCK], y[MCAST_BLOCK];
+	unsigned count = 0;
 
-	mcast_blocks_differing(a, b, &blocks);
-	assert_int_equal(blocks.count, 0);
-	mcast_blocks_fini(&blocks);
+	for (unsigned block = 0; block < blocks; block++)
+		for (unsigned position = 0; position < MCAST_POSITIONS; position++) {
+			mcast_plan_masks(a, t->nodes[sw].guid, block, position, x);
+			mcast_plan_masks(b, t->nodes[sw].guid, block, position, y);
+			if (!memcmp(x, y, sizeof(x)))
+				continue;
+			*last = position;
+			count++;
+		}
+	return count;
+}
+
+static void assert_same_plan(const struct topo *t, const struct mcast_plan *a,
+			     const struct mcast_plan *b)
+{
+	unsigned position;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		assert_int_equal(blocks_differing(t, sw, a, b, &position), 0);
 }
 
 static void the_order_of_groups_and_members_does_not_matter(void **state)
@@ -447,7 +467,7 @@ static void the_order_of_groups_and_members_does_not_matter(void **state)
 		list[c.groups[i].nmembers - 1] = first;
 	}
 	mcast_plan(t, c.groups, c.n, NULL, &b);
-	assert_same_plan(&a, &b);
+	assert_same_plan(t, &a, &b);
 	mcast_plan_fini(&a);
 	mcast_plan_fini(&b);
 	crowd_fini(&c);
@@ -506,7 +526,7 @@ static void a_join_at_a_switch_of_the_tree_writes_one_block(void **state)
 	struct topo *t = pod(2);
 	struct crowd c = gather(t, 20, 16, 9);
 	struct mcast_plan before, after;
-	struct mcast_blocks blocks;
+	unsigned blocks = 0, position = 99;
 	struct mcast_group *group = &c.groups[7];
 	struct mcast_member *list = mem_alloc(17, sizeof(*list));
 
@@ -514,15 +534,14 @@ static void a_join_at_a_switch_of_the_tree_writes_one_block(void **state)
 	memcpy(list, group->members, 16 * sizeof(*list));
 	list[16].port = t->nodes[before.trees[7].hops[0].sw].port0;
 	free((void *)group->members);
-	*group = (struct mcast_group){ group->mlid, 17, list };
+	*group = (struct mcast_group){ group->mlid, 17, list, false };
 	mcast_plan(t, c.groups, c.n, &before, &after);
 	assert_plan_right(t, &c, &after);
 	assert_int_equal(after.built, 1);
-	mcast_blocks_differing(&before, &after, &blocks);
-	assert_int_equal(blocks.count, 1);
-	assert_int_equal(blocks.list[0].guid, before.trees[7].hops[0].guid);
-	assert_int_equal(blocks.list[0].position, 0);
-	mcast_blocks_fini(&blocks);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		blocks += blocks_differing(t, sw, &before, &after, &position);
+	assert_int_equal(blocks, 1);
+	assert_int_equal(position, 0);
 	mcast_plan_fini(&before);
 	mcast_plan_fini(&after);
 	crowd_fini(&c);
@@ -551,13 +570,13 @@ static void trees_outlive_a_renumbering(void **state)
 			list[k] = c.groups[i].members[k];
 			list[k].port = more->nodes[node].port0 + p->num;
 		}
-		moved.groups[i] = (struct mcast_group){ MLID(i), 20, list };
+		moved.groups[i] = (struct mcast_group){ MLID(i), 20, list, false };
 	}
 	mcast_plan(t, c.groups, c.n, NULL, &before);
 	mcast_plan(more, moved.groups, moved.n, &before, &after);
 	assert_int_equal(after.built, 0);
 	assert_plan_right(more, &moved, &after);
-	assert_same_plan(&before, &after);
+	assert_same_plan(more, &before, &after);
 	mcast_plan_fini(&before);
 	mcast_plan_fini(&after);
 	crowd_fini(&c);
@@ -568,51 +587,118 @@ static void trees_outlive_a_renumbering(void **state)
 
 /* ---- Blocks ------------------------------------------------------------------------------------ */
 
-/* What the switches hold after the blocks were written, against what the trees say. */
-static uint16_t mask_of(const struct mcast_blocks *blocks, const struct mcast_hop *hop,
-			uint16_t mlid, unsigned position)
-{
-	for (uint32_t i = 0; i < blocks->count; i++) {
-		const struct mcast_block *b = &blocks->list[i];
-
-		if (b->guid == hop->guid && b->position == position &&
-		    b->block == (mlid - MCAST_FIRST_MLID) / MCAST_BLOCK)
-			return b->masks[(mlid - MCAST_FIRST_MLID) % MCAST_BLOCK];
-	}
-	return 0;
-}
-
 static void blocks_say_what_the_trees_say(void **state)
 {
 	struct topo *t = pod(2);
 	struct crowd c = gather(t, 70, 12, 4);
-	struct mcast_plan plan;
-	struct mcast_blocks all, none;
+	uint16_t block[MCAST_BLOCK];
 	uint64_t ports = 0, masks = 0;
+	struct mcast_plan plan;
 
 	mcast_plan(t, c.groups, c.n, NULL, &plan);
-	mcast_blocks_differing(NULL, &plan, &all);
 	for (uint32_t i = 0; i < plan.ntrees; i++)
 		for (uint32_t h = 0; h < plan.trees[i].nhops; h++)
 			for (unsigned p = 0; p < MCAST_POSITIONS; p++) {
 				const struct mcast_hop *hop = &plan.trees[i].hops[h];
+				bool any = mcast_plan_masks(&plan, hop->guid, i / MCAST_BLOCK, p,
+							    block);
 
-				assert_int_equal(mask_of(&all, hop, plan.trees[i].mlid, p),
-						 hop->ports[p]);
+				assert_int_equal(block[i % MCAST_BLOCK], hop->ports[p]);
+				assert_true(any || !hop->ports[p]);
 				ports += __builtin_popcount(hop->ports[p]);
 			}
-	for (uint32_t i = 0; i < all.count; i++)
-		for (unsigned k = 0; k < MCAST_BLOCK; k++)
-			masks += __builtin_popcount(all.list[i].masks[k]);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned b = 0; b < 3; b++)
+			for (unsigned p = 0; p < MCAST_POSITIONS; p++) {
+				mcast_plan_masks(&plan, t->nodes[sw].guid, b, p, block);
+				for (unsigned k = 0; k < MCAST_BLOCK; k++)
+					masks += __builtin_popcount(block[k]);
+			}
 	assert_int_equal(ports, masks);
-	mcast_blocks_differing(&plan, NULL, &none);
-	assert_int_equal(none.count, all.count);
-	for (uint32_t i = 0; i < none.count; i++)
-		for (unsigned k = 0; k < MCAST_BLOCK; k++)
-			assert_int_equal(none.list[i].masks[k], 0);
-	mcast_blocks_fini(&all);
-	mcast_blocks_fini(&none);
+	assert_false(mcast_plan_masks(&plan, plan.trees[0].hops[0].guid, 3, 0, block));
 	mcast_plan_fini(&plan);
+	crowd_fini(&c);
+	topo_unref(t);
+}
+
+/* ---- Small tables ------------------------------------------------------------------------------ */
+
+static struct topo *with_tables(const struct topo *t, uint16_t cap, uint32_t small_sw,
+				uint16_t small_cap)
+{
+	struct topo *copy = topo_freeze(topo_builder_from(t));
+
+	for (uint32_t sw = 0; sw < copy->nswitches; sw++)
+		((struct topo_node *)copy->nodes)[sw].mft_cap = sw == small_sw ? small_cap : cap;
+	return copy;
+}
+
+static void switches_without_place_for_a_group_are_gone_round(void **state)
+{
+	struct topo *plain = small_tree();
+	uint32_t spine = switch_of_level(plain, 1, 0);
+	struct topo *t = with_tables(plain, 64, spine, 1);
+	struct crowd c = gather(t, 12, t->nnodes, 5);
+	struct mcast_plan plan;
+
+	mcast_plan(t, c.groups, c.n, NULL, &plan);
+	assert_plan_right(t, &c, &plan);
+	for (uint32_t i = 1; i < c.n; i++)
+		assert_null(hop_at(&plan.trees[i], spine));
+	assert_int_equal(plan.trees[5].left_out, hop_at(&plan.trees[0], spine) ? 1 : 0);
+	mcast_plan_fini(&plan);
+	crowd_fini(&c);
+	topo_unref(t);
+	topo_unref(plain);
+}
+
+static void who_sits_at_a_switch_without_tables_is_left_out(void **state)
+{
+	struct topo *plain = small_tree();
+	uint32_t leaf = switch_of_level(plain, 0, 1);
+	struct topo *t = with_tables(plain, 64, leaf, 0);
+	struct mcast_member all[16];
+	struct mcast_group group = { MLID(3), 0, all, false };
+	struct mcast_tree tree;
+	struct mcast *m = mcast_new(t);
+
+	for (uint32_t node = t->nswitches; node < t->nnodes; node++)
+		all[group.nmembers++] = (struct mcast_member){ t->nodes[node].port0 + 1, false };
+	mcast_tree_build(m, &group, NULL, &tree);
+	assert_right(t, &group, &tree);
+	assert_int_equal(tree.left_out, 4);
+	assert_null(hop_at(&tree, leaf));
+	assert_refused(plain, &group, &tree, "has a member and is off the tree");
+	mcast_tree_fini(&tree);
+	mcast_free(m);
+	topo_unref(t);
+	topo_unref(plain);
+}
+
+static void a_group_that_is_as_before_keeps_its_tree_unjudged(void **state)
+{
+	struct topo *t = pod(2);
+	struct crowd c = gather(t, 30, 20, 8);
+	struct mcast_planner *p = mcast_planner_new(t);
+	struct mcast_plan before, after;
+
+	mcast_plan(t, c.groups, c.n, NULL, &before);
+	for (uint32_t i = 0; i < c.n; i++)
+		c.groups[i].as_before = i != 4;
+	c.groups[4].nmembers--;
+	for (unsigned round = 0; round < 2; round++) {
+		mcast_planner_begin(p, c.groups, c.n, &before);
+		while (!mcast_planner_step(p))
+			;
+		mcast_planner_take(p, &after);
+		assert_int_equal(after.built, 1);
+		assert_plan_right(t, &c, &after);
+		for (uint32_t i = 0; i < c.n; i++)
+			assert_int_equal(after.trees[i].kept, i != 4);
+		mcast_plan_fini(&after);
+	}
+	mcast_planner_free(p);
+	mcast_plan_fini(&before);
 	crowd_fini(&c);
 	topo_unref(t);
 }
@@ -722,6 +808,9 @@ int main(void)
 		cmocka_unit_test(a_join_at_a_switch_of_the_tree_writes_one_block),
 		cmocka_unit_test(trees_outlive_a_renumbering),
 		cmocka_unit_test(blocks_say_what_the_trees_say),
+		cmocka_unit_test(switches_without_place_for_a_group_are_gone_round),
+		cmocka_unit_test(who_sits_at_a_switch_without_tables_is_left_out),
+		cmocka_unit_test(a_group_that_is_as_before_keeps_its_tree_unjudged),
 		cmocka_unit_test(random_damaged_trees_are_right),
 		cmocka_unit_test(rings_are_spanned),
 		cmocka_unit_test(real_fabrics_are_spanned),
