@@ -242,6 +242,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		log_line(LOG_SWEEP, LOG_NOTICE, "%s: has lost its tables",
 			 inventory_name(node, -1).text);
 		node->rebooted = true;
+		node->reboots++;
 	}
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;

@@ -60,6 +60,7 @@ struct inv_node {
 	bool unread;	   /* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
+	uint8_t reboots;   /* counts those, for who else keeps tables */
 	uint16_t want_top; /* what program sets in SwitchInfo, 0 = nothing yet */
 	uint8_t want_life_time;
 	bool no_ext, no_state_table; /* refused these once */

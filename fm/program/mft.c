@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Multicast tables (see mft.h). One record a switch, of those blocks alone that hold something or are to.
+ * Of a block it is known what the switch holds for certain (`must`) and what it may hold (`may`); they
+ * differ while a write is on its way and after one was lost.
+ *
+ *   reads   switches not known: block by block over all of them, up to the last block in use and on to the
+ *           first that is empty on all. Managers give MLIDs out from the lowest, so nothing is behind it;
+ *           reading whole tables would take a thousand times as long. MulticastFDBTop is raised where it is
+ *           in the way (IBA 14.2.5.4; 0 = the switch has none).
+ *   cuts    entries of MLIDs for which some switch may hold too much: what it must and what it shall have
+ *           in common. MLIDs that only gain take what they gain here already.
+ *   adds    the rest. A MLID that some switch would not let go of stays as it is, for parts of two trees
+ *           can make a ring, and packets have no end in a ring.
+ *
+ * Each stage begins when all requests of the one before are answered.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/log.h"
+#include "fm/mad/batch.h"
+#include "fm/mad/wire_mcast.h"
+#include "fm/program/mft_store.h"
+#include "fm/program/mft.h"
+#include "topology/mem.h"
+
+#define TRIES	  2
+#define LOG_BURST 20
+#define MLIDS	  (0x10000 - MCAST_FIRST_MLID)
+#define TOP_NONE  0 /* MulticastFDBTop of a switch that has no such thing */
+
+enum mft_job { JOB_TOP, JOB_READ, JOB_WRITE }; /* of a switch, arg = block's key; of a block */
+enum mft_stage { STAGE_READS, STAGE_CUTS, STAGE_ADDS };
+
+struct mft {
+	struct loop *loop;
+	struct inventory *inv;
+	struct batch *batch;
+	struct mft_store store;
+	struct mft_block **dirty; /* those that differ are all among them */
+	uint32_t ndirty, size;
+	uint64_t blocks_written;
+	struct log_limit failed_log;
+	/* the apply that runs */
+	bool busy;
+	enum mft_stage stage;
+	uint16_t top;
+	unsigned read_block;   /* in this round of reads.. */
+	bool read_some;	       /* ..and something was in it */
+	bool *shrinks, *stays; /* [MLIDS] some switch may hold too much; and does not let go */
+	struct mft_result result;
+	uint64_t started_us, smps_before;
+	mft_done_fn *fn;
+	void *arg;
+};
+
+/* ---- Blocks ------------------------------------------------------------------------------------ */
+
+static unsigned block_mlid(const struct mft_block *block, unsigned i)
+{
+	return (unsigned)(block->key >> 4) * MCAST_BLOCK + i;
+}
+
+static bool block_is(const struct mft_block *block, const uint16_t masks[MCAST_BLOCK])
+{
+	return !memcmp(block->must, masks, sizeof(block->must)) &&
+	       !memcmp(block->may, masks, sizeof(block->may));
+}
+
+static void block_list(struct mft *m, struct mft_block *block)
+{
+	if (block->listed)
+		return;
+	if (m->ndirty == m->size) {
+		m->size = m->size ? m->size * 2 : 64;
+		m->dirty = mem_resize(m->dirty, m->size, sizeof(struct mft_block *));
+	}
+	block->listed = true;
+	m->dirty[m->ndirty++] = block;
+}
+
+void mft_want(struct mft *m, guid_t guid, uint16_t mlid, const uint16_t ports[MCAST_POSITIONS])
+{
+	struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	unsigned row = mlid - MCAST_FIRST_MLID;
+
+	assert(!m->busy);
+	for (unsigned position = 0; position < MCAST_POSITIONS; position++) {
+		uint16_t key = (uint16_t)(row / MCAST_BLOCK << 4 | position);
+		uint16_t mask = ports ? ports[position] : 0;
+		struct mft_block *block = mask ? mft_block_get(sw, key) : mft_block_find(sw, key);
+
+		if (!block || block->want[row % MCAST_BLOCK] == mask)
+			continue;
+		block->want[row % MCAST_BLOCK] = mask;
+		block_list(m, block);
+	}
+}
+
+/* ---- Failing ----------------------------------------------------------------------------------- */
+
+static void switch_fail(struct mft *m, struct mft_switch *sw, const char *why)
+{
+	if (sw->failed)
+		return;
+	sw->failed = true;
+	if (log_allow(&m->failed_log, loop_now_us(m->loop), LOG_BURST))
+		log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s, its multicast table is not up to date",
+			 sw->node ? inventory_name(sw->node, -1).text : "a switch that is gone",
+			 why);
+}
+
+static bool is_usable(const struct mft_switch *sw)
+{
+	return sw->here && !sw->failed;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+static unsigned positions_of(const struct mft_switch *sw)
+{
+	return sw->node->nports / MCAST_POSITION + 1u;
+}
+
+static bool has_block(const struct mft_switch *sw, unsigned block)
+{
+	return block * MCAST_BLOCK < sw->node->sw.mft_cap;
+}
+
+/* Its blocks count as empty until they are read: then what is missing shows. */
+static void switch_forget(struct mft *m, struct mft_switch *sw)
+{
+	sw->known = false;
+	sw->failed = false;
+	for (uint32_t i = 0; i < sw->nblocks; i++) {
+		memset(sw->blocks[i]->must, 0, sizeof(sw->blocks[i]->must));
+		memset(sw->blocks[i]->may, 0, sizeof(sw->blocks[i]->may));
+		block_list(m, sw->blocks[i]);
+	}
+}
+
+static void ask_block(struct mft *m, struct mft_switch *sw, unsigned block)
+{
+	for (unsigned position = 0; position < positions_of(sw); position++)
+		batch_add(m->batch, &(struct batch_job){ .object = sw,
+							 .kind = JOB_READ,
+							 .arg = block << 4 | position });
+}
+
+/* One block of all switches that are being read; false: there is none to ask. */
+static bool ask_round(struct mft *m)
+{
+	bool any = false;
+
+	m->read_some = false;
+	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
+	     sw = mft_switch_next(&m->store, sw)) {
+		if (!sw->reading || !is_usable(sw) || !has_block(sw, m->read_block))
+			continue;
+		ask_block(m, sw, m->read_block);
+		any = true;
+	}
+	return any;
+}
+
+/* True while there is more to read. */
+static bool read_on(struct mft *m)
+{
+	bool in_use = m->top >= MCAST_FIRST_MLID + (m->read_block + 1) * MCAST_BLOCK;
+
+	if (m->read_some || in_use) {
+		m->read_block++;
+		if (ask_round(m))
+			return true;
+	}
+	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
+	     sw = mft_switch_next(&m->store, sw)) {
+		sw->known |= sw->reading && is_usable(sw);
+		sw->reading = false;
+	}
+	return false;
+}
+
+static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const uint8_t *data)
+{
+	uint16_t masks[MCAST_BLOCK];
+	struct mft_block *block;
+	bool any = false;
+
+	wire_mft_decode(data, masks);
+	for (unsigned i = 0; i < MCAST_BLOCK; i++)
+		any |= masks[i] != 0;
+	m->result.read++;
+	m->read_some |= any;
+	block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
+	if (!block)
+		return;
+	memcpy(block->must, masks, sizeof(masks));
+	memcpy(block->may, masks, sizeof(masks));
+	for (unsigned i = 0; i < MCAST_BLOCK; i++)
+		m->result.cleared += (masks[i] & ~block->want[i]) != 0;
+	if (!block_is(block, block->want))
+		block_list(m, block);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------- */
+
+static uint16_t content_of(const struct mft *m, const struct mft_block *block, unsigned i)
+{
+	bool only_what_both_have =
+		(m->stage == STAGE_CUTS ? m->shrinks : m->stays)[block_mlid(block, i)];
+
+	return only_what_both_have ? block->must[i] & block->want[i] : block->want[i];
+}
+
+/* Sends what this stage makes of a block, if that is not what the switch holds. */
+static void block_send(struct mft *m, struct mft_block *block)
+{
+	uint16_t content[MCAST_BLOCK];
+
+	for (unsigned i = 0; i < MCAST_BLOCK; i++)
+		content[i] = content_of(m, block, i);
+	if (block_is(block, content))
+		return;
+	memcpy(block->sent, content, sizeof(content));
+	for (unsigned i = 0; i < MCAST_BLOCK; i++) {
+		block->must[i] &= content[i];
+		block->may[i] |= content[i];
+	}
+	batch_add(m->batch, &(struct batch_job){ .object = block, .kind = JOB_WRITE });
+}
+
+static void mark_excess(const struct mft *m, bool *marks)
+{
+	for (uint32_t d = 0; d < m->ndirty; d++) {
+		const struct mft_block *block = m->dirty[d];
+
+		for (unsigned i = 0; block->sw->here && i < MCAST_BLOCK; i++)
+			marks[block_mlid(block, i)] |= (block->may[i] & ~block->want[i]) != 0;
+	}
+}
+
+static void send_dirty(struct mft *m)
+{
+	for (uint32_t d = 0; d < m->ndirty; d++)
+		if (is_usable(m->dirty[d]->sw) && m->dirty[d]->sw->known)
+			block_send(m, m->dirty[d]);
+}
+
+/* ---- Requests ---------------------------------------------------------------------------------- */
+
+static void fill_top(const struct mft_switch *sw, struct batch_request *request)
+{
+	struct wire_switch_info info = sw->node->sw;
+
+	if (sw->node->want_top) { /* program may be at it right now */
+		info.lft_top = sw->node->want_top;
+		info.life_time = sw->node->want_life_time;
+	}
+	info.mft_top = (uint16_t)(MCAST_FIRST_MLID + info.mft_cap - 1);
+	info.port_state_change = false; /* a 1 would clear it: sweep's business */
+	wire_switch_info_encode(&info, request->data);
+	request->mad.attr_id = WIRE_SWITCH_INFO;
+}
+
+static void fill_block(uint16_t key, struct batch_request *request)
+{
+	request->mad.attr_id = WIRE_MFT;
+	request->mad.attr_mod = WIRE_MFT_MODIFIER(key & 0xf, key >> 4);
+}
+
+static struct mft_switch *job_switch(const struct batch_job *job)
+{
+	return job->kind == JOB_WRITE ? ((struct mft_block *)job->object)->sw : job->object;
+}
+
+static bool mft_make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct mft *m = owner;
+	struct mft_switch *sw = job_switch(job);
+	const struct mft_block *block = job->object;
+
+	if (!is_usable(sw) || sw->node->removed ||
+	    !inventory_port_path(m->inv, sw->node, 0, &request->way.path)) {
+		if (is_usable(sw))
+			switch_fail(m, sw, "out of reach");
+		return false;
+	}
+	request->way.stamp = m->inv->clock;
+	request->mad.method = job->kind == JOB_READ ? WIRE_GET : WIRE_SET;
+	request->mad.device = sw->guid;
+	request->mad.doubtful = job->tries > 0;
+	request->mad.retries = 1;
+	if (job->kind == JOB_TOP) {
+		fill_top(sw, request);
+	} else if (job->kind == JOB_READ) {
+		fill_block((uint16_t)job->arg, request);
+	} else {
+		fill_block(block->key, request);
+		wire_mft_encode(block->sent, request->data);
+	}
+	return true;
+}
+
+static bool top_taken(const struct mft *m, struct mft_switch *sw, const uint8_t *data)
+{
+	bool change = sw->node->sw.port_state_change;
+
+	wire_switch_info_decode(data, &sw->node->sw);
+	sw->node->sw.port_state_change = change;
+	return sw->node->sw.mft_top >= m->top;
+}
+
+static bool block_taken(struct mft *m, struct mft_block *block, const uint8_t *data)
+{
+	uint16_t masks[MCAST_BLOCK];
+
+	wire_mft_decode(data, masks);
+	if (memcmp(masks, block->sent, sizeof(masks)))
+		return false;
+	memcpy(block->must, masks, sizeof(masks));
+	memcpy(block->may, masks, sizeof(masks));
+	m->blocks_written++;
+	m->result.blocks++;
+	m->result.switches += !block->sw->written;
+	block->sw->written = true;
+	return true;
+}
+
+static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint8_t *data)
+{
+	switch (job->kind) {
+	case JOB_TOP:
+		return top_taken(m, job->object, data);
+	case JOB_READ:
+		block_read(m, job->object, (uint16_t)job->arg, data);
+		return true;
+	default:
+		return block_taken(m, job->object, data);
+	}
+}
+
+static void mft_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
+		       const struct mad_answer *answer)
+{
+	struct mft *m = owner;
+	struct batch_job again = *job;
+
+	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
+		inventory_path_worked(m->inv, &way->path);
+	else
+		inventory_path_failed(m->inv, &way->path, way->stamp);
+	if (answer->result == MAD_OK && job_succeeded(m, job, answer->data))
+		return;
+	if (++again.tries < TRIES && is_usable(job_switch(job)))
+		batch_add(m->batch, &again);
+	else
+		switch_fail(m, job_switch(job),
+			    answer->result == MAD_OK ? "holds other entries than it was sent"
+						     : "refuses blocks or does not answer");
+}
+
+/* ---- Stages ------------------------------------------------------------------------------------ */
+
+/* Keeps those on the list that are not as wanted, and counts them. */
+static void sift_dirty(struct mft *m)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t d = 0; d < m->ndirty; d++) {
+		struct mft_block *block = m->dirty[d];
+
+		block->listed = !block_is(block, block->want);
+		if (!block->listed)
+			continue;
+		m->dirty[kept++] = block;
+		m->result.failed += block->sw->here;
+	}
+	m->ndirty = kept;
+}
+
+static void apply_end(struct mft *m)
+{
+	struct mft_result result;
+
+	sift_dirty(m);
+	for (unsigned i = 0; i < MLIDS; i++)
+		m->result.held += m->stays[i];
+	m->busy = false;
+	result = m->result;
+	result.smps = batch_smps(m->batch) - m->smps_before;
+	result.took_us = loop_now_us(m->loop) - m->started_us;
+	m->fn(m->arg, &result); /* may free m */
+}
+
+static void mft_idle(void *owner)
+{
+	struct mft *m = owner;
+
+	if (m->stage == STAGE_READS && read_on(m))
+		return;
+	switch (m->stage) {
+	case STAGE_READS:
+		m->stage = STAGE_CUTS;
+		mark_excess(m, m->shrinks);
+		send_dirty(m);
+		break;
+	case STAGE_CUTS:
+		m->stage = STAGE_ADDS;
+		mark_excess(m, m->stays);
+		send_dirty(m);
+		break;
+	case STAGE_ADDS:
+		apply_end(m);
+		return;
+	}
+	batch_wake(m->batch);
+}
+
+static const struct batch_ops mft_ops = {
+	.make = mft_make,
+	.done = mft_answer,
+	.idle = mft_idle,
+};
+
+/* Its node, and whether its table is to be read. */
+static void switch_begin(struct mft *m, guid_t guid, bool again)
+{
+	struct mft_switch *sw = mft_switch_get(&m->store, guid);
+
+	if (!sw->node || sw->node->removed)
+		sw->node = inventory_find(m->inv, guid);
+	if (!sw->node || sw->node->gone || !sw->node->sw.mft_cap)
+		return;
+	sw->here = true;
+	if (again)
+		sw->failed = false;
+	sw->failed |= sw->node->silent;
+	if (sw->known && sw->reboots != sw->node->reboots)
+		switch_forget(m, sw);
+	sw->reboots = sw->node->reboots;
+	sw->reading = !sw->known && !sw->failed;
+	if (sw->node->sw.mft_top != TOP_NONE && sw->node->sw.mft_top < m->top && !sw->failed)
+		batch_add(m->batch, &(struct batch_job){ .object = sw, .kind = JOB_TOP });
+}
+
+void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
+	       void *arg)
+{
+	assert(!m->busy);
+	m->busy = true;
+	m->fn = fn;
+	m->arg = arg;
+	m->top = top;
+	m->result = (struct mft_result){ 0 };
+	m->started_us = loop_now_us(m->loop);
+	m->smps_before = batch_smps(m->batch);
+	m->stage = STAGE_READS;
+	m->read_block = 0;
+	memset(m->shrinks, 0, MLIDS * sizeof(*m->shrinks));
+	memset(m->stays, 0, MLIDS * sizeof(*m->stays));
+	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
+	     sw = mft_switch_next(&m->store, sw))
+		sw->here = sw->written = sw->reading = false;
+	for (uint32_t i = 0; i < t->nswitches; i++)
+		switch_begin(m, t->nodes[i].guid, again);
+	ask_round(m);
+	batch_wake(m->batch);
+}
+
+bool mft_busy(const struct mft *m)
+{
+	return m->busy;
+}
+
+uint64_t mft_blocks_written(const struct mft *m)
+{
+	return m->blocks_written;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------- */
+
+struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
+{
+	struct mft *m = mem_alloc(1, sizeof(*m));
+
+	m->loop = loop;
+	m->inv = inv;
+	m->batch = batch_new(loop, mad, &mft_ops, m);
+	m->shrinks = mem_alloc(MLIDS, sizeof(*m->shrinks));
+	m->stays = mem_alloc(MLIDS, sizeof(*m->stays));
+	mft_store_init(&m->store);
+	return m;
+}
+
+void mft_free(struct mft *m)
+{
+	if (!m)
+		return;
+	batch_free(m->batch);
+	mft_store_fini(&m->store);
+	free(m->dirty);
+	free(m->shrinks);
+	free(m->stays);
+	free(m);
+}

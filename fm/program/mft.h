@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mft: brings the switches' multicast forwarding tables to what is wanted, by the fewest writes and so that no group has a ring
+ * on the way.
+ *
+ * It holds, by switch GUID, what each switch is to hold and what it does. A switch that is new here, or that rebooted, is read
+ * first: an earlier manager's entries are found and cleared, our own of an earlier life are kept. Blocks that differ are written
+ * in two rounds: what is to go goes everywhere before anything comes in its place, so that what switches hold of a group is
+ * always part of its old tree or part of its new one. Trees that only grow take one round.
+ *
+ * A switch that does not take its blocks does not hold the others; but a group is not extended while some switch still forwards
+ * by its old tree. One apply at a time: who has news meanwhile brings them to the next one.
+ */
+#ifndef FMD_PROGRAM_MFT_H
+#define FMD_PROGRAM_MFT_H
+
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/sweep/inventory.h"
+#include "routing/mcast_tree.h"
+#include "topology/topo.h"
+
+struct mft;
+
+struct mft_result {
+	unsigned blocks;   /* acknowledged by this apply */
+	unsigned read;	   /* blocks, at switches that were not known */
+	unsigned cleared;  /* entries in them that are not wanted */
+	unsigned switches; /* that something was written to */
+	unsigned failed;   /* blocks not up to date, at switches that are there */
+	unsigned held;	   /* groups (MLIDs) not extended because of that */
+	uint64_t smps, took_us;
+};
+typedef void mft_done_fn(void *arg, const struct mft_result *result);
+
+/* The inventory gives the ways, and takes what SwitchInfo became. */
+struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv);
+void mft_free(struct mft *m); /* NULL is fine */
+
+/* What a switch is to hold for a MLID from the next apply on, NULL = nothing. Not while one runs. */
+void mft_want(struct mft *m, guid_t sw, uint16_t mlid, const uint16_t ports[MCAST_POSITIONS]);
+
+/*
+ * For the switches of t, up to MLID `top`. Those that failed before are left alone unless `again` says to try. fn comes once,
+ * from the loop. t is read inside the call only.
+ */
+void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
+	       void *arg);
+bool mft_busy(const struct mft *m);
+uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
+
+#endif
