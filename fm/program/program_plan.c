@@ -21,6 +21,7 @@
 #include <string.h>
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #define PATIENCE_US 20000
 #define ROWS_A_STEP 512
@@ -194,13 +195,12 @@ static enum job_said find_order(void *arg)
 	return JOB_NEXT;
 }
 
+/* What goes without an order goes now, the first round when the switches have their tops: what waits for one is in no round. */
 static enum job_said begin_sending(void *arg)
 {
 	struct program *p = arg;
 
 	p->stage = PROGRAM_SENDS;
-	if (!p->nturn)
-		plan_next(p);
 	batch_wake(p->batch);
 	return JOB_END;
 }
@@ -243,7 +243,7 @@ void plan_forget(struct program *p)
 	loop_timer_stop(p->patience);
 	job_stop(p->plan);
 	order_fini(&p->order);
-	p->round = p->step = p->round_end = 0;
+	p->round = p->kinds = 0;
 	p->nparts = p->nturn = 0;
 }
 
@@ -293,17 +293,19 @@ static bool way_in_place(const struct program *p, uint32_t row, uint32_t lid)
 	return true;
 }
 
-/* Entries of a step that may leave. */
-static uint64_t allowed(const struct program *p, const struct order_step *step)
+/* Entries of a part that may leave. */
+static uint64_t allowed(const struct program *p, const struct program_part *part)
 {
-	uint64_t mask = step->mask & ~step->last, left;
+	uint64_t mask = part->take & ~part->last, left;
 
 	if (!p->trouble)
-		return step->mask;
+		return part->take;
+	if (p->order.strict)
+		return 0;
 	for (left = mask; left; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-		if (!way_in_place(p, step->sw, step->block * TABLES_BLOCK + bit))
+		if (!way_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
 			mask &= ~(1ull << bit);
 	}
 	return mask;
@@ -320,71 +322,99 @@ static int compare_parts(const void *a, const void *b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
-/* Full is the rule: a step that gives the block all that it still lacks needs no part. */
-static void add_part(struct program *p, const struct store_switch *sw,
-		     const struct order_step *step, uint64_t mask)
+static void merge_parts(struct program *p)
 {
-	const uint8_t *is = store_block(sw, step->block),
-		      *want = program_wanted(p, sw, step->block);
-	uint64_t lacks = 0;
-	unsigned i;
+	uint32_t i, kept = 0;
 
-	for (i = 0; i < TABLES_BLOCK; i++)
-		lacks |= (uint64_t)(is[i] != want[i]) << i;
-	if (!step->drain && !(lacks & ~mask))
-		return;
-	p->parts = mem_resize(p->parts, p->nparts + 1u, sizeof(*p->parts));
-	p->parts[p->nparts++] = (struct program_part){ sw, step->block, mask, step->drain };
+	for (i = 0; i < p->nparts; i++) {
+		struct program_part *last = &p->parts[kept ? kept - 1 : 0];
+		const struct program_part *part = &p->parts[i];
+
+		if (!kept || compare_parts(last, part)) {
+			p->parts[kept++] = *part;
+			continue;
+		}
+		last->take |= part->take;
+		last->empty |= part->empty;
+		last->last |= part->last;
+		last->hosts |= part->hosts;
+	}
+	p->nparts = kept;
+}
+
+static void round_begin(struct program *p)
+{
+	uint32_t i = p->order.first[p->round++], end = p->order.first[p->round];
+
+	p->parts = mem_resize(p->parts, end - i + 1u, sizeof(*p->parts));
+	for (p->nparts = 0; i < end; i++) {
+		const struct order_step *step = &p->order.steps[i];
+
+		p->parts[p->nparts++] = (struct program_part){
+			.sw = step->sw,
+			.block = step->block,
+			.take = step->drain ? 0 : step->mask,
+			.empty = step->drain ? step->mask : 0,
+			.last = step->last,
+			.hosts = step->hosts,
+		};
+	}
+	sort_if_needed(p->parts, p->nparts, sizeof(*p->parts), compare_parts);
+	merge_parts(p);
+	p->kinds = 2;
+	p->result.rounds++;
 }
 
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK])
 {
-	const struct program_part key = { .sw = sw, .block = block }, *part;
+	const struct program_part key = { .sw = sw->row, .block = block }, *part;
 	const uint8_t *want = program_wanted(p, sw, block);
 	unsigned i;
 
 	part = p->nparts ? bsearch(&key, p->parts, p->nparts, sizeof(key), compare_parts) : NULL;
-	if (!part) {
+	if (!part || part->whole) {
 		memcpy(content, want, TABLES_BLOCK);
 		return;
 	}
 	memcpy(content, store_block(sw, block), TABLES_BLOCK);
 	for (i = 0; i < TABLES_BLOCK; i++)
-		if (part->mask >> i & 1)
-			content[i] = part->drain ? TABLES_NO_ROUTE : want[i];
+		if (part->take >> i & 1)
+			content[i] = want[i];
+		else if (part->empty >> i & 1)
+			content[i] = TABLES_NO_ROUTE;
 }
 
-static void send_step(struct program *p, const struct order_step *step)
+static void send_part(struct program *p, struct program_part *part)
 {
-	struct store_switch *sw = p->rows[step->sw];
+	struct store_switch *sw = p->rows[part->sw];
 	uint64_t mask;
 
 	if (sw->failed)
 		return;
-	if (!store_has(&sw->known, step->block)) {
-		send_or_late(p, sw, step->block);
+	if (!store_has(&sw->known, part->block)) {
+		part->whole = true;
+		send_or_late(p, sw, part->block);
 		return;
 	}
-	mask = p->trouble && p->order.strict ? 0 : allowed(p, step);
-	p->result.held += (unsigned)__builtin_popcountll(step->mask & ~mask);
-	if (!mask)
-		return;
-	add_part(p, sw, step, mask);
-	send_or_late(p, sw, step->block);
+	mask = allowed(p, part);
+	p->result.held += (unsigned)__builtin_popcountll(part->take & ~mask);
+	part->take = mask;
+	if (p->trouble)
+		part->empty = 0;
+	if (part->take || part->empty)
+		send_or_late(p, sw, part->block);
 }
 
 bool plan_more(struct program *p)
 {
-	const struct order_step *steps = p->order.steps;
+	while (p->kinds && !p->nturn) {
+		bool hosts = p->kinds-- == 2;
+		uint32_t i;
 
-	while (p->step < p->round_end && !p->nturn) {
-		bool hosts = steps[p->step].hosts;
-
-		while (p->step < p->round_end && steps[p->step].hosts == hosts)
-			send_step(p, &steps[p->step++]);
-		if (p->nparts)
-			qsort(p->parts, p->nparts, sizeof(*p->parts), compare_parts);
+		for (i = 0; i < p->nparts; i++)
+			if (p->parts[i].hosts == hosts)
+				send_part(p, &p->parts[i]);
 	}
 	return p->nturn > 0;
 }
@@ -400,10 +430,7 @@ bool plan_waits(struct program *p)
 bool plan_next(struct program *p)
 {
 	while (p->round < p->order.nrounds) {
-		p->nparts = 0;
-		p->step = p->order.first[p->round++];
-		p->round_end = p->order.first[p->round];
-		p->result.rounds++;
+		round_begin(p);
 		if (plan_more(p))
 			return true;
 	}

@@ -21,12 +21,13 @@ enum program_stage {
 	PROGRAM_SENDS,
 };
 
-/* A block that does not take all of its new entries at once: what it takes in this round. */
+/* What a block takes in a round: all steps of it, for it is written once. */
 struct program_part {
-	const struct store_switch *sw;
-	uint32_t block;
-	uint64_t mask;
-	bool drain;
+	uint32_t sw, block;
+	uint64_t take, empty; /* entries that become new, or lead nowhere for now */
+	uint64_t last;	      /* as in order_step */
+	bool hosts;
+	bool whole; /* it was not known what it holds */
 };
 
 struct readback;
@@ -52,9 +53,10 @@ struct program {
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order order;	     /* no rounds: all blocks go at once */
 	uint32_t round;		     /* rounds begun */
-	uint32_t step, round_end;    /* of this round: not yet among the blocks to send */
 	struct program_part *parts;  /* of this round, by switch and block */
 	uint32_t nparts;
+	unsigned
+		kinds; /* of these, not yet among the blocks to send: 2 = all, 1 = those without hosts */
 	struct store_switch **turn; /* those with blocks to send now */
 	uint32_t nturn, next;
 	struct program_result result;

@@ -141,6 +141,22 @@ static void a_reload_reaches_the_switches(void **state)
 	world_fini(&w);
 }
 
+/* Many entries of a block change places, in several rounds. */
+static void another_engine_reaches_every_switch_with_and_without_a_new_life_time(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	for (unsigned i = 0; i < 6; i++) {
+		strcpy(w.conf.routing_engine, i % 2 ? "ftree" : "updn");
+		w.conf.packet_life_time = (uint8_t)(12 + i / 2 % 2);
+		fabric_configure(w.fabric, &w.conf);
+		run_for(&w, SECOND_US);
+		assert_hardware_holds_the_tables(&w);
+	}
+	world_fini(&w);
+}
+
 static bool told(const struct world *w, const char *kind)
 {
 	json_t *events = fabric_events(w->fabric, 100), *event;
@@ -277,6 +293,8 @@ int main(void)
 		cmocka_unit_test(hosts_that_forgot_their_lids_get_the_same_again),
 		cmocka_unit_test(a_host_that_is_renamed_is_known_by_its_new_name),
 		cmocka_unit_test(a_reload_reaches_the_switches),
+		cmocka_unit_test(
+			another_engine_reaches_every_switch_with_and_without_a_new_life_time),
 		cmocka_unit_test(another_subnet_manager_is_told),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
 		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),

@@ -265,7 +265,21 @@ static void an_act_asked_meanwhile_is_answered_by_the_next_update(void **state)
 static void reload(struct between *b)
 {
 	b->w.conf.packet_life_time = (uint8_t)(b->w.conf.packet_life_time == 12 ? 13 : 12);
+	strcpy(b->w.conf.routing_engine,
+	       strcmp(b->w.conf.routing_engine, "updn") ? "updn" : "ftree");
 	fabric_configure(b->w.fabric, &b->w.conf);
+}
+
+static void assert_tables_are_of_the_configured_engine(struct between *b)
+{
+	struct tables fresh = { 0 };
+	const struct tables *tables = fabric_tables(b->w.fabric);
+
+	fabric_try(b->w.fabric, fabric_topo(b->w.fabric), &fresh);
+	for (uint32_t sw = 0; sw < tables->nswitches; sw++)
+		assert_memory_equal(tables_row(tables, sw), tables_row(&fresh, sw),
+				    tables->top + 1u);
+	tables_fini(&fresh);
 }
 
 static void a_reload_between_any_two_steps_is_obeyed(void **state)
@@ -279,6 +293,7 @@ static void a_reload_between_any_two_steps_is_obeyed(void **state)
 		run_for(&b.w, SECOND_US);
 		assert_null(b.step);
 		assert_settled(&b);
+		assert_tables_are_of_the_configured_engine(&b);
 		assert_int_equal(double_switch_info(b.w.hw, switch_guid(&b, 0))->life_time,
 				 b.w.conf.packet_life_time);
 	}
