@@ -106,7 +106,7 @@ struct fabric_figures { /* of the latest of each kind */
 	} last_fault;
 };
 
-#define FABRIC_STEPS_MAX 8
+#define FABRIC_STEPS_MAX 12
 
 /* The update in the making. Nothing of it is seen by anybody before it is published. */
 struct fabric_update {

@@ -6,7 +6,7 @@
  *   snapshot   levels, rails, names
  *   changes    against what is published: told
  *   lids, route
- *   proof      refused tables end it here, and what is published stays in force
+ *   proof      in three steps; refused tables end it there, and what is published stays in force
  *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
  *              switches, ports and links are brought up                              (program, bringup)
  *
@@ -119,20 +119,35 @@ static void refuse(struct fabric *f, const struct check_report *report)
 	f->state = FABRIC_REFUSED;
 	fabric_acts_undo(f);
 	fabric_acts_answer(f, "new tables were refused; see fmctl events");
+	job_stop(f->update.job);
+	fabric_look(f);
+}
+
+static enum job_said begin_proof(void *arg)
+{
+	struct fabric *f = arg;
+	struct fabric_update *u = &f->update;
+
+	check_change_begin(f->proof_base, u->topo, u->lids, &u->tables);
+	return JOB_NEXT;
 }
 
 static enum job_said prove(void *arg)
 {
 	struct fabric *f = arg;
-	struct fabric_update *u = &f->update;
+
+	return check_change_go(f->proof_base) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_said judge(void *arg)
+{
+	struct fabric *f = arg;
 	struct check_report report;
-	bool sound = check_change(f->proof_base, u->topo, u->lids, &u->tables, &report);
+	bool sound = check_change_end(f->proof_base, &report);
 
 	f->figures.check_whole = check_change_last(f->proof_base).whole;
 	if (!sound) {
 		refuse(f, &report);
-		job_stop(u->job);
-		fabric_look(f);
 		return JOB_END;
 	}
 	f->proof = report;
@@ -204,13 +219,19 @@ static enum job_said publish(void *arg)
 
 /* ---- The table ----------------------------------------------------------------------------------- */
 
-enum { COLLECT, SNAPSHOT, CHANGES, LIDS, ROUTE, PROOF, PUBLISH, STEPS };
+enum { COLLECT, SNAPSHOT, CHANGES, LIDS, ROUTE, PROOF_BASE, PROOF, JUDGEMENT, PUBLISH, STEPS };
 
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
-	[COLLECT] = { "collect", collect },	 [SNAPSHOT] = { "snapshot", make_snapshot },
-	[CHANGES] = { "changes", tell_changes }, [LIDS] = { "lids", plan_lids },
-	[ROUTE] = { "route", compute_tables },	 [PROOF] = { "proof", prove },
-	[PUBLISH] = { "publish", publish },	 [STEPS] = { NULL, NULL },
+	[COLLECT] = { "collect", collect },
+	[SNAPSHOT] = { "snapshot", make_snapshot },
+	[CHANGES] = { "changes", tell_changes },
+	[LIDS] = { "lids", plan_lids },
+	[ROUTE] = { "route", compute_tables },
+	[PROOF_BASE] = { "proof-base", begin_proof },
+	[PROOF] = { "proof", prove },
+	[JUDGEMENT] = { "judgement", judge },
+	[PUBLISH] = { "publish", publish },
+	[STEPS] = { NULL, NULL },
 };
 
 bool fabric_updates(const struct fabric *f)
@@ -237,7 +258,9 @@ double fabric_route_ms(const struct fabric *f)
 
 double fabric_check_ms(const struct fabric *f)
 {
-	return f->update.spent_us[PROOF] / 1e3;
+	const uint64_t *spent = f->update.spent_us;
+
+	return (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
 }
 
 void fabric_update_init(struct fabric *f)

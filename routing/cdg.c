@@ -67,19 +67,20 @@ void cdg_fini(struct cdg *c)
 
 /* ---- Tarjan ------------------------------------------------------------------------------------ */
 
-struct tarjan {
+struct cdg_search {
 	const struct cdg *c;
 	uint32_t *index, *low; /* by channel; index 0 = not visited */
 	bool *on_stack;
 	uint32_t *stack, *trail; /* Tarjan's stack; the way down to the present channel */
 	uint16_t *at_port;	 /* by channel: next output port to look at */
 	uint32_t nstack, ntrail, counter;
+	uint32_t start; /* channels before this one were all visited, or lie on the trail */
 	uint64_t groups;
-	uint32_t *cycle;
-	unsigned size, length;
+	uint32_t *cycle; /* the first group */
+	unsigned length;
 };
 
-static void visit(struct tarjan *s, uint32_t channel)
+static void visit(struct cdg_search *s, uint32_t channel)
 {
 	s->index[channel] = s->low[channel] = ++s->counter;
 	s->on_stack[channel] = true;
@@ -88,7 +89,7 @@ static void visit(struct tarjan *s, uint32_t channel)
 }
 
 /* The next channel after this one not looked at yet, or TOPO_NONE. */
-static uint32_t next_channel(struct tarjan *s, uint32_t channel)
+static uint32_t next_channel(struct cdg_search *s, uint32_t channel)
 {
 	while (s->at_port[channel] <= s->c->head_ports[channel]) {
 		unsigned word = s->at_port[channel] / 64, bit = s->at_port[channel] % 64;
@@ -115,7 +116,7 @@ static bool depends_on_itself(const struct cdg *c, uint32_t channel)
 	       cdg_has(c, channel, port - c->head[channel]);
 }
 
-static void pop_group(struct tarjan *s, uint32_t root)
+static void pop_group(struct cdg_search *s, uint32_t root)
 {
 	uint32_t first = s->nstack;
 
@@ -128,8 +129,9 @@ static void pop_group(struct tarjan *s, uint32_t root)
 	if (size == 1 && !depends_on_itself(s->c, root))
 		return;
 	if (s->groups++ == 0) {
-		s->length = size < s->size ? size : s->size;
-		memcpy(s->cycle, s->stack + first, s->length * sizeof(*s->cycle));
+		s->length = size;
+		s->cycle = mem_alloc(size, sizeof(*s->cycle));
+		memcpy(s->cycle, s->stack + first, size * sizeof(*s->cycle));
 	}
 }
 
@@ -140,7 +142,7 @@ static void stand_above(const struct cdg *c, uint32_t channel, uint32_t next)
 }
 
 /* All that the last of the trail depends on was looked at: back to who depends on it. */
-static void leave(struct tarjan *s, uint32_t channel)
+static void leave(struct cdg_search *s, uint32_t channel)
 {
 	uint32_t above = --s->ntrail ? s->trail[s->ntrail - 1] : TOPO_NONE;
 
@@ -153,48 +155,87 @@ static void leave(struct tarjan *s, uint32_t channel)
 	stand_above(s->c, above, channel);
 }
 
-static void walk_from(struct tarjan *s, uint32_t start)
+/* One look at where the trail ends. */
+static void walk_on(struct cdg_search *s)
 {
-	visit(s, start);
-	while (s->ntrail) {
-		uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
+	uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
 
-		if (next == TOPO_NONE) {
-			leave(s, channel);
-		} else if (!s->index[next]) {
-			visit(s, next);
-		} else if (s->on_stack[next]) {
-			s->low[channel] =
-				s->index[next] < s->low[channel] ? s->index[next] : s->low[channel];
-		} else {
-			stand_above(s->c, channel, next);
-		}
+	if (next == TOPO_NONE) {
+		leave(s, channel);
+	} else if (!s->index[next]) {
+		visit(s, next);
+	} else if (s->on_stack[next]) {
+		s->low[channel] =
+			s->index[next] < s->low[channel] ? s->index[next] : s->low[channel];
+	} else {
+		stand_above(s->c, channel, next);
 	}
+}
+
+struct cdg_search *cdg_search_new(const struct cdg *c)
+{
+	struct cdg_search *s = mem_alloc(1, sizeof(*s));
+	uint32_t n = c->nchannels + 1;
+
+	s->c = c;
+	s->index = mem_alloc(n, sizeof(*s->index));
+	s->low = mem_alloc(n, sizeof(*s->low));
+	s->on_stack = mem_alloc(n, sizeof(*s->on_stack));
+	s->stack = mem_alloc(n, sizeof(*s->stack));
+	s->trail = mem_alloc(n, sizeof(*s->trail));
+	s->at_port = mem_alloc(n, sizeof(*s->at_port));
+	memset(c->height, 0, c->nchannels * sizeof(*c->height));
+	return s;
+}
+
+void cdg_search_free(struct cdg_search *s)
+{
+	if (!s)
+		return;
+	free(s->index);
+	free(s->low);
+	free(s->on_stack);
+	free(s->stack);
+	free(s->trail);
+	free(s->at_port);
+	free(s->cycle);
+	free(s);
+}
+
+bool cdg_search_go(struct cdg_search *s, uint32_t visits)
+{
+	while (visits--) {
+		while (!s->ntrail && s->start < s->c->nchannels && s->index[s->start])
+			s->start++;
+		if (s->ntrail)
+			walk_on(s);
+		else if (s->start < s->c->nchannels)
+			visit(s, s->start);
+		else
+			return false;
+	}
+	return true;
+}
+
+uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned size,
+			   unsigned *length)
+{
+	*length = s->length < size ? s->length : size;
+	if (*length)
+		memcpy(cycle, s->cycle, *length * sizeof(*cycle));
+	return s->groups;
 }
 
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length)
 {
-	uint32_t n = c->nchannels + 1;
-	struct tarjan s = { .c = c, .cycle = cycle, .size = size };
+	struct cdg_search *s = cdg_search_new(c);
+	uint64_t groups;
 
-	s.index = mem_alloc(n, sizeof(*s.index));
-	s.low = mem_alloc(n, sizeof(*s.low));
-	s.on_stack = mem_alloc(n, sizeof(*s.on_stack));
-	s.stack = mem_alloc(n, sizeof(*s.stack));
-	s.trail = mem_alloc(n, sizeof(*s.trail));
-	s.at_port = mem_alloc(n, sizeof(*s.at_port));
-	memset(c->height, 0, c->nchannels * sizeof(*c->height));
-	for (uint32_t i = 0; i < c->nchannels; i++)
-		if (!s.index[i])
-			walk_from(&s, i);
-	*length = s.length;
-	free(s.index);
-	free(s.low);
-	free(s.on_stack);
-	free(s.stack);
-	free(s.trail);
-	free(s.at_port);
-	return s.groups;
+	while (cdg_search_go(s, UINT32_MAX))
+		;
+	groups = cdg_search_groups(s, cycle, size, length);
+	cdg_search_free(s);
+	return groups;
 }
 
 /* ---- A graph that is kept ----------------------------------------------------------------------

@@ -53,6 +53,15 @@ static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_po
  * `cycle`, *length of them. */
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
 
+/* The same in pieces; c stays as it is meanwhile. */
+struct cdg_search;
+struct cdg_search *cdg_search_new(const struct cdg *c);
+void cdg_search_free(struct cdg_search *s);		   /* NULL is fine */
+bool cdg_search_go(struct cdg_search *s, uint32_t visits); /* false: it has ended */
+/* Of one that has ended. */
+uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned size,
+			   unsigned *length);
+
 /* Whether the tables of today have this dependency. */
 typedef bool cdg_used_fn(void *arg, uint32_t channel, uint8_t out_port);
 

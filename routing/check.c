@@ -119,7 +119,7 @@ static void judge_cycles(struct check *c)
 	unsigned length;
 	char *at = c->report->first, *end = at + sizeof(c->report->first);
 
-	c->report->credit_cycles = cdg_cycles(&c->cdg, cycle, 6, &length);
+	c->report->credit_cycles = cdg_search_groups(c->search, cycle, 6, &length);
 	if (!c->report->credit_cycles || *at)
 		return;
 	at += snprintf(at, end - at, "credit cycle:");
@@ -133,26 +133,23 @@ static void judge_cycles(struct check *c)
 /* ---- Host pairs -------------------------------------------------------------------------------- */
 
 /* Hops are taken from one LID of each switch: plain LIDs behind one switch go the same number of
- * hops. */
-static void walk_some(struct check *c)
+ * hops. True: it took a walk. */
+static bool walk_if_due(struct check *c, uint32_t lid)
 {
-	bool *measured = mem_alloc(c->t->nswitches + 1, sizeof(*measured));
+	const struct topo_port *dest = check_host_port(c, lid);
 	bool cyclic = c->report->credit_cycles > 0;
 
-	for (uint32_t lid = 1; lid <= c->lids->top; lid++) {
-		const struct topo_port *dest = check_host_port(c, lid);
-
-		if (dest && (c->walk[lid] || cyclic)) {
-			check_walk_lid(c, lid);
-		} else if (dest && !measured[c->t->ports[dest->peer].node]) {
-			measured[c->t->ports[dest->peer].node] = true;
-			check_measure_hops(c, lid);
-		} else if (!dest && cyclic && c->lids->port_of_lid[lid] != TOPO_NONE) {
-			check_walk_loops(c, lid); /* loops towards switches count too */
-		}
+	if (dest && (c->walk[lid] || cyclic)) {
+		check_walk_lid(c, lid);
+	} else if (dest && !c->measured[c->t->ports[dest->peer].node]) {
+		c->measured[c->t->ports[dest->peer].node] = true;
+		check_measure_hops(c, lid);
+	} else if (!dest && cyclic && c->lids->port_of_lid[lid] != TOPO_NONE) {
+		check_walk_loops(c, lid); /* loops towards switches count too */
+	} else {
+		return false;
 	}
-	free(measured);
-	c->report->mean_hops = c->hop_count ? (double)c->hop_sum / c->hop_count : 0;
+	return true;
 }
 
 void check_scratch_init(struct check *c)
@@ -190,32 +187,95 @@ void check_result_fini(struct check *c)
 	c->counts = NULL;
 }
 
-static void inspect_rows(struct check *c)
-{
-	struct turns *turns = mem_alloc(1, sizeof(*turns));
+/* ---- All of it, in pieces ---------------------------------------------------------------------- */
 
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
-		inspect_row(c, sw, turns);
-	free(turns);
+/* Of one call: some milliseconds each. */
+#define ENTRIES_A_CALL (2u << 20)
+#define VISITS_A_CALL  (1u << 18)
+#define STEPS_A_CALL   (1u << 18) /* of walks, a switch each */
+
+enum { BAD_SHAPE, ROWS, CYCLES, WALKS, SUM, ENDED };
+
+static bool rows_go(struct check *c)
+{
+	uint32_t rows = ENTRIES_A_CALL / (c->tables->top + 1u) + 1;
+
+	for (; rows && c->at < c->t->nswitches; rows--)
+		inspect_row(c, c->at++, c->turns);
+	if (c->at < c->t->nswitches)
+		return true;
+	c->search = cdg_search_new(&c->cdg);
+	return false;
 }
 
-bool check_all(struct check *c)
+static bool cycles_go(struct check *c)
+{
+	if (cdg_search_go(c->search, VISITS_A_CALL))
+		return true;
+	judge_cycles(c);
+	c->at = 1;
+	return false;
+}
+
+static bool walks_go(struct check *c)
+{
+	uint32_t walks = STEPS_A_CALL / (c->t->nswitches + 1u) + 1;
+
+	for (; walks && c->at <= c->lids->top; c->at++)
+		walks -= walk_if_due(c, c->at);
+	return c->at <= c->lids->top;
+}
+
+static bool sum_go(struct check *c)
+{
+	c->report->mean_hops = c->hop_count ? (double)c->hop_sum / c->hop_count : 0;
+	check_sum(c);
+	return false;
+}
+
+void check_begin(struct check *c)
 {
 	*c->report = (struct check_report){ 0 };
+	c->phase = BAD_SHAPE;
+	c->at = 0;
 	if (c->tables->nswitches != c->t->nswitches || c->tables->top < c->lids->top) {
 		snprintf(c->report->first, sizeof(c->report->first), "tables of another fabric");
 		c->report->bad_ports = 1;
-		return false;
+		return;
 	}
 	cdg_init_cables(&c->cdg, c->t);
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
+	c->turns = mem_alloc(1, sizeof(*c->turns));
+	c->measured = mem_alloc(c->t->nswitches + 1u, sizeof(*c->measured));
 	check_find_parts(c);
-	inspect_rows(c);
-	judge_cycles(c);
-	walk_some(c);
-	check_sum(c);
-	if (!c->report->loops && !c->report->credit_cycles && !c->report->bad_ports)
+	c->phase = ROWS;
+}
+
+bool check_go(struct check *c)
+{
+	static bool (*const phases[])(struct check * c) = {
+		[ROWS] = rows_go, [CYCLES] = cycles_go, [WALKS] = walks_go, [SUM] = sum_go
+	};
+
+	if (c->phase == BAD_SHAPE || c->phase == ENDED)
+		return false;
+	if (!phases[c->phase](c))
+		c->phase++;
+	return c->phase != ENDED;
+}
+
+bool check_end(struct check *c)
+{
+	const struct check_report *r = c->report;
+
+	free(c->turns);
+	cdg_search_free(c->search);
+	free(c->measured);
+	c->turns = NULL;
+	c->search = NULL;
+	c->measured = NULL;
+	if (c->phase == ENDED && !r->loops && !r->credit_cycles && !r->bad_ports)
 		return true;
 	check_result_fini(c);
 	return false;
@@ -228,7 +288,10 @@ bool check_tables(const struct topo *t, const struct lid_map *lids, const struct
 	bool sound;
 
 	check_scratch_init(&c);
-	sound = check_all(&c);
+	check_begin(&c);
+	while (check_go(&c))
+		;
+	sound = check_end(&c);
 	check_scratch_fini(&c);
 	if (sound)
 		check_result_fini(&c);

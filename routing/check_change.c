@@ -25,132 +25,25 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check_change.h"
-#include "routing/check_own.h"
-#include "routing/check_print.h"
+#include "routing/check_base.h"
 #include "topology/mem.h"
 
 #define TIDY_AT_ONCE 4000 /* dependencies; each takes two rows of bytes, some microseconds */
 #define WORTHWHILE   10	  /* of so many blocks one may have changed; else the whole is no dearer */
 
-struct base_node {
-	guid_t guid;
-	uint8_t type, nports;
-	bool sharp;
-};
-
-struct base_port {
-	uint32_t peer;
-	uint16_t lid;
-	bool link_up;
-};
-
-struct base_turn { /* a dependency */
-	uint32_t channel;
-	uint8_t out;
-};
-
-struct check_base {
-	bool good;
-	/* What was proven. */
-	uint32_t nnodes, nswitches, nports;
-	struct base_node *nodes;
-	struct base_port *ports;
-	uint16_t top, lid_top;
-	uint8_t lmc;
-	struct check_prints prints;
-	/* What it left. */
-	struct check_report report;
-	struct cdg cdg;
-	bool *walk;
-	struct check_count *counts;
-	uint32_t *hosts, *specials, *parts; /* by switch */
-	struct base_turn *added;	    /* since all was proven, but for what went again */
-	uint32_t nadded, added_room, tidied;
-	struct check_change last;
-};
-
 struct change {
 	struct check c;
+	struct check_report report;
 	struct check_base *base;
+	bool whole;	/* c is a proof of all entries */
+	unsigned phase; /* of a change; and where in it */
+	uint32_t at;
 	struct check_blocks blocks; /* that changed */
 	bool *rows;		    /* by switch: a port of it went up or down */
 	bool *dirty;		    /* by block of LIDs: it changed at some switch */
 	bool wrong;		    /* something is to be looked at as a whole */
+	bool moved;		    /* hosts, or connected parts */
 };
-
-struct check_base *check_base_new(uint64_t seed)
-{
-	struct check_base *base = mem_alloc(1, sizeof(*base));
-
-	check_prints_init(&base->prints, seed);
-	return base;
-}
-
-static void forget(struct check_base *base)
-{
-	cdg_fini(&base->cdg);
-	free(base->nodes);
-	free(base->ports);
-	free(base->walk);
-	free(base->counts);
-	free(base->hosts);
-	free(base->specials);
-	free(base->parts);
-	base->nodes = NULL;
-	base->ports = NULL;
-	base->walk = NULL;
-	base->counts = NULL;
-	base->hosts = base->specials = base->parts = NULL;
-	base->nadded = 0;
-	base->good = false;
-}
-
-void check_base_free(struct check_base *base)
-{
-	if (!base)
-		return;
-	forget(base);
-	check_prints_fini(&base->prints);
-	free(base->added);
-	free(base);
-}
-
-struct check_change check_change_last(const struct check_base *base)
-{
-	return base->last;
-}
-
-/* ---- Is it a change of what was proven? -------------------------------------------------------- */
-
-static bool same_node(const struct base_node *was, const struct topo_node *is)
-{
-	return was->guid == is->guid && was->type == is->type && was->nports == is->nports &&
-	       was->sharp == is->sharp;
-}
-
-static bool same_cables_and_lids(const struct check_base *base, const struct topo *t,
-				 const struct lid_map *lids)
-{
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (base->ports[i].peer != t->ports[i].peer ||
-		    base->ports[i].lid != lids->lid_of_port[i])
-			return false;
-	return true;
-}
-
-static bool comparable(const struct check_base *base, const struct topo *t,
-		       const struct lid_map *lids, const struct tables *tables)
-{
-	if (!base->good || base->nnodes != t->nnodes || base->nswitches != t->nswitches ||
-	    base->nports != t->nports || base->top != tables->top || base->lmc != lids->lmc ||
-	    base->lid_top != lids->top || tables->nswitches != t->nswitches)
-		return false;
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (!same_node(&base->nodes[n], &t->nodes[n]))
-			return false;
-	return same_cables_and_lids(base, t, lids);
-}
 
 /* ---- Entries ----------------------------------------------------------------------------------- */
 
@@ -271,22 +164,27 @@ static void inspect_block(struct change *w, const struct outs *outs,
 	w->dirty[changed->block] = true;
 }
 
-static void inspect_changed(struct change *w)
+static void inspect_blocks(struct change *w, uint32_t end)
 {
 	uint32_t of = TOPO_NONE;
 	struct outs outs;
 
-	for (uint32_t i = 0; i < w->blocks.count && !w->wrong; i++) {
-		if (w->blocks.list[i].sw != of)
-			find_outs(&w->c, of = w->blocks.list[i].sw, &outs);
-		inspect_block(w, &outs, &w->blocks.list[i]);
+	for (; w->at < end && !w->wrong; w->at++) {
+		const struct check_block *changed = &w->blocks.list[w->at];
+
+		if (changed->sw != of)
+			find_outs(&w->c, of = changed->sw, &outs);
+		inspect_block(w, &outs, changed);
 	}
-	for (uint32_t sw = 0; sw < w->c.t->nswitches && !w->wrong; sw++) {
-		if (!w->rows[sw])
-			continue;
-		find_outs(&w->c, sw, &outs);
-		inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
-	}
+}
+
+/* All of a switch with a port that went up or down. */
+static void inspect_row(struct change *w, uint32_t sw)
+{
+	struct outs outs;
+
+	find_outs(&w->c, sw, &outs);
+	inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
 }
 
 /* ---- Ports that went up or down ---------------------------------------------------------------- */
@@ -308,154 +206,237 @@ static void note_ports(struct change *w)
 
 /* ---- Who reaches whom -------------------------------------------------------------------------- */
 
-/* Connected parts by their first switch, so that equal partitions look equal. */
-static uint32_t *label_parts(const struct check *c)
+static bool is_to_be_walked(const struct change *w, uint32_t lid)
 {
-	uint32_t *first = mem_alloc(c->t->nnodes + 1, sizeof(*first));
-	uint32_t *parts = mem_alloc(c->t->nswitches + 1, sizeof(*parts));
-
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
-		uint32_t part = check_part(c, sw);
-
-		if (!first[part])
-			first[part] = sw + 1;
-		parts[sw] = first[part];
-	}
-	free(first);
-	return parts;
+	return w->c.walk[lid] && (w->moved || w->dirty[lid / TABLES_BLOCK]) &&
+	       check_host_port(&w->c, lid);
 }
 
-/* Keeps where the hosts are, and tells whether that is other than it was. */
-static bool keep_places(struct check_base *base, struct check *c)
-{
-	size_t size = c->t->nswitches * sizeof(uint32_t);
-	uint32_t *parts = label_parts(c);
-	bool moved = !base->parts || memcmp(base->parts, parts, size) != 0 ||
-		     memcmp(base->hosts, c->hosts, size) != 0 ||
-		     memcmp(base->specials, c->specials, size) != 0;
+/* ---- A change, in pieces ----------------------------------------------------------------------- */
 
-	free(base->parts);
-	base->parts = parts;
-	base->hosts = mem_resize(base->hosts, c->t->nswitches + 1, sizeof(uint32_t));
-	base->specials = mem_resize(base->specials, c->t->nswitches + 1, sizeof(uint32_t));
-	memcpy(base->hosts, c->hosts, size);
-	memcpy(base->specials, c->specials, size);
-	return moved;
+/* Of one call: some milliseconds each. */
+#define BLOCKS_A_CALL 4096
+#define ROWS_A_CALL   32
+#define STEPS_A_CALL  (1u << 18) /* of walks, a switch each */
+
+enum said { MORE, NEXT, WRONG };
+
+static enum said find_blocks(struct change *w)
+{
+	uint32_t all = w->c.t->nswitches * tables_blocks(w->c.tables);
+
+	check_prints_take(&w->base->prints, w->c.tables, &w->blocks);
+	w->base->last.blocks = w->blocks.count;
+	if (w->blocks.count > all / WORTHWHILE + w->c.t->nswitches)
+		return WRONG;
+	note_ports(w);
+	check_find_parts(&w->c);
+	return NEXT;
 }
 
-static void walk_marked(struct change *w)
+static enum said blocks_go(struct change *w)
 {
-	bool moved = keep_places(w->base, &w->c);
+	uint32_t end = w->at + BLOCKS_A_CALL;
 
-	for (uint32_t lid = 1; lid <= w->c.lids->top; lid++) {
-		if (!w->c.walk[lid] || !(moved || w->dirty[lid / TABLES_BLOCK]) ||
-		    !check_host_port(&w->c, lid))
+	inspect_blocks(w, end < w->blocks.count ? end : w->blocks.count);
+	return w->wrong ? WRONG : w->at < w->blocks.count ? MORE : NEXT;
+}
+
+static enum said rows_go(struct change *w)
+{
+	for (uint32_t rows = 0; w->at < w->c.t->nswitches && !w->wrong; w->at++) {
+		if (!w->rows[w->at])
 			continue;
-		check_walk_lid(&w->c, lid);
+		if (rows++ == ROWS_A_CALL)
+			return MORE;
+		inspect_row(w, w->at);
+	}
+	if (w->wrong)
+		return WRONG;
+	w->moved = check_base_keep_places(w->base, &w->c);
+	return NEXT;
+}
+
+static enum said walks_go(struct change *w)
+{
+	uint32_t walks = STEPS_A_CALL / (w->c.t->nswitches + 1u) + 1;
+
+	for (; w->at <= w->c.lids->top; w->at++) {
+		if (!w->at || !is_to_be_walked(w, w->at))
+			continue;
+		if (!walks--)
+			return MORE;
+		check_walk_lid(&w->c, w->at);
 		w->base->last.walked++;
 	}
+	check_sum(&w->c);
+	return w->report.loops ? WRONG : NEXT;
 }
 
-/* ---- A change, or the whole -------------------------------------------------------------------- */
+static enum said (*const phases[])(struct change *w) = { find_blocks, blocks_go, rows_go,
+							 walks_go };
+#define PHASES (sizeof(phases) / sizeof(phases[0]))
 
-static bool prove_change(struct change *w)
+/* The base is as good as its end. */
+static void change_begin(struct change *w)
 {
-	struct check *c = &w->c;
-	uint32_t all = c->t->nswitches * tables_blocks(c->tables);
+	struct check_base *base = w->base;
 
-	check_prints_take(&w->base->prints, c->tables, &w->blocks);
-	w->base->last.blocks = w->blocks.count;
-	if (w->blocks.count > all / WORTHWHILE + c->t->nswitches)
-		return false;
-	note_ports(w);
-	check_find_parts(c);
-	inspect_changed(w);
-	if (w->wrong)
-		return false;
-	walk_marked(w);
-	check_sum(c);
-	return !c->report->loops;
+	base->good = false;
+	w->c.cdg = base->cdg;
+	w->c.walk = base->walk;
+	w->c.counts = base->counts;
+	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
+	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
 }
 
-/* False: nothing is known. The base may be spoilt then. */
-static bool try_change(struct check_base *base, const struct topo *t, const struct lid_map *lids,
-		       const struct tables *tables, struct check_report *report)
+static void change_fini(struct change *w)
 {
-	struct change w = { .base = base,
-			    .c = { .t = t,
-				   .lids = lids,
-				   .tables = tables,
-				   .report = report,
-				   .cdg = base->cdg,
-				   .walk = base->walk,
-				   .counts = base->counts } };
-	bool proven;
-
-	*report = (struct check_report){ .max_hops = base->report.max_hops,
-					 .mean_hops = base->report.mean_hops };
-	check_scratch_init(&w.c);
-	w.rows = mem_alloc(t->nswitches + 1, sizeof(*w.rows));
-	w.dirty = mem_alloc(tables_blocks(tables), sizeof(*w.dirty));
-	proven = prove_change(&w);
-	base->cdg.marks = w.c.cdg.marks;	  /* the rest of the graph is shared */
-	report->max_hops = base->report.max_hops; /* the walks' are of some LIDs alone */
-	check_scratch_fini(&w.c);
-	free(w.rows);
-	free(w.dirty);
-	free(w.blocks.list);
-	return proven;
+	free(w->rows);
+	free(w->dirty);
+	free(w->blocks.list);
+	w->rows = w->dirty = NULL;
+	w->blocks.list = NULL;
 }
 
-static void keep_fabric(struct check_base *base, const struct check *c)
+static void change_end(struct change *w)
 {
-	base->nnodes = c->t->nnodes;
-	base->nswitches = c->t->nswitches;
-	base->nports = c->t->nports;
-	base->top = c->tables->top;
-	base->lid_top = c->lids->top;
-	base->lmc = c->lids->lmc;
-	base->nodes = mem_alloc(c->t->nnodes + 1, sizeof(*base->nodes));
-	base->ports = mem_alloc(c->t->nports + 1, sizeof(*base->ports));
-	for (uint32_t n = 0; n < c->t->nnodes; n++) {
-		const struct topo_node *node = &c->t->nodes[n];
+	struct check_base *base = w->base;
 
-		base->nodes[n] =
-			(struct base_node){ node->guid, node->type, node->nports, node->sharp };
+	base->cdg.marks = w->c.cdg.marks;	    /* the rest of the graph is shared */
+	w->report.max_hops = base->report.max_hops; /* the walks' are of some LIDs alone */
+	w->report.mean_hops = base->report.mean_hops;
+	base->good = true;
+}
+
+/* ---- .. or the whole --------------------------------------------------------------------------- */
+
+static void whole_begin(struct change *w)
+{
+	struct check fresh = {
+		.t = w->c.t, .lids = w->c.lids, .tables = w->c.tables, .report = &w->report
+	};
+
+	check_base_forget(w->base);
+	w->base->last = (struct check_change){ .whole = true };
+	w->whole = true;
+	w->c = fresh;
+	check_scratch_init(&w->c);
+	check_begin(&w->c);
+}
+
+static void whole_end(struct change *w)
+{
+	struct check_base *base = w->base;
+
+	if (!check_end(&w->c))
+		return;
+	base->cdg = w->c.cdg;
+	base->walk = w->c.walk;
+	base->counts = w->c.counts;
+	check_base_keep_fabric(base, &w->c);
+	check_base_keep_places(base, &w->c);
+	check_prints_take(&base->prints, w->c.tables, NULL);
+	base->good = true;
+}
+
+/* ---- The proof --------------------------------------------------------------------------------- */
+
+static void drop_run(struct check_base *base)
+{
+	struct change *w = base->run;
+
+	if (!w)
+		return;
+	change_fini(w);
+	check_scratch_fini(&w->c);
+	free(w);
+	base->run = NULL;
+}
+
+/* What was not ended proves nothing. */
+static void abandon_run(struct check_base *base)
+{
+	if (base->run && base->run->whole && check_end(&base->run->c))
+		check_result_fini(&base->run->c);
+	drop_run(base);
+}
+
+void check_base_free(struct check_base *base)
+{
+	if (!base)
+		return;
+	abandon_run(base);
+	check_base_forget(base);
+	check_prints_fini(&base->prints);
+	free(base->added);
+	free(base);
+}
+
+struct check_change check_change_last(const struct check_base *base)
+{
+	return base->last;
+}
+
+void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
+			const struct tables *tables)
+{
+	struct change *w = mem_alloc(1, sizeof(*w));
+
+	abandon_run(base);
+	base->run = w;
+	base->last = (struct check_change){ .added = base->last.added };
+	w->base = base;
+	w->c = (struct check){ .t = t, .lids = lids, .tables = tables, .report = &w->report };
+	if (!check_base_fits(base, t, lids, tables)) {
+		whole_begin(w);
+		return;
 	}
-	for (uint32_t i = 0; i < c->t->nports; i++)
-		base->ports[i] = (struct base_port){ c->t->ports[i].peer, c->lids->lid_of_port[i],
-						     c->t->ports[i].link_up };
+	check_scratch_init(&w->c);
+	change_begin(w);
 }
 
-static bool prove_all(struct check_base *base, const struct topo *t, const struct lid_map *lids,
-		      const struct tables *tables, struct check_report *report)
+bool check_change_go(struct check_base *base)
 {
-	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
+	struct change *w = base->run;
+	enum said said;
 
-	forget(base);
-	base->last = (struct check_change){ .whole = true };
-	check_scratch_init(&c);
-	if (check_all(&c)) {
-		base->cdg = c.cdg;
-		base->walk = c.walk;
-		base->counts = c.counts;
-		keep_fabric(base, &c);
-		keep_places(base, &c);
-		check_prints_take(&base->prints, tables, NULL);
-		base->good = true;
+	if (w->whole)
+		return check_go(&w->c);
+	said = phases[w->phase](w);
+	if (said == WRONG) {
+		change_fini(w);
+		check_scratch_fini(&w->c);
+		whole_begin(w);
+		return true;
 	}
-	check_scratch_fini(&c);
+	if (said == NEXT) {
+		w->phase++;
+		w->at = 0;
+	}
+	return w->phase < PHASES;
+}
+
+bool check_change_end(struct check_base *base, struct check_report *report)
+{
+	struct change *w = base->run;
+
+	if (w->whole)
+		whole_end(w);
+	else
+		change_end(w);
+	*report = base->report = w->report;
+	drop_run(base);
 	return base->good;
 }
 
 bool check_change(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 		  const struct tables *tables, struct check_report *report)
 {
-	base->last = (struct check_change){ .added = base->last.added };
-	if (!comparable(base, t, lids, tables) || !try_change(base, t, lids, tables, report))
-		prove_all(base, t, lids, tables, report);
-	base->report = *report;
-	return base->good;
+	check_change_begin(base, t, lids, tables);
+	while (check_change_go(base))
+		;
+	return check_change_end(base, report);
 }
 
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables)

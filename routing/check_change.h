@@ -30,6 +30,14 @@ void check_base_free(struct check_base *base); /* NULL is fine */
 bool check_change(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 		  const struct tables *tables, struct check_report *report);
 /*
+ * The same in calls of a few milliseconds: begin, go until it says false, end. What is given stays as it is till then. Begin ends
+ * what was begun before and not ended: then there is no base.
+ */
+void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
+			const struct tables *tables);
+bool check_change_go(struct check_base *base);
+bool check_change_end(struct check_base *base, struct check_report *report);
+/*
  * For quiet times, with the tables last proven: takes dependencies of past changes out of the graph. It goes without, but then
  * the next change meets them, and has to tell past from present while somebody waits.
  */

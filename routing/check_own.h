@@ -32,6 +32,12 @@ struct check {
 	uint16_t *hops;
 	uint32_t *trail;
 	uint64_t hop_sum, hop_count;
+	/* Of a proof of all entries, on its way: see check.c. */
+	unsigned phase;
+	uint32_t at; /* row or LID that is next in the phase */
+	struct turns *turns;
+	struct cdg_search *search;
+	bool *measured; /* by switch: hops to a LID behind it */
 };
 
 /* A cable between switches that is up leaves here. */
@@ -40,8 +46,11 @@ static inline bool check_is_channel(const struct check *c, uint32_t port)
 	return c->cdg.channel[port] != TOPO_NONE && c->t->ports[port].link_up;
 }
 
-/* check.c: all entries anew. On true the caller has cdg, walk and counts; else they are gone. */
-bool check_all(struct check *c);
+/* check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end. When end says true the
+ * caller has cdg, walk and counts; else they are gone. It may be ended early, too; then nothing is proven. */
+void check_begin(struct check *c);
+bool check_go(struct check *c);
+bool check_end(struct check *c);
 void check_scratch_init(struct check *c);
 void check_scratch_fini(struct check *c);
 void check_result_fini(struct check *c); /* cdg, walk, counts */

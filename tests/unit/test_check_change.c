@@ -336,6 +336,33 @@ static struct topo *three_tiers(void)
 	return generate_pgft(3, down, up, cables, err, sizeof(err));
 }
 
+static void a_proof_that_is_left_proves_nothing(void **state)
+{
+	struct check_report report;
+	struct world w;
+
+	for (unsigned calls = 0; calls < 16; calls++) {
+		bool change = calls % 2;
+
+		world_init(&w, three_tiers(), 1 + calls);
+		look_again(&w);
+		if (change) {
+			assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+			turn_a_cable(&w);
+			look_again(&w);
+		}
+		check_change_begin(w.base, w.topo, w.lids, &w.tables);
+		for (unsigned i = 0; i < calls / 2 && check_change_go(w.base); i++)
+			;
+		if (calls % 4 < 2) { /* else it is freed as it is */
+			assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
+			assert_true(check_change_last(w.base).whole);
+			assert_int_equal(check_change_last(w.base).added, 0);
+		}
+		world_fini(&w);
+	}
+}
+
 /* Dependencies that a fault adds and its repair no longer has must not end as a false cycle. */
 static void faults_one_after_the_other_need_no_whole_proof(void **state)
 {
@@ -385,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_is_judged_like_the_whole),
 		cmocka_unit_test(one_cable_is_no_whole_proof),
+		cmocka_unit_test(a_proof_that_is_left_proves_nothing),
 		cmocka_unit_test(faults_one_after_the_other_need_no_whole_proof),
 		cmocka_unit_test(another_fabric_is_proven_whole),
 	};

@@ -17,8 +17,8 @@
 static const struct loop_pace one_step = { .slice_us = 0, .gap_us = GAP_US };
 
 /* The first step follows at once upon what begins it. */
-static const char *const update_steps[] = { "snapshot", "changes", "lids",
-					    "route",	"proof",   "publish" };
+static const char *const update_steps[] = { "snapshot",	  "changes", "lids",	  "route",
+					    "proof-base", "proof",   "judgement", "publish" };
 static const char *const settle_steps[] = { "settle-snapshot", "settle-compare", "settle-show",
 					    "settle-answer", "settle-tidy" };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -208,7 +208,7 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 
 	begin(&b, small_tree());
 	before = fabric_topo(b.w.fabric);
-	when_due(&b, "proof", spoil_tables);
+	when_due(&b, "proof-base", spoil_tables);
 	fabric_reroute(b.w.fabric, act_cb, &b.answer);
 	run_for(&b.w, SECOND_US / 2);
 	assert_int_equal(b.answer.count, 1);
