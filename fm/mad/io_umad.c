@@ -38,6 +38,7 @@
 #define BLOCK_MS	       1	   /* the other events wait no longer than that */
 #define NAP_FROM	       32	   /* answers awaited */
 #define NAP_US		       200
+#define LIVELY_WAITS	       2
 #define CLOSE_MS	       200 /* after so long without any, none comes any more */
 #define DRAIN_MAX	       256 /* MADs taken in one round */
 #define LONG_BITS	       (8 * sizeof(long))
@@ -55,6 +56,7 @@ struct umad_io {
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;
+	unsigned lively;     /* ibsim: waits in vain until the loop may sleep */
 	unsigned unanswered; /* requests sent, ours or not any more */
 	void *tx, *rx;
 	size_t tx_size, rx_size; /* of the MAD in them */
@@ -239,13 +241,19 @@ static void wait_for_answers(const struct umad_io *u)
 		nanosleep(&nap, NULL);
 }
 
+/* Who asked just now will ask again: the next request is waited for here a while, not in the loop's longer sleep. */
 static bool poll_cb(void *arg)
 {
 	struct umad_io *u = arg;
+	int taken = drain(u);
 
-	if (drain(u) <= 0 && u->expected)
+	if (taken > 0)
+		u->lively = LIVELY_WAITS;
+	else if (u->expected)
 		wait_for_answers(u);
-	return u->expected > 0;
+	else if (u->lively && umad_poll(u->port, BLOCK_MS))
+		u->lively--;
+	return u->expected || u->lively;
 }
 
 static void umad_io_expect(struct io *io, unsigned outstanding)
