@@ -137,6 +137,8 @@ struct fabric {
 	struct bringup *bringup;
 	struct program *program;
 	struct sa *sa;
+	bool sa_state_read,
+		reregister; /* hosts are to register anew: what they had is not known here */
 	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct route *route;
@@ -246,6 +248,7 @@ json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state
 void fabric_sa_init(struct fabric *f);
 void fabric_sa_fini(struct fabric *f);
 void fabric_sa_load(struct fabric *f);
+void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
 void fabric_sa_configure(struct fabric *f);
 
 /* fabric_audit.c */

@@ -4,7 +4,8 @@
  * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
  *
  * Changes are written once they have gathered for SAVE_US, and at the end. A lease of a service is kept
- * as the second it ends at by the system's clock: it goes on while fmd is away.
+ * as the second it ends at by the system's clock: it goes on while fmd is away. When there is nothing to
+ * be read, hosts are asked to register anew.
  */
 #include <time.h>
 #include "fm/fabric_own.h"
@@ -13,11 +14,13 @@
 
 static unsigned read_subscriptions(struct fabric *f, FILE *in)
 {
+	f->sa_state_read = true;
 	return sa_subscriptions_read(f->sa, in);
 }
 
 static void forget_subscriptions(struct fabric *f)
 {
+	f->sa_state_read = false;
 	sa_subscriptions_forget(f->sa);
 }
 
@@ -106,12 +109,23 @@ void fabric_sa_configure(struct fabric *f)
 	sa_configure(f->sa, &conf);
 }
 
-/* What was just read is no change. */
+/* What was just read is no change. A file that is missing or spoilt means that hosts know more than we do. */
 void fabric_sa_load(struct fabric *f)
 {
 	fabric_state_read(f, &services_file);
 	fabric_state_read(f, &subscriptions_file);
 	loop_timer_stop(f->sa_save);
+	f->reregister = !f->sa_state_read;
+	if (f->reregister)
+		changed(f);
+}
+
+void fabric_sa_reregister(struct fabric *f)
+{
+	if (!f->reregister)
+		return;
+	f->reregister = false;
+	bringup_reregister(f->bringup);
 }
 
 void fabric_sa_fini(struct fabric *f)

@@ -202,6 +202,7 @@ static void apply(struct fabric *f)
 	sm_set_state(f->sm, SM_MASTER);
 	fabric_publish_to_sa(f);
 	program_apply(f->program, f->topo, &f->tables, fabric_programmed, f);
+	fabric_sa_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
 }
 

@@ -32,7 +32,6 @@
 #define DEFAULT_PKEY	0xffff
 #define PKEYS_PER_BLOCK 32
 #define NODES_A_STEP	1024
-#define CAP_REREGISTER	(1u << 25) /* IsClientReregistrationSupported */
 
 enum bringup_job { JOB_PORT, JOB_PKEY, JOB_PKEY_SET };
 
@@ -86,13 +85,18 @@ static bool port_workable(const struct inv_node *node, unsigned num)
 	       port->state >= TOPO_INIT;
 }
 
-/* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
-static bool wants_reregister(const struct bringup *b, const struct inv_node *node,
-			     const struct inv_port *port, const struct step *step)
+static bool can_reregister(const struct inv_node *node, const struct inv_port *port)
 {
-	return b->conf.client_reregister && !inv_is_switch(node) &&
-	       step->want.capmask & CAP_REREGISTER &&
-	       (step->state == TOPO_ACTIVE || (!step->state && port->state == TOPO_ACTIVE));
+	return !inv_is_switch(node) && port->capmask & WIRE_CAP_REREGISTER;
+}
+
+/* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
+static bool wants_reregister(const struct inv_node *node, const struct inv_port *port,
+			     enum port_plan plan, uint8_t state)
+{
+	bool usable = state == TOPO_ACTIVE || (!state && port->state == TOPO_ACTIVE);
+
+	return usable && can_reregister(node, port) && (port->reregister || plan == PORT_PLAN_MUST);
 }
 
 /* One end is enough: the switch's, or that of the higher address. */
@@ -117,8 +121,10 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 		step->set = true;
 	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED)
 		step->set = true, step->state = TOPO_ACTIVE;
+	else if (port->reregister && wants_reregister(node, port, plan, 0))
+		step->set = true;
 	step->want.state = step->state;
-	step->want.client_reregister = wants_reregister(b, node, port, step);
+	step->want.client_reregister = wants_reregister(node, port, plan, step->state);
 }
 
 static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
@@ -234,7 +240,9 @@ static void port_doubt(struct bringup *b, struct inv_node *node, uint8_t num, co
 		port_give_up(b, node, num, why);
 }
 
-static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint8_t asked)
+/* A Set was acknowledged; `before` it the port was in that state. */
+static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint8_t asked,
+		     uint8_t before)
 {
 	struct inv_port *port = &node->ports[num], *peer = peer_of(port);
 
@@ -251,6 +259,10 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		return;
 	}
 	port->settled = port->state != TOPO_INIT;
+	if (asked == TOPO_ARMED) /* the link has come up: its host may have rebooted */
+		port->reregister = can_reregister(node, port);
+	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
+		port->reregister = false; /* that Set has said it */
 	if (asked > port->state)
 		port_doubt(b, node, num, "acknowledges a state it does not take");
 	else if (port->sets >= SETS_MAX)
@@ -282,7 +294,7 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 		inventory_set_port_info(node, num, answer->data);
 		port_moved(b, port, before);
 		if (!was_get)
-			port_set(b, node, num, asked);
+			port_set(b, node, num, asked, before);
 	} else {
 		port_doubt(b, node, num, "refuses its settings");
 	}
@@ -438,6 +450,16 @@ void bringup_free(struct bringup *b)
 	batch_free(b->batch);
 	fixes_free(b);
 	free(b);
+}
+
+void bringup_reregister(struct bringup *b)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+		for (p = 1; p <= node->nports; p++)
+			node->ports[p].reregister = can_reregister(node, &node->ports[p]);
 }
 
 /* What was settled under the old configuration is open again. */

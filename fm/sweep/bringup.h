@@ -19,7 +19,6 @@ struct bringup_conf {
 	uint8_t max_op_vls;	/* OperationalVLs code, default 5 = VL0-14 */
 	uint8_t packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall;
 	uint8_t sm_sl;
-	bool client_reregister; /* set on CA ports at their next Set */
 };
 
 struct bringup_result {
@@ -34,6 +33,11 @@ struct bringup;
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b); /* NULL is fine */
+/*
+ * From the next apply on every host is asked, once, to register with the SA anew: whoever was master before knew of things that we
+ * don't. A host whose link has come up, or whose LID or SM LID changes, is asked in any case.
+ */
+void bringup_reregister(struct bringup *b);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
 /*

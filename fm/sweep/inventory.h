@@ -42,6 +42,7 @@ struct inv_port {
 	uint8_t sets, errors; /* in this apply */
 	bool reread;	      /* is to be read before anything else */
 	bool settled, pkey_ok;
+	bool reregister;  /* its host is to be asked to register with the SA anew */
 	uint8_t info[64]; /* PortInfo as last answered */
 };
 

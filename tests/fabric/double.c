@@ -338,6 +338,11 @@ enum topo_state double_link_state(const struct double_fabric *d, guid_t node, un
 	return (enum topo_state)double_port(d, node, port)->info.state;
 }
 
+unsigned double_reregistered(const struct double_fabric *d, guid_t node, unsigned port)
+{
+	return double_port(d, node, port)->reregistered;
+}
+
 unsigned double_ports_not_active(const struct double_fabric *d)
 {
 	unsigned count = 0;

@@ -65,6 +65,8 @@ void double_set_fault(struct double_fabric *d, guid_t node, enum double_fault fa
 /* ---- What it holds ---------------------------------------------------------------------------- */
 
 enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port);
+/* How often its host was told to register anew. */
+unsigned double_reregistered(const struct double_fabric *d, guid_t node, unsigned port);
 unsigned double_ports_not_active(const struct double_fabric *d); /* of those whose link is up */
 const struct wire_port_info *double_port_info(const struct double_fabric *d, guid_t node,
 					      unsigned port);

@@ -74,6 +74,8 @@ static void port_capabilities(struct dport *port)
 	uint8_t speed;
 
 	info->capmask = port->capmask & ~WIRE_CAP_IS_SM;
+	if (!is_switch(port->node))
+		info->capmask |= WIRE_CAP_REREGISTER;
 	if (is_switch(node) && port->num)
 		return;
 	speed = fastest(port);

@@ -31,6 +31,7 @@ struct dport {
 	guid_t guid;		/* CAs */
 	struct wire_sm_info sm;
 	bool has_sm;
+	unsigned reregistered;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;
 	uint8_t num;

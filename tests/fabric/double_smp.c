@@ -129,6 +129,7 @@ static void port_take_endport(struct dport *port, const struct wire_port_info *w
 	have->mkey_protect = want->mkey_protect;
 	have->subnet_timeout = want->subnet_timeout;
 	have->client_reregister = want->client_reregister;
+	port->reregistered += want->client_reregister;
 }
 
 /* 0 leaves an enabled mask as it is, all ones mean all that is supported. */
