@@ -115,6 +115,7 @@ struct fabric_update {
 	struct topo *topo;
 	struct lid_map *lids;
 	struct tables tables;
+	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
 };
 
@@ -193,6 +194,8 @@ void fabric_update_init(struct fabric *f);
 void fabric_update_fini(struct fabric *f);
 void fabric_update(struct fabric *f); /* begins with the present; not while one is in the making */
 bool fabric_updates(const struct fabric *f); /* one is in the making */
+bool fabric_update_room(
+	struct fabric *f); /* makes room for the next one's tables; true: call again */
 void fabric_publish_to_sa(struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
 double fabric_route_ms(const struct fabric *f);

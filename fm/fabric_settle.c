@@ -6,7 +6,7 @@
  *   compare, show       what is shown is what is. LIDs and tables go by index, so the cables must be the same, and
  *                       cordons too; when they are not, an update is on its way that publishes them
  *   answer              the fabric is up; those who asked hear of it
- *   tidy                the proof forgets what is past
+ *   tidy, room          the proof forgets what is past; the next update finds memory for its tables
  *
  * An update that begins meanwhile ends it, and brings it about anew: till then it stays due.
  */
@@ -176,6 +176,15 @@ static enum job_said tidy(void *arg)
 	struct fabric *f = arg;
 
 	check_change_tidy(f->proof_base, f->topo, &f->tables);
+	return JOB_NEXT;
+}
+
+static enum job_said make_room(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (fabric_update_room(f))
+		return JOB_MORE;
 	job_stop(f->settle.job);
 	fabric_look(f);
 	return JOB_END;
@@ -187,6 +196,7 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
 	{ "settle-compare", compare }, { "settle-show", show },
 	{ "settle-answer", answer },   { "settle-tidy", tidy },
+	{ "settle-room", make_room },
 };
 
 void fabric_settle(struct fabric *f)

@@ -18,9 +18,11 @@
  * acknowledged. Tables in the making have memory of their own, and change places with the published ones.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
-#include "topology/mem.h"
+
+#define ROOM_AT_ONCE (2u << 20) /* bytes */
 
 /* ---- Snapshot ------------------------------------------------------------------------------------ */
 
@@ -111,6 +113,22 @@ static void forget(struct fabric_update *u)
 	u->lids = NULL;
 }
 
+/* The first touch of memory takes longer than the tables that come there: it is done while nobody waits. */
+bool fabric_update_room(struct fabric *f)
+{
+	struct fabric_update *u = &f->update;
+	size_t left, bytes = u->tables.capacity;
+
+	tables_resize(&u->tables, f->tables.nswitches, f->tables.top);
+	if (u->tables.capacity != bytes)
+		u->room = 0;
+	left = u->tables.capacity - u->room;
+	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
+	memset(u->tables.lft + u->room, TABLES_NO_ROUTE, left);
+	u->room += left;
+	return u->room < u->tables.capacity;
+}
+
 static void refuse(struct fabric *f, const struct check_report *report)
 {
 	event_log_add(f->events, LOG_ERR, "refused", report_proof(report),
@@ -190,6 +208,7 @@ static void exchange(struct fabric *f)
 	f->update.topo = older.topo;
 	f->update.lids = older.lids;
 	f->update.tables = older.tables;
+	f->update.room = older.tables.capacity;
 }
 
 static void apply(struct fabric *f)

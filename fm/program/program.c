@@ -10,8 +10,8 @@
  *   stale  busy, and the apply that sent it was superseded: never sent again by that. If it is
  *          wanted now (late), it goes to todo when it is answered, or was lost
  *
- * The store holds what was sent while a block is busy and what was acknowledged once it is known,
- * so one copy serves both.
+ * The store holds what was sent while a block is busy and what was acknowledged once it is known, as far as that is not
+ * what is wanted: the wanted tables' memory is a part of it from one apply to the next.
  *
  * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
  * above the top are not looked at, and some devices refuse blocks beyond it.
@@ -34,7 +34,8 @@ static bool is_wanted(const struct program *p, const struct store_switch *sw)
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
 {
 	return !store_has(&sw->known, block) ||
-	       memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0;
+	       (store_has(&sw->own, block) &&
+		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
 }
 
 /* ---- The turn ------------------------------------------------------------------------------- */
@@ -117,7 +118,7 @@ static void make_block(struct program *p, struct store_switch *sw, uint32_t bloc
 		p->result.entries += entries_changed(store_block(sw, block), request->data);
 	store_put(&sw->known, block, false);
 	store_put(&sw->busy, block, true);
-	memcpy(store_block(sw, block), request->data, TABLES_BLOCK);
+	store_sent(sw, block, request->data);
 	request->mad.attr_id = WIRE_LFT;
 	request->mad.attr_mod = block;
 }
@@ -237,7 +238,7 @@ static void stale_answered(struct program *p, struct store_switch *sw, uint32_t 
 static void block_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
 			   const struct mad_answer *answer)
 {
-	bool taken = answer->result == MAD_OK &&
+	bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
 		     !memcmp(answer->data, store_block(sw, job->arg), TABLES_BLOCK);
 
 	store_put(&sw->busy, job->arg, false);
@@ -380,6 +381,7 @@ static void program_supersede(struct program *p)
 		struct store_switch *sw = (struct store_switch *)item;
 
 		sw->row = ROW_NONE;
+		sw->listed = false;
 		sw->failed = sw->top_due = sw->in_turn = false;
 		sw->ntodo = 0;
 		memset(&sw->todo, 0, sizeof(sw->todo));
@@ -401,6 +403,24 @@ void program_send_top(struct program *p, struct store_switch *sw)
 	batch_add(p->batch, &job);
 }
 
+/* From the older tables' memory to the newer's, while both are there. */
+static void program_rebase(struct program *p)
+{
+	cl_map_item_t *item;
+	uint32_t row;
+
+	for (row = 0; row < p->topo->nswitches; row++) {
+		struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
+
+		store_rebase(sw, tables_row(p->wanted, row), tables_blocks(p->wanted));
+		sw->listed = true;
+	}
+	for (item = cl_qmap_head(&p->store.switches); item != cl_qmap_end(&p->store.switches);
+	     item = cl_qmap_next(item))
+		if (!((struct store_switch *)item)->listed)
+			store_rebase((struct store_switch *)item, NULL, 0);
+}
+
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg)
 {
@@ -410,6 +430,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	program_supersede(p);
 	p->topo = topo_ref(t);
 	p->wanted = wanted;
+	program_rebase(p);
 	p->fn = fn;
 	p->arg = arg;
 	p->busy = true;

@@ -43,8 +43,8 @@ void program_free(struct program *p);				     /* NULL is fine */
 void program_configure(struct program *p, uint8_t packet_life_time); /* from the next apply on */
 
 /*
- * `wanted` is read until the callback (or the next apply): rows are those of `t`'s switches; t is
- * referenced meanwhile.
+ * Rows are those of `t`'s switches; t is referenced until the callback. The memory of the rows (not the struct) stays as it is until
+ * the next apply has returned: it is what switches are taken to hold. So newer tables have other memory than the older.
  */
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);

@@ -76,8 +76,7 @@ static const char *switch_hindrance(const struct program *p, const struct store_
 /* One that is gone is looked at again when it comes back; nothing fails by its absence. */
 static void switch_plan(struct program *p, uint32_t row)
 {
-	struct store_switch *sw =
-		store_get(&p->store, p->topo->nodes[row].guid, tables_blocks(p->wanted));
+	struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
 
 	p->rows[row] = NULL;
 	switch_resolve(p, sw);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "fm/core/log.h"
 #include "fm/program/program.h"
+#include "tests/fabric/damage.h"
 #include "tests/unit/sweep_bench.h"
 
 #define LIFE_TIME 0x12
@@ -13,7 +14,8 @@
 struct prog {
 	struct bench b;
 	struct program *program;
-	struct tables tables;
+	struct tables tables;	/* to be changed at will */
+	struct tables given[2]; /* what was applied last, and now */
 	struct program_result result;
 	struct program_readback readback;
 	unsigned written; /* Sets of LFT blocks that a switch took over */
@@ -62,6 +64,8 @@ static void prog_fini(struct prog *p)
 {
 	program_free(p->program);
 	tables_fini(&p->tables);
+	tables_fini(&p->given[0]);
+	tables_fini(&p->given[1]);
 	bench_fini(&p->b);
 }
 
@@ -81,13 +85,26 @@ static void readback_done(void *arg, const struct program_readback *result)
 	p->b.looks++;
 }
 
+/* Begins to; what was given before the last time is not read any more. */
+static void prog_give(struct prog *p)
+{
+	struct tables oldest = p->given[0];
+
+	p->given[0] = p->given[1];
+	p->given[1] = oldest;
+	tables_copy(&p->given[1], &p->tables);
+	program_apply(p->program, p->b.found, &p->given[1], program_done, p);
+	if (p->given[0].lft)
+		memset(p->given[0].lft, 0xee, p->given[0].capacity);
+}
+
 static void prog_apply(struct prog *p)
 {
 	unsigned before = p->b.looks;
 
 	p->written = 0;
 	double_sent_reset(p->b.d);
-	program_apply(p->program, p->b.found, &p->tables, program_done, p);
+	prog_give(p);
 	loop_run(p->b.loop);
 	assert_int_equal(p->b.looks, before + 1);
 	assert_false(program_busy(p->program));
@@ -267,7 +284,6 @@ static void newest_tables_win(void **state)
 		loop_run(p.b.loop);
 		loop_timer_free(stop);
 		busy = program_busy(p.program);
-		memset(old.lft, 0xee, old.capacity); /* is not read any more */
 		prog_apply(&p);
 		assert_int_equal(other.b.looks, !busy);
 		assert_int_equal(p.result.failed, 0);
@@ -281,6 +297,46 @@ static void newest_tables_win(void **state)
 }
 
 /* What is on its way already is what is wanted: it is not sent again. */
+static void run_some(struct prog *p, uint64_t us)
+{
+	struct loop_timer *stop = loop_timer_new(p->b.loop, (loop_fn *)loop_stop, p->b.loop);
+
+	loop_timer_set(stop, us);
+	loop_run(p->b.loop);
+	loop_timer_free(stop);
+}
+
+/* Applies of all sizes, most of them superseded on the way. */
+static void what_is_taken_for_held_is_held_whatever_comes(void **state)
+{
+	uint64_t seed = 99;
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 1500);
+	for (unsigned i = 0; i < 150; i++) {
+		uint16_t top = (uint16_t)(1200 + damage_random(&seed) % 4 * 100);
+
+		if (damage_random(&seed) % 6 == 0)
+			tables_fill(&p.tables, p.b.found->nswitches, top, i);
+		for (unsigned n = damage_random(&seed) % 40; n; n--)
+			tables_row(&p.tables,
+				   damage_random(&seed) %
+					   p.b.found->nswitches)[1 + damage_random(&seed) %
+									     p.tables.top] ^= 1;
+		prog_give(&p);
+		run_some(&p, damage_random(&seed) % 3000);
+	}
+	prog_apply(&p);
+	assert_int_equal(p.result.failed, 0);
+	assert_held(&p);
+	prog_readback(&p);
+	assert_int_equal(p.readback.differ, 0);
+	assert_int_equal(p.readback.blocks, p.b.found->nswitches * tables_blocks(&p.tables));
+	prog_apply(&p);
+	assert_int_equal(p.written, 0);
+	prog_fini(&p);
+}
+
 static void same_tables_again_in_the_middle_cost_nothing(void **state)
 {
 	struct prog p, other = { .written = 0 };
@@ -422,6 +478,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
 	cmocka_unit_test(rebooted_switch_is_written_anew),
 	cmocka_unit_test(newest_tables_win),
+	cmocka_unit_test(what_is_taken_for_held_is_held_whatever_comes),
 	cmocka_unit_test(same_tables_again_in_the_middle_cost_nothing),
 	cmocka_unit_test(block_that_is_echoed_wrong_is_sent_again),
 	cmocka_unit_test(lossy_cables_end_in_the_same_tables),
