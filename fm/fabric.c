@@ -29,6 +29,13 @@ static void update(struct fabric *f)
 		fabric_update(f);
 }
 
+/* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
+static void look_beyond(struct fabric *f, const struct sweep_result *result)
+{
+	for (unsigned i = 0; i < result->nchanged; i++)
+		fabric_traps_hold(f, result->changed[i]);
+}
+
 static void looked(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
@@ -39,6 +46,7 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.duplicates = result->duplicates;
 	if (!result->error) {
 		update(f);
+		look_beyond(f, result);
 		return;
 	}
 	event_log_add(f->events, LOG_ERR, "no-port", NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
- * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls, what changed), fabric_act.c (those who wait for an answer),
+ * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for),
  * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
@@ -26,11 +26,20 @@ enum fabric_state {
 	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
 };
 
-struct fault { /* a change of the fabric that is being answered */
+struct fault { /* a change of the fabric, see fabric_fault.c */
 	bool open;
-	bool differs; /* a look found something else than what was published */
+	bool differs; /* a look found something else than what was published.. */
+	bool loss;    /* ..and some of it is lost */
 	char what[256];
 	uint64_t detected_us; /* trap received, or poll answered */
+	uint64_t proven_us;
+};
+
+struct answered { /* the latest fault, or repair */
+	char what[256];
+	double proven_ms, programmed_ms; /* since it was detected */
+	uint64_t entries;
+	unsigned blocks;
 };
 
 struct follower { /* of events */
@@ -94,16 +103,11 @@ struct act { /* an operator's wish, to be answered once */
 
 struct fabric_figures { /* of the latest of each kind */
 	double sweep_ms, program_ms, bringup_ms;
-	unsigned reroutes; /* tables that were programmed, since start */
+	unsigned reroutes; /* updates that changed tables, since start */
 	bool check_whole;  /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, duplicates;
 	struct program_result programmed;
-	struct {
-		char what[256];
-		double ms; /* detected to programmed */
-		uint64_t entries;
-		unsigned blocks;
-	} last_fault;
+	struct answered last_fault, last_repair;
 };
 
 #define FABRIC_STEPS_MAX 12
@@ -167,7 +171,8 @@ struct fabric {
 	struct loop_timer *hold_timer, *poll_timer; /* to look soon; to poll */
 	struct traps *traps;
 	struct noise *noise;
-	struct fault fault;
+	struct fault fault;	 /* its look or update is to come */
+	struct fault answered;	 /* published, and not programmed yet */
 	unsigned other_managers; /* ports with IsSM set that are not ours, when last looked */
 
 	struct audit *audit;
@@ -264,16 +269,27 @@ void fabric_audit_repaired(struct fabric *f);
 void fabric_watch_init(struct fabric *f);
 void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
-void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
-void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_note_managers(struct fabric *f, const struct topo *t);
+
+/* fabric_change.c */
+void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
+
+/* fabric_fault.c */
+void fabric_fault_open(struct fabric *f, const char *what);
+void fabric_fault_name(struct fabric *f, bool loss, const char *what);
+void fabric_fault_published(struct fabric *f);
+void fabric_fault_programmed(struct fabric *f);
 
 /* fabric_trap.c */
 void fabric_traps_init(struct fabric *f);
 void fabric_traps_fini(struct fabric *f);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times);
-void fabric_traps_drafted(struct fabric *f);		 /* what was looked at is in the draft.. */
-void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
+uint64_t fabric_traps_wait_since(const struct fabric *f); /* whose look is to come; 0 = none wait */
+void fabric_traps_hold(struct fabric *f,
+		       guid_t node);	     /* it is looked at when the hold-down is over */
+void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
+void fabric_traps_judge(struct fabric *f, bool differs);	   /* ..and is news, or is not */
 uint32_t fabric_port_of_lid(const struct fabric *f, uint16_t lid); /* TOPO_NONE: nobody has it */
 void guid_list_add(struct guid_list *list, guid_t guid);	   /* unless it is there */
 

@@ -28,14 +28,13 @@ static long resident_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static json_t *last_fault_json(const struct fabric *f)
+static json_t *answered_json(const struct answered *a)
 {
-	if (!f->figures.last_fault.what[0])
+	if (!a->what[0])
 		return json_null();
-	return json_pack("{ss sf sI si}", "what", f->figures.last_fault.what,
-			 "detected_to_programmed_ms", f->figures.last_fault.ms,
-			 "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
-			 "lft_blocks_written", (int)f->figures.last_fault.blocks);
+	return json_pack("{ss sf sf sI si}", "what", a->what, "detected_to_proven_ms", a->proven_ms,
+			 "detected_to_programmed_ms", a->programmed_ms, "lft_entries_changed",
+			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks);
 }
 
 static bool is_drained(const struct topo_port *port, bool quarantined)
@@ -143,7 +142,8 @@ json_t *fabric_status(const struct fabric *f)
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
-	json_object_set_new(doc, "last_fault", last_fault_json(f));
+	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
+	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));
 	json_object_set_new(doc, "audit", audit_json(f));
 	json_object_set_new(doc, "traps", traps_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());

@@ -13,47 +13,10 @@
 #include <stdlib.h>
 #include "fm/fabric_own.h"
 #include "topology/diff.h"
-#include "topology/risk.h"
 
 static double ms_since(const struct fabric *f, uint64_t start_us)
 {
 	return (loop_now_us(f->loop) - start_us) / 1e3;
-}
-
-/* ---- The latest fault ---------------------------------------------------------------------------- */
-
-/* What is at risk is told as it is now: standing damage too, for the next fault meets both. */
-static void tell_fault(struct fabric *f)
-{
-	json_t *risk = risk_json(f->topo);
-	const char *text = json_string_value(json_object_get(risk, "text"));
-
-	event_log_add(
-		f->events, LOG_NOTICE, "rerouted",
-		json_pack("{sf sI si si so}", "detected_to_programmed_ms", f->figures.last_fault.ms,
-			  "lft_entries_changed", (json_int_t)f->figures.last_fault.entries,
-			  "lft_blocks_written", (int)f->figures.last_fault.blocks, "switches",
-			  (int)f->figures.programmed.switches, "at_risk", json_incref(risk)),
-		"%s: answered in %.1f ms, %llu entries in %u blocks on %u switches%s%s",
-		f->fault.what, f->figures.last_fault.ms,
-		(unsigned long long)f->figures.last_fault.entries, f->figures.last_fault.blocks,
-		f->figures.programmed.switches, text ? "; at risk: " : "", text ? text : "");
-	json_decref(risk);
-}
-
-static void close_fault(struct fabric *f)
-{
-	if (!f->fault.open)
-		return;
-	f->fault.open = false;
-	if (!f->fault.differs && !f->figures.programmed.blocks)
-		return; /* a late trap: an earlier look had found what it tells */
-	snprintf(f->figures.last_fault.what, sizeof(f->figures.last_fault.what), "%s",
-		 f->fault.what);
-	f->figures.last_fault.ms = ms_since(f, f->fault.detected_us);
-	f->figures.last_fault.entries = f->figures.programmed.entries;
-	f->figures.last_fault.blocks = f->figures.programmed.blocks;
-	tell_fault(f);
 }
 
 /* ---- What was begun has ended -------------------------------------------------------------------- */
@@ -65,6 +28,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	f->programming = false;
 	f->figures.programmed = *result;
 	f->figures.program_ms = result->took_us / 1e3;
+	f->figures.reroutes += result->blocks > 0;
 	if (result->failed) {
 		f->unfinished = true;
 		event_log_add(
@@ -74,7 +38,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	} else {
 		fabric_audit_repaired(f);
 	}
-	close_fault(f);
+	fabric_fault_programmed(f);
 	fabric_settle(f);
 }
 

@@ -43,6 +43,7 @@ struct traps {
 	unsigned drafted;	 /* of these: in the newest draft */
 	struct loop_timer *hold, *late;
 	uint64_t length_us, began_us, last_us; /* of the hold; of the latest trigger */
+	uint64_t looked_us;		       /* when the hold before began */
 	bool fed;			       /* triggers in the hold's second half */
 	struct babbler babblers[BABBLERS];
 	struct log_limit log;
@@ -83,16 +84,22 @@ static void hold_begin(struct traps *t, uint64_t now)
 	loop_timer_set(t->hold, t->length_us);
 }
 
+void fabric_traps_hold(struct fabric *f, guid_t node)
+{
+	struct traps *t = f->traps;
+
+	if (!loop_timer_armed(t->hold))
+		hold_begin(t, loop_now_us(f->loop));
+	guid_list_add(&t->held, node);
+}
+
 static void hold_add(struct traps *t, guid_t guid)
 {
 	uint64_t now = loop_now_us(t->f->loop);
 
-	if (!loop_timer_armed(t->hold))
-		hold_begin(t, now);
-	else if (now - t->began_us > t->length_us / 2)
-		t->fed = true;
+	t->fed |= loop_timer_armed(t->hold) && now - t->began_us > t->length_us / 2;
+	fabric_traps_hold(t->f, guid);
 	t->last_us = now;
-	guid_list_add(&t->held, guid);
 }
 
 static void look_at_held(struct traps *t)
@@ -107,7 +114,9 @@ static void look_at_held(struct traps *t)
 		guid_list_add(&t->judged, t->held.guids[i]);
 	}
 	t->held.count = 0;
-	t->length_us *= AFTER_A_LOOK;
+	t->looked_us = t->began_us;
+	if (t->last_us >= t->began_us)
+		t->length_us *= AFTER_A_LOOK;
 	if (t->length_us > hold_max_us(t))
 		t->length_us = hold_max_us(t);
 	fabric_look(f);
@@ -174,6 +183,15 @@ static void judge(struct traps *t, guid_t guid, bool differs)
 		b = new_babbler(t, guid);
 	b->fruitless++;
 	b->deaf_until_us = loop_now_us(t->f->loop) + deaf_us(b->fruitless);
+}
+
+uint64_t fabric_traps_wait_since(const struct fabric *f)
+{
+	const struct traps *t = f->traps;
+
+	if (t->judged.count)
+		return t->looked_us;
+	return t->held.count ? t->began_us : 0;
 }
 
 void fabric_traps_drafted(struct fabric *f)

@@ -215,11 +215,11 @@ static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = f->settle.due = true;
-	f->figures.reroutes++;
 	f->unfinished = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	sm_set_state(f->sm, SM_MASTER);
 	fabric_publish_to_sa(f);
+	fabric_fault_published(f);
 	program_apply(f->program, f->topo, &f->tables, fabric_programmed, f);
 	fabric_sa_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);

@@ -104,19 +104,30 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	}
 }
 
-static void print_last_fault(const json_t *fault)
+static void print_answered(const char *label, const char *verb, const json_t *change)
 {
-	print_label("last change");
-	if (!json_is_object(fault)) {
-		puts("none since fmd began");
+	if (!json_is_object(change))
 		return;
-	}
-	printf("%s\n", string(fault, "what"));
+	print_label(label);
+	printf("%s\n", string(change, "what"));
 	print_label("");
-	printf("answered in %.1f ms: %lld table entries changed, %lld blocks written\n",
-	       number(fault, "detected_to_programmed_ms"),
-	       (long long)integer(fault, "lft_entries_changed"),
-	       (long long)integer(fault, "lft_blocks_written"));
+	printf("%s in %.1f ms: %lld table entries changed, %lld blocks written\n", verb,
+	       number(change, "detected_to_programmed_ms"),
+	       (long long)integer(change, "lft_entries_changed"),
+	       (long long)integer(change, "lft_blocks_written"));
+}
+
+static void print_last_changes(const json_t *status)
+{
+	const json_t *fault = json_object_get(status, "last_fault");
+	const json_t *repair = json_object_get(status, "last_repair");
+
+	print_answered("last fault", "answered", fault);
+	print_answered("last repair", "in use", repair);
+	if (json_is_object(fault) || json_is_object(repair))
+		return;
+	print_label("last fault");
+	puts("none since fmd began");
 }
 
 static void print_uptime(json_int_t seconds, json_int_t rss_kb)
@@ -149,7 +160,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
 	print_links(ctl, s);
 	show_proof(ctl, json_object_get(s, "proof"));
-	print_last_fault(json_object_get(s, "last_fault"));
+	print_last_changes(s);
 	print_last_run(s);
 	print_label("packets");
 	printf("%lld sent, %lld without an answer; %lld table blocks written\n",

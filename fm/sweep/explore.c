@@ -99,6 +99,10 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 		return false;
 	if (port->probe == PROBE_OUT || port->probe == PROBE_MET)
 		return false;
+	/* A silent one has the others wait: once found so it is left to the polls. */
+	if (s->look == LOOK_REFRESH && port->probe == PROBE_FAILED &&
+	    (!port->peer || port->peer->silent))
+		return false;
 	return s->look == LOOK_DISCOVER || !port->peer || !port->link_up ||
 	       port->state == TOPO_INIT || port->peer->silent || port->peer->gone ||
 	       port->probe == PROBE_FAILED;
@@ -116,6 +120,9 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
 		 inventory_name(port->peer, port->peer_port).text);
 	port_set_probe(port, PROBE_NONE);
+	if (s->look == LOOK_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
+	    port->peer->seen != s->number)
+		sweep_changed(s, port->peer);
 	inventory_link_down(&s->inv, node, (uint8_t)num);
 	s->reroute = true;
 }
@@ -145,7 +152,11 @@ static void port_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 static void port_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
 		     const uint8_t data[64])
 {
+	uint8_t before = node->ports[num].state;
+
 	inventory_set_port_info(node, (uint8_t)num, data);
+	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
+		port_set_probe(&node->ports[num], PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {
 		switch_ready(s, node);
 		return;
@@ -472,6 +483,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		switch_polled(s, node, data);
 		break;
 	case JOB_POLL_PORT:
+		port_set_probe(&node->ports[job->arg], PROBE_NONE);
 		sweep_changed(s, node);
 		break;
 	}
@@ -507,6 +519,22 @@ static void probe_failed(struct sweep *s, struct inv_port *port)
 	if (s->look == LOOK_REFRESH && port->peer && inv_is_switch(port->peer) &&
 	    !port->peer->answered && !port->peer->silent)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
+}
+
+void explore_doubted(struct sweep *s, const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+	unsigned p;
+
+	if (s->look != LOOK_REFRESH || job->kind != JOB_SWITCH || node->silent)
+		return;
+	for (p = 1; p <= node->nports; p++) {
+		struct inv_node *peer = node->ports[p].peer;
+
+		if (peer && node->ports[p].link_up && inv_is_switch(peer) && !peer->silent &&
+		    peer->seen != s->number)
+			explore_visit(s, peer, NULL);
+	}
 }
 
 void explore_given_up(struct sweep *s, const struct batch_job *job)

@@ -57,6 +57,7 @@ struct inv_node {
 	bool silent; /* does not answer although its link is up: kept, retried later */
 	bool partial; /* answers, and one question got no answer: the next poll asks for a new look */
 	bool gone;    /* no way leads to it */
+	bool told_silent; /* the conductor's */
 	bool removed;
 	bool unread;	   /* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and

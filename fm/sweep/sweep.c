@@ -11,7 +11,8 @@
  * A request that times out is asked again in rounds of two sends, each round by the way that is
  * best by then: a time-out makes the cables of its way suspect (paths.c). The first rounds are
  * short, so that a dead way costs little; the last take the configured time-out. A node that
- * answered in this look is asked longer, one known to be silent once.
+ * answered in this look is asked longer, one known to be silent once. A switch of a refresh that
+ * does not answer at first has its neighbours asked as well: if it is dead, they know.
  */
 #include <assert.h>
 #include <errno.h>
@@ -129,6 +130,8 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 	struct batch_job again = *job;
 
 	again.tries++;
+	if (job->tries == 0)
+		explore_doubted(s, job);
 	again.urgent = false; /* after those that are likely to be answered */
 	if (again.tries < job_rounds(job))
 		batch_add(s->batch, &again);

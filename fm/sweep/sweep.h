@@ -25,11 +25,12 @@
 struct sweep;
 
 struct sweep_result {
-	int error;	       /* 0, or -EIO: the local port did not answer */
-	unsigned silent;       /* nodes, and ports with an unknown one behind, that do not answer */
-	unsigned duplicates;   /* GUIDs met twice, in this look */
-	unsigned gone;	       /* nodes in the inventory that no cable leads to any more */
-	const guid_t *changed; /* poll: nodes to refresh; valid during the callback */
+	int error;	     /* 0, or -EIO: the local port did not answer */
+	unsigned silent;     /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned duplicates; /* GUIDs met twice, in this look */
+	unsigned gone;	     /* nodes in the inventory that no cable leads to any more */
+	/* Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went down. */
+	const guid_t *changed;
 	unsigned nchanged;
 	unsigned smps; /* sent for this look */
 	uint64_t took_us;
