@@ -351,16 +351,13 @@ static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct
 static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 		     const struct mad_path *path)
 {
-	bool back = node->silent || node->gone;
 	bool first = node->seen != s->number;
 
 	node->answered = true;
 	node->silent = false;
-	if (first && (s->look == LOOK_DISCOVER || back || !node->seen || !inv_is_switch(node)))
+	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
-	else if (first)
-		ask_port(s, node, num); /* a known switch: this port only */
-	if (!inv_is_switch(node))
+	if (!inv_is_switch(node) || (first && !node->unread))
 		ask_port(s, node, num);
 }
 
@@ -521,20 +518,25 @@ static void probe_failed(struct sweep *s, struct inv_port *port)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
 }
 
-void explore_doubted(struct sweep *s, const struct batch_job *job)
+void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 {
-	struct inv_node *node = job->object;
 	unsigned p;
 
-	if (s->look != LOOK_REFRESH || job->kind != JOB_SWITCH || node->silent)
-		return;
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_node *peer = node->ports[p].peer;
 
-		if (peer && node->ports[p].link_up && inv_is_switch(peer) && !peer->silent &&
+		if (peer && inv_is_switch(peer) && !peer->silent && !peer->gone &&
 		    peer->seen != s->number)
 			explore_visit(s, peer, NULL);
 	}
+}
+
+void explore_doubted(struct sweep *s, const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+
+	if (s->look == LOOK_REFRESH && job->kind == JOB_SWITCH && !node->silent)
+		explore_visit_neighbours(s, node);
 }
 
 void explore_given_up(struct sweep *s, const struct batch_job *job)

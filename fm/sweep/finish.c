@@ -116,9 +116,11 @@ static void finish_gone(struct sweep *s)
 	struct inv_node *node;
 	unsigned p;
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+		node->unread |= node->gone && inv_is_switch(node);
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
+	}
 }
 
 void finish_look(struct sweep *s)

@@ -287,7 +287,9 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	}
 	for (i = 0; i < count; i++) {
 		node = inventory_find(&s->inv, nodes[i]);
-		if (node && inv_is_switch(node))
+		if (node && node->gone) /* they know whether a way leads there again */
+			explore_visit_neighbours(s, node);
+		else if (node && inv_is_switch(node))
 			explore_visit(s, node, NULL);
 		else if (node)
 			explore_visit_ca(s, node);

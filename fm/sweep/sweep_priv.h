@@ -58,7 +58,8 @@ void explore_visit_ca(struct sweep *s, struct inv_node *node);
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
 		    const uint8_t data[64]);
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status);
-void explore_doubted(struct sweep *s, const struct batch_job *job); /* once without an answer */
+void explore_visit_neighbours(struct sweep *s, struct inv_node *node); /* the switches */
+void explore_doubted(struct sweep *s, const struct batch_job *job);    /* once without an answer */
 void explore_given_up(struct sweep *s, const struct batch_job *job);
 
 /* finish.c: what the silences of a look mean. */

@@ -268,6 +268,25 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 		link_update(d, &node->ports[n]);
 }
 
+void double_retrain(struct double_fabric *d, guid_t node, unsigned num, unsigned lanes)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->width = (uint8_t)lanes;
+	double_cut(d, node, num);
+	double_join(d, node, num);
+}
+
+void double_replace(struct double_fabric *d, guid_t guid, guid_t new)
+{
+	struct dnode *node = double_node(d, guid);
+
+	node->ni.node_guid = node->ni.sys_guid = new;
+	for (unsigned n = 0; n <= node->ni.nports; n++)
+		node->ports[n].guid = is_switch(node) ? new : new + n;
+	double_reboot(d, guid);
+}
+
 void double_set_desc(struct double_fabric *d, guid_t guid, const char *desc)
 {
 	struct dnode *node = double_node(d, guid);

@@ -38,6 +38,10 @@ void double_cut(struct double_fabric *d, guid_t node, unsigned port);
 void double_join(struct double_fabric *d, guid_t node, unsigned port);
 /* All the node was told is forgotten, its links bounce. */
 void double_reboot(struct double_fabric *d, guid_t node);
+/* The cable comes up again with so many lanes. */
+void double_retrain(struct double_fabric *d, guid_t node, unsigned port, unsigned lanes);
+/* Another device in its place: new GUIDs (of ports: the numbers behind it), and nothing known. */
+void double_replace(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
 
 /* ---- Misbehaviour ----------------------------------------------------------------------------- */
