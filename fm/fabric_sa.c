@@ -89,7 +89,6 @@ static struct sa_conf sa_conf(const struct conf *c)
 				 .sm_key = c->sm_key,
 				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
-				 .packet_life_time = c->packet_life_time,
 				 .rate_limit = (unsigned)c->sa_rate_limit };
 }
 

@@ -263,7 +263,6 @@ static inline struct world *world_new(void)
 		.sm_key = WORLD_SM_KEY,
 		.sm_priority = 7,
 		.subnet_timeout = 18,
-		.packet_life_time = 18,
 	};
 
 	w->io.ops = &world_io_ops;
