@@ -105,21 +105,42 @@ static void grow(struct names *names)
 	}
 }
 
+/* Where the text is, or the free slot where it would go. */
+static uint32_t find_slot(const struct names *names, const char *text, size_t len, uint32_t hash)
+{
+	uint32_t slot;
+
+	for (slot = hash & names->mask; names->slots[slot]; slot = (slot + 1) & names->mask) {
+		const struct name *name = &names->list[names->slots[slot] - 1];
+
+		if (name->hash == hash && name->len == len && memcmp(name->text, text, len) == 0)
+			break;
+	}
+	return slot;
+}
+
 uint32_t names_id(struct names *names, const char *text, size_t len)
 {
 	uint32_t hash = hash_text(text, len), slot;
 
 	if (names->count == names->room)
 		grow(names);
-	for (slot = hash & names->mask; names->slots[slot]; slot = (slot + 1) & names->mask) {
-		const struct name *name = &names->list[names->slots[slot] - 1];
-
-		if (name->hash == hash && name->len == len && memcmp(name->text, text, len) == 0)
-			return names->slots[slot] - 1;
-	}
+	slot = find_slot(names, text, len, hash);
+	if (names->slots[slot])
+		return names->slots[slot] - 1;
 	names->list[names->count] = (struct name){ text, (uint32_t)len, hash };
 	names->slots[slot] = names->count + 1;
 	return names->count++;
+}
+
+uint32_t names_find(const struct names *names, const char *text, size_t len)
+{
+	uint32_t slot;
+
+	if (!names->slots)
+		return NAMES_NONE;
+	slot = find_slot(names, text, len, hash_text(text, len));
+	return names->slots[slot] ? names->slots[slot] - 1 : NAMES_NONE;
 }
 
 void names_fini(struct names *names)

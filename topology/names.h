@@ -23,6 +23,7 @@ struct names {
 };
 
 uint32_t names_id(struct names *names, const char *text, size_t len); /* adds it if it is new */
+uint32_t names_find(const struct names *names, const char *text, size_t len); /* or NAMES_NONE */
 void names_fini(struct names *names);
 
 /* By id, the name's place in natural order. The caller frees it. */

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * health: the state machine of a host's NVLinks (see health.h), and who is meant by a name.
+ *
+ * Hold-downs: `differs_us` is when observed went to one side of believed; it begins anew when that side changes, so one good answer between
+ * bad ones starts the wait again, while getting still worse does not. While no source speaks nothing is waited for: silence proves nothing.
+ *
+ * The guard looks at observed, not at believed: hosts that wait for their hold-down count, so that a source gone mad is noticed before
+ * the first of them gets through, given that the hold-down is longer than the polling interval.
+ *
+ * Names: machines call themselves dgx-01, DGX-01 or dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it
+ * stands, in small letters; then its first part, if only one host has that.
+ */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/sxid.h"
+#include "topology/mem.h"
+
+#define NAME_MAX_LEN	   255
+#define NONFATAL_WINDOW_US 60000000
+#define NONFATAL_MANY	   10 /* in a window: a sick link */
+#define GUARD_MIN	   1  /* this many hosts may always turn bad */
+
+void health_init(struct health *h, const struct health_ops *ops, void *arg)
+{
+	*h = (struct health){ .ops = ops, .arg = arg };
+}
+
+void health_fini(struct health *h)
+{
+	health_sources_begin(h);
+	health_sources_end(h);
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		free(h->hosts[i].log);
+		free(h->hosts[i].name);
+		free((char *)h->names.list[i].text);
+	}
+	free(h->hosts);
+	free(h->first_host);
+	names_fini(&h->names);
+	names_fini(&h->firsts);
+}
+
+/* ---- Who is meant -------------------------------------------------------------------------------- */
+
+static size_t small_letters(const char *name, char *to)
+{
+	size_t len = 0;
+
+	for (; name[len] && len < NAME_MAX_LEN; len++)
+		to[len] = (char)tolower((unsigned char)name[len]);
+	to[len] = '\0';
+	return len;
+}
+
+static size_t first_part(const char *name, size_t len)
+{
+	const char *dot = memchr(name, '.', len);
+
+	return dot ? (size_t)(dot - name) : len;
+}
+
+unsigned health_find(const struct health *h, const char *name)
+{
+	char text[NAME_MAX_LEN + 1];
+	size_t len = small_letters(name, text);
+	uint32_t id = names_find(&h->names, text, len);
+
+	if (id != NAMES_NONE)
+		return id;
+	id = names_find(&h->firsts, text, first_part(text, len));
+	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
+}
+
+static void index_first(struct health *h, const char *text, size_t len, unsigned host)
+{
+	uint32_t before = h->firsts.count, id = names_id(&h->firsts, text, first_part(text, len));
+
+	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
+	h->first_host[id] = h->firsts.count == before ? UINT_MAX : host;
+}
+
+unsigned health_add(struct health *h, const char *name)
+{
+	char text[NAME_MAX_LEN + 1];
+	size_t len = small_letters(name, text);
+	uint32_t id = names_find(&h->names, text, len);
+	char *kept;
+
+	if (id != NAMES_NONE)
+		return id;
+	kept = mem_alloc(len + 1, 1);
+	memcpy(kept, text, len);
+	id = names_id(&h->names, kept, len);
+	h->hosts = mem_resize(h->hosts, h->nhosts + 1, sizeof(*h->hosts));
+	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
+						      .state = NVSWITCH_UNKNOWN,
+						      .override = NVSWITCH_UNKNOWN };
+	index_first(h, kept, len, id);
+	return id;
+}
+
+/* What routing is to be told. */
+static enum nvswitch_state wanted(const struct health_host *host)
+{
+	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
+}
+
+void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
+		     enum nvswitch_state override)
+{
+	struct health_host *it = &h->hosts[host];
+
+	it->observed = it->believed = believed;
+	it->override = override;
+	it->routed = wanted(it);
+}
+
+/* ---- Who speaks ---------------------------------------------------------------------------------- */
+
+static void free_sources(struct health_source *sources, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(sources[i].where);
+	free(sources);
+}
+
+void health_sources_begin(struct health *h)
+{
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		struct health_host *host = &h->hosts[i];
+
+		host->earlier = host->sources;
+		host->nearlier = host->nsources;
+		host->sources = NULL;
+		host->nsources = 0;
+	}
+}
+
+void health_sources_end(struct health *h)
+{
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		free_sources(h->hosts[i].earlier, h->hosts[i].nearlier);
+		h->hosts[i].earlier = NULL;
+		h->hosts[i].nearlier = 0;
+	}
+}
+
+unsigned health_source_add(struct health *h, unsigned host, const char *where)
+{
+	struct health_host *it = &h->hosts[host];
+	struct health_source source = { .error = "not asked yet" };
+
+	for (unsigned i = 0; i < it->nearlier; i++)
+		if (!strcmp(it->earlier[i].where, where))
+			source = it->earlier[i];
+	source.where = mem_strdup(where);
+	it->sources = mem_resize(it->sources, it->nsources + 1, sizeof(*it->sources));
+	it->sources[it->nsources] = source;
+	return it->nsources++;
+}
+
+/* ---- What is said -------------------------------------------------------------------------------- */
+
+static const struct nvswitch_finding *same_finding(const struct nvswitch_verdict *verdict,
+						   const char *text)
+{
+	for (unsigned i = 0; i < verdict->count; i++)
+		if (!strcmp(verdict->findings[i].text, text))
+			return &verdict->findings[i];
+	return NULL;
+}
+
+/* A finding that was there before keeps its time. */
+static void take_verdict(struct nvswitch_verdict *kept, const struct nvswitch_verdict *newer,
+			 uint64_t now_us)
+{
+	struct nvswitch_verdict verdict = *newer;
+
+	for (unsigned i = 0; i < verdict.count; i++) {
+		const struct nvswitch_finding *before =
+			same_finding(kept, verdict.findings[i].text);
+
+		verdict.findings[i].since_us = before ? before->since_us : now_us;
+	}
+	*kept = verdict;
+}
+
+void health_hear(struct health *h, unsigned host, unsigned source,
+		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us)
+{
+	struct health_source *s = &h->hosts[host].sources[source];
+
+	s->up = verdict != NULL;
+	snprintf(s->error, sizeof(s->error), "%s", error ? error : "");
+	if (!verdict)
+		return;
+	s->heard = true;
+	s->heard_us = now_us;
+	take_verdict(&s->verdict, verdict, now_us);
+}
+
+/* Ten in a minute are no accident. */
+static void count_nonfatal(struct health_log *log, const struct sxid_event *event, uint64_t now_us,
+			   struct nvswitch_finding *finding)
+{
+	if (now_us - log->window_us >= NONFATAL_WINDOW_US) {
+		log->window_us = now_us;
+		log->nonfatal = 0;
+	}
+	if (++log->nonfatal >= NONFATAL_MANY)
+		finding->state = NVSWITCH_DEGRADED_LINK;
+}
+
+static void note_line(struct health_log *log, const struct sxid_event *event, uint64_t now_us)
+{
+	struct nvswitch_finding finding = event->finding;
+
+	if (event->nonfatal)
+		count_nonfatal(log, event, now_us, &finding);
+	if (finding.state == NVSWITCH_HEALTHY)
+		return;
+	log->heard_us = now_us;
+	finding.since_us = now_us;
+	if (same_finding(&log->verdict, finding.text))
+		return; /* said again */
+	nvswitch_verdict_add(&log->verdict, &finding);
+}
+
+void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
+		     uint64_t now_us)
+{
+	struct health_host *it = &h->hosts[host];
+
+	if (!it->log)
+		it->log = mem_alloc(1, sizeof(*it->log));
+	it->log->lines++;
+	if (event->driver_start)
+		it->log->verdict = (struct nvswitch_verdict){ 0 };
+	else
+		note_line(it->log, event, now_us);
+}
+
+/* An operator who takes his word back has looked: what was logged is past, and where nobody else speaks the host is well. */
+static void forget(struct health_host *host)
+{
+	if (host->log)
+		host->log->verdict = (struct nvswitch_verdict){ 0 };
+	if (!host->nsources)
+		host->observed = host->believed = NVSWITCH_HEALTHY;
+}
+
+void health_override(struct health *h, unsigned host, enum nvswitch_state state)
+{
+	struct health_host *it = &h->hosts[host];
+
+	it->override = state;
+	if (state == NVSWITCH_UNKNOWN)
+		forget(it);
+	h->urgent = true;
+}
+
+static const struct nvswitch_finding *worst_of(const struct nvswitch_verdict *verdict,
+					       const struct nvswitch_finding *than)
+{
+	bool worse = verdict->count && (!than || verdict->findings[0].state > than->state);
+
+	return worse ? &verdict->findings[0] : than;
+}
+
+const char *health_reason(const struct health_host *host)
+{
+	const struct nvswitch_finding *worst = NULL;
+
+	if (host->override != NVSWITCH_UNKNOWN)
+		return "an operator says so";
+	if (host->state == NVSWITCH_UNKNOWN)
+		return host->nsources ? host->sources[0].error : "nobody speaks of it";
+	for (unsigned i = 0; i < host->nsources; i++)
+		worst = worst_of(&host->sources[i].verdict, worst);
+	if (host->log)
+		worst = worst_of(&host->log->verdict, worst);
+	return worst ? worst->text : "";
+}
+
+/* ---- What is observed ---------------------------------------------------------------------------- */
+
+static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
+{
+	uint64_t wait = due_us > now_us ? due_us - now_us : 0;
+
+	*next_us = wait < *next_us ? wait : *next_us;
+}
+
+static enum nvswitch_state log_state(struct health *h, struct health_host *host, uint64_t now_us,
+				     uint64_t *next_us)
+{
+	struct health_log *log = host->log;
+
+	if (!log || log->verdict.state == NVSWITCH_HEALTHY)
+		return NVSWITCH_HEALTHY;
+	if (h->conf.log_hold_us && now_us - log->heard_us >= h->conf.log_hold_us) {
+		log->verdict = (struct nvswitch_verdict){ 0 };
+		return NVSWITCH_HEALTHY;
+	}
+	if (h->conf.log_hold_us)
+		note_due(next_us, log->heard_us + h->conf.log_hold_us, now_us);
+	return log->verdict.state;
+}
+
+/* The worst that the sources say who were heard lately; false = none was. */
+static bool sources_state(const struct health *h, const struct health_host *host, uint64_t now_us,
+			  uint64_t *next_us, enum nvswitch_state *worst)
+{
+	bool fresh = false;
+
+	*worst = NVSWITCH_HEALTHY;
+	for (unsigned i = 0; i < host->nsources; i++) {
+		const struct health_source *s = &host->sources[i];
+
+		if (!s->heard || now_us - s->heard_us >= h->conf.stale_us)
+			continue;
+		fresh = true;
+		note_due(next_us, s->heard_us + h->conf.stale_us, now_us);
+		if (s->verdict.state > *worst)
+			*worst = s->verdict.state;
+	}
+	return fresh;
+}
+
+/*
+ * False: nobody speaks of the host. Where its sources are silent the log can only worsen it; a host without sources is as its
+ * log says, once there was a line.
+ */
+static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
+{
+	enum nvswitch_state said = log_state(h, host, now_us, next_us), worst;
+	bool fresh = sources_state(h, host, now_us, next_us, &worst);
+
+	if (!fresh && host->nsources)
+		worst = host->observed;
+	host->observed = said > worst ? said : worst;
+	return fresh || said != NVSWITCH_HEALTHY || (!host->nsources && host->log);
+}
+
+/* ---- What is believed ---------------------------------------------------------------------------- */
+
+/* True: it has lasted. */
+static bool note_side(const struct health *h, struct health_host *host, uint64_t now_us,
+		      uint64_t *next_us)
+{
+	int8_t side =
+		(int8_t)((host->observed > host->believed) - (host->observed < host->believed));
+	uint64_t due;
+
+	if (side != host->side) {
+		host->side = side;
+		host->differs_us = now_us;
+	}
+	if (!side)
+		return false;
+	due = host->differs_us + (side > 0 ? h->conf.worsen_us : h->conf.recover_us);
+	if (due <= now_us)
+		return true;
+	note_due(next_us, due, now_us);
+	return false;
+}
+
+static void show(struct health *h, struct health_host *host, enum nvswitch_state state,
+		 uint64_t now_us)
+{
+	enum nvswitch_state before = host->state;
+
+	if (before == state)
+		return;
+	host->state = state;
+	host->since_us = now_us;
+	h->ops->changed(h->arg, host, before);
+}
+
+static enum nvswitch_state shown(const struct health_host *host, bool spoken)
+{
+	if (host->override != NVSWITCH_UNKNOWN)
+		return host->override;
+	return spoken ? host->believed : NVSWITCH_UNKNOWN;
+}
+
+/* A host that speaks for the first time with something bad is UNKNOWN until that has lasted. */
+static void believe(struct health *h, struct health_host *host, bool spoken, uint64_t now_us,
+		    uint64_t *next_us)
+{
+	bool lasted;
+
+	if (!spoken) {
+		host->side = 0;
+	} else {
+		lasted = note_side(h, host, now_us, next_us);
+		if (lasted && !h->guarded) {
+			host->believed = host->observed;
+			host->side = 0;
+		}
+		if (host->side > 0 && host->state == NVSWITCH_UNKNOWN)
+			spoken = false;
+	}
+	show(h, host, shown(host, spoken), now_us);
+}
+
+static void guard(struct health *h)
+{
+	unsigned bad = 0, present = 0, limit;
+	bool on;
+
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		const struct health_host *host = &h->hosts[i];
+
+		present += host->present || host->nsources;
+		bad += host->observed >= NVSWITCH_NO_P2P && host->override == NVSWITCH_UNKNOWN;
+	}
+	limit = present * h->conf.guard_percent / 100;
+	on = bad > (limit > GUARD_MIN ? limit : GUARD_MIN) && h->conf.guard_percent < 100;
+	if (on == h->guarded)
+		return;
+	h->guarded = on;
+	h->ops->guard(h->arg, on, bad);
+}
+
+/* ---- What routing is told ------------------------------------------------------------------------ */
+
+static bool differ(const struct health *h, const struct health_host *host)
+{
+	return h->conf.treatment[host->routed] != h->conf.treatment[wanted(host)];
+}
+
+/* All that differs at once, and not again before the interval is over; an operator is not kept waiting. */
+static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
+{
+	uint64_t due = h->batched ? h->batch_us + h->conf.interval_us : 0;
+	bool any = false, urgent = h->urgent;
+
+	h->urgent = false;
+	for (unsigned i = 0; i < h->nhosts && !any; i++)
+		any = differ(h, &h->hosts[i]);
+	if (!any)
+		return false;
+	if (!urgent && due > now_us) {
+		note_due(next_us, due, now_us);
+		return false;
+	}
+	for (unsigned i = 0; i < h->nhosts; i++)
+		h->hosts[i].routed = wanted(&h->hosts[i]);
+	h->batched = true;
+	h->batch_us = now_us;
+	return true;
+}
+
+uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute)
+{
+	uint64_t next_us = UINT64_MAX;
+	bool *spoken = mem_alloc(h->nhosts + 1, sizeof(*spoken));
+
+	for (unsigned i = 0; i < h->nhosts; i++)
+		spoken[i] = observe(h, &h->hosts[i], now_us, &next_us);
+	guard(h);
+	for (unsigned i = 0; i < h->nhosts; i++)
+		believe(h, &h->hosts[i], spoken[i], now_us, &next_us);
+	free(spoken);
+	*reroute = take_batch(h, now_us, &next_us);
+	return next_us;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * health: from what sources say to states of hosts, and from states to what routing takes into account. Decisions alone: no I/O, and
+ * the time is the caller's.
+ *
+ *   observed   the worst of the host's sources and of its kernel log, now
+ *   state      what is believed: observed, once it has lasted (hold-down), unless so many hosts turn bad that the sources are suspect (guard);
+ *              UNKNOWN while no source speaks
+ *   routed     what routing was told: state, taken over in batches with a distance; UNKNOWN leaves it as it is
+ *
+ * An operator's word counts at once and as long as it stands.
+ */
+#ifndef FMD_NVSWITCH_HEALTH_H
+#define FMD_NVSWITCH_HEALTH_H
+
+#include <stddef.h>
+#include "fm/nvswitch/state.h"
+#include "topology/names.h"
+
+struct health_conf {
+	uint64_t worsen_us, recover_us; /* how long it must last */
+	uint64_t interval_us;		/* between two batches */
+	uint64_t stale_us;		/* a source that was not heard so long says nothing */
+	uint64_t
+		log_hold_us; /* how long a line of the log counts; 0 = until the driver starts anew or an operator clears it */
+	unsigned guard_percent; /* of the hosts; 100 = no guard */
+	uint8_t treatment
+		[NVSWITCH_STATES]; /* what routing makes of a state: equal numbers, no difference */
+};
+
+struct health_source { /* one place that speaks of a host again and again */
+	char *where;
+	bool heard, up; /* ever; the latest time */
+	uint64_t heard_us;
+	struct nvswitch_verdict verdict;
+	char error[80]; /* why it is not up */
+};
+
+struct health_log { /* what the host's kernel said */
+	uint64_t heard_us,
+		window_us; /* of the latest fault; the counting of non-fatal ones began */
+	unsigned nonfatal, lines;
+	struct nvswitch_verdict verdict;
+};
+
+struct health_host {
+	char *name;
+	struct health_source *sources;
+	struct health_source *earlier; /* while sources are told anew */
+	unsigned nsources, nearlier;
+	struct health_log *log; /* NULL = nothing so far */
+	enum nvswitch_state observed, believed, routed,
+		state;		      /* the first three are never UNKNOWN */
+	enum nvswitch_state override; /* UNKNOWN = none */
+	uint64_t since_us;	      /* of `state` */
+	uint64_t differs_us;	      /* since when observed is on one side of believed */
+	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
+	bool present;		      /* in the fabric */
+	bool announced;		      /* its state was told once: the caller's */
+};
+
+struct health_ops {
+	/* `state` of a host has changed. */
+	void (*changed)(void *arg, const struct health_host *host, enum nvswitch_state before);
+	/* The guard holds everything, or does no more; `bad` hosts look bad. */
+	void (*guard)(void *arg, bool on, unsigned bad);
+};
+
+struct health {
+	const struct health_ops *ops;
+	void *arg;
+	struct health_conf conf;
+	struct health_host *hosts;
+	unsigned nhosts;
+	bool guarded, urgent; /* urgent: an operator spoke */
+	bool batched;	      /* batch_us is set */
+	uint64_t batch_us;    /* when routing last took states over */
+	struct names names,
+		firsts; /* as written in small letters, ids are hosts' numbers; their parts before a dot */
+	unsigned *first_host; /* by id of firsts; UINT_MAX = several hosts have it */
+};
+
+void health_init(struct health *h, const struct health_ops *ops, void *arg);
+void health_fini(struct health *h);
+/* A host by its name as it stands, else by its first part if only one has that; UINT_MAX = nobody. */
+unsigned health_find(const struct health *h, const char *name);
+unsigned health_add(struct health *h, const char *name); /* finds it, or makes it */
+
+/* What was believed of it before a restart, and what routing was told for it. */
+void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
+		     enum nvswitch_state override);
+
+/* Sources are told anew, all of them: one from the same place keeps what it said. */
+void health_sources_begin(struct health *h);
+unsigned health_source_add(struct health *h, unsigned host, const char *where); /* its number */
+void health_sources_end(struct health *h);
+/* What a source says; verdict NULL: it failed, for that reason. */
+void health_hear(struct health *h, unsigned host, unsigned source,
+		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us);
+struct sxid_event;
+void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
+		     uint64_t now_us);
+void health_override(struct health *h, unsigned host,
+		     enum nvswitch_state state); /* UNKNOWN ends it */
+
+/* The worst thing known of a host, in words; "" = nothing. */
+const char *health_reason(const struct health_host *host);
+
+/*
+ * Brings everything up to now. *reroute: routing shall take `routed` anew. Returns when to come again at the latest, in us from now;
+ * UINT64_MAX = when something is heard.
+ */
+uint64_t health_step(struct health *h, uint64_t now_us, bool *reroute);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* state: how a host's NVLinks are, and why: the words that all of fm/nvswitch shares. */
+#ifndef FMD_NVSWITCH_STATE_H
+#define FMD_NVSWITCH_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From well to ill; UNKNOWN stands aside: it neither worsens nor mends. */
+enum nvswitch_state {
+	NVSWITCH_HEALTHY,
+	NVSWITCH_DEGRADED_LINK, /* links down, every GPU still reaches every other */
+	NVSWITCH_NO_P2P,	/* some GPUs do not reach each other by NVLink */
+	NVSWITCH_FATAL,		/* the NVLink fabric of the host is down */
+	NVSWITCH_UNKNOWN,
+	NVSWITCH_STATES
+};
+const char *nvswitch_state_name(enum nvswitch_state state); /* "HEALTHY" .. */
+int nvswitch_state_parse(const char *text);		    /* in any case of letters; -1 */
+
+enum nvswitch_system {			     /* what the machine is, and so what to expect of it */
+		       NVSWITCH_SYSTEM_AUTO, /* by the GPUs' model name */
+		       NVSWITCH_SYSTEM_A100,
+		       NVSWITCH_SYSTEM_H100,
+		       NVSWITCH_SYSTEM_H200,
+		       NVSWITCH_SYSTEM_B200,
+		       NVSWITCH_SYSTEM_NVL72,
+		       NVSWITCH_SYSTEM_OTHER, /* no NVSwitches: nothing is expected */
+		       NVSWITCH_SYSTEMS
+};
+struct nvswitch_expect {
+	const char *name;
+	uint8_t gpus, switches, links; /* of a machine; links of one GPU */
+};
+const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
+int nvswitch_system_parse(const char *text); /* "h100" ..; -1 */
+enum nvswitch_system nvswitch_system_of_model(const char *model);
+
+struct nvswitch_finding { /* one thing that was seen */
+	uint8_t state;	  /* what it makes of the host */
+	int8_t gpu, sw;	  /* -1 = not about one */
+	int16_t link;	  /* likewise */
+	uint32_t code;	  /* SXid or Xid, 0 = none */
+	char text[92];
+	uint64_t since_us;
+};
+
+#define NVSWITCH_FINDINGS 8
+struct nvswitch_verdict { /* what one source says of a host */
+	enum nvswitch_state state;
+	enum nvswitch_system system;
+	uint8_t count;
+	uint16_t more; /* findings for which there was no room; the worst are kept */
+	struct nvswitch_finding findings[NVSWITCH_FINDINGS];
+};
+/* Adds a finding and worsens the state by it. */
+void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding);
+
+#endif

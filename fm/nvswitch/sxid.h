@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number and by the kernel's own words. */
+#ifndef FMD_NVSWITCH_SXID_H
+#define FMD_NVSWITCH_SXID_H
+
+#include <stddef.h>
+#include "fm/nvswitch/state.h"
+
+enum sxid_class {
+	SXID_UNKNOWN,  /* no such number is known */
+	SXID_NOTE,     /* says nothing about links */
+	SXID_NONFATAL, /* for the log; many of them are a sick link */
+	SXID_PORT,     /* one link and the jobs of its GPU */
+	SXID_ALWAYS,   /* the host's NVLink fabric */
+};
+enum sxid_class sxid_class(unsigned number);
+
+struct sxid_event {		   /* one line of a kernel log */
+	enum nvswitch_state state; /* HEALTHY: no fault by itself */
+	bool nonfatal;		   /* counted: many in a short time are a fault */
+	bool driver_start;	   /* the NVLink driver was loaded: what was said before is over */
+	struct nvswitch_finding finding;
+};
+/* The text behind the syslog header or kmsg prefix, len bytes of any kind. False: it is about something else. */
+bool sxid_read(const char *text, size_t len, struct sxid_event *event);
+
+/* What an error number in a metric makes of a host; `fatal`: the metric's name says so. */
+enum nvswitch_state sxid_state(unsigned number, bool fatal);
+enum nvswitch_state xid_state(unsigned number);
+
+#endif

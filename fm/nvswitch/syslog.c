@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * syslog: headers and framing.
+ *
+ *   <3>Nov 21 01:02:03 dgx-01 kernel: text            RFC 3164; the day may be padded by a blank
+ *   <3>2024-07-23T07:53:55.12+00:00 dgx-01 kernel: text   rsyslog's forward format
+ *   <3>1 2024-07-23T07:53:55Z dgx-01 kernel - - - text     RFC 5424, structured data passed over
+ *   6,1234,131453740743,-;text                        a record of /dev/kmsg; lines behind the first begin with a blank
+ *
+ * The host is the header's, never the datagram's sender: relays forward for others. What a tag or a process id says is left in
+ * the text: who looks for words finds them behind it.
+ */
+#include <ctype.h>
+#include <string.h>
+#include "fm/nvswitch/syslog.h"
+
+struct cursor {
+	const char *at, *end;
+};
+
+static bool take_char(struct cursor *c, char wanted)
+{
+	if (c->at == c->end || *c->at != wanted)
+		return false;
+	c->at++;
+	return true;
+}
+
+/* A word up to a blank, which is taken too; len 0 = there is none. */
+static size_t take_word(struct cursor *c, const char **word)
+{
+	const char *blank = memchr(c->at, ' ', (size_t)(c->end - c->at));
+	size_t len;
+
+	*word = c->at;
+	len = (size_t)((blank ? blank : c->end) - c->at);
+	c->at = blank ? blank + 1 : c->end;
+	return len;
+}
+
+static bool take_priority(struct cursor *c)
+{
+	unsigned digits = 0;
+
+	if (!take_char(c, '<'))
+		return false;
+	while (c->at < c->end && isdigit((unsigned char)*c->at) && digits++ < 3)
+		c->at++;
+	return digits && take_char(c, '>');
+}
+
+/* Letters a host name may have, so that what is logged and shown of it is text. */
+static bool take_host(struct cursor *c, char *host)
+{
+	const char *word;
+	size_t len = take_word(c, &word);
+
+	if (!len || len >= SYSLOG_HOST)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)word[i]) && !strchr("-._:", word[i]))
+			return false;
+	memcpy(host, word, len);
+	host[len] = '\0';
+	return true;
+}
+
+/* "Nov 21 01:02:03 ", fifteen characters and a blank. */
+static bool take_bsd_time(struct cursor *c)
+{
+	static const char shape[] = "Aaa dd dd:dd:dd ";
+
+	if ((size_t)(c->end - c->at) < sizeof(shape) - 1)
+		return false;
+	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+		unsigned char got = (unsigned char)c->at[i];
+		bool fits = isalpha((unsigned char)shape[i]) && shape[i] != 'd' ? isalpha(got)
+			    : shape[i] == 'd' ? isdigit(got) || (i == 4 && got == ' ')
+					      : got == (unsigned char)shape[i];
+
+		if (!fits)
+			return false;
+	}
+	c->at += sizeof(shape) - 1;
+	return true;
+}
+
+static bool take_iso_time(struct cursor *c)
+{
+	const char *word;
+	size_t len = take_word(c, &word);
+
+	return len >= 19 && word[4] == '-' && word[10] == 'T';
+}
+
+/* `-`, or elements in brackets; a quoted value may hold brackets. */
+static bool skip_structured(struct cursor *c)
+{
+	bool quoted = false;
+
+	if (take_char(c, '-')) {
+		take_char(c, ' ');
+		return true;
+	}
+	while (take_char(c, '[')) {
+		for (; c->at < c->end && (quoted || *c->at != ']'); c->at++) {
+			if (*c->at == '\\' && c->at + 1 < c->end)
+				c->at++;
+			else if (*c->at == '"')
+				quoted = !quoted;
+		}
+		if (!take_char(c, ']'))
+			return false;
+	}
+	take_char(c, ' ');
+	return true;
+}
+
+static bool read_5424(struct cursor *c, struct syslog_message *m)
+{
+	const char *word;
+
+	if (!take_word(c, &word) || !take_host(c, m->host))
+		return false;
+	if (!strcmp(m->host, "-"))
+		return false;		 /* not said: nobody's */
+	for (unsigned i = 0; i < 3; i++) /* application, process, message */
+		if (!take_word(c, &word))
+			return false;
+	return skip_structured(c);
+}
+
+bool syslog_read(const char *line, size_t len, struct syslog_message *m)
+{
+	struct cursor c = { line, line + len };
+	bool good;
+
+	if (!take_priority(&c))
+		return false;
+	if (c.end - c.at > 2 && c.at[0] == '1' && c.at[1] == ' ') {
+		c.at += 2;
+		good = read_5424(&c, m);
+	} else {
+		good = (take_bsd_time(&c) || take_iso_time(&c)) && take_host(&c, m->host);
+	}
+	m->text = c.at;
+	m->len = (size_t)(c.end - c.at);
+	return good;
+}
+
+bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *m)
+{
+	const char *text = memchr(record, ';', len);
+
+	if (!text || !len || !isdigit((unsigned char)*record))
+		return false;
+	m->host[0] = '\0';
+	m->text = text + 1;
+	m->len = len - (size_t)(text + 1 - record);
+	return true;
+}
+
+/* ---- Framing ------------------------------------------------------------------------------------- */
+
+enum mode {
+	BETWEEN, /* a message begins with the next octet */
+	COUNT,	 /* its length, in digits */
+	COUNTED, /* `left` octets of it */
+	LINE,	 /* to the next newline */
+};
+
+#define COUNT_MAX 1000000 /* a longer message is nonsense: the rest is read by lines */
+
+static void keep(struct syslog_stream *s, const char *data, size_t len)
+{
+	size_t room = sizeof(s->line) - s->used;
+
+	len = len < room ? len : room;
+	memcpy(s->line + s->used, data, len);
+	s->used += (uint32_t)len;
+}
+
+static void deliver(struct syslog_stream *s, syslog_line_fn *fn, void *arg)
+{
+	if (s->used)
+		fn(arg, s->line, s->used);
+	s->used = 0;
+	s->mode = BETWEEN;
+}
+
+static size_t feed_line(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
+			void *arg)
+{
+	const char *newline = memchr(data, '\n', len);
+	size_t part = newline ? (size_t)(newline - data) : len;
+
+	keep(s, data, part);
+	if (!newline)
+		return len;
+	deliver(s, fn, arg);
+	return part + 1;
+}
+
+static size_t feed_counted(struct syslog_stream *s, const char *data, size_t len,
+			   syslog_line_fn *fn, void *arg)
+{
+	size_t part = len < s->left ? len : s->left;
+
+	keep(s, data, part);
+	s->left -= (uint32_t)part;
+	if (!s->left)
+		deliver(s, fn, arg);
+	return part;
+}
+
+static void feed_count(struct syslog_stream *s, char c)
+{
+	if (isdigit((unsigned char)c) && s->left < COUNT_MAX)
+		s->left = s->left * 10 + (uint32_t)(c - '0');
+	else
+		s->mode = c == ' ' && s->left ? COUNTED : LINE;
+}
+
+static void begin_message(struct syslog_stream *s, char c)
+{
+	s->used = 0;
+	s->left = 0;
+	if (c >= '1' && c <= '9' && !s->lines_only)
+		s->mode = COUNT;
+	else
+		s->mode = LINE;
+}
+
+void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
+			void *arg)
+{
+	while (len) {
+		size_t taken = 1;
+
+		if (s->mode == BETWEEN) {
+			begin_message(s, *data);
+			taken = 0;
+		} else if (s->mode == COUNT) {
+			feed_count(s, *data);
+		} else if (s->mode == COUNTED) {
+			taken = feed_counted(s, data, len, fn, arg);
+		} else {
+			taken = feed_line(s, data, len, fn, arg);
+		}
+		data += taken;
+		len -= taken;
+	}
+}
+
+void syslog_stream_end(struct syslog_stream *s, syslog_line_fn *fn, void *arg)
+{
+	if (s->mode == LINE)
+		deliver(s, fn, arg);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* States of hosts over time: hold-downs, the guard, batches, operators. Time is the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/sxid.h"
+
+#define S	 1000000ull
+#define HOSTS	 40
+#define INTERVAL 15
+
+struct world {
+	struct health h;
+	uint64_t now;
+	unsigned changes, reroutes, guards;
+	bool guard_on;
+	uint64_t next; /* as the latest step asked for */
+};
+
+static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
+{
+	struct world *w = arg;
+
+	w->changes++;
+	assert_int_not_equal(host->state, before);
+}
+
+static void guard_cb(void *arg, bool on, unsigned bad)
+{
+	struct world *w = arg;
+
+	w->guards++;
+	w->guard_on = on;
+	assert_true(!on || bad > 1);
+}
+
+static const struct health_ops ops = { changed_cb, guard_cb };
+
+static void step(struct world *w)
+{
+	bool reroute;
+
+	w->next = health_step(&w->h, w->now, &reroute);
+	w->reroutes += reroute;
+}
+
+static void say(struct world *w, unsigned host, enum nvswitch_state state)
+{
+	struct nvswitch_verdict verdict = { .system = NVSWITCH_SYSTEM_H100 };
+	const struct nvswitch_finding finding = { .state = (uint8_t)state, .text = "something" };
+
+	if (state != NVSWITCH_HEALTHY)
+		nvswitch_verdict_add(&verdict, &finding);
+	health_hear(&w->h, host, 0, &verdict, NULL, w->now);
+	step(w);
+}
+
+static void silent(struct world *w, unsigned host)
+{
+	health_hear(&w->h, host, 0, NULL, "500", w->now);
+	step(w);
+}
+
+/* Time goes on, and every host but `but` says each interval what it said before. */
+static void pass(struct world *w, unsigned seconds, unsigned but)
+{
+	for (unsigned i = 1; i <= seconds; i++) {
+		w->now += S;
+		for (unsigned h = 0; i % INTERVAL == 0 && h < w->h.nhosts; h++) {
+			struct nvswitch_verdict same = w->h.hosts[h].sources[0].verdict;
+
+			if (h != but)
+				health_hear(&w->h, h, 0, &same, NULL, w->now);
+		}
+		step(w);
+	}
+}
+#define NOBODY UINT_MAX
+
+static struct world *world_new(unsigned hosts)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	health_init(&w->h, &ops, w);
+	w->h.conf = (struct health_conf){
+		.worsen_us = 30 * S,
+		.recover_us = 300 * S,
+		.interval_us = 60 * S,
+		.stale_us = 45 * S,
+		.log_hold_us = 3600 * S,
+		.guard_percent = 25,
+		.treatment = { [NVSWITCH_NO_P2P] = 1, [NVSWITCH_FATAL] = 2 },
+	};
+	w->now = 1000 * S;
+	for (unsigned i = 0; i < hosts; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "dgx-%02u", i);
+		health_source_add(&w->h, health_add(&w->h, name), "exporter");
+		w->h.hosts[i].present = true;
+	}
+	for (unsigned i = 0; i < hosts; i++)
+		say(w, i, NVSWITCH_HEALTHY);
+	w->changes = 0;
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	health_fini(&w->h);
+	free(w);
+}
+
+static enum nvswitch_state state_of(const struct world *w, unsigned host)
+{
+	return w->h.hosts[host].state;
+}
+
+/* ---- Hold-downs ---------------------------------------------------------------------------------- */
+
+static void a_fault_counts_once_it_has_lasted(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_NO_P2P);
+	assert_true(w->next <= 30 * S);
+	pass(w, 29, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_HEALTHY);
+	assert_int_equal(w->reroutes, 0);
+	pass(w, 1, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(w->reroutes, 1);
+	assert_int_equal(w->changes, 1);
+	assert_true(w->h.hosts[3].sources[0].verdict.findings[0].since_us == 1000 * S);
+	world_free(w);
+}
+
+static void one_good_answer_between_starts_the_wait_again(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_NO_P2P);
+	pass(w, 20, NOBODY);
+	say(w, 3, NVSWITCH_HEALTHY);
+	pass(w, 1, NOBODY);
+	say(w, 3, NVSWITCH_NO_P2P);
+	pass(w, 29, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_HEALTHY);
+	pass(w, 1, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	world_free(w);
+}
+
+static void getting_still_worse_does_not_start_the_wait_again(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_DEGRADED_LINK);
+	pass(w, 20, NOBODY);
+	say(w, 3, NVSWITCH_FATAL);
+	pass(w, 10, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_FATAL);
+	world_free(w);
+}
+
+static void recovery_waits_longer(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_NO_P2P);
+	pass(w, 30, NOBODY);
+	say(w, 3, NVSWITCH_HEALTHY);
+	pass(w, 299, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	pass(w, 1, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_HEALTHY);
+	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_HEALTHY);
+	assert_int_equal(w->reroutes, 2);
+	world_free(w);
+}
+
+static void a_degraded_link_changes_no_routing(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_DEGRADED_LINK);
+	pass(w, 30, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_DEGRADED_LINK);
+	assert_int_equal(w->reroutes, 0);
+	world_free(w);
+}
+
+/* ---- Silence ------------------------------------------------------------------------------------- */
+
+static void a_silent_source_makes_unknown_and_leaves_routing_as_it_is(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_NO_P2P);
+	pass(w, 30, NOBODY);
+	silent(w, 3);
+	assert_false(w->h.hosts[3].sources[0].up);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P); /* not stale yet */
+	pass(w, 45, 3);
+	assert_int_equal(state_of(w, 3), NVSWITCH_UNKNOWN);
+	pass(w, 1000, 3);
+	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(w->reroutes, 1);
+	say(w, 3, NVSWITCH_NO_P2P);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	assert_int_equal(w->reroutes, 1);
+	world_free(w);
+}
+
+static void a_host_first_heard_of_when_bad_is_unknown_until_that_lasts(void **state)
+{
+	struct world *w = world_new(HOSTS);
+	unsigned host = health_add(&w->h, "new");
+
+	health_source_add(&w->h, host, "exporter");
+	say(w, host, NVSWITCH_FATAL);
+	assert_int_equal(state_of(w, host), NVSWITCH_UNKNOWN);
+	pass(w, 30, NOBODY);
+	assert_int_equal(state_of(w, host), NVSWITCH_FATAL);
+	world_free(w);
+}
+
+static void what_routing_was_told_before_a_restart_stands_until_shown_otherwise(void **state)
+{
+	struct world *w = world_new(0);
+	unsigned host = health_add(&w->h, "old");
+
+	health_source_add(&w->h, host, "exporter");
+	health_remember(&w->h, host, NVSWITCH_NO_P2P, NVSWITCH_UNKNOWN);
+	step(w);
+	assert_int_equal(state_of(w, host), NVSWITCH_UNKNOWN);
+	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_NO_P2P);
+	say(w, host, NVSWITCH_HEALTHY);
+	pass(w, 299, NOBODY);
+	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_NO_P2P);
+	pass(w, 1, NOBODY);
+	assert_int_equal(w->h.hosts[host].routed, NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+static void a_source_that_stays_keeps_its_word_when_sources_are_told_anew(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 3, NVSWITCH_NO_P2P);
+	health_sources_begin(&w->h);
+	for (unsigned i = 0; i < HOSTS; i++)
+		health_source_add(&w->h, i, i == 4 ? "elsewhere" : "exporter");
+	health_sources_end(&w->h);
+	step(w);
+	assert_true(w->h.hosts[3].sources[0].up);
+	assert_false(w->h.hosts[4].sources[0].up);
+	assert_int_equal(state_of(w, 5), NVSWITCH_HEALTHY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_UNKNOWN);
+	pass(w, 30, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	world_free(w);
+}
+
+static void the_worst_of_several_sources_counts(void **state)
+{
+	struct world *w = world_new(HOSTS);
+	unsigned second = health_source_add(&w->h, 3, "tray");
+	const struct nvswitch_verdict bad = { .state = NVSWITCH_NO_P2P }, good = { 0 };
+
+	health_hear(&w->h, 3, second, &bad, NULL, w->now);
+	say(w, 3, NVSWITCH_HEALTHY);
+	w->now += 30 * S;
+	say(w, 3, NVSWITCH_HEALTHY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	health_hear(&w->h, 3, second, &good, NULL, w->now);
+	step(w);
+	assert_int_equal(w->h.hosts[3].observed, NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+/* ---- Batches ------------------------------------------------------------------------------------- */
+
+static void changes_are_taken_in_batches_with_a_distance(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 1, NVSWITCH_NO_P2P);
+	say(w, 2, NVSWITCH_FATAL);
+	pass(w, 10, NOBODY);
+	say(w, 3, NVSWITCH_NO_P2P);
+	pass(w, 20, NOBODY);
+	assert_int_equal(w->reroutes, 1);
+	pass(w, 15, NOBODY);
+	assert_int_equal(state_of(w, 3), NVSWITCH_NO_P2P);
+	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_HEALTHY);
+	pass(w, 44, NOBODY);
+	assert_int_equal(w->reroutes, 1);
+	pass(w, 1, NOBODY);
+	assert_int_equal(w->reroutes, 2);
+	assert_int_equal(w->h.hosts[3].routed, NVSWITCH_NO_P2P);
+	world_free(w);
+}
+
+static void without_hold_downs_a_change_counts_at_once(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	w->h.conf.worsen_us = w->h.conf.recover_us = w->h.conf.interval_us = 0;
+	say(w, 1, NVSWITCH_NO_P2P);
+	assert_int_equal(w->reroutes, 1);
+	say(w, 1, NVSWITCH_HEALTHY);
+	assert_int_equal(w->reroutes, 2);
+	world_free(w);
+}
+
+/* ---- The guard ----------------------------------------------------------------------------------- */
+
+static void too_many_at_once_change_nothing(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	for (unsigned h = 0; h < 11; h++)
+		say(w, h, NVSWITCH_NO_P2P);
+	assert_true(w->guard_on);
+	pass(w, 600, NOBODY);
+	assert_int_equal(w->changes, 0);
+	assert_int_equal(w->reroutes, 0);
+	assert_int_equal(w->guards, 1);
+	say(w, 0, NVSWITCH_HEALTHY); /* ten are a quarter, no more */
+	assert_false(w->guard_on);
+	pass(w, 60, NOBODY);
+	assert_int_equal(w->changes, 10);
+	assert_int_equal(w->reroutes, 1);
+	world_free(w);
+}
+
+static void a_guard_that_is_up_leaves_recoveries_alone_too_but_not_operators(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 20, NVSWITCH_FATAL);
+	pass(w, 30, NOBODY);
+	for (unsigned h = 0; h < 12; h++)
+		say(w, h, NVSWITCH_NO_P2P);
+	say(w, 20, NVSWITCH_HEALTHY);
+	pass(w, 400, NOBODY);
+	assert_int_equal(state_of(w, 20), NVSWITCH_FATAL);
+	health_override(&w->h, 5, NVSWITCH_NO_P2P);
+	step(w);
+	assert_int_equal(w->h.hosts[5].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(w->h.hosts[6].routed, NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+static void one_host_of_a_small_fabric_is_never_held_by_the_guard(void **state)
+{
+	struct world *w = world_new(2);
+
+	say(w, 0, NVSWITCH_NO_P2P);
+	pass(w, 30, NOBODY);
+	assert_int_equal(state_of(w, 0), NVSWITCH_NO_P2P);
+	assert_int_equal(w->guards, 0);
+	world_free(w);
+}
+
+/* ---- The log ------------------------------------------------------------------------------------- */
+
+static struct sxid_event event_of(const char *text)
+{
+	struct sxid_event event;
+
+	assert_true(sxid_read(text, strlen(text), &event));
+	return event;
+}
+
+static void hear(struct world *w, unsigned host, const char *text)
+{
+	struct sxid_event event = event_of(text);
+
+	health_hear_log(&w->h, host, &event, w->now);
+	step(w);
+}
+
+#define FATAL_LINE "nvidia-nvswitch0: SXid (PCI:0000:00:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
+#define SOFT_LINE  "nvidia-nvswitch0: SXid (PCI:0000:00:00.0): 12028, Non-fatal, Link 61 x"
+
+static void a_line_counts_until_the_driver_starts_anew(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	hear(w, 4, FATAL_LINE);
+	pass(w, 30, NOBODY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_NO_P2P);
+	pass(w, 600, NOBODY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_NO_P2P);
+	hear(w, 4, "nvidia-nvlink: Nvlink Core is being initialized, major device number 234");
+	pass(w, 300, NOBODY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+static void a_line_is_forgotten_after_a_time(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	hear(w, 4, FATAL_LINE);
+	pass(w, 3599 + 299, NOBODY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_NO_P2P);
+	pass(w, 3, NOBODY);
+	assert_int_equal(state_of(w, 4), NVSWITCH_HEALTHY);
+	world_free(w);
+}
+
+static void a_line_counts_while_the_exporter_is_silent(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	pass(w, 60, 4);
+	assert_int_equal(state_of(w, 4), NVSWITCH_UNKNOWN);
+	hear(w, 4, FATAL_LINE);
+	pass(w, 30, 4);
+	assert_int_equal(state_of(w, 4), NVSWITCH_NO_P2P);
+	world_free(w);
+}
+
+static void many_soft_errors_in_a_minute_are_a_sick_link(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	for (unsigned i = 0; i < 9; i++)
+		hear(w, 4, SOFT_LINE);
+	pass(w, 61, NOBODY);
+	for (unsigned i = 0; i < 9; i++)
+		hear(w, 4, SOFT_LINE);
+	assert_int_equal(w->h.hosts[4].observed, NVSWITCH_HEALTHY);
+	hear(w, 4, SOFT_LINE);
+	assert_int_equal(w->h.hosts[4].observed, NVSWITCH_DEGRADED_LINK);
+	world_free(w);
+}
+
+/* ---- Operators and names ------------------------------------------------------------------------- */
+
+static void an_operators_word_counts_at_once_and_until_taken_back(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 1, NVSWITCH_NO_P2P);
+	pass(w, 31, NOBODY);
+	health_override(&w->h, 2, NVSWITCH_FATAL);
+	step(w);
+	assert_int_equal(state_of(w, 2), NVSWITCH_FATAL);
+	assert_int_equal(w->reroutes, 2); /* no distance kept */
+	pass(w, 1000, NOBODY);
+	assert_int_equal(state_of(w, 2), NVSWITCH_FATAL);
+	health_override(&w->h, 1, NVSWITCH_HEALTHY);
+	health_override(&w->h, 2, NVSWITCH_UNKNOWN);
+	step(w);
+	assert_int_equal(state_of(w, 1), NVSWITCH_HEALTHY);
+	assert_int_equal(state_of(w, 2), NVSWITCH_HEALTHY);
+	assert_int_equal(w->reroutes, 3);
+	world_free(w);
+}
+
+static void hosts_are_found_by_any_name_they_call_themselves(void **state)
+{
+	struct world *w = world_new(0);
+	unsigned a = health_add(&w->h, "dgx-01"), b = health_add(&w->h, "dgx-02.east.x");
+
+	assert_int_equal(health_find(&w->h, "DGX-01"), a);
+	assert_int_equal(health_find(&w->h, "dgx-01.cluster.example"), a);
+	assert_int_equal(health_find(&w->h, "dgx-02"), b);
+	assert_int_equal(health_find(&w->h, "dgx-02.east.x"), b);
+	assert_int_equal(health_find(&w->h, "dgx-03"), UINT_MAX);
+	assert_int_equal(health_find(&w->h, ""), UINT_MAX);
+	assert_int_equal(health_add(&w->h, "dgx-01"), a);
+	health_add(&w->h, "dgx-02.west.x");
+	assert_int_equal(health_find(&w->h, "dgx-02"), UINT_MAX); /* which of them? */
+	assert_int_equal(w->h.nhosts, 3);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fault_counts_once_it_has_lasted),
+		cmocka_unit_test(one_good_answer_between_starts_the_wait_again),
+		cmocka_unit_test(getting_still_worse_does_not_start_the_wait_again),
+		cmocka_unit_test(recovery_waits_longer),
+		cmocka_unit_test(a_degraded_link_changes_no_routing),
+		cmocka_unit_test(a_silent_source_makes_unknown_and_leaves_routing_as_it_is),
+		cmocka_unit_test(a_host_first_heard_of_when_bad_is_unknown_until_that_lasts),
+		cmocka_unit_test(
+			what_routing_was_told_before_a_restart_stands_until_shown_otherwise),
+		cmocka_unit_test(a_source_that_stays_keeps_its_word_when_sources_are_told_anew),
+		cmocka_unit_test(the_worst_of_several_sources_counts),
+		cmocka_unit_test(changes_are_taken_in_batches_with_a_distance),
+		cmocka_unit_test(without_hold_downs_a_change_counts_at_once),
+		cmocka_unit_test(too_many_at_once_change_nothing),
+		cmocka_unit_test(a_guard_that_is_up_leaves_recoveries_alone_too_but_not_operators),
+		cmocka_unit_test(one_host_of_a_small_fabric_is_never_held_by_the_guard),
+		cmocka_unit_test(a_line_counts_until_the_driver_starts_anew),
+		cmocka_unit_test(a_line_is_forgotten_after_a_time),
+		cmocka_unit_test(a_line_counts_while_the_exporter_is_silent),
+		cmocka_unit_test(many_soft_errors_in_a_minute_are_a_sick_link),
+		cmocka_unit_test(an_operators_word_counts_at_once_and_until_taken_back),
+		cmocka_unit_test(hosts_are_found_by_any_name_they_call_themselves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Syslog headers and framing, and what the kernel's lines about NVSwitches mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/sxid.h"
+#include "fm/nvswitch/syslog.h"
+
+/* ---- Headers ------------------------------------------------------------------------------------- */
+
+static void every_header_form_gives_host_and_text(void **state)
+{
+	static const char *const lines[] = {
+		"<3>Nov 21 01:02:03 dgx-01.x kernel: TEXT",
+		"<3>Nov  1 01:02:03 dgx-01.x kernel: TEXT",
+		"<3>2024-07-23T07:53:55.123456+00:00 dgx-01.x kernel: TEXT",
+		"<3>1 2024-07-23T07:53:55Z dgx-01.x kernel - - - kernel: TEXT",
+		"<191>1 - dgx-01.x kernel 12 ID [a@1 b=\"]\\\"x\"][c] kernel: TEXT",
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct syslog_message m;
+
+		if (!syslog_read(lines[i], strlen(lines[i]), &m))
+			fail_msg("not read: %s", lines[i]);
+		assert_string_equal(m.host, "dgx-01.x");
+		assert_int_equal(m.len, strlen("kernel: TEXT"));
+		assert_memory_equal(m.text, "kernel: TEXT", m.len);
+	}
+}
+
+static void what_has_no_header_is_refused(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		"<",
+		"<3",
+		"<>Nov 21 01:02:03 h k: t",
+		"<3333>Nov 21 01:02:03 h k: t",
+		"hello",
+		"<3>hello",
+		"<3>Nov 21 01:02:03",
+		"<3>Nov 21 01:02:03 ",
+		"<3>Nov 21 01-02-03 h k: t",
+		"<3>1 2024-07-23T07:53:55Z",
+		"<3>1 2024-07-23T07:53:55Z h a b",
+		"<3>1 - - a b c - t",
+		"<3>1 - h a b c [x t",
+		"<3>Nov 21 01:02:03 a;rm\x01 k: t",
+		"<3>1 ",
+		"<3>Nov 21 01:02:03 "
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aa k: t",
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct syslog_message m;
+
+		if (syslog_read(lines[i], strlen(lines[i]), &m))
+			fail_msg("read: %s", lines[i]);
+	}
+}
+
+static void a_kmsg_record_is_of_this_machine(void **state)
+{
+	static const char record[] = "6,1234,131453740743,-;nvidia-nvswitch0: SXid "
+				     "(PCI:0000:00:00.0): 20034, Fatal, Link 30 LTSSM Fault Up";
+	struct syslog_message m;
+
+	assert_true(syslog_read_kmsg(record, sizeof(record) - 1, &m));
+	assert_string_equal(m.host, "");
+	assert_memory_equal(m.text, "nvidia-nvswitch0", 16);
+	assert_false(syslog_read_kmsg(" SUBSYSTEM=pci;", 15, &m));
+	assert_false(syslog_read_kmsg("6,1", 3, &m));
+}
+
+/* ---- Framing ------------------------------------------------------------------------------------- */
+
+struct lines {
+	unsigned count;
+	size_t longest;
+	char all[8192];
+};
+
+static void line_cb(void *arg, const char *line, size_t len)
+{
+	struct lines *l = arg;
+
+	l->count++;
+	l->longest = len > l->longest ? len : l->longest;
+	snprintf(l->all + strlen(l->all), sizeof(l->all) - strlen(l->all), "%.*s|", (int)len, line);
+}
+
+static struct lines frame(const char *data, size_t len, size_t piece)
+{
+	struct syslog_stream *s = calloc(1, sizeof(*s));
+	struct lines l = { 0 };
+
+	for (size_t at = 0; at < len; at += piece)
+		syslog_stream_feed(s, data + at, len - at < piece ? len - at : piece, line_cb, &l);
+	free(s);
+	return l;
+}
+
+static void both_framings_are_told_apart_in_pieces_of_any_size(void **state)
+{
+	static const char data[] = "<3>one\n7 <3>t\nwo<4>three\n\n10 <3>four\nxx5 <3>fi";
+
+	for (size_t piece = 1; piece < sizeof(data); piece++) {
+		struct lines l = frame(data, sizeof(data) - 1, piece);
+
+		assert_string_equal(l.all, "<3>one|<3>t\nwo|<4>three|<3>four\nxx|<3>fi|");
+	}
+}
+
+static void a_message_without_end_keeps_its_head_only(void **state)
+{
+	size_t len = 10 << 20;
+	char *data = malloc(len);
+	struct lines l;
+
+	memset(data, 'x', len);
+	data[len - 1] = '\n';
+	l = frame(data, len, 65536);
+	assert_int_equal(l.count, 1);
+	assert_int_equal(l.longest, SYSLOG_LINE);
+	memcpy(data, "999999 <3>", 10);
+	memcpy(data + 7 + 999999, "<3>next\n", 8);
+	l = frame(data, 7 + 999999 + 8, 65536);
+	assert_int_equal(l.count, 2);
+	assert_non_null(strstr(l.all, "|<3>next|"));
+	memcpy(data, "99999999999 ", 12); /* no length that makes sense */
+	l = frame(data, 100, 7);
+	assert_int_equal(l.count, 0);
+	free(data);
+}
+
+/* ---- Meaning ------------------------------------------------------------------------------------- */
+
+static void lines_mean_what_their_words_say_first_and_their_number_second(void **state)
+{
+	static const struct {
+		const char *text;
+		enum nvswitch_state state;
+		unsigned code;
+		int sw, link;
+		bool nonfatal;
+	} cases[] = {
+		{ "kernel: [131453.740743] nvidia-nvswitch0: SXid (PCI:0000:00:00.0): 20034, "
+		  "Fatal, Link 30 LTSSM Fault Up",
+		  NVSWITCH_NO_P2P, 20034, 0, 30, false },
+		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Non-fatal, Link 61 egress "
+		  "non-posted PRIV error (First)",
+		  NVSWITCH_HEALTHY, 12028, 2, 61, true },
+		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 23005, Non-fatal, Link 61 x",
+		  NVSWITCH_HEALTHY, 23005, 2, 61, true },
+		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Fatal, Link 61 x",
+		  NVSWITCH_NO_P2P, 12028, 2, 61, false },
+		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 22003, Fatal, MINION HALT, "
+		  "instance=1, chiplet=0",
+		  NVSWITCH_FATAL, 22003, 1, -1, false },
+		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10003, Fatal, unhandled interrupt in",
+		  NVSWITCH_FATAL, 10003, 1, -1, false },
+		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10004, overtemperature",
+		  NVSWITCH_HEALTHY, 10004, 1, -1, false },
+		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 20001, Correctable, Link 01 x",
+		  NVSWITCH_HEALTHY, 20001, 1, 1, false },
+		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 28999, Fatal, Link 01 new thing",
+		  NVSWITCH_NO_P2P, 28999, 1, 1, false },
+		{ "NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal "
+		  "error detected on link 14(0x0, 0x0)",
+		  NVSWITCH_NO_P2P, 74, -1, 14, false },
+		{ "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
+		  "off the bus.",
+		  NVSWITCH_NO_P2P, 79, -1, -1, false },
+		{ "NVRM: Xid (PCI:0000:01:00): 95, pid=7062, Uncontained: LTC TAG (0x2, 0x1). RST: "
+		  "Yes, D-RST: No",
+		  NVSWITCH_HEALTHY, 95, -1, -1, false },
+		{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
+		  "(0x026001c6 0x00000000)",
+		  NVSWITCH_NO_P2P, 149, -1, 0, false },
+		{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 07 (0x0)",
+		  NVSWITCH_DEGRADED_LINK, 149, -1, 7, false },
+		{ "nv-fabricmanager: detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci "
+		  "bus id 00000000:86:00.0 physical id 3 port 33",
+		  NVSWITCH_NO_P2P, 20034, 3, 33, false },
+		{ "nv-fabricmanager: detected NVSwitch non-fatal error 12028 on fid 0 physical id "
+		  "3 port 33",
+		  NVSWITCH_HEALTHY, 12028, 3, 33, true },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sxid_event event;
+
+		if (!sxid_read(cases[i].text, strlen(cases[i].text), &event))
+			fail_msg("not read: %s", cases[i].text);
+		if (event.state != cases[i].state || event.finding.code != cases[i].code ||
+		    event.finding.sw != cases[i].sw || event.finding.link != cases[i].link ||
+		    event.nonfatal != cases[i].nonfatal)
+			fail_msg("%s: %s %u switch %d link %d", cases[i].text,
+				 nvswitch_state_name(event.state), event.finding.code,
+				 event.finding.sw, event.finding.link);
+	}
+}
+
+static void other_lines_and_follow_ups_mean_nothing(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		"usb 1-1: new high-speed USB device",
+		"Xid (",
+		"SXid (PCI:",
+		"SXid (PCI:0): ",
+		"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Severity 0 Engine instance 44 "
+		"Sub-engine instance 00",
+		"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Data {0x00000044, 0x1}",
+		"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): x, Fatal",
+		"NVRM: Xid (PCI:0000:04:00.0): , pid",
+		"detected NVSwitch fatal error soon",
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct sxid_event event;
+
+		if (sxid_read(lines[i], strlen(lines[i]), &event))
+			fail_msg("read: %s", lines[i]);
+	}
+}
+
+static void a_driver_that_starts_is_noticed(void **state)
+{
+	static const char line[] =
+		"nvidia-nvlink: Nvlink Core is being initialized, major device number 234";
+	struct sxid_event event;
+
+	assert_true(sxid_read(line, sizeof(line) - 1, &event));
+	assert_true(event.driver_start);
+}
+
+static void numbers_have_the_class_of_guide_and_driver(void **state)
+{
+	assert_int_equal(sxid_class(12020), SXID_ALWAYS);
+	assert_int_equal(sxid_class(23017), SXID_ALWAYS);
+	assert_int_equal(sxid_class(20034), SXID_PORT);
+	assert_int_equal(sxid_class(22012), SXID_PORT);
+	assert_int_equal(sxid_class(22013), SXID_NONFATAL);
+	assert_int_equal(sxid_class(10005), SXID_NOTE);
+	assert_int_equal(sxid_class(30006), SXID_NONFATAL);
+	assert_int_equal(sxid_class(0), SXID_UNKNOWN);
+	assert_int_equal(sxid_class(23018), SXID_UNKNOWN);
+	assert_int_equal(sxid_class(70000), SXID_UNKNOWN);
+	for (unsigned n = 23001; n <= 23017; n++)
+		assert_int_equal(sxid_state(n, false), NVSWITCH_FATAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_header_form_gives_host_and_text),
+		cmocka_unit_test(what_has_no_header_is_refused),
+		cmocka_unit_test(a_kmsg_record_is_of_this_machine),
+		cmocka_unit_test(both_framings_are_told_apart_in_pieces_of_any_size),
+		cmocka_unit_test(a_message_without_end_keeps_its_head_only),
+		cmocka_unit_test(lines_mean_what_their_words_say_first_and_their_number_second),
+		cmocka_unit_test(other_lines_and_follow_ups_mean_nothing),
+		cmocka_unit_test(a_driver_that_starts_is_noticed),
+		cmocka_unit_test(numbers_have_the_class_of_guide_and_driver),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
