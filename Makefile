@@ -19,7 +19,7 @@ B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
 BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
-PKGS := libevent libconfig jansson libsystemd libibumad
+PKGS := libevent libevent_openssl libssl libcrypto libconfig jansson libsystemd libibumad
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -181,6 +181,7 @@ install: all
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
+	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)
 	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
 	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)
 	test -e $(DESTDIR)$(SYSCONFDIR)/fmd/fmd.conf || $(call put,640,etc/fmd.conf,$(SYSCONFDIR)/fmd/fmd.conf)

@@ -96,7 +96,7 @@ const struct tables *fabric_tables(const struct fabric *f)
 
 uint8_t *fabric_port_classes(const struct fabric *f)
 {
-	return fabric_classes(&f->conf, f->topo);
+	return fabric_classes(f, f->topo);
 }
 
 bool fabric_check(const struct fabric *f, struct check_report *report)
@@ -158,6 +158,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
+	fabric_nvlink_init(f);
 	return f;
 }
 
@@ -167,6 +168,7 @@ void fabric_start(struct fabric *f)
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
 	fabric_sa_load(f);
+	fabric_nvlink_load(f);
 	sm_set_state(f->sm, SM_DISCOVERING);
 	f->want_discover = true;
 	fabric_watch_schedule(f);
@@ -182,6 +184,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	program_configure(f->program, conf->packet_life_time);
 	fabric_sa_configure(f);
 	fabric_audit_configure(f);
+	fabric_nvlink_configure(f);
 	fabric_watch_schedule(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
@@ -191,6 +194,7 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
+	fabric_nvlink_fini(f);
 	fabric_watch_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);

@@ -35,6 +35,8 @@ json_t *fabric_status(const struct fabric *fabric);
 
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
+/* The document of `fmctl --json nvswitch`, likewise. */
+json_t *fabric_nvswitch(const struct fabric *fabric);
 
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
 typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
@@ -48,6 +50,9 @@ void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
 void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
 /* Quarantines of WHAT end now, and are forgotten. */
 void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
+/* An operator's word on a host's NVLinks, by name of the state; NULL = taken back. */
+void fabric_nvswitch_set(struct fabric *fabric, const char *host, const char *state,
+			 fabric_done_fn *fn, void *arg);
 void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: no callback */
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */

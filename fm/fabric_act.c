@@ -23,6 +23,7 @@ struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg)
 static void act_free(struct act *act)
 {
 	fabric_cordon_free(act->cordon);
+	free(act->health);
 	free(act);
 }
 
@@ -49,6 +50,8 @@ static json_t *act_result(struct fabric *f, const struct act *act, const char *e
 {
 	if (act->cordon)
 		return fabric_cordon_done(f, act->cordon, error);
+	if (act->health)
+		return fabric_nvlink_done(f, act->health, error);
 	return error || !act->fn ? NULL : fabric_status(f);
 }
 

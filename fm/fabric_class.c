@@ -21,7 +21,8 @@ static bool matches_any(const char *patterns, const struct topo *t, const struct
 	return found;
 }
 
-uint8_t *fabric_classes(const struct conf *conf, const struct topo *t)
+/* NULL = all compute. */
+static uint8_t *classes_by_name(const struct conf *conf, const struct topo *t)
 {
 	uint8_t *classes;
 
@@ -38,4 +39,9 @@ uint8_t *fabric_classes(const struct conf *conf, const struct topo *t)
 		memset(classes + node->port0, class, node->nports + 1u);
 	}
 	return classes;
+}
+
+uint8_t *fabric_classes(const struct fabric *f, const struct topo *t)
+{
+	return fabric_nvlink_classes(f, t, classes_by_name(&f->conf, t));
 }

@@ -2,13 +2,14 @@
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for),
- * fabric_class.c (policy), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_class.c (policy), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
 #include "fm/core/event_log.h"
 #include "fm/core/job.h"
 #include "fm/fabric.h"
+#include "fm/nvswitch/nvswitch.h"
 #include "fm/program/audit.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
@@ -99,6 +100,7 @@ struct act { /* an operator's wish, to be answered once */
 	bool sweeps;		   /* wants a look at everything */
 	bool taken;		   /* by an update that began after it was asked */
 	struct cordon_act *cordon; /* NULL: the status is the answer */
+	struct health_act *health; /* likewise */
 };
 
 struct fabric_figures { /* of the latest of each kind */
@@ -184,6 +186,9 @@ struct fabric {
 	struct cordon *cordons;
 	unsigned ncordons;
 	struct quarantines *quarantines;
+
+	struct nvswitch *nvswitch;
+	bool nvlink_refused; /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
 	struct act *acts;    /* answered when settled */
@@ -308,7 +313,19 @@ void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
 
 /* fabric_class.c: what each end port is to the balance; the caller frees it, NULL = all compute. */
-uint8_t *fabric_classes(const struct conf *conf, const struct topo *t);
+uint8_t *fabric_classes(const struct fabric *f, const struct topo *t);
+
+/* fabric_nvlink.c */
+void fabric_nvlink_init(struct fabric *f);
+void fabric_nvlink_fini(struct fabric *f);
+void fabric_nvlink_load(struct fabric *f);
+void fabric_nvlink_configure(struct fabric *f);
+void fabric_nvlink_present(struct fabric *f); /* the published snapshot's hosts */
+bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t); /* not ours to manage; told */
+/* Classes (NULL = all compute) with those of ill hosts put in; weights, NULL = all 1. The caller frees them. */
+uint8_t *fabric_nvlink_classes(const struct fabric *f, const struct topo *t, uint8_t *classes);
+uint8_t *fabric_nvlink_weights(const struct fabric *f, const struct topo *t);
+json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
 
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);

@@ -44,10 +44,34 @@ static enum job_said make_snapshot(void *arg)
 	return JOB_NEXT;
 }
 
+/* The tables' memory is kept: its first touch takes longer than to fill it. */
+static void forget(struct fabric_update *u)
+{
+	topo_builder_free(u->draft);
+	topo_unref(u->topo);
+	lid_map_free(u->lids);
+	u->draft = NULL;
+	u->topo = NULL;
+	u->lids = NULL;
+}
+
+/* The port leads to somebody else's subnet. */
+static enum job_said leave_alone(struct fabric *f)
+{
+	forget(&f->update);
+	f->state = FABRIC_REFUSED;
+	fabric_acts_answer(f, "this port leads into an NVLink subnet; see fmctl events");
+	job_stop(f->update.job);
+	fabric_look(f);
+	return JOB_END;
+}
+
 static enum job_said tell_changes(void *arg)
 {
 	struct fabric *f = arg;
 
+	if (fabric_nvlink_refuses(f, f->update.topo))
+		return leave_alone(f);
 	if (f->topo)
 		fabric_note_changes(f, f->topo, f->update.topo);
 	fabric_note_managers(f, f->update.topo);
@@ -76,14 +100,17 @@ static enum job_said plan_lids(void *arg)
 static void compute(const struct fabric *f, struct route *route, const struct topo *t,
 		    const struct lid_map *lids, struct tables *out)
 {
-	uint8_t *classes = fabric_classes(&f->conf, t);
-	const struct route_params params = { .engine = f->conf.routing_engine, .classes = classes };
+	uint8_t *classes = fabric_classes(f, t), *weights = fabric_nvlink_weights(f, t);
+	const struct route_params params = { .engine = f->conf.routing_engine,
+					     .classes = classes,
+					     .weights = weights };
 	/* The configuration was validated: the engine exists. */
 	int status = route_compute(route, t, lids, &params, out);
 
 	if (status)
 		abort();
 	free(classes);
+	free(weights);
 }
 
 void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
@@ -100,17 +127,6 @@ static enum job_said compute_tables(void *arg)
 
 	compute(f, f->route, f->update.topo, f->update.lids, &f->update.tables);
 	return JOB_NEXT;
-}
-
-/* The tables' memory is kept: its first touch takes longer than to fill it. */
-static void forget(struct fabric_update *u)
-{
-	topo_builder_free(u->draft);
-	topo_unref(u->topo);
-	lid_map_free(u->lids);
-	u->draft = NULL;
-	u->topo = NULL;
-	u->lids = NULL;
 }
 
 /* The first touch of memory takes longer than the tables that come there: it is done while nobody waits. */
@@ -230,6 +246,7 @@ static enum job_said publish(void *arg)
 	struct fabric *f = arg;
 
 	exchange(f);
+	fabric_nvlink_present(f);
 	apply(f);
 	forget(&f->update);
 	job_stop(f->update.job);

@@ -155,6 +155,13 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 	return t && UNPACK(args, err, "{}") ? dump_json_hosts(t) : NULL;
 }
 
+static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
+{
+	json_error_t why;
+
+	return UNPACK(args, err, "{}") ? fabric_nvswitch(env->fabric) : NULL;
+}
+
 static json_t *answer_events(const struct command_env *env, json_t *args, char *err)
 {
 	int count = EVENTS_DEFAULT;
@@ -363,6 +370,18 @@ static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 		fn(arg, NULL, err);
 }
 
+static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	const char *host, *state = NULL;
+	char err[COMMAND_ERROR_SIZE];
+	json_error_t why;
+
+	if (UNPACK(args, err, "{s:s, s?s}", "host", &host, "state", &state))
+		fabric_nvswitch_set(fabric, host, state, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+
 static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
 {
 	json_error_t why;
@@ -412,6 +431,8 @@ static const struct command commands[] = {
 	{ .name = "cordon", .ask = act_cordon },
 	{ .name = "uncordon", .ask = act_uncordon },
 	{ .name = "release", .ask = act_release },
+	{ .name = "nvswitch", .answer = answer_nvswitch, .long_answer = true },
+	{ .name = "nvswitch-set", .ask = act_nvswitch },
 	{ .name = "reload", .answer = answer_reload },
 	{ .name = "loglevel", .answer = answer_loglevel },
 };

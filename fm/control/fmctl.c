@@ -44,6 +44,8 @@ static const struct command {
 	  .run = fmctl_release },
 	{ "whatif", "--fail|--cordon WHAT ...", "what would change, without touching anything",
 	  .run = fmctl_whatif },
+	{ "nvswitch", "[HOST | set HOST STATE | clear HOST]", "NVSwitches and NVLinks of hosts",
+	  .run = fmctl_nvswitch },
 	{ "reload", "", "reads the configuration file again", .run = fmctl_reload },
 	{ "loglevel", "[MODULE] LEVEL", "error, warning, notice, info or debug",
 	  .run = fmctl_loglevel },

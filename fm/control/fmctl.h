@@ -36,8 +36,9 @@ fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmct
 	fmctl_hosts, fmctl_lft, fmctl_dump;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release;
-fmctl_command_fn fmctl_whatif;	/* fmctl_whatif.c */
-fmctl_command_fn fmctl_cabling; /* fmctl_cabling.c */
+fmctl_command_fn fmctl_whatif;	 /* fmctl_whatif.c */
+fmctl_command_fn fmctl_cabling;	 /* fmctl_cabling.c */
+fmctl_command_fn fmctl_nvswitch; /* fmctl_nvswitch.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_hosts,

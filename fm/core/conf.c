@@ -39,7 +39,7 @@ struct option {
 	double number;	      /* default: INTEGER, SECONDS */
 	const char *text;     /* default: HEX64, TEXT, WORD */
 	const char *unit;     /* for messages; NULL = none */
-	const char *words[6]; /* WORD */
+	const char *words[8]; /* WORD */
 };
 
 #define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
@@ -60,6 +60,20 @@ struct option {
 #define TEXT_OPTION(n, f, value)                                                                   \
 	{                                                                                          \
 		.name = n, .kind = TEXT, FIELD(f), .text = value                                   \
+	}
+
+#define SECONDS_OPTION(n, f, lo, hi, value)                                                        \
+	{                                                                                          \
+		.name = n, .kind = SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,       \
+		.unit = "s"                                                                        \
+	}
+#define CLASS_OPTION(n, f, value)                                                                  \
+	{                                                                                          \
+		.name = n, .kind = WORD, FIELD(f), .text = value, .words = {                       \
+			"unchanged",                                                               \
+			"crossrail",                                                               \
+			"idle"                                                                     \
+		}                                                                                  \
 	}
 
 static const struct option options[] = {
@@ -91,6 +105,33 @@ static const struct option options[] = {
 	INT_OPTION("lmc", lmc, 0, 7, 0, NULL),
 	TEXT_OPTION("storage_nodes", storage_nodes, ""),
 	TEXT_OPTION("management_nodes", management_nodes, ""),
+
+	TEXT_OPTION("nvswitch_url", nvswitch_url, ""),
+	TEXT_OPTION("nvswitch_hosts_file", nvswitch_hosts_file, ""),
+	{ .name = "nvswitch_system",
+	  .kind = WORD,
+	  FIELD(nvswitch_system),
+	  .text = "auto",
+	  .words = { "auto", "a100", "h100", "h200", "b200", "nvl72", "other" } },
+	SECONDS_OPTION("nvswitch_poll_interval", nvswitch_poll_interval_ms, 0.1, 3600, 15),
+	SECONDS_OPTION("nvswitch_timeout", nvswitch_timeout_ms, 0.1, 60, 5),
+	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 16, 65536, 512, "KiB"),
+	TEXT_OPTION("nvswitch_ca_file", nvswitch_ca_file, ""),
+	TEXT_OPTION("syslog_listen", syslog_listen, ""),
+	TEXT_OPTION("kmsg", kmsg, ""),
+	SECONDS_OPTION("nvswitch_log_hold", nvswitch_log_hold_ms, 1, 604800, 3600),
+	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch_worsen_hold_ms, 0.1, 3600, 30),
+	SECONDS_OPTION("nvswitch_recover_hold", nvswitch_recover_hold_ms, 0.1, 86400, 300),
+	SECONDS_OPTION("nvswitch_reroute_interval", nvswitch_reroute_interval_ms, 0.1, 3600, 60),
+	INT_OPTION("nvswitch_guard", nvswitch_guard, 0, 100, 25, "%"),
+	CLASS_OPTION("nvswitch_degraded_class", nvswitch_degraded_class, "unchanged"),
+	INT_OPTION("nvswitch_degraded_weight", nvswitch_degraded_weight, 0, 100, 1, NULL),
+	CLASS_OPTION("nvswitch_no_p2p_class", nvswitch_no_p2p_class, "crossrail"),
+	INT_OPTION("nvswitch_no_p2p_weight", nvswitch_no_p2p_weight, 0, 100, 2, NULL),
+	CLASS_OPTION("nvswitch_fatal_class", nvswitch_fatal_class, "idle"),
+	INT_OPTION("nvswitch_fatal_weight", nvswitch_fatal_weight, 0, 100, 0, NULL),
+	TEXT_OPTION("nvswitch_hook", nvswitch_hook, ""),
+	SECONDS_OPTION("nvswitch_hook_timeout", nvswitch_hook_timeout_ms, 0.1, 600, 10),
 
 	INT_OPTION("max_wire_smps", max_wire_smps, 1, 1024, 64, NULL),
 	INT_OPTION("max_wire_smps_per_device", max_wire_smps_per_device, 1, 1024, 16, NULL),

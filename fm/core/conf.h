@@ -31,6 +31,16 @@ struct conf {
 	int quarantine_min_uplinks; /* percent that a leaf keeps */
 	char storage_nodes[256],
 		management_nodes[256]; /* node description patterns (glob), by blanks */
+	/* NVSwitches and NVLinks of hosts */
+	char nvswitch_url[256], nvswitch_hosts_file[256], nvswitch_ca_file[256],
+		nvswitch_system[16], syslog_listen[64], kmsg[256], nvswitch_hook[256];
+	int nvswitch_poll_interval_ms, nvswitch_timeout_ms, nvswitch_hook_timeout_ms;
+	int nvswitch_body_limit; /* KiB */
+	int nvswitch_worsen_hold_ms, nvswitch_recover_hold_ms, nvswitch_reroute_interval_ms,
+		nvswitch_log_hold_ms; /* SECONDS keys; 0 = none */
+	int nvswitch_guard;	      /* percent of the hosts; 100 = none */
+	char nvswitch_degraded_class[16], nvswitch_no_p2p_class[16], nvswitch_fatal_class[16];
+	int nvswitch_degraded_weight, nvswitch_no_p2p_weight, nvswitch_fatal_weight;
 	/* MADs */
 	int audit_rate;	    /* LFT blocks read back a second while idle; 0 = off */
 	int audit_after_ms; /* of idleness */

@@ -18,9 +18,10 @@
 static enum log_level log_levels[LOG_MODULES] = { [0 ... LOG_MODULES - 1] = LOG_INFO };
 
 static const char *const module_names[LOG_MODULES] = {
-	[LOG_CORE] = "core",   [LOG_MAD] = "mad",	  [LOG_SWEEP] = "sweep",
-	[LOG_ROUTE] = "route", [LOG_PROGRAM] = "program", [LOG_SA] = "sa",
-	[LOG_SM] = "sm",       [LOG_TRAP] = "trap",	  [LOG_CONTROL] = "control",
+	[LOG_CORE] = "core",	   [LOG_MAD] = "mad",	      [LOG_SWEEP] = "sweep",
+	[LOG_ROUTE] = "route",	   [LOG_PROGRAM] = "program", [LOG_SA] = "sa",
+	[LOG_SM] = "sm",	   [LOG_TRAP] = "trap",	      [LOG_NVSWITCH] = "nvswitch",
+	[LOG_CONTROL] = "control",
 };
 
 static const struct {

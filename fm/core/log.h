@@ -25,6 +25,7 @@ enum log_module {
 	LOG_SA,
 	LOG_SM,
 	LOG_TRAP,
+	LOG_NVSWITCH,
 	LOG_CONTROL,
 	LOG_MODULES
 };

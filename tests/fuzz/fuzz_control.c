@@ -56,6 +56,21 @@ void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
 {
 }
+void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+}
+json_t *fabric_sick(const struct fabric *f)
+{
+	return json_array();
+}
+void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
+			 void *arg)
+{
+}
+json_t *fabric_nvswitch(const struct fabric *f)
+{
+	return json_object();
+}
 void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
 {
 	tables_copy(out, &f->tables);

@@ -104,6 +104,16 @@ json_t *fabric_sick(const struct fabric *f)
 {
 	return json_pack("[{s:s}]", "sick", "quarantined");
 }
+void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
+			 void *arg)
+{
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
+	fabric_reroute(f, fn, arg);
+}
+json_t *fabric_nvswitch(const struct fabric *f)
+{
+	return json_pack("{s:[]}", "hosts");
+}
 void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
 {
 	tables_copy(out, &f->tables);

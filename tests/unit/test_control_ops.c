@@ -42,6 +42,23 @@ static void sick_links_are_shown_and_released(void **state)
 	assert_string_equal(f->fabric.cordoned, "leaf-1:9");
 }
 
+static void an_operators_word_on_a_host_is_an_act(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fabric.instant = true;
+	say(f, "{\"cmd\":\"nvswitch\"}\n"
+	       "{\"cmd\":\"nvswitch-set\",\"args\":{\"host\":\"dgx-01\",\"state\":\"FATAL\"}}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"hosts\":[]}}");
+	answers(f, "{\"ok\":true,\"result\":{\"blocks\":7}}");
+	assert_string_equal(f->fabric.cordoned, "dgx-01 FATAL");
+	say(f, "{\"cmd\":\"nvswitch-set\",\"args\":{\"host\":\"dgx-01\"}}\n"
+	       "{\"cmd\":\"nvswitch-set\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"blocks\":7}}");
+	answers(f, "{\"ok\":false,\"error\":\"arguments: Object item not found: host\"}");
+	assert_string_equal(f->fabric.cordoned, "dgx-01 as it is");
+}
+
 static void whatif_fails_cables_in_a_copy(void **state)
 {
 	struct fixture *f = *state;
@@ -145,6 +162,7 @@ int main(void)
 		TEST(follower_that_does_not_read_is_dropped_with_a_last_line),
 		TEST(follow_with_wrong_arguments_is_refused_and_goes_on),
 		TEST(cordon_is_an_act_with_an_argument),
+		TEST(an_operators_word_on_a_host_is_an_act),
 		TEST(sick_links_are_shown_and_released),
 	};
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name all that is known of it: sources,
+ * evidence. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/fmctl.h"
+#include "fm/control/fmctl_table.h"
+
+static const char *text_of(const json_t *row, const char *key)
+{
+	const char *text = json_string_value(table_value(row, key));
+
+	return text ? text : "";
+}
+
+static double number_of(const json_t *row, const char *key)
+{
+	return json_number_value(table_value(row, key));
+}
+
+static void print_summary(const json_t *summary)
+{
+	const char *name, *comma = "";
+	json_t *count;
+
+	json_object_foreach (json_object_get(summary, "states"), name, count) {
+		if (!json_integer_value(count))
+			continue;
+		printf("%s%lld %s", comma, (long long)json_integer_value(count), name);
+		comma = ", ";
+	}
+	printf("%s; %.0f of %.0f sources up%s\n", *comma ? "" : "no host",
+	       number_of(summary, "sources_up"), number_of(summary, "sources"),
+	       json_is_true(json_object_get(summary, "guarded"))
+		       ? "\nGUARD: too many hosts look bad at once; the sources are suspect, "
+			 "nothing is changed"
+		       : "");
+}
+
+/* Cells that a table can't work out by itself. */
+static json_t *rows_of(const json_t *hosts)
+{
+	json_t *rows = json_array(), *host;
+	size_t index;
+
+	json_array_foreach ((json_t *)hosts, index, host) {
+		json_t *row = json_copy(host);
+
+		json_object_set_new(row, "since",
+				    json_sprintf("%.0f s", number_of(host, "since_s")));
+		json_object_set_new(row, "up",
+				    json_sprintf("%.0f/%.0f", number_of(host, "sources_up"),
+						 number_of(host, "sources_count")));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "HOST", "host" },	{ "SYSTEM", "system" },
+		{ "STATE", "state" },	{ "ROUTED AS", "routed" },
+		{ "SINCE", "since" },	{ "SOURCES", "up" },
+		{ "REASON", "reason" }, { 0 }
+	};
+	json_t *rows = rows_of(json_object_get(result, "hosts"));
+
+	print_summary(json_object_get(result, "summary"));
+	table_print(ctl, rows, columns);
+	json_decref(rows);
+}
+
+/* ---- One host ------------------------------------------------------------------------------------ */
+
+static void print_evidence(const json_t *host)
+{
+	const json_t *it;
+	size_t index;
+
+	json_array_foreach (json_object_get(host, "sources"), index, it)
+		printf("source      %s: %s\n", text_of(it, "url"),
+		       json_is_true(json_object_get(it, "up")) ? "up" : text_of(it, "error"));
+	json_array_foreach (json_object_get(host, "evidence"), index, it)
+		printf("evidence    %s: %s (%s, for %.0f s)\n", text_of(it, "state"),
+		       text_of(it, "text"), text_of(it, "source"), number_of(it, "since_s"));
+}
+
+static void show_host_state(const struct fmctl *ctl, const json_t *host)
+{
+	printf("%s: %s since %.0f s%s%s\n", text_of(host, "host"), text_of(host, "state"),
+	       number_of(host, "since_s"), *text_of(host, "reason") ? ": " : "",
+	       text_of(host, "reason"));
+	printf("system      %s\n", text_of(host, "system"));
+	printf("observed    %s\n", text_of(host, "observed"));
+	printf("routed as   %s\n", text_of(host, "routed"));
+	print_evidence(host);
+}
+
+/* By its name, or what it calls itself before a dot. */
+static json_t *find_host(const json_t *hosts, const char *name)
+{
+	json_t *host;
+	size_t index;
+
+	json_array_foreach ((json_t *)hosts, index, host)
+		if (!strcmp(text_of(host, "host"), name))
+			return host;
+	return NULL;
+}
+
+static enum fmctl_exit show_one(const struct fmctl *ctl, const json_t *result, const char *name)
+{
+	const json_t *host = find_host(json_object_get(result, "hosts"), name);
+
+	if (!host) {
+		fprintf(stderr, "fmctl: nvswitch: no host %s\n", name);
+		return FMCTL_FAILED;
+	}
+	(ctl->json ? show_json : show_host_state)(ctl, host);
+	return FMCTL_DONE;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------------ */
+
+static void show_set(const struct fmctl *ctl, const json_t *result)
+{
+	const char *state = text_of(result, "state");
+
+	printf("%s: %s%s\n", text_of(result, "host"), *state ? state : "as its sources say",
+	       *state ? " from now on" : " again");
+	if (json_is_true(json_object_get(result, "rerouted")))
+		printf("tables      %.0f entries changed, %.0f blocks written, %.1f ms\n",
+		       number_of(result, "lft_entries_changed"),
+		       number_of(result, "lft_blocks_written"), number_of(result, "took_ms"));
+	else
+		puts("tables      unchanged");
+}
+
+static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char *state)
+{
+	json_t *args = json_pack("{s:s}", "host", host);
+	struct fmctl_answer answer;
+
+	if (state)
+		json_object_set_new(args, "state", json_string(state));
+	answer = fmctl_ask(ctl, "nvswitch-set", args);
+	if (answer.status == FMCTL_DONE)
+		(ctl->json ? show_json : show_set)(ctl, answer.result);
+	json_decref(answer.result);
+	return answer.status;
+}
+
+static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
+{
+	struct fmctl_answer answer = fmctl_ask(ctl, "nvswitch", NULL);
+
+	if (answer.status == FMCTL_DONE && name)
+		answer.status = show_one(ctl, answer.result, name);
+	else if (answer.status == FMCTL_DONE)
+		(ctl->json ? show_json : show_hosts_state)(ctl, answer.result);
+	json_decref(answer.result);
+	return answer.status;
+}
+
+enum fmctl_exit fmctl_nvswitch(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "set"))
+		return set(ctl, argv[2], strcmp(argv[3], "clear") ? argv[3] : NULL);
+	if (argc == 3 && !strcmp(argv[1], "clear"))
+		return set(ctl, argv[2], NULL);
+	if (argc == 1 || (argc == 2 && strcmp(argv[1], "set") && strcmp(argv[1], "clear")))
+		return list(ctl, argc == 2 ? argv[1] : NULL);
+	return FMCTL_USAGE;
+}

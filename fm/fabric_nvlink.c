@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_nvlink: what the state of a host's NVLinks means for the fabric.
+ *
+ * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail goes over the spines, to seven other
+ * adapters that the usual numbering puts behind one and the same spine index. So a host without peer-to-peer is dealt over the slots by
+ * rail (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last (ROUTE_IDLE). The table of states is the
+ * configuration's. Only compute adapters are dealt otherwise, nobody else's entries move, and every host stays reachable.
+ *
+ * What is believed and operators' words are in state_dir/nvswitch, `HOST BELIEVED OVERRIDE`, so that a restart moves nothing.
+ *
+ * NVLink switches of the fifth generation look like InfiniBand switches from within their own subnet, which another manager runs. A port into
+ * one is refused: nothing is programmed there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric_own.h"
+#include "topology/mem.h"
+
+#define STALE_INTERVALS 3 /* without an answer: nothing is known */
+#define LIMIT_MAX_MS	600000
+
+/* ---- Policy -------------------------------------------------------------------------------------- */
+
+struct treatment {
+	int class; /* enum route_class, -1 = as it is */
+	uint8_t weight;
+};
+
+static int class_of_word(const char *word)
+{
+	if (!strcmp(word, "crossrail"))
+		return ROUTE_CROSSRAIL;
+	return strcmp(word, "idle") ? -1 : ROUTE_IDLE;
+}
+
+static struct treatment treatment_of(const struct conf *c, enum nvswitch_state state)
+{
+	switch (state) {
+	case NVSWITCH_DEGRADED_LINK:
+		return (struct treatment){ class_of_word(c->nvswitch_degraded_class),
+					   (uint8_t)c->nvswitch_degraded_weight };
+	case NVSWITCH_NO_P2P:
+		return (struct treatment){ class_of_word(c->nvswitch_no_p2p_class),
+					   (uint8_t)c->nvswitch_no_p2p_weight };
+	case NVSWITCH_FATAL:
+		return (struct treatment){ class_of_word(c->nvswitch_fatal_class),
+					   (uint8_t)c->nvswitch_fatal_weight };
+	default:
+		return (struct treatment){ -1, 1 };
+	}
+}
+
+/* States that are treated alike have the number of the first of them. */
+static void number_treatments(const struct conf *conf, uint8_t *numbers)
+{
+	for (int s = 0; s < NVSWITCH_STATES; s++) {
+		struct treatment t = treatment_of(conf, (enum nvswitch_state)s), other;
+
+		for (int first = 0; first <= s; first++) {
+			other = treatment_of(conf, (enum nvswitch_state)first);
+			numbers[s] = (uint8_t)first;
+			if (other.class == t.class && other.weight == t.weight)
+				break;
+		}
+	}
+}
+
+typedef void treat_fn(const struct topo_node *node, struct treatment treatment, uint8_t *ports);
+
+static void treat_class(const struct topo_node *node, struct treatment t, uint8_t *classes)
+{
+	for (unsigned num = 0; num <= node->nports && t.class >= 0; num++)
+		if (classes[node->port0 + num] == ROUTE_COMPUTE)
+			classes[node->port0 + num] = (uint8_t)t.class;
+}
+
+static void treat_weight(const struct topo_node *node, struct treatment t, uint8_t *weights)
+{
+	memset(weights + node->port0, t.weight, node->nports + 1u);
+}
+
+static void treat_hosts(const struct fabric *f, const struct topo *t, treat_fn *fn, uint8_t *ports)
+{
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		const struct topo_host *host = &t->hosts[h];
+		enum nvswitch_state state = nvswitch_routed(f->nvswitch, host->name);
+
+		for (uint32_t i = 0; i < host->ncas && state != NVSWITCH_HEALTHY; i++)
+			fn(&t->nodes[t->host_cas[host->first + i]], treatment_of(&f->conf, state),
+			   ports);
+	}
+}
+
+uint8_t *fabric_nvlink_classes(const struct fabric *f, const struct topo *t, uint8_t *classes)
+{
+	if (!nvswitch_has_ill(f->nvswitch))
+		return classes;
+	if (!classes)
+		classes = mem_alloc(t->nports, 1); /* all compute */
+	treat_hosts(f, t, treat_class, classes);
+	return classes;
+}
+
+uint8_t *fabric_nvlink_weights(const struct fabric *f, const struct topo *t)
+{
+	uint8_t *weights;
+
+	if (!nvswitch_has_ill(f->nvswitch))
+		return NULL;
+	weights = mem_alloc(t->nports, 1);
+	memset(weights, 1, t->nports);
+	treat_hosts(f, t, treat_weight, weights);
+	return weights;
+}
+
+/* ---- The state file ------------------------------------------------------------------------------ */
+
+static unsigned read_states(struct fabric *f, FILE *in)
+{
+	char line[512], host[256], believed[32], word[32], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		int state, override = NVSWITCH_UNKNOWN;
+
+		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+			continue;
+		if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
+			return number;
+		state = nvswitch_state_parse(believed);
+		if (strcmp(word, "-"))
+			override = nvswitch_state_parse(word);
+		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
+			return number;
+		nvswitch_remember(f->nvswitch, host, (enum nvswitch_state)state,
+				  (enum nvswitch_state) override);
+	}
+	return 0;
+}
+
+static void forget_one(void *arg, const char *host, enum nvswitch_state believed,
+		       enum nvswitch_state override)
+{
+	nvswitch_remember(arg, host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
+}
+
+static void forget_states(struct fabric *f)
+{
+	nvswitch_each(f->nvswitch, forget_one, f->nvswitch);
+}
+
+static void write_one(void *arg, const char *host, enum nvswitch_state believed,
+		      enum nvswitch_state override)
+{
+	fprintf(arg, "%s %s %s\n", host, nvswitch_state_name(believed),
+		override == NVSWITCH_UNKNOWN ? "-" : nvswitch_state_name(override));
+}
+
+static void write_states(const struct fabric *f, FILE *out)
+{
+	nvswitch_each(f->nvswitch, write_one, out);
+}
+
+static const struct state_file states_file = {
+	.name = "nvswitch",
+	.form = "`HOST STATE STATE`, the last may be -",
+	.read = read_states,
+	.forget = forget_states,
+	.write = write_states,
+};
+
+/* ---- What the monitor says ----------------------------------------------------------------------- */
+
+static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
+		     const char *text)
+{
+	struct fabric *f = arg;
+
+	event_log_add(f->events, level, kind, details, "%s", text);
+}
+
+static void reroute_cb(void *arg)
+{
+	struct fabric *f = arg;
+
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+	if (f->fault.open)
+		return;
+	f->fault = (struct fault){ .open = true, .detected_us = loop_now_us(f->loop) };
+	snprintf(f->fault.what, sizeof(f->fault.what), "nvswitch: hosts are dealt anew");
+}
+
+static void keep_cb(void *arg)
+{
+	fabric_state_write(arg, &states_file);
+}
+
+static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb };
+
+/* ---- The fabric's hosts -------------------------------------------------------------------------- */
+
+void fabric_nvlink_present(struct fabric *f)
+{
+	const char **names = mem_alloc(f->topo->nhosts + 1, sizeof(*names));
+
+	for (uint32_t h = 0; h < f->topo->nhosts; h++)
+		names[h] = f->topo->hosts[h].name;
+	nvswitch_present(f->nvswitch, names, f->topo->nhosts);
+	free(names);
+}
+
+/* "MF0;gb-nvl-087-switch03:N5110_LD/U1" */
+static bool is_nvlink_switch(const char *desc)
+{
+	const char *model = strstr(desc, ":N51");
+
+	return model && strlen(model) > 6 && !strncmp(model + 6, "_LD/", 4);
+}
+
+bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		if (!is_nvlink_switch(t->nodes[sw].desc))
+			continue;
+		if (!f->nvlink_refused)
+			event_log_add(f->events, LOG_ERR, "nvlink-subnet", NULL,
+				      "%s: an NVLink switch: this port leads into an NVLink "
+				      "subnet, which its "
+				      "own manager runs; nothing is programmed. Choose the compute "
+				      "fabric's "
+				      "port (guid in fmd.conf)",
+				      t->nodes[sw].desc);
+		f->nvlink_refused = true;
+		return true;
+	}
+	f->nvlink_refused = false;
+	return false;
+}
+
+/* ---- Operators ----------------------------------------------------------------------------------- */
+
+struct health_act {
+	char host[128], state[32]; /* state "" = taken back */
+	uint64_t asked_us, blocks_before;
+	bool rerouted;
+};
+
+static json_t *health_result(const struct fabric *f, const struct health_act *act)
+{
+	return json_pack("{ss ss* sb sI sI sf}", "host", act->host, "state",
+			 *act->state ? act->state : NULL, "rerouted", act->rerouted,
+			 "lft_entries_changed",
+			 (json_int_t)(act->rerouted ? f->figures.programmed.entries : 0),
+			 "lft_blocks_written",
+			 (json_int_t)(program_blocks_written(f->program) - act->blocks_before),
+			 "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3);
+}
+
+json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error)
+{
+	return error ? NULL : health_result(f, act);
+}
+
+void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
+			 void *arg)
+{
+	struct health_act *act = mem_alloc(1, sizeof(*act));
+	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
+	char err[256] = "";
+	json_t *result;
+
+	*act = (struct health_act){ .asked_us = loop_now_us(f->loop),
+				    .blocks_before = program_blocks_written(f->program) };
+	snprintf(act->host, sizeof(act->host), "%s", host);
+	if (state && (wanted < 0 || wanted == NVSWITCH_UNKNOWN))
+		snprintf(err, sizeof(err), "no state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+			 state);
+	else
+		nvswitch_set(f->nvswitch, host, (enum nvswitch_state)wanted, err, sizeof(err));
+	if (state && wanted >= 0)
+		snprintf(act->state, sizeof(act->state), "%s",
+			 nvswitch_state_name((enum nvswitch_state)wanted));
+	act->rerouted = !*err && f->want_reroute;
+	if (act->rerouted) {
+		fabric_act_add(&f->acts, fn, arg)->health = act;
+		return;
+	}
+	result = *err ? NULL : health_result(f, act);
+	fn(arg, result, *err ? err : NULL);
+	json_decref(result);
+	free(act);
+}
+
+json_t *fabric_nvswitch(const struct fabric *f)
+{
+	return nvswitch_json(f->nvswitch);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+/* There is always one. */
+static unsigned limit_ms(int configured)
+{
+	return configured ? (unsigned)configured : LIMIT_MAX_MS;
+}
+
+static struct nvswitch_conf monitor_conf(const struct conf *c)
+{
+	bool asks = c->nvswitch_poll_interval_ms > 0;
+	struct nvswitch_conf conf = {
+		.url = asks ? c->nvswitch_url : "",
+		.hosts_file = asks ? c->nvswitch_hosts_file : "",
+		.ca_file = c->nvswitch_ca_file,
+		.syslog_listen = c->syslog_listen,
+		.kmsg = c->kmsg,
+		.hook = c->nvswitch_hook,
+		.system = (enum nvswitch_system)nvswitch_system_parse(c->nvswitch_system),
+		.interval_us = c->nvswitch_poll_interval_ms * 1000ull,
+		.timeout_ms = limit_ms(c->nvswitch_timeout_ms),
+		.hook_timeout_ms = limit_ms(c->nvswitch_hook_timeout_ms),
+		.body_max = (size_t)c->nvswitch_body_limit << 10,
+		.health = { .worsen_us = c->nvswitch_worsen_hold_ms * 1000ull,
+			    .recover_us = c->nvswitch_recover_hold_ms * 1000ull,
+			    .interval_us = c->nvswitch_reroute_interval_ms * 1000ull,
+			    .stale_us = c->nvswitch_poll_interval_ms * 1000ull * STALE_INTERVALS,
+			    .log_hold_us = c->nvswitch_log_hold_ms * 1000ull,
+			    .guard_percent = (unsigned)c->nvswitch_guard },
+	};
+
+	number_treatments(c, conf.health.treatment);
+	return conf;
+}
+
+void fabric_nvlink_configure(struct fabric *f)
+{
+	const struct nvswitch_conf conf = monitor_conf(&f->conf);
+	char err[512] = "";
+
+	if (nvswitch_configure(f->nvswitch, &conf, err, sizeof(err)))
+		event_log_add(f->events, LOG_ERR, "nvswitch-conf", NULL,
+			      "nvswitch: exporters and logs stay as they were: %s", err);
+}
+
+void fabric_nvlink_load(struct fabric *f)
+{
+	fabric_state_read(f, &states_file);
+	fabric_nvlink_configure(f);
+}
+
+void fabric_nvlink_init(struct fabric *f)
+{
+	f->nvswitch = nvswitch_new(f->loop, &monitor_ops, f);
+}
+
+void fabric_nvlink_fini(struct fabric *f)
+{
+	nvswitch_free(f->nvswitch);
+}

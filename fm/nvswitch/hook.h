@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * hook: the operators' program, run when a host's state changes. It gets its facts by environment variables:
+ *
+ *   FMD_HOST  FMD_STATE  FMD_OLD_STATE  FMD_REASON  FMD_SYSTEM  PATH
+ *
+ * A few run at a time, the others wait in line, a host once: its newest change stands for those that nobody saw. One that takes too long is
+ * killed with all it started. The loop never waits for one.
+ */
+#ifndef FMD_NVSWITCH_HOOK_H
+#define FMD_NVSWITCH_HOOK_H
+
+#include "fm/core/loop.h"
+
+struct hook;
+
+struct hook_call {
+	const char *host, *state, *old_state, *reason, *system;
+};
+/* error NULL = it ended with 0. */
+typedef void hook_done_fn(void *arg, const char *host, const char *error);
+
+struct hook *hook_new(struct loop *loop, hook_done_fn *fn, void *arg);
+void hook_free(struct hook *hook); /* those running are killed; NULL is fine */
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms); /* "" = none */
+void hook_run(struct hook *hook, const struct hook_call *call);
+
+#endif

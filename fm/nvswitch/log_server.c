@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * log_server: sockets of syslog, and kmsg.
+ *
+ * UDP is drained a bounded number of datagrams a round, with a large buffer in the kernel behind it: ten thousand lines a second
+ * are a few hundred between two rounds of a busy loop. A TCP connection has one line's buffer; when there are as many connections as may
+ * be, the one that was silent longest makes room.
+ *
+ * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be long mended. A FIFO or a file
+ * in the same form serves tests and other collectors; a file is looked at anew every quarter of a second.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "fm/nvswitch/log_server.h"
+#include "fm/nvswitch/syslog.h"
+#include "topology/mem.h"
+
+#define UDP_BUFFER   (8 << 20)
+#define BATCH	     64 /* datagrams a call */
+#define BATCHES	     8	/* calls a round */
+#define READ_SIZE    16384
+#define CONNECTIONS  4096
+#define SPARE_FDS    256 /* of the process, for everything else */
+#define KMSG_RECORDS 256 /* a round */
+#define FILE_LOOK_US 250000
+#define ACCEPTS	     64 /* a round */
+
+struct connection {
+	struct log_server *server;
+	struct loop_fd *watch;
+	int fd;
+	uint64_t heard_us;
+	struct syslog_stream stream;
+};
+
+struct log_server {
+	struct loop *loop;
+	log_server_fn *fn;
+	void *arg;
+	struct log_server_stats stats;
+	int udp, tcp, kmsg; /* -1 = none */
+	struct loop_fd *udp_watch, *tcp_watch, *kmsg_watch;
+	struct loop_timer *file_timer; /* kmsg is a plain file */
+	bool kmsg_device;
+	struct connection **connections;
+	unsigned max_connections;
+	struct syslog_stream kmsg_stream;
+	char batch[BATCH][SYSLOG_LINE];
+};
+
+/* ---- Lines --------------------------------------------------------------------------------------- */
+
+static void take(struct log_server *s, bool known, const struct syslog_message *m)
+{
+	struct sxid_event event;
+
+	s->stats.lines++;
+	if (!known) {
+		s->stats.bad++;
+		return;
+	}
+	if (!sxid_read(m->text, m->len, &event))
+		return;
+	s->stats.events++;
+	s->fn(s->arg, m->host, &event);
+}
+
+static void syslog_line_cb(void *arg, const char *line, size_t len)
+{
+	struct syslog_message m;
+
+	take(arg, syslog_read(line, len, &m), &m);
+}
+
+static void kmsg_line_cb(void *arg, const char *line, size_t len)
+{
+	struct syslog_message m;
+
+	take(arg, syslog_read_kmsg(line, len, &m), &m);
+}
+
+/* ---- UDP ----------------------------------------------------------------------------------------- */
+
+/* Datagrams taken; fewer than BATCH: there are no more. */
+static int drain_batch(struct log_server *s)
+{
+	struct mmsghdr headers[BATCH] = { 0 };
+	struct iovec pieces[BATCH];
+	int count;
+
+	for (unsigned i = 0; i < BATCH; i++) {
+		pieces[i] = (struct iovec){ s->batch[i], SYSLOG_LINE };
+		headers[i].msg_hdr.msg_iov = &pieces[i];
+		headers[i].msg_hdr.msg_iovlen = 1;
+	}
+	count = recvmmsg(s->udp, headers, BATCH, MSG_DONTWAIT, NULL);
+	for (int i = 0; i < count; i++)
+		syslog_line_cb(s, s->batch[i], headers[i].msg_len);
+	return count;
+}
+
+static void udp_cb(void *arg, unsigned events)
+{
+	for (unsigned i = 0; i < BATCHES; i++)
+		if (drain_batch(arg) < BATCH)
+			break;
+}
+
+/* ---- TCP ----------------------------------------------------------------------------------------- */
+
+static void connection_free(struct connection *c)
+{
+	struct log_server *s = c->server;
+
+	for (unsigned i = 0; i < s->stats.connections; i++)
+		if (s->connections[i] == c) {
+			s->connections[i] = s->connections[--s->stats.connections];
+			break;
+		}
+	loop_fd_free(c->watch);
+	close(c->fd);
+	free(c);
+}
+
+static void connection_cb(void *arg, unsigned events)
+{
+	struct connection *c = arg;
+	char data[READ_SIZE];
+	ssize_t len = read(c->fd, data, sizeof(data));
+
+	if (len > 0) {
+		c->heard_us = loop_now_us(c->server->loop);
+		syslog_stream_feed(&c->stream, data, (size_t)len, syslog_line_cb, c->server);
+	} else if (len == 0) {
+		syslog_stream_end(&c->stream, syslog_line_cb, c->server);
+		connection_free(c);
+	} else if (errno != EAGAIN && errno != EINTR) {
+		connection_free(c);
+	}
+}
+
+static void drop_most_silent(struct log_server *s)
+{
+	struct connection *oldest = s->connections[0];
+
+	for (unsigned i = 1; i < s->stats.connections; i++)
+		if (s->connections[i]->heard_us < oldest->heard_us)
+			oldest = s->connections[i];
+	s->stats.refused++;
+	connection_free(oldest);
+}
+
+static void connection_new(struct log_server *s, int fd)
+{
+	struct connection *c;
+
+	if (s->stats.connections == s->max_connections)
+		drop_most_silent(s);
+	c = mem_alloc(1, sizeof(*c));
+	c->server = s;
+	c->fd = fd;
+	c->heard_us = loop_now_us(s->loop);
+	c->watch = loop_fd_new(s->loop, fd, LOOP_READ, connection_cb, c);
+	s->connections[s->stats.connections++] = c;
+}
+
+static void accept_cb(void *arg, unsigned events)
+{
+	struct log_server *s = arg;
+
+	for (unsigned i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(s->tcp, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		connection_new(s, fd);
+	}
+}
+
+/* ---- kmsg ---------------------------------------------------------------------------------------- */
+
+/* Each read of the device is a record; EPIPE: records were overwritten before they were read. */
+static bool read_kmsg(struct log_server *s)
+{
+	char data[SYSLOG_LINE * 4];
+	ssize_t len = read(s->kmsg, data, sizeof(data));
+
+	if (len < 0 && errno == EPIPE)
+		return true;
+	if (len <= 0)
+		return false;
+	if (s->kmsg_device)
+		kmsg_line_cb(s, data, (size_t)len);
+	else
+		syslog_stream_feed(&s->kmsg_stream, data, (size_t)len, kmsg_line_cb, s);
+	return true;
+}
+
+static void kmsg_cb(void *arg, unsigned events)
+{
+	for (unsigned i = 0; i < KMSG_RECORDS && read_kmsg(arg); i++)
+		;
+}
+
+static void file_cb(void *arg)
+{
+	struct log_server *s = arg;
+
+	kmsg_cb(s, LOOP_READ);
+	loop_timer_set(s->file_timer, FILE_LOOK_US);
+}
+
+static int open_kmsg(struct log_server *s, const char *path, char *err, size_t err_size)
+{
+	struct stat st;
+	bool fifo = !stat(path, &st) && S_ISFIFO(st.st_mode);
+
+	/* Opened for writing too, a FIFO does not end with its writers. */
+	s->kmsg = open(path, (fifo ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
+	if (s->kmsg < 0 || fstat(s->kmsg, &st)) {
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	s->kmsg_device = S_ISCHR(st.st_mode);
+	s->kmsg_stream.lines_only = true;
+	if (!fifo)
+		lseek(s->kmsg, 0, SEEK_END);
+	if (!S_ISREG(st.st_mode)) {
+		s->kmsg_watch = loop_fd_new(s->loop, s->kmsg, LOOP_READ, kmsg_cb, s);
+		return 0;
+	}
+	s->file_timer = loop_timer_new(s->loop, file_cb, s);
+	loop_timer_set(s->file_timer, FILE_LOOK_US);
+	return 0;
+}
+
+/* ---- Listening ----------------------------------------------------------------------------------- */
+
+/* ADDRESS:PORT with a numeric address; of IPv6 in brackets. */
+static int resolve_listen(const char *listen_at, struct addrinfo **found)
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
+	char *host = mem_strdup(listen_at), *start = host, *port = strrchr(host, ':');
+	int status = EAI_NONAME;
+
+	if (port) {
+		*port++ = '\0';
+		if (*host == '[' && port - host > 2 && port[-2] == ']') {
+			port[-2] = '\0';
+			start++;
+		}
+		status = getaddrinfo(*start ? start : NULL, port, &hints, found);
+	}
+	free(host);
+	return status;
+}
+
+static int open_socket(const struct addrinfo *at, int type)
+{
+	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, saved;
+
+	if (fd < 0)
+		return -1;
+	if (type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, at->ai_addr, at->ai_addrlen) &&
+	    (type != SOCK_STREAM || !listen(fd, SOMAXCONN)))
+		return fd;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+static void enlarge_buffer(int fd)
+{
+	int size = UDP_BUFFER;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+}
+
+static int open_sockets(struct log_server *s, const char *at, char *err, size_t err_size)
+{
+	struct addrinfo *found;
+	int status = resolve_listen(at, &found);
+
+	if (status) {
+		snprintf(err, err_size, "%s: no ADDRESS:PORT", at);
+		return -1;
+	}
+	s->udp = open_socket(found, SOCK_DGRAM);
+	s->tcp = s->udp < 0 ? -1 : open_socket(found, SOCK_STREAM);
+	if (s->tcp < 0)
+		snprintf(err, err_size, "%s: %s", at, strerror(errno));
+	freeaddrinfo(found);
+	if (s->tcp < 0)
+		return -1;
+	enlarge_buffer(s->udp);
+	s->udp_watch = loop_fd_new(s->loop, s->udp, LOOP_READ, udp_cb, s);
+	s->tcp_watch = loop_fd_new(s->loop, s->tcp, LOOP_READ, accept_cb, s);
+	return 0;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static unsigned connections_allowed(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= CONNECTIONS + SPARE_FDS)
+		return CONNECTIONS;
+	return limit.rlim_cur > SPARE_FDS + 16 ? (unsigned)limit.rlim_cur - SPARE_FDS : 16;
+}
+
+struct log_server *log_server_new(struct loop *loop, const char *listen_at, const char *kmsg,
+				  log_server_fn *fn, void *arg, char *err, size_t err_size)
+{
+	struct log_server *s = mem_alloc(1, sizeof(*s));
+
+	s->loop = loop;
+	s->fn = fn;
+	s->arg = arg;
+	s->udp = s->tcp = s->kmsg = -1;
+	s->max_connections = connections_allowed();
+	s->connections = mem_alloc(s->max_connections, sizeof(struct connection *));
+	if ((*listen_at && open_sockets(s, listen_at, err, err_size)) ||
+	    (*kmsg && open_kmsg(s, kmsg, err, err_size))) {
+		log_server_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static void close_source(struct loop_fd *watch, int fd)
+{
+	loop_fd_free(watch);
+	if (fd >= 0)
+		close(fd);
+}
+
+void log_server_free(struct log_server *s)
+{
+	if (!s)
+		return;
+	while (s->stats.connections)
+		connection_free(s->connections[0]);
+	close_source(s->udp_watch, s->udp);
+	close_source(s->tcp_watch, s->tcp);
+	close_source(s->kmsg_watch, s->kmsg);
+	loop_timer_free(s->file_timer);
+	free(s->connections);
+	free(s);
+}
+
+struct log_server_stats log_server_stats(const struct log_server *s)
+{
+	return s->stats;
+}

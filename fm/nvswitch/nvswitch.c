@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nvswitch: the monitor (see nvswitch.h).
+ *
+ *   exporters -> evidence --.
+ *                            health -> state of a host -> events, hook
+ *   kernel logs -> sxid ----'       -> routed           -> reroute
+ *
+ * What is heard is put into health at once, and a step brings everything up to date STEP_US later: a thousand answers or lines in
+ * that time are one step. A step that changes many hosts alike is one event; the hook is told of each.
+ *
+ * Names that the fabric does not know are counted and never kept, so a forger makes a number grow and nothing else.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/nvswitch/nvswitch_own.h"
+#include "topology/mem.h"
+
+#define STEP_US	       2000
+#define CONNECT_MS     1000
+#define EVENTS_ALIKE   8 /* more at once are told in one */
+#define NAMES_TOLD     5
+#define STRANGER_LINES 1 /* a second */
+
+/* ---- Events and the hook ------------------------------------------------------------------------- */
+
+/* The first that is heard of a host, and it is well: that is no news. */
+static bool is_news(const struct health_host *host, enum nvswitch_state before)
+{
+	return before != NVSWITCH_UNKNOWN || host->state != NVSWITCH_HEALTHY || host->announced;
+}
+
+static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
+{
+	struct nvswitch *nv = arg;
+	struct health_host *mine = &nv->health.hosts[host - nv->health.hosts];
+
+	if (!is_news(host, before))
+		return;
+	mine->announced = true;
+	nv->changes = mem_resize(nv->changes, nv->nchanges + 1, sizeof(*nv->changes));
+	nv->changes[nv->nchanges++] =
+		(struct change){ (unsigned)(host - nv->health.hosts), before };
+}
+
+static void guard_cb(void *arg, bool on, unsigned bad)
+{
+	struct nvswitch *nv = arg;
+	char text[160];
+
+	if (on)
+		snprintf(text, sizeof(text),
+			 "nvswitch: %u hosts look bad at once: the sources are suspect, nothing is "
+			 "changed",
+			 bad);
+	else
+		snprintf(text, sizeof(text),
+			 "nvswitch: %u hosts look bad: sources are believed again", bad);
+	nv->ops->event(nv->arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
+		       json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
+}
+
+static enum log_level level_of(enum nvswitch_state state)
+{
+	return state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
+}
+
+static void tell_one(struct nvswitch *nv, const struct change *change)
+{
+	const struct health_host *host = &nv->health.hosts[change->host];
+	const char *reason = health_reason(host);
+	char text[400];
+
+	snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name,
+		 nvswitch_state_name(host->state), nvswitch_state_name(change->before),
+		 *reason ? ": " : "", reason);
+	nv->ops->event(nv->arg, level_of(host->state), "nvswitch",
+		       json_pack("{ss ss ss ss}", "host", host->name, "state",
+				 nvswitch_state_name(host->state), "before",
+				 nvswitch_state_name(change->before), "reason", reason),
+		       text);
+}
+
+static void tell_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
+{
+	json_t *names = json_array();
+	char text[400];
+	size_t used = (size_t)snprintf(text, sizeof(text), "nvswitch: %u hosts: %s:", count,
+				       nvswitch_state_name(state));
+
+	for (unsigned i = 0; i < nv->nchanges; i++) {
+		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+
+		if (host->state != state)
+			continue;
+		if (json_array_size(names) < NAMES_TOLD && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
+						 host->name);
+		json_array_append_new(names, json_string(host->name));
+	}
+	if (used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, " ..");
+	nv->ops->event(nv->arg, level_of(state), "nvswitch",
+		       json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)),
+		       text);
+}
+
+static void tell_changes_to(struct nvswitch *nv, enum nvswitch_state state)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < nv->nchanges; i++)
+		count += nv->health.hosts[nv->changes[i].host].state == state;
+	if (count > EVENTS_ALIKE) {
+		tell_many(nv, state, count);
+		return;
+	}
+	for (unsigned i = 0; i < nv->nchanges && count; i++)
+		if (nv->health.hosts[nv->changes[i].host].state == state)
+			tell_one(nv, &nv->changes[i]);
+}
+
+static void run_hook(struct nvswitch *nv, const struct change *change)
+{
+	const struct health_host *host = &nv->health.hosts[change->host];
+	const struct hook_call call = { .host = host->name,
+					.state = nvswitch_state_name(host->state),
+					.old_state = nvswitch_state_name(change->before),
+					.reason = health_reason(host),
+					.system = nvswitch_host_system(host) };
+
+	hook_run(nv->hook, &call);
+}
+
+static void hook_done_cb(void *arg, const char *host, const char *error)
+{
+	struct nvswitch *nv = arg;
+	char text[400];
+
+	if (!error)
+		return;
+	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.hook, host, error);
+	nv->ops->event(nv->arg, LOG_WARNING, "nvswitch-hook", json_pack("{ss}", "host", host),
+		       text);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------- */
+
+static void step(struct nvswitch *nv)
+{
+	bool reroute, changed;
+	uint64_t next_us;
+
+	nv->soon = false;
+	next_us = health_step(&nv->health, loop_now_us(nv->loop), &reroute);
+	if (next_us != UINT64_MAX)
+		loop_timer_set(nv->step_timer, next_us);
+	changed = nv->nchanges > 0;
+	for (int state = 0; state < NVSWITCH_STATES && changed; state++)
+		tell_changes_to(nv, (enum nvswitch_state)state);
+	for (unsigned i = 0; i < nv->nchanges; i++)
+		run_hook(nv, &nv->changes[i]);
+	nv->nchanges = 0;
+	if (!reroute)
+		return;
+	nv->ops->keep(nv->arg);
+	nv->ops->reroute(nv->arg);
+}
+
+static void step_cb(void *arg)
+{
+	step(arg);
+}
+
+void nvswitch_step_soon(struct nvswitch *nv)
+{
+	if (nv->soon)
+		return;
+	nv->soon = true;
+	loop_timer_set(nv->step_timer, STEP_US);
+}
+
+/* ---- Kernel logs --------------------------------------------------------------------------------- */
+
+static void log_event_cb(void *arg, const char *name, const struct sxid_event *event)
+{
+	struct nvswitch *nv = arg;
+	uint64_t now_us = loop_now_us(nv->loop);
+	unsigned host = health_find(&nv->health, *name ? name : nv->own_name);
+
+	if (host != UINT_MAX) {
+		health_hear_log(&nv->health, host, event, now_us);
+		nvswitch_step_soon(nv);
+		return;
+	}
+	nv->strangers++;
+	if (log_allow(&nv->stranger_limit, now_us, STRANGER_LINES))
+		log_line(LOG_NVSWITCH, LOG_WARNING,
+			 "kernel log of a host that is not in the fabric: %s: %s",
+			 *name ? name : nv->own_name, event->finding.text);
+}
+
+/* ---- Configuration ------------------------------------------------------------------------------- */
+
+static void copy_texts(struct nvswitch_conf *conf)
+{
+	conf->url = mem_strdup(conf->url);
+	conf->hosts_file = mem_strdup(conf->hosts_file);
+	conf->ca_file = mem_strdup(conf->ca_file);
+	conf->syslog_listen = mem_strdup(conf->syslog_listen);
+	conf->kmsg = mem_strdup(conf->kmsg);
+	conf->hook = mem_strdup(conf->hook);
+}
+
+static void free_texts(struct nvswitch_conf *conf)
+{
+	free((char *)conf->url);
+	free((char *)conf->hosts_file);
+	free((char *)conf->ca_file);
+	free((char *)conf->syslog_listen);
+	free((char *)conf->kmsg);
+	free((char *)conf->hook);
+}
+
+/* The pattern, for the hosts that the list does not name. */
+static void add_by_pattern(const struct nvswitch *nv, const struct nvswitch_conf *conf,
+			   struct targets *targets)
+{
+	struct names named = { 0 };
+
+	for (unsigned i = 0; i < targets->count; i++)
+		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
+	for (unsigned i = 0; i < nv->npresent; i++)
+		if (names_find(&named, nv->present[i], strlen(nv->present[i])) == NAMES_NONE)
+			targets_add(targets, nv->present[i], conf->url, conf->system);
+	names_fini(&named);
+}
+
+/* The file's lines, and the pattern for the hosts that it does not name. */
+static int gather_targets(const struct nvswitch *nv, const struct nvswitch_conf *conf,
+			  struct targets *targets, char *err, size_t err_size)
+{
+	struct targets of_file = { 0 };
+
+	if (*conf->hosts_file && targets_read(&of_file, conf->hosts_file, err, err_size))
+		return -1;
+	if (*conf->url && targets_add(targets, "host", conf->url, conf->system)) {
+		snprintf(err, err_size,
+			 "nvswitch_url = \"%s\": no http or https URL with %%h in it", conf->url);
+		targets_fini(&of_file);
+		return -1;
+	}
+	targets_fini(targets); /* it was a trial */
+	*targets = of_file;
+	if (*conf->url)
+		add_by_pattern(nv, conf, targets);
+	return 0;
+}
+
+static bool same_targets(const struct targets *a, const struct targets *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (strcmp(a->list[i].host, b->list[i].host) ||
+		    strcmp(a->list[i].where, b->list[i].where) ||
+		    a->list[i].system != b->list[i].system)
+			return false;
+	return true;
+}
+
+struct opened { /* by a new configuration, before it is in force */
+	struct targets targets;
+	struct fetch *fetch;
+	struct log_server *logs;
+	bool logs_stay;
+};
+
+static void opened_fini(struct opened *o)
+{
+	targets_fini(&o->targets);
+	fetch_free(o->fetch);
+	log_server_free(o->logs);
+}
+
+/* An address that is listened on can't be bound twice: sources that stay the same stay open. */
+static bool same_logs(const struct nvswitch *nv, const struct nvswitch_conf *conf)
+{
+	return nv->conf.kmsg && !strcmp(nv->conf.kmsg, conf->kmsg) &&
+	       !strcmp(nv->conf.syslog_listen, conf->syslog_listen);
+}
+
+static int open_all(struct nvswitch *nv, const struct nvswitch_conf *conf, struct opened *o,
+		    char *err, size_t err_size)
+{
+	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
+					  .connect_ms = CONNECT_MS,
+					  .body_max = conf->body_max,
+					  .ca_file = conf->ca_file };
+	bool asks = *conf->url || *conf->hosts_file, listens = *conf->syslog_listen || *conf->kmsg;
+
+	if (gather_targets(nv, conf, &o->targets, err, err_size))
+		return -1;
+	if (asks && loop_event_base(nv->loop)) {
+		o->fetch = fetch_new(nv->loop, &fetch, err, err_size);
+		if (!o->fetch)
+			return -1;
+	}
+	o->logs_stay = same_logs(nv, conf);
+	if (!listens || o->logs_stay)
+		return 0;
+	o->logs = log_server_new(nv->loop, conf->syslog_listen, conf->kmsg, log_event_cb, nv, err,
+				 err_size);
+	return o->logs ? 0 : -1;
+}
+
+static void take_targets(struct nvswitch *nv, struct targets *targets)
+{
+	nvswitch_polls_stop(nv);
+	targets_fini(&nv->targets);
+	nv->targets = *targets;
+	*targets = (struct targets){ 0 };
+	nvswitch_polls_start(nv);
+}
+
+int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
+		       size_t err_size)
+{
+	struct opened o = { 0 };
+
+	if (open_all(nv, conf, &o, err, err_size)) {
+		opened_fini(&o);
+		return -1;
+	}
+	nvswitch_polls_stop(nv);
+	fetch_free(nv->fetch);
+	nv->fetch = o.fetch;
+	if (!o.logs_stay) {
+		log_server_free(nv->logs);
+		nv->logs = o.logs;
+	}
+	free_texts(&nv->conf);
+	nv->conf = *conf;
+	copy_texts(&nv->conf);
+	nv->health.conf = conf->health;
+	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms);
+	take_targets(nv, &o.targets);
+	nvswitch_step_soon(nv);
+	return 0;
+}
+
+/* ---- Hosts --------------------------------------------------------------------------------------- */
+
+static bool same_names(const struct nvswitch *nv, const char *const *names, unsigned count)
+{
+	if (count != nv->npresent)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(names[i], nv->present[i]))
+			return false;
+	return true;
+}
+
+static void free_present(struct nvswitch *nv)
+{
+	for (unsigned i = 0; i < nv->npresent; i++)
+		free(nv->present[i]);
+	free(nv->present);
+}
+
+static void take_names(struct nvswitch *nv, const char *const *names, unsigned count)
+{
+	free_present(nv);
+	nv->present = mem_alloc(count + 1, sizeof(*nv->present));
+	nv->npresent = count;
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		nv->health.hosts[i].present = false;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned host;
+
+		nv->present[i] = mem_strdup(names[i]);
+		if (!targets_name_fits(names[i]))
+			continue;
+		host = health_add(&nv->health, names[i]);
+		nv->health.hosts[host].present = true;
+	}
+}
+
+void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count)
+{
+	struct targets targets = { 0 };
+	char err[256];
+
+	if (same_names(nv, names, count))
+		return;
+	take_names(nv, names, count);
+	if (!nv->conf.url)
+		return; /* not configured yet */
+	if (gather_targets(nv, &nv->conf, &targets, err, sizeof(err)))
+		log_line(LOG_NVSWITCH, LOG_ERR, "exporters stay as they were: %s", err);
+	else if (!same_targets(&targets, &nv->targets))
+		take_targets(nv, &targets);
+	targets_fini(&targets);
+	nvswitch_step_soon(nv);
+}
+
+enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	return host == UINT_MAX ? NVSWITCH_HEALTHY : nv->health.hosts[host].routed;
+}
+
+bool nvswitch_has_ill(const struct nvswitch *nv)
+{
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		if (nv->health.hosts[i].routed != NVSWITCH_HEALTHY)
+			return true;
+	return false;
+}
+
+int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,
+		 size_t err_size)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	if (host == UINT_MAX) {
+		snprintf(err, err_size, "no host %s in the fabric, or several", name);
+		return -1;
+	}
+	health_override(&nv->health, host, state);
+	step(nv);
+	nv->ops->keep(nv->arg);
+	return 0;
+}
+
+void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg)
+{
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+
+		if (host->believed != NVSWITCH_HEALTHY || host->override != NVSWITCH_UNKNOWN)
+			fn(arg, host->name, host->believed, host->override);
+	}
+}
+
+void nvswitch_remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,
+		       enum nvswitch_state override)
+{
+	unsigned host = health_add(&nv->health, name);
+
+	health_remember(&nv->health, host, believed, override);
+	nv->health.hosts[host].announced = true;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
+{
+	static const struct health_ops health_ops = { changed_cb, guard_cb };
+	struct nvswitch *nv = mem_alloc(1, sizeof(*nv));
+
+	nv->loop = loop;
+	nv->ops = ops;
+	nv->arg = arg;
+	health_init(&nv->health, &health_ops, nv);
+	nv->hook = hook_new(loop, hook_done_cb, nv);
+	nv->step_timer = loop_timer_new(loop, step_cb, nv);
+	if (gethostname(nv->own_name, sizeof(nv->own_name) - 1))
+		*nv->own_name = '\0';
+	return nv;
+}
+
+void nvswitch_free(struct nvswitch *nv)
+{
+	if (!nv)
+		return;
+	nvswitch_polls_stop(nv);
+	loop_timer_free(nv->poll_timer);
+	loop_timer_free(nv->step_timer);
+	fetch_free(nv->fetch);
+	log_server_free(nv->logs);
+	hook_free(nv->hook);
+	health_fini(&nv->health);
+	targets_fini(&nv->targets);
+	free_present(nv);
+	free_texts(&nv->conf);
+	free(nv->changes);
+	free(nv);
+}

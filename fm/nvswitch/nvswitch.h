@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nvswitch: how the NVLinks of all hosts are: it asks exporters, listens to kernel logs, decides (health.h), runs the operators' hook
+ * and says when routing shall take hosts otherwise. What that means for routing is the caller's.
+ */
+#ifndef FMD_NVSWITCH_NVSWITCH_H
+#define FMD_NVSWITCH_NVSWITCH_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include "fm/core/log.h"
+#include "fm/core/loop.h"
+#include "fm/nvswitch/health.h"
+
+struct nvswitch;
+
+struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
+	const char *url, *hosts_file, *ca_file, *syslog_listen, *kmsg, *hook;
+	enum nvswitch_system system; /* of hosts that url is for */
+	uint64_t interval_us;	     /* between two questions to one exporter */
+	unsigned timeout_ms, hook_timeout_ms;
+	size_t body_max;
+	struct health_conf health;
+};
+
+struct nvswitch_ops {
+	/* For people; the reference of details is the callee's. */
+	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
+		      const char *text);
+	void (*reroute)(void *arg); /* nvswitch_routed() has changed for some hosts */
+	void (*keep)(void *arg);    /* what nvswitch_each() gives has changed */
+};
+
+struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
+void nvswitch_free(struct nvswitch *nv); /* NULL is fine */
+/* 0; or -1 with the reason in err and everything as it was. Nothing is asked and nobody listened to before the first. */
+int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
+		       size_t err_size);
+
+/* The hosts of the fabric, by name. */
+void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
+/* What routing is to take a host for; never UNKNOWN. */
+enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
+bool nvswitch_has_ill(const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
+
+/* An operator's word; UNKNOWN takes it back. 0, or -1 with the reason in err. */
+int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
+		 size_t err_size);
+
+/* For the state file: hosts that are believed to be anything but HEALTHY, or have an operator's word (else UNKNOWN). */
+typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state believed,
+			      enum nvswitch_state override);
+void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg);
+void nvswitch_remember(struct nvswitch *nv, const char *host, enum nvswitch_state believed,
+		       enum nvswitch_state override);
+
+json_t *nvswitch_json(const struct nvswitch *nv);    /* everything, a row a host */
+json_t *nvswitch_summary(const struct nvswitch *nv); /* hosts by state, sources up, guard */
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nvswitch_poll: exporters are asked in turn, evenly over the interval, so that thousands of hosts are a steady trickle.
+ *
+ * A turn comes at its time, whatever the answers before it took; only when IN_FLIGHT are under way the next waits for one to end.
+ * Each answer is read by a parser of its own as it comes and forgotten when it has been judged.
+ *
+ * Names are resolved now and then: where an answer came from is where the next is asked for, until that fails.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/nvswitch_own.h"
+#include "topology/mem.h"
+
+#define IN_FLIGHT    64
+#define ADDRESS_AGE  20 /* answers before the name is resolved again */
+#define SOURCE_LINES 5	/* a second, of exporters that fail from the beginning */
+
+struct scrape {
+	struct poll *poll;
+	struct fetch_job *job;
+	struct evidence evidence;
+	struct exposition exposition;
+};
+
+static struct target *target_of(const struct poll *poll)
+{
+	return &poll->nv->targets.list[poll - poll->nv->polls];
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------- */
+
+/* Of one that was heard, the host's state tells; one that never was is told of once. */
+static void note_silent(struct poll *poll, const struct health_source *source, const char *error)
+{
+	struct nvswitch *nv = poll->nv;
+
+	if (source->heard || strcmp(source->error, "not asked yet"))
+		return;
+	if (log_allow(&nv->source_limit, loop_now_us(nv->loop), SOURCE_LINES))
+		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", target_of(poll)->host,
+			 target_of(poll)->where, error);
+}
+
+static void hear(struct poll *poll, const struct nvswitch_verdict *verdict, const char *error)
+{
+	struct nvswitch *nv = poll->nv;
+
+	if (error)
+		note_silent(poll, &nv->health.hosts[poll->host].sources[poll->source], error);
+	health_hear(&nv->health, poll->host, poll->source, verdict, error, loop_now_us(nv->loop));
+	nvswitch_step_soon(nv);
+}
+
+/* An exporter that names another host of ours is at the wrong address: what it says is not of this one. */
+static bool speaks_of_another(const struct poll *poll, const struct evidence *evidence)
+{
+	unsigned host = *evidence->host ? health_find(&poll->nv->health, evidence->host) : UINT_MAX;
+
+	return host != UINT_MAX && host != poll->host;
+}
+
+static void judge(struct scrape *scrape)
+{
+	struct poll *poll = scrape->poll;
+	struct nvswitch_verdict verdict;
+	char text[80];
+
+	if (!exposition_end(&scrape->exposition)) {
+		hear(poll, NULL, scrape->exposition.fault);
+		return;
+	}
+	if (speaks_of_another(poll, &scrape->evidence)) {
+		snprintf(text, sizeof(text), "it speaks of %.60s", scrape->evidence.host);
+		hear(poll, NULL, text);
+		return;
+	}
+	evidence_judge(&scrape->evidence, poll->link_downs, &verdict);
+	poll->link_downs = scrape->evidence.nmx ? scrape->evidence.link_downs : UINT64_MAX;
+	if (verdict.state == NVSWITCH_UNKNOWN)
+		hear(poll, NULL, "it says nothing about NVLinks");
+	else
+		hear(poll, &verdict, NULL);
+}
+
+static void note_address(struct poll *poll, const char *error, const char *address)
+{
+	if (error || ++poll->address_age >= ADDRESS_AGE) {
+		*poll->address = '\0';
+		poll->address_age = 0;
+	} else {
+		snprintf(poll->address, sizeof(poll->address), "%s", address);
+	}
+}
+
+static void start_due(struct nvswitch *nv);
+
+static const char *data_cb(void *arg, const char *data, size_t len)
+{
+	struct scrape *scrape = arg;
+
+	return exposition_feed(&scrape->exposition, data, len) ? NULL : scrape->exposition.fault;
+}
+
+static void done_cb(void *arg, const char *error, const char *address)
+{
+	struct scrape *scrape = arg;
+	struct poll *poll = scrape->poll;
+
+	poll->scrape = NULL;
+	poll->nv->in_flight--;
+	note_address(poll, error, address);
+	if (error)
+		hear(poll, NULL, error);
+	else
+		judge(scrape);
+	free(scrape);
+	start_due(poll->nv);
+}
+
+/* ---- Questions ----------------------------------------------------------------------------------- */
+
+static void ask(struct poll *poll)
+{
+	static const struct fetch_ops ops = { data_cb, done_cb };
+	struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
+
+	scrape->poll = poll;
+	evidence_init(&scrape->evidence, target_of(poll)->system);
+	exposition_init(&scrape->exposition, &evidence_ops, &scrape->evidence);
+	poll->scrape = scrape;
+	poll->nv->in_flight++;
+	scrape->job =
+		fetch_get(poll->nv->fetch, &target_of(poll)->url, poll->address, &ops, scrape);
+}
+
+/* Those whose time has come, as many as may be under way. After a halt of more than an interval the rounds that were missed are left out. */
+static void start_due(struct nvswitch *nv)
+{
+	uint64_t now_us = loop_now_us(nv->loop), gap_us = nv->conf.interval_us / nv->targets.count;
+
+	if (now_us - nv->due_us < UINT64_MAX / 2 && now_us - nv->due_us > nv->conf.interval_us)
+		nv->due_us = now_us;
+	while (nv->due_us <= now_us && nv->in_flight < IN_FLIGHT) {
+		if (!nv->polls[nv->cursor].scrape)
+			ask(&nv->polls[nv->cursor]);
+		nv->cursor = (nv->cursor + 1) % nv->targets.count;
+		nv->due_us += gap_us;
+	}
+	loop_timer_set(nv->poll_timer,
+		       nv->due_us > now_us ? nv->due_us - now_us : nv->conf.interval_us);
+}
+
+static void poll_timer_cb(void *arg)
+{
+	start_due(arg);
+}
+
+void nvswitch_polls_start(struct nvswitch *nv)
+{
+	nv->polls = mem_alloc(nv->targets.count, sizeof(*nv->polls));
+	health_sources_begin(&nv->health);
+	for (unsigned i = 0; i < nv->targets.count; i++) {
+		const struct target *target = &nv->targets.list[i];
+		unsigned host = health_add(&nv->health, target->host);
+
+		nv->polls[i] = (struct poll){
+			.nv = nv,
+			.host = host,
+			.source = health_source_add(&nv->health, host, target->where),
+			.link_downs = UINT64_MAX,
+		};
+	}
+	health_sources_end(&nv->health);
+	nv->cursor = 0;
+	nv->due_us = loop_now_us(nv->loop);
+	if (!nv->poll_timer)
+		nv->poll_timer = loop_timer_new(nv->loop, poll_timer_cb, nv);
+	if (nv->fetch && nv->targets.count)
+		loop_timer_set(nv->poll_timer, 0);
+}
+
+void nvswitch_polls_stop(struct nvswitch *nv)
+{
+	for (unsigned i = 0; nv->polls && i < nv->targets.count; i++)
+		if (nv->polls[i].scrape) {
+			fetch_cancel(nv->polls[i].scrape->job);
+			free(nv->polls[i].scrape);
+		}
+	free(nv->polls);
+	nv->polls = NULL;
+	nv->in_flight = 0;
+	if (nv->poll_timer)
+		loop_timer_stop(nv->poll_timer);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
+#include "fm/nvswitch/nvswitch_own.h"
+
+static double age_s(const struct nvswitch *nv, uint64_t since_us)
+{
+	return (loop_now_us(nv->loop) - since_us) / 1e6;
+}
+
+static json_t *number_or_null(int number)
+{
+	return number < 0 ? json_null() : json_integer(number);
+}
+
+static void add_findings(const struct nvswitch *nv, json_t *list,
+			 const struct nvswitch_verdict *verdict, const char *source)
+{
+	for (unsigned i = 0; i < verdict->count; i++) {
+		const struct nvswitch_finding *f = &verdict->findings[i];
+
+		json_array_append_new(list, json_pack("{ss ss* so so so sI ss sf}", "state",
+						      nvswitch_state_name(f->state), "text",
+						      f->text, "gpu", number_or_null(f->gpu),
+						      "switch", number_or_null(f->sw), "link",
+						      number_or_null(f->link), "code",
+						      (json_int_t)f->code, "source", source,
+						      "since_s", age_s(nv, f->since_us)));
+	}
+}
+
+static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < host->nsources; i++)
+		add_findings(nv, list, &host->sources[i].verdict, host->sources[i].where);
+	if (host->log)
+		add_findings(nv, list, &host->log->verdict, "kernel log");
+	return list;
+}
+
+static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < host->nsources; i++) {
+		const struct health_source *s = &host->sources[i];
+
+		json_array_append_new(
+			list, json_pack("{ss sb so so}", "url", s->where, "up", s->up, "heard_s",
+					s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
+					"error", s->up ? json_null() : json_string(s->error)));
+	}
+	return list;
+}
+
+/* The system that the sources tell; the most telling one of them. */
+const char *nvswitch_host_system(const struct health_host *host)
+{
+	for (unsigned i = 0; i < host->nsources; i++)
+		if (host->sources[i].verdict.system != NVSWITCH_SYSTEM_AUTO)
+			return nvswitch_expect(host->sources[i].verdict.system)->name;
+	return "unknown";
+}
+
+static unsigned sources_up(const struct health_host *host)
+{
+	unsigned up = 0;
+
+	for (unsigned i = 0; i < host->nsources; i++)
+		up += host->sources[i].up;
+	return up;
+}
+
+static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
+{
+	bool overridden = host->override != NVSWITCH_UNKNOWN;
+
+	return json_pack("{ss ss ss ss ss so sf ss sb si si so so}", "host", host->name, "system",
+			 nvswitch_host_system(host), "state", nvswitch_state_name(host->state),
+			 "observed", nvswitch_state_name(host->observed), "routed",
+			 nvswitch_state_name(host->routed), "override",
+			 overridden ? json_string(nvswitch_state_name(host->override))
+				    : json_null(),
+			 "since_s", host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
+			 health_reason(host), "in_fabric", host->present, "sources_up",
+			 (int)sources_up(host), "sources_count", (int)host->nsources, "sources",
+			 sources_json(nv, host), "evidence", evidence_json(nv, host));
+}
+
+static json_t *logs_json(const struct nvswitch *nv)
+{
+	struct log_server_stats s;
+
+	if (!nv->logs)
+		return json_null();
+	s = log_server_stats(nv->logs);
+	return json_pack("{sI sI sI sI si si}", "lines", (json_int_t)s.lines, "events",
+			 (json_int_t)s.events, "bad", (json_int_t)s.bad, "strangers",
+			 (json_int_t)nv->strangers, "connections", (int)s.connections, "refused",
+			 (int)s.refused);
+}
+
+json_t *nvswitch_summary(const struct nvswitch *nv)
+{
+	json_t *doc = json_object(), *states = json_object();
+	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		counts[nv->health.hosts[i].state]++;
+		up += sources_up(&nv->health.hosts[i]);
+		all += nv->health.hosts[i].nsources;
+	}
+	for (int i = 0; i < NVSWITCH_STATES; i++)
+		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
+	json_object_set_new(doc, "states", states);
+	json_object_set_new(doc, "sources", json_integer(all));
+	json_object_set_new(doc, "sources_up", json_integer(up));
+	json_object_set_new(doc, "guarded", json_boolean(nv->health.guarded));
+	json_object_set_new(doc, "logs", logs_json(nv));
+	return doc;
+}
+
+json_t *nvswitch_json(const struct nvswitch *nv)
+{
+	json_t *hosts = json_array();
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
+	return json_pack("{so so}", "summary", nvswitch_summary(nv), "hosts", hosts);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * targets: the list of exporters.
+ *
+ * Names of hosts in the fabric come from node descriptions, which anybody with a port may write: one with other letters than a host
+ * name's is given no URL, and neither is a GUID, which stands for a machine that has told no name.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/targets.h"
+#include "topology/mem.h"
+
+#define LINE_SIZE 1024
+
+bool targets_name_fits(const char *name)
+{
+	if (!isalnum((unsigned char)*name) || !strncmp(name, "0x", 2))
+		return false;
+	while (isalnum((unsigned char)*name) || *name == '-' || *name == '.' || *name == '_')
+		name++;
+	return *name == '\0';
+}
+
+static int add(struct targets *targets, const char *host, const char *url,
+	       enum nvswitch_system system)
+{
+	struct target target = { .system = system };
+
+	if (!targets_name_fits(host) || fetch_url_parse(url, &target.url))
+		return -1;
+	target.host = mem_strdup(host);
+	target.where = mem_strdup(url);
+	targets->list = mem_resize(targets->list, targets->count + 1, sizeof(target));
+	targets->list[targets->count++] = target;
+	return 0;
+}
+
+int targets_add(struct targets *targets, const char *host, const char *pattern,
+		enum nvswitch_system system)
+{
+	const char *place = strstr(pattern, "%h");
+	char *url;
+	int status;
+
+	if (!place)
+		return -1;
+	url = mem_printf("%.*s%s%s", (int)(place - pattern), pattern, host, place + 2);
+	status = add(targets, host, url, system);
+	free(url);
+	return status;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *read_line(struct targets *targets, char *line)
+{
+	char *rest = line, *host, *url, *word;
+	int system = NVSWITCH_SYSTEM_AUTO;
+
+	line[strcspn(line, "#\n")] = '\0';
+	host = strtok_r(rest, " \t\r", &rest);
+	if (!host)
+		return NULL;
+	url = strtok_r(rest, " \t\r", &rest);
+	word = strtok_r(rest, " \t\r", &rest);
+	if (word)
+		system = nvswitch_system_parse(word);
+	if (!url)
+		return "`HOST URL [SYSTEM]` is expected";
+	if (system < 0)
+		return "no such system: auto, a100, h100, h200, b200, nvl72 or other";
+	if (strtok_r(rest, " \t\r", &rest))
+		return "more than `HOST URL [SYSTEM]`";
+	return add(targets, host, url, (enum nvswitch_system)system) ? "no host name, or no URL"
+								     : NULL;
+}
+
+int targets_read(struct targets *targets, const char *path, char *err, size_t err_size)
+{
+	struct targets read = { 0 };
+	FILE *in = fopen(path, "r");
+	const char *wrong = NULL;
+	char line[LINE_SIZE];
+	unsigned number = 0;
+
+	if (!in) {
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	while (!wrong && fgets(line, sizeof(line), in)) {
+		number++;
+		wrong = read_line(&read, line);
+	}
+	fclose(in);
+	if (wrong) {
+		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
+		targets_fini(&read);
+		return -1;
+	}
+	targets->list =
+		mem_resize(targets->list, targets->count + read.count + 1, sizeof(*targets->list));
+	if (read.count)
+		memcpy(targets->list + targets->count, read.list, read.count * sizeof(*read.list));
+	targets->count += read.count;
+	free(read.list);
+	return 0;
+}
+
+void targets_fini(struct targets *targets)
+{
+	for (unsigned i = 0; i < targets->count; i++) {
+		free(targets->list[i].host);
+		free(targets->list[i].where);
+	}
+	free(targets->list);
+	*targets = (struct targets){ 0 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* targets: who is asked where: exporters of hosts, from a file or by one pattern for all hosts of the fabric. */
+#ifndef FMD_NVSWITCH_TARGETS_H
+#define FMD_NVSWITCH_TARGETS_H
+
+#include "fm/nvswitch/fetch.h"
+#include "fm/nvswitch/state.h"
+
+bool targets_name_fits(const char *host); /* letters, digits, - . _ and no GUID */
+
+struct target {
+	char *host, *where; /* where: the URL as written */
+	enum nvswitch_system system;
+	struct fetch_url url;
+};
+struct targets {
+	struct target *list;
+	unsigned count;
+};
+
+/*
+ * Adds the lines `HOST URL [SYSTEM]` of a file; # begins a remark. A host may have several. 0, or -1 with `FILE:LINE: reason`
+ * in err and nothing added.
+ */
+int targets_read(struct targets *targets, const char *path, char *err, size_t err_size);
+/* Adds a host by a pattern in which %h is its name. -1: that makes no URL, or the name has letters that a host name has not. */
+int targets_add(struct targets *targets, const char *host, const char *pattern,
+		enum nvswitch_system system);
+void targets_fini(struct targets *targets);
+
+#endif

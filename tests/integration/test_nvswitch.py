@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""NVLink health from real sources: exporters over HTTP and HTTPS, syslog, kmsg, operators, and the hook."""
+import os
+import re
+import socket
+import stat
+import subprocess
+import time
+
+import pytest
+
+import exporter
+from exporter import Exporters, body
+from fabric import ROOT, Fabric, poll, tail
+
+HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
+SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
+QUICK = {"nvswitch_poll_interval": 0.2, "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
+         "nvswitch_reroute_interval": 0, "nvswitch_timeout": 0.5}
+LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class World:
+    """A scalable unit whose hosts all have an exporter, fmd that asks them, and a port for syslog."""
+
+    def __init__(self, scratch, net, **conf):
+        self.exporters = Exporters(HOSTS, conf.pop("certificate", None))
+        self.syslog = ("127.0.0.1", free_port())
+        self.kmsg = scratch / "kmsg"
+        os.mkfifo(self.kmsg)
+        keys = {"nvswitch_hosts_file": self.exporters.write_hosts(scratch / "hosts"), "kmsg": str(self.kmsg),
+                "syslog_listen": "{}:{}".format(*self.syslog), **QUICK, **conf}
+        self.fabric = Fabric(scratch, net, **keys)
+        self.fabric.start_fmd("H-0002c90380000100")
+        self.fabric.wait_up()
+
+    def row(self, host):
+        return self.fabric.ask("nvswitch", host)
+
+    def wait_state(self, host, state):
+        try:
+            poll(lambda: self.row(host)["state"] == state, f"{host} is {state}")
+        except AssertionError as late:
+            raise AssertionError(f"{late}; it is {self.row(host)}") from None
+
+    def wait_settled(self):
+        self.fabric.wait_up()
+
+    def send(self, host, text):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), self.syslog)
+
+    def log_lines(self, word):
+        return [line for line in self.fabric.log.read_text(errors="replace").splitlines() if word in line]
+
+    def stop(self):
+        self.fabric.stop()
+        self.exporters.stop()
+
+
+@pytest.fixture(scope="module")
+def world(pod_net, tmp_path_factory):
+    it = World(tmp_path_factory.mktemp("nvswitch"), pod_net)
+    yield it
+    it.stop()
+
+
+@pytest.fixture(autouse=True)
+def all_well(request):
+    """Each test begins and ends with a fabric whose hosts are all well."""
+    if "world" not in request.fixturenames:
+        yield
+        return
+    it = request.getfixturevalue("world")
+    poll(lambda: it.fabric.status()["nvswitch"]["states"]["HEALTHY"] == len(HOSTS), "all hosts are well")
+    yield
+    for host in HOSTS:
+        it.exporters.say(host, body(host))
+        if it.row(host)["evidence"] or it.row(host)["override"]:
+            it.fabric.fmctl("nvswitch", "clear", host)
+    poll(lambda: it.fabric.status()["nvswitch"]["states"]["HEALTHY"] == len(HOSTS), "all hosts are well again")
+    it.wait_settled()
+
+
+# ---- Exporters
+
+
+def test_hosts_that_are_well_are_shown_with_their_system(world):
+    shown = world.fabric.fmctl("nvswitch").stdout
+    assert shown.startswith("32 HEALTHY; 32 of 32 sources up")
+    assert len(re.findall(r"dgx-su01-\d\d +h100 +HEALTHY +HEALTHY", shown)) == 32
+
+
+def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_is_back(world):
+    before, lids = world.fabric.tables(), world.fabric.lids()
+    names = {node["guid"]: node["name"] for node in world.fabric.ask("nodes")}
+    world.exporters.say(SICK, body(SICK, lost={2: [0], 0: [2]}))
+    world.wait_state(SICK, "NO_P2P")
+    world.wait_settled()
+    after = world.fabric.tables()
+    own = {lid for guid, lid in lids.items() if names[guid].startswith(SICK + " ")}
+    moved = [line for line in set(after.splitlines()) - set(before.splitlines())]
+    assert moved and all(int(line.split()[0], 16) in own for line in moved)
+    row = world.row(SICK)
+    assert row["evidence"][0]["text"].startswith("GPU") and row["evidence"][0]["source"] == world.exporters.url(SICK)
+    assert row["routed"] == "NO_P2P" and world.fabric.status()["proof"]["unreachable"] == 0
+    events = [e for e in world.fabric.ask("events", "-n", "50") if e["kind"] == "nvswitch"]
+    assert events[-1]["host"] == SICK and events[-1]["state"] == "NO_P2P"
+    world.exporters.say(SICK, body(SICK))
+    world.wait_state(SICK, "HEALTHY")
+    world.wait_settled()
+    assert world.fabric.tables() == before
+
+
+SAID = [
+    (body(SICK, lost={1: [3]}, old=True), "NO_P2P"),
+    (body(SICK) + body(SICK, lost={7: [6]}) + body(SICK), "NO_P2P"),
+    (body(SICK, links=30), "DEGRADED_LINK"),
+    (body(SICK, extra='DCGM_FI_DEV_NVSWITCH_RESET_REQUIRED{nvswitch="nvswitch2"} 1\n'), "FATAL"),
+    (body(SICK, lost={0: [1]}, padding=400000), "NO_P2P"),
+]
+
+
+@pytest.mark.parametrize("text,state", SAID, ids=["old names", "duplicates", "absent links", "a dead switch", "400 KB"])
+def test_what_exporters_say_makes_the_state(world, text, state):
+    world.exporters.say(SICK, text)
+    world.wait_state(SICK, state)
+
+
+def test_a_chunked_answer_is_read_like_another(world):
+    world.exporters.behave(SICK, exporter.chunked(body(SICK, lost={0: [1]}, padding=300000)))
+    world.wait_state(SICK, "NO_P2P")
+
+
+BAD = [exporter.endless, exporter.endless_chunk, exporter.long_line, exporter.binary, exporter.drip, exporter.mute,
+       exporter.redirect, exporter.failing, exporter.cut_off, exporter.ends_within_a_line, exporter.no_http,
+       exporter.huge_header, exporter.hang_up, exporter.says(""), exporter.says("some_metric 1\n"),
+       exporter.says(body(OTHER, lost={0: [1]}))]
+
+
+def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
+    before, rss = world.fabric.tables(), world.fabric.status()["rss_kb"]
+    sick = HOSTS[10:10 + len(BAD)]
+    for host, behaviour in zip(sick, BAD):
+        world.exporters.behave(host, behaviour)
+    for host in sick:
+        world.wait_state(host, "UNKNOWN")
+        poll(lambda: not world.row(host)["sources"][0]["up"], f"{host}'s exporter is known to fail")
+    asked = world.exporters.asked.copy()
+    poll(lambda: all(world.exporters.asked[h] > asked[h] + 3 for h in HOSTS), "they are asked on and on")
+    assert {h: world.row(h)["state"] for h in HOSTS if h not in sick} == {h: "HEALTHY" for h in HOSTS if h not in sick}
+    assert world.fabric.tables() == before
+    assert world.fabric.status()["rss_kb"] - rss < 65536
+    for host in sick:
+        assert len(world.log_lines(f" {host}: UNKNOWN")) + len(world.log_lines(f" {host} ")) <= 1
+    errors = {world.row(host)["sources"][0]["error"] for host in sick}
+    assert "HTTP 302: redirects are not followed" in errors and "HTTP 500" in errors and f"it speaks of {OTHER}" in errors
+    assert "a line beyond all bounds" in errors and "it says nothing about NVLinks" in errors
+
+
+def test_too_many_at_once_change_nothing(world):
+    before = world.fabric.tables()
+    world.fabric.write_conf(**{**conf_of(world.fabric), "nvswitch_worsen_hold": 1})
+    world.fabric.fmctl("reload")
+    for host in HOSTS[:20]:
+        world.exporters.say(host, body(host, lost={0: [1]}))
+    poll(lambda: world.fabric.status()["nvswitch"]["guarded"], "the guard is up")
+    asked = world.exporters.asked.copy()
+    poll(lambda: all(world.exporters.asked[h] > asked[h] + 8 for h in HOSTS), "the hold-down is over")
+    assert world.fabric.status()["nvswitch"]["states"]["NO_P2P"] == 0
+    assert world.fabric.tables() == before
+    for host in HOSTS[:20]:
+        world.exporters.say(host, body(host))
+    poll(lambda: not world.fabric.status()["nvswitch"]["guarded"], "the guard is down")
+    world.fabric.write_conf(**{**conf_of(world.fabric), "nvswitch_worsen_hold": 0})
+    world.fabric.fmctl("reload")
+
+
+def conf_of(fabric):
+    """Keys as they are in the file, but for those that Fabric writes itself."""
+    found = re.findall(r"^(\w+) = (.*);$", fabric.conf.read_text(), re.M)
+    keys = {key: value.strip('"') if value.startswith('"') else float(value) for key, value in found}
+    return {key: value for key, value in keys.items() if key not in ("state_dir", "socket")}
+
+
+# ---- Kernel logs
+
+
+def test_syslog_by_udp_and_tcp_and_kmsg_reach_the_host(world):
+    world.send(SICK, LINE.format(switch=2, number=20034, link=30))
+    world.wait_state(SICK, "NO_P2P")
+    evidence = world.row(SICK)["evidence"][0]
+    assert (evidence["code"], evidence["switch"], evidence["link"], evidence["source"]) == (20034, 2, 30, "kernel log")
+    message = f"<3>1 2024-07-23T07:53:55Z {OTHER}.cluster.example kernel - - - " + LINE.format(switch=1, number=12020, link=3)
+    with socket.create_connection(world.syslog) as out:
+        out.sendall(f"{len(message)} {message}".encode())
+        world.wait_state(OTHER, "FATAL")
+        out.sendall(f"<3>Nov 21 01:02:03 {HOSTS[8]} kernel: NVRM: Xid (PCI:0000:91:00): 79, pid=1, off the bus\n".encode())
+        world.wait_state(HOSTS[8], "NO_P2P")
+    with open(world.kmsg, "w") as out:  # of this machine, which is none of the fabric
+        out.write("6,1234,131453740743,-;" + LINE.format(switch=0, number=20034, link=1) + "\n")
+    poll(lambda: world.fabric.status()["nvswitch"]["logs"]["strangers"] > 0, "the line of this machine is counted")
+
+
+def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
+    before = world.fabric.status()["nvswitch"]
+    noise = "usb 1-1: new high-speed USB device number 7 using xhci_hcd " * 2
+    faulty = HOSTS[::8]  # fewer than the guard minds
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        for index in range(12000):
+            host = faulty[index // 3000] if index % 3000 == 1500 else f"forged-{index}"
+            text = LINE.format(switch=0, number=20034, link=index % 64) if index % 2 == 0 else noise
+            out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), world.syslog)
+            if index % 100 == 99:
+                time.sleep(0.008)
+    for host in faulty:
+        world.wait_state(host, "NO_P2P")
+    after = world.fabric.status()["nvswitch"]
+    assert after["logs"]["lines"] - before["logs"]["lines"] == 12000
+    assert sum(after["states"].values()) == len(HOSTS)
+    assert len(world.log_lines("not in the fabric")) < 30
+
+
+# ---- Operators
+
+
+def test_an_operators_word_stands_until_it_is_taken_back_and_over_a_restart(world):
+    before = world.fabric.tables()
+    said = world.fabric.fmctl("nvswitch", "set", SICK, "NO_P2P").stdout
+    assert re.search(r"[1-9]\d* entries changed", said)
+    assert world.row(SICK)["override"] == "NO_P2P"
+    changed = world.fabric.tables()
+    assert changed != before
+    world.fabric.stop_fmd()
+    world.fabric.start_fmd("H-0002c90380000100")
+    world.fabric.wait_up()
+    assert world.fabric.tables() == changed and world.row(SICK)["override"] == "NO_P2P"
+    world.fabric.fmctl("nvswitch", "set", SICK, "clear")
+    poll(lambda: world.fabric.tables() == before, "the tables are as before")
+    refused = world.fabric.fmctl("nvswitch", "set", "moon", "FATAL", check=False)
+    assert refused.returncode == 1 and "moon" in refused.stderr
+    assert world.fabric.fmctl("nvswitch", "set", SICK, check=False).returncode == 2
+
+
+# ---- TLS
+
+
+def make_certificate(folder, name):
+    """A self-signed one for 127.0.0.1: it is its own CA."""
+    path = folder / f"{name}.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key", "-out", folder / "cert"],
+                   check=True, capture_output=True)
+    path.write_text((folder / "key").read_text() + (folder / "cert").read_text())
+    return path
+
+
+def test_https_believes_the_pinned_authority_and_no_other(pod_net, tmp_path):
+    good, other = make_certificate(tmp_path, "good"), make_certificate(tmp_path, "other")
+    it = World(tmp_path, pod_net, certificate=good, nvswitch_ca_file=str(good))
+    try:
+        it.wait_state(SICK, "HEALTHY")
+        it.fabric.write_conf(**{**conf_of(it.fabric), "nvswitch_ca_file": str(other)})
+        it.fabric.fmctl("reload")
+        it.wait_state(SICK, "UNKNOWN")
+        assert "certificate" in it.row(SICK)["sources"][0]["error"]
+    finally:
+        it.stop()
+
+
+# ---- The hook
+
+
+FAKE_SCONTROL = """#!/bin/sh
+# One node's state and reason in a file, as slurmctld keeps them.
+echo "$*" >>"$(dirname "$0")/calls"
+node=$(echo "$*" | sed -n 's/.*[nN]ode[nN]ame=\\([^ ]*\\).*/\\1/p'); [ -n "$node" ] || node=$4
+file="$(dirname "$0")/node-$node"
+case "$*" in
+*state=drain*) echo "State=IDLE+DRAIN Reason=$(echo "$*" | sed 's/.*reason=//')" >"$file" ;;
+*state=resume*) echo "State=IDLE Reason=" >"$file" ;;
+*show*) cat "$file" 2>/dev/null || echo "State=IDLE Reason=" ;;
+esac
+"""
+
+
+def test_the_slurm_hook_drains_and_resumes_only_what_it_drained(pod_net, tmp_path):
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(FAKE_SCONTROL)
+    scontrol.chmod(scontrol.stat().st_mode | stat.S_IXUSR)
+    hook = tmp_path / "hook"  # fmd gives it a PATH; scontrol is here
+    hook.write_text(f'#!/bin/sh\nPATH={tmp_path}:$PATH exec {ROOT}/etc/hooks/slurm-drain\n')
+    hook.chmod(0o755)
+    (tmp_path / f"node-{OTHER}").write_text("State=IDLE+DRAIN Reason=bad fan\n")
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook))
+    calls = tmp_path / "calls"
+    try:
+        it.wait_state(SICK, "HEALTHY")
+        for host in (SICK, OTHER):
+            it.fabric.fmctl("nvswitch", "set", host, "FATAL")
+        poll(lambda: calls.exists() and f"nodename={SICK} state=drain" in calls.read_text(), "the sick host is drained")
+        for host in (SICK, OTHER):
+            it.fabric.fmctl("nvswitch", "clear", host)
+        poll(lambda: f"nodename={SICK} state=resume" in calls.read_text(), "it is resumed")
+        poll(lambda: calls.read_text().count("show node " + OTHER) >= 2, "the other was looked at")
+        assert f"nodename={OTHER}" not in calls.read_text()
+        assert "bad fan" in (tmp_path / f"node-{OTHER}").read_text()
+    finally:
+        it.stop()
+
+
+def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
+    hook = tmp_path / "hook"
+    hook.write_text(f'#!/bin/sh\necho "$FMD_HOST $FMD_OLD_STATE $FMD_STATE $FMD_REASON" >>{tmp_path}/ran\nsleep 600\n')
+    hook.chmod(0o755)
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook), nvswitch_hook_timeout=0.5)
+    try:
+        it.wait_state(SICK, "HEALTHY")
+        for host in HOSTS[:8]:
+            it.fabric.fmctl("nvswitch", "set", host, "NO_P2P")
+        poll(lambda: len(it.log_lines("took too long and was killed")) >= 8, "eight were killed")
+        ran = (tmp_path / "ran").read_text().splitlines()
+        assert sorted(ran) == [f"{host} HEALTHY NO_P2P an operator says so" for host in HOSTS[:8]]
+    finally:
+        it.stop()
+
+
+def test_what_can_not_be_used_is_told_and_fmd_goes_on(start, pod_net, tmp_path):
+    fabric = start(pod_net, host="H-0002c90380000100", nvswitch_url="gopher://x", nvswitch_ca_file="")
+    assert "no http or https URL" in tail(fabric.log)
+    fabric.write_conf(nvswitch_hosts_file=str(tmp_path / "none"))
+    fabric.fmctl("reload")
+    assert "none: No such file" in tail(fabric.log)
+    fabric.wait_up()
