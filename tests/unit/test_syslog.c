@@ -53,8 +53,6 @@ static void what_has_no_header_is_refused(void **state)
 		"<3>1 - h a b c [x t",
 		"<3>Nov 21 01:02:03 a;rm\x01 k: t",
 		"<3>1 ",
-		"<1>Nov 21 01:02:03 "
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa k:",
 	};
 
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -62,6 +60,18 @@ static void what_has_no_header_is_refused(void **state)
 
 		if (syslog_read(lines[i], strlen(lines[i]), &m))
 			fail_msg("read: %s", lines[i]);
+	}
+}
+
+static void a_host_name_beyond_all_bounds_is_refused(void **state)
+{
+	struct syslog_message m;
+	char line[256];
+
+	for (int len = SYSLOG_HOST - 2; len < SYSLOG_HOST + 2; len++) {
+		int used = snprintf(line, sizeof(line), "<3>Nov 21 01:02:03 %0*d k: t", len, 7);
+
+		assert_int_equal(syslog_read(line, (size_t)used, &m), len < SYSLOG_HOST);
 	}
 }
 
@@ -261,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_header_form_gives_host_and_text),
 		cmocka_unit_test(what_has_no_header_is_refused),
+		cmocka_unit_test(a_host_name_beyond_all_bounds_is_refused),
 		cmocka_unit_test(a_kmsg_record_is_of_this_machine),
 		cmocka_unit_test(both_framings_are_told_apart_in_pieces_of_any_size),
 		cmocka_unit_test(a_message_without_end_keeps_its_head_only),
