@@ -136,7 +136,8 @@ struct limit {
 struct sa_notice {
 	struct wire_notice notice;
 	struct wire_gid issuer;
-	guid_t about; /* port that the subscriber must share a partition with; 0 = any */
+	guid_t about;  /* port that the subscriber must share a partition with; 0 = any */
+	uint16_t pkey; /* of a group: the subscriber must be a member; 0 = any */
 };
 
 struct reports {
@@ -149,6 +150,7 @@ struct reports {
 	guid_t *serving; /* end ports in service at the last publish, sorted */
 	uint32_t nserving;
 	bool compare; /* serving is known */
+	struct log_limit told;
 };
 
 struct sa {
@@ -262,7 +264,7 @@ void sa_report_join(struct subscription *s);  /* new: is told of what comes from
 void sa_report_leave(struct subscription *s); /* before its end */
 void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */
 /* A multicast group was made, or the last member has left. Call it after the fact. */
-void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, bool created);
+void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created);
 void sa_changed(struct sa *sa); /* what is kept in files */
 void sa_tell(struct sa *sa, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -272,10 +274,12 @@ static inline bool sa_trap_is_secret(bool generic, uint16_t trap)
 	return generic && trap >= 256 && trap <= 259;
 }
 
-/* Whether two ports have a partition in common, and so know of each other. */
+/* Whether two ports have a partition in common, and so know of each other. Without partitions all do; with them nobody knows
+ * of a port that is not in the view (TOPO_NONE). */
 static inline bool sa_may_know(const struct sa *sa, uint32_t port, uint32_t other)
 {
-	return !sa->view.pkeys || pkey_map_shared(sa->view.pkeys, port, other);
+	return !sa->view.pkeys || (port != TOPO_NONE && other != TOPO_NONE &&
+				   pkey_map_shared(sa->view.pkeys, port, other));
 }
 
 /* sa_mcast.c */

@@ -162,10 +162,14 @@ void sa_inform_echo(struct sa_query *q, uint32_t item)
 	sa_row_add(q);
 }
 
+/* Shown to ports that share a partition with the subscriber. */
 static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
 {
 	struct wire_gid gid = { q->sa->conf.gid_prefix, cl_qmap_key(&sub->item) };
 
+	if (!sa_may_know(q->sa, sa_port_by_lid(q->sa, q->from.lid),
+			 topo_find_port(q->sa->view.topo, gid.guid)))
+		return;
 	for (unsigned i = 0; i < sub->count; i++) {
 		struct wire_inform_info info = sub->subs[i]->info;
 		uint8_t *row = sa_row(q);

@@ -254,7 +254,7 @@ void sa_mcmember_emit(struct sa_query *q, uint32_t item)
 
 static void group_kept(void *arg, const struct sa_group *group, bool kept)
 {
-	sa_group_changed(arg, &group->attr.mgid, kept);
+	sa_group_changed(arg, &group->attr.mgid, group->attr.pkey, kept);
 }
 
 static void groups_changed(void *arg, uint16_t mlid)

@@ -24,6 +24,7 @@
 #define WINDOW	      32
 #define RING_MIN      64
 #define RING_MAX      32768 /* two for each port of a large fabric */
+#define TOLD_BURST    20
 #define FAILURES_MAX  3
 #define ANY	      0xffff
 #define ANY_PRODUCER  0xffffff
@@ -100,12 +101,12 @@ static bool kind_wanted(const struct wire_inform_info *info, const struct wire_n
 	       (info->producer == ANY_PRODUCER || info->producer == notice->producer);
 }
 
-/* A port is told of others that it shares a partition with (o13-17.1.1). */
+/* A port is told of others that it shares a partition with, and of groups of its own (o13-17.1.1). */
 static bool may_know(const struct sa *sa, uint32_t port, const struct sa_notice *n)
 {
-	uint32_t other = n->about ? topo_find_port(sa->view.topo, n->about) : TOPO_NONE;
-
-	return other == TOPO_NONE || sa_may_know(sa, port, other);
+	if (n->pkey)
+		return pkey_map_member(sa->view.pkeys, port, n->pkey) != 0;
+	return !n->about || sa_may_know(sa, port, topo_find_port(sa->view.topo, n->about));
 }
 
 static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t port,
@@ -131,8 +132,11 @@ static cl_qlist_t *list_of(struct reports *r, const struct subscription *s)
 
 static void give_up(struct sa *sa, struct subscription *s)
 {
-	sa_tell(sa, "port 0x%016" PRIx64 ": does not answer reports of trap %u, subscription ended",
-		guid_of(s), s->info.trap);
+	if (log_allow(&sa->reports.told, loop_now_us(sa->loop), TOLD_BURST))
+		sa_tell(sa,
+			"port 0x%016" PRIx64
+			": does not answer reports of trap %u, subscription ended",
+			guid_of(s), s->info.trap);
 	sa_unsubscribe(s);
 }
 
@@ -185,9 +189,11 @@ static void catch_up(struct sa *sa, struct subscription *s)
 	if (s->next >= r->first)
 		return;
 	sa->stats.reports_skipped += r->first - s->next;
-	sa_tell(sa,
-		"port 0x%016" PRIx64 ": too slow, %" PRIu64 " notices were not looked at for it",
-		guid_of(s), r->first - s->next);
+	if (log_allow(&r->told, loop_now_us(sa->loop), TOLD_BURST))
+		sa_tell(sa,
+			"port 0x%016" PRIx64 ": too slow, %" PRIu64
+			" notices were not looked at for it",
+			guid_of(s), r->first - s->next);
 	s->next = r->first;
 }
 
@@ -255,7 +261,8 @@ void sa_report_leave(struct subscription *s)
 
 /* ---- What there is to be told ------------------------------------------------------------------ */
 
-static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about)
+static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about,
+		       uint16_t pkey)
 {
 	uint32_t port = sa_port_by_lid(sa, sa->view.sm_lid);
 	struct sa_notice n = {
@@ -266,6 +273,7 @@ static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid,
 			    .issuer_lid = sa->view.sm_lid },
 		.issuer = { .prefix = sa->conf.gid_prefix },
 		.about = about,
+		.pkey = pkey,
 	};
 
 	if (port != TOPO_NONE)
@@ -274,10 +282,10 @@ static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid,
 	notice_add(sa, &n);
 }
 
-void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, bool created)
+void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created)
 {
 	if (sa->view.topo)
-		own_notice(sa, created ? GROUP_CREATED : GROUP_DELETED, mgid, 0);
+		own_notice(sa, created ? GROUP_CREATED : GROUP_DELETED, mgid, 0, pkey);
 }
 
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid)
@@ -327,7 +335,7 @@ static guid_t *serving_of(const struct topo *t, uint32_t *count)
 
 static void service_notice(struct sa *sa, uint16_t trap, guid_t guid)
 {
-	own_notice(sa, trap, &(struct wire_gid){ sa->conf.gid_prefix, guid }, guid);
+	own_notice(sa, trap, &(struct wire_gid){ sa->conf.gid_prefix, guid }, guid, 0);
 }
 
 /* Two sorted lists side by side. */

@@ -287,13 +287,64 @@ static void groups_made_and_gone_are_told_of(void **state)
 	struct heard *h = listen(w);
 
 	subscribe_to(w, HOST(1), 66);
-	sa_group_changed(w->sa, &mgid, true);
-	sa_group_changed(w->sa, &mgid, false);
+	sa_group_changed(w->sa, &mgid, 0xffff, true);
+	sa_group_changed(w->sa, &mgid, 0xffff, false);
 	loop_run(w->loop);
 	assert_int_equal(h->count, 1);
 	assert_int_equal(h->report[0].trap, 66);
 	assert_int_equal(h->report[0].notice.gid[0], 0xff);
 	assert_int_equal(h->report[0].notice.guid, 0xffffffff);
+	unlisten(h);
+}
+
+/* ---- Partitions -------------------------------------------------------------------------------- */
+
+/* Hosts 0 to 2 are in 0x8001, the others and all switches in 0x8002; nobody is in the default partition. */
+struct partitions {
+	struct pkey_map map;
+	uint32_t first[256];
+	uint16_t keys[256];
+};
+
+static void partitions_make(const struct world *w, struct partitions *p)
+{
+	for (uint32_t i = 0; i < w->topo->nports; i++) {
+		guid_t guid = w->topo->ports[i].guid;
+
+		p->first[i] = i;
+		p->keys[i] = guid >= HOST(0) && guid <= HOST(2) ? 0x8001 : 0x8002;
+	}
+	p->first[w->topo->nports] = w->topo->nports;
+	p->map = (struct pkey_map){ .nports = w->topo->nports, .first = p->first, .keys = p->keys };
+}
+
+static void hosts_are_told_of_their_own_partition_alone(void **state)
+{
+	const struct wire_gid mgid = { 0xff12401b80020000ull, 0xffffffff };
+	struct world *w = *state;
+	struct partitions p;
+	struct heard *h = listen(w);
+
+	partitions_make(w, &p);
+	w->view.pkeys = &p.map;
+	sa_publish(w->sa, &w->view);
+	subscribe_to(w, HOST(1), ALL);
+	subscribe_to(w, HOST(4), ALL);
+	assert_int_equal(ask_rows(w, &(struct world_request){ .method = WIRE_GET_TABLE,
+							      .attr = WIRE_SA_INFORM_INFO_RECORD,
+							      .from = world_lid(w, HOST(2)) }),
+			 1); /* its neighbour's, not the other's */
+	republish(w, 3, TOPO_DOWN, false);
+	sa_group_changed(w->sa, &mgid, 0x8002, true);
+	loop_run(w->loop);
+	assert_int_equal(h->count, 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(h->report[i].lid, world_lid(w, HOST(4)));
+	notify(w, 144, HOST(2));
+	assert_int_equal(h->count, 3);
+	assert_int_equal(h->report[2].lid, world_lid(w, HOST(1)));
+	w->view.pkeys = NULL;
+	sa_publish(w->sa, &w->view);
 	unlisten(h);
 }
 
@@ -475,6 +526,7 @@ int main(void)
 		TEST(traps_are_handed_on_by_number_type_producer_and_source),
 		TEST(violated_keys_are_told_to_the_trusted_alone),
 		TEST(groups_made_and_gone_are_told_of),
+		TEST(hosts_are_told_of_their_own_partition_alone),
 		TEST(one_report_at_a_time_and_in_order),
 		TEST(storm_leaves_by_a_window),
 		TEST(who_falls_behind_too_far_skips_and_it_is_told),
