@@ -2,31 +2,51 @@
 /*
  * bytemap: the inner loop of routing. A forwarding row is its family's row of slots with each slot
  * replaced by a port; slots are few (an up-degree, mostly 64 or less), so the table fits into
- * registers and a shuffle translates 32 entries at a time. The AVX2 version is chosen at run time;
- * elsewhere a plain loop does.
+ * registers and a shuffle translates 32 or 64 entries at a time. AVX-512 with byte shuffles takes any
+ * table, AVX2 those of up to AVX2_TABLE entries: chosen at run time; elsewhere a plain loop does.
  */
 #include <stdbool.h>
 #include "routing/bytemap.h"
 
 static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-		      const uint8_t *map)
+		      const uint8_t *map, bool over)
 {
 	for (size_t i = 0; i < count; i++)
-		out[i] = map[in[i]];
-}
-
-static void map_plain_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-			   const uint8_t *map)
-{
-	for (size_t i = 0; i < count; i++)
-		if (in[i] != BYTEMAP_KEEP)
-			out[i] = map[in[i]];
+		out[i] = in[i] != BYTEMAP_KEEP ? map[in[i]] : over ? out[i] : BYTEMAP_KEEP;
 }
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define PARTS	     (BYTEMAP_TABLE / 16)
+/* ---- AVX-512: two shuffles of 128 entries, and the input's top bit chooses ---------------------- */
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+				const uint8_t *map, bool over)
+{
+	const __m512i none = _mm512_set1_epi8((char)BYTEMAP_KEEP);
+	__m512i part[4];
+	size_t i;
+
+	for (unsigned p = 0; p < 4; p++)
+		part[p] = _mm512_loadu_si512(map + p * 64);
+	for (i = 0; i + 64 <= count; i += 64) {
+		__m512i x = _mm512_loadu_si512(in + i), old = over ? _mm512_loadu_si512(out + i) : none;
+		__m512i low = _mm512_permutex2var_epi8(part[0], x, part[1]);
+		__m512i high = _mm512_permutex2var_epi8(part[2], x, part[3]);
+		__m512i both = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
+
+		_mm512_storeu_si512(out + i, _mm512_mask_mov_epi8(
+						     both, _mm512_cmpeq_epi8_mask(x, none), old));
+	}
+	return i;
+}
+
+/* ---- AVX2: shuffles of 16 entries ---------------------------------------------------------------- */
+
+#define AVX2_TABLE   128
+#define PARTS	     (AVX2_TABLE / 16)
 #define AVX2	     __attribute__((target("avx2")))
 #define AVX2_INLINED __attribute__((target("avx2"), always_inline)) static inline
 
@@ -45,7 +65,7 @@ AVX2_INLINED __m256i map_32(const __m256i part[PARTS], unsigned parts, __m256i x
 	return rest;
 }
 
-/* With the number of parts and `over` known to the compiler, table and loop are registers and straight code. */
+/* With the number of parts known to the compiler, table and loop are registers and straight code. */
 AVX2_INLINED size_t map_parts(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 			      const uint8_t *map, unsigned parts, bool over)
 {
@@ -68,63 +88,50 @@ AVX2_INLINED size_t map_parts(uint8_t *restrict out, const uint8_t *restrict in,
 }
 
 AVX2 static size_t map_avx2(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-			    const uint8_t *map, unsigned used)
+			    const uint8_t *map, unsigned used, bool over)
 {
-	switch ((used + 15) / 16) {
-	case 0:
-	case 1:
-		return map_parts(out, in, count, map, 1, false);
-	case 2:
-		return map_parts(out, in, count, map, 2, false);
-	case 3:
-		return map_parts(out, in, count, map, 3, false);
-	default:
-		return map_parts(out, in, count, map, 4, false);
-	}
+	if (used <= 16)
+		return map_parts(out, in, count, map, 1, over);
+	if (used <= 32)
+		return map_parts(out, in, count, map, 2, over);
+	if (used <= 64)
+		return map_parts(out, in, count, map, 4, over);
+	return map_parts(out, in, count, map, PARTS, over);
 }
 
-AVX2 static size_t map_avx2_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-				 const uint8_t *map, unsigned used)
+static size_t map_fast(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+		       const uint8_t *map, unsigned used, bool over)
 {
-	switch ((used + 15) / 16) {
-	case 0:
-	case 1:
-		return map_parts(out, in, count, map, 1, true);
-	case 2:
-		return map_parts(out, in, count, map, 2, true);
-	case 3:
-		return map_parts(out, in, count, map, 3, true);
-	default:
-		return map_parts(out, in, count, map, 4, true);
-	}
+	if (count >= 64 && __builtin_cpu_supports("avx512vbmi"))
+		return map_avx512(out, in, count, map, over);
+	if (count >= 32 && used <= AVX2_TABLE && __builtin_cpu_supports("avx2"))
+		return map_avx2(out, in, count, map, used, over);
+	return 0;
 }
-
-static bool fast_way(size_t count, unsigned used)
+#else
+static size_t map_fast(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+		       const uint8_t *map, unsigned used, bool over)
 {
-	return used <= BYTEMAP_TABLE && count >= 32 && __builtin_cpu_supports("avx2");
+	return 0;
 }
 #endif
 
-void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count, const uint8_t *map,
-	     unsigned used)
+static void map_all(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+		    const uint8_t *map, unsigned used, bool over)
 {
-	size_t done = 0;
+	size_t done = map_fast(out, in, count, map, used, over);
 
-#if defined(__x86_64__)
-	if (fast_way(count, used))
-		done = map_avx2(out, in, count, map, used);
-#endif
-	map_plain(out + done, in + done, count - done, map);
+	map_plain(out + done, in + done, count - done, map, over);
+}
+
+void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+	     const uint8_t map[256], unsigned used)
+{
+	map_all(out, in, count, map, used, false);
 }
 
 void bytemap_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-		  const uint8_t *map, unsigned used)
+		  const uint8_t map[256], unsigned used)
 {
-	size_t done = 0;
-
-#if defined(__x86_64__)
-	if (fast_way(count, used))
-		done = map_avx2_over(out, in, count, map, used);
-#endif
-	map_plain_over(out + done, in + done, count - done, map);
+	map_all(out, in, count, map, used, true);
 }

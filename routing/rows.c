@@ -24,7 +24,13 @@ struct rows {
 	struct tables *out;
 	struct choice choice;
 	struct holes *holes;
-	uint8_t **below_rows; /* by set of twins */
+	uint8_t *row;		/* where each row is made */
+	struct pattern *below;	/* by set of twins */
+};
+
+struct pattern { /* the row of what is below a set of twins, in cable numbers instead of ports */
+	uint8_t *row;
+	uint32_t first, end; /* LIDs outside are BYTEMAP_KEEP */
 };
 
 struct member { /* the switch whose row is being made */
@@ -157,7 +163,7 @@ struct descent { /* the way down by one group of cables */
 	const uint8_t *spare;  /* by LID: the lane to take where that is dead */
 	uint32_t spread;       /* order / spread deals a dead lane's LIDs */
 	bool all_live;
-	uint8_t port[BYTEMAP_TABLE]; /* by lane, when all live */
+	uint8_t port[256]; /* by lane, when all live */
 };
 
 /* Cables are numbered group by group; lanes of all groups of a switch stand side by side. */
@@ -175,7 +181,7 @@ static void prepare_descent(struct rows *w, const struct member *m, struct desce
 	way->group = group;
 	way->all_live = group->nlive == group->nlanes;
 	way->spread = pitch * group->nlanes;
-	for (unsigned l = 0; l < group->nlanes && l < BYTEMAP_TABLE; l++)
+	for (unsigned l = 0; l < group->nlanes; l++)
 		way->port[l] = m->pattern ? cable_number(w->g, m->sw, group) + l
 					  : w->g->lanes[group->first_lane + l].port;
 	if (group->nlanes > 1)
@@ -199,7 +205,7 @@ static void fill_run(struct rows *w, struct member *m, const struct dest_run *ru
 
 	if (group->nlanes == 1) {
 		memset(m->row + run->lid, way->port[0], run->count);
-	} else if (way->all_live && group->nlanes <= BYTEMAP_TABLE) {
+	} else if (way->all_live) {
 		bytemap(m->row + run->lid, way->digits + run->lid, run->count, way->port,
 			group->nlanes);
 	} else {
@@ -257,21 +263,40 @@ static void overlay_each(struct rows *w, struct member *m)
 	}
 }
 
-/* The row of what is below a set of twins, in cable numbers instead of ports; made for the first of them. */
-static const uint8_t *twins_row(struct rows *w, uint32_t sw)
+static void find_bounds(const struct rows *w, uint32_t sw, struct pattern *pattern)
 {
-	uint8_t **row = &w->below_rows[w->r->twins[sw]];
+	const struct reach_list *list = &w->r->lists[sw];
 
-	if (!*row) {
-		struct member pattern = { .sw = sw,
-					  .row = mem_alloc(w->out->stride, 1),
-					  .pattern = true };
+	pattern->first = w->out->stride;
+	for (uint32_t e = list->first; e < list->first + list->count; e++) {
+		uint32_t d = w->r->below[e].sw;
 
-		memset(pattern.row, BYTEMAP_KEEP, w->out->stride);
-		overlay_each(w, &pattern);
-		*row = pattern.row;
+		for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
+			const struct dest_run *run = &w->d->runs[r];
+			uint32_t end = run->lid + run->count;
+
+			pattern->first = run->lid < pattern->first ? run->lid : pattern->first;
+			pattern->end = end > pattern->end ? end : pattern->end;
+		}
 	}
-	return *row;
+}
+
+/* Made for the first of the twins. */
+static const struct pattern *twins_pattern(struct rows *w, uint32_t sw)
+{
+	struct pattern *pattern = &w->below[w->r->twins[sw]];
+
+	if (!pattern->row) {
+		struct member m = { .sw = sw,
+				    .row = mem_alloc(w->out->stride, 1),
+				    .pattern = true };
+
+		memset(m.row, BYTEMAP_KEEP, w->out->stride);
+		overlay_each(w, &m);
+		pattern->row = m.row;
+		find_bounds(w, sw, pattern);
+	}
+	return pattern;
 }
 
 static unsigned ports_of_cables(const struct graph *g, uint32_t sw, uint8_t port_of_cable[256])
@@ -298,8 +323,11 @@ static void overlay_below(struct rows *w, struct member *m)
 
 	if (has_twins(w, m->sw)) {
 		unsigned cables = ports_of_cables(w->g, m->sw, port_of_cable);
+		const struct pattern *below = twins_pattern(w, m->sw);
 
-		bytemap_over(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
+		if (below->first < below->end)
+			bytemap_over(m->row + below->first, below->row + below->first,
+				     below->end - below->first, port_of_cable, cables);
 	} else if (w->g->switches[m->sw].ndown) {
 		overlay_each(w, m);
 	}
@@ -311,7 +339,7 @@ static void make_top_row(struct rows *w, struct member *m)
 	uint8_t port_of_cable[256] = { 0 };
 	unsigned cables = ports_of_cables(w->g, m->sw, port_of_cable);
 
-	bytemap(m->row, twins_row(w, m->sw), w->out->stride, port_of_cable, cables);
+	bytemap(m->row, twins_pattern(w, m->sw)->row, w->out->stride, port_of_cable, cables);
 }
 
 static void overlay_itself(const struct rows *w, struct member *m)
@@ -392,7 +420,7 @@ static bool make_up_and_down(struct rows *w, struct member *m)
 
 static void make_row(struct rows *w, uint32_t sw)
 {
-	struct member m = { .sw = sw, .row = tables_row(w->out, sw) };
+	struct member m = { .sw = sw, .row = w->row };
 	bool dead = false;
 
 	if (!w->choice.family->nslots && has_twins(w, sw))
@@ -404,6 +432,7 @@ static void make_row(struct rows *w, uint32_t sw)
 		complete_costs(w, &m);
 	if (dead || w->choice.has_never_hosts || (w->choice.has_never && w->g->switches[sw].nhosts))
 		list_holes(w, &m);
+	tables_store_row(w->out, sw, m.row);
 }
 
 static void make_family(struct rows *w, uint32_t number)
@@ -423,7 +452,8 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 
 	*holes = (struct holes){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
-	w.below_rows = mem_alloc(r->ntwins + 1, sizeof(*w.below_rows));
+	w.row = mem_alloc(out->stride, 1);
+	w.below = mem_alloc(r->ntwins + 1, sizeof(*w.below));
 	for (uint32_t i = g->nswitches; i-- > 0;) {
 		uint32_t family = g->switches[g->by_rank[i]].family;
 
@@ -432,8 +462,9 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 		done[family] = true;
 	}
 	for (uint32_t i = 0; i < r->ntwins; i++)
-		free(w.below_rows[i]);
-	free(w.below_rows);
+		free(w.below[i].row);
+	free(w.below);
+	free(w.row);
 	choice_fini(&w.choice);
 	free(done);
 }

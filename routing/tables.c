@@ -15,13 +15,33 @@ void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 	assert(top <= TABLES_MAX_LID);
 	if (bytes > t->capacity) {
 		free(t->lft);
-		t->lft = mem_alloc(1, bytes);
+		t->lft = mem_alloc_aligned(TABLES_BLOCK, bytes);
 		t->capacity = bytes;
 	}
 	t->nswitches = nswitches;
 	t->stride = stride;
 	t->top = top;
 }
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+/* Plain stores would first read every line of the old table from memory. */
+void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row)
+{
+	__m128i *to = (__m128i *)tables_row(t, sw);
+	const __m128i *from = (const __m128i *)row;
+
+	for (uint32_t i = 0; i < t->stride / sizeof(*to); i++)
+		_mm_stream_si128(&to[i], _mm_loadu_si128(&from[i]));
+	_mm_sfence();
+}
+#else
+void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row)
+{
+	memcpy(tables_row(t, sw), row, t->stride);
+}
+#endif
 
 void tables_copy(struct tables *to, const struct tables *from)
 {

@@ -21,7 +21,7 @@ struct tables {
 	uint32_t nswitches;
 	uint32_t stride; /* bytes from row to row: a multiple of TABLES_BLOCK, > top */
 	uint16_t top;	 /* highest LID in use */
-	uint8_t *lft;
+	uint8_t *lft;	 /* at the begin of a cache line */
 	size_t capacity; /* bytes allocated */
 };
 
@@ -36,6 +36,8 @@ static inline uint32_t tables_blocks(const struct tables *t)
 
 void tables_resize(struct tables *t, uint32_t nswitches,
 		   uint16_t top); /* contents undefined; grows only */
+/* Sets a whole row. It goes past the cache, as one that is not read again soon. */
+void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 void tables_copy(struct tables *to, const struct tables *from);
 void tables_fini(struct tables *t);
 

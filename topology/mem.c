@@ -50,6 +50,15 @@ void *mem_alloc(size_t count, size_t size)
 	return p;
 }
 
+void *mem_alloc_aligned(size_t alignment, size_t size)
+{
+	void *p;
+
+	if (posix_memalign(&p, alignment, size ? size : 1))
+		out_of_memory(1, size);
+	return p;
+}
+
 void *mem_resize(void *ptr, size_t count, size_t size)
 {
 	void *p = reallocarray(ptr, count ? count : 1, size ? size : 1);

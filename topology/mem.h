@@ -14,6 +14,8 @@
 
 /* Zeroed; free() gives it back. */
 void *mem_alloc(size_t count, size_t size);
+/* Not zeroed; begins at a multiple of `alignment`, a power of two. free() gives it back. */
+void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Like reallocarray: new bytes are not zeroed. */
 void *mem_resize(void *ptr, size_t count, size_t size);
 char *mem_strdup(const char *text);
