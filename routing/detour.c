@@ -44,7 +44,15 @@ struct detour {
 	struct risen *stack;	       /* of that search */
 	uint32_t *switch_of_port;      /* by port of `neighbours_of`: the switch behind it */
 	uint32_t neighbours_of;
+	struct look *looks;	       /* by switch */
+	uint32_t nfilled;
 	uint64_t open_pairs;
+};
+
+struct look { /* what is known of a switch and one destination */
+	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
+	uint32_t refused_at; /* 1 + holes that were filled when it found nobody to send to */
+	bool way;
 };
 
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
@@ -103,10 +111,21 @@ static bool rises(const struct graph *g, uint32_t from, uint32_t to)
 }
 
 /* LIDs behind one switch have a way or none alike: the first tells. */
-static bool has_way(const struct detour *w, uint32_t sw, uint32_t d)
+static struct look *look_at(struct detour *w, uint32_t sw, uint32_t d)
 {
-	return sw == d ||
-	       tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid] != TABLES_NO_ROUTE;
+	struct look *look = &w->looks[sw];
+
+	if (look->d != d + 1) {
+		uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
+
+		*look = (struct look){ .d = d + 1, .way = sw == d || port != TABLES_NO_ROUTE };
+	}
+	return look;
+}
+
+static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
+{
+	return look_at(w, sw, d)->way;
 }
 
 static void find_neighbours(struct detour *w, uint32_t sw)
@@ -123,6 +142,13 @@ static void find_neighbours(struct detour *w, uint32_t sw)
 		for (unsigned l = 0; l < group->nlanes; l++)
 			w->switch_of_port[w->g->lanes[group->first_lane + l].port] = group->peer;
 	}
+}
+
+/* All trials are spent and none was about s, so no packet from s may rise at n; and n can only rise. */
+static bool is_closed(const struct detour *w, uint32_t s, uint32_t n, uint32_t d)
+{
+	return w->nvalleys == DETOUR_MAX_TRIALS && !w->chain[s] && !w->g->switches[n].ndown &&
+	       n != d;
 }
 
 /* Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted valley. */
@@ -155,6 +181,9 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 	uint8_t live[UINT8_MAX];
 	unsigned n = 0;
 
+	look_at(w, s, d)->way = true;
+	w->nfilled++;
+
 	for (unsigned l = 0; l < group->nlanes; l++)
 		if (lanes[l].live)
 			live[n++] = lanes[l].port;
@@ -170,14 +199,20 @@ static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_switch *sw = &w->g->switches[s];
 	const struct graph_group *groups = graph_ups(w->g, s);
+	struct look *look = look_at(w, s, d);
 
+	if (look->refused_at == w->nfilled + 1)
+		return false;
 	for (unsigned i = 0; i < sw->nup + sw->ndown; i++) {
-		if (!groups[i].nlive || !has_way(w, groups[i].peer, d) ||
-		    !may_send(w, s, groups[i].peer, d))
+		uint32_t n = groups[i].peer;
+
+		if (!groups[i].nlive || (i >= sw->nup && is_closed(w, s, n, d)) ||
+		    !has_way(w, n, d) || !may_send(w, s, n, d))
 			continue;
 		send_to(w, s, &groups[i], d);
 		return true;
 	}
+	look->refused_at = w->nfilled + 1;
 	return false;
 }
 
@@ -206,15 +241,29 @@ static int by_destination(const void *a, const void *b)
 	return x->sw < y->sw ? -1 : x->sw > y->sw;
 }
 
-static void fill_holes(struct detour *w, const struct holes *holes, bool between_hosts)
+static bool between_hosts(const struct detour *w, const struct hole *hole)
+{
+	return w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
+}
+
+/* Where there are too many, those of management are dropped. */
+static void sort_holes(const struct detour *w, struct holes *holes)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		if (holes->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &holes->list[i]))
+			holes->list[n++] = holes->list[i];
+	holes->count = n;
+	qsort(holes->list, n, sizeof(*holes->list), by_destination);
+}
+
+static void fill_holes(struct detour *w, const struct holes *holes, bool hosts)
 {
 	for (uint32_t i = 0; i < holes->count; i++) {
 		const struct hole *hole = &holes->list[i];
-		bool hosts = w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
 
-		if (hosts != between_hosts)
-			continue;
-		if (!fill_hole(w, hole->sw, hole->d) && hosts)
+		if (between_hosts(w, hole) == hosts && !fill_hole(w, hole->sw, hole->d) && hosts)
 			w->open_pairs++;
 	}
 }
@@ -232,15 +281,16 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
-	qsort(holes->list, holes->count, sizeof(*holes->list), by_destination);
+	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
+	sort_holes(&w, holes);
 	fill_holes(&w, holes, true);
-	if (holes->count <= DETOUR_MAX_MANAGEMENT)
-		fill_holes(&w, holes, false);
+	fill_holes(&w, holes, false);
 	free(w.valleys);
 	free(w.chain);
 	free(w.accepted);
 	free(w.visited);
 	free(w.stack);
 	free(w.switch_of_port);
+	free(w.looks);
 	return w.open_pairs;
 }

@@ -26,6 +26,12 @@ struct rows {
 	struct holes *holes;
 	uint8_t *row;		/* where each row is made */
 	struct pattern *below;	/* by set of twins */
+	struct probe *probes;	/* destinations with hosts first */
+	uint32_t nprobes, nwith_hosts;
+};
+
+struct probe { /* a destination switch, and a LID behind it that tells whether it has a way */
+	uint32_t d, lid;
 };
 
 struct pattern { /* the row of what is below a set of twins, in cable numbers instead of ports */
@@ -388,18 +394,32 @@ static void add_hole(struct holes *holes, uint32_t sw, uint32_t d, bool hosts_at
 	holes->list[holes->count++] = (struct hole){ sw, d };
 }
 
+static void add_probes(struct rows *w, bool with_hosts)
+{
+	for (uint32_t d = 0; d < w->g->nswitches; d++) {
+		uint32_t run = w->d->first_run[d];
+
+		if (run < w->d->first_run[d + 1] && with_hosts == (w->g->switches[d].nhosts > 0))
+			w->probes[w->nprobes++] = (struct probe){ d, w->d->runs[run].lid };
+	}
+}
+
+static void make_probes(struct rows *w)
+{
+	w->probes = mem_alloc(w->g->nswitches + 1, sizeof(*w->probes));
+	add_probes(w, true);
+	w->nwith_hosts = w->nprobes;
+	add_probes(w, false);
+}
+
 static void list_holes(struct rows *w, const struct member *m)
 {
 	bool source = w->g->switches[m->sw].nhosts;
+	uint32_t n = source ? w->nprobes : w->nwith_hosts;
 
-	for (uint32_t d = 0; d < w->g->nswitches; d++) {
-		uint32_t run = w->d->first_run[d];
-		bool target = w->g->switches[d].nhosts;
-
-		if ((source || target) && d != m->sw && run < w->d->first_run[d + 1] &&
-		    m->row[w->d->runs[run].lid] == TABLES_NO_ROUTE)
-			add_hole(w->holes, m->sw, d, source && target);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m->sw)
+			add_hole(w->holes, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
 }
 
 /* ---- All rows ---------------------------------------------------------------------------------- */
@@ -452,6 +472,7 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 
 	*holes = (struct holes){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
+	make_probes(&w);
 	w.row = mem_alloc(out->stride, 1);
 	w.below = mem_alloc(r->ntwins + 1, sizeof(*w.below));
 	for (uint32_t i = g->nswitches; i-- > 0;) {
@@ -465,6 +486,7 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 		free(w.below[i].row);
 	free(w.below);
 	free(w.row);
+	free(w.probes);
 	choice_fini(&w.choice);
 	free(done);
 }
