@@ -39,10 +39,11 @@ struct detour {
 	struct valley *valleys;
 	uint32_t nvalleys;
 	uint32_t *chain;	       /* by switch: valleys from it */
-	uint32_t *accepted, naccepted; /* of valleys */
-	bool *visited;		       /* by accepted valley, in one search */
+	uint32_t *sources, nsources;   /* switches with accepted valleys from them */
+	bool *is_source;	       /* by switch */
+	bool *visited;		       /* by valley, in one search */
 	struct risen *stack;	       /* of that search */
-	uint32_t *switch_of_port;      /* by port of `neighbours_of`: the switch behind it */
+	uint32_t *switch_of_port;      /* by port of `neighbours_of` that leads to a switch: that switch */
 	uint32_t neighbours_of;
 	struct look *looks;	       /* by switch */
 	uint32_t nfilled;
@@ -57,6 +58,19 @@ struct look { /* what is known of a switch and one destination */
 
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
 
+static uint32_t push_valleys(struct detour *w, struct risen here, uint32_t from, uint32_t n)
+{
+	for (uint32_t i = w->chain[from]; i; i = w->valleys[i - 1].next) {
+		const struct valley *v = &w->valleys[i - 1];
+
+		if (!v->accepted || w->visited[i - 1] || (from == here.sw && v->at == here.by))
+			continue;
+		w->visited[i - 1] = true;
+		w->stack[n++] = (struct risen){ v->to, v->at };
+	}
+	return n;
+}
+
 /*
  * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come to wait for `from`. One
  * that has just risen from a switch does not go straight back down to it: pairs may use one leaf both ways.
@@ -65,7 +79,7 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 {
 	uint32_t n = 0;
 
-	memset(w->visited, 0, w->naccepted * sizeof(*w->visited));
+	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
 	w->stack[n++] = (struct risen){ to, at };
 	while (n) {
 		struct risen here = w->stack[--n];
@@ -73,15 +87,9 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 
 		if (cost[from] != REACH_NEVER)
 			return true;
-		for (uint32_t i = 0; i < w->naccepted; i++) {
-			const struct valley *v = &w->valleys[w->accepted[i]];
-
-			if (w->visited[i] || cost[v->from] == REACH_NEVER ||
-			    (v->from == here.sw && v->at == here.by))
-				continue;
-			w->visited[i] = true;
-			w->stack[n++] = (struct risen){ v->to, v->at };
-		}
+		for (uint32_t i = 0; i < w->nsources; i++)
+			if (cost[w->sources[i]] != REACH_NEVER)
+				n = push_valleys(w, here, w->sources[i], n);
 	}
 	return false;
 }
@@ -97,8 +105,9 @@ static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32
 		return false;
 	bool accepted = !leads_back(w, from, at, to);
 	w->valleys[w->nvalleys] = (struct valley){ from, at, to, w->chain[from], accepted };
-	if (accepted)
-		w->accepted[w->naccepted++] = w->nvalleys;
+	if (accepted && !w->is_source[from])
+		w->sources[w->nsources++] = from;
+	w->is_source[from] |= accepted;
 	w->chain[from] = ++w->nvalleys;
 	return accepted;
 }
@@ -135,7 +144,6 @@ static void find_neighbours(struct detour *w, uint32_t sw)
 	if (w->neighbours_of == sw)
 		return;
 	w->neighbours_of = sw;
-	memset(w->switch_of_port, 0xff, 256 * sizeof(*w->switch_of_port));
 	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
 		const struct graph_group *group = graph_ups(w->g, sw) + i;
 
@@ -277,7 +285,8 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 		return holes->host_pairs;
 	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
-	w.accepted = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.accepted));
+	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
+	w.is_source = mem_alloc(g->nswitches + 1, sizeof(*w.is_source));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
@@ -287,7 +296,8 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	fill_holes(&w, holes, false);
 	free(w.valleys);
 	free(w.chain);
-	free(w.accepted);
+	free(w.sources);
+	free(w.is_source);
 	free(w.visited);
 	free(w.stack);
 	free(w.switch_of_port);
