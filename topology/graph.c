@@ -2,8 +2,8 @@
 /*
  * graph: the dense, oriented switch graph of a snapshot (see graph.h).
  *
- * Built in three linear passes over the ports: rank the switches, gather each one's cables into
- * groups by neighbour, gather its hosts. Ranks follow the levels; where two neighbours stand on one
+ * One look at every port of the snapshot notes its far end: hosts, and cables to other switches. Then the switches are
+ * ranked, and each one's cables gathered into groups by neighbour. Ranks follow the levels; where two neighbours stand on one
  * level, the one that serves fewer hosts is the higher, then the node index decides: some total
  * order is needed, and any one is legal. GRAPH_BY_ROOT ranks by the distance from the most central
  * switch of each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it
@@ -19,13 +19,69 @@ struct graph_work {
 	struct graph_how how;
 	const struct topo *t;
 	struct graph *g;
-	uint32_t *key;	    /* by switch: what ranks are sorted by, smaller = higher */
-	uint32_t *group_of; /* by switch: group of the present switch that leads there, + 1 */
+	struct cable *cables;  /* by switch, then port number */
+	uint32_t *first_cable; /* by switch [nswitches + 1] */
+	uint32_t *key;	       /* by switch: what ranks are sorted by, smaller = higher */
+	uint32_t *
+		group_of; /* by switch: group of the present switch that leads there, + 1; then its next lane */
+};
+
+struct cable { /* to another switch */
+	uint32_t peer;
+	uint8_t port, peer_port;
+	bool live;
 };
 
 struct rank_entry {
 	uint32_t key, sw;
 };
+
+/* ---- Ports ------------------------------------------------------------------------------------- */
+
+static bool is_live(const struct graph_how *how, const struct topo_port *port,
+		    const struct topo_port *peer)
+{
+	return (port->link_up || how->through_damage) &&
+	       (how->through_cordons || !(port->cordoned || peer->cordoned));
+}
+
+static void read_ports(struct graph_work *w, uint32_t sw)
+{
+	const struct topo *t = w->t;
+	struct graph *g = w->g;
+	struct graph_switch *s = &g->switches[sw];
+	struct cable *next = w->cables + w->first_cable[sw];
+
+	s->first_host = g->nhosts;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!peer || peer->node == sw)
+			continue;
+		if (peer->node < t->nswitches)
+			*next++ = (struct cable){ peer->node, num, peer->num,
+						  is_live(&w->how, port, peer) };
+		else
+			g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
+								     .sw_port = num,
+								     .live = port->link_up };
+	}
+	w->first_cable[sw + 1] = next - w->cables;
+	s->nhosts = g->nhosts - s->first_host;
+}
+
+static void read_all_ports(struct graph_work *w)
+{
+	uint32_t nports = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		nports += w->t->nodes[sw].nports;
+	w->cables = mem_alloc(nports + 1, sizeof(*w->cables));
+	w->first_cable = mem_alloc(w->t->nswitches + 1, sizeof(*w->first_cable));
+	w->g->hosts = mem_alloc(w->t->nports - nports + 1, sizeof(*w->g->hosts));
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		read_ports(w, sw);
+}
 
 /* ---- Ranks ------------------------------------------------------------------------------------- */
 
@@ -34,14 +90,18 @@ static bool is_isl(const struct topo *t, uint32_t sw, const struct topo_port *pe
 	return peer && peer->node < t->nswitches && peer->node != sw;
 }
 
-static unsigned host_count(const struct topo *t, uint32_t sw)
+/* Without SHARP aggregation nodes. */
+static unsigned host_count(const struct graph_work *w, uint32_t sw)
 {
-	unsigned hosts = 0;
+	const struct graph_switch *s = &w->g->switches[sw];
+	unsigned hosts = s->nhosts;
 
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+	if (w->t->ncas == w->t->nnodes - w->t->nswitches) /* nobody is one */
+		return hosts;
+	for (unsigned h = 0; h < s->nhosts; h++) {
+		uint32_t node = w->t->ports[w->g->hosts[s->first_host + h].port].node;
 
-		hosts += peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
+		hosts -= w->t->nodes[node].sharp;
 	}
 	return hosts;
 }
@@ -50,7 +110,7 @@ static void key_by_level(struct graph_work *w)
 {
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		w->key[sw] = (uint32_t)(TOPO_MAX_LEVEL - w->t->nodes[sw].level) << 16 |
-			     host_count(w->t, sw);
+			     host_count(w, sw);
 }
 
 /* Distances from `root` into dist (TOPO_NONE = not reached); returns how many switches were
@@ -170,7 +230,7 @@ static int group_compare(const void *a, const void *b)
 	return x->peer < y->peer ? -1 : x->peer > y->peer;
 }
 
-/* One group per neighbour, nlanes counted; up groups first, each part by node index. */
+/* One group per neighbour, nlanes and nlive counted; up groups first, each part by node index. */
 static void gather_groups(struct graph_work *w, uint32_t sw)
 {
 	struct graph *g = w->g;
@@ -178,25 +238,24 @@ static void gather_groups(struct graph_work *w, uint32_t sw)
 	struct graph_group *ups = &g->groups[g->ngroups], downs[UINT8_MAX];
 
 	s->first_group = g->ngroups;
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(w->t, topo_port(w->t, sw, num));
+	for (uint32_t c = w->first_cable[sw]; c < w->first_cable[sw + 1]; c++) {
+		const struct cable *cable = &w->cables[c];
+		bool up = g->switches[cable->peer].rank > s->rank;
+		uint32_t *number = &w->group_of[cable->peer];
 
-		if (!is_isl(w->t, sw, peer))
-			continue;
-		bool up = g->switches[peer->node].rank > s->rank;
-		uint32_t *group = &w->group_of[peer->node];
-		if (!*group) {
-			*group = 1 + (up ? s->nup++ : s->ndown++);
-			(up ? ups : downs)[*group - 1] = (struct graph_group){ .peer = peer->node };
+		if (!*number) {
+			*number = 1 + (up ? s->nup++ : s->ndown++);
+			(up ? ups : downs)[*number - 1] =
+				(struct graph_group){ .peer = cable->peer };
 		}
-		(up ? ups : downs)[*group - 1].nlanes++;
+		struct graph_group *group = &(up ? ups : downs)[*number - 1];
+		group->nlanes++;
+		group->nlive += cable->live;
 	}
 	sort_if_needed(ups, s->nup, sizeof(*ups), group_compare);
 	sort_if_needed(downs, s->ndown, sizeof(*downs), group_compare);
 	memcpy(ups + s->nup, downs, s->ndown * sizeof(*downs));
 	g->ngroups += s->nup + s->ndown;
-	for (unsigned i = 0; i < s->nup + s->ndown; i++)
-		w->group_of[ups[i].peer] = 0;
 }
 
 static int by_peer_port(const void *a, const void *b)
@@ -210,66 +269,23 @@ static void gather_lanes(struct graph_work *w, uint32_t sw)
 {
 	struct graph *g = w->g;
 	struct graph_switch *s = &g->switches[sw];
-	uint8_t filled[UINT8_MAX] = { 0 };
+	struct graph_group *groups = &g->groups[s->first_group];
 
 	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		struct graph_group *group = &g->groups[s->first_group + i];
-
-		group->first_lane = g->nlanes;
-		g->nlanes += group->nlanes;
-		w->group_of[group->peer] = i;
+		groups[i].first_lane = w->group_of[groups[i].peer] = g->nlanes;
+		g->nlanes += groups[i].nlanes;
 	}
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(w->t, sw, num);
-		const struct topo_port *peer = topo_peer(w->t, port);
+	for (uint32_t c = w->first_cable[sw]; c < w->first_cable[sw + 1]; c++) {
+		const struct cable *cable = &w->cables[c];
 
-		if (!is_isl(w->t, sw, peer))
-			continue;
-		unsigned i = w->group_of[peer->node];
-		struct graph_group *group = &g->groups[s->first_group + i];
-		bool live = (port->link_up || w->how.through_damage) &&
-			    (w->how.through_cordons || !(port->cordoned || peer->cordoned));
-		g->lanes[group->first_lane + filled[i]++] =
-			(struct graph_lane){ num, peer->num, live };
-		group->nlive += live;
+		g->lanes[w->group_of[cable->peer]++] =
+			(struct graph_lane){ cable->port, cable->peer_port, cable->live };
 	}
 	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		const struct graph_group *group = &g->groups[s->first_group + i];
-
-		w->group_of[group->peer] = 0;
-		if (i >= s->nup)
-			sort_if_needed(&g->lanes[group->first_lane], group->nlanes,
+		w->group_of[groups[i].peer] = 0;
+		if (i >= s->nup && groups[i].nlanes > 1)
+			sort_if_needed(&g->lanes[groups[i].first_lane], groups[i].nlanes,
 				       sizeof(*g->lanes), by_peer_port);
-	}
-}
-
-static void gather_hosts(struct graph_work *w, uint32_t sw)
-{
-	struct graph *g = w->g;
-
-	g->switches[sw].first_host = g->nhosts;
-	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(w->t, sw, num);
-		const struct topo_port *peer = topo_peer(w->t, port);
-
-		if (!peer || peer->node < w->t->nswitches)
-			continue;
-		g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
-							     .sw_port = num,
-							     .live = port->link_up };
-		g->switches[sw].nhosts++;
-	}
-}
-
-static void count_cables(const struct topo *t, uint32_t *isl_ends, uint32_t *hosts)
-{
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-			*isl_ends += is_isl(t, sw, peer);
-			*hosts += peer && peer->node >= t->nswitches;
-		}
 	}
 }
 
@@ -277,17 +293,15 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 {
 	struct graph *g = mem_alloc(1, sizeof(*g));
 	struct graph_work w = { .how = how, .t = t, .g = g };
-	uint32_t isl_ends = 0, hosts = 0;
 
-	count_cables(t, &isl_ends, &hosts);
 	g->nswitches = t->nswitches;
 	g->switches = mem_alloc(t->nswitches + 1, sizeof(*g->switches));
 	g->by_rank = mem_alloc(t->nswitches + 1, sizeof(*g->by_rank));
-	g->groups = mem_alloc(isl_ends + 1, sizeof(*g->groups));
-	g->lanes = mem_alloc(isl_ends + 1, sizeof(*g->lanes));
-	g->hosts = mem_alloc(hosts + 1, sizeof(*g->hosts));
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
 	w.group_of = mem_alloc(t->nswitches + 1, sizeof(*w.group_of));
+	read_all_ports(&w);
+	g->groups = mem_alloc(w.first_cable[t->nswitches] + 1, sizeof(*g->groups));
+	g->lanes = mem_alloc(w.first_cable[t->nswitches] + 1, sizeof(*g->lanes));
 
 	how.orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
 	assign_ranks(&w);
@@ -295,9 +309,10 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		gather_groups(&w, sw);
 		gather_lanes(&w, sw);
-		gather_hosts(&w, sw);
 	}
 	family_assign(g);
+	free(w.cables);
+	free(w.first_cable);
 	free(w.key);
 	free(w.group_of);
 	return g;
