@@ -39,42 +39,39 @@ struct founder { /* a family's entry in the chain of one parent */
 
 struct family_work {
 	struct graph *g;
-	uint32_t *sorted; /* switches, highest level first, equal parents side by side */
+	uint32_t *sorted;   /* switches, equal parents side by side */
+	uint32_t *batch_of; /* by switch; numbers of before the batches are put in order */
 	struct batch *batches;
 	uint32_t nbatches;
 	uint32_t *chain; /* by switch: 1 + index of its first founder entry, 0 = none */
 	struct founder *founders;
 	uint32_t nfounders;
-	uint16_t *overlap;  /* by family */
-	uint8_t *in_family; /* by switch: scratch mark */
-	uint8_t *place;	    /* by switch: where it hangs on its parents */
+	uint16_t *overlap; /* by family */
+	uint8_t *number;   /* by switch: its number among the parents of the family in hand, + 1 */
+	uint32_t *key;	   /* by switch: what they are sorted by */
 };
 
 /* ---- Batches: equal parents -------------------------------------------------------------------- */
 
-static int compare_parents(const struct graph *g, uint32_t a, uint32_t b)
+static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
 {
 	const struct graph_switch *x = &g->switches[a], *y = &g->switches[b];
 
-	if (x->level != y->level)
-		return x->level > y->level ? -1 : 1;
-	if (x->nup != y->nup)
-		return x->nup > y->nup ? -1 : 1;
-	for (unsigned i = 0; i < x->nup; i++) {
-		uint32_t p = graph_ups(g, a)[i].peer, q = graph_ups(g, b)[i].peer;
-
-		if (p != q)
-			return p < q ? -1 : 1;
-	}
-	return 0;
+	if (x->level != y->level || x->nup != y->nup)
+		return false;
+	for (unsigned i = 0; i < x->nup; i++)
+		if (graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer)
+			return false;
+	return true;
 }
 
-static int compare_for_sort(const void *a, const void *b, void *graph)
+static uint64_t parents_hash(const struct graph *g, uint32_t sw)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_parents(graph, x, y);
+	uint64_t hash = g->switches[sw].level;
 
-	return order ? order : x < y ? -1 : x > y;
+	for (unsigned i = 0; i < g->switches[sw].nup; i++)
+		hash += hash_word(graph_ups(g, sw)[i].peer);
+	return hash;
 }
 
 static bool looks_sideways(const struct graph *g, uint32_t sw)
@@ -85,26 +82,42 @@ static bool looks_sideways(const struct graph *g, uint32_t sw)
 	return false;
 }
 
-static void make_batches(struct family_work *w)
+/* The batch of a switch; `table` has one place for each low part of a hash: batch + 1. */
+static uint32_t find_batch(struct family_work *w, uint32_t sw, uint32_t *table, uint32_t mask)
 {
-	struct graph *g = w->g;
+	const struct graph *g = w->g;
+	uint32_t at = parents_hash(g, sw) & mask;
 
-	for (uint32_t i = 0; i < g->nswitches; i++)
-		w->sorted[i] = i;
-	qsort_r(w->sorted, g->nswitches, sizeof(*w->sorted), compare_for_sort, g);
-	for (uint32_t i = 0; i < g->nswitches; i++) {
-		uint32_t sw = w->sorted[i];
-
-		if (i > 0 && compare_parents(g, w->sorted[i - 1], sw) == 0) {
-			w->batches[w->nbatches - 1].count++;
-			continue;
-		}
-		w->batches[w->nbatches++] = (struct batch){ .first = i,
-							    .count = 1,
+	while (table[at] && !same_parents(g, w->batches[table[at] - 1].first, sw))
+		at = (at + 1) & mask;
+	if (!table[at]) {
+		w->batches[w->nbatches++] = (struct batch){ .first = sw,
 							    .nparents = g->switches[sw].nup,
 							    .level = g->switches[sw].level,
 							    .alone = looks_sideways(g, sw) };
+		table[at] = w->nbatches;
 	}
+	return table[at] - 1;
+}
+
+static void make_batches(struct family_work *w)
+{
+	uint32_t n = w->g->nswitches, size = 2, first = 0;
+
+	while (size < 2 * n)
+		size *= 2;
+	uint32_t *table = mem_alloc(size, sizeof(*table));
+	for (uint32_t sw = 0; sw < n; sw++) {
+		w->batch_of[sw] = find_batch(w, sw, table, size - 1);
+		w->batches[w->batch_of[sw]].count++;
+		w->sorted[sw] = sw;
+	}
+	sort_by_key(w->sorted, n, w->batch_of, w->nbatches);
+	for (uint32_t b = 0; b < w->nbatches; b++) {
+		w->batches[b].first = first;
+		first += w->batches[b].count;
+	}
+	free(table);
 }
 
 /* Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
@@ -210,57 +223,41 @@ static void list_members(struct family_work *w)
 
 /* ---- Slots ------------------------------------------------------------------------------------- */
 
-static int compare_slot_order(const void *a, const void *b, void *graph)
+static int compare_slot_order(const void *a, const void *b)
 {
-	const struct graph *g = graph;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	if (g->switches[x].family != g->switches[y].family)
-		return g->switches[x].family < g->switches[y].family ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
+/* In the order of their own families, then of their node index. Members of one batch have the same parents. */
 static void collect_parents(struct family_work *w, struct graph_family *family)
 {
 	struct graph *g = w->g;
-	uint32_t *parents = &g->parents[g->nparents];
+	uint32_t *parents = &g->parents[g->nparents], batch = TOPO_NONE;
+	uint64_t order[FAMILY_MAX_SLOTS];
 
 	family->first_parent = g->nparents;
 	for (uint32_t m = 0; m < family->nmembers; m++) {
 		uint32_t sw = g->members[family->first_member + m];
 
-		for (unsigned i = 0; i < g->switches[sw].nup; i++) {
+		for (unsigned i = 0; w->batch_of[sw] != batch && i < g->switches[sw].nup; i++) {
 			uint32_t parent = graph_ups(g, sw)[i].peer;
 
-			if (w->in_family[parent] || family->nparents == FAMILY_MAX_SLOTS)
+			if (w->number[parent] || family->nparents == FAMILY_MAX_SLOTS)
 				continue;
-			w->in_family[parent] = 1;
-			parents[family->nparents++] = parent;
+			w->number[parent] = 1;
+			order[family->nparents++] =
+				(uint64_t)g->switches[parent].family << 32 | parent;
 		}
+		batch = w->batch_of[sw];
 	}
-	qsort_r(parents, family->nparents, sizeof(*parents), compare_slot_order, g);
-	for (unsigned i = 0; i < family->nparents; i++)
-		w->in_family[parents[i]] = 0;
+	sort_if_needed(order, family->nparents, sizeof(*order), compare_slot_order);
+	for (unsigned i = 0; i < family->nparents; i++) {
+		parents[i] = (uint32_t)order[i];
+		w->number[parents[i]] = i + 1;
+	}
 	g->nparents += family->nparents;
-}
-
-static unsigned parent_number(const struct graph *g, const struct graph_family *family,
-			      uint32_t parent)
-{
-	unsigned low = 0, high = family->nparents;
-
-	while (low < high) {
-		unsigned mid = (low + high) / 2;
-		uint32_t at = g->parents[family->first_parent + mid];
-
-		if (at == parent)
-			return mid;
-		if (compare_slot_order(&at, &parent, (void *)g) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return FAMILY_MAX_SLOTS;
 }
 
 static int compare_group_slots(const void *a, const void *b)
@@ -272,22 +269,28 @@ static int compare_group_slots(const void *a, const void *b)
 
 /* Gives each member's up groups their parent numbers; returns the most lanes to each parent in
  * `lanes`. */
-static void number_groups(struct graph *g, const struct graph_family *family, uint8_t *lanes)
+static void number_groups(struct family_work *w, const struct graph_family *family, uint8_t *lanes)
 {
+	struct graph *g = w->g;
+
 	for (uint32_t m = 0; m < family->nmembers; m++) {
 		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
 		struct graph_group *ups = &g->groups[s->first_group];
 		unsigned live = 0;
 
 		for (unsigned i = 0; i < s->nup; i++) {
-			ups[i].slot = parent_number(g, family, ups[i].peer);
-			if (ups[i].slot < family->nparents && ups[i].nlanes > lanes[ups[i].slot])
+			unsigned number = w->number[ups[i].peer];
+
+			ups[i].slot = number ? number - 1 : FAMILY_MAX_SLOTS;
+			if (number && ups[i].nlanes > lanes[ups[i].slot])
 				lanes[ups[i].slot] = ups[i].nlanes;
 			live += ups[i].nlive > 0;
 		}
 		s->ndead = family->nparents - live;
 		sort_if_needed(ups, s->nup, sizeof(*ups), compare_group_slots);
 	}
+	for (unsigned i = 0; i < family->nparents; i++)
+		w->number[g->parents[family->first_parent + i]] = 0;
 }
 
 static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes)
@@ -312,8 +315,11 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 static void assign_pitches(struct graph *g)
 {
 	uint32_t pitch[UINT8_MAX + 2] = { 1 };
+	unsigned top = 0;
 
-	for (unsigned level = 0; level <= UINT8_MAX; level++) {
+	for (uint32_t f = 0; f < g->nfamilies; f++)
+		top = g->families[f].level > top ? g->families[f].level : top;
+	for (unsigned level = 0; level <= top; level++) {
 		uint32_t width = 1, most = 0;
 
 		for (uint32_t f = 0; f < g->nfamilies; f++) {
@@ -349,20 +355,22 @@ static uint8_t hanging_place(const struct graph *g, uint32_t sw)
 	return place;
 }
 
-static int compare_leaf_order(const void *a, const void *b, void *work)
+/* By level, family, and the place on the parents; equals by index. */
+static void sort_leaves(struct family_work *w)
 {
-	const struct family_work *w = work;
 	const struct graph *g = w->g;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct graph_switch *s = &g->switches[x], *t = &g->switches[y];
 
-	if (s->level != t->level)
-		return s->level < t->level ? -1 : 1;
-	if (s->family != t->family)
-		return s->family < t->family ? -1 : 1;
-	if (w->place[x] != w->place[y])
-		return w->place[x] < w->place[y] ? -1 : 1;
-	return x < y ? -1 : x > y;
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		w->sorted[sw] = sw;
+		w->key[sw] = hanging_place(g, sw);
+	}
+	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].family;
+	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		w->key[sw] = g->switches[sw].level;
+	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
 }
 
 /* The family that most leaves with parents are in; NULL when none has any. */
@@ -402,12 +410,7 @@ static void number_hosts(struct family_work *w)
 
 	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
 	g->leaf_parents = usual ? usual->nparents : 1;
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		w->sorted[sw] = sw;
-		w->place[sw] = hanging_place(g, sw);
-	}
-	qsort_r(w->sorted, g->nswitches, sizeof(*w->sorted), compare_leaf_order, w);
+	sort_leaves(w);
 	for (uint32_t i = 0; i < g->nswitches; i++) {
 		const struct graph_switch *s = &g->switches[w->sorted[i]];
 
@@ -429,8 +432,9 @@ void family_assign(struct graph *g)
 	w.chain = mem_alloc(n, sizeof(*w.chain));
 	w.founders = mem_alloc(g->ngroups + 1, sizeof(*w.founders));
 	w.overlap = mem_alloc(n, sizeof(*w.overlap));
-	w.in_family = mem_alloc(n, sizeof(*w.in_family));
-	w.place = mem_alloc(n, sizeof(*w.place));
+	w.number = mem_alloc(n, sizeof(*w.number));
+	w.batch_of = mem_alloc(n, sizeof(*w.batch_of));
+	w.key = mem_alloc(n, sizeof(*w.key));
 	g->families = mem_alloc(n, sizeof(*g->families));
 	g->members = mem_alloc(n, sizeof(*g->members));
 	g->parents = mem_alloc(g->ngroups + 1, sizeof(*g->parents));
@@ -444,7 +448,7 @@ void family_assign(struct graph *g)
 		uint8_t lanes[FAMILY_MAX_SLOTS + 1] = { 0 };
 
 		collect_parents(&w, &g->families[f]);
-		number_groups(g, &g->families[f], lanes);
+		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
 	}
 	number_hosts(&w);
@@ -454,6 +458,7 @@ void family_assign(struct graph *g)
 	free(w.chain);
 	free(w.founders);
 	free(w.overlap);
-	free(w.in_family);
-	free(w.place);
+	free(w.number);
+	free(w.batch_of);
+	free(w.key);
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sort: for arrays that mostly are in order already, as what comes port by port from a regular fabric is. */
+/*
+ * sort: for arrays that mostly are in order already, as what comes port by port from a regular fabric is; and for small
+ * keys. And the mixing of words that equal things are found by.
+ */
 #ifndef FMD_TOPOLOGY_SORT_H
 #define FMD_TOPOLOGY_SORT_H
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include "topology/mem.h"
 
 /* qsort(3), but a look is enough where nothing is out of order. */
 static inline void sort_if_needed(void *base, size_t count, size_t size,
@@ -16,6 +22,31 @@ static inline void sort_if_needed(void *base, size_t count, size_t size,
 			qsort(base, count, size, compare);
 			return;
 		}
+}
+
+/* Counting sort: by key[item], which is below nkeys; equals keep their order. */
+static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *key, uint32_t nkeys)
+{
+	uint32_t *next = mem_alloc(nkeys + 1u, sizeof(*next));
+	uint32_t *sorted = mem_alloc(count, sizeof(*sorted));
+
+	for (uint32_t i = 0; i < count; i++)
+		next[key[items[i]] + 1]++;
+	for (uint32_t k = 1; k < nkeys; k++)
+		next[k] += next[k - 1];
+	for (uint32_t i = 0; i < count; i++)
+		sorted[next[key[items[i]]]++] = items[i];
+	memcpy(items, sorted, count * sizeof(*items));
+	free(sorted);
+	free(next);
+}
+
+/* Sums of mixed words do as hashes of sets: whoever finds them equal compares. */
+static inline uint64_t hash_word(uint64_t word)
+{
+	uint64_t mixed = (word + 1) * 0x9e3779b97f4a7c15ull;
+
+	return mixed ^ mixed >> 32;
 }
 
 #endif
