@@ -77,7 +77,7 @@ static void make_room(struct reach *r, uint32_t more)
 
 /* ---- Twins -------------------------------------------------------------------------------------- */
 
-#define TWINS_MIN 4 /* smaller sets are not worth a row of their own */
+#define TWINS_MIN 2
 #define TWINS_CABLES                                                                               \
 	250 /* cables down that can be numbered in a byte, with room for special values */
 

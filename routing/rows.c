@@ -24,9 +24,9 @@ struct rows {
 	struct tables *out;
 	struct choice choice;
 	struct holes *holes;
-	uint8_t *row;		/* where each row is made */
-	struct pattern *below;	/* by set of twins */
-	struct probe *probes;	/* destinations with hosts first */
+	uint8_t *row;	       /* where each row is made */
+	struct pattern *below; /* by set of twins */
+	struct probe *probes;  /* destinations with hosts first */
 	uint32_t nprobes, nwith_hosts;
 };
 
@@ -72,7 +72,7 @@ static void find_live_parents(const struct rows *w, struct member *m)
 {
 	const struct graph_group *ups = graph_ups(w->g, m->sw);
 
-	memset(m->by_parent, 0, sizeof(m->by_parent));
+	memset(m->by_parent, 0, w->choice.family->nparents * sizeof(*m->by_parent));
 	m->live = (struct parent_set){ { 0 } };
 	for (unsigned i = 0; i < w->g->switches[m->sw].nup; i++) {
 		if (!ups[i].nlive || ups[i].slot >= w->choice.family->nparents)
@@ -209,6 +209,8 @@ static void fill_run(struct rows *w, struct member *m, const struct dest_run *ru
 {
 	const struct graph_group *group = way->group;
 
+	if (!run->count)
+		return;
 	if (group->nlanes == 1) {
 		memset(m->row + run->lid, way->port[0], run->count);
 	} else if (way->all_live) {
@@ -248,10 +250,22 @@ static void fill_multi(struct rows *w, struct member *m, const struct reach_entr
 	}
 }
 
+/* `run` goes the way of those before it: they are filled at one stroke where their LIDs follow each other. */
+static void extend_run(struct rows *w, struct member *m, struct dest_run *pending,
+		       const struct dest_run *run, const struct descent *way)
+{
+	if (run->lid != pending->lid + pending->count) {
+		fill_run(w, m, pending, way);
+		*pending = (struct dest_run){ run->lid, 0 };
+	}
+	pending->count += run->count;
+}
+
 static void overlay_each(struct rows *w, struct member *m)
 {
 	const struct reach_list *list = &w->r->lists[m->sw];
 	const struct graph_group *downs = graph_downs(w->g, m->sw);
+	struct dest_run pending = { 0 };
 	struct descent way = { 0 };
 
 	for (uint32_t e = list->first; e < list->first + list->count; e++) {
@@ -261,12 +275,16 @@ static void overlay_each(struct rows *w, struct member *m)
 			fill_multi(w, m, entry);
 			continue;
 		}
-		if (way.group != &downs[entry->child])
+		if (way.group != &downs[entry->child]) {
+			fill_run(w, m, &pending, &way);
+			pending.count = 0;
 			prepare_descent(w, m, &way, &downs[entry->child]);
+		}
 		for (uint32_t r = w->d->first_run[entry->sw]; r < w->d->first_run[entry->sw + 1];
 		     r++)
-			fill_run(w, m, &w->d->runs[r], &way);
+			extend_run(w, m, &pending, &w->d->runs[r], &way);
 	}
+	fill_run(w, m, &pending, &way);
 }
 
 static void find_bounds(const struct rows *w, uint32_t sw, struct pattern *pattern)
@@ -305,16 +323,15 @@ static const struct pattern *twins_pattern(struct rows *w, uint32_t sw)
 	return pattern;
 }
 
+/* Lanes of all groups down stand side by side. */
 static unsigned ports_of_cables(const struct graph *g, uint32_t sw, uint8_t port_of_cable[256])
 {
-	unsigned cables = 0;
+	const struct graph_switch *s = &g->switches[sw];
+	const struct graph_group *downs = graph_downs(g, sw), *last = &downs[s->ndown - 1];
+	unsigned cables = last->first_lane + last->nlanes - downs->first_lane;
 
-	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
-		const struct graph_group *group = &graph_downs(g, sw)[c];
-
-		for (unsigned l = 0; l < group->nlanes; l++)
-			port_of_cable[cables++] = g->lanes[group->first_lane + l].port;
-	}
+	for (unsigned c = 0; c < cables; c++)
+		port_of_cable[c] = g->lanes[downs->first_lane + c].port;
 	return cables;
 }
 
