@@ -32,13 +32,14 @@ AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict i
 	for (unsigned p = 0; p < 4; p++)
 		part[p] = _mm512_loadu_si512(map + p * 64);
 	for (i = 0; i + 64 <= count; i += 64) {
-		__m512i x = _mm512_loadu_si512(in + i), old = over ? _mm512_loadu_si512(out + i) : none;
+		__m512i x = _mm512_loadu_si512(in + i),
+			old = over ? _mm512_loadu_si512(out + i) : none;
 		__m512i low = _mm512_permutex2var_epi8(part[0], x, part[1]);
 		__m512i high = _mm512_permutex2var_epi8(part[2], x, part[3]);
 		__m512i both = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
 
-		_mm512_storeu_si512(out + i, _mm512_mask_mov_epi8(
-						     both, _mm512_cmpeq_epi8_mask(x, none), old));
+		_mm512_storeu_si512(
+			out + i, _mm512_mask_mov_epi8(both, _mm512_cmpeq_epi8_mask(x, none), old));
 	}
 	return i;
 }

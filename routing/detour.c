@@ -38,19 +38,20 @@ struct detour {
 	struct tables *out;
 	struct valley *valleys;
 	uint32_t nvalleys;
-	uint32_t *chain;	       /* by switch: valleys from it */
-	uint32_t *sources, nsources;   /* switches with accepted valleys from them */
-	bool *is_source;	       /* by switch */
-	bool *visited;		       /* by valley, in one search */
-	struct risen *stack;	       /* of that search */
-	uint32_t *switch_of_port;      /* by port of `neighbours_of` that leads to a switch: that switch */
+	uint32_t *chain;	     /* by switch: valleys from it */
+	uint32_t *sources, nsources; /* switches with accepted valleys from them */
+	bool *is_source;	     /* by switch */
+	bool *visited;		     /* by valley, in one search */
+	struct risen *stack;	     /* of that search */
+	uint32_t *
+		switch_of_port; /* by port of `neighbours_of` that leads to a switch: that switch */
 	uint32_t neighbours_of;
-	struct look *looks;	       /* by switch */
+	struct look *looks; /* by switch */
 	uint32_t nfilled;
 	uint64_t open_pairs;
 };
 
-struct look { /* what is known of a switch and one destination */
+struct look {		     /* what is known of a switch and one destination */
 	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
 	uint32_t refused_at; /* 1 + holes that were filled when it found nobody to send to */
 	bool way;
