@@ -155,6 +155,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_traps_init(f);
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
+	fabric_health_init(f);
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
@@ -185,6 +186,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_sa_configure(f);
 	fabric_audit_configure(f);
 	fabric_nvlink_configure(f);
+	fabric_health_configure(f);
 	fabric_watch_schedule(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
@@ -201,6 +203,7 @@ void fabric_free(struct fabric *f)
 	sm_free(f->sm);
 	fabric_traps_fini(f);
 	fabric_noise_fini(f);
+	fabric_health_fini(f);
 	fabric_sa_fini(f);
 	fabric_audit_fini(f);
 	program_free(f->program);

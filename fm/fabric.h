@@ -37,6 +37,8 @@ json_t *fabric_status(const struct fabric *fabric);
 json_t *fabric_sick(const struct fabric *fabric);
 /* The document of `fmctl --json nvswitch`, likewise. */
 json_t *fabric_nvswitch(const struct fabric *fabric);
+/* The document of `fmctl --json health`; the caller owns it. */
+json_t *fabric_health(const struct fabric *fabric);
 
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
 typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
@@ -46,6 +48,8 @@ void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
 		    void *arg); /* computes, proves, programs again */
 void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
 		     void *arg); /* compares with the hardware */
+void fabric_health_read(struct fabric *fabric, fabric_done_fn *fn,
+			void *arg); /* reads all counters now */
 /* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
 void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
 /* Quarantines of WHAT end now, and are forgotten. */

@@ -100,11 +100,11 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 
 /* ---- Readback ------------------------------------------------------------------------------------ */
 
-static void answer_readers(struct fabric *f, json_t *result, const char *error)
+void fabric_acts_answer_all(struct act **list, json_t *result, const char *error)
 {
-	struct act *acts = f->readers;
+	struct act *acts = *list;
 
-	f->readers = NULL;
+	*list = NULL;
 	while (acts) {
 		struct act *act = acts;
 
@@ -117,10 +117,11 @@ static void answer_readers(struct fabric *f, json_t *result, const char *error)
 
 static void read_back(void *arg, const struct program_readback *result)
 {
+	struct fabric *f = arg;
 	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
 				(int)result->differ, "failed", (int)result->failed);
 
-	answer_readers(arg, doc, NULL);
+	fabric_acts_answer_all(&f->readers, doc, NULL);
 	json_decref(doc);
 }
 
@@ -130,7 +131,7 @@ void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 
 	fabric_act_add(&f->readers, fn, arg);
 	if (!f->topo)
-		answer_readers(f, NULL, "nothing is programmed yet");
+		fabric_acts_answer_all(&f->readers, NULL, "nothing is programmed yet");
 	else if (!running)
 		program_check_readback(f->program, f->topo, read_back, f);
 }
@@ -148,6 +149,7 @@ void fabric_act_cancel(struct fabric *f, void *arg)
 {
 	leave_unheard(f->acts, arg);
 	leave_unheard(f->readers, arg);
+	leave_unheard(f->health_readers, arg);
 }
 
 static void free_all(struct act *acts)
@@ -164,4 +166,5 @@ void fabric_acts_fini(struct fabric *f)
 {
 	free_all(f->acts);
 	free_all(f->readers);
+	free_all(f->health_readers);
 }

@@ -10,6 +10,7 @@
 #include "fm/core/job.h"
 #include "fm/fabric.h"
 #include "fm/nvswitch/nvswitch.h"
+#include "fm/perf/judge.h"
 #include "fm/program/audit.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
@@ -191,8 +192,10 @@ struct fabric {
 	bool nvlink_refused; /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
-	struct act *acts;    /* answered when settled */
-	struct act *readers; /* answered when the readback ends */
+	struct act *acts;	    /* answered when settled */
+	struct act *readers;	    /* answered when the readback ends */
+	struct act *health_readers; /* .. when a pass over the counters ends */
+	struct health *health;
 	struct fabric_figures figures;
 };
 
@@ -225,6 +228,7 @@ struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
 void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
 void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
 void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
+void fabric_acts_answer_all(struct act **list, json_t *result, const char *error);
 void fabric_acts_fini(struct fabric *f);
 
 /* fabric_cordon.c */
@@ -305,6 +309,14 @@ void fabric_noise(struct fabric *f, const struct wire_notice *notice, uint16_t f
 		  unsigned times);
 void fabric_noise_rows(const struct fabric *f, json_t *rows);
 uint64_t fabric_noise_total(const struct fabric *f); /* traps counted */
+
+/* fabric_perf.c: cables by the counters of their ports. */
+void fabric_health_init(struct fabric *f);
+void fabric_health_fini(struct fabric *f);
+void fabric_health_configure(struct fabric *f);
+struct judge_limits fabric_health_limits(const struct conf *conf);
+void fabric_health_rows(const struct fabric *f, json_t *rows); /* of `links --sick` */
+json_t *fabric_health_json(const struct fabric *f);	       /* of the status */
 
 /* fabric_report.c */
 json_t *fabric_report_stages(const struct job_step *steps,

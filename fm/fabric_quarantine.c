@@ -495,6 +495,7 @@ json_t *fabric_sick(const struct fabric *f)
 			json_array_append_new(rows, quarantine_row(f, &qs->list[i], port));
 	}
 	fabric_noise_rows(f, rows);
+	fabric_health_rows(f, rows);
 	return rows;
 }
 

@@ -147,6 +147,14 @@ static json_t *answer_links(const struct command_env *env, json_t *args, char *e
 	return sick ? fabric_sick(env->fabric) : dump_json_links(t, down);
 }
 
+static json_t *answer_health(const struct command_env *env, json_t *args, char *err)
+{
+	json_error_t why;
+	int now = 0;
+
+	return UNPACK(args, err, "{s?b}", "read", &now) ? fabric_health(env->fabric) : NULL;
+}
+
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = published(env, err);
@@ -430,6 +438,11 @@ static const struct command commands[] = {
 	{ .name = "whatif", .answer = whatif_answer, .long_answer = true },
 	{ .name = "cordon", .ask = act_cordon },
 	{ .name = "uncordon", .ask = act_uncordon },
+	{ .name = "health",
+	  .answer = answer_health,
+	  .long_answer = true,
+	  .act = fabric_health_read,
+	  .act_when = "read" },
 	{ .name = "release", .ask = act_release },
 	{ .name = "nvswitch", .answer = answer_nvswitch, .long_answer = true },
 	{ .name = "nvswitch-set", .ask = act_nvswitch },

@@ -95,6 +95,15 @@ enum fmctl_exit fmctl_links(const struct fmctl *ctl, int argc, char **argv)
 			    which == 's' ? show_sick : show_links);
 }
 
+enum fmctl_exit fmctl_health(const struct fmctl *ctl, int argc, char **argv)
+{
+	int now = read_flag(argc, argv, "read");
+
+	if (now < 0)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "health", json_pack("{s:b}", "read", now), show_health);
+}
+
 enum fmctl_exit fmctl_hosts(const struct fmctl *ctl, int argc, char **argv)
 {
 	return plain(ctl, argc, "hosts", show_hosts);

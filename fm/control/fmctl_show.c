@@ -249,6 +249,21 @@ void show_sick(const struct fmctl *ctl, const json_t *result)
 	table_print(ctl, result, columns);
 }
 
+void show_health(const struct fmctl *ctl, const json_t *result)
+{
+	const json_t *links = json_object_get(result, "links");
+
+	printf("%lld ports sick, %lld warned, %lld cables slow; the latest pass read %lld ports in "
+	       "%.0f ms, "
+	       "%lld silent\n",
+	       (long long)integer(result, "sick"), (long long)integer(result, "warned"),
+	       (long long)integer(result, "slow"), (long long)integer(result, "ports_read"),
+	       json_number_value(json_object_get(result, "pass_ms")),
+	       (long long)integer(result, "silent"));
+	if (json_array_size(links))
+		show_sick(ctl, links);
+}
+
 void show_hosts(const struct fmctl *ctl, const json_t *result)
 {
 	static const struct table_column columns[] = { { "NAME", "name" },   { "SU", "su" },

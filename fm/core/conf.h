@@ -42,6 +42,11 @@ struct conf {
 	char nvswitch_degraded_class[16], nvswitch_no_p2p_class[16], nvswitch_fatal_class[16];
 	int nvswitch_degraded_weight, nvswitch_no_p2p_weight, nvswitch_fatal_weight;
 	/* MADs */
+	int perf_interval_ms; /* of a pass over all ports' counters; 0 = none */
+	int health_symbol_errors, health_rcv_errors, health_integrity_errors; /* a minute */
+	int health_link_recoveries, health_link_losses;			      /* an hour */
+	int health_discards, health_wait_percent; /* a minute; of the time */
+	char health_action[16];
 	int audit_rate;	    /* LFT blocks read back a second while idle; 0 = off */
 	int audit_after_ms; /* of idleness */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;

@@ -14,22 +14,28 @@
 #define HOUR_S	 3600.0
 
 static const struct {
-	const char *name;
+	const char *key, *name;
 	double time_s; /* of the fading sum; 0 = the share of the time since the last reading */
 	bool cable;
 } kinds[JUDGE_KINDS] = {
-	[JUDGE_SYMBOL] = { "symbol errors a minute", MINUTE_S, true },
-	[JUDGE_RCV] = { "receive errors a minute", MINUTE_S, true },
-	[JUDGE_INTEGRITY] = { "link integrity errors a minute", MINUTE_S, true },
-	[JUDGE_RECOVERED] = { "link recoveries an hour", HOUR_S, true },
-	[JUDGE_DOWNED] = { "link losses an hour", HOUR_S, true },
-	[JUDGE_DISCARDS] = { "discards a minute", MINUTE_S, false },
-	[JUDGE_WAIT] = { "percent of the time waiting to send", 0, false },
+	[JUDGE_SYMBOL] = { "symbol_errors", "symbol errors a minute", MINUTE_S, true },
+	[JUDGE_RCV] = { "rcv_errors", "receive errors a minute", MINUTE_S, true },
+	[JUDGE_INTEGRITY] = { "integrity_errors", "link integrity errors a minute", MINUTE_S,
+			      true },
+	[JUDGE_RECOVERED] = { "link_recoveries", "link recoveries an hour", HOUR_S, true },
+	[JUDGE_DOWNED] = { "link_losses", "link losses an hour", HOUR_S, true },
+	[JUDGE_DISCARDS] = { "discards", "discards a minute", MINUTE_S, false },
+	[JUDGE_WAIT] = { "wait_percent", "percent of the time waiting to send", 0, false },
 };
 
 const char *judge_name(enum judge_kind kind)
 {
 	return kinds[kind].name;
+}
+
+const char *judge_key(enum judge_kind kind)
+{
+	return kinds[kind].key;
 }
 
 bool judge_is_cable(enum judge_kind kind)

@@ -21,6 +21,7 @@ enum judge_kind {		   /* what is judged, each by a threshold of its own */
 		  JUDGE_KINDS,
 };
 const char *judge_name(enum judge_kind kind); /* "symbol errors a minute" .. */
+const char *judge_key(enum judge_kind kind);  /* "symbol_errors" .. */
 bool judge_is_cable(enum judge_kind kind);    /* speaks of the cable, not of the traffic */
 
 struct judge_limits {
