@@ -394,8 +394,8 @@ static void perf_tick(void *arg)
 	ask_some(p, behind(p));
 	if (p->all_asked && !batch_in_flight(p->batch))
 		batch_wake(p->batch); /* its end ends the pass, also when nobody was asked */
-	else if (!p->all_asked)
-		loop_timer_set(p->tick, p->hurried ? 0 : TICK_US);
+	else if (!p->all_asked && !p->hurried) /* on demand, answers make room for more */
+		loop_timer_set(p->tick, TICK_US);
 }
 
 static bool perf_more(void *owner)
@@ -415,6 +415,8 @@ static void perf_idle(void *owner)
 
 	if (p->running && p->all_asked)
 		pass_end(p);
+	else if (p->running && p->hurried)
+		loop_timer_set(p->tick, 0); /* nobody to ask among those looked at */
 }
 
 static const struct batch_ops batch_ops = { perf_make, perf_answer, perf_more, perf_idle };

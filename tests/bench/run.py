@@ -4,7 +4,7 @@
 
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
-FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, fault, sa, osmtest, fabrics. From
+FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, fault, perf, sa, osmtest, fabrics. From
 the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections), BENCH_SIZES (HCAs),
 BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
@@ -25,13 +25,14 @@ import bringup
 import fault
 import idle
 import osmtest
+import perf
 import real
 import routing
 import sa
 import table
 import world as w
 
-SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "fault": fault, "sa": sa, "osmtest": osmtest,
+SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "fault": fault, "perf": perf, "sa": sa, "osmtest": osmtest,
             "fabrics": real}
 
 
