@@ -4,8 +4,8 @@
  * may change under it. Twenty times a second as many ports are asked as the
  * pass is behind its pace, or on demand as many as the window takes.
  *
- * Requests are LID-routed to the node's own LID: switches have one for all ports, adapters one each. What a node keeps here
- * is made at its first answer and leaves with the node at the end of a pass.
+ * Requests are LID-routed to the node's own LID: switches have one for all ports, adapters one each. What is kept of nodes
+ * is made and freed when a pass begins, when no request is on its way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,9 @@ struct detail { /* of a port that is not well */
 struct pnode {
 	cl_map_item_t item; /* in perf.nodes, key = node GUID */
 	guid_t guid;
-	uint32_t pass;	    /* the latest in which it was asked */
-	uint32_t silent_in; /* the pass in which it did not answer */
-	bool has_caps, no_details;
+	struct inv_node *inv; /* of this pass */
+	uint32_t silent_in;   /* the pass in which it did not answer */
+	bool has_caps, asked_caps, no_details;
 	struct wire_perf_caps caps;
 	uint8_t nports;
 	struct judge_port *judged; /* [nports + 1] */
@@ -58,7 +58,7 @@ struct perf {
 
 	uint32_t pass; /* the running or latest */
 	bool running, hurried, all_asked;
-	struct inv_node **turn; /* all nodes, those with most ports first */
+	struct pnode **turn; /* all nodes, those with most ports first */
 	unsigned nturn;
 	unsigned num, next;    /* place of the pass: port number, index in turn */
 	unsigned total, asked; /* ports of this pass */
@@ -89,12 +89,10 @@ static struct pnode *node_of(struct perf *p, const struct inv_node *inv)
 {
 	struct pnode *n = node_find(p, inv->guid);
 
-	if (n && n->nports != inv->nports) {
-		node_free(p, n);
-		n = NULL;
-	}
-	if (n)
+	if (n && n->nports == inv->nports)
 		return n;
+	if (n)
+		node_free(p, n);
 	n = mem_alloc(1, sizeof(*n));
 	n->guid = inv->guid;
 	n->nports = inv->nports;
@@ -146,30 +144,27 @@ static bool port_is_asked(const struct inv_node *node, unsigned num)
 	       !node->silent && !node->removed && lid_of(node, (uint8_t)num);
 }
 
-static void ask(struct perf *p, struct inv_node *node, uint8_t num, enum perf_job kind)
+static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind)
 {
-	batch_add(p->batch,
-		  &(struct batch_job){ .object = node, .arg = num, .kind = (uint8_t)kind });
+	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = (uint8_t)kind });
 }
 
-static void ask_port(struct perf *p, struct inv_node *node, uint8_t num)
+static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
 {
-	struct pnode *n = node_of(p, node);
-
-	if (!n->has_caps && n->pass != p->pass)
-		ask(p, node, num, JOB_CAPS);
-	n->pass = p->pass;
-	ask(p, node, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
+	if (!n->asked_caps && !n->has_caps)
+		ask(p, n, num, JOB_CAPS);
+	n->asked_caps = true;
+	ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
 	p->asked++;
 }
 
 static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct perf *p = owner;
-	const struct inv_node *node = job->object;
-	const struct pnode *n = node_find(p, node->guid);
+	const struct pnode *n = job->object;
+	const struct inv_node *node = n->inv;
 
-	if (!port_is_asked(node, job->arg) || !n || n->silent_in == p->pass)
+	if (!port_is_asked(node, job->arg) || n->silent_in == p->pass)
 		return false;
 	wire_perf_ask((uint8_t)job->arg, request->data);
 	request->mad.mgmt_class = WIRE_PERF;
@@ -203,27 +198,26 @@ static void keep_detail(struct pnode *n, uint8_t num, const struct wire_perf *no
 }
 
 /* What kind of errors they are, where that is known to be told. */
-static void ask_details(struct perf *p, struct inv_node *node, struct pnode *n, uint8_t num)
+static void ask_details(struct perf *p, struct pnode *n, uint8_t num)
 {
 	if (!n->details[num] || n->no_details)
 		return;
 	if (n->judged[num].rate[JUDGE_RCV] > 0)
-		ask(p, node, num, JOB_RCV_DETAILS);
+		ask(p, n, num, JOB_RCV_DETAILS);
 	if (n->judged[num].rate[JUDGE_DISCARDS] > 0)
-		ask(p, node, num, JOB_XMIT_DETAILS);
+		ask(p, n, num, JOB_XMIT_DETAILS);
 }
 
-static void counters_met(struct perf *p, struct inv_node *node, struct pnode *n, uint8_t num,
-			 const struct wire_perf *now)
+static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
 {
 	enum judge_state before = (enum judge_state)n->judged[num].state;
 	bool changed = judge_take(&n->judged[num], &p->conf.limits, now,
-				  word_rate(&node->ports[num]), loop_now_us(p->loop));
+				  word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
 	struct perf_port port;
 
 	p->now.ports++;
 	keep_detail(n, num, now);
-	ask_details(p, node, n, num);
+	ask_details(p, n, num);
 	if (!changed)
 		return;
 	port = view(n, num);
@@ -233,7 +227,6 @@ static void counters_met(struct perf *p, struct inv_node *node, struct pnode *n,
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
 		     const uint8_t *data)
 {
-	struct inv_node *node = job->object;
 	uint8_t num = (uint8_t)job->arg;
 	struct wire_perf now;
 
@@ -257,7 +250,7 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 			wire_perf_details_decode(data, n->details[num]->xmit);
 		return;
 	}
-	counters_met(p, node, n, num, &now);
+	counters_met(p, n, num, &now);
 }
 
 static void refused(struct pnode *n, const struct batch_job *job)
@@ -274,11 +267,8 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 			const struct mad_answer *answer)
 {
 	struct perf *p = owner;
-	struct inv_node *node = job->object;
-	struct pnode *n = node_find(p, node->guid);
+	struct pnode *n = job->object;
 
-	if (!n || job->arg > n->nports || node->removed)
-		return;
 	if (answer->result == MAD_OK) {
 		answered(p, job, n, answer->data);
 	} else if (answer->result == MAD_STATUS) {
@@ -293,7 +283,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 
 static int by_ports(const void *a, const void *b)
 {
-	const struct inv_node *x = *(struct inv_node *const *)a, *y = *(struct inv_node *const *)b;
+	const struct pnode *x = *(struct pnode *const *)a, *y = *(struct pnode *const *)b;
 
 	if (x->nports != y->nports)
 		return y->nports - x->nports;
@@ -306,10 +296,15 @@ static void take_turns(struct perf *p)
 	p->nturn = 0;
 	p->turn = mem_resize(p->turn, cl_qmap_count(&p->inv->nodes) + 1, sizeof(*p->turn));
 	p->total = 0;
-	for (struct inv_node *n = inventory_first(p->inv); n; n = inventory_next(p->inv, n)) {
+	for (struct inv_node *inv = inventory_first(p->inv); inv;
+	     inv = inventory_next(p->inv, inv)) {
+		struct pnode *n = node_of(p, inv);
+
+		n->inv = inv;
+		n->asked_caps = false;
 		p->turn[p->nturn++] = n;
 		for (unsigned num = 1; num <= n->nports; num++)
-			p->total += port_is_asked(n, num);
+			p->total += port_is_asked(inv, num);
 	}
 	qsort(p->turn, p->nturn, sizeof(*p->turn), by_ports);
 }
@@ -328,14 +323,14 @@ static bool place_is_good(struct perf *p)
 static void ask_some(struct perf *p, unsigned count)
 {
 	for (unsigned looks = 0; count && !p->all_asked && looks < LOOKS_A_TICK; looks++) {
-		struct inv_node *node;
+		struct pnode *n;
 
 		if (!place_is_good(p))
 			continue;
-		node = p->turn[p->next++];
-		if (!port_is_asked(node, p->num))
+		n = p->turn[p->next++];
+		if (!port_is_asked(n->inv, p->num))
 			continue;
-		ask_port(p, node, (uint8_t)p->num);
+		ask_port(p, n, (uint8_t)p->num);
 		count--;
 	}
 }
@@ -349,8 +344,9 @@ static void pass_begin(struct perf *p, bool hurried)
 	p->num = 1;
 	p->next = 0;
 	p->asked = 0;
-	take_turns(p);
 	p->now = (struct perf_pass){ 0 };
+	forget_gone(p);
+	take_turns(p);
 	p->began_us = loop_now_us(p->loop);
 	p->mads_before = batch_smps(p->batch);
 	loop_timer_set(p->tick, 0);
@@ -365,7 +361,6 @@ static void pass_end(struct perf *p)
 	p->last.mads = batch_smps(p->batch) - p->mads_before;
 	p->last.took_us = now - p->began_us;
 	p->last.ended_us = now;
-	forget_gone(p);
 	if (p->conf.interval_ms)
 		loop_timer_set(p->tick, due > now ? due - now : 0);
 	p->ops->passed(p->arg, &p->last);
