@@ -195,7 +195,7 @@ struct fabric {
 	struct act *acts;	    /* answered when settled */
 	struct act *readers;	    /* answered when the readback ends */
 	struct act *health_readers; /* .. when a pass over the counters ends */
-	struct health *health;
+	struct cables *cables;	    /* fabric_perf.c */
 	struct fabric_figures figures;
 };
 

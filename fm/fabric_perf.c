@@ -28,7 +28,7 @@ struct slow {	     /* a cable that runs below what both ends can */
 	enum topo_speed speed, best_speed;
 };
 
-struct health {
+struct cables {
 	struct fabric *f;
 	struct perf *perf;
 	unsigned warned, sick; /* ports */
@@ -80,7 +80,7 @@ static json_t *why_of(const struct fabric *f, const struct judge_port *judged)
 			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
 }
 
-static void count_states(struct health *h, enum judge_state before, enum judge_state now)
+static void count_states(struct cables *h, enum judge_state before, enum judge_state now)
 {
 	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
 	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
@@ -94,7 +94,7 @@ static void quarantine(struct fabric *f, const struct perf_port *port, const cha
 
 static void changed(void *arg, const struct perf_port *port, enum judge_state before)
 {
-	struct health *h = arg;
+	struct cables *h = arg;
 	enum judge_state now = (enum judge_state)port->judged->state;
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
 	json_t *why = why_of(h->f, port->judged);
@@ -219,7 +219,7 @@ static void tell_slow(const struct fabric *f, const struct slow *s)
 }
 
 struct comparison {
-	struct health *h;
+	struct cables *h;
 	struct paces paces;
 	const struct slow *before;
 	unsigned nbefore, told;
@@ -228,7 +228,7 @@ struct comparison {
 static void keep_if_slow(void *arg, struct slow *s)
 {
 	struct comparison *c = arg;
-	struct health *h = c->h;
+	struct cables *h = c->h;
 
 	expect_the_usual(&c->paces, s);
 	if (!is_slow(s))
@@ -239,7 +239,7 @@ static void keep_if_slow(void *arg, struct slow *s)
 		tell_slow(h->f, s);
 }
 
-static void compare_slow(struct health *h)
+static void compare_slow(struct cables *h)
 {
 	const struct inventory *inv = sweep_inventory(h->f->sweep);
 	struct slow *before = h->slow;
@@ -260,7 +260,7 @@ static void compare_slow(struct health *h)
 
 static void passed(void *arg, const struct perf_pass *pass)
 {
-	struct health *h = arg;
+	struct cables *h = arg;
 	json_t *doc;
 
 	compare_slow(h);
@@ -274,13 +274,13 @@ static void passed(void *arg, const struct perf_pass *pass)
 void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_act_add(&f->health_readers, fn, arg);
-	perf_read_now(f->health->perf);
+	perf_read_now(f->cables->perf);
 }
 
 /* ---- Documents ------------------------------------------------------------------------------------------- */
 
 struct rows {
-	const struct health *h;
+	const struct cables *h;
 	json_t *list;
 };
 
@@ -338,7 +338,7 @@ static void add_row(void *arg, const struct perf_port *port)
 	json_array_append_new(rows->list, row);
 }
 
-static void add_slow_rows(const struct health *h, json_t *list)
+static void add_slow_rows(const struct cables *h, json_t *list)
 {
 	for (unsigned i = 0; i < h->nslow; i++) {
 		const struct slow *s = &h->slow[i];
@@ -357,14 +357,14 @@ static void add_slow_rows(const struct health *h, json_t *list)
 
 void fabric_health_rows(const struct fabric *f, json_t *rows)
 {
-	perf_each_unwell(f->health->perf, add_row, &(struct rows){ f->health, rows });
-	add_slow_rows(f->health, rows);
+	perf_each_unwell(f->cables->perf, add_row, &(struct rows){ f->cables, rows });
+	add_slow_rows(f->cables, rows);
 }
 
 /* Of the status. */
 json_t *fabric_health_json(const struct fabric *f)
 {
-	const struct health *h = f->health;
+	const struct cables *h = f->cables;
 	struct perf_pass pass = perf_last_pass(h->perf);
 
 	return json_pack("{si si si si si sf sI}", "warned", (int)h->warned, "sick", (int)h->sick,
@@ -413,7 +413,7 @@ void fabric_health_configure(struct fabric *f)
 {
 	const struct perf_conf conf = perf_conf(&f->conf);
 
-	perf_configure(f->health->perf, &conf);
+	perf_configure(f->cables->perf, &conf);
 }
 
 void fabric_health_init(struct fabric *f)
@@ -421,15 +421,15 @@ void fabric_health_init(struct fabric *f)
 	static const struct perf_ops ops = { changed, passed };
 	const struct perf_conf conf = perf_conf(&f->conf);
 
-	f->health = mem_alloc(1, sizeof(*f->health));
-	f->health->f = f;
-	f->health->perf =
-		perf_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf, &ops, f->health);
+	f->cables = mem_alloc(1, sizeof(*f->cables));
+	f->cables->f = f;
+	f->cables->perf =
+		perf_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf, &ops, f->cables);
 }
 
 void fabric_health_fini(struct fabric *f)
 {
-	perf_free(f->health->perf);
-	free(f->health->slow);
-	free(f->health);
+	perf_free(f->cables->perf);
+	free(f->cables->slow);
+	free(f->cables);
 }
