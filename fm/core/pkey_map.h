@@ -20,8 +20,7 @@ struct pkey_map { /* of a snapshot: by its port indices */
 	uint32_t nports;
 	uint32_t *first; /* [nports + 1]: where a port's keys begin in `keys` */
 	uint16_t *keys; /* of a port: by base ascending; with both memberships the full one first */
-	uint16_t *
-		index0; /* [nports]: whose place is index 0 of the port's table; 0 = default; or NULL */
+	uint16_t *index0; /* [nports]: what has index 0 of its table; 0 = default; or NULL */
 };
 void pkey_map_free(struct pkey_map *map); /* NULL is fine */
 
