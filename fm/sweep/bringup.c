@@ -11,54 +11,21 @@
  *
  * Both ends are looked at again after each answer, so a link goes on by itself and waits for no
  * other. A port may be in the queue twice; inv_port.job lets only one request of it be on its way.
- * P_Key tables of CA ports are read once in a port's life.
+ * P_Key tables (pkeys.c) go through the same queue, beside it.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/job.h"
-#include "fm/core/log.h"
-#include "fm/mad/batch.h"
-#include "fm/sweep/bringup.h"
+#include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/port_plan.h"
 #include "topology/mem.h"
 
-#define ROUNDS		4
-#define ERRORS_MAX	3
-#define SETS_MAX	5
-#define GIVEN_UP	UINT8_MAX /* inv_port.errors */
-#define JOB_GET		UINT8_MAX /* inv_port.job: PortInfo is being read */
-#define LOG_BURST	20
-#define DEFAULT_PKEY	0xffff
-#define PKEYS_PER_BLOCK 32
-#define NODES_A_STEP	1024
-
-enum bringup_job { JOB_PORT, JOB_PKEY, JOB_PKEY_SET };
-
-struct pkey_fix { /* a table to write: JOB_PKEY_SET's object */
-	struct pkey_fix *next;
-	struct inv_node *node;
-	uint16_t pkeys[PKEYS_PER_BLOCK];
-};
-
-struct bringup {
-	struct loop *loop;
-	struct inventory *inv;
-	struct batch *batch;
-	struct bringup_conf conf;
-	struct pkey_fix *fixes;
-	uint16_t sm_lid;
-	bool busy;
-	struct job *plan;	 /* the look at all ports with which an apply begins */
-	const struct topo *topo; /* what it reads, NULL = it has ended */
-	const struct lid_map *lids;
-	guid_t planned; /* nodes before this one */
-	bringup_done_fn *fn;
-	void *arg;
-	struct bringup_result result;
-	uint64_t started_us, smps_before;
-	struct log_limit failed_log, bounce_log;
-};
+#define ROUNDS	     4
+#define ERRORS_MAX   3
+#define SETS_MAX     5
+#define GIVEN_UP     UINT8_MAX /* inv_port.errors */
+#define JOB_GET	     UINT8_MAX /* inv_port.job: PortInfo is being read */
+#define NODES_A_STEP 1024
 
 struct step { /* what is due at a port */
 	bool set, get;
@@ -73,7 +40,7 @@ static struct inv_port *peer_of(const struct inv_port *port)
 	return port->peer ? &port->peer->ports[port->peer_port] : NULL;
 }
 
-static bool port_workable(const struct inv_node *node, unsigned num)
+bool bringup_port_workable(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
 
@@ -119,7 +86,8 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
 	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !port->settled))
 		step->set = true;
-	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED)
+	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
+		 pkeys_ready(b, port) && pkeys_ready(b, peer))
 		step->set = true, step->state = TOPO_ACTIVE;
 	else if (port->reregister && wants_reregister(node, port, plan, 0))
 		step->set = true;
@@ -131,7 +99,7 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 {
 	struct step step = { .set = false };
 
-	if (!port_workable(node, num) || node->ports[num].job)
+	if (!bringup_port_workable(node, num) || node->ports[num].job)
 		return step;
 	if (node->ports[num].reread)
 		step.get = true;
@@ -161,36 +129,16 @@ static bool make_port(struct bringup *b, const struct batch_job *job, struct bat
 	return true;
 }
 
-static bool make_pkey(struct bringup *b, const struct batch_job *job, struct batch_request *request)
-{
-	const struct pkey_fix *fix = job->kind == JOB_PKEY_SET ? job->object : NULL;
-	struct inv_node *node = fix ? fix->node : job->object;
-
-	if (node->removed ||
-	    !inventory_port_path(b->inv, node, (uint8_t)job->arg, &request->way.path))
-		return false;
-	request->mad.method = fix ? WIRE_SET : WIRE_GET;
-	request->mad.attr_id = WIRE_PKEY_TABLE;
-	if (fix)
-		wire_pkeys_encode(fix->pkeys, request->data);
-	return true;
-}
-
-static struct inv_node *job_node(const struct batch_job *job)
-{
-	return job->kind == JOB_PKEY_SET ? ((struct pkey_fix *)job->object)->node : job->object;
-}
-
 static bool bringup_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct bringup *b = owner;
 
 	request->way.stamp = b->inv->clock;
-	request->mad.device = job_node(job)->guid;
+	request->mad.device = ((struct inv_node *)job->object)->guid;
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
-	return job->kind == JOB_PORT ? make_port(b, job, request) : make_pkey(b, job, request);
+	return job->kind == JOB_PORT ? make_port(b, job, request) : pkeys_make(b, job, request);
 }
 
 /* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
@@ -203,11 +151,11 @@ static void port_look(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	if (step.set || step.get)
 		batch_add(b->batch, &job);
-	else if (port_workable(node, num) && !node->ports[num].job)
+	else if (bringup_port_workable(node, num) && !node->ports[num].job)
 		node->ports[num].settled = true;
 }
 
-static void link_look(struct bringup *b, struct inv_node *node, uint8_t num)
+void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
 
@@ -225,7 +173,7 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	port->errors = GIVEN_UP;
 	if (!peer || peer->errors != GIVEN_UP)
 		b->result.links_failed++;
-	if (log_allow(&b->failed_log, loop_now_us(b->loop), LOG_BURST))
+	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s",
 			 inventory_name(node, num).text, why, topo_state_name(port->state));
 }
@@ -252,7 +200,7 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		port->reread = true;
 		if (peer)
 			peer->reread = true;
-		if (log_allow(&b->bounce_log, loop_now_us(b->loop), LOG_BURST))
+		if (log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_NOTICE,
 				 "%s: bounced, its ends disagreed on MTU or VLs",
 				 inventory_name(node, num).text);
@@ -298,83 +246,25 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 	} else {
 		port_doubt(b, node, num, "refuses its settings");
 	}
-	link_look(b, node, num);
+	bringup_look_link(b, node, num);
 }
 
-static bool has_default(const uint16_t pkeys[PKEYS_PER_BLOCK])
+/* It is to be sent again, as what is due by then. */
+static void job_withdrawn(struct inv_node *node, const struct batch_job *job)
 {
-	unsigned i;
-
-	for (i = 0; i < PKEYS_PER_BLOCK; i++)
-		if (pkeys[i] == DEFAULT_PKEY)
-			return true;
-	return false;
-}
-
-/* Where the default partition goes: over its limited form, else the first free entry; or -1. */
-static int default_index(const struct inv_node *node, const uint16_t pkeys[PKEYS_PER_BLOCK])
-{
-	int i, room = PKEYS_PER_BLOCK, free_entry = -1;
-
-	if (node->info.partition_cap && node->info.partition_cap < room)
-		room = node->info.partition_cap;
-	for (i = room - 1; i >= 0; i--) {
-		if (pkeys[i] == (DEFAULT_PKEY & 0x7fff))
-			return i;
-		if (!(pkeys[i] & 0x7fff))
-			free_entry = i;
-	}
-	return free_entry;
-}
-
-static void pkeys_fix(struct bringup *b, struct inv_node *node, uint32_t num,
-		      const uint16_t pkeys[PKEYS_PER_BLOCK])
-{
-	struct batch_job job = { .arg = num, .kind = JOB_PKEY_SET };
-	int entry = default_index(node, pkeys);
-	struct pkey_fix *fix;
-
-	if (entry < 0) {
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: no room for the default partition",
-			 inventory_name(node, (int)num).text);
-		return;
-	}
-	fix = mem_alloc(1, sizeof(*fix));
-	memcpy(fix->pkeys, pkeys, sizeof(fix->pkeys));
-	fix->pkeys[entry] = DEFAULT_PKEY;
-	fix->node = node;
-	fix->next = b->fixes;
-	b->fixes = fix;
-	job.object = fix;
-	batch_add(b->batch, &job);
-}
-
-static void pkeys_answered(struct bringup *b, const struct batch_job *job,
-			   const struct mad_answer *answer)
-{
-	struct inv_node *node = job_node(job);
 	struct inv_port *port = &node->ports[job->arg];
-	uint16_t pkeys[PKEYS_PER_BLOCK];
 
-	if (answer->result != MAD_OK) {
-		if (log_allow(&b->failed_log, loop_now_us(b->loop), LOG_BURST))
-			log_line(LOG_SWEEP, LOG_WARNING, "%s: its P_Key table is out of reach",
-				 inventory_name(node, (int)job->arg).text);
-		return;
-	}
-	wire_pkeys_decode(answer->data, pkeys);
-	port->pkey_ok = has_default(pkeys);
-	if (job->kind == JOB_PKEY_SET)
-		b->result.pkeys_set += port->pkey_ok;
-	else if (!port->pkey_ok)
-		pkeys_fix(b, node, job->arg, pkeys);
+	if (job->kind == JOB_PORT)
+		port->job = 0;
+	else if (port->pkeys)
+		port->pkeys->job = 0;
 }
 
 static void bringup_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			   const struct mad_answer *answer)
 {
 	struct bringup *b = owner;
-	struct inv_node *node = job_node(job);
+	struct inv_node *node = job->object;
 	struct batch_job again = *job;
 	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
@@ -383,10 +273,9 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	else
 		inventory_path_failed(b->inv, &way->path, way->stamp);
 	if (!answered && ++again.tries < ROUNDS) {
-		if (job->kind == JOB_PORT)
-			node->ports[job->arg].job = 0;
+		job_withdrawn(node, job);
 		batch_add(b->batch, &again);
-	} else if (job->kind != JOB_PORT) {
+	} else if (job->kind == JOB_PKEYS) {
 		pkeys_answered(b, job, answer);
 	} else if (answered) {
 		port_answered(b, node, (uint8_t)job->arg, answer);
@@ -398,16 +287,6 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-static void fixes_free(struct bringup *b)
-{
-	struct pkey_fix *fix;
-
-	while ((fix = b->fixes)) {
-		b->fixes = fix->next;
-		free(fix);
-	}
-}
-
 static void bringup_idle(void *owner)
 {
 	struct bringup *b = owner;
@@ -415,7 +294,6 @@ static void bringup_idle(void *owner)
 
 	if (b->topo)
 		return; /* the plan's end goes on */
-	fixes_free(b);
 	b->busy = false;
 	result.smps = batch_smps(b->batch) - b->smps_before;
 	result.took_us = loop_now_us(b->loop) - b->started_us;
@@ -448,7 +326,6 @@ void bringup_free(struct bringup *b)
 	job_free(b->plan);
 	topo_unref(b->topo);
 	batch_free(b->batch);
-	fixes_free(b);
 	free(b);
 }
 
@@ -487,7 +364,7 @@ static uint8_t lids_lmc(const struct lid_map *lids, uint32_t port, uint16_t lid)
 	return lmc;
 }
 
-static void node_want_lids(struct bringup *b, struct inv_node *node)
+static void node_want(struct bringup *b, struct inv_node *node)
 {
 	uint32_t index = topo_find(b->topo, node->guid), p;
 
@@ -495,6 +372,7 @@ static void node_want_lids(struct bringup *b, struct inv_node *node)
 		struct inv_port *port = &node->ports[p];
 		uint32_t i = index == TOPO_NONE ? 0 : b->topo->nodes[index].port0 + p;
 
+		pkeys_want(b, node, (uint8_t)p, index == TOPO_NONE ? TOPO_NONE : i);
 		port->sets = port->errors = 0;
 		port->want_lid = index == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
@@ -512,19 +390,16 @@ static bool port_is_idle(const struct inv_node *node, unsigned num)
 
 static void node_look(struct bringup *b, struct inv_node *node)
 {
-	struct batch_job job = { .object = node, .kind = JOB_PKEY };
-	unsigned p;
-
-	for (p = 0; p <= node->nports; p++) {
-		struct inv_port *port = &node->ports[p];
-
-		if (port_is_idle(node, p))
-			continue;
-		port_look(b, node, (uint8_t)p);
-		job.arg = p;
-		if (p && !inv_is_switch(node) && !port->pkey_ok && port_workable(node, p))
-			batch_add(b->batch, &job);
+	for (unsigned p = 0; p <= node->nports; p++) {
+		pkeys_look(b, node, (uint8_t)p);
+		if (!port_is_idle(node, p))
+			port_look(b, node, (uint8_t)p);
 	}
+}
+
+void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map)
+{
+	b->pkeys = map;
 }
 
 /* ---- Apply ---------------------------------------------------------------------------------- */
@@ -543,9 +418,9 @@ static bool each_node(struct bringup *b, void (*fn)(struct bringup *b, struct in
 	return node != NULL;
 }
 
-static enum job_said want_lids(void *arg)
+static enum job_said want_of_ports(void *arg)
 {
-	return each_node(arg, node_want_lids) ? JOB_MORE : JOB_NEXT;
+	return each_node(arg, node_want) ? JOB_MORE : JOB_NEXT;
 }
 
 static enum job_said look_at_ports(void *arg)
@@ -564,7 +439,7 @@ static enum job_said begin_sending(void *arg)
 }
 
 static const struct job_step plan_steps[] = {
-	{ "bringup-lids", want_lids },
+	{ "bringup-wants", want_of_ports },
 	{ "bringup-ports", look_at_ports },
 	{ "bringup-begin", begin_sending },
 	{ NULL, NULL },

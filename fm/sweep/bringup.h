@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
- * and VLs (the lower of both ends), time-outs, the default partition, and the link Active. It works
+ * and VLs (the lower of both ends), time-outs, its P_Key table, and the link Active. It works
  * link by link: as soon as both ends of one are configured and Armed it goes Active; no link waits
  * for another. At most two Sets a port, and none for a port that already is as wanted.
  */
@@ -9,6 +9,7 @@
 #define FMD_SWEEP_BRINGUP_H
 
 #include "fm/core/loop.h"
+#include "fm/core/pkey_map.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
 #include "routing/lid_plan.h"
@@ -19,12 +20,13 @@ struct bringup_conf {
 	uint8_t max_op_vls;	/* OperationalVLs code, default 5 = VL0-14 */
 	uint8_t packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall;
 	uint8_t sm_sl;
+	bool pkey_enforce_in, pkey_enforce_out; /* at switch ports that lead to end ports */
 };
 
 struct bringup_result {
 	unsigned ports_set, links_activated;
 	unsigned links_failed; /* named in the log, tried again at the next apply */
-	unsigned pkeys_set;    /* ports that lacked the default partition */
+	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	uint64_t smps, took_us;
 };
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);
@@ -39,6 +41,9 @@ void bringup_free(struct bringup *b); /* NULL is fine */
  */
 void bringup_reregister(struct bringup *b);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
+
+/* Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in the default one. */
+void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
 
 /*
  * A newer apply supersedes a running one (whose callback does not come; what is on its way is taken

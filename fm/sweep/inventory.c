@@ -19,6 +19,8 @@ void inventory_init(struct inventory *inv)
 
 static void node_free(struct inv_node *node)
 {
+	for (unsigned p = 0; p <= node->nports; p++)
+		inventory_forget_pkeys(&node->ports[p]);
 	free(node->port_guids);
 	free(node->ports);
 	free(node);
@@ -177,6 +179,26 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	return extended && !node->no_ext ? num | WIRE_MOD_EXT_SPEEDS : num;
 }
 
+void inventory_forget_pkeys(struct inv_port *port)
+{
+	if (port->pkeys) {
+		free(port->pkeys->have);
+		free(port->pkeys->keys);
+		free(port->pkeys);
+	}
+	port->pkeys = NULL;
+	port->pkey_state = INV_PKEYS_OPEN;
+}
+
+/* What was set is lost. */
+static void port_new_life(struct inv_port *port)
+{
+	port->settled = port->enforced = false;
+	port->pkey_state = INV_PKEYS_OPEN;
+	if (port->pkeys)
+		port->pkeys->known = port->pkeys->planned = 0;
+}
+
 void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];
@@ -192,8 +214,8 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	port->speed = (uint8_t)wire_port_info_speed(&info);
 	port->lanes = (uint8_t)wire_port_info_lanes(&info);
 	port->mtu = info.neighbor_mtu;
-	if (info.state < TOPO_ARMED && num) /* a new life: what was set is lost */
-		port->settled = port->pkey_ok = false;
+	if (num ? info.state < TOPO_ARMED : !info.lid)
+		port_new_life(port);
 }
 
 static const char *type_name(uint8_t type)

@@ -20,6 +20,26 @@
 
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
+enum inv_pkey_state {
+	INV_PKEYS_OPEN,
+	INV_PKEYS_DONE,
+	INV_PKEYS_FAILED, /* until the next apply */
+};
+
+struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA shows */
+	uint16_t *have; /* as last answered, whole blocks of 32; unknown ones are zero */
+	uint16_t *want; /* behind it */
+	uint16_t *keys; /* what it is to hold */
+	unsigned nkeys;
+	unsigned without; /* keys that find no room */
+	uint64_t known;	  /* blocks, a bit each */
+	uint16_t index0, cap;
+	uint8_t nblocks;
+	uint8_t job, block; /* on its way: 0, WIRE_GET or WIRE_SET */
+	bool planned;	    /* want holds */
+	bool wrote;	    /* in this apply */
+};
+
 /* What each snapshot and each walk reads of a port is in its first cache line. */
 struct inv_port {
 	struct inv_node *peer; /* NULL = no cable known */
@@ -41,9 +61,12 @@ struct inv_port {
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
 	uint8_t sets, errors; /* in this apply */
 	bool reread;	      /* is to be read before anything else */
-	bool settled, pkey_ok;
-	bool reregister;  /* its host is to be asked to register with the SA anew */
-	uint8_t info[64]; /* PortInfo as last answered */
+	bool settled;
+	bool reregister;	 /* its host is to be asked to register with the SA anew */
+	bool enforced;		 /* switches: its P_Key table is such that it may be enforced */
+	uint8_t pkey_state;	 /* enum inv_pkey_state */
+	struct inv_pkeys *pkeys; /* NULL: the default partition at index 0 */
+	uint8_t info[64];	 /* PortInfo as last answered */
 };
 
 struct inv_node {
@@ -111,6 +134,7 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t p
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+void inventory_forget_pkeys(struct inv_port *port);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,

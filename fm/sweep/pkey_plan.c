@@ -4,7 +4,7 @@
  *
  * First what is fixed: index 0, then keys that are there as they are, then those that are there in their other membership. What
  * the table holds beyond that is not wanted any more, so its blocks differ whatever happens: they take the new keys first,
- * and if they can't take all, the blocks with the most free entries follow. No other choice needs fewer blocks.
+ * and if they can't take all, the first block that can follows, else those with the most free entries. No other choice needs fewer blocks.
  *
  * A table that is too small leaves out the keys that would be new, from the highest on; for the default partition, without
  * which a port can't ask anybody anything, another one has to go.
@@ -21,8 +21,9 @@ struct plan {
 	const struct pkey_wish *wish;
 	uint16_t *want;
 	unsigned nblocks;
-	unsigned begin; /* the first entry that is not spoken for: 1 behind index 0's key */
-	bool *placed;	/* [wish->nkeys] */
+	unsigned begin;	  /* the first entry that is not spoken for: 1 behind index 0's key */
+	unsigned pending; /* new keys still to be placed */
+	bool *placed;	  /* [wish->nkeys] */
 };
 
 static bool is_default(uint16_t key)
@@ -135,7 +136,7 @@ static int entry_find(const struct plan *p)
 			if (room.unused >= 0)
 				return room.unused;
 			left = left < 0 ? room.left : left;
-		} else if (room.count > most) {
+		} else if (room.count > most && most < p->pending) {
 			most = room.count;
 			fresh = room.unused;
 		}
@@ -159,6 +160,7 @@ static unsigned place_new(struct plan *p, unsigned key)
 	if (p->placed[key])
 		return 0;
 	at = entry_find(p);
+	p->pending--;
 	if (at >= 0) {
 		put(p, (unsigned)at, key);
 		return 0;
@@ -178,6 +180,8 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 	memset(want, 0, p.nblocks * PKEYS_A_BLOCK * sizeof(*want));
 	place_index0(&p);
 	place_kept(&p);
+	for (unsigned i = 0; i < wish->nkeys; i++)
+		p.pending += !p.placed[i];
 	for (unsigned i = first_default; i < wish->nkeys; i++)
 		without += place_new(&p, i);
 	for (unsigned i = 0; i < first_default; i++)

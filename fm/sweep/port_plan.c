@@ -4,7 +4,8 @@
  * and changes what the subnet manager decides:
  *   CA ports and a switch's port 0  M_Key, GID prefix, LID, LMC, SM LID and SL, SubnetTimeOut
  *   ports with a cable              MTU and VLs: the lower of both ends
- *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts
+ *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts;
+ *                                   P_Key enforcement, where the port's table was written for it
  * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay
  * as they are.
  */
@@ -64,6 +65,12 @@ static bool link_clashes(const struct wire_port_info *near, const struct wire_po
 		near->neighbor_mtu > lower(near->mtu_cap, far->mtu_cap));
 }
 
+/* Its table is being looked at: what is enforced stays so until that is done. */
+static bool pkeys_open(const struct inv_port *port)
+{
+	return port->pkeys && port->pkey_state == INV_PKEYS_OPEN;
+}
+
 static enum port_plan plan_compare(const struct wire_port_info *is,
 				   const struct wire_port_info *want)
 {
@@ -74,7 +81,8 @@ static enum port_plan plan_compare(const struct wire_port_info *is,
 	    is->mkey_lease != want->mkey_lease || is->sm_sl != want->sm_sl ||
 	    is->subnet_timeout != want->subnet_timeout || is->hoq_life != want->hoq_life ||
 	    is->vl_stall != want->vl_stall || is->neighbor_mtu != want->neighbor_mtu ||
-	    is->op_vls != want->op_vls)
+	    is->op_vls != want->op_vls || is->pkey_enforce_in != want->pkey_enforce_in ||
+	    is->pkey_enforce_out != want->pkey_enforce_out)
 		return PORT_PLAN_TUNE;
 	return PORT_PLAN_SAME;
 }
@@ -91,6 +99,10 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	want->client_reregister = false;
 	if (inv_is_switch(node) ? num == 0 : num > 0)
 		plan_end_port(conf, sm_lid, node, port, want);
+	if (num && inv_is_switch(node) && !pkeys_open(port)) {
+		want->pkey_enforce_in = port->enforced && conf->pkey_enforce_in;
+		want->pkey_enforce_out = port->enforced && conf->pkey_enforce_out;
+	}
 	if (num && port->peer) {
 		wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
 		if (inv_is_switch(node))

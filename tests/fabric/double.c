@@ -102,7 +102,7 @@ static void switch_power_on(struct dnode *node)
 		.default_mcast_primary = LFT_NONE,
 		.default_mcast_other = LFT_NONE,
 		.lids_per_port = 0,
-		.enforce_cap = PKEY_CAP_DEFAULT,
+		.enforce_cap = design->pkey_cap ? design->pkey_cap : PKEY_CAP_DEFAULT,
 		.flags = design->enhanced_port0 ? 0x08 : 0,
 	};
 	free(node->lft);
@@ -410,7 +410,7 @@ const uint16_t *double_pkeys(const struct double_fabric *d, guid_t guid, unsigne
 	static const uint16_t power_on[] = { 0xffff };
 	const struct dport *port = double_port(d, guid, num);
 
-	*count = port->pkeys ? port->node->ni.partition_cap : 1;
+	*count = port->pkeys ? double_pkey_cap(port) : 1;
 	return port->pkeys ? port->pkeys : power_on;
 }
 

@@ -97,6 +97,7 @@ struct double_fabric {
 struct dnode *double_node(const struct double_fabric *d, guid_t guid);
 struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned port);
 bool double_chance(struct double_fabric *d, unsigned per_mille);
+unsigned double_pkey_cap(const struct dport *port); /* entries of its P_Key table */
 static inline bool is_switch(const struct dnode *node)
 {
 	return node->ni.type == TOPO_SWITCH;

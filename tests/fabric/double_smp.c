@@ -318,11 +318,16 @@ static uint16_t mft_set(struct request *r)
 	return 0;
 }
 
+unsigned double_pkey_cap(const struct dport *port)
+{
+	return is_external(port) ? port->node->si.enforce_cap : port->node->ni.partition_cap;
+}
+
 /* Modifier: block [15:0], port [31:16]. */
 static uint16_t *pkey_block(struct request *r)
 {
 	unsigned num = r->mod >> 16, block = r->mod & 0xffff;
-	unsigned cap = r->node->ni.partition_cap;
+	unsigned cap;
 	struct dport *port = r->arrival;
 
 	if (is_switch(r->node)) {
@@ -330,6 +335,7 @@ static uint16_t *pkey_block(struct request *r)
 			return NULL;
 		port = &r->node->ports[num];
 	}
+	cap = double_pkey_cap(port);
 	if (block * PKEYS_BLOCK >= cap)
 		return NULL;
 	if (!port->pkeys) {

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* bringup_priv: what bringup.c (PortInfo, links) and pkeys.c (P_Key tables) share: one queue, one result. */
+#ifndef FMD_SWEEP_BRINGUP_PRIV_H
+#define FMD_SWEEP_BRINGUP_PRIV_H
+
+#include "fm/core/job.h"
+#include "fm/core/log.h"
+#include "fm/mad/batch.h"
+#include "fm/sweep/bringup.h"
+
+#define BRINGUP_LOG_BURST 20
+
+enum bringup_job { JOB_PORT, JOB_PKEYS }; /* of batch_job.object, the node, and .arg, its port */
+
+struct bringup {
+	struct loop *loop;
+	struct inventory *inv;
+	struct batch *batch;
+	struct bringup_conf conf;
+	const struct pkey_map *pkeys; /* the caller's, as lids */
+	uint16_t sm_lid;
+	bool busy;
+	struct job *plan;	 /* the look at all ports with which an apply begins */
+	const struct topo *topo; /* what it reads, NULL = it has ended */
+	const struct lid_map *lids;
+	guid_t planned; /* nodes before this one */
+	bringup_done_fn *fn;
+	void *arg;
+	struct bringup_result result;
+	uint64_t started_us, smps_before;
+	struct log_limit failed_log, bounce_log, pkeys_log;
+};
+
+/* bringup.c */
+bool bringup_port_workable(const struct inv_node *node, unsigned num);
+void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
+
+/* pkeys.c. What a port's table is to hold; `port` is its index in the snapshot and the map, TOPO_NONE = none. */
+void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port);
+void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
+bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
+void pkeys_answered(struct bringup *b, const struct batch_job *job,
+		    const struct mad_answer *answer);
+/* False while the table is being written: until then no link goes Active, where there are partitions. */
+bool pkeys_ready(const struct bringup *b, const struct inv_port *port);
+
+#endif

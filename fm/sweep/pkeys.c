@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * pkeys: P_Key tables (IBA 14.2.5.7), a block at a time: what is not known is read, then what differs from pkey_plan() is written, in
+ * its order; a port has one request on its way. What the inventory keeps is what ports answered, so a restart reads and
+ * writes nothing.
+ *
+ * Whose tables:
+ *   CA and router ports   always. Without partitions one block is read, and the others only if that one shows keys that somebody
+ *                         wrote; a table as after power-on is not even kept
+ *   a switch's port 0     where there are partitions
+ *   its other ports       where there are partitions, the port leads to an end port and the switch can enforce: what the peer may
+ *                         use, and PortInfo's enforcement bits only once the table is written. A table that does not fit leaves the bits off
+ *
+ * With partitions a link goes Active once both its ends have their tables, so that no port is on the fabric with more than it may use.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/pkey_map.h"
+#include "fm/sweep/bringup_priv.h"
+#include "fm/sweep/pkey_plan.h"
+#include "topology/mem.h"
+
+static bool is_external(const struct inv_node *node, unsigned num)
+{
+	return inv_is_switch(node) && num;
+}
+
+static unsigned table_cap(const struct inv_node *node, unsigned num)
+{
+	unsigned cap = is_external(node, num) ? node->sw.enforce_cap : node->info.partition_cap;
+
+	cap = cap || is_external(node, num)
+		      ? cap
+		      : PKEYS_A_BLOCK; /* at least one entry is there (IBA 14.2.5.3) */
+	return cap < PKEY_BLOCKS_MAX * PKEYS_A_BLOCK ? cap : PKEY_BLOCKS_MAX * PKEYS_A_BLOCK;
+}
+
+/* ---- What is wanted --------------------------------------------------------------------------- */
+
+/* Enforced at the switch's side of a cable to an end port. */
+static bool is_enforced(const struct bringup *b, const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return (b->conf.pkey_enforce_in || b->conf.pkey_enforce_out) && node->sw.enforce_cap &&
+	       port->peer && !inv_is_switch(port->peer);
+}
+
+/* Tables that are not ours to write keep what they have. */
+static bool is_ours(const struct bringup *b, const struct inv_node *node, unsigned num,
+		    uint32_t port)
+{
+	if (port == TOPO_NONE)
+		return false;
+	if (!inv_is_switch(node))
+		return num > 0;
+	if (num)
+		return b->pkeys && is_enforced(b, node, num);
+	return b->pkeys || node->ports[0].pkeys;
+}
+
+static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+	struct inv_pkeys *table = port->pkeys;
+
+	if (table)
+		return table;
+	table = port->pkeys = mem_alloc(1, sizeof(*table));
+	table->cap = (uint16_t)table_cap(node, num);
+	table->nblocks = (uint8_t)((table->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK);
+	table->have = mem_alloc((size_t)table->nblocks * PKEYS_A_BLOCK, 2 * sizeof(uint16_t));
+	table->want = table->have + table->nblocks * PKEYS_A_BLOCK;
+	return table;
+}
+
+/* A switch lets pass what the full membership lets pass: the limited one next to it would only take room. */
+static unsigned keys_fullest(const uint16_t *keys, unsigned n, uint16_t *out)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!i || keys[i - 1] != (keys[i] | PKEY_FULL))
+			out[count++] = keys[i];
+	return count;
+}
+
+static void table_wish(struct inv_port *port, struct inv_pkeys *table, const uint16_t *keys,
+		       unsigned n, uint16_t index0)
+{
+	if (table->nkeys == n && table->index0 == index0 &&
+	    !memcmp(table->keys, keys, n * sizeof(*keys)))
+		return;
+	table->keys = mem_resize(table->keys, n, sizeof(*keys));
+	memcpy(table->keys, keys, n * sizeof(*keys));
+	table->nkeys = n;
+	table->index0 = index0;
+	table->planned = false;
+	port->pkey_state = INV_PKEYS_OPEN;
+}
+
+static void table_wish_fullest(struct inv_port *port, struct inv_pkeys *table, const uint16_t *keys,
+			       unsigned n)
+{
+	uint16_t *fullest = mem_alloc(n, sizeof(*fullest));
+
+	n = keys_fullest(keys, n, fullest);
+	table_wish(port, table, fullest, n, 0);
+	free(fullest);
+}
+
+/* The default partition, and no more: what a port has after power-on. */
+static bool is_plain(const uint16_t *keys, unsigned n, uint16_t index0)
+{
+	return n == 1 && keys[0] == PKEY_DEFAULT && !index0;
+}
+
+static void want_of_end(const struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
+{
+	struct inv_port *p = &node->ports[num];
+	const uint16_t *keys;
+	unsigned n = pkey_map_keys(b->pkeys, port, &keys);
+	uint16_t index0 = b->pkeys && b->pkeys->index0 ? b->pkeys->index0[port] : 0;
+
+	if (!p->pkeys && !b->pkeys && is_plain(keys, n, index0))
+		return; /* made when its turn comes: most have nothing to keep */
+	if (!p->pkeys)
+		p->pkey_state = INV_PKEYS_OPEN;
+	table_wish(p, table_of(node, num), keys, n, index0);
+}
+
+static void want_of_switch_port(const struct bringup *b, struct inv_node *node, uint8_t num,
+				uint32_t peer)
+{
+	const uint16_t *keys;
+	unsigned n;
+
+	if (peer == TOPO_NONE)
+		return;
+	n = pkey_map_keys(b->pkeys, peer, &keys);
+	table_wish_fullest(&node->ports[num], table_of(node, num), keys, n);
+}
+
+void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port)
+{
+	struct inv_port *p = &node->ports[num];
+
+	if (p->pkey_state == INV_PKEYS_FAILED)
+		p->pkey_state = INV_PKEYS_OPEN;
+	if (p->enforced && !(b->pkeys && is_enforced(b, node, num)))
+		p->enforced = p->settled = false;
+	if (!is_ours(b, node, num, port))
+		inventory_forget_pkeys(p);
+	else if (is_external(node, num))
+		want_of_switch_port(b, node, num, b->topo->ports[port].peer);
+	else
+		want_of_end(b, node, num, port);
+}
+
+/* ---- The step that is due --------------------------------------------------------------------- */
+
+/* Somebody wrote to it: there is more than the default partition at index 0. */
+static bool looks_written(const struct inv_pkeys *table)
+{
+	if (table->have[0] != PKEY_DEFAULT)
+		return true;
+	for (unsigned i = 1; i < PKEYS_A_BLOCK; i++)
+		if (table->have[i])
+			return true;
+	return false;
+}
+
+/* The first block to be read, -1 = what is known will do. */
+static int block_unknown(const struct bringup *b, const struct inv_pkeys *table)
+{
+	unsigned needed = table->nblocks;
+
+	if (!b->pkeys && (!(table->known & 1) || !looks_written(table)))
+		needed = 1;
+	for (unsigned i = 0; i < needed; i++)
+		if (!(table->known >> i & 1))
+			return (int)i;
+	return -1;
+}
+
+static void tell_no_room(struct bringup *b, const struct inv_node *node, unsigned num,
+			 const struct inv_pkeys *table)
+{
+	if (table->without && log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING,
+			 "%s: room for %u P_Keys, %u partitions find none%s",
+			 inventory_name(node, (int)num).text, table->cap, table->without,
+			 is_external(node, num) ? ": not enforced here" : "");
+}
+
+static void table_plan(struct bringup *b, const struct inv_node *node, unsigned num,
+		       struct inv_pkeys *table)
+{
+	const struct pkey_wish wish = { .keys = table->keys,
+					.nkeys = table->nkeys,
+					.index0 = table->index0,
+					.cap = table->cap };
+
+	if (table->planned)
+		return;
+	table->planned = true;
+	table->without = pkey_plan(table->have, &wish, table->want);
+	tell_no_room(b, node, num, table);
+}
+
+/* The table is as it should be, or can't be made so now. */
+static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
+			enum inv_pkey_state state)
+{
+	struct inv_port *port = &node->ports[num];
+	struct inv_pkeys *table = port->pkeys;
+
+	port->pkey_state = state;
+	b->result.pkeys_set += table->wrote;
+	table->wrote = false;
+	if (is_external(node, num)) {
+		port->enforced = state == INV_PKEYS_DONE && !table->without;
+		port->settled = false; /* PortInfo's enforcement bits may be due */
+	} else if (!b->pkeys && state == INV_PKEYS_DONE && !looks_written(table)) {
+		inventory_forget_pkeys(port);
+		port->pkey_state = state;
+	}
+	bringup_look_link(b, node, num);
+}
+
+/* What is due: the method, and the block; 0 = nothing. */
+static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsigned num,
+			  struct inv_pkeys *table, int *block)
+{
+	*block = block_unknown(b, table);
+	if (*block >= 0)
+		return WIRE_GET;
+	table_plan(b, node, num, table);
+	*block = pkey_plan_next(table->have, table->want, table->nblocks);
+	return *block >= 0 ? WIRE_SET : 0;
+}
+
+static bool is_due(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	if (port->pkey_state != INV_PKEYS_OPEN || (port->pkeys && port->pkeys->job))
+		return false;
+	if (!port->pkeys && (inv_is_switch(node) || !num))
+		return false;
+	return bringup_port_workable(node, num);
+}
+
+void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct batch_job job = { .object = node, .arg = num, .kind = JOB_PKEYS };
+
+	if (is_due(node, num))
+		batch_add(b->batch, &job);
+}
+
+static struct inv_pkeys *table_due(struct inv_node *node, unsigned num)
+{
+	static const uint16_t plain[] = { PKEY_DEFAULT };
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->pkeys)
+		table_wish(port, table_of(node, num), plain, 1, 0);
+	return port->pkeys;
+}
+
+bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
+{
+	struct inv_node *node = job->object;
+	uint8_t num = (uint8_t)job->arg;
+	struct inv_pkeys *table;
+	int block;
+
+	if (!is_due(node, num))
+		return false;
+	table = table_due(node, num);
+	request->mad.method = table_step(b, node, num, table, &block);
+	if (!request->mad.method) {
+		table_close(b, node, num, INV_PKEYS_DONE);
+		return false;
+	}
+	if (!inventory_port_path(b->inv, node, num, &request->way.path))
+		return false;
+	request->mad.attr_id = WIRE_PKEY_TABLE;
+	request->mad.attr_mod = (uint32_t)block | (inv_is_switch(node) ? (uint32_t)num << 16 : 0);
+	if (request->mad.method == WIRE_SET)
+		wire_pkeys_encode(table->want + block * PKEYS_A_BLOCK, request->data);
+	table->job = request->mad.method;
+	table->block = (uint8_t)block;
+	return true;
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------- */
+
+static void table_failed(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
+{
+	if (log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: its P_Key table %s",
+			 inventory_name(node, num).text, why);
+	table_close(b, node, num, INV_PKEYS_FAILED);
+}
+
+/* A Set answers what the table holds afterwards. */
+static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data[64])
+{
+	uint16_t *have = table->have + table->block * PKEYS_A_BLOCK, got[PKEYS_A_BLOCK];
+	bool same;
+
+	wire_pkeys_decode(data, got);
+	same = !memcmp(got, table->want + table->block * PKEYS_A_BLOCK, sizeof(got));
+	memcpy(have, got, sizeof(got));
+	table->known |= 1ull << table->block;
+	if (job == WIRE_GET)
+		return true;
+	table->wrote = true;
+	return same || !table->planned; /* else another one is wanted meanwhile */
+}
+
+void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct mad_answer *answer)
+{
+	struct inv_node *node = job->object;
+	uint8_t num = (uint8_t)job->arg;
+	struct inv_pkeys *table = node->ports[num].pkeys;
+	uint8_t was = table ? table->job : 0;
+
+	if (!was)
+		return; /* nobody wants it any more */
+	table->job = 0;
+	if (answer->result != MAD_OK)
+		table_failed(b, node, num, "is out of reach");
+	else if (!table_store(table, was, answer->data))
+		table_failed(b, node, num, "does not take what it is given");
+	else
+		pkeys_look(b, node, num);
+}
+
+bool pkeys_ready(const struct bringup *b, const struct inv_port *port)
+{
+	return !b->pkeys || !port->pkeys || port->pkey_state != INV_PKEYS_OPEN;
+}
