@@ -472,71 +472,58 @@ static void steps_sort(struct step_list *list, struct order *out)
 	free(at);
 }
 
-static void order_columns(struct order_work *w, struct order *out)
+/* ---- All columns, in pieces ----------------------------------------------------------------- */
+
+#define UNITS_A_CALL 4096
+
+struct order_columns {
+	struct order_work *w;
+	struct order *out;
+	struct step_list list;
+	struct chains chains;
+	uint32_t block; /* the next one */
+};
+
+struct order_columns *order_columns_begin(struct order_work *w, struct order *out)
 {
-	struct step_list list = { 0 };
-	struct chains c = { 0 };
+	struct order_columns *c = mem_alloc(1, sizeof(*c));
 	uint32_t most = 0;
 
 	for (uint32_t b = 0; b < w->nblocks; b++)
 		if (w->column[b + 1] - w->column[b] > most)
 			most = w->column[b + 1] - w->column[b];
-	c.way = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c.way));
-	c.wait = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c.wait));
-	c.round = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c.round));
-	c.trail = mem_alloc(most + 1u, sizeof(*c.trail));
-	for (uint32_t b = 0; b < w->nblocks; b++) {
-		order_column(w, &c, b);
-		steps_of_column(&list, &c, out);
+	c->w = w;
+	c->out = out;
+	c->chains.way = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.way));
+	c->chains.wait = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.wait));
+	c->chains.round = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.round));
+	c->chains.trail = mem_alloc(most + 1u, sizeof(*c->chains.trail));
+	return c;
+}
+
+bool order_columns_go(struct order_columns *c)
+{
+	uint32_t end = c->w->column[c->block] + UNITS_A_CALL;
+
+	while (c->block < c->w->nblocks && c->w->column[c->block] < end) {
+		order_column(c->w, &c->chains, c->block++);
+		steps_of_column(&c->list, &c->chains, c->out);
 	}
-	steps_sort(&list, out);
-	free(c.way);
-	free(c.wait);
-	free(c.round);
-	free(c.trail);
-	free(list.steps);
-	free(list.round);
+	if (c->block < c->w->nblocks)
+		return true;
+	steps_sort(&c->list, c->out);
+	return false;
 }
 
-void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
-		uint32_t count, struct order *out)
+void order_columns_end(struct order_columns *c)
 {
-	struct order_work w;
-
-	*out = (struct order){ 0 };
-	order_work_init(&w, t, newer, changed, count);
-	order_columns(&w, out);
-	if (!order_turns_safe(&w, ORDER_FROM, NULL)) {
-		order_secure(&w, out);
-	}
-	order_work_fini(&w);
-}
-
-void order_fini(struct order *o)
-{
-	free(o->steps);
-	free(o->first);
-	*o = (struct order){ 0 };
-}
-
-uint32_t order_compare(const struct tables *older, const struct tables *newer,
-		       struct order_block **out)
-{
-	uint32_t count = 0, size = 0;
-
-	*out = NULL;
-	for (uint32_t sw = 0; sw < newer->nswitches; sw++)
-		for (uint32_t b = 0; b < tables_blocks(newer); b++) {
-			const uint8_t *old = tables_row(older, sw) + (size_t)b * TABLES_BLOCK;
-			const uint8_t *new = tables_row(newer, sw) + (size_t)b *TABLES_BLOCK;
-
-			if (!memcmp(old, new, TABLES_BLOCK))
-				continue;
-			if (count == size) {
-				size = size ? 2 * size : 256;
-				*out = mem_resize(*out, size, sizeof(**out));
-			}
-			(*out)[count++] = (struct order_block){ sw, b, old };
-		}
-	return count;
+	if (!c)
+		return;
+	free(c->chains.way);
+	free(c->chains.wait);
+	free(c->chains.round);
+	free(c->chains.trail);
+	free(c->list.steps);
+	free(c->list.round);
+	free(c);
 }

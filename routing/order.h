@@ -53,6 +53,15 @@ void order_make(const struct topo *t, const struct tables *newer, const struct o
 		uint32_t count, struct order *out);
 void order_fini(struct order *o);
 
+/* The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and what `changed` points to stay as they are till
+ * then, the list itself not. Drop instead of end: at any time. */
+struct order_making;
+struct order_making *order_begin(const struct topo *t, const struct tables *newer,
+				 const struct order_block *changed, uint32_t count);
+bool order_go(struct order_making *m);
+void order_end(struct order_making *m, struct order *out);
+void order_drop(struct order_making *m); /* NULL is fine */
+
 /* The blocks in which two tables of the same size differ; the caller frees *out, which points into
  * `older`. */
 uint32_t order_compare(const struct tables *older, const struct tables *newer,

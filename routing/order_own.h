@@ -81,8 +81,13 @@ enum order_direction {
  * long as no switch takes a new entry before the next changed switch on the new way has. The tables
  * by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets the entries
  * whose `old` ways are in the first circle found.
+ * In calls of a few milliseconds: begin, go until it says false, end says true = safe. It may be ended early.
  */
-bool order_turns_safe(struct order_work *w, enum order_direction direction, uint64_t *guilty);
+struct order_look;
+struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
+				    uint64_t *guilty);
+bool order_look_go(struct order_look *look);
+bool order_look_end(struct order_look *look);
 
 /* ---- order_valleys.c ------------------------------------------------------------------------ */
 
@@ -93,7 +98,18 @@ bool order_valleys_safe(const struct order_work *w, const struct order_turn *tur
 /* ---- order_secure.c ------------------------------------------------------------------------- */
 
 /* Makes every round free of circles by itself: by more rounds, and by emptying entries first where
- * that does not do. */
-void order_secure(const struct order_work *w, struct order *o);
+ * that does not do. In calls of a few milliseconds as above; o is good when go has said false. */
+struct order_secure;
+struct order_secure *order_secure_begin(const struct order_work *w, struct order *o);
+bool order_secure_go(struct order_secure *s);
+void order_secure_end(struct order_secure *s);
+
+/* ---- order.c -------------------------------------------------------------------------------- */
+
+/* The rounds of all columns, as above. */
+struct order_columns;
+struct order_columns *order_columns_begin(struct order_work *w, struct order *o);
+bool order_columns_go(struct order_columns *c);
+void order_columns_end(struct order_columns *c);
 
 #endif

@@ -21,8 +21,11 @@
 #define LOOKS_MIN   8
 #define LOOKS_MAX   200
 
-struct secure {
+enum phase { WHOLE, PARTS, ENTRIES };
+
+struct order_secure {
 	const struct order_work *w;
+	struct order *out;
 	struct tables mix; /* as the switches hold them before the next round */
 	struct order_step *todo;
 	uint32_t ntodo;
@@ -34,6 +37,14 @@ struct secure {
 	uint32_t *first;
 	uint32_t ndone, nrounds, drained;
 	uint32_t looks; /* left */
+	/* Where it is: gathering the candidates of a phase, or looking at them. */
+	enum phase phase;
+	uint32_t at;	   /* in todo */
+	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
+	struct order_look *look;
+	struct order_work part; /* what it looks at: the candidates as blocks */
+	struct order_block *blocks;
+	uint8_t *contents;
 };
 
 static uint8_t *block_of(const struct tables *t, const struct order_step *step)
@@ -56,7 +67,7 @@ static void tables_before(const struct order_work *w, struct tables *mix)
 	}
 }
 
-static void step_write(const struct secure *s, const struct order_step *step, uint8_t *block)
+static void step_write(const struct order_secure *s, const struct order_step *step, uint8_t *block)
 {
 	const uint8_t *new = block_of(s->w->newer, step);
 	unsigned bit;
@@ -66,7 +77,7 @@ static void step_write(const struct secure *s, const struct order_step *step, ui
 }
 
 /* The candidates become the next round. */
-static void settle(struct secure *s)
+static void settle(struct order_secure *s)
 {
 	s->done = mem_resize(s->done, s->ndone + s->nnow, sizeof(*s->done));
 	s->first = mem_resize(s->first, s->nrounds + 2u, sizeof(*s->first));
@@ -82,7 +93,7 @@ static void settle(struct secure *s)
 /* ---- Which steps may go --------------------------------------------------------------------- */
 
 /* Whether all entries further on the new way are new. */
-static bool way_in_place(const struct secure *s, uint32_t sw, uint32_t lid)
+static bool way_in_place(const struct order_secure *s, uint32_t sw, uint32_t lid)
 {
 	for (uint32_t hops = 0; hops <= s->w->t->nswitches; hops++) {
 		sw = order_next_switch(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
@@ -95,7 +106,7 @@ static bool way_in_place(const struct secure *s, uint32_t sw, uint32_t lid)
 }
 
 /* By block: LIDs of which entries are left that others must wait for. */
-static void find_others(struct secure *s)
+static void find_others(struct order_secure *s)
 {
 	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
 	for (uint32_t i = 0; i < s->ntodo; i++)
@@ -103,7 +114,7 @@ static void find_others(struct secure *s)
 }
 
 /* Entries of the step whose turn it can be. */
-static uint64_t ready_entries(const struct secure *s, const struct order_step *step)
+static uint64_t ready_entries(const struct order_secure *s, const struct order_step *step)
 {
 	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
 	unsigned bit;
@@ -114,33 +125,37 @@ static uint64_t ready_entries(const struct secure *s, const struct order_step *s
 	return ready;
 }
 
-/* Whether the candidates may go together; if not, guilty says which entries close a circle. */
-static bool candidates_safe(struct secure *s)
+/* Whether the candidates may go together; if not, guilty will say which entries close a circle. */
+static void look_begin(struct order_secure *s)
 {
-	struct order_block *blocks = mem_alloc(s->nnow + 1u, sizeof(*blocks));
-	uint8_t *new = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
-	struct order_work part;
-	bool safe;
-
+	s->blocks = mem_alloc(s->nnow + 1u, sizeof(*s->blocks));
+	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
 	s->looks -= s->looks > 0;
 	memset(s->guilty, 0, s->nnow * sizeof(*s->guilty));
 	for (uint32_t i = 0; i < s->nnow; i++) {
-		uint8_t *block = new + (size_t)i *TABLES_BLOCK;
+		uint8_t *block = s->contents + (size_t)i * TABLES_BLOCK;
 
 		memcpy(block, block_of(&s->mix, &s->now[i]), TABLES_BLOCK);
 		step_write(s, &s->now[i], block);
-		blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
+		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
 	}
-	order_work_init(&part, s->w->t, &s->mix, blocks, s->nnow);
-	safe = order_turns_safe(&part, ORDER_TO, s->guilty);
-	order_work_fini(&part);
-	free(blocks);
-	free(new);
+	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
+	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty);
+}
+
+static bool look_end(struct order_secure *s)
+{
+	bool safe = order_look_end(s->look);
+
+	order_work_fini(&s->part);
+	free(s->blocks);
+	free(s->contents);
+	s->look = NULL;
 	return safe;
 }
 
 /* Takes the guilty out of the candidates: whole steps, or entries. False: there were none. */
-static bool drop_guilty(struct secure *s, bool whole)
+static bool drop_guilty(struct order_secure *s, bool whole)
 {
 	uint32_t kept = 0;
 	bool some = false;
@@ -155,63 +170,9 @@ static bool drop_guilty(struct secure *s, bool whole)
 	return some;
 }
 
-/* All that may go together, of steps that are ready as a whole or (parts) as far as they are. */
-static void find_together(struct secure *s, bool whole)
-{
-	s->nnow = 0;
-	for (uint32_t i = 0; i < s->ntodo; i++) {
-		uint64_t ready = ready_entries(s, &s->todo[i]);
-
-		if (whole ? ready != s->todo[i].mask : !ready)
-			continue;
-		s->now[s->nnow] = s->todo[i];
-		s->now[s->nnow++].mask = ready;
-	}
-	while (s->nnow && !candidates_safe(s)) {
-		if (!drop_guilty(s, whole))
-			return; /* the circle is in the new tables: they were not proven */
-		if (!s->looks)
-			s->nnow = 0;
-	}
-}
-
-/* Entries of one step that may join the candidates. */
-static void add_entries(struct secure *s, const struct order_step *step)
-{
-	struct order_step *added = &s->now[s->nnow];
-	uint64_t mask = 0;
-	unsigned bit;
-
-	FOR_BITS(bit, ready_entries(s, step))
-	{
-		if (!s->looks)
-			break;
-		*added = *step;
-		added->mask = mask | 1ull << bit;
-		s->nnow++;
-		if (candidates_safe(s))
-			mask = added->mask;
-		s->nnow--;
-	}
-	added->mask = mask;
-	s->nnow += mask != 0;
-}
-
-static void find_candidates(struct secure *s)
-{
-	find_others(s);
-	find_together(s, true);
-	if (!s->nnow)
-		find_together(s, false);
-	if (s->nnow)
-		return;
-	for (uint32_t i = 0; i < s->ntodo && s->looks; i++)
-		add_entries(s, &s->todo[i]);
-}
-
 /* ---- All rounds ----------------------------------------------------------------------------- */
 
-static void drop_candidates(struct secure *s)
+static void drop_candidates(struct order_secure *s)
 {
 	uint32_t kept = 0, next = 0;
 
@@ -229,7 +190,7 @@ static void drop_candidates(struct secure *s)
 }
 
 /* Empties all that is left; the second time, which no proven tables see, writes it as it is. */
-static void drain_rest(struct secure *s)
+static void drain_rest(struct order_secure *s)
 {
 	bool drained = s->drained > 0;
 
@@ -251,35 +212,170 @@ static uint32_t looks_allowed(const struct tables *t)
 	return looks < LOOKS_MIN ? LOOKS_MIN : looks > LOOKS_MAX ? LOOKS_MAX : (uint32_t)looks;
 }
 
-void order_secure(const struct order_work *w, struct order *o)
+static void hand_over(struct order_secure *s)
 {
-	struct secure s = { .w = w, .todo = o->steps, .ntodo = o->nsteps };
+	struct order *o = s->out;
 
-	s.looks = looks_allowed(w->newer);
-
-	s.now = mem_alloc(o->nsteps + 1u, sizeof(*s.now));
-	s.guilty = mem_alloc(o->nsteps + 1u, sizeof(*s.guilty));
-	s.others = mem_alloc(w->nblocks, sizeof(*s.others));
-	tables_before(w, &s.mix);
-	while (s.ntodo) {
-		find_candidates(&s);
-		if (s.nnow) {
-			settle(&s);
-			drop_candidates(&s);
-		} else {
-			drain_rest(&s);
-		}
-	}
-	free(s.now);
-	free(s.guilty);
-	free(s.others);
-	tables_fini(&s.mix);
 	free(o->steps);
 	free(o->first);
-	o->steps = s.done;
-	o->first = s.first;
-	o->nsteps = s.ndone;
-	o->nrounds = s.nrounds;
-	o->drained = s.drained;
+	o->steps = s->done;
+	o->first = s->first;
+	o->nsteps = s->ndone;
+	o->nrounds = s->nrounds;
+	o->drained = s->drained;
 	o->strict = true;
+	s->done = NULL;
+	s->first = NULL;
+}
+
+/* ---- Where it is ---------------------------------------------------------------------------- */
+
+#define STEPS_A_CALL 2048
+
+static void gather_begin(struct order_secure *s, enum phase phase)
+{
+	s->phase = phase;
+	s->at = 0;
+	s->left = s->in = 0;
+	s->nnow = 0;
+}
+
+/* False: that was all. */
+static bool round_begin(struct order_secure *s)
+{
+	if (!s->ntodo)
+		return false;
+	find_others(s);
+	gather_begin(s, WHOLE);
+	return true;
+}
+
+static bool round_end(struct order_secure *s)
+{
+	if (s->nnow) {
+		settle(s);
+		drop_candidates(s);
+	} else {
+		drain_rest(s);
+	}
+	return round_begin(s);
+}
+
+/* All that may go together, of steps that are ready as a whole or (PARTS) as far as they are. */
+static bool gather_steps(struct order_secure *s)
+{
+	for (uint32_t n = 0; n < STEPS_A_CALL && s->at < s->ntodo; n++, s->at++) {
+		uint64_t ready = ready_entries(s, &s->todo[s->at]);
+
+		if (s->phase == WHOLE ? ready != s->todo[s->at].mask : !ready)
+			continue;
+		s->now[s->nnow] = s->todo[s->at];
+		s->now[s->nnow++].mask = ready;
+	}
+	if (s->at < s->ntodo)
+		return true;
+	if (s->nnow)
+		look_begin(s);
+	else
+		gather_begin(s, s->phase + 1);
+	return true;
+}
+
+/* One entry more, if it may. */
+static bool gather_entries(struct order_secure *s)
+{
+	for (; s->at < s->ntodo && s->looks; s->at++) {
+		struct order_step *added = &s->now[s->nnow];
+
+		if (!s->left && !s->in)
+			s->left = ready_entries(s, &s->todo[s->at]);
+		*added = s->todo[s->at];
+		added->mask = s->in | (s->left & -s->left);
+		if (s->left) {
+			s->nnow++;
+			look_begin(s);
+			return true;
+		}
+		s->nnow += s->in != 0;
+		s->in = 0;
+	}
+	if (s->in) { /* no looks are left */
+		s->now[s->nnow] = s->todo[s->at];
+		s->now[s->nnow++].mask = s->in;
+	}
+	return round_end(s);
+}
+
+static bool looked_at_entry(struct order_secure *s, bool safe)
+{
+	s->nnow--;
+	if (safe)
+		s->in = s->now[s->nnow].mask;
+	s->left &= s->left - 1;
+	if (!s->left && !s->in)
+		s->at++;
+	return true;
+}
+
+static bool looked_at_steps(struct order_secure *s, bool safe)
+{
+	/* Without guilty ones the circle is in the new tables: they were not proven. */
+	if (safe || !drop_guilty(s, s->phase == WHOLE))
+		return round_end(s);
+	if (!s->looks)
+		s->nnow = 0;
+	if (s->nnow)
+		look_begin(s);
+	else
+		gather_begin(s, s->phase + 1);
+	return true;
+}
+
+bool order_secure_go(struct order_secure *s)
+{
+	bool safe, more;
+
+	if (!s->look) {
+		more = s->phase == ENTRIES ? gather_entries(s) : gather_steps(s);
+	} else if (order_look_go(s->look)) {
+		return true;
+	} else {
+		safe = look_end(s);
+		more = s->phase == ENTRIES ? looked_at_entry(s, safe) : looked_at_steps(s, safe);
+	}
+	if (!more)
+		hand_over(s);
+	return more;
+}
+
+struct order_secure *order_secure_begin(const struct order_work *w, struct order *o)
+{
+	struct order_secure *s = mem_alloc(1, sizeof(*s));
+
+	s->w = w;
+	s->out = o;
+	s->todo = o->steps;
+	s->ntodo = o->nsteps;
+	s->looks = looks_allowed(w->newer);
+	s->now = mem_alloc(o->nsteps + 1u, sizeof(*s->now));
+	s->guilty = mem_alloc(o->nsteps + 1u, sizeof(*s->guilty));
+	s->others = mem_alloc(w->nblocks, sizeof(*s->others));
+	tables_before(w, &s->mix);
+	round_begin(s);
+	return s;
+}
+
+void order_secure_end(struct order_secure *s)
+{
+	if (!s)
+		return;
+	if (s->look)
+		look_end(s);
+	free(s->now);
+	free(s->guilty);
+	free(s->others);
+	free(s->done);
+	free(s->first);
+	tables_fini(&s->mix);
+	free(s);
 }

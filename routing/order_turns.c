@@ -136,14 +136,12 @@ static void turns_of_unit(const struct enquiry *q, uint32_t unit)
 		turns_before(q, unit, live);
 }
 
-static void turns_all(const struct enquiry *q)
+static void turns_of_column(const struct enquiry *q, uint32_t block)
 {
-	for (uint32_t b = 0; b < q->w->nblocks; b++) {
-		order_column_enter(q->w, b);
-		for (uint32_t i = q->w->column[b]; i < q->w->column[b + 1]; i++)
-			turns_of_unit(q, i);
-		order_column_leave(q->w, b);
-	}
+	order_column_enter(q->w, block);
+	for (uint32_t i = q->w->column[block]; i < q->w->column[block + 1]; i++)
+		turns_of_unit(q, i);
+	order_column_leave(q->w, block);
 }
 
 /* ---- Which of them are new to the new tables ------------------------------------------------ */
@@ -269,56 +267,143 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 	c.member = mem_alloc(g->nchannels + 1u, sizeof(*c.member));
 	for (unsigned i = 0; i < length; i++)
 		c.member[group[i]] = true;
-	turns_all(&q);
+	for (uint32_t b = 0; b < s->w->nblocks; b++)
+		turns_of_column(&q, b);
 	free(c.member);
 }
 
-static bool graph_safe(const struct turns *s, uint64_t *guilty)
+/* ---- A look, in pieces ---------------------------------------------------------------------- */
+
+/* Of one call: some milliseconds each. */
+#define UNITS_A_CALL   8192
+#define ENTRIES_A_CALL (2u << 20)
+#define VISITS_A_CALL  (1u << 18)
+
+struct order_look {
+	struct turns turns;
+	uint64_t *guilty;
+	bool (*phase)(struct order_look *l); /* NULL: it has ended */
+	uint32_t at;			     /* block or row that is next in the phase */
+	bool safe;
+	struct cdg graph;
+	struct cdg_search *search;
+};
+
+static bool end_look(struct order_look *l, bool safe)
 {
-	struct cdg g;
+	l->safe = safe;
+	l->phase = NULL;
+	return false;
+}
+
+static bool go_to(struct order_look *l, bool (*phase)(struct order_look *l))
+{
+	l->phase = phase;
+	l->at = 0;
+	return true;
+}
+
+/* Some more columns are asked; false: those were the last. */
+static bool ask_columns(struct order_look *l, const struct enquiry *q)
+{
+	const struct order_work *w = q->w;
+	uint32_t end = w->column[l->at] + UNITS_A_CALL;
+
+	while (l->at < w->nblocks && w->column[l->at] < end)
+		turns_of_column(q, l->at++);
+	return l->at < w->nblocks;
+}
+
+static bool search_graph(struct order_look *l)
+{
 	uint32_t *group;
 	unsigned length;
 	uint64_t groups;
 
-	cdg_init(&g, s->w->t);
-	for (uint32_t sw = 0; sw < s->w->t->nswitches; sw++)
-		graph_of_row(&g, s->w, sw);
-	for (uint32_t i = 0; i < s->nfresh; i++)
-		cdg_add(&g, g.channel[s->fresh[i].from], s->fresh[i].out);
-	group = mem_alloc(g.nchannels + 1u, sizeof(*group));
-	groups = cdg_cycles(&g, group, g.nchannels, &length);
-	if (groups && guilty)
-		find_guilty(s, &g, group, length, guilty);
-	free(group);
-	cdg_fini(&g);
-	return !groups;
-}
-
-/* True is certain. */
-static bool valleys_safe(struct order_work *w, enum order_direction direction)
-{
-	struct turns s = { .w = w, .direction = direction };
-	struct enquiry q = { w, direction, valley_met, &s, true };
-	bool safe;
-
-	turns_all(&q);
-	safe = order_valleys_safe(w, s.fresh, s.nfresh);
-	free(s.set);
-	free(s.fresh);
-	return safe;
-}
-
-bool order_turns_safe(struct order_work *w, enum order_direction direction, uint64_t *guilty)
-{
-	struct turns s = { .w = w, .direction = direction };
-	struct enquiry q = { w, direction, turn_met, &s, false };
-	bool safe;
-
-	if (w->nunits > LARGE && valleys_safe(w, direction))
+	if (cdg_search_go(l->search, VISITS_A_CALL))
 		return true;
-	turns_all(&q);
-	safe = !s.nfresh || order_valleys_safe(w, s.fresh, s.nfresh) || graph_safe(&s, guilty);
-	free(s.set);
-	free(s.fresh);
+	group = mem_alloc(l->graph.nchannels + 1u, sizeof(*group));
+	groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
+	if (groups && l->guilty)
+		find_guilty(&l->turns, &l->graph, group, length, l->guilty);
+	free(group);
+	return end_look(l, !groups);
+}
+
+static bool make_graph(struct order_look *l)
+{
+	const struct order_work *w = l->turns.w;
+	uint32_t rows = ENTRIES_A_CALL / (w->newer->top + 1u) + 1;
+
+	for (; rows && l->at < w->t->nswitches; rows--)
+		graph_of_row(&l->graph, w, l->at++);
+	if (l->at < w->t->nswitches)
+		return true;
+	for (uint32_t i = 0; i < l->turns.nfresh; i++)
+		cdg_add(&l->graph, l->graph.channel[l->turns.fresh[i].from], l->turns.fresh[i].out);
+	l->search = cdg_search_new(&l->graph);
+	return go_to(l, search_graph);
+}
+
+static bool ask_all(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, turn_met, s, false };
+
+	if (ask_columns(l, &q))
+		return true;
+	if (!s->nfresh || order_valleys_safe(s->w, s->fresh, s->nfresh))
+		return end_look(l, true);
+	cdg_init(&l->graph, s->w->t);
+	return go_to(l, make_graph);
+}
+
+static void forget_turns(struct turns *s)
+{
+	free(s->set);
+	free(s->fresh);
+	*s = (struct turns){ .w = s->w, .direction = s->direction };
+}
+
+static bool judge_valleys(struct order_look *l)
+{
+	if (order_valleys_safe(l->turns.w, l->turns.fresh, l->turns.nfresh))
+		return end_look(l, true); /* which is certain */
+	forget_turns(&l->turns);
+	return go_to(l, ask_all);
+}
+
+static bool ask_valleys(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, valley_met, s, true };
+
+	return ask_columns(l, &q) || go_to(l, judge_valleys);
+}
+
+struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
+				    uint64_t *guilty)
+{
+	struct order_look *l = mem_alloc(1, sizeof(*l));
+
+	l->turns = (struct turns){ .w = w, .direction = direction };
+	l->guilty = guilty;
+	l->phase = w->nunits > LARGE ? ask_valleys : ask_all;
+	return l;
+}
+
+bool order_look_go(struct order_look *l)
+{
+	return l->phase && l->phase(l);
+}
+
+bool order_look_end(struct order_look *l)
+{
+	bool safe = l->safe;
+
+	forget_turns(&l->turns);
+	cdg_search_free(l->search);
+	cdg_fini(&l->graph);
+	free(l);
 	return safe;
 }

@@ -121,8 +121,8 @@ static bool some_known(const struct program *p)
 	return false;
 }
 
-/* The marked blocks of all switches become the steps of an order, and are marked no more. */
-static void make_order(struct program *p)
+/* The marked blocks of all switches are to be the steps of an order, and are marked no more. */
+static void order_marked(struct program *p)
 {
 	struct order_block *blocks;
 	uint32_t row, count = 0;
@@ -136,7 +136,7 @@ static void make_order(struct program *p)
 		count += add_blocks(p->rows[row], blocks + count);
 		todo_clear(p->rows[row]);
 	}
-	order_make(p->topo, p->wanted, blocks, count, &p->order);
+	p->making = order_begin(p->topo, p->wanted, blocks, count);
 	free(blocks);
 }
 
@@ -187,11 +187,14 @@ static enum job_said find_order(void *arg)
 {
 	struct program *p = arg;
 
-	if (some_known(p))
-		make_order(p);
-	else
+	if (p->making)
+		return order_go(p->making) ? JOB_MORE : JOB_NEXT;
+	if (!some_known(p)) {
 		send_all(p);
-	return JOB_NEXT;
+		return JOB_NEXT;
+	}
+	order_marked(p);
+	return JOB_MORE;
 }
 
 /* What goes without an order goes now, the first round when the switches have their tops: what waits for one is in no round. */
@@ -199,6 +202,9 @@ static enum job_said begin_sending(void *arg)
 {
 	struct program *p = arg;
 
+	if (p->making)
+		order_end(p->making, &p->order);
+	p->making = NULL;
 	p->stage = PROGRAM_SENDS;
 	batch_wake(p->batch);
 	return JOB_END;
@@ -241,6 +247,8 @@ void plan_forget(struct program *p)
 {
 	loop_timer_stop(p->patience);
 	job_stop(p->plan);
+	order_drop(p->making);
+	p->making = NULL;
 	order_fini(&p->order);
 	p->round = p->kinds = 0;
 	p->nparts = p->nturn = 0;

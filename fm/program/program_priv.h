@@ -51,6 +51,7 @@ struct program {
 	uint32_t planned;	     /* rows, by then */
 	bool trouble;		     /* a switch failed in this apply */
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
+	struct order_making *making; /* of PROGRAM_PLANS */
 	struct order order;	     /* no rounds: all blocks go at once */
 	uint32_t round;		     /* rounds begun */
 	struct program_part *parts;  /* of this round, by switch and block */
