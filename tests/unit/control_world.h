@@ -100,14 +100,6 @@ void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void
 {
 	fabric_cordon(f, what, false, fn, arg);
 }
-json_t *fabric_health(const struct fabric *f)
-{
-	return json_pack("{s:i}", "sick", 0);
-}
-void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	fabric_reroute(f, fn, arg);
-}
 json_t *fabric_sick(const struct fabric *f)
 {
 	return json_pack("[{s:s}]", "sick", "quarantined");
