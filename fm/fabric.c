@@ -150,6 +150,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
 	fabric_sa_init(f);
+	fabric_mcast_init(f);
 	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
 	fabric_traps_init(f);
@@ -168,6 +169,7 @@ void fabric_start(struct fabric *f)
 	fabric_state_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
+	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	fabric_sa_load(f);
 	fabric_nvlink_load(f);
 	sm_set_state(f->sm, SM_DISCOVERING);
@@ -184,6 +186,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_sa_configure(f);
+	fabric_mcast_configure(f);
 	fabric_audit_configure(f);
 	fabric_nvlink_configure(f);
 	fabric_health_configure(f);
@@ -204,6 +207,7 @@ void fabric_free(struct fabric *f)
 	fabric_traps_fini(f);
 	fabric_noise_fini(f);
 	fabric_health_fini(f);
+	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
 	fabric_audit_fini(f);
 	program_free(f->program);

@@ -14,6 +14,7 @@
 #include "fm/mad/mad.h"
 #include "routing/check.h"
 #include "routing/lid_plan.h"
+#include "routing/mcast_tree.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
@@ -29,6 +30,11 @@ void fabric_configure(struct fabric *fabric, const struct conf *conf);
 const struct topo *fabric_topo(const struct fabric *fabric);
 const struct lid_map *fabric_lids(const struct fabric *fabric);
 const struct tables *fabric_tables(const struct fabric *fabric);
+
+/* The multicast trees as the switches are to hold them; of any snapshot: go by GUID. */
+const struct mcast_plan *fabric_trees(const struct fabric *fabric);
+json_t *fabric_groups(
+	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
 /* The document of `fmctl --json status`; the caller owns the reference. */
 json_t *fabric_status(const struct fabric *fabric);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
- * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for),
+ * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
+#include <sys/types.h>
 #include "fm/core/event_log.h"
 #include "fm/core/job.h"
 #include "fm/fabric.h"
@@ -147,6 +148,7 @@ struct fabric {
 	struct sa *sa;
 	bool sa_state_read,
 		reregister; /* hosts are to register anew: what they had is not known here */
+	struct fabric_mcast *mcast;
 	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct route *route;
@@ -268,6 +270,16 @@ void fabric_sa_load(struct fabric *f);
 void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
 void fabric_sa_configure(struct fabric *f);
 
+/* fabric_mcast.c */
+void fabric_mcast_init(struct fabric *f); /* behind the SA's */
+void fabric_mcast_fini(struct fabric *f); /* ahead of it */
+void fabric_mcast_start(struct fabric *f);
+void fabric_mcast_configure(struct fabric *f);
+void fabric_mcast_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
+void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */
+void fabric_mcast_wake(struct fabric *f);			     /* begins what is due */
+json_t *fabric_mcast_figures(const struct fabric *f);
+
 /* fabric_audit.c */
 void fabric_audit_init(struct fabric *f);
 void fabric_audit_configure(struct fabric *f);
@@ -352,5 +364,8 @@ struct state_file {
 };
 int fabric_state_read(struct fabric *f, const struct state_file *file);
 void fabric_state_write(const struct fabric *f, const struct state_file *file);
+/* The same by a child, for files that take long; false: *writer, an earlier one, is still at it. */
+bool fabric_state_write_aside(const struct fabric *f, const struct state_file *file, pid_t *writer);
+void fabric_state_wait(pid_t *writer); /* until it is done */
 
 #endif

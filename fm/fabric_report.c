@@ -155,6 +155,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
+	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
 	json_object_set_new(doc, "uptime_s",
 			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
 	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));

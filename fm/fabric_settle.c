@@ -39,6 +39,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 		fabric_audit_repaired(f);
 	}
 	fabric_fault_programmed(f);
+	fabric_mcast_wake(f);
 	fabric_settle(f);
 }
 
@@ -108,6 +109,7 @@ static enum job_said show(void *arg)
 	f->topo = f->settle.now;
 	f->settle.now = NULL;
 	fabric_publish_to_sa(f);
+	fabric_mcast_shown(f, older);
 	topo_unref(older);
 	return JOB_NEXT;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fm/fabric_own.h"
 #include "topology/mem.h"
@@ -76,6 +77,32 @@ void fabric_state_write(const struct fabric *f, const struct state_file *file)
 		log_line(LOG_CORE, LOG_ERR, "%s: not saved: %s", path, strerror(-status));
 	free(path);
 	free(beside);
+}
+
+void fabric_state_wait(pid_t *writer)
+{
+	int status;
+
+	while (*writer && waitpid(*writer, &status, 0) < 0 && errno == EINTR)
+		;
+	*writer = 0;
+}
+
+/* The copy that fork() makes holds still while it is written. Without one it is written here. */
+bool fabric_state_write_aside(const struct fabric *f, const struct state_file *file, pid_t *writer)
+{
+	int status;
+
+	if (*writer && !waitpid(*writer, &status, WNOHANG))
+		return false;
+	*writer = fork();
+	if (*writer > 0)
+		return true;
+	fabric_state_write(f, file);
+	if (!*writer)
+		_exit(EXIT_SUCCESS);
+	*writer = 0;
+	return true;
 }
 
 /* ---- LIDs ---------------------------------------------------------------------------------------- */

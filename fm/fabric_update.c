@@ -236,6 +236,7 @@ static void apply(struct fabric *f)
 	sm_set_state(f->sm, SM_MASTER);
 	fabric_publish_to_sa(f);
 	fabric_fault_published(f);
+	fabric_mcast_published(f, f->update.topo);
 	program_apply(f->program, f->topo, &f->tables, fabric_programmed, f);
 	fabric_sa_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);

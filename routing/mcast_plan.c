@@ -35,11 +35,16 @@ static uint32_t tree_place(const struct mcast_plan *plan, uint16_t mlid)
 	return low;
 }
 
-static const struct mcast_tree *find_tree(const struct mcast_plan *plan, uint16_t mlid)
+const struct mcast_tree *mcast_plan_tree(const struct mcast_plan *plan, uint16_t mlid)
 {
-	uint32_t at = plan ? tree_place(plan, mlid) : 0;
+	uint32_t at = tree_place(plan, mlid);
 
-	return plan && at < plan->ntrees && plan->trees[at].mlid == mlid ? &plan->trees[at] : NULL;
+	return at < plan->ntrees && plan->trees[at].mlid == mlid ? &plan->trees[at] : NULL;
+}
+
+static const struct mcast_tree *find_tree(const struct mcast_plan *older, uint16_t mlid)
+{
+	return older ? mcast_plan_tree(older, mlid) : NULL;
 }
 
 static int compare_hops(const void *a, const void *b)
@@ -97,6 +102,34 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 	}
 	mcast_tree_fini(out);
 	return false;
+}
+
+/* ---- Trees found ------------------------------------------------------------------------------- */
+
+static unsigned neighbours_above(const struct topo *t, const struct mcast_hop *hop)
+{
+	unsigned above = 0;
+
+	for (unsigned num = 1; num <= t->nodes[hop->sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, hop->sw, num));
+
+		above += mcast_forwards(hop, num) && peer && peer->node < t->nswitches &&
+			 t->nodes[peer->node].level > t->nodes[hop->sw].level;
+	}
+	return above;
+}
+
+void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree)
+{
+	tree->root = tree->nhops ? tree->hops[0].sw : TOPO_NONE;
+	tree->turns = 0;
+	for (uint32_t i = 0; i < tree->nhops; i++) {
+		const struct mcast_hop *hop = &tree->hops[i];
+
+		if (t->nodes[hop->sw].level > t->nodes[tree->root].level)
+			tree->root = hop->sw;
+		tree->turns += neighbours_above(t, hop) > 1;
+	}
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------- */

@@ -88,6 +88,9 @@ void mcast_forget_load(struct mcast *m);
 void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree);
 void mcast_tree_fini(struct mcast_tree *tree);
 
+/* Root and turns of a tree of which only the hops are known: by levels, the highest is the root. */
+void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree);
+
 /*
  * Judges a tree by the snapshot alone, knowing nothing of how it was made: every member that cables
  * connect gets and sends, no cycle, no dead cable, nothing forwarded where nobody wants it.
@@ -122,6 +125,8 @@ void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *grou
 bool mcast_planner_step(struct mcast_planner *p);
 void mcast_planner_take(struct mcast_planner *p, struct mcast_plan *out);
 
+const struct mcast_tree *mcast_plan_tree(const struct mcast_plan *plan,
+					 uint16_t mlid); /* or NULL */
 /* What a switch is to hold of a block at a position; false: nothing. */
 bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
 		      uint16_t masks[MCAST_BLOCK]);

@@ -45,6 +45,7 @@ struct mft {
 	/* the apply that runs */
 	bool busy;
 	enum mft_stage stage;
+	bool only_reads;
 	uint16_t top;
 	unsigned read_block;   /* in this round of reads.. */
 	bool read_some;	       /* ..and something was in it */
@@ -177,6 +178,7 @@ static bool read_on(struct mft *m)
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw)) {
 		sw->known |= sw->reading && is_usable(sw);
+		sw->fresh |= sw->reading && is_usable(sw);
 		sw->reading = false;
 	}
 	return false;
@@ -198,8 +200,6 @@ static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const
 		return;
 	memcpy(block->must, masks, sizeof(masks));
 	memcpy(block->may, masks, sizeof(masks));
-	for (unsigned i = 0; i < MCAST_BLOCK; i++)
-		m->result.cleared += (masks[i] & ~block->want[i]) != 0;
 	if (!block_is(block, block->want))
 		block_list(m, block);
 }
@@ -231,13 +231,17 @@ static void block_send(struct mft *m, struct mft_block *block)
 	batch_add(m->batch, &(struct batch_job){ .object = block, .kind = JOB_WRITE });
 }
 
-static void mark_excess(const struct mft *m, bool *marks)
+static void mark_excess(struct mft *m, bool *marks)
 {
 	for (uint32_t d = 0; d < m->ndirty; d++) {
 		const struct mft_block *block = m->dirty[d];
 
-		for (unsigned i = 0; block->sw->here && i < MCAST_BLOCK; i++)
-			marks[block_mlid(block, i)] |= (block->may[i] & ~block->want[i]) != 0;
+		for (unsigned i = 0; block->sw->here && i < MCAST_BLOCK; i++) {
+			bool excess = (block->may[i] & ~block->want[i]) != 0;
+
+			marks[block_mlid(block, i)] |= excess;
+			m->result.cleared += excess && block->sw->fresh && m->stage == STAGE_CUTS;
+		}
 	}
 }
 
@@ -385,6 +389,9 @@ static void apply_end(struct mft *m)
 	struct mft_result result;
 
 	sift_dirty(m);
+	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
+	     sw = mft_switch_next(&m->store, sw))
+		sw->fresh &= m->only_reads;
 	for (unsigned i = 0; i < MLIDS; i++)
 		m->result.held += m->stays[i];
 	m->busy = false;
@@ -402,6 +409,10 @@ static void mft_idle(void *owner)
 		return;
 	switch (m->stage) {
 	case STAGE_READS:
+		if (m->only_reads) {
+			apply_end(m);
+			return;
+		}
 		m->stage = STAGE_CUTS;
 		mark_excess(m, m->shrinks);
 		send_dirty(m);
@@ -445,8 +456,8 @@ static void switch_begin(struct mft *m, guid_t guid, bool again)
 		batch_add(m->batch, &(struct batch_job){ .object = sw, .kind = JOB_TOP });
 }
 
-void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
-	       void *arg)
+static void begin(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
+		  void *arg)
 {
 	assert(!m->busy);
 	m->busy = true;
@@ -467,6 +478,30 @@ void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mf
 		switch_begin(m, t->nodes[i].guid, again);
 	ask_round(m);
 	batch_wake(m->batch);
+}
+
+void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
+	       void *arg)
+{
+	m->only_reads = false;
+	begin(m, t, top, again, fn, arg);
+}
+
+void mft_read(struct mft *m, const struct topo *t, uint16_t top, mft_done_fn *fn, void *arg)
+{
+	m->only_reads = true;
+	begin(m, t, top, false, fn, arg);
+}
+
+void mft_held(struct mft *m, guid_t guid, mft_held_fn *fn, void *arg)
+{
+	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
+
+	for (uint32_t k = 0; k < sw->nblocks; k++)
+		for (unsigned i = 0; i < MCAST_BLOCK; i++)
+			if (sw->blocks[k]->must[i])
+				fn(arg, (uint16_t)(MCAST_FIRST_MLID + block_mlid(sw->blocks[k], i)),
+				   sw->blocks[k]->key & 0xf, sw->blocks[k]->must[i]);
 }
 
 bool mft_busy(const struct mft *m)

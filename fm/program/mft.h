@@ -4,7 +4,7 @@
  * on the way.
  *
  * It holds, by switch GUID, what each switch is to hold and what it does. A switch that is new here, or that rebooted, is read
- * first: an earlier manager's entries are found and cleared, our own of an earlier life are kept. Blocks that differ are written
+ * first: an earlier manager's entries are found and cleared; our own of an earlier life are learned and kept. Blocks that differ are written
  * in two rounds: what is to go goes everywhere before anything comes in its place, so that what switches hold of a group is
  * always part of its old tree or part of its new one. Trees that only grow take one round.
  *
@@ -25,7 +25,7 @@ struct mft;
 struct mft_result {
 	unsigned blocks;   /* acknowledged by this apply */
 	unsigned read;	   /* blocks, at switches that were not known */
-	unsigned cleared;  /* entries in them that are not wanted */
+	unsigned cleared;  /* entries found that are not wanted */
 	unsigned switches; /* that something was written to */
 	unsigned failed;   /* blocks not up to date, at switches that are there */
 	unsigned held;	   /* groups (MLIDs) not extended because of that */
@@ -46,6 +46,11 @@ void mft_want(struct mft *m, guid_t sw, uint16_t mlid, const uint16_t ports[MCAS
  */
 void mft_apply(struct mft *m, const struct topo *t, uint16_t top, bool again, mft_done_fn *fn,
 	       void *arg);
+/* Only reads, where mft_apply() would; then mft_held() tells what there is. */
+void mft_read(struct mft *m, const struct topo *t, uint16_t top, mft_done_fn *fn, void *arg);
+/* fn for each entry that a switch holds for certain: by block, position, MLID. */
+typedef void mft_held_fn(void *arg, uint16_t mlid, unsigned position, uint16_t mask);
+void mft_held(struct mft *m, guid_t sw, mft_held_fn *fn, void *arg);
 bool mft_busy(const struct mft *m);
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
 

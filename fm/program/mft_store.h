@@ -15,6 +15,7 @@ struct mft_switch {
 	uint32_t nblocks, size;
 	uint8_t reboots; /* the node's, when its tables were read */
 	bool known;	 /* its tables were read */
+	bool fresh;	 /* read since the last apply */
 	bool reading;	 /* in this apply */
 	bool here;	 /* in this apply's snapshot, with a way to it */
 	bool failed;	 /* left alone until somebody says to try again */

@@ -369,6 +369,12 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 	return g;
 }
 
+void sa_groups_clear(struct sa_groups *g)
+{
+	while (sa_groups_count(g))
+		group_end(g, (struct sa_group *)cl_fmap_head(&g->by_mgid), 0);
+}
+
 void sa_groups_free(struct sa_groups *g)
 {
 	if (!g)

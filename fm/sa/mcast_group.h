@@ -93,5 +93,6 @@ uint8_t sa_groups_leave(struct sa_groups *groups, struct sa_group *group, guid_t
 			uint8_t state, uint64_t now_us);
 /* Ends a group that nobody keeps and that was not made in advance; true: it is gone. */
 bool sa_groups_end_if_unkept(struct sa_groups *groups, struct sa_group *group, uint64_t now_us);
+void sa_groups_clear(struct sa_groups *groups); /* ends all */
 
 #endif

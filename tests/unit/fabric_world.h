@@ -93,6 +93,8 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "cordons.bad");
 	remove_state(w, "nvswitch");
 	remove_state(w, "nvswitch.bad");
+	remove_state(w, "groups");
+	remove_state(w, "groups.bad");
 	remove_state(w, "subscriptions");
 	remove_state(w, "services");
 	remove_state(w, "quarantine");

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fabric_mcast: multicast in the conductor: fabric_mcast.c (from groups to tables), fabric_groups.c (files, documents). */
+#ifndef FMD_FABRIC_MCAST_H
+#define FMD_FABRIC_MCAST_H
+
+#include <sys/types.h>
+#include "fm/fabric_own.h"
+#include "fm/program/mft.h"
+#include "routing/mcast_tree.h"
+
+struct fabric_gathered { /* of one MLID: the members of its groups, as ports of a snapshot */
+	struct mcast_member *list;
+	uint32_t count;
+};
+
+struct fabric_mcast {
+	struct mft *mft;
+	struct job *job;
+	struct loop_timer *fold; /* armed: a change waits for others to join it */
+	bool changed[SA_MLIDS];	 /* by MLID: since it was gathered */
+	bool pending;		 /* any of these */
+	bool again;		 /* switches that failed are to be tried */
+	bool read;		 /* what switches held when fmd began is known.. */
+	bool learned;		 /* ..and is the plan to start from */
+	bool telling;		 /* the job is past the point of being started anew */
+	const struct topo
+		*seen; /* referenced: the published snapshot that the trees are made for */
+
+	/* Trees in the making. */
+	const struct topo *topo; /* referenced: what planner and gathered ports refer to */
+	struct mcast_planner *planner;
+	struct fabric_gathered gathered[SA_MLIDS];
+	struct mcast_group *groups; /* [SA_MLIDS] by MLID */
+	uint32_t ngroups;
+	struct mcast_plan next;
+	uint32_t at; /* of the step that runs */
+
+	struct mcast_plan plan; /* as given to the switches */
+	struct mft_result result;
+	unsigned with_turns; /* trees, as last told */
+	uint64_t rounds;
+
+	/* fabric_groups.c */
+	struct loop_timer *save, *patience;
+	pid_t writer; /* a child that writes the groups, 0 = none */
+};
+
+/* fabric_groups.c */
+void fabric_groups_init(struct fabric *f);
+void fabric_groups_fini(struct fabric *f);
+void fabric_groups_load(struct fabric *f);
+void fabric_groups_changed(struct fabric *f); /* they are to be saved */
+/* Ends what ports had joined that were in service in the older snapshot and are not in the newer. */
+void fabric_groups_prune(struct fabric *f, const struct topo *older, const struct topo *newer);
+
+#endif
