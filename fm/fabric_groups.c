@@ -246,16 +246,32 @@ static void patience_over(void *arg)
 
 /* ---- Documents ----------------------------------------------------------------------------------- */
 
+static const char *joined(const struct sa_member *member)
+{
+	if (member->state & WIRE_JOIN_FULL)
+		return "full";
+	if (member->state & WIRE_JOIN_NON)
+		return "non-member";
+	return member->state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
+}
+
 static json_t *json_member(const struct topo *t, const struct sa_member *member)
 {
 	uint32_t port = t ? topo_find_port(t, member->port) : TOPO_NONE;
 
-	return json_pack("{so ss sb sb sb sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
+	return json_pack("{so ss ss si sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
 			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc,
-			 "full", member->state & WIRE_JOIN_FULL, "non_member",
-			 member->state & WIRE_JOIN_NON, "send_only",
-			 member->state & (WIRE_JOIN_SEND_ONLY | WIRE_JOIN_SEND_ONLY_FULL), "proxy",
+			 "joined", joined(member), "state", (int)member->state, "proxy",
 			 member->proxy);
+}
+
+static int count_full(const struct sa_group *group)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < group->nmembers; i++)
+		n += group->members[i].state & WIRE_JOIN_FULL;
+	return n;
 }
 
 static json_t *json_members(const struct topo *t, const struct sa_group *group)
@@ -298,9 +314,11 @@ static json_t *json_group(const struct fabric *f, const struct sa_group *group)
 
 	wire_gid_encode(&a->mgid, raw);
 	inet_ntop(AF_INET6, raw, mgid, sizeof(mgid));
-	return json_pack("{ss si si sI si si si sb so so}", "mgid", mgid, "mlid", (int)group->mlid,
-			 "pkey", (int)a->pkey, "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu,
-			 "rate", (int)a->rate, "sl", (int)a->sl, "preset", group->preset, "tree",
+	return json_pack("{ss so so sI si si si sb si si so so}", "mgid", mgid, "mlid",
+			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
+			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
+			 "sl", (int)a->sl, "preset", group->preset, "full", count_full(group),
+			 "senders", (int)group->nmembers - count_full(group), "tree",
 			 json_tree(f, group->mlid), "members", json_members(f->topo, group));
 }
 

@@ -337,9 +337,36 @@ static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
 	const struct osm_dump_view view = { fabric_topo(env->fabric), fabric_lids(env->fabric),
-					    fabric_tables(env->fabric) };
+					    fabric_tables(env->fabric), fabric_trees(env->fabric) };
 
 	return osm_dump_find(file)->write(&view, out);
+}
+
+/* ---- Multicast ---- */
+
+static bool is_named(const json_t *group, const char *name)
+{
+	return !strcasecmp(json_string_value(json_object_get(group, "mgid")), name) ||
+	       !strcasecmp(json_string_value(json_object_get(group, "mlid")), name);
+}
+
+/* All groups, or those that an MGID or a MLID names. */
+static json_t *answer_groups(const struct command_env *env, json_t *args, char *err)
+{
+	const char *name = NULL;
+	json_error_t why;
+	json_t *groups;
+
+	if (!UNPACK(args, err, "{s?s}", "group", &name))
+		return NULL;
+	groups = fabric_groups(env->fabric);
+	for (size_t i = json_array_size(groups); name && i-- > 0;)
+		if (!is_named(json_array_get(groups, i), name))
+			json_array_remove(groups, i);
+	if (!name || json_array_size(groups))
+		return groups;
+	json_decref(groups);
+	return refuse(err, "no multicast group %s", name);
 }
 
 /* ---- Acts ---- */
@@ -431,6 +458,7 @@ static const struct command commands[] = {
 	  .act = fabric_readback,
 	  .act_when = "readback" },
 	{ .name = "dump", .answer = answer_dump, .text = text_dump, .long_answer = true },
+	{ .name = "groups", .answer = answer_groups, .long_answer = true },
 	{ .name = "events", .answer = answer_events },
 	{ .name = "follow", .answer = answer_events, .follows = true },
 	{ .name = "reroute", .act = fabric_reroute },

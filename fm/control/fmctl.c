@@ -34,6 +34,7 @@ static const struct command {
 	  .run = fmctl_check },
 	{ "cabling", "[--plan FILE]", "HCAs on another rail's leaf, cables that differ from a plan",
 	  .run = fmctl_cabling },
+	{ "groups", "[MGID|MLID]", "multicast groups; of one, its members", .run = fmctl_groups },
 	{ "dump", "DIR", "tables and topology in OpenSM's files", .run = fmctl_dump },
 	{ "events", "[-f] [-n N]", "what happened, newest last; -f waits for more",
 	  .run = fmctl_events },

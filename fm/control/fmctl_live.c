@@ -196,6 +196,15 @@ enum fmctl_exit fmctl_dump(const struct fmctl *ctl, int argc, char **argv)
 	return status;
 }
 
+enum fmctl_exit fmctl_groups(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc == 1)
+		return ask_and_show(ctl, "groups", NULL, show_groups);
+	if (argc != 2)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "groups", json_pack("{s:s}", "group", argv[1]), show_members);
+}
+
 /* ---- Events ---- */
 
 enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)

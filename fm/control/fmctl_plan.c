@@ -264,7 +264,7 @@ typedef int write_fn(const struct plan *p, FILE *out);
 
 static int write_lfts(const struct plan *p, FILE *out)
 {
-	const struct osm_dump_view view = { p->topo, p->lids, &p->tables };
+	const struct osm_dump_view view = { p->topo, p->lids, &p->tables, NULL };
 
 	return osm_dump_find("opensm-lfts.dump")->write(&view, out);
 }

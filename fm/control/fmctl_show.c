@@ -295,6 +295,34 @@ void show_path(const struct fmctl *ctl, const json_t *result)
 	table_print(ctl, json_object_get(result, "hops"), columns);
 }
 
+void show_groups(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = { { "MGID", "mgid" },
+						       { "MLID", "mlid" },
+						       { "P_KEY", "pkey" },
+						       { "FULL", "full" },
+						       { "SENDERS", "senders" },
+						       { "ROOT", "tree.root" },
+						       { "SWITCHES", "tree.switches" },
+						       { "TURNS", "tree.turns" },
+						       { 0 } };
+
+	table_print(ctl, result, columns);
+}
+
+void show_members(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "MEMBER", "name" }, { "GUID", "guid" }, { "JOINED", "joined" }, { 0 }
+	};
+	const json_t *group;
+	size_t index;
+
+	show_groups(ctl, result);
+	json_array_foreach ((json_t *)result, index, group)
+		table_print(ctl, json_object_get(group, "members"), columns);
+}
+
 /* One line an event, so that `events -f` and grep go together; with --json too. */
 void show_events(const struct fmctl *ctl, const json_t *events)
 {

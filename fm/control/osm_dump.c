@@ -5,7 +5,7 @@
  *
  *   opensm-lfts.dump   each switch's table, an entry a line, with the LID's owner in a remark
  *   opensm.fdbs        the same as `LID : port : hops : optimal`
- *   opensm.mcfdbs      multicast tables; empty while no group has a tree
+ *   opensm.mcfdbs      multicast tables; a switch without entries is not in it
  *   opensm-subnet.lst  the cables with both their ends
  *
  * The hop column of opensm.fdbs counts the switches left to go through; it is found by following
@@ -220,13 +220,51 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 	return stream_status(out);
 }
 
-/* ---- The files ---- */
+/* ---- opensm.mcfdbs ---- */
 
-/* No multicast trees are programmed, and a switch without groups has no line in this file. */
+static bool has_entry(const struct osm_dump_view *v, const struct topo_node *sw,
+		      const struct mcast_tree *tree, uint16_t masks[MCAST_POSITIONS])
+{
+	uint16_t block[MCAST_BLOCK];
+	unsigned row = tree->mlid - MCAST_FIRST_MLID;
+	bool any = false;
+
+	for (unsigned position = 0; position < MCAST_POSITIONS; position++) {
+		mcast_plan_masks(v->trees, sw->guid, (uint16_t)(row / MCAST_BLOCK),
+				 (uint8_t)position, block);
+		masks[position] = block[row % MCAST_BLOCK];
+		any |= masks[position] != 0;
+	}
+	return any;
+}
+
+static void write_mcfdb(const struct osm_dump_view *v, const struct topo_node *sw, FILE *out)
+{
+	struct mcast_hop hop;
+	bool headed = false;
+
+	for (uint32_t i = 0; i < v->trees->ntrees; i++) {
+		if (!has_entry(v, sw, &v->trees->trees[i], hop.ports))
+			continue;
+		if (!headed)
+			fprintf(out, "\nSwitch 0x%016" PRIx64 "\nLID    : Out Port(s)\n", sw->guid);
+		headed = true;
+		fprintf(out, "0x%04X :", v->trees->trees[i].mlid);
+		for (unsigned port = 0; port <= sw->nports; port++)
+			if (mcast_forwards(&hop, port))
+				fprintf(out, " 0x%03X ", port);
+		fputc('\n', out);
+	}
+}
+
 static int write_mcfdbs(const struct osm_dump_view *v, FILE *out)
 {
+	for (uint32_t s = 0; v->trees && s < v->topo->nswitches; s++)
+		write_mcfdb(v, &v->topo->nodes[s], out);
 	return stream_status(out);
 }
+
+/* ---- The files ---- */
 
 static int write_subnet_lst(const struct osm_dump_view *v, FILE *out)
 {

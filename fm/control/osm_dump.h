@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include "routing/lid_plan.h"
+#include "routing/mcast_tree.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
@@ -12,6 +13,7 @@ struct osm_dump_view {
 	const struct topo *topo;
 	const struct lid_map *lids;
 	const struct tables *tables;
+	const struct mcast_plan *trees; /* of any snapshot; NULL = none */
 };
 
 typedef int osm_dump_fn(const struct osm_dump_view *view,

@@ -36,6 +36,14 @@ json_t *fabric_status(const struct fabric *f)
 {
 	return json_object();
 }
+const struct mcast_plan *fabric_trees(const struct fabric *f)
+{
+	return NULL;
+}
+json_t *fabric_groups(const struct fabric *f)
+{
+	return json_pack("[{s:s, s:s}]", "mgid", "ff12::1", "mlid", "0xc000");
+}
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	return json_array();

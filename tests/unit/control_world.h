@@ -52,6 +52,15 @@ json_t *fabric_status(const struct fabric *f)
 {
 	return json_pack("{s:s}", "state", "master");
 }
+const struct mcast_plan *fabric_trees(const struct fabric *f)
+{
+	return NULL;
+}
+json_t *fabric_groups(const struct fabric *f)
+{
+	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",
+			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");
+}
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	json_t *events = json_array();

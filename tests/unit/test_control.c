@@ -144,6 +144,34 @@ static void long_answer_comes_from_a_child(void **state)
 	json_decref(answer);
 }
 
+static void groups_are_all_or_the_one_that_is_named(void **state)
+{
+	static const char *const names[] = { "0xC001", "FF12:401b:ffff::2" };
+	struct fixture *f = *state;
+	json_t *answer = ask(f, "{\"cmd\":\"groups\"}\n");
+
+	assert_int_equal(json_array_size(json_object_get(answer, "result")), 2);
+	json_decref(answer);
+	for (unsigned i = 0; i < 2; i++) {
+		char request[128];
+		json_t *list;
+
+		snprintf(request, sizeof(request),
+			 "{\"cmd\":\"groups\",\"args\":{\"group\":\"%s\"}}\n", names[i]);
+		answer = ask(f, request);
+		list = json_object_get(answer, "result");
+		assert_int_equal(json_array_size(list), 1);
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(list, 0), "mlid")),
+			"0xc001");
+		json_decref(answer);
+	}
+	answer = ask(f, "{\"cmd\":\"groups\",\"args\":{\"group\":\"0xc002\"}}\n");
+	assert_string_equal(json_string_value(json_object_get(answer, "error")),
+			    "no multicast group 0xc002");
+	json_decref(answer);
+}
+
 static void answers_keep_the_order_of_the_requests(void **state)
 {
 	struct fixture *f = *state;
@@ -359,6 +387,7 @@ int main(void)
 		TEST(reload_that_fails_says_why),
 		TEST(log_level_must_exist),
 		TEST(long_answer_comes_from_a_child),
+		TEST(groups_are_all_or_the_one_that_is_named),
 		TEST(answers_keep_the_order_of_the_requests),
 		TEST_BIG(dump_text_is_whole_and_ends_with_a_nul),
 		TEST_BIG(client_that_leaves_takes_its_child_along),

@@ -233,7 +233,7 @@ static void a_missing_file_is_named(void **state)
 static char *dump(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  size_t *len)
 {
-	const struct osm_dump_view view = { t, lids, tables };
+	const struct osm_dump_view view = { t, lids, tables, NULL };
 	char *text;
 	FILE *out = open_memstream(&text, len);
 

@@ -21,6 +21,7 @@ struct fixture {
 	uint32_t port_of_lid[TOP + 1];
 	struct lid_map lids;
 	struct tables tables;
+	struct mcast_plan trees;
 	char *text;
 };
 
@@ -94,7 +95,7 @@ static int tear_down(void **state)
 
 static const char *dump(struct fixture *f, const char *name)
 {
-	const struct osm_dump_view view = { f->topo, &f->lids, &f->tables };
+	const struct osm_dump_view view = { f->topo, &f->lids, &f->tables, &f->trees };
 	size_t len;
 	FILE *out;
 
@@ -161,6 +162,25 @@ static void detour_is_told_from_the_shortest_way(void **state)
 	assert_non_null(strstr(f->text, "0x0005 : 002  : 03   : No, 2 hops are possible\n"));
 }
 
+static void multicast_tables_name_the_ports_of_each_group(void **state)
+{
+	struct mcast_hop hops[] = { { .guid = 0x10, .ports = { 0x6 } },
+				    { .guid = 0x12, .sw = 2, .ports = { 0x2 } } };
+	struct mcast_tree trees[] = { { .mlid = 0xc000, .nhops = 2, .hops = hops },
+				      { .mlid = 0xc021, .nhops = 1, .hops = hops } };
+	struct fixture *f = *state;
+
+	assert_string_equal(dump(f, "opensm.mcfdbs"), "");
+	f->trees = (struct mcast_plan){ .ntrees = 2, .trees = trees };
+	assert_string_equal(dump(f, "opensm.mcfdbs"), "\nSwitch 0x0000000000000010\n"
+						      "LID    : Out Port(s)\n"
+						      "0xC000 : 0x001  0x002 \n"
+						      "0xC021 : 0x001  0x002 \n"
+						      "\nSwitch 0x0000000000000012\n"
+						      "LID    : Out Port(s)\n"
+						      "0xC000 : 0x001 \n");
+}
+
 static void file_names_are_those_of_opensm(void **state)
 {
 	static const char *const names[] = { "opensm-lfts.dump", "opensm.fdbs", "opensm.mcfdbs",
@@ -181,6 +201,7 @@ int main(void)
 		TEST(fdbs_count_the_switches_left_to_go_through),
 		TEST(dropped_and_endless_entries_have_no_hops),
 		TEST(detour_is_told_from_the_shortest_way),
+		TEST(multicast_tables_name_the_ports_of_each_group),
 		TEST(file_names_are_those_of_opensm),
 	};
 
