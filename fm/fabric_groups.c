@@ -115,6 +115,7 @@ static unsigned read_groups(struct fabric *f, FILE *in)
 	struct sa_group *group = NULL;
 	char line[LINE];
 
+	f->mcast->known = true;
 	sa_groups_share_snm(groups_of(f), true); /* as they were then */
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
@@ -127,6 +128,7 @@ static unsigned read_groups(struct fabric *f, FILE *in)
 
 static void forget_groups(struct fabric *f)
 {
+	f->mcast->known = false;
 	sa_groups_clear(groups_of(f));
 }
 
@@ -373,7 +375,14 @@ void fabric_mcast_start(struct fabric *f)
 	preset(f);
 	each_group(f, end_unkept, NULL);
 	loop_timer_stop(f->mcast->save); /* what was just read is no change */
+	if (!f->mcast->known)
+		fabric_groups_changed(f);
 	loop_timer_set(f->mcast->patience, PATIENCE_US);
+}
+
+bool fabric_mcast_known(const struct fabric *f)
+{
+	return f->mcast->known;
 }
 
 void fabric_groups_init(struct fabric *f)

@@ -42,6 +42,7 @@ struct fabric_mcast {
 
 	/* fabric_groups.c */
 	struct loop_timer *save, *patience;
+	bool known;   /* who is a member of what, when fmd began */
 	pid_t writer; /* a child that writes the groups, 0 = none */
 };
 

@@ -274,6 +274,7 @@ void fabric_sa_configure(struct fabric *f);
 void fabric_mcast_init(struct fabric *f); /* behind the SA's */
 void fabric_mcast_fini(struct fabric *f); /* ahead of it */
 void fabric_mcast_start(struct fabric *f);
+bool fabric_mcast_known(const struct fabric *f); /* the groups of an earlier life were read */
 void fabric_mcast_configure(struct fabric *f);
 void fabric_mcast_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
 void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */

@@ -114,8 +114,8 @@ void fabric_sa_load(struct fabric *f)
 	fabric_state_read(f, &services_file);
 	fabric_state_read(f, &subscriptions_file);
 	loop_timer_stop(f->sa_save);
-	f->reregister = !f->sa_state_read;
-	if (f->reregister)
+	f->reregister = !f->sa_state_read || !fabric_mcast_known(f);
+	if (!f->sa_state_read)
 		changed(f);
 }
 
