@@ -90,6 +90,15 @@ static void port_set_probe(struct inv_port *port, enum sweep_probe probe)
 		port->peer->ports[port->peer_port].probe = (uint8_t)probe;
 }
 
+/* Who is known to be silent has the others wait. In Init it may be another by now. */
+static bool port_is_left_to_polls(const struct inv_port *port)
+{
+	bool silent = port->peer && port->peer->silent;
+
+	return (silent && port->state >= TOPO_ARMED) ||
+	       (port->probe == PROBE_FAILED && (!port->peer || silent));
+}
+
 /* Only a switch, or the SM's own port, can send a probe on. */
 static bool port_needs_probe(const struct sweep *s, const struct inv_node *node, unsigned num)
 {
@@ -99,13 +108,22 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 		return false;
 	if (port->probe == PROBE_OUT || port->probe == PROBE_MET)
 		return false;
-	/* A silent one has the others wait: once found so it is left to the polls. */
-	if (s->look == LOOK_REFRESH && port->probe == PROBE_FAILED &&
-	    (!port->peer || port->peer->silent))
+	if (s->look == LOOK_REFRESH && port_is_left_to_polls(port))
 		return false;
 	return s->look == LOOK_DISCOVER || !port->peer || !port->link_up ||
 	       port->state == TOPO_INIT || port->peer->silent || port->peer->gone ||
 	       port->probe == PROBE_FAILED;
+}
+
+/* A switch with half of its cables down may be dead: those at the others know, and their traps may be lost with it. */
+static bool is_failing(const struct inv_node *node)
+{
+	unsigned up = 0, down = 0, p;
+
+	for (p = 1; p <= node->nports; p++)
+		if (node->ports[p].peer)
+			*(node->ports[p].link_up ? &up : &down) += 1;
+	return inv_is_switch(node) && up && down >= up;
 }
 
 static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
@@ -125,6 +143,8 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		sweep_changed(s, port->peer);
 	inventory_link_down(&s->inv, node, (uint8_t)num);
 	s->reroute = true;
+	if (s->look == LOOK_REFRESH && is_failing(port->peer))
+		explore_visit_neighbours(s, port->peer);
 }
 
 static void too_far(struct sweep *s, const struct inv_node *node, unsigned num)
@@ -440,6 +460,24 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 		ask_port(s, node, info.local_port);
 }
 
+/* Who is behind a port answers at last: the one known there, or another. */
+static void polled_port_met(struct sweep *s, struct inv_node *node, uint8_t num,
+			    const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_node_info info;
+
+	wire_node_info_decode(data, &info);
+	port_set_probe(port, PROBE_NONE);
+	if (port->peer && port->peer->guid == info.node_guid) {
+		port->peer->silent = false;
+		sweep_changed(s, port->peer);
+	} else {
+		inventory_unlink(&s->inv, node, num);
+	}
+	sweep_changed(s, node);
+}
+
 /* ---- Dispatch ------------------------------------------------------------------------------- */
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
@@ -480,8 +518,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		switch_polled(s, node, data);
 		break;
 	case JOB_POLL_PORT:
-		port_set_probe(&node->ports[job->arg], PROBE_NONE);
-		sweep_changed(s, node);
+		polled_port_met(s, node, (uint8_t)job->arg, data);
 		break;
 	}
 }

@@ -305,9 +305,10 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 		return;
 	for (p = 1; p <= node->nports; p++) {
 		const struct inv_node *peer = node->ports[p].peer;
+		bool silent = peer && peer->silent && !peer->gone;
 
-		if (node->ports[p].probe == PROBE_FAILED &&
-		    !(peer && peer->silent && inv_is_switch(peer)))
+		if ((node->ports[p].probe == PROBE_FAILED || silent) &&
+		    !(silent && inv_is_switch(peer)))
 			sweep_ask(s, JOB_POLL_PORT, node, p, false);
 	}
 }

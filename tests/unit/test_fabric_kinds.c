@@ -422,12 +422,36 @@ static void a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody(void **sta
 	double_cut(w.hw, guid_at(&w, leaf), uplink_of(w.design, leaf));
 	run_for(&w, SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
+	assert_true(status_number(&w, NULL, "sweep_ms") < 10); /* of the latest look */
 	assert_true(status_number(&w, "last_fault", "detected_to_proven_ms") < 10);
 	double_join(w.hw, guid_at(&w, leaf), uplink_of(w.design, leaf));
 	run_for(&w, SECOND_US);
 	double_set_silent(w.hw, guid_at(&w, spine), false);
 	run_for(&w, 25 * SECOND_US);
 	assert_int_equal(count_told(&w, "answers", w.design->nodes[spine].desc), 1);
+	assert_all_is_as_before(&w, &before);
+	end(&w, &before);
+}
+
+static void a_host_that_hangs_is_routed_to_and_found_again_by_a_poll(void **state)
+{
+	struct world w;
+	struct before before;
+
+	begin(&w, pod(1), &before);
+	guid_t host = guid_at(&w, w.design->nswitches + 77), leaf = guid_at(&w, far_leaf(&w));
+	double_set_silent(w.hw, host, true);
+	fabric_sweep(w.fabric, act_cb, &(struct answer){ 0 });
+	run_for(&w, 5 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "silent"), 1);
+	assert_int_equal(count_told(&w, "silent", "routed to as before"), 1);
+	assert_hardware_delivers(&w, 9);
+	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, SECOND_US);
+	double_join(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
+	double_set_silent(w.hw, host, false);
+	run_for(&w, 12 * SECOND_US);
+	assert_int_equal(count_told(&w, "answers", ""), 1);
 	assert_all_is_as_before(&w, &before);
 	end(&w, &before);
 }
@@ -450,6 +474,7 @@ int main(void)
 		cmocka_unit_test(an_uplink_of_the_sms_own_leaf),
 		cmocka_unit_test(the_sms_own_leaf_dies_and_comes_back),
 		cmocka_unit_test(an_island_that_was_cut_off_keeps_its_lids),
+		cmocka_unit_test(a_host_that_hangs_is_routed_to_and_found_again_by_a_poll),
 		cmocka_unit_test(a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody),
 	};
 
