@@ -61,6 +61,7 @@ void fabric_look(struct fabric *f)
 	if (sweep_busy(f->sweep))
 		return; /* looked() or polled() comes back here */
 	if (f->want_discover) {
+		f->must_update |= f->want_reroute;
 		f->want_discover = f->want_reroute = false;
 		f->suspects.count = 0;
 		sweep_discover(f->sweep, looked, f);
@@ -68,9 +69,11 @@ void fabric_look(struct fabric *f)
 		unsigned n = f->suspects.count;
 
 		f->suspects.count = 0;
+		f->must_update |= f->want_reroute;
 		f->want_reroute = false;
 		sweep_refresh(f->sweep, f->suspects.guids, n, looked, f);
 	} else if (f->want_reroute) {
+		f->must_update = true;
 		update(f);
 	} else {
 		fabric_settle(f);

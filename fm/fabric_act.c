@@ -61,6 +61,14 @@ void fabric_acts_take(struct fabric *f)
 		act->taken |= !act->sweeps || !f->want_discover;
 }
 
+bool fabric_acts_wait(const struct fabric *f)
+{
+	for (const struct act *act = f->acts; act; act = act->next)
+		if (act->taken)
+			return true;
+	return false;
+}
+
 void fabric_acts_answer(struct fabric *f, const char *error)
 {
 	struct act *acts = unlink_taken(&f->acts);

@@ -330,11 +330,12 @@ static void name_fault(const struct telling *s)
 		fabric_fault_name(s->f, false, what);
 }
 
-void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
+bool fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
 {
 	struct telling s = { .f = f, .older = older, .newer = newer };
 	struct diff *d = diff_new(older, newer);
 	unsigned bounces = tell_bounces(f, older, newer);
+	bool differs;
 
 	if (d->count)
 		find_switches(&s);
@@ -344,8 +345,11 @@ void fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 	tell_switches(&s, s.up, s.nup, false);
 	fabric_note_silent(f);
 	name_fault(&s);
-	fabric_traps_judge(f, d->count || bounces);
+	differs = d->count || bounces || s.losses;
+	fabric_traps_judge(f, differs);
 	diff_free(d);
 	free(s.down);
 	free(s.up);
+	return differs || older->nports != newer->nports ||
+	       memcmp(older->ports, newer->ports, newer->nports * sizeof(*newer->ports)) != 0;
 }

@@ -52,6 +52,12 @@ static void join(struct fault *newer, const struct fault *older)
 	newer->loss |= older->loss;
 }
 
+void fabric_fault_none(struct fabric *f)
+{
+	if (!f->fault.differs && !fabric_traps_wait_since(f))
+		f->fault.open = false;
+}
+
 void fabric_fault_published(struct fabric *f)
 {
 	uint64_t waits_since_us = fabric_traps_wait_since(f);

@@ -172,7 +172,8 @@ struct fabric {
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;
-	struct guid_list suspects;		    /* nodes to refresh */
+	bool must_update;	   /* the next update goes on even when nothing has changed */
+	struct guid_list suspects; /* nodes to refresh */
 	struct loop_timer *hold_timer, *poll_timer; /* to look soon; to poll */
 	struct traps *traps;
 	struct noise *noise;
@@ -227,6 +228,7 @@ json_t *fabric_settle_stages(const struct fabric *f);
 
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
+bool fabric_acts_wait(const struct fabric *f); /* some are taken, and not answered yet */
 void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
 void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
 void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
@@ -294,12 +296,14 @@ void fabric_watch_schedule(struct fabric *f);
 void fabric_note_managers(struct fabric *f, const struct topo *t);
 
 /* fabric_change.c */
-void fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+/* False: nothing is different, down to the last bit of a port. */
+bool fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
 void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
 
 /* fabric_fault.c */
 void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
+void fabric_fault_none(struct fabric *f); /* a look found nothing */
 void fabric_fault_published(struct fabric *f);
 void fabric_fault_programmed(struct fabric *f);
 

@@ -4,7 +4,7 @@
  *
  *   collect    the acts that it will answer, the cordons; what the inventory holds   (at one stroke)
  *   snapshot   levels, rails, names
- *   changes    against what is published: told
+ *   changes    against what is published: told; a look that found nothing ends here
  *   lids, route
  *   proof      in three steps; refused tables end it there, and what is published stays in force
  *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
@@ -55,27 +55,38 @@ static void forget(struct fabric_update *u)
 	u->lids = NULL;
 }
 
-/* The port leads to somebody else's subnet. */
-static enum job_said leave_alone(struct fabric *f)
+static enum job_said end_here(struct fabric *f)
 {
 	forget(&f->update);
-	f->state = FABRIC_REFUSED;
-	fabric_acts_answer(f, "this port leads into an NVLink subnet; see fmctl events");
 	job_stop(f->update.job);
 	fabric_look(f);
 	return JOB_END;
+}
+
+/* The port leads to somebody else's subnet. */
+static enum job_said leave_alone(struct fabric *f)
+{
+	f->state = FABRIC_REFUSED;
+	fabric_acts_answer(f, "this port leads into an NVLink subnet; see fmctl events");
+	return end_here(f);
 }
 
 static enum job_said tell_changes(void *arg)
 {
 	struct fabric *f = arg;
 
+	bool differs;
+
 	if (fabric_nvlink_refuses(f, f->update.topo))
 		return leave_alone(f);
-	if (f->topo)
-		fabric_note_changes(f, f->topo, f->update.topo);
+	differs = !f->topo || fabric_note_changes(f, f->topo, f->update.topo);
 	fabric_note_managers(f, f->update.topo);
-	return JOB_NEXT;
+	if (differs || f->must_update || f->unfinished || fabric_acts_wait(f)) {
+		f->must_update = false;
+		return JOB_NEXT;
+	}
+	fabric_fault_none(f);
+	return end_here(f);
 }
 
 /* ---- LIDs, tables, proof ------------------------------------------------------------------------- */
