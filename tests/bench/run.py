@@ -4,7 +4,8 @@
 
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
-FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, fault, perf, sa, osmtest, fabrics. From
+FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, fault, health, perf, sa, osmtest,
+fabrics. From
 the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections), BENCH_SIZES (HCAs),
 BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
@@ -23,6 +24,7 @@ sys.dont_write_bytecode = True
 
 import bringup
 import fault
+import health
 import idle
 import osmtest
 import perf
@@ -32,8 +34,8 @@ import sa
 import table
 import world as w
 
-SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "fault": fault, "perf": perf, "sa": sa, "osmtest": osmtest,
-            "fabrics": real}
+SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "fault": fault, "health": health, "perf": perf,
+            "sa": sa, "osmtest": osmtest, "fabrics": real}
 
 
 def words(name):
