@@ -417,7 +417,9 @@ static void guard(struct health *h)
 	for (unsigned i = 0; i < h->nhosts; i++) {
 		const struct health_host *host = &h->hosts[i];
 
-		present += host->present || host->nsources;
+		if (!host->present && !host->nsources)
+			continue; /* gone */
+		present++;
 		bad += host->observed >= NVSWITCH_NO_P2P && host->override == NVSWITCH_UNKNOWN;
 	}
 	limit = present * h->conf.guard_percent / 100;

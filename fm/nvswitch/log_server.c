@@ -20,10 +20,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "fm/core/log.h"
 #include "fm/nvswitch/log_server.h"
 #include "fm/nvswitch/syslog.h"
 #include "topology/mem.h"
 
+#define UDP_ENOUGH   (1 << 20)
 #define UDP_BUFFER   (8 << 20)
 #define BATCH	     64 /* datagrams a call */
 #define BATCHES	     8	/* calls a round */
@@ -281,12 +283,19 @@ static int open_socket(const struct addrinfo *at, int type)
 	return -1;
 }
 
+/* Past the system's bound only with a privilege that a service need not have. */
 static void enlarge_buffer(int fd)
 {
 	int size = UDP_BUFFER;
+	socklen_t len = sizeof(size);
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (!getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) && size < UDP_ENOUGH)
+		log_line(LOG_NVSWITCH, LOG_NOTICE,
+			 "syslog: a receive buffer of %d KB may lose lines of a flood; see "
+			 "net.core.rmem_max",
+			 size >> 10);
 }
 
 static int open_sockets(struct log_server *s, const char *at, char *err, size_t err_size)

@@ -19,9 +19,11 @@
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 
-#define STEP_US	       2000
-#define CONNECT_MS     1000
-#define EVENTS_ALIKE   8 /* more at once are told in one */
+#define STEP_US	     2000
+#define CONNECT_MS   1000
+#define EVENTS_ALIKE 8 /* more at once are told in one */
+#define HOSTS_MAX                                                                                  \
+	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
 #define NAMES_TOLD     5
 #define STRANGER_LINES 1 /* a second */
 
@@ -382,7 +384,7 @@ static void take_names(struct nvswitch *nv, const char *const *names, unsigned c
 		unsigned host;
 
 		nv->present[i] = mem_strdup(names[i]);
-		if (!targets_name_fits(names[i]))
+		if (!targets_name_fits(names[i]) || nv->health.nhosts >= HOSTS_MAX)
 			continue;
 		host = health_add(&nv->health, names[i]);
 		nv->health.hosts[host].present = true;

@@ -432,6 +432,20 @@ static void a_line_counts_while_the_exporter_is_silent(void **state)
 	world_free(w);
 }
 
+static void a_line_betters_nothing_that_a_silent_exporter_said(void **state)
+{
+	struct world *w = world_new(HOSTS);
+
+	say(w, 4, NVSWITCH_FATAL);
+	pass(w, 30, NOBODY);
+	pass(w, 60, 4);
+	hear(w, 4, FATAL_LINE); /* no more than NO_P2P */
+	pass(w, 400, 4);
+	assert_int_equal(state_of(w, 4), NVSWITCH_FATAL);
+	assert_int_equal(w->h.hosts[4].routed, NVSWITCH_FATAL);
+	world_free(w);
+}
+
 static void many_soft_errors_in_a_minute_are_a_sick_link(void **state)
 {
 	struct world *w = world_new(HOSTS);
@@ -510,6 +524,7 @@ int main(void)
 		cmocka_unit_test(a_line_counts_until_the_driver_starts_anew),
 		cmocka_unit_test(a_line_is_forgotten_after_a_time),
 		cmocka_unit_test(a_line_counts_while_the_exporter_is_silent),
+		cmocka_unit_test(a_line_betters_nothing_that_a_silent_exporter_said),
 		cmocka_unit_test(many_soft_errors_in_a_minute_are_a_sick_link),
 		cmocka_unit_test(an_operators_word_counts_at_once_and_until_taken_back),
 		cmocka_unit_test(hosts_are_found_by_any_name_they_call_themselves),
