@@ -226,6 +226,10 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 	if (!*hook->program)
 		return;
 	earlier = drop_waiting(hook, from->host);
+	if (earlier && !strcmp(earlier, from->state)) {
+		free(earlier);
+		return; /* back where it was before anybody heard of it */
+	}
 	call = call_new(from, earlier ? earlier : from->old_state);
 	free(earlier);
 	while (*last)

@@ -5,9 +5,8 @@
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
 FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, fault, health, perf, sa, osmtest,
-fabrics. From
-the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections), BENCH_SIZES (HCAs),
-BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
+fabrics. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections),
+BENCH_SIZES (HCAs), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
 
 A section is a module with run(world, options) that yields (rows, raw figures) as it has them.
