@@ -32,8 +32,13 @@ static void update(struct fabric *f)
 /* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
 static void look_beyond(struct fabric *f, const struct sweep_result *result)
 {
-	for (unsigned i = 0; i < result->nchanged; i++)
-		fabric_traps_hold(f, result->changed[i]);
+	for (unsigned i = 0; i < result->nchanged; i++) {
+		const struct inv_node *node =
+			inventory_find(sweep_inventory(f->sweep), result->changed[i]);
+
+		if (node && !node->gone && !node->answered)
+			fabric_traps_hold(f, node->guid);
+	}
 }
 
 static void looked(void *arg, const struct sweep_result *result)

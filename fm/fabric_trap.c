@@ -5,7 +5,7 @@
  * Trap 128 names a switch, 144 and 145 a port's node. It is held for the hold-down, so that the other end
  * of the same cable joins, and then read. While triggers keep coming in its second half a hold goes on for
  * as long again, to `hold_down_max`; the one after it begins four times as long, and as short as ever when
- * nothing came for four times its length. So a single fault waits 2 ms, a dying line card until it is dead,
+ * nothing came for its length, and for 16 of the shortest. So a single fault waits 2 ms, a dying line card until it is dead,
  * and a storm costs a few looks a second.
  *
  * A source whose looks find nothing, FREE_LOOKS times in a row, is a babbler: its traps are heeded more and
@@ -20,7 +20,8 @@
 #include "fm/fabric_own.h"
 #include "topology/mem.h"
 
-#define AFTER_A_LOOK 4 /* times longer is the next hold, and as many times its length is a lull */
+#define AFTER_A_LOOK 4	/* times longer is the next hold */
+#define LULL	     16 /* shortest holds without a trigger, or one of the present length */
 #define BABBLERS     256
 #define FREE_LOOKS   3
 #define DEAF_US	     250000 /* at first; doubles */
@@ -77,7 +78,10 @@ static uint64_t hold_min_us(const struct traps *t)
 
 static void hold_begin(struct traps *t, uint64_t now)
 {
-	if (now - t->last_us >= AFTER_A_LOOK * t->length_us || t->length_us > hold_max_us(t))
+	uint64_t lull_us = LULL * hold_min_us(t);
+
+	if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
+	    t->length_us > hold_max_us(t))
 		t->length_us = hold_min_us(t);
 	t->began_us = now;
 	t->fed = false;

@@ -24,8 +24,7 @@
 #include <string.h>
 #include "fm/sweep/sweep_priv.h"
 
-#define STATES_PER_BLOCK 128
-#define LOG_BURST	 20
+#define LOG_BURST 20
 
 static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t from_port,
 		       const struct inv_node *met, const char *why)
@@ -35,204 +34,6 @@ static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t fro
 		return;
 	log_line(LOG_SWEEP, LOG_ERR, "%s answers behind %s too: %s; the first met stays",
 		 inventory_name(met, -1).text, inventory_name(from, from_port).text, why);
-}
-
-/* ---- Ports ---------------------------------------------------------------------------------- */
-
-static void ask_port(struct sweep *s, struct inv_node *node, unsigned num)
-{
-	bool extended = inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS;
-	bool urgent = inv_is_switch(node) && num == 0;
-
-	sweep_ask(s, extended ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
-}
-
-static bool has_state_table(const struct inv_node *node)
-{
-	struct wire_port_info info;
-
-	if (node->no_state_table || !node->ports[0].known)
-		return false;
-	wire_port_info_decode(node->ports[0].info, &info);
-	return info.capmask & WIRE_CAP_HAS_CAPMASK2 && info.capmask2 & WIRE_CAP2_STATE_TABLE;
-}
-
-static void ask_all_ports(struct sweep *s, struct inv_node *node)
-{
-	unsigned i;
-
-	node->unread = false;
-	if (has_state_table(node))
-		for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
-			sweep_ask(s, JOB_STATES, node, i, true);
-	else
-		for (i = 1; i <= node->nports; i++)
-			ask_port(s, node, i);
-}
-
-static void ask_odd_ports(struct sweep *s, struct inv_node *node);
-
-/* One of the answers that come before a switch's ports is here, or never will be. */
-static void switch_ready(struct sweep *s, struct inv_node *node)
-{
-	if (!node->waiting || --node->waiting || node->silent)
-		return;
-	if (s->look == LOOK_DISCOVER || node->unread)
-		ask_all_ports(s, node);
-	else
-		ask_odd_ports(s, node);
-}
-
-static void port_set_probe(struct inv_port *port, enum sweep_probe probe)
-{
-	port->probe = (uint8_t)probe;
-	if (port->peer)
-		port->peer->ports[port->peer_port].probe = (uint8_t)probe;
-}
-
-/* Who is known to be silent has the others wait. In Init it may be another by now. */
-static bool port_is_left_to_polls(const struct inv_port *port)
-{
-	bool silent = port->peer && port->peer->silent;
-
-	return (silent && port->state >= TOPO_ARMED) ||
-	       (port->probe == PROBE_FAILED && (!port->peer || silent));
-}
-
-/* Only a switch, or the SM's own port, can send a probe on. */
-static bool port_needs_probe(const struct sweep *s, const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	if (!inv_is_switch(node) && !(node == s->inv.local && num == s->inv.local_port))
-		return false;
-	if (port->probe == PROBE_OUT || port->probe == PROBE_MET)
-		return false;
-	if (s->look == LOOK_REFRESH && port_is_left_to_polls(port))
-		return false;
-	return s->look == LOOK_DISCOVER || !port->peer || !port->link_up ||
-	       port->state == TOPO_INIT || port->peer->silent || port->peer->gone ||
-	       port->probe == PROBE_FAILED;
-}
-
-/* A switch with half of its cables down may be dead: those at the others know, and their traps may be lost with it. */
-static bool is_failing(const struct inv_node *node)
-{
-	unsigned up = 0, down = 0, p;
-
-	for (p = 1; p <= node->nports; p++)
-		if (node->ports[p].peer)
-			*(node->ports[p].link_up ? &up : &down) += 1;
-	return inv_is_switch(node) && up && down >= up;
-}
-
-static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
-{
-	struct inv_port *port = &node->ports[num];
-
-	port->state = TOPO_DOWN;
-	port->seen = s->number;
-	port->probe = PROBE_NONE;
-	if (!port->peer || !port->link_up)
-		return;
-	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
-		 inventory_name(port->peer, port->peer_port).text);
-	port_set_probe(port, PROBE_NONE);
-	if (s->look == LOOK_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
-	    port->peer->seen != s->number)
-		sweep_changed(s, port->peer);
-	inventory_link_down(&s->inv, node, (uint8_t)num);
-	s->reroute = true;
-	if (s->look == LOOK_REFRESH && is_failing(port->peer))
-		explore_visit_neighbours(s, port->peer);
-}
-
-static void too_far(struct sweep *s, const struct inv_node *node, unsigned num)
-{
-	if (log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: what is behind it is over %u hops away",
-			 inventory_name(node, (int)num).text, WIRE_MAX_HOPS);
-}
-
-static void port_is_up(struct sweep *s, struct inv_node *node, unsigned num)
-{
-	struct inv_port *port = &node->ports[num];
-
-	port->seen = s->number;
-	if (!port_needs_probe(s, node, num))
-		return;
-	if (node->path.hops >= WIRE_MAX_HOPS) {
-		too_far(s, node, num);
-		return;
-	}
-	port_set_probe(port, PROBE_OUT);
-	sweep_ask(s, JOB_PROBE, node, num, true);
-}
-
-static void port_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
-		     const uint8_t data[64])
-{
-	uint8_t before = node->ports[num].state;
-
-	inventory_set_port_info(node, (uint8_t)num, data);
-	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
-		port_set_probe(&node->ports[num], PROBE_NONE);
-	if (inv_is_switch(node) && num == 0) {
-		switch_ready(s, node);
-		return;
-	}
-	if (node->ports[num].state < TOPO_INIT)
-		port_is_down(s, node, num);
-	else
-		port_is_up(s, node, num);
-	/* The SM's own port was asked before anything was known of it. */
-	if (node == s->inv.local && !extended &&
-	    inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS)
-		ask_port(s, node, num);
-}
-
-/* Unchanged ports of a refreshed switch need no PortInfo; in a discovery each port that is up is
- * read. */
-static bool state_is_news(const struct sweep *s, const struct inv_port *port, uint8_t state)
-{
-	return s->look == LOOK_DISCOVER || !port->known || port->state != state ||
-	       state < TOPO_ARMED || !port->peer || !port->link_up;
-}
-
-static void states_met(struct sweep *s, struct inv_node *node, unsigned block,
-		       const uint8_t data[64])
-{
-	unsigned i, num;
-
-	for (i = 0; i < STATES_PER_BLOCK; i++) {
-		uint8_t state = i % 2 ? data[i / 2] & 0x0f : data[i / 2] >> 4;
-
-		num = block * STATES_PER_BLOCK + i;
-		if (num == 0 || num > node->nports)
-			continue;
-		if (state == TOPO_DOWN)
-			port_is_down(s, node, num);
-		else if (state_is_news(s, &node->ports[num], state))
-			ask_port(s, node, num);
-		else
-			port_is_up(s, node, num);
-	}
-}
-
-/* Without PortStateChange the states are those of the record, but for a cable that was taken for down. */
-static void ask_odd_ports(struct sweep *s, struct inv_node *node)
-{
-	unsigned num;
-
-	for (num = 1; num <= node->nports; num++) {
-		struct inv_port *port = &node->ports[num];
-
-		if (port->probe == PROBE_FAILED ||
-		    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
-			ask_port(s, node, num);
-		else if (port->state >= TOPO_INIT)
-			port_is_up(s, node, num);
-	}
 }
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
@@ -251,7 +52,7 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 		return;
 	node->waiting = 2;
 	sweep_ask(s, JOB_SWITCH, node, 0, true);
-	ask_port(s, node, 0);
+	ports_ask(s, node, 0);
 }
 
 void explore_visit_ca(struct sweep *s, struct inv_node *node)
@@ -261,7 +62,7 @@ void explore_visit_ca(struct sweep *s, struct inv_node *node)
 	explore_visit(s, node, NULL);
 	for (p = 1; p <= node->nports; p++)
 		if (node->ports[p].link_up || (node == s->inv.local && p == s->inv.local_port))
-			ask_port(s, node, p);
+			ports_ask(s, node, p);
 }
 
 static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
@@ -280,13 +81,13 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	if (info.port_state_change)
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
-		switch_ready(s, node);
+		ports_switch_ready(s, node);
 }
 
 static void switch_cleared(struct sweep *s, struct inv_node *node)
 {
 	node->sw.port_state_change = false;
-	switch_ready(s, node);
+	ports_switch_ready(s, node);
 }
 
 static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t data[64])
@@ -348,7 +149,7 @@ static void port_displaced(struct sweep *s, struct inv_node *node, unsigned num)
 
 	port->probe = PROBE_NONE;
 	if (port->seen == s->number && port->state >= TOPO_INIT)
-		port_is_up(s, node, num);
+		ports_is_up(s, node, num);
 }
 
 static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct inv_node *b,
@@ -378,7 +179,7 @@ static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
 	if (!inv_is_switch(node) || (first && !node->unread))
-		ask_port(s, node, num);
+		ports_ask(s, node, num);
 }
 
 static bool met_elsewhere(const struct inv_port *port, const struct inv_node *from, uint8_t num)
@@ -426,7 +227,7 @@ static void probe_met(struct sweep *s, struct inv_node *from, uint8_t num,
 		if (node)
 			log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
 				 inventory_name(from, num).text);
-		port_set_probe(port, PROBE_REFUSED);
+		ports_set_probe(port, PROBE_REFUSED);
 		inventory_unlink(&s->inv, from, num);
 		return;
 	}
@@ -457,7 +258,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 		node->port_guids[info.local_port] = info.port_guid;
 	explore_visit(s, node, &(struct mad_path){ 0 });
 	if (!inv_is_switch(node))
-		ask_port(s, node, info.local_port);
+		ports_ask(s, node, info.local_port);
 }
 
 /* Who is behind a port answers at last: the one known there, or another. */
@@ -468,7 +269,7 @@ static void polled_port_met(struct sweep *s, struct inv_node *node, uint8_t num,
 	struct wire_node_info info;
 
 	wire_node_info_decode(data, &info);
-	port_set_probe(port, PROBE_NONE);
+	ports_set_probe(port, PROBE_NONE);
 	if (port->peer && port->peer->guid == info.node_guid) {
 		port->peer->silent = false;
 		sweep_changed(s, port->peer);
@@ -509,10 +310,10 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		break;
 	case JOB_PORT:
 	case JOB_PORT_EXT:
-		port_met(s, node, job->arg, job->kind == JOB_PORT_EXT, data);
+		ports_met(s, node, job->arg, job->kind == JOB_PORT_EXT, data);
 		break;
 	case JOB_STATES:
-		states_met(s, node, job->arg, data);
+		ports_states_met(s, node, job->arg, data);
 		break;
 	case JOB_POLL:
 		switch_polled(s, node, data);
@@ -535,7 +336,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 	if (job->kind == JOB_STATES) {
 		node->no_state_table = true;
 		if (job->arg == 0) /* the other blocks will be refused as well */
-			ask_all_ports(s, node);
+			ports_ask_all(s, node);
 		return;
 	}
 	if (node && log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
@@ -549,7 +350,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 /* Is it the cable or the one behind it? A known one is asked by another way; finish.c compares. */
 static void probe_failed(struct sweep *s, struct inv_port *port)
 {
-	port_set_probe(port, PROBE_FAILED);
+	ports_set_probe(port, PROBE_FAILED);
 	if (s->look == LOOK_REFRESH && port->peer && inv_is_switch(port->peer) &&
 	    !port->peer->answered && !port->peer->silent)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
@@ -606,5 +407,5 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 	node->unread = inv_is_switch(node);
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
-		switch_ready(s, node);
+		ports_switch_ready(s, node);
 }

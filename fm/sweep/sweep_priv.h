@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sweep's own parts: sweep.c asks and retries, explore.c reads the answers and says what to ask
- * next. */
+/* sweep's own parts: sweep.c asks and retries, explore.c and ports.c read the answers and say what to
+ * ask next. */
 #ifndef FMD_SWEEP_SWEEP_PRIV_H
 #define FMD_SWEEP_SWEEP_PRIV_H
 
@@ -51,6 +51,18 @@ struct sweep {
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
+
+/* ports.c */
+void ports_ask(struct sweep *s, struct inv_node *node, unsigned num);
+void ports_ask_all(struct sweep *s, struct inv_node *node);
+/* One of the answers that come before a switch's ports is here, or never will be. */
+void ports_switch_ready(struct sweep *s, struct inv_node *node);
+void ports_set_probe(struct inv_port *port, enum sweep_probe probe); /* at both ends */
+void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
+	       const uint8_t data[64]);
+void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num);
+void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
+		      const uint8_t data[64]);
 
 /* explore.c */
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path);
