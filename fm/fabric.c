@@ -7,6 +7,7 @@
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (fabric_update.c)
  *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
  *   fabric_settle    both are done: say so, answer those who asked                            (fabric_settle.c)
+ *   fabric_rebalance in quiet times: what damage has crowded is spread, by one more update      (fabric_rebalance.c)
  *
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in the making at a time;
  * looks go on beside it.
@@ -80,7 +81,7 @@ void fabric_look(struct fabric *f)
 	} else if (f->want_reroute) {
 		f->must_update = true;
 		update(f);
-	} else {
+	} else if (!fabric_rebalance_apply(f)) {
 		fabric_settle(f);
 	}
 }
@@ -169,6 +170,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_update_init(f);
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
+	fabric_rebalance_init(f);
 	return f;
 }
 
@@ -209,6 +211,7 @@ void fabric_free(struct fabric *f)
 		return;
 	fabric_nvlink_fini(f);
 	fabric_watch_fini(f);
+	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
 	sm_free(f->sm);

@@ -45,3 +45,23 @@ uint8_t *fabric_classes(const struct fabric *f, const struct topo *t)
 {
 	return fabric_nvlink_classes(f, t, classes_by_name(&f->conf, t));
 }
+
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t)
+{
+	return (struct fabric_policy){ .classes = fabric_classes(f, t),
+				       .weights = fabric_nvlink_weights(f, t) };
+}
+
+void fabric_policy_fini(struct fabric_policy *policy)
+{
+	free(policy->classes);
+	free(policy->weights);
+	*policy = (struct fabric_policy){ 0 };
+}
+
+struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy)
+{
+	return (struct route_params){ .engine = f->conf.routing_engine,
+				      .classes = policy->classes,
+				      .weights = policy->weights };
+}

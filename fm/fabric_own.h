@@ -2,7 +2,7 @@
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
- * fabric_class.c (policy), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_class.c (policy), fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -19,6 +19,7 @@
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "routing/check_change.h"
+#include "routing/rebalance.h"
 #include "routing/route.h"
 
 enum fabric_state {
@@ -136,6 +137,27 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
+/* What each end port is to the balance, by port of a snapshot; NULL = all alike. */
+struct fabric_policy {
+	uint8_t *classes; /* enum route_class */
+	uint8_t *weights;
+};
+
+struct fabric_rebalance {
+	struct loop_timer *hold; /* armed: settled, and not quiet for long enough yet */
+	struct job *job;
+	struct rebalance *pass; /* under way, or its answer is ready */
+	struct topo *topo;	/* .. of this snapshot */
+	struct fabric_policy policy;
+	bool due;   /* something else than a pass's own answer was published since the last one */
+	bool ready; /* the answer differs from what is in force, and waits for its update */
+	bool applying; /* .. which is under way */
+	struct kept_override *kept,
+		*replaced; /* in force, by switch GUID and LID; and before the latest */
+	uint32_t nkept, nreplaced;
+	struct rebalance_figures before, after; /* the latest pass */
+};
+
 struct fabric {
 	struct loop *loop;
 	struct mad *mad;
@@ -165,6 +187,7 @@ struct fabric {
 
 	struct fabric_update update;
 	struct fabric_settle settle;
+	struct fabric_rebalance rebalance;
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
@@ -341,8 +364,12 @@ json_t *fabric_report_stages(const struct job_step *steps,
 void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
 
-/* fabric_class.c: what each end port is to the balance; the caller frees it, NULL = all compute. */
+/* fabric_class.c. Classes alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes(const struct fabric *f, const struct topo *t);
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t);
+void fabric_policy_fini(struct fabric_policy *policy);
+/* Points to what it is made from; without overrides. */
+struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
 
 /* fabric_nvlink.c */
 void fabric_nvlink_init(struct fabric *f);
@@ -355,6 +382,19 @@ bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t); /* not ours 
 uint8_t *fabric_nvlink_classes(const struct fabric *f, const struct topo *t, uint8_t *classes);
 uint8_t *fabric_nvlink_weights(const struct fabric *f, const struct topo *t);
 json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
+
+/* fabric_rebalance.c */
+void fabric_rebalance_init(struct fabric *f);
+void fabric_rebalance_fini(struct fabric *f);
+void fabric_rebalance_stop(struct fabric *f);	   /* an update begins */
+bool fabric_rebalance_apply(struct fabric *f);	   /* begins an update if an answer waits for it */
+void fabric_rebalance_refused(struct fabric *f);   /* an update was not proven */
+void fabric_rebalance_published(struct fabric *f); /* .. or it was */
+void fabric_rebalance_settled(struct fabric *f);   /* the time of quiet begins */
+/* Those in force, for a snapshot; the caller frees the list. Returns how many. */
+uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
+			  struct route_override **list);
+json_t *fabric_rebalance_json(const struct fabric *f);
 
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);

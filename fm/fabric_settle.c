@@ -134,6 +134,7 @@ static enum job_said answer(void *arg)
 	if (!f->settle.told_up)
 		tell_up(f);
 	fabric_acts_answer(f, NULL);
+	fabric_rebalance_settled(f);
 	return JOB_NEXT;
 }
 

@@ -111,17 +111,19 @@ static enum job_said plan_lids(void *arg)
 static void compute(const struct fabric *f, struct route *route, const struct topo *t,
 		    const struct lid_map *lids, struct tables *out)
 {
-	uint8_t *classes = fabric_classes(f, t), *weights = fabric_nvlink_weights(f, t);
-	const struct route_params params = { .engine = f->conf.routing_engine,
-					     .classes = classes,
-					     .weights = weights };
+	struct fabric_policy policy = fabric_policy(f, t);
+	struct route_params params = fabric_route_params(f, &policy);
+	struct route_override *overrides;
+
+	params.noverrides = fabric_overrides(f, t, &overrides);
+	params.overrides = overrides;
 	/* The configuration was validated: the engine exists. */
 	int status = route_compute(route, t, lids, &params, out);
 
 	if (status)
 		abort();
-	free(classes);
-	free(weights);
+	free(overrides);
+	fabric_policy_fini(&policy);
 }
 
 void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
@@ -162,6 +164,7 @@ static void refuse(struct fabric *f, const struct check_report *report)
 		      "fabric: new tables refused, the old ones stay in force: %s", report->first);
 	forget(&f->update);
 	f->state = FABRIC_REFUSED;
+	fabric_rebalance_refused(f);
 	fabric_acts_undo(f);
 	fabric_acts_answer(f, "new tables were refused; see fmctl events");
 	job_stop(f->update.job);
@@ -259,6 +262,7 @@ static enum job_said publish(void *arg)
 
 	exchange(f);
 	fabric_nvlink_present(f);
+	fabric_rebalance_published(f);
 	apply(f);
 	forget(&f->update);
 	job_stop(f->update.job);
@@ -292,6 +296,7 @@ bool fabric_updates(const struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	fabric_settle_stop(f);
+	fabric_rebalance_stop(f);
 	job_start(f->update.job, steps, f->update.spent_us);
 }
 

@@ -275,7 +275,9 @@ static int in_order(const void *a, const void *b, void *arg)
 static void begin_to_improve(struct rebalance *job)
 {
 	legal_fini(&job->design);
-	qsort_r(job->candidates, job->ncandidates, sizeof(*job->candidates), in_order, &job->legal);
+	if (job->ncandidates)
+		qsort_r(job->candidates, job->ncandidates, sizeof(*job->candidates), in_order,
+			&job->legal);
 	job->result.before = shift_load_figures(&job->load);
 	job->hops_of = 0;
 }

@@ -16,12 +16,17 @@
 #define SHARE_MAX   (8u << SHARE_BITS)
 #define STICKY	    UINT8_MAX
 
-/* Prices, in units that only compare. Each level costs LEVEL_BITS more than the one below it. */
-#define PRICE_EACH  64	 /* one more channel at level 2 */
-#define PRICE_FIRST 1024 /* .. when it is the first of its bucket; the n-th adds a part of n */
-#define LEVEL_BITS  6
+/*
+ * Prices, in units that only compare. Where a leaf's width is so many buckets, one more channel at level 2 costs PRICE_EACH a bucket; PRICE_FIRST
+ * comes on top when it is the first there, the n-th adds a part of n. Each level costs LEVEL_BITS more than the one below it.
+ */
+#define SHIFT_WEIGHT 16
+#define RAIL_WEIGHT  32
+#define PRICE_EACH   64
+#define PRICE_FIRST  1024
+#define LEVEL_BITS   6
 #define SHARE_PRICE                                                                                \
-	4 /* of a channel with the mean of a fabric of so many sources: 1 << SHARE_BITS */
+	4 /* a channel with the mean share, of a fabric with so many sources: 1 << SHARE_BITS */
 
 /* ---- Who sends to whom -------------------------------------------------------------------------- */
 
@@ -271,13 +276,17 @@ void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 
 /* ---- Levels and prices -------------------------------------------------------------------------- */
 
+/* A flow costs the same however many buckets it fills. */
 static void set_price(struct shift_load *load, unsigned level, uint32_t key)
 {
+	bool rail = key >= load->rings[0].count;
 	size_t at = (size_t)level * load->nkeys + key;
+	int32_t price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
 
-	if (level >= 2)
-		load->prices[at] = (PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]))
-				   << LEVEL_BITS * (level - 2);
+	if (level < 2)
+		return;
+	price = price * (rail ? RAIL_WEIGHT : SHIFT_WEIGHT) / (int32_t)load->rings[rail].parts;
+	load->prices[at] = price << LEVEL_BITS * (level - 2);
 }
 
 /* The usual number of flows is the mean of the buckets that have any. */

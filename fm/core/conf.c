@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "fm/core/conf.h"
+#include "routing/rebalance.h"
 
 enum kind {
 	INTEGER, /* int */
@@ -103,6 +104,15 @@ static const struct option options[] = {
 	  .text = "ftree",
 	  .words = { "ftree", "updn" } },
 	INT_OPTION("lmc", lmc, 0, 7, 0, NULL),
+	INT_OPTION("rebalance", rebalance, 0, 10000000, REBALANCE_ENTRIES, "entries"),
+	INT_OPTION("rebalance_gain", rebalance_gain, 0, 100, REBALANCE_GAIN, "%"),
+	{ .name = "rebalance_hold",
+	  .kind = SECONDS,
+	  FIELD(rebalance_hold_ms),
+	  .min = 0.1,
+	  .max = 86400,
+	  .number = 5,
+	  .unit = "s" },
 	TEXT_OPTION("storage_nodes", storage_nodes, ""),
 	TEXT_OPTION("management_nodes", management_nodes, ""),
 

@@ -29,6 +29,9 @@ struct conf {
 	int flap_count, flap_window_ms; /* falls within: quarantine; 0 = never */
 	int quarantine_time_ms, quarantine_time_max_ms;
 	int quarantine_min_uplinks; /* percent that a leaf keeps */
+	int rebalance;		    /* entries that may move, 0 = none */
+	int rebalance_gain;	    /* percent */
+	int rebalance_hold_ms;	    /* key rebalance_hold, seconds as float; 0 = off */
 	char storage_nodes[256],
 		management_nodes[256]; /* node description patterns (glob), by blanks */
 	/* NVSwitches and NVLinks of hosts */

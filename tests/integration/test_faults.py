@@ -56,6 +56,22 @@ def test_cut_cable_is_rerouted_and_comes_back_the_same(start, pod_net, sm, leaf,
     before.holds_again()
 
 
+def test_a_quiet_fabric_is_balanced_around_its_damage_and_mended_as_before(start, pod_net):
+    fabric = start(pod_net, SM_HOST, rebalance_hold=0.3)
+    before = Before(fabric)
+    fabric.console(f'Unlink "{LEAVES[0]}"[33]', f'Unlink "{LEAVES[4]}"[50]')
+    status = fabric.wait_up(lambda s: s["links_down"] == 2 and s["rebalance"]["overrides"] > 0
+                            and s["rebalance"]["state"] == "done", "tables are balanced")
+    assert clean(status)
+    assert status["rebalance"]["after"]["all_to_all_ratio"] < status["rebalance"]["before"]["all_to_all_ratio"]
+    event = [event for event in fabric.ask("events") if event["kind"] == "rebalanced"]
+    assert len(event) == 1 and event[0]["entries"] > 0
+    assert fabric.pairs_reached() == ALL_PAIRS
+    assert fabric.ask("check", "--readback")["differ"] == 0
+    fabric.console(f'Link "{LEAVES[0]}"[33] "{SPINES[0]}"[1]', f'Link "{LEAVES[4]}"[50] "{SPINES[2]}"[34]')
+    before.holds_again()
+
+
 def test_only_what_used_the_cable_moves(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     before = fabric.simulated_tables()[1]
