@@ -386,7 +386,7 @@ json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act,
 /* fabric_rebalance.c */
 void fabric_rebalance_init(struct fabric *f);
 void fabric_rebalance_fini(struct fabric *f);
-void fabric_rebalance_stop(struct fabric *f);	   /* an update begins */
+void fabric_rebalance_stop(struct fabric *f);	   /* something else is about to be published */
 bool fabric_rebalance_apply(struct fabric *f);	   /* begins an update if an answer waits for it */
 void fabric_rebalance_refused(struct fabric *f);   /* an update was not proven */
 void fabric_rebalance_published(struct fabric *f); /* .. or it was */

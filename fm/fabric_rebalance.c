@@ -8,7 +8,7 @@
  * that the next fault changes no more than it must; the pass that follows starts from the snapshot alone and replaces
  * them all. So the same damage ends in the same tables, whatever came before. A whole fabric has no overrides, at once.
  *
- * Any update ends a pass that is under way, and drops an answer that was not taken yet: they are of a past snapshot.
+ * What an update publishes ends a pass that is under way, and drops an answer that was not taken yet: they are of a past snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +132,20 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "rebalance-conclude", conclude },
 };
 
+static void hold(struct fabric *f)
+{
+	loop_timer_set(f->rebalance.hold, (uint64_t)f->conf.rebalance_hold_ms * 1000);
+}
+
 static void quiet(void *arg)
 {
 	struct fabric *f = arg;
 
-	if (!f->settle.due && !fabric_updates(f) && wanted(f))
+	if (!wanted(f))
+		return;
+	if (f->settle.due || fabric_updates(f))
+		hold(f);
+	else
 		job_start(f->rebalance.job, steps, NULL);
 }
 
@@ -174,7 +183,7 @@ bool fabric_rebalance_apply(struct fabric *f)
 	r->nreplaced = r->nkept;
 	r->kept = list;
 	r->nkept = result->count;
-	r->applying = true;
+	r->applying = f->must_update = true;
 	fabric_update(f);
 	return true;
 }
@@ -185,6 +194,7 @@ void fabric_rebalance_refused(struct fabric *f)
 
 	if (!r->applying)
 		return;
+	fabric_rebalance_stop(f);
 	keep(r, r->replaced, r->nreplaced);
 	r->replaced = NULL;
 	r->applying = r->due = false;
@@ -230,7 +240,7 @@ void fabric_rebalance_settled(struct fabric *f)
 		tell(f);
 	r->applying = false;
 	if (r->due && wanted(f) && !job_steps(r->job) && !r->ready)
-		loop_timer_set(r->hold, (uint64_t)f->conf.rebalance_hold_ms * 1000);
+		hold(f);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */

@@ -260,6 +260,7 @@ static enum job_said publish(void *arg)
 {
 	struct fabric *f = arg;
 
+	fabric_rebalance_stop(f);
 	exchange(f);
 	fabric_nvlink_present(f);
 	fabric_rebalance_published(f);
@@ -296,7 +297,6 @@ bool fabric_updates(const struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	fabric_settle_stop(f);
-	fabric_rebalance_stop(f);
 	job_start(f->update.job, steps, f->update.spent_us);
 }
 
