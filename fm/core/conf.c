@@ -11,6 +11,8 @@
  * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
  * misspelt key that is passed over in silence is the dearest kind of typing error.
  *
+ * Loading looks into the partitions' file too, so that a configuration is taken whole or not at all.
+ *
  * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
  * number without its L suffix to 32 bits and says nothing.
  */
@@ -30,6 +32,7 @@ enum kind {
 	HEX64,	 /* uint64_t, written as a string */
 	TEXT,	 /* char array */
 	WORD,	 /* char array, one of `words` */
+	FLAG,	 /* bool */
 };
 
 struct option {
@@ -37,10 +40,12 @@ struct option {
 	enum kind kind;
 	size_t offset, size;  /* of the field in struct conf */
 	double min, max;      /* INTEGER, SECONDS */
-	double number;	      /* default: INTEGER, SECONDS */
+	double number;	      /* default: INTEGER, SECONDS, FLAG */
 	const char *text;     /* default: HEX64, TEXT, WORD */
 	const char *unit;     /* for messages; NULL = none */
 	const char *words[8]; /* WORD */
+	/* TEXT, or NULL: what may be written; false with a reason in why */
+	bool (*check)(const char *text, char *why, size_t size);
 };
 
 #define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
@@ -63,11 +68,20 @@ struct option {
 		.name = n, .kind = TEXT, FIELD(f), .text = value                                   \
 	}
 
-#define SECONDS_OPTION(n, f, lo, hi, value)                                                        \
+#define FLAG_OPTION(n, f)                                                                          \
 	{                                                                                          \
-		.name = n, .kind = SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,       \
-		.unit = "s"                                                                        \
+		.name = n, .kind = FLAG, FIELD(f)                                                  \
 	}
+#define CHECKED_OPTION(n, f, value, fn)                                                            \
+	{                                                                                          \
+		.name = n, .kind = TEXT, FIELD(f), .text = value, .check = fn                      \
+	}
+#define QOS_OPTIONS(prefix, f)                                                                     \
+	INT_OPTION(prefix "max_vls", f.max_vls, 0, 15, 0, NULL),                                   \
+		INT_OPTION(prefix "high_limit", f.high_limit, -1, 255, -1, NULL),                  \
+		CHECKED_OPTION(prefix "vlarb_high", f.vlarb_high, "", qos_check_vlarb),            \
+		CHECKED_OPTION(prefix "vlarb_low", f.vlarb_low, "", qos_check_vlarb),              \
+		CHECKED_OPTION(prefix "sl2vl", f.sl2vl, "", qos_check_sl2vl)
 #define CLASS_OPTION(n, f, value)                                                                  \
 	{                                                                                          \
 		.name = n, .kind = WORD, FIELD(f), .text = value, .words = {                       \
@@ -115,6 +129,25 @@ static const struct option options[] = {
 	  .unit = "s" },
 	TEXT_OPTION("storage_nodes", storage_nodes, ""),
 	TEXT_OPTION("management_nodes", management_nodes, ""),
+
+	TEXT_OPTION("partition_config_file", partition_config_file, ""),
+	{ .name = "part_enforce",
+	  .kind = WORD,
+	  FIELD(part_enforce),
+	  .text = "both",
+	  .words = { "off", "in", "out", "both" } },
+	FLAG_OPTION("allow_both_pkeys", allow_both_pkeys),
+
+	FLAG_OPTION("qos", qos.on),
+	INT_OPTION("qos_max_vls", qos.all.max_vls, 1, 15, 15, NULL),
+	INT_OPTION("qos_high_limit", qos.all.high_limit, 0, 255, 0, NULL),
+	CHECKED_OPTION("qos_vlarb_high", qos.all.vlarb_high, QOS_DEFAULT_HIGH, qos_check_vlarb),
+	CHECKED_OPTION("qos_vlarb_low", qos.all.vlarb_low, QOS_DEFAULT_LOW, qos_check_vlarb),
+	CHECKED_OPTION("qos_sl2vl", qos.all.sl2vl, QOS_DEFAULT_SL2VL, qos_check_sl2vl),
+	QOS_OPTIONS("qos_ca_", qos.kind[QOS_CA]),
+	QOS_OPTIONS("qos_rtr_", qos.kind[QOS_ROUTER]),
+	QOS_OPTIONS("qos_swe_", qos.kind[QOS_SWITCH_PORT]),
+	QOS_OPTIONS("qos_sw0_", qos.kind[QOS_SWITCH_PORT0]),
 
 	TEXT_OPTION("nvswitch_url", nvswitch_url, ""),
 	TEXT_OPTION("nvswitch_hosts_file", nvswitch_hosts_file, ""),
@@ -282,6 +315,7 @@ static int load_text(const struct load *load, struct conf *conf, const struct op
 		     const config_setting_t *setting)
 {
 	const char *text = config_setting_get_string(setting);
+	char why[128];
 
 	if (!text)
 		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
@@ -296,7 +330,18 @@ static int load_text(const struct load *load, struct conf *conf, const struct op
 			      option->size - 1);
 	if (option->kind == WORD && check_word(load, option, setting, text))
 		return -1;
+	if (option->check && !option->check(text, why, sizeof(why)))
+		return refuse(load, setting, "%s: %s", option->name, why);
 	strcpy(field(conf, option), text);
+	return 0;
+}
+
+static int load_flag(const struct load *load, struct conf *conf, const struct option *option,
+		     const config_setting_t *setting)
+{
+	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+		return refuse(load, setting, "%s: true or false is expected", option->name);
+	*(bool *)field(conf, option) = config_setting_get_bool(setting);
 	return 0;
 }
 
@@ -316,6 +361,8 @@ static int load_setting(const struct load *load, struct conf *conf, const config
 		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
 	if (option->kind == INTEGER || option->kind == SECONDS)
 		return load_number(load, conf, option, setting);
+	if (option->kind == FLAG)
+		return load_flag(load, conf, option, setting);
 	return load_text(load, conf, option, setting);
 }
 
@@ -361,6 +408,8 @@ void conf_default(struct conf *conf)
 
 		if (o->kind == INTEGER)
 			*(int *)field(conf, o) = (int)o->number;
+		else if (o->kind == FLAG)
+			*(bool *)field(conf, o) = o->number;
 		else if (o->kind == SECONDS)
 			*(int *)field(conf, o) = (int)(o->number * 1000);
 		else if (o->kind == HEX64)
@@ -368,6 +417,21 @@ void conf_default(struct conf *conf)
 		else
 			snprintf(field(conf, o), o->size, "%s", o->text);
 	}
+}
+
+struct partition_options conf_partition_options(const struct conf *conf)
+{
+	return (struct partition_options){ .qos = conf->qos.on, .both = conf->allow_both_pkeys };
+}
+
+static int check_partitions(const struct load *load, const struct conf *conf)
+{
+	const struct partition_options how = conf_partition_options(conf);
+	struct partition_set *set =
+		partition_load(conf->partition_config_file, &how, load->err, load->err_size);
+
+	partition_free(set);
+	return set ? 0 : -1;
 }
 
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
@@ -382,6 +446,8 @@ int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 	status = parse_file(&load, &config);
 	if (!status)
 		status = load_settings(&load, &aside, &config);
+	if (!status)
+		status = check_partitions(&load, &aside);
 	if (!status)
 		*conf = aside;
 	config_destroy(&config);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "fm/core/partition.h"
+#include "fm/core/qos.h"
 #include "topology/topo.h"
 
 struct conf {
@@ -34,6 +36,11 @@ struct conf {
 	int rebalance_hold_ms;	    /* key rebalance_hold, seconds as float; 0 = off */
 	char storage_nodes[256],
 		management_nodes[256]; /* node description patterns (glob), by blanks */
+	/* partitions and service levels */
+	char partition_config_file[256]; /* empty: all ports are in the default partition */
+	char part_enforce[8];
+	bool allow_both_pkeys;
+	struct qos_keys qos;
 	/* NVSwitches and NVLinks of hosts */
 	char nvswitch_url[256], nvswitch_hosts_file[256], nvswitch_ca_file[256],
 		nvswitch_system[16], syslog_listen[64], kmsg[256], nvswitch_hook[256];
@@ -62,6 +69,7 @@ struct conf {
 };
 
 void conf_default(struct conf *conf);
+struct partition_options conf_partition_options(const struct conf *conf);
 /* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
 const char *conf_key(size_t index); /* name of the table's row; NULL past the last */
