@@ -115,6 +115,11 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return !strcmp(word, a) || !strcmp(word, b);
+}
+
 static struct bringup_conf bringup_conf(const struct conf *c)
 {
 	return (struct bringup_conf){ .gid_prefix = c->subnet_prefix,
@@ -126,7 +131,10 @@ static struct bringup_conf bringup_conf(const struct conf *c)
 				      .leaf_hoq_life = c->leaf_hoq_life,
 				      .vl_stall = c->vl_stall,
 				      .leaf_vl_stall = c->leaf_vl_stall,
-				      .sm_sl = c->sm_sl };
+				      .sm_sl = c->sm_sl,
+				      .pkey_enforce_in = is_one_of(c->part_enforce, "in", "both"),
+				      .pkey_enforce_out =
+					      is_one_of(c->part_enforce, "out", "both") };
 }
 
 /* Nothing that comes from the fabric can be made to fit it. */
@@ -160,6 +168,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
 	fabric_sa_init(f);
 	fabric_mcast_init(f);
+	fabric_partitions_init(f);
 	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
 	fabric_traps_init(f);
@@ -197,6 +206,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	program_configure(f->program, conf->packet_life_time);
 	fabric_sa_configure(f);
 	fabric_mcast_configure(f);
+	fabric_partitions_configure(f);
 	fabric_audit_configure(f);
 	fabric_nvlink_configure(f);
 	fabric_health_configure(f);
@@ -223,6 +233,7 @@ void fabric_free(struct fabric *f)
 	fabric_audit_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
+	fabric_partitions_fini(f);
 	sweep_free(f->sweep);
 	route_free(f->route);
 	check_base_free(f->proof_base);

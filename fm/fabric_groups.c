@@ -359,20 +359,11 @@ static void end_unkept(struct fabric *f, struct sa_group *group, void *arg)
 	sa_groups_end_if_unkept(groups_of(f), group, loop_now_us(f->loop));
 }
 
-/* Without partitions of the configuration: the default one's broadcast group. */
-static void preset(struct fabric *f)
-{
-	struct partition_set *set = partition_default();
-
-	sa_mcast_preset(f->sa, set->groups, set->ngroups);
-	partition_free(set);
-}
-
 void fabric_mcast_start(struct fabric *f)
 {
 	fabric_state_read(f, &groups_file);
 	fabric_mcast_configure(f);
-	preset(f);
+	fabric_partitions_preset(f);
 	each_group(f, end_unkept, NULL);
 	loop_timer_stop(f->mcast->save); /* what was just read is no change */
 	if (!f->mcast->known)

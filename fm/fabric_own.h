@@ -2,7 +2,7 @@
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
- * fabric_class.c (policy), fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -123,6 +123,8 @@ struct fabric_update {
 	struct topo_builder *draft;
 	struct topo *topo;
 	struct lid_map *lids;
+	struct pkey_map *pkeys; /* what was in force, from publish to its end */
+	struct partition_set *partitions;
 	struct tables tables;
 	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
@@ -181,7 +183,9 @@ struct fabric {
 	struct lid_map *lids;
 	struct tables tables;
 	struct check_report proof;
-	struct check_base *proof_base; /* what the next proof can build upon */
+	struct check_base *proof_base;			    /* what the next proof can build upon */
+	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */
+	struct pkey_map *pkeys;				    /* of partitions and topo */
 	uint16_t sm_lid;
 	struct lid_memory memory;
 
@@ -357,6 +361,14 @@ void fabric_health_configure(struct fabric *f);
 struct judge_limits fabric_health_limits(const struct conf *conf);
 void fabric_health_rows(const struct fabric *f, json_t *rows); /* of `links --sick` */
 json_t *fabric_health_json(const struct fabric *f);	       /* of the status */
+
+/* fabric_partition.c */
+void fabric_partitions_init(struct fabric *f);
+void fabric_partitions_fini(struct fabric *f);
+void fabric_partitions_configure(struct fabric *f);
+void fabric_partitions_preset(struct fabric *f); /* groups */
+void fabric_partitions_publish(struct fabric *f);
+void fabric_partitions_forget(struct fabric *f); /* those before */
 
 /* fabric_report.c */
 json_t *fabric_report_stages(const struct job_step *steps,

@@ -224,7 +224,9 @@ void fabric_publish_to_sa(struct fabric *f)
 	sa_publish(f->sa, &(struct sa_view){ .topo = f->topo,
 					     .lids = f->lids,
 					     .tables = &f->tables,
-					     .sm_lid = f->sm_lid });
+					     .sm_lid = f->sm_lid,
+					     .pkeys = f->pkeys,
+					     .partitions = f->partitions });
 }
 
 /* What was published is now what is to be forgotten. */
@@ -262,9 +264,11 @@ static enum job_said publish(void *arg)
 
 	fabric_rebalance_stop(f);
 	exchange(f);
+	fabric_partitions_publish(f);
 	fabric_nvlink_present(f);
 	fabric_rebalance_published(f);
 	apply(f);
+	fabric_partitions_forget(f);
 	forget(&f->update);
 	job_stop(f->update.job);
 	fabric_look(f);

@@ -138,6 +138,15 @@ void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const u
 	memcpy(row, &rec, sizeof(rec));
 }
 
+void wire_pkey_record_dress(uint8_t row[72])
+{
+	ib_pkey_table_record_t rec;
+
+	memcpy(&rec, row, sizeof(rec));
+	rec.block_num = (uint16_t)(rec.block_num << 8 | rec.block_num >> 8);
+	memcpy(row, &rec, sizeof(rec));
+}
+
 void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8])
 {
 	ib_link_record_t rec = {

@@ -103,6 +103,8 @@ void wire_sm_record_encode(uint16_t lid, const struct wire_sm_info *info, uint8_
 void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72]);
+/* As clients know it from OpenSM: the block number, for once, in the order of their bytes and not of the network's. */
+void wire_pkey_record_dress(uint8_t row[72]);
 
 void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
 			      const uint8_t table[8], uint8_t row[16]);

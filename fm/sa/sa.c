@@ -206,10 +206,12 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	memcpy(q.header, raw, WIRE_SA_HEADER);
 	memcpy(q.data, raw + WIRE_SA_HEADER, WIRE_SA_DATA);
 	q.status = judge(&q);
-	if (q.status)
+	if (q.status) {
 		error_send(&q);
-	else
-		sa_query_start(&q);
+		return;
+	}
+	q.asker = sa_port_by_lid(sa, from->lid);
+	sa_query_start(&q);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -78,7 +78,7 @@ struct sa_query {
 		uint32_t asker;		   /* port index */
 	} mc;
 	struct sa_multi multi;
-	uint32_t asker; /* port index; set by the records that need it */
+	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
 
 	uint32_t item, end;    /* items still to walk */
 	uint32_t work;	       /* rows looked at in this slice */
@@ -280,6 +280,17 @@ static inline bool sa_may_know(const struct sa *sa, uint32_t port, uint32_t othe
 {
 	return !sa->view.pkeys || (port != TOPO_NONE && other != TOPO_NONE &&
 				   pkey_map_shared(sa->view.pkeys, port, other));
+}
+
+/* What others are asked about is told to those who share a partition with it; of a switch that is its port 0. */
+static inline bool sa_shown(const struct sa_query *q, uint32_t port)
+{
+	const struct topo *t = q->sa->view.topo;
+	const struct topo_node *node = &t->nodes[t->ports[port].node];
+
+	return !q->sa->view.pkeys ||
+	       (q->asker != TOPO_NONE &&
+		sa_may_know(q->sa, q->asker, node->type == TOPO_SWITCH ? node->port0 : port));
 }
 
 /* sa_mcast.c */

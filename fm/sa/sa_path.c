@@ -13,8 +13,10 @@
  * path is given as not reversible.
  *
  * A selector next to a value asks for greater, less, exactly, or the best there is; "less" turns
- * the value down to the next lower, for a path can always carry less. There is one partition and
- * one SL for now: any SL a client names is granted, as every SL is mapped alike.
+ * the value down to the next lower, for a path can always carry less.
+ *
+ * There are paths between ports that share a partition with each other and with who asks; the SL is the partition's unless
+ * another is asked for.
  */
 #include <string.h>
 #include "fm/sa/sa_impl.h"
@@ -201,10 +203,38 @@ static bool is_raw(const struct sa_query *q)
 	return sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw;
 }
 
-static bool pkey_shared(const struct sa_query *q)
+/* ---- Partitions ------------------------------------------------------------------------------ */
+
+/* Both ends may talk in the partition that is asked for, or in any; and who asks may know of both. */
+static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 {
-	return is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY) ||
-	       PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
+	const struct pkey_map *pkeys = q->sa->view.pkeys;
+	bool any = is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY);
+
+	if (!pkeys)
+		return any || PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
+	if (!sa_shown(q, src) || !sa_shown(q, dst))
+		return false;
+	return any ? pkey_map_shared(pkeys, src, dst) != 0
+		   : pkey_map_talk(pkeys, src, dst, q->path.want.pkey);
+}
+
+static uint16_t pkey_of(const struct sa_query *q, uint32_t src, uint32_t dst)
+{
+	if (is_raw(q))
+		return 0;
+	return sa_asked(q, WIRE_PATH_PKEY) ? q->path.want.pkey
+					   : pkey_map_shared(q->sa->view.pkeys, src, dst);
+}
+
+/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
+static bool select_sl(const struct sa_query *q, uint16_t pkey, uint8_t *sl)
+{
+	const struct partition_set *set = q->sa->view.partitions;
+	const struct partition *part = set && pkey ? partition_find(set, pkey) : NULL;
+
+	*sl = sa_asked(q, WIRE_PATH_SL) ? q->path.want.sl : part ? part->sl : 0;
+	return !(q->sa->view.sls_dropped >> *sl & 1);
 }
 
 /* ---- One pair of LIDs ------------------------------------------------------------------------ */
@@ -239,13 +269,6 @@ static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
 	return (struct wire_gid){ sa->conf.gid_prefix, sa->view.topo->ports[port].guid };
 }
 
-static uint16_t pkey_of(const struct sa_query *q)
-{
-	if (is_raw(q))
-		return 0;
-	return sa_asked(q, WIRE_PATH_PKEY) ? q->path.want.pkey : SA_DEFAULT_PKEY;
-}
-
 static void path_add(struct sa_query *q, const struct sa_end *src, const struct sa_end *dst,
 		     uint8_t preference)
 {
@@ -253,11 +276,12 @@ static void path_add(struct sa_query *q, const struct sa_end *src, const struct 
 	const struct sa_link *links = q->sa->links;
 	struct quality quality;
 	struct wire_path_record rec;
+	uint16_t pkey = pkey_of(q, src->port, dst->port);
 	bool reversible;
-	uint8_t *row;
+	uint8_t *row, sl;
 
 	q->work += SA_PATH_WORK;
-	if (!path_find(q, src, dst, &quality, &reversible))
+	if (!select_sl(q, pkey, &sl) || !path_find(q, src, dst, &quality, &reversible))
 		return;
 	rec = (struct wire_path_record){
 		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src->port),
@@ -266,8 +290,8 @@ static void path_add(struct sa_query *q, const struct sa_end *src, const struct 
 		.dlid = dst->lid,
 		.raw = is_raw(q),
 		.reversible = reversible,
-		.pkey = pkey_of(q),
-		.sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : 0,
+		.pkey = pkey,
+		.sl = sl,
 		.mtu_sel = WIRE_EXACT,
 		.mtu = quality.mtu,
 		.rate_sel = WIRE_EXACT,
@@ -329,7 +353,7 @@ static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
 	struct lids dst = lids_of(q->sa, to, &q->path.dst);
 	uint32_t wanted = paths_wanted(q), had = q->nrows;
 
-	if (!src.end.lid || !dst.end.lid)
+	if (!src.end.lid || !dst.end.lid || !pair_allowed(q, from, to))
 		return;
 	for (unsigned i = 0; i < src.count && i < dst.count && q->nrows - had < wanted; i++)
 		pair_of_lids(q, &src, i, &dst, i);
@@ -341,8 +365,7 @@ static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
 
 void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst)
 {
-	if (pkey_shared(q))
-		pair_of_ports(q, src, dst);
+	pair_of_ports(q, src, dst);
 }
 
 void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round)
@@ -351,7 +374,8 @@ void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned ro
 		    to = lids_of(q->sa, dst, &q->path.dst);
 
 	q->work++;
-	if (pkey_shared(q) && from.end.lid && to.end.lid && round < from.count && round < to.count)
+	if (from.end.lid && to.end.lid && round < from.count && round < to.count &&
+	    pair_allowed(q, src, dst))
 		pair_of_lids(q, &from, round, &to, round);
 }
 
@@ -388,7 +412,7 @@ enum wire_sa_status sa_path_prepare(struct sa_query *q)
 	if (sa_asked(q, WIRE_PATH_DGID) && is_multicast(&q->path.want.dgid))
 		return WIRE_SA_OK; /* no group has such a GID: no rows */
 	status = ends_find(q);
-	if (status == WIRE_SA_NO_RECORDS || (status == WIRE_SA_OK && !pkey_shared(q)))
+	if (status == WIRE_SA_NO_RECORDS)
 		return WIRE_SA_OK;
 	if (q->method == WIRE_GET)
 		q->limit = 1;

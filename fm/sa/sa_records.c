@@ -73,6 +73,8 @@ void sa_node_emit(struct sa_query *q, uint32_t item)
 		info.local_port = (uint8_t)num;
 		if (!row || !info.port_guid) /* a port of the CA that is not on this fabric */
 			continue;
+		if (!sa_shown(q, port))
+			continue;
 		wire_node_record_encode(sa_port_lid(q->sa, port), &info, node->desc, row);
 		sa_row_keep(q);
 	}
@@ -86,7 +88,7 @@ void sa_switch_emit(struct sa_query *q, uint32_t item)
 	struct wire_switch_info info;
 	uint8_t *row = sa_row(q);
 
-	if (!inv || !row)
+	if (!inv || !row || !sa_shown(q, node_of(q, item)->port0))
 		return;
 	info = inv->sw;
 	info.lft_top = q->sa->view.tables->top;
@@ -131,7 +133,7 @@ static void port_row(struct sa_query *q, const struct topo_node *node, const str
 	const uint8_t *info = port_info_of(inv, num);
 	uint8_t dressed[64], *row = sa_row(q);
 
-	if (!info || !row)
+	if (!info || !row || !sa_shown(q, node->port0 + num))
 		return;
 	if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) &&
 	    has_extended_speeds(node, inv, info)) {
@@ -169,6 +171,8 @@ void sa_link_emit(struct sa_query *q, uint32_t item)
 
 		if (!row || !peer || !t->ports[port].link_up)
 			continue;
+		if (!sa_shown(q, port) || !sa_shown(q, t->ports[port].peer))
+			continue;
 		wire_link_record_encode(
 			&(struct wire_link_record){
 				.from_lid = sa_port_lid(q->sa, port),
@@ -188,6 +192,9 @@ void sa_lft_emit(struct sa_query *q, uint32_t item)
 	const struct tables *tables = q->sa->view.tables;
 	uint16_t lid = sa_port_lid(q->sa, node_of(q, item)->port0);
 
+	q->work++;
+	if (!sa_shown(q, node_of(q, item)->port0))
+		return;
 	for (uint32_t block = 0; block < tables_blocks(tables); block++) {
 		uint8_t *row = sa_row(q);
 
@@ -224,25 +231,40 @@ void sa_guid_emit(struct sa_query *q, uint32_t item)
 	for (unsigned num = first_end(node); inv && num <= last_end(node); num++) {
 		const uint8_t *info = port_info_of(inv, num);
 
-		if (info)
+		if (info && sa_shown(q, node->port0 + num))
 			guid_rows(q, node->port0 + num, info);
 	}
 }
 
 /* ---- P_KeyTableRecord ------------------------------------------------------------------------ */
 
-/* Every port is a full member of the default partition, and of nothing else. */
-static void pkey_rows(struct sa_query *q, uint32_t port, unsigned cap)
+/* What the port last said; of one that keeps its table to itself, what it has after power-on. */
+static void pkeys_of(const struct inv_port *port, unsigned block, uint16_t pkeys[PKEYS_A_BLOCK])
+{
+	const struct inv_pkeys *table = port->pkeys;
+
+	memset(pkeys, 0, PKEYS_A_BLOCK * sizeof(*pkeys));
+	if (table && block < table->nblocks && table->known >> block & 1)
+		memcpy(pkeys, table->have + block * PKEYS_A_BLOCK, PKEYS_A_BLOCK * sizeof(*pkeys));
+	else if (!block)
+		pkeys[0] = SA_DEFAULT_PKEY;
+}
+
+static void pkey_rows(struct sa_query *q, uint32_t port, const struct inv_port *inv, unsigned cap)
 {
 	for (unsigned b = 0; b < BLOCKS(cap, PKEYS_A_BLOCK); b++) {
-		uint16_t pkeys[PKEYS_A_BLOCK] = { b ? 0 : SA_DEFAULT_PKEY };
 		uint8_t *row = sa_row(q);
+		uint32_t before = q->nrows;
+		uint16_t pkeys[PKEYS_A_BLOCK];
 
 		if (!row)
 			return;
+		pkeys_of(inv, b, pkeys);
 		wire_pkey_record_encode(sa_port_lid(q->sa, port), q->sa->view.topo->ports[port].num,
 					(uint16_t)b, pkeys, row);
 		sa_row_keep(q);
+		if (q->nrows != before)
+			wire_pkey_record_dress(row);
 	}
 }
 
@@ -252,8 +274,8 @@ void sa_pkey_emit(struct sa_query *q, uint32_t item)
 	const struct inv_node *inv = inv_of(q, item);
 
 	for (unsigned num = first_end(node); inv && num <= node->nports; num++)
-		if (port_info_of(inv, num))
-			pkey_rows(q, node->port0 + num,
+		if (port_info_of(inv, num) && sa_shown(q, node->port0 + num))
+			pkey_rows(q, node->port0 + num, &inv->ports[num],
 				  num <= last_end(node) ? node->pkey_cap : inv->sw.enforce_cap);
 }
 
@@ -271,7 +293,7 @@ void sa_sm_emit(struct sa_query *q, uint32_t item)
 	};
 	uint8_t *row = sa_row(q);
 
-	if (port == TOPO_NONE || !row)
+	if (port == TOPO_NONE || !row || !sa_shown(q, port))
 		return;
 	info.guid = sa->view.topo->ports[port].guid;
 	wire_sm_record_encode(sa->view.sm_lid, &info, row);

@@ -173,7 +173,6 @@ static enum wire_sa_status service_change(struct sa_query *q)
 
 enum wire_sa_status sa_service_prepare(struct sa_query *q)
 {
-	q->asker = sa_port_by_lid(q->sa, q->from.lid);
 	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
 		return service_change(q);
 	q->item = 0;
