@@ -71,6 +71,13 @@ json_t *fabric_sick(const struct fabric *f)
 {
 	return json_array();
 }
+json_t *fabric_health(const struct fabric *f)
+{
+	return json_object();
+}
+void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+}
 void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
 			 void *arg)
 {
