@@ -5,7 +5,7 @@
  *   collect    the acts that it will answer, the cordons; what the inventory holds   (at one stroke)
  *   snapshot   levels, rails, names
  *   changes    against what is published: told; a look that found nothing ends here
- *   lids, route
+ *   lids, room, route
  *   proof      in three steps; refused tables end it there, and what is published stays in force
  *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
  *              switches, ports and links are brought up                              (program, bringup)
@@ -134,28 +134,41 @@ void fabric_try(const struct fabric *f, const struct topo *variant, struct table
 	route_free(route);
 }
 
-static enum job_said compute_tables(void *arg)
+/* The first touch of memory takes longer than the tables that come there. True: there is more to do. */
+static bool make_room(struct fabric_update *u, uint32_t nswitches, uint16_t top)
 {
-	struct fabric *f = arg;
-
-	compute(f, f->route, f->update.topo, f->update.lids, &f->update.tables);
-	return JOB_NEXT;
-}
-
-/* The first touch of memory takes longer than the tables that come there: it is done while nobody waits. */
-bool fabric_update_room(struct fabric *f)
-{
-	struct fabric_update *u = &f->update;
 	size_t left, bytes = u->tables.capacity;
 
-	tables_resize(&u->tables, f->tables.nswitches, f->tables.top);
-	if (u->tables.capacity != bytes)
+	tables_resize(&u->tables, nswitches, top);
+	if (u->tables.capacity != bytes || u->room > bytes)
 		u->room = 0;
 	left = u->tables.capacity - u->room;
 	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
 	memset(u->tables.lft + u->room, TABLES_NO_ROUTE, left);
 	u->room += left;
 	return u->room < u->tables.capacity;
+}
+
+/* While nobody waits. */
+bool fabric_update_room(struct fabric *f)
+{
+	return make_room(&f->update, f->tables.nswitches, f->tables.top);
+}
+
+/* .. which did not happen yet at the first one, or the fabric grew. */
+static enum job_said find_room(void *arg)
+{
+	struct fabric_update *u = &((struct fabric *)arg)->update;
+
+	return make_room(u, u->topo->nswitches, u->lids->top) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_said compute_tables(void *arg)
+{
+	struct fabric *f = arg;
+
+	compute(f, f->route, f->update.topo, f->update.lids, &f->update.tables);
+	return JOB_NEXT;
 }
 
 static void refuse(struct fabric *f, const struct check_report *report)
@@ -277,13 +290,26 @@ static enum job_said publish(void *arg)
 
 /* ---- The table ----------------------------------------------------------------------------------- */
 
-enum { COLLECT, SNAPSHOT, CHANGES, LIDS, ROUTE, PROOF_BASE, PROOF, JUDGEMENT, PUBLISH, STEPS };
+enum {
+	COLLECT,
+	SNAPSHOT,
+	CHANGES,
+	LIDS,
+	ROOM,
+	ROUTE,
+	PROOF_BASE,
+	PROOF,
+	JUDGEMENT,
+	PUBLISH,
+	STEPS
+};
 
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[COLLECT] = { "collect", collect },
 	[SNAPSHOT] = { "snapshot", make_snapshot },
 	[CHANGES] = { "changes", tell_changes },
 	[LIDS] = { "lids", plan_lids },
+	[ROOM] = { "room", find_room },
 	[ROUTE] = { "route", compute_tables },
 	[PROOF_BASE] = { "proof-base", begin_proof },
 	[PROOF] = { "proof", prove },

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/fabric_own.h"
+#include "fm/mad/wire_sa.h"
 #include "tests/unit/fabric_world.h"
 
 #define GAP_US	200
@@ -17,7 +18,7 @@
 static const struct loop_pace one_step = { .slice_us = 0, .gap_us = GAP_US };
 
 /* The first step follows at once upon what begins it. */
-static const char *const update_steps[] = { "snapshot",	  "changes", "lids",	  "route",
+static const char *const update_steps[] = { "snapshot",	  "changes", "lids",	  "room",   "route",
 					    "proof-base", "proof",   "judgement", "publish" };
 static const char *const settle_steps[] = { "settle-snapshot", "settle-compare", "settle-show",
 					    "settle-answer", "settle-tidy" };
@@ -30,6 +31,8 @@ struct between {
 	void (*act)(struct between *b);
 	struct answer answer;
 	unsigned answered; /* when that was looked at */
+	unsigned heard;	   /* answers of the SA */
+	uint8_t block[TABLES_BLOCK];
 };
 
 static const char *step_due(const struct fabric *f)
@@ -190,6 +193,64 @@ static void what_is_published_stays_whole_until_the_next_is(void **state)
 	run_for(&b.w, SECOND_US);
 	assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 1);
 	assert_settled(&b);
+	end(&b);
+}
+
+static void hear_block(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct between *b = arg;
+
+	if (mad[1] != WIRE_SA)
+		return;
+	assert_int_equal(mad[4] << 8 | mad[5], 0); /* no error */
+	memcpy(b->block, mad + WIRE_SA_HEADER + 8, TABLES_BLOCK);
+	b->heard++;
+}
+
+/* A host asks the SA for the first block of a switch's table. */
+static void ask_block(struct between *b, uint32_t sw)
+{
+	const struct topo *t = fabric_topo(b->w.fabric);
+	uint16_t lid = fabric_lids(b->w.fabric)->lid_of_port[t->nodes[sw].port0];
+	const struct wire_mad header = { .mgmt_class = WIRE_SA,
+					 .class_version = 2,
+					 .method = WIRE_GET,
+					 .tid = 99,
+					 .attr_id = WIRE_SA_LFT };
+	const struct io_addr to = { .lid = b->w.fabric->sm_lid, .qp = 1 };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+
+	wire_mad_encode(&header, mad);
+	mad[55] = 3; /* by LID and block */
+	mad[WIRE_SA_HEADER] = (uint8_t)(lid >> 8);
+	mad[WIRE_SA_HEADER + 1] = (uint8_t)lid;
+	b->heard = 0;
+	double_inject(b->w.hw, b->w.design->nodes[b->w.design->nswitches + 1].guid, 1, &to, mad,
+		      sizeof(mad), hear_block, b);
+}
+
+static void the_sa_answers_of_what_is_published_all_along(void **state)
+{
+	struct between b;
+	uint8_t old[TABLES_BLOCK];
+	uint32_t sw;
+
+	begin(&b, small_tree());
+	sw = topo_find(fabric_topo(b.w.fabric), switch_guid(&b, far_leaf(&b.w)));
+	memcpy(old, tables_row(fabric_tables(b.w.fabric), sw), TABLES_BLOCK);
+	cut(&b, far_leaf(&b.w));
+	for (unsigned i = 0; i + 1 < COUNT(update_steps); i++) {
+		run_to(&b, update_steps[i]);
+		ask_block(&b, sw);
+		run_to(&b, update_steps[i + 1]);
+		assert_int_equal(b.heard, 1);
+		assert_memory_equal(b.block, old, TABLES_BLOCK);
+	}
+	run_for(&b.w, SECOND_US);
+	ask_block(&b, sw);
+	run_for(&b.w, SECOND_US);
+	assert_memory_equal(b.block, tables_row(fabric_tables(b.w.fabric), sw), TABLES_BLOCK);
+	assert_memory_not_equal(b.block, old, TABLES_BLOCK);
 	end(&b);
 }
 
@@ -360,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_fault_between_any_two_steps_is_answered),
 		cmocka_unit_test(a_fault_in_the_first_update_is_answered),
 		cmocka_unit_test(what_is_published_stays_whole_until_the_next_is),
+		cmocka_unit_test(the_sa_answers_of_what_is_published_all_along),
 		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),
 		cmocka_unit_test(an_act_asked_meanwhile_is_answered_by_the_next_update),
 		cmocka_unit_test(a_reload_between_any_two_steps_is_obeyed),
