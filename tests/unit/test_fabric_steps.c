@@ -323,6 +323,31 @@ static void an_act_asked_meanwhile_is_answered_by_the_next_update(void **state)
 	end(&b);
 }
 
+static void ask_while_settling(struct between *b)
+{
+	fabric_reroute(b->w.fabric, act_cb, &b->answer);
+	when_due(b, "publish", note_answers);
+}
+
+static void an_act_asked_while_an_older_one_settles_waits_for_its_own(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	for (unsigned i = 0; i < COUNT(settle_steps); i++) {
+		b.answer.count = 0;
+		b.answered = 1;
+		when_due(&b, settle_steps[i], ask_while_settling);
+		fabric_sweep(b.w.fabric, NULL, NULL);
+		run_for(&b.w, SECOND_US);
+		assert_null(b.step);
+		assert_int_equal(b.answered, 0);
+		assert_int_equal(b.answer.count, 1);
+		assert_true(is_up(&b.w));
+	}
+	end(&b);
+}
+
 static void reload(struct between *b)
 {
 	b->w.conf.packet_life_time = (uint8_t)(b->w.conf.packet_life_time == 12 ? 13 : 12);
@@ -424,6 +449,7 @@ int main(void)
 		cmocka_unit_test(the_sa_answers_of_what_is_published_all_along),
 		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),
 		cmocka_unit_test(an_act_asked_meanwhile_is_answered_by_the_next_update),
+		cmocka_unit_test(an_act_asked_while_an_older_one_settles_waits_for_its_own),
 		cmocka_unit_test(a_reload_between_any_two_steps_is_obeyed),
 		cmocka_unit_test(the_end_may_come_between_any_two_steps),
 		cmocka_unit_test(random_faults_at_random_moments_end_programmed),

@@ -144,6 +144,25 @@ static void a_change_goes_in_rounds_and_a_cold_start_at_once(void **state)
 	world_fini(&w);
 }
 
+/* Switches that get SwitchInfo first answer while others are still planned for. */
+static void a_change_goes_in_rounds_with_a_new_life_time_too(void **state)
+{
+	struct world w;
+	unsigned first;
+
+	for (first = 0; first < 9; first++) {
+		world_init(&w, first, first + 1);
+		loop_set_pace(w.b.loop, (struct loop_pace){ .slice_us = 0, .gap_us = 500 });
+		program_configure(w.program, LIFE_TIME + 1);
+		apply(&w, &w.after);
+		assert_sound(&w);
+		assert_true(w.result.rounds > 1);
+		assert_int_equal(w.result.blocks, w.written);
+		assert_held(&w, &w.after);
+		world_fini(&w);
+	}
+}
+
 /* Whoever fails, nobody loses what he had; and when it is well again, all is as wanted. */
 static void fails_in_turn(void (*fail_it)(struct double_fabric *d, guid_t sw, bool on))
 {
@@ -258,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_goes_in_rounds_and_a_cold_start_at_once),
+		cmocka_unit_test(a_change_goes_in_rounds_with_a_new_life_time_too),
 		cmocka_unit_test(a_switch_that_refuses_keeps_others_from_sending_there),
 		cmocka_unit_test(a_silent_switch_keeps_others_from_sending_there),
 		cmocka_unit_test(a_newer_apply_starts_from_what_is_there),
