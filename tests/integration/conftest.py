@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Fixtures of the tests on a simulated fabric (fabric.py). A test that fails shows the tails of fmd's and ibsim's logs."""
+import pathlib
 import signal
 import subprocess
 
@@ -79,3 +80,13 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         for fabric in running:
             report.sections.extend(fabric.logs())
+
+
+@pytest.fixture
+def ibdmchk_report():
+    """ibdmchk leaves a file in the system's cache; it goes if it was not there before."""
+    report = pathlib.Path("/var/cache/ibutils/ibdmchk.sw_out_port_num_dlids")
+    there = report.exists()
+    yield
+    if not there:
+        report.unlink(missing_ok=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What saquery can't do at a host: to subscribe to notices, and to register services. Under ibsim, by libibumad.
+"""What saquery can't do at a host: to subscribe to notices, to register services, to join groups. Under ibsim, by libibumad.
 
     sa_client.py SM_LID subscribe             to everything
     sa_client.py SM_LID register GUID ID NAME [LEASE]
     sa_client.py SM_LID delete GUID ID
+    sa_client.py SM_LID join|leave GUID MGID [STATE]    for that port (another one by the SM_Key); MGID in 32 hexadecimal digits
 """
 import ctypes
 import ctypes.util
@@ -12,7 +13,9 @@ import sys
 
 SA, VERSION, RMPP = 0x03, 2, 1
 SET, DELETE = 0x02, 0x15
-INFORM_INFO, SERVICE = 0x0003, 0x0031
+INFORM_INFO, SERVICE, MCMEMBER = 0x0003, 0x0031, 0x0038
+SM_KEY = 1
+JOIN, CREATE = 0x10003, 0x130C7  # components: MGID, PortGID, JoinState; and those of a new group
 QKEY = 0x80010000
 PREFIX = 0xFE80000000000000
 HEADER, MAD = 56, 256
@@ -45,10 +48,10 @@ class Client:
             sys.exit("sa_client: silence")
         return ctypes.string_at(umad.umad_get_mad(self.buffer), MAD)
 
-    def ask(self, method, attribute, mask, data):
+    def ask(self, method, attribute, mask, data, key=0):
         self.tid += 1
         header = struct.pack(">BBBBHHQHHI", 1, SA, VERSION, method, 0, 0, self.tid, attribute, 0, 0)
-        self.send((header + bytes(24) + struct.pack(">Q", mask) + data).ljust(MAD, b"\0"))
+        self.send((header + bytes(12) + struct.pack(">QIQ", key, 0, mask) + data).ljust(MAD, b"\0"))
         status = struct.unpack_from(">H", self.receive(), 4)[0]
         if status:
             sys.exit(f"sa_client: status 0x{status:04x}")
@@ -64,6 +67,11 @@ class Client:
     def delete(self, guid, number):
         self.ask(DELETE, SERVICE, 0x07, struct.pack(">QQQH", number, PREFIX, guid, 0xFFFF))
 
+    def change(self, method, guid, mgid, state):
+        record = struct.pack(">16sQQIHBBHBBIB", bytes.fromhex(mgid), PREFIX, guid, 0xB1B, 0, 0x84, 0, 0xFFFF, 0x83, 0, 0,
+                             0x20 | state)
+        self.ask(method, MCMEMBER, CREATE if method == SET else JOIN, record, SM_KEY)
+
 
 def main():
     client, act, rest = Client(int(sys.argv[1], 0)), sys.argv[2], sys.argv[3:]
@@ -71,8 +79,11 @@ def main():
         client.subscribe()
     elif act == "register":
         client.register(int(rest[0], 0), int(rest[1], 0), rest[2], *(int(word, 0) for word in rest[3:]))
-    else:
+    elif act == "delete":
         client.delete(int(rest[0], 0), int(rest[1], 0))
+    else:
+        state = int(rest[2], 0) if len(rest) > 2 else 1
+        client.change(SET if act == "join" else DELETE, int(rest[0], 0), rest[1], state)
 
 
 main()

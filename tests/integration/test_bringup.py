@@ -120,16 +120,6 @@ def test_saquery_needs_the_tables(start, pod_net):
     assert fabric.run("saquery", "-c", host=host).returncode == 0
 
 
-@pytest.fixture
-def ibdmchk_report():
-    """ibdmchk leaves a file in the system's cache; it goes if it was not there before."""
-    report = pathlib.Path("/var/cache/ibutils/ibdmchk.sw_out_port_num_dlids")
-    there = report.exists()
-    yield
-    if not there:
-        report.unlink(missing_ok=True)
-
-
 def test_ibdmchk_finds_nothing_in_the_dump(pod, ibdmchk_report):
     """Judged by its words: 1.5.7 ends with a fault of its own on OpenSM's files as well."""
     folder = pod.dump()
