@@ -2,7 +2,7 @@
 /*
  * fabric_mcast: from the SA's groups and the published snapshot to the switches' multicast tables.
  *
- * A join is answered at once; here it only leaves a mark on its MLID. When marks have gathered for a few
+ * A join is answered at once; here it only leaves a mark on its MLID. When no more come for a few
  * milliseconds, or another snapshot was published and its unicast tables are in place, a job does the
  * rest in short steps (fm/core/job.h):
  *
@@ -23,7 +23,8 @@
 #include "fm/fabric_mcast.h"
 #include "topology/mem.h"
 
-#define FOLD_US 3000
+#define FOLD_US	    3000  /* from the last change.. */
+#define FOLD_MAX_US 50000 /* ..but no longer than this from the first */
 
 static void see(struct fabric_mcast *m, const struct topo *t)
 {
@@ -372,7 +373,11 @@ void fabric_mcast_wake(struct fabric *f)
 		job_stop(m->job);
 		see(m, NULL);
 	}
-	if (is_due(f) && !job_steps(m->job) && !mft_busy(m->mft) && !loop_timer_armed(m->fold))
+	if (!is_due(f) || job_steps(m->job) || mft_busy(m->mft))
+		return;
+	if (!loop_timer_armed(m->fold))
+		m->folds_since_us = loop_now_us(f->loop);
+	if (loop_now_us(f->loop) - m->folds_since_us < FOLD_MAX_US - FOLD_US)
 		loop_timer_set(m->fold, FOLD_US);
 }
 

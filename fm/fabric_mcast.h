@@ -17,12 +17,13 @@ struct fabric_mcast {
 	struct mft *mft;
 	struct job *job;
 	struct loop_timer *fold; /* armed: a change waits for others to join it */
-	bool changed[SA_MLIDS];	 /* by MLID: since it was gathered */
-	bool pending;		 /* any of these */
-	bool again;		 /* switches that failed are to be tried */
-	bool read;		 /* what switches held when fmd began is known.. */
-	bool learned;		 /* ..and is the plan to start from */
-	bool telling;		 /* the job is past the point of being started anew */
+	uint64_t folds_since_us;
+	bool changed[SA_MLIDS]; /* by MLID: since it was gathered */
+	bool pending;		/* any of these */
+	bool again;		/* switches that failed are to be tried */
+	bool read;		/* what switches held when fmd began is known.. */
+	bool learned;		/* ..and is the plan to start from */
+	bool telling;		/* the job is past the point of being started anew */
 	const struct topo
 		*seen; /* referenced: the published snapshot that the trees are made for */
 

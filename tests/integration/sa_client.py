@@ -86,4 +86,5 @@ def main():
         client.change(SET if act == "join" else DELETE, int(rest[0], 0), rest[1], state)
 
 
-main()
+if __name__ == "__main__":
+    main()

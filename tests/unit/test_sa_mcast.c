@@ -531,6 +531,28 @@ static void what_is_asked_for_narrows_what_is_shown(void **state)
 			 WIRE_SA_OK);
 }
 
+static void tables_show_the_blocks_in_use(void **state)
+{
+	struct mcast_hop hop = { .guid = WORLD_SW(1), .ports = { 0x0082 } };
+	struct mcast_tree trees[] = { { .mlid = 0xc001, .nhops = 1, .hops = &hop },
+				      { .mlid = 0xc020, .nhops = 1, .hops = &hop } };
+	const struct mcast_plan plan = { .ntrees = 2, .trees = trees };
+	struct world *w = *state;
+	const uint8_t *row;
+
+	assert_int_equal(table_rows(w, WIRE_SA_MFT), 0);
+	sa_mcast_set_trees(w->sa, &plan);
+	assert_int_equal(table_rows(w, WIRE_SA_MFT), 2);
+	row = world_row(w, 0);
+	assert_int_equal(row[0] << 8 | row[1], world_lid(w, WORLD_SW(1)));
+	assert_int_equal(row[2] << 8 | row[3], 0);
+	assert_int_equal(row[8 + 2] << 8 | row[8 + 3], 0x0082);
+	row = world_row(w, 1);
+	assert_int_equal(row[2] << 8 | row[3], 1);
+	assert_int_equal(row[8] << 8 | row[9], 0x0082);
+	sa_mcast_set_trees(w->sa, NULL);
+}
+
 /* ---- Random requests ----------------------------------------------------------------------------- */
 
 #define REQUESTS 100000
@@ -673,6 +695,7 @@ int main(void)
 		T(a_leave_takes_what_was_joined_and_no_more),
 		T(untrusted_eyes_see_groups_and_no_members),
 		T(what_is_asked_for_narrows_what_is_shown),
+		T(tables_show_the_blocks_in_use),
 		T(random_requests_are_answered_as_a_plain_judge_does),
 	};
 

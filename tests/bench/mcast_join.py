@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""mcast_join.py GAP_US: joins ports to groups, for the lines `GUID MGID` of its input, one after the other; prints the seconds it took.
+
+By the SM_Key, so that one client of ibsim joins for a whole fabric. GAP_US passes between two joins.
+"""
+import ctypes
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+import sa_client  # noqa: E402
+
+
+class Port(ctypes.Structure):  # the beginning of libibumad's umad_port_t
+    _fields_ = [("name", ctypes.c_char * 20), ("num", ctypes.c_int), ("lid", ctypes.c_uint), ("lmc", ctypes.c_uint),
+                ("sm_lid", ctypes.c_uint), ("rest", ctypes.c_uint8 * 4096)]
+
+
+def sm_lid():
+    port = Port()
+    sa_client.umad.umad_init()
+    if sa_client.umad.umad_get_port(None, 0, ctypes.byref(port)):
+        sys.exit("mcast_join: no port")
+    return port.sm_lid
+
+
+def main():
+    client, gap_s = sa_client.Client(sm_lid()), int(sys.argv[1]) / 1e6
+    begin = time.monotonic()
+    for line in sys.stdin:
+        guid, mgid = line.split()
+        client.change(sa_client.SET, int(guid, 16), mgid, 1)
+        time.sleep(gap_s)
+    print(time.monotonic() - begin)
+
+
+main()
