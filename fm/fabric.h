@@ -33,6 +33,8 @@ const struct tables *fabric_tables(const struct fabric *fabric);
 
 /* The multicast trees as the switches are to hold them; of any snapshot: go by GUID. */
 const struct mcast_plan *fabric_trees(const struct fabric *fabric);
+/* The document of `fmctl --json partitions`: all of them, or one with its members (NULL: no such one). */
+json_t *fabric_partitions(const struct fabric *fabric, const char *which);
 json_t *fabric_groups(
 	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 

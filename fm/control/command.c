@@ -369,6 +369,18 @@ static json_t *answer_groups(const struct command_env *env, json_t *args, char *
 	return refuse(err, "no multicast group %s", name);
 }
 
+static json_t *answer_partitions(const struct command_env *env, json_t *args, char *err)
+{
+	const char *which = NULL;
+	json_error_t why;
+	json_t *rows;
+
+	if (!UNPACK(args, err, "{s?s}", "partition", &which))
+		return NULL;
+	rows = fabric_partitions(env->fabric, which);
+	return rows ? rows : refuse(err, "no partition %s", which);
+}
+
 /* ---- Acts ---- */
 
 static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
@@ -459,6 +471,7 @@ static const struct command commands[] = {
 	  .act_when = "readback" },
 	{ .name = "dump", .answer = answer_dump, .text = text_dump, .long_answer = true },
 	{ .name = "groups", .answer = answer_groups, .long_answer = true },
+	{ .name = "partitions", .answer = answer_partitions, .long_answer = true },
 	{ .name = "events", .answer = answer_events },
 	{ .name = "follow", .answer = answer_events, .follows = true },
 	{ .name = "reroute", .act = fabric_reroute },

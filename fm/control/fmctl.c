@@ -35,6 +35,8 @@ static const struct command {
 	{ "cabling", "[--plan FILE]", "HCAs on another rail's leaf, cables that differ from a plan",
 	  .run = fmctl_cabling },
 	{ "groups", "[MGID|MLID]", "multicast groups; of one, its members", .run = fmctl_groups },
+	{ "partitions", "[NAME|P_KEY]", "partitions; of one, its members",
+	  .run = fmctl_partitions },
 	{ "dump", "DIR", "tables and topology in OpenSM's files", .run = fmctl_dump },
 	{ "events", "[-f] [-n N]", "what happened, newest last; -f waits for more",
 	  .run = fmctl_events },

@@ -33,7 +33,7 @@ enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t 
 /* fmctl_live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
 typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
 fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
-	fmctl_health, fmctl_hosts, fmctl_lft, fmctl_dump, fmctl_groups;
+	fmctl_health, fmctl_hosts, fmctl_lft, fmctl_dump, fmctl_groups, fmctl_partitions;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release;
 fmctl_command_fn fmctl_whatif;	 /* fmctl_whatif.c */
@@ -43,8 +43,8 @@ fmctl_command_fn fmctl_nvswitch; /* fmctl_nvswitch.c */
 /* fmctl_show.c: documents as people read them, to stdout. */
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_health,
 	show_hosts, show_lft, show_path, show_check;
-fmctl_show_fn show_groups, show_members, show_readback, show_events, show_settled, show_cordon,
-	show_act, show_proof;
+fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_readback,
+	show_events, show_settled, show_cordon, show_act, show_proof;
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
 fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */

@@ -205,6 +205,16 @@ enum fmctl_exit fmctl_groups(const struct fmctl *ctl, int argc, char **argv)
 	return ask_and_show(ctl, "groups", json_pack("{s:s}", "group", argv[1]), show_members);
 }
 
+enum fmctl_exit fmctl_partitions(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc == 1)
+		return ask_and_show(ctl, "partitions", NULL, show_partitions);
+	if (argc != 2)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "partitions", json_pack("{s:s}", "partition", argv[1]),
+			    show_partition);
+}
+
 /* ---- Events ---- */
 
 enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)

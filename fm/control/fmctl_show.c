@@ -323,6 +323,34 @@ void show_members(const struct fmctl *ctl, const json_t *result)
 		table_print(ctl, json_object_get(group, "members"), columns);
 }
 
+void show_partitions(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = { { "P_KEY", "pkey" },
+						       { "NAME", "name" },
+						       { "FULL", "full" },
+						       { "LIMITED", "limited" },
+						       { "IPOIB", "ipoib" },
+						       { "SL", "sl" },
+						       { 0 } };
+
+	table_print(ctl, result, columns);
+}
+
+void show_partition(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = { { "MEMBER", "name" },
+						       { "PORT", "port" },
+						       { "GUID", "guid" },
+						       { "LID", "lid" },
+						       { "MEMBERSHIP", "membership" },
+						       { "INDEX", "index" },
+						       { "ENFORCED", "enforced" },
+						       { 0 } };
+
+	show_partitions(ctl, result);
+	table_print(ctl, json_object_get(json_array_get(result, 0), "members"), columns);
+}
+
 /* One line an event, so that `events -f` and grep go together; with --json too. */
 void show_events(const struct fmctl *ctl, const json_t *events)
 {

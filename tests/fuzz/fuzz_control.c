@@ -40,6 +40,10 @@ const struct mcast_plan *fabric_trees(const struct fabric *f)
 {
 	return NULL;
 }
+json_t *fabric_partitions(const struct fabric *f, const char *which)
+{
+	return which && *which == '?' ? NULL : json_array();
+}
 json_t *fabric_groups(const struct fabric *f)
 {
 	return json_pack("[{s:s, s:s}]", "mgid", "ff12::1", "mlid", "0xc000");

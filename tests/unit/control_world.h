@@ -56,6 +56,12 @@ const struct mcast_plan *fabric_trees(const struct fabric *f)
 {
 	return NULL;
 }
+json_t *fabric_partitions(const struct fabric *f, const char *which)
+{
+	if (which && strcmp(which, "tenant-a") && strcmp(which, "0x8001"))
+		return NULL;
+	return json_pack("[{s:s, s:s}]", "name", "tenant-a", "pkey", "0x0001");
+}
 json_t *fabric_groups(const struct fabric *f)
 {
 	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",

@@ -170,6 +170,18 @@ static void groups_are_all_or_the_one_that_is_named(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"no multicast group 0xc002\"}");
 }
 
+static void partitions_are_all_or_the_one_that_is_named(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"partitions\"}\n");
+	answers(f, "{\"ok\":true,\"result\":[{\"name\":\"tenant-a\",\"pkey\":\"0x0001\"}]}");
+	say(f, "{\"cmd\":\"partitions\",\"args\":{\"partition\":\"tenant-a\"}}\n");
+	answers(f, "{\"ok\":true,\"result\":[{\"name\":\"tenant-a\",\"pkey\":\"0x0001\"}]}");
+	say(f, "{\"cmd\":\"partitions\",\"args\":{\"partition\":\"tenant-b\"}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no partition tenant-b\"}");
+}
+
 static void answers_keep_the_order_of_the_requests(void **state)
 {
 	struct fixture *f = *state;
@@ -386,6 +398,7 @@ int main(void)
 		TEST(log_level_must_exist),
 		TEST(long_answer_comes_from_a_child),
 		TEST(groups_are_all_or_the_one_that_is_named),
+		TEST(partitions_are_all_or_the_one_that_is_named),
 		TEST(answers_keep_the_order_of_the_requests),
 		TEST_BIG(dump_text_is_whole_and_ends_with_a_nul),
 		TEST_BIG(client_that_leaves_takes_its_child_along),
