@@ -49,6 +49,7 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.sweep_ms = result->took_us / 1e3;
 	f->figures.sweep_smps = result->smps;
 	f->figures.silent = result->silent;
+	f->figures.partial = result->partial;
 	f->figures.duplicates = result->duplicates;
 	if (!result->error) {
 		update(f);

@@ -110,7 +110,7 @@ struct fabric_figures { /* of the latest of each kind */
 	double sweep_ms, program_ms, bringup_ms;
 	unsigned reroutes; /* updates that changed tables, since start */
 	bool check_whole;  /* the latest proof was of all entries */
-	unsigned sweep_smps, silent, duplicates;
+	unsigned sweep_smps, silent, partial, duplicates;
 	struct program_result programmed;
 	struct answered last_fault, last_repair;
 };
@@ -201,7 +201,11 @@ struct fabric {
 	bool want_discover, want_reroute;
 	bool must_update;	   /* the next update goes on even when nothing has changed */
 	struct guid_list suspects; /* nodes to refresh */
-	struct loop_timer *hold_timer, *poll_timer; /* to look soon; to poll */
+	struct loop_timer *hold_timer, *poll_timer;
+	struct {
+		unsigned count;	  /* of what is in doubt */
+		uint64_t wait_ms; /* before the poll that is due */
+	} doubt;		  /* to look soon; to poll */
 	struct traps *traps;
 	struct noise *noise;
 	struct fault fault;	 /* its look or update is to come */
@@ -320,6 +324,8 @@ void fabric_audit_repaired(struct fabric *f);
 void fabric_watch_init(struct fabric *f);
 void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
+void fabric_watch_doubt(
+	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
 void fabric_note_managers(struct fabric *f, const struct topo *t);
 
 /* fabric_change.c */

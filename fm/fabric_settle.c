@@ -31,10 +31,9 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	f->figures.reroutes += result->blocks > 0;
 	if (result->failed) {
 		f->unfinished = true;
-		event_log_add(
-			f->events, LOG_WARNING, "program-failed", NULL,
-			"fabric: %u LFT blocks were not acknowledged; tried again at the next poll",
-			result->failed);
+		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
+			      "fabric: %u LFT blocks were not acknowledged; tried again soon",
+			      result->failed);
 	} else {
 		fabric_audit_repaired(f);
 	}
@@ -52,7 +51,7 @@ void fabric_brought_up(void *arg, const struct bringup_result *result)
 	if (result->links_failed) {
 		f->unfinished = true;
 		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
-			      "fabric: %u links did not come up; tried again at the next poll",
+			      "fabric: %u links did not come up; tried again soon",
 			      result->links_failed);
 	}
 	fabric_settle(f);
@@ -135,6 +134,7 @@ static enum job_said answer(void *arg)
 		tell_up(f);
 	fabric_acts_answer(f, NULL);
 	fabric_rebalance_settled(f);
+	fabric_watch_doubt(f);
 	return JOB_NEXT;
 }
 

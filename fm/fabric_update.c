@@ -59,6 +59,7 @@ static enum job_said end_here(struct fabric *f)
 {
 	forget(&f->update);
 	job_stop(f->update.job);
+	fabric_watch_doubt(f);
 	fabric_look(f);
 	return JOB_END;
 }

@@ -155,14 +155,17 @@ static void address_get(void *umad, struct io_addr *from)
 	memcpy(from->gid, addr->gid, sizeof(from->gid));
 }
 
-/* What came back unsent or unanswered: its own bytes under a status. Only requests are missed. */
+/*
+ * What came back unsent or unanswered: its own bytes under a status. Only requests are missed, and of the SA's class answers are
+ * sent as well. ibsim gives an answer back that was lost on its way, at once, as an answer.
+ */
 static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 {
 	struct wire_mad m;
 
 	if (wire_mad_decode(mad, len, &m))
 		return;
-	if (!(m.method & WIRE_RESPONSE) && m.method != WIRE_TRAP_REPRESS)
+	if (m.mgmt_class != WIRE_SA || !(m.method & WIRE_RESPONSE))
 		u->io.failed(u->io.arg, m.tid);
 }
 

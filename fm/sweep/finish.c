@@ -103,6 +103,7 @@ static void finish_count(struct sweep *s)
 
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		s->result.silent += node->silent && !node->gone;
+		s->result.partial += node->partial && !node->gone;
 		s->result.gone += node->gone;
 		for (p = 1; p <= node->nports; p++)
 			s->result.silent +=

@@ -27,6 +27,7 @@ struct sweep;
 struct sweep_result {
 	int error;	     /* 0, or -EIO: the local port did not answer */
 	unsigned silent;     /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned partial;    /* nodes that answer and whose answers were not all had */
 	unsigned duplicates; /* GUIDs met twice, in this look */
 	unsigned gone;	     /* nodes in the inventory that no cable leads to any more */
 	/* Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went down. */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What is in doubt is asked again soon, then less and less, whether there are polls or not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+static void polls(struct world *w, int interval_ms)
+{
+	w->conf.sweep_interval_ms = interval_ms;
+	fabric_configure(w->fabric, &w->conf);
+	run_for(w, SECOND_US);
+}
+
+static guid_t last_switch(const struct world *w)
+{
+	return w->design->nodes[w->design->nswitches - 1].guid;
+}
+
+/* Some cable of the first leaf is cut while the last switch, a spine, does not answer. */
+static void cut_while_silent(struct world *w)
+{
+	const struct topo_node *leaf = &w->design->nodes[0];
+	unsigned num = leaf->nports;
+
+	double_set_silent(w->hw, last_switch(w), true);
+	while (!topo_port(w->design, 0, num)->link_up)
+		num--;
+	double_cut(w->hw, leaf->guid, num - 20);
+	run_for(w, SECOND_US);
+}
+
+static void what_was_not_acknowledged_is_written_soon_without_polls(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	polls(&w, 0);
+	cut_while_silent(&w);
+	double_set_silent(w.hw, last_switch(&w), false);
+	run_for(&w, 15 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "silent"), 0);
+	assert_hardware_holds_the_tables(&w);
+	assert_hardware_delivers(&w, 3);
+	world_fini(&w);
+}
+
+static void short_silence_is_over_long_before_the_poll(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	polls(&w, 3600 * 1000);
+	cut_while_silent(&w);
+	double_set_silent(w.hw, last_switch(&w), false);
+	run_for(&w, 15 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "silent"), 0);
+	assert_hardware_holds_the_tables(&w);
+	world_fini(&w);
+}
+
+static void long_silence_is_asked_about_less_and_less(void **state)
+{
+	uint64_t first_minute, later;
+	struct world w;
+
+	world_init(&w, pod(1));
+	polls(&w, 60 * 1000);
+	double_set_silent(w.hw, w.design->nodes[w.design->nswitches + 9].guid, true);
+	fabric_sweep(w.fabric, NULL, NULL);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "silent"), 1);
+	double_sent_reset(w.hw);
+	run_for(&w, 60 * SECOND_US);
+	first_minute = double_sent(w.hw, 0, 0);
+	double_sent_reset(w.hw);
+	run_for(&w, 600 * SECOND_US);
+	later = double_sent(w.hw, 0, 0);
+	assert_true(first_minute < 10 * 40); /* 12 switches and the silent one, with retries */
+	assert_true(later < 11 * 40);
+	world_fini(&w);
+}
+
+static void nothing_in_doubt_costs_no_poll_more(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	polls(&w, 0);
+	double_sent_reset(w.hw);
+	run_for(&w, 50 * SECOND_US);
+	assert_int_equal(double_sent(w.hw, 0, WIRE_SWITCH_INFO), 0);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_not_acknowledged_is_written_soon_without_polls),
+		cmocka_unit_test(short_silence_is_over_long_before_the_poll),
+		cmocka_unit_test(long_silence_is_asked_about_less_and_less),
+		cmocka_unit_test(nothing_in_doubt_costs_no_poll_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
