@@ -210,6 +210,39 @@ static inline unsigned count_told(const struct world *w, const char *kind, const
 	return count;
 }
 
+/* Again, with a file of state_dir that is not right: it is set aside. */
+static inline void restart_with_spoilt(struct world *w, const char *name, const char *text)
+{
+	char path[128];
+	FILE *out;
+
+	stop_fabric(w);
+	snprintf(path, sizeof(path), "%s/%s", w->state_dir, name);
+	out = fopen(path, "w");
+	fputs(text, out);
+	fclose(out);
+	log_set_level(LOG_CORE, LOG_ERR - 1);
+	start_fabric(w);
+	run_for(w, 2 * SECOND_US);
+	strcat(path, ".bad");
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+struct reply { /* what an act was answered */
+	unsigned count;
+	json_t *result;
+	char error[256];
+};
+
+static inline void reply_cb(void *arg, json_t *result, const char *error)
+{
+	struct reply *r = arg;
+
+	r->count++;
+	r->result = json_incref(result);
+	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+}
+
 struct answer {
 	unsigned count;
 	bool failed;

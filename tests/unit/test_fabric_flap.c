@@ -171,21 +171,6 @@ static void the_cable_of_a_host_is_told_and_stays_in_use(void **state)
 
 /* ---- Operators ---- */
 
-struct reply {
-	unsigned count;
-	json_t *result;
-	char error[256];
-};
-
-static void reply_cb(void *arg, json_t *result, const char *error)
-{
-	struct reply *r = arg;
-
-	r->count++;
-	r->result = json_incref(result);
-	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
-}
-
 static struct reply release(struct world *w, const char *what)
 {
 	struct reply r = { 0 };
@@ -284,22 +269,13 @@ static void a_quarantine_survives_a_restart(void **state)
 static void a_spoilt_list_of_quarantines_is_set_aside(void **state)
 {
 	struct world w;
-	char path[128];
-	FILE *out;
+	char text[128];
 
 	world_init(&w, small_tree());
-	stop_fabric(&w);
-	snprintf(path, sizeof(path), "%s/quarantine", w.state_dir);
-	out = fopen(path, "w");
-	fprintf(out, "0x%llx %u 99999999999 60 fine\n0x2 0 1 1 port 0 is none\n",
-		(unsigned long long)uplink(&w, 0).leaf, uplink(&w, 0).port);
-	fclose(out);
-	log_set_level(LOG_CORE, LOG_ERR - 1);
-	start_fabric(&w);
-	run_for(&w, 2 * SECOND_US);
+	snprintf(text, sizeof(text), "0x%llx %u 99999999999 60 fine\n0x2 0 1 1 port 0 is none\n",
+		 (unsigned long long)uplink(&w, 0).leaf, uplink(&w, 0).port);
+	restart_with_spoilt(&w, "quarantine", text);
 	assert_true(is_quarantined(&w, 0));
-	strcat(path, ".bad");
-	assert_int_equal(access(path, F_OK), 0);
 	world_fini(&w);
 }
 

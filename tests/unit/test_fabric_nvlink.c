@@ -11,21 +11,6 @@
 
 #define HOST "dgx-su01-05"
 
-struct reply {
-	unsigned count;
-	json_t *result;
-	char error[256];
-};
-
-static void reply_cb(void *arg, json_t *result, const char *error)
-{
-	struct reply *r = arg;
-
-	r->count++;
-	r->result = json_incref(result);
-	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
-}
-
 static struct reply set(struct world *w, const char *host, const char *state)
 {
 	struct reply r = { 0 };
