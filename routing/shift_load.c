@@ -281,10 +281,11 @@ static void set_price(struct shift_load *load, unsigned level, uint32_t key)
 {
 	bool rail = key >= load->rings[0].count;
 	size_t at = (size_t)level * load->nkeys + key;
-	int32_t price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
+	int32_t price;
 
 	if (level < 2)
 		return;
+	price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
 	price = price * (rail ? RAIL_WEIGHT : SHIFT_WEIGHT) / (int32_t)load->rings[rail].parts;
 	load->prices[at] = price << LEVEL_BITS * (level - 2);
 }
