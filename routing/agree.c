@@ -18,7 +18,8 @@ struct climb {
 	const struct dests *d;
 	uint32_t *at;	 /* by LID: the switch its way down has come up to, TOPO_NONE = the top */
 	uint32_t *place; /* by LID: of the family it has come up to */
-	uint16_t *load;	 /* [nswitches][MAX_SLOTS]: LIDs that come down by a slot of a switch */
+	uint32_t *
+		load; /* [nswitches][MAX_SLOTS]: weight of the LIDs that come down by a slot of a switch */
 };
 
 static const struct graph_family *family_of(const struct climb *c, uint32_t sw)
@@ -67,7 +68,7 @@ static void settle(struct climb *c, struct agreed_level *level, uint32_t lid, un
 {
 	const struct graph_slot *slots = &c->g->slots[family_of(c, c->at[lid])->first_slot];
 
-	c->load[(size_t)c->at[lid] * MAX_SLOTS + used]++;
+	c->load[(size_t)c->at[lid] * MAX_SLOTS + used] += dests_weight(c->d, lid);
 	level->spare_lane[lid] = slots[used].lane;
 	c->place[lid] = place_above(c->place[lid], slots[wanted].parent);
 	c->at[lid] = group->peer;

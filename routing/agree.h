@@ -3,7 +3,7 @@
  * agree: the way down that all switches want for each LID, decided once from the destination's side. Private to routing/.
  *
  * Going up from the destination, a LID takes its D-Mod-K slot at each level while that is alive there. Where it is dead, the LID (and
- * only it) moves to the live slot with the fewest LIDs on it. Families elsewhere that meet the LID at the same
+ * only it) moves to the live slot with the least on it, by their weights. Families elsewhere that meet the LID at the same
  * place of its climb start from that slot too: what is displaced is displaced everywhere alike and does not pile up.
  */
 #ifndef FMD_ROUTING_AGREE_H

@@ -207,6 +207,15 @@ static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct pa
 	return c->by_parent[first + x / size % lanes];
 }
 
+static unsigned silent_takers(const struct choice *c, const struct dest_run *run, uint8_t slot)
+{
+	unsigned silent = 0;
+
+	for (unsigned i = 0; c->d->weight && i < run->count; i++)
+		silent += c->slots[run->lid + i] == slot && !c->d->weight[run->lid + i];
+	return silent;
+}
+
 /* Whether two LIDs behind the same switch take the slot already: a third on one cable is what hurts. */
 static bool crowded(const struct choice *c, uint32_t lid, uint8_t slot)
 {
@@ -219,7 +228,7 @@ static bool crowded(const struct choice *c, uint32_t lid, uint8_t slot)
 
 		for (unsigned i = 0; i < c->d->runs[r].count; i++)
 			here += slots[i] == slot;
-		takers += here;
+		takers += here - silent_takers(c, &c->d->runs[r], slot);
 	}
 	return takers > 1;
 }

@@ -83,11 +83,12 @@ static bool had_to_change(struct judge *j, uint32_t sw, uint16_t lid, uint8_t wa
 uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older,
 		       const struct tables *newer)
 {
+	static const struct route_params defaults;
 	struct legal legal;
 	struct judge j = { .legal = &legal, .sw = TOPO_NONE };
 	uint64_t moved = 0;
 
-	legal_init(&legal, t, lids, NULL, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	legal_init(&legal, t, lids, &defaults, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	legal_fill(&legal);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)

@@ -111,10 +111,21 @@ static void place_hosts(struct dests *d, struct numbering *n, const struct lid_m
 	free(sw_of);
 }
 
-void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
-		const struct lid_map *lids, const uint8_t *classes)
+/* A switch's own LID weighs as much as a host's. */
+static void weigh(struct dests *d, const struct lid_map *lids, const uint8_t *weights)
 {
-	struct numbering n = { .g = g, .t = t, .classes = classes };
+	d->weight = mem_alloc(d->top + 1u, 1);
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid];
+
+		d->weight[lid] = port == TOPO_NONE || !d->port[lid] ? 1 : weights[port];
+	}
+}
+
+void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
+		const struct lid_map *lids, const struct route_params *params)
+{
+	struct numbering n = { .g = g, .t = t, .classes = params->classes };
 
 	*d = (struct dests){ .top = lids->top };
 	d->sw = mem_alloc(d->top + 1u, sizeof(*d->sw));
@@ -128,12 +139,15 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
 	free(n.by_order);
 	gather_runs(d, g->nswitches);
+	if (params->weights)
+		weigh(d, lids, params->weights);
 }
 
 void dests_fini(struct dests *d)
 {
 	free(d->sw);
 	free(d->order);
+	free(d->weight);
 	free(d->port);
 	free(d->first_run);
 	free(d->runs);

@@ -25,15 +25,19 @@ struct dests {
 	uint16_t top;
 	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = nobody */
 	uint32_t *order; /* by LID: topological number */
+	uint8_t *weight; /* by LID: traffic that is expected, beside others'; NULL = all 1 */
 	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its cable is
 			    down */
 	uint32_t *first_run; /* by switch [nswitches + 1] */
 	struct dest_run *runs;
 };
-/* classes: as in route_params, or NULL. */
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
-		const struct lid_map *lids, const uint8_t *classes);
+		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
+static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
+{
+	return d->weight ? d->weight[lid] : 1;
+}
 
 /* ---- Reach: who is below whom, and how far everything is ---------------------------------------- */
 

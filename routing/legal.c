@@ -7,10 +7,10 @@
 #include "topology/mem.h"
 
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
-		const uint8_t *classes, struct graph_how how)
+		const struct route_params *params, struct graph_how how)
 {
 	*legal = (struct legal){ .g = graph_new(t, how) };
-	dests_init(&legal->d, legal->g, t, lids, classes);
+	dests_init(&legal->d, legal->g, t, lids, params);
 	reach_init(&legal->r, legal->g);
 }
 

@@ -22,7 +22,7 @@ struct legal_ports {
 
 /* The graph of a snapshot, and what is below whom; then legal_fill() makes tables and costs. */
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
-		const uint8_t *classes, struct graph_how how);
+		const struct route_params *params, struct graph_how how);
 void legal_fill(struct legal *legal);
 void legal_fini(struct legal *legal);
 

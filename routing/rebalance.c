@@ -126,7 +126,7 @@ static enum stage start(struct rebalance *job)
 	if (!job->limits.entries || !has_damage(job->t) ||
 	    (job->params.engine && strcmp(job->params.engine, "ftree")))
 		return DONE;
-	legal_init(&job->legal, job->t, job->lids, job->params.classes, how);
+	legal_init(&job->legal, job->t, job->lids, &job->params, how);
 	return PREPARE;
 }
 
@@ -143,7 +143,7 @@ static enum stage design(struct rebalance *job)
 				       .through_damage = true };
 	uint32_t n = job->t->nswitches;
 
-	legal_init(&job->design, job->t, job->lids, job->params.classes, how);
+	legal_init(&job->design, job->t, job->lids, &job->params, how);
 	shift_load_init(&job->load, job->t, job->lids, job->legal.g, job->params.weights);
 	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
 	job->astray = mem_alloc(n + 1, 1);

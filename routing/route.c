@@ -68,7 +68,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	struct reach r;
 	struct holes holes;
 
-	dests_init(&d, g, job->t, job->lids, job->params->classes);
+	dests_init(&d, g, job->t, job->lids, job->params);
 	reach_init(&r, g);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);

@@ -242,6 +242,31 @@ static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **sta
 	topo_unref(t);
 }
 
+static void what_silent_hosts_get_is_not_in_the_way(void **state)
+{
+	struct topo *t = damaged_pod(4, 3, 6);
+	uint8_t *weights = mem_alloc(t->nports, 1);
+	const struct route_params params = { .weights = weights };
+	struct both b = balance(t, NULL, &params, &usual);
+	struct both loud;
+
+	assert_int_equal(b.result->count, 0); /* nobody sends */
+	drop(&b);
+	for (uint32_t host = 0; host < t->nhosts / 2; host++)
+		for (uint32_t ca = 0; ca < t->hosts[host].ncas; ca++)
+			weights[t->nodes[t->host_cas[t->hosts[host].first + ca]].port0 + 1] = 1;
+	b = balance(t, NULL, &params, &usual);
+	loud = balance(t, NULL, NULL, &usual);
+	assert_true(b.result->count > 0 && b.result->count < loud.result->count);
+	assert_true(is_legal(&b));
+	for (uint32_t i = 0; i < b.result->count; i++)
+		assert_int_equal(weights[b.lids->port_of_lid[b.result->overrides[i].lid]], 1);
+	drop(&b);
+	drop(&loud);
+	free(weights);
+	topo_unref(t);
+}
+
 /* ---- Independence ------------------------------------------------------------------------------- */
 
 static void steps_of_any_size_give_the_same(void **state)
@@ -417,6 +442,7 @@ int main(void)
 		cmocka_unit_test(what_gains_too_little_is_not_done),
 		cmocka_unit_test(one_percent_dead_in_four_units_costs_less_than_elsewhere),
 		cmocka_unit_test(one_percent_dead_in_three_tiers_costs_less_than_elsewhere),
+		cmocka_unit_test(what_silent_hosts_get_is_not_in_the_way),
 		cmocka_unit_test(steps_of_any_size_give_the_same),
 		cmocka_unit_test(a_job_may_be_dropped_at_any_step),
 		cmocka_unit_test(other_guids_are_balanced_equally_well),
