@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_rebalance: after a fault the tables change as little as can be, and what was displaced may crowd somewhere. When the
- * fabric has then been quiet for rebalance_hold, a pass over the published snapshot (routing/rebalance.h) finds entries to
- * move for less load, and an update of its own brings them about: proven, programmed and told like any other.
+ * fabric_rebalance: after a fault the tables change as little as can be, and what was displaced may
+ * crowd somewhere. When the fabric has then been quiet for rebalance_hold, a pass over the
+ * published snapshot (routing/rebalance.h) finds entries to move for less load, and an update of
+ * its own brings them about: proven, programmed and told like any other.
  *
- * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a shortest legal path, so
- * that the next fault changes no more than it must; the pass that follows starts from the snapshot alone and replaces
- * them all. So the same damage ends in the same tables, whatever came before. A whole fabric has no overrides, at once.
+ * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a
+ * shortest legal path, so that the next fault changes no more than it must; the pass that follows
+ * starts from the snapshot alone and replaces them all. So the same damage ends in the same tables,
+ * whatever came before. A whole fabric has no overrides, at once.
  *
- * What an update publishes ends a pass that is under way, and drops an answer that was not taken yet: they are of a past snapshot.
+ * What an update publishes ends a pass that is under way, and drops an answer that was not taken
+ * yet: they are of a past snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +41,6 @@ static void keep(struct fabric_rebalance *r, struct kept_override *list, uint32_
 	r->nkept = count;
 }
 
-static bool has_dead_cable(const struct topo *t)
-{
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
-
-		if (port->peer != TOPO_NONE && port->node < t->nswitches &&
-		    (!port->link_up || port->cordoned) && t->ports[port->peer].node < t->nswitches)
-			return true;
-	}
-	return false;
-}
-
 /* Both lists are in the order of GUIDs. */
 uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 			  struct route_override **list)
@@ -58,7 +49,7 @@ uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 	uint32_t sw = 0, n = 0;
 
 	*list = NULL;
-	if (!wanted(f) || !r->nkept || !has_dead_cable(t))
+	if (!wanted(f) || !r->nkept || !rebalance_is_damaged(t))
 		return 0;
 	*list = mem_alloc(r->nkept, sizeof(**list));
 	for (uint32_t i = 0; i < r->nkept; i++) {
@@ -206,7 +197,7 @@ void fabric_rebalance_published(struct fabric *f)
 	struct fabric_rebalance *r = &f->rebalance;
 
 	r->due = !r->applying;
-	if (!has_dead_cable(f->topo) || !wanted(f))
+	if (!rebalance_is_damaged(f->topo) || !wanted(f))
 		keep(r, NULL, 0);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * legal: see legal.h. On the way down the next switch is a child one step nearer; on the way up, a live parent
- * of least cost. What could go down must: a path that rises past its destination's ancestor may come down and up again.
+ * legal: see legal.h. On the way down the next switch is a child one step nearer; on the way up, a
+ * live parent of least cost. What could go down must: a path that rises past its destination's
+ * ancestor may come down and up again.
  */
 #include "routing/legal.h"
 #include "topology/mem.h"
@@ -95,4 +96,12 @@ bool *legal_find_open(const struct graph *g, const struct holes *holes)
 			open[hole->d] = true;
 	}
 	return open;
+}
+
+bool legal_has_cordons(const struct topo *t)
+{
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (t->ports[i].cordoned)
+			return true;
+	return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * legal: the minimal up/down paths of a snapshot: an engine's tables of them, and which ports an entry might take
- * instead. Entries chosen freely among these make no loop and no credit cycle. Private to routing/.
+ * legal: the minimal up/down paths of a snapshot: an engine's tables of them, and which ports an
+ * entry might take instead. Entries chosen freely among these make no loop and no credit cycle.
+ * Private to routing/.
  */
 #ifndef FMD_ROUTING_LEGAL_H
 #define FMD_ROUTING_LEGAL_H
@@ -26,15 +27,20 @@ void legal_init(struct legal *legal, const struct topo *t, const struct lid_map 
 void legal_fill(struct legal *legal);
 void legal_fini(struct legal *legal);
 
-/* Live ports by which a minimal up/down path from sw to what is behind switch d begins, those to the first neighbour
- * first; none at d itself. The costs of r are complete. */
+/*
+ * Live ports by which a minimal up/down path from sw to what is behind switch d begins, those to
+ * the first neighbour first; none at d itself. The costs of r are complete.
+ */
 void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
 		 struct legal_ports *out);
 
 /*
- * By destination switch: some switch with hosts has no legal path to its hosts. Entries for these are the engine's alone: whether
- * a detour can be found must not depend on what else was chosen. The caller frees it.
+ * By destination switch: some switch with hosts has no legal path to its hosts. Entries for these
+ * are the engine's alone: whether a detour can be found must not depend on what else was chosen.
+ * The caller frees it.
  */
 bool *legal_find_open(const struct graph *g, const struct holes *holes);
+
+bool legal_has_cordons(const struct topo *t);
 
 #endif

@@ -2,13 +2,14 @@
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
- *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine updn, or pairs of hosts that even detours leave open)
- *             are left alone
+ *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
+ *             updn, or pairs of hosts that even detours leave open) are left alone
  *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced
- *   count     LID by LID: flows onto their channels (shift_load.h); candidates are the displaced entries and those whose
- *             packets come to one
- *   improve   pass by pass, candidate by candidate: takes its flows off, and puts them where they cost least. An
- *             entry moves when that saves more than the pass demands: much at first, so that a small budget goes where it counts
+ *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
+ *             entries and those whose packets come to one
+ *   improve   pass by pass, candidate by candidate: takes its flows off, and puts them where they
+ *             cost least. An entry moves when that saves more than the pass demands: much at first,
+ *             so that a small budget goes where it counts
  *
  * Everything is taken in topological order, so that LIDs do not show.
  */
@@ -88,7 +89,7 @@ void rebalance_free(struct rebalance *job)
 
 /* ---- Prepare, design ---------------------------------------------------------------------------- */
 
-static bool has_damage(const struct topo *t)
+bool rebalance_is_damaged(const struct topo *t)
 {
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
@@ -100,14 +101,6 @@ static bool has_damage(const struct topo *t)
 	return false;
 }
 
-static bool has_cordons(const struct topo *t)
-{
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (t->ports[i].cordoned)
-			return true;
-	return false;
-}
-
 /* Whether the engine's tables are what legal paths and detours around the levels make. */
 static bool is_tree(struct rebalance *job)
 {
@@ -116,14 +109,15 @@ static bool is_tree(struct rebalance *job)
 	job->open = legal_find_open(l->g, &l->holes);
 	if (!l->holes.host_pairs)
 		return true;
-	return !has_cordons(job->t) && !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
+	return !legal_has_cordons(job->t) &&
+	       !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
 }
 
 static enum stage start(struct rebalance *job)
 {
 	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL };
 
-	if (!job->limits.entries || !has_damage(job->t) ||
+	if (!job->limits.entries || !rebalance_is_damaged(job->t) ||
 	    (job->params.engine && strcmp(job->params.engine, "ftree")))
 		return DONE;
 	legal_init(&job->legal, job->t, job->lids, &job->params, how);
@@ -349,7 +343,7 @@ static bool start_after(struct legal_ports *ports, uint8_t out)
 	return true;
 }
 
-/* Puts the entry's hop where the flow costs least; price: of where it was. Returns the port that it comes to. */
+/* Puts the entry's hop where the flow costs least. price: of where it was. Returns its port. */
 static uint8_t cheapest(struct rebalance *job, const struct candidate *c,
 			const struct shift_flow *flow, int64_t price)
 {

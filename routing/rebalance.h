@@ -2,10 +2,12 @@
 /*
  * rebalance: which few entries of a damaged fabric's tables to move for less load.
  *
- * The engine's tables change the minimum after a fault: what is displaced goes where it disturbs the least others, and piles up in places. Later,
- * when nobody waits, this pass looks for other ports for flows that left their designed way. It is a pure function of snapshot, LIDs and limits: the same
- * damage gives the same overrides whatever came before. Each is on a minimal up/down path, so that any subset of them may be in force (route_params.overrides; detours are found after them),
- * and no entry moves that the damage leaves alone: an intact fabric has none.
+ * The engine's tables change the minimum after a fault: what is displaced goes where it disturbs
+ * the least others, and piles up in places. Later, when nobody waits, this pass looks for other
+ * ports for flows that left their designed way. It is a pure function of snapshot, LIDs and limits:
+ * the same damage gives the same overrides whatever came before. Each is on a minimal up/down path,
+ * so that any subset of them may be in force (route_params.overrides; detours are found after
+ * them), and no entry moves that the damage leaves alone: an intact fabric has none.
  *
  * It takes from milliseconds to seconds; the caller takes it in steps.
  */
@@ -19,10 +21,11 @@
 
 struct rebalance_limits {
 	uint32_t entries; /* that may move at most */
-	unsigned
-		gain; /* percent by which the better improved of the figures must fall, else nothing moves */
+	unsigned gain;	  /* percent that one of the figures must fall by, else nothing moves */
 };
-struct rebalance_figures { /* worst channel: mean over shifts and over rail shifts, 1 = as usual; all to all, of the mean */
+/* The worst channel: mean over shifts, and over shifts within rails, 1 = as usual; all to all, in
+ * parts of the mean channel. */
+struct rebalance_figures {
 	double shift, rail_shift, all_to_all;
 };
 struct rebalance_result {
@@ -38,8 +41,11 @@ struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids
 				const struct rebalance_limits *limits);
 void rebalance_free(struct rebalance *job); /* NULL is fine; at any time */
 
-/* Works on for about so many units (some 10 million a second; in its first steps it computes routes). True when done. */
+/* Works on for about so many units, some 10 million a second; its first steps are routing
+ * computations, whatever is said. True when done. */
 bool rebalance_step(struct rebalance *job, uint32_t units);
+/* Some cable between switches is down or cordoned: else there is nothing to do. */
+bool rebalance_is_damaged(const struct topo *t);
 /* All of it at once. */
 void rebalance_finish(struct rebalance *job);
 /* After the end; the job's own. */

@@ -85,14 +85,6 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	return open_pairs;
 }
 
-static bool has_cordons(const struct topo *t)
-{
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (t->ports[i].cordoned)
-			return true;
-	return false;
-}
-
 static uint32_t home_of(const struct topo *t, uint32_t port)
 {
 	const struct topo_port *p = &t->ports[port];
@@ -186,7 +178,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	uint64_t open_pairs;
 	struct holes holes;
 
-	if (!has_cordons(job->t))
+	if (!legal_has_cordons(job->t))
 		return compute(job, out, NULL);
 	compute(job, out, &holes);
 	through.how.through_cordons = true;

@@ -17,8 +17,9 @@
 #define STICKY	    UINT8_MAX
 
 /*
- * Prices, in units that only compare. Where a leaf's width is so many buckets, one more channel at level 2 costs PRICE_EACH a bucket; PRICE_FIRST
- * comes on top when it is the first there, the n-th adds a part of n. Each level costs LEVEL_BITS more than the one below it.
+ * Prices, in units that only compare. Where a leaf's width is so many buckets, one more channel at
+ * level 2 costs PRICE_EACH a bucket; PRICE_FIRST comes on top when it is the first there, the n-th
+ * adds a part of n. Each level costs LEVEL_BITS more than the one below it.
  */
 #define SHIFT_WEIGHT 16
 #define RAIL_WEIGHT  32

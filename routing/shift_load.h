@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * shift_load: what each switch-to-switch channel carries, shift by shift and all in all. Private to routing/.
+ * shift_load: what each switch-to-switch channel carries, shift by shift and all in all. Private to
+ * routing/.
  *
- * When every host i sends to host i + k, a leaf with hosts f .. f + n - 1 sends to host j in the n shifts k = j - f - n + 1 .. j - f: the flow from
- * a leaf to a host is a window of k. Shifts are counted in buckets, so many parts to a leaf's width, and a flow fills that many buckets of each
+ * When every host i sends to host i + k, a leaf with hosts f .. f + n - 1 sends to host j in the n
+ * shifts k = j - f - n + 1 .. j - f: the flow from a leaf to a host is a window of k. Shifts are
+ * counted in buckets, so many parts to a leaf's width, and a flow fills that many buckets of each
  * channel on its way. Where hosts have rails, the shifts within rails are a second ring of buckets.
  *
- * The price of a state is what re-balancing lowers: in each bucket, for each number of flows v above the usual the channels that carry v or more
- * (the first costs most: one channel holds up a whole shift); and the fourth power of each channel's share of all-to-all traffic.
+ * The price of a state is what re-balancing lowers: in each bucket, for each number of flows v
+ * above the usual the channels that carry v or more (the first costs most: one channel holds up a
+ * whole shift); and the fourth power of each channel's share of all-to-all traffic.
  */
 #ifndef FMD_ROUTING_SHIFT_LOAD_H
 #define FMD_ROUTING_SHIFT_LOAD_H
@@ -65,8 +68,9 @@ struct shift_path {
 	unsigned n;
 };
 /*
- * First all flows are put. Then what is usual is found, and by that levels are counted, each channel by channel in as many calls as one likes; prices come with the
- * last. Then flows are moved.
+ * First all flows are put. Then what is usual is found, and by that levels are counted, each
+ * channel by channel in as many calls as one likes; prices come with the last. Then flows are
+ * moved.
  */
 void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 		    const struct shift_path *path);

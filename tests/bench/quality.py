@@ -4,12 +4,16 @@
 
     quality.py [--bin FOLDER] [--seed N] [--json FILE] [FABRIC...]
 
-FABRICs: pod4, pod16 (each with 0, 1 and 5 % of the cables between switches dead) and the names of the real ones; all by
-default. OpenSM runs once for each engine under ibsim and leaves opensm-lfts.dump, which `fmctl plan --tables` measures
-as it measures fmd's own. fmd is there twice under damage: once on the damaged file alone, as OpenSM sees it, and once
-with the cables known and down (`--fail`), as a running fmd that saw them die. Figures are flows on the worst
-channel, mean over 200 samples and in brackets the worst. Credit cycles are counted as on one VL (dfsssp asks for more).
+FABRICs: pod4, pod16 (each whole, with one cable between switches dead, with 1 and 5 % of them, and with 2 % of the spines)
+and the names of the real ones; all by default. OpenSM runs once for each engine under ibsim and leaves
+opensm-lfts.dump, which `fmctl plan --tables` measures as it measures fmd's own. fmd is there three times under damage: on
+the damaged file alone, as OpenSM sees it; with the cables known and down (`--fail`), as a running fmd that saw them
+die; and as that comes to be when it is quiet (`--rebalance`). Figures are flows on the worst channel, mean over 200
+samples and in brackets the worst. Credit cycles are counted as on one VL (dfsssp asks for more).
 Prints a markdown table, and names what is better elsewhere; progress goes to stderr.
+
+As a section of run.py: the pods alone. The bounds are the best of OpenSM's columns, figure by figure, on the same file.
+fmd's figures are measured on SEEDS samples of each damage besides; OpenSM's on the first.
 """
 import argparse
 import json
@@ -23,10 +27,13 @@ import sys
 sys.dont_write_bytecode = True
 
 import fabrics
+import table
 import world as w
 
 ENGINES = ("ftree", "updn", "minhop", "dfsssp")
-DAMAGE = (0, 1, 5)  # percent
+DAMAGE = ("none", "1 link", "1 % of links", "5 % of links", "2 % of spines")
+SEEDS = 8
+DFSSSP_SLOW = 4096  # HCAs, from where on it takes minutes: only with links dead by percent
 PODS = {"pod4": 1024, "pod16": 4096}
 LIMIT_S = 300
 PATTERNS = (("shift", "shift"), ("rail_shift", "rail shift"), ("random", "random"), ("storage", "to storage"))
@@ -42,18 +49,30 @@ class Cables:
         with open(netfile) as file:
             self.lines = [PORT_GUID.sub("]", line) for line in file]
         self.ends = [None] * len(self.lines)  # the switch port that the line is of
-        found, switch = set(), None
+        found, hosts, switch = set(), set(), None
         for number, line in enumerate(self.lines):
             first, cable = FIRST_LINE.match(line), CABLE.match(line)
+            if switch and not first and '"H-' in line:
+                hosts.add(switch)
             if first:
                 switch = first[2] if first[1] == "Switch" else None
             elif switch and cable:
                 self.ends[number] = switch, int(cable[1])
                 found.add(tuple(sorted((self.ends[number], (cable[2], int(cable[3]))))))
         self.all = sorted(found)
+        ends = {end[0] for cable in self.all for end in cable}
+        below = {a[0] for cable in self.all for a, b in (cable, cable[::-1]) if b[0] in hosts}
+        self.spines = sorted((ends - hosts) & below)
 
-    def sample(self, percent, seed):
-        return random.Random(seed).sample(self.all, round(len(self.all) * percent / 100))
+    def sample(self, damage, seed):
+        """The dead ones of a damage of DAMAGE."""
+        dice, words = random.Random(seed), damage.split()
+        if damage == "none":
+            return []
+        if words[-1] == "spines":
+            dead = set(dice.sample(self.spines, max(1, round(len(self.spines) * int(words[0]) / 100))))
+            return [cable for cable in self.all if cable[0][0] in dead or cable[1][0] in dead]
+        return dice.sample(self.all, 1 if words[1] == "link" else round(len(self.all) * int(words[0]) / 100))
 
     def write_without(self, dead, path):
         ends = {end for cable in dead for end in cable}
@@ -98,38 +117,49 @@ def measure_opensm(world, netfile, engine):
         os.unlink(dump)  # 100 MB of pod16
 
 
-def measure(world, name, netfile, percent, seed):
-    """Rows (engine, document of fmctl plan) of one fabric with one damage."""
-    cables = Cables(netfile)
-    dead = cables.sample(percent, seed)
-    damaged = os.path.join(world.dir, f"{name}-{percent}.net")
-    cables.write_without(dead, damaged)
-    yield "fmd", plan(world, damaged)
-    if dead:
-        fails = [word for cable in dead for word in ("--fail", "{}:{}".format(*cable[0]))]
-        yield "fmd, saw them die", plan(world, netfile, *fails)
-    for engine in ENGINES:
-        print(f"  {name}, {percent} %: {engine}", file=sys.stderr, flush=True)
+def fmd_rows(world, netfile, dead):
+    """fmd that saw them die: at once, and when it is quiet."""
+    fails = [word for cable in dead for word in ("--fail", "{}:{}".format(*cable[0]))]
+    document = plan(world, netfile, "--rebalance", *fails)
+    yield "fmd, saw them die", dict(document, congestion=document["rebalance"]["before"])
+    yield "fmd, re-balanced", document
+
+
+def opensm_rows(world, name, damage, damaged, engines):
+    for engine in engines:
+        print(f"  {name}, {damage}: {engine}", file=sys.stderr, flush=True)
         try:
             yield measure_opensm(world, damaged, engine)
         except w.BenchError as error:
             print(f"  {error}", file=sys.stderr, flush=True)
 
 
-def cells(name, percent, engine, document):
+def measure(world, name, netfile, damage, seed):
+    """Rows (engine, document of fmctl plan) of one fabric with one damage."""
+    cables = Cables(netfile)
+    dead = cables.sample(damage, seed)
+    damaged = os.path.join(world.dir, f"{name}.net")
+    cables.write_without(dead, damaged)
+    yield "fmd", plan(world, damaged)
+    if dead:
+        yield from fmd_rows(world, netfile, dead)
+    yield from opensm_rows(world, name, damage, damaged, ENGINES)
+
+
+def cells(name, damage, engine, document):
     congestion, proof = document["congestion"], document["proof"]
     spread = [f"{congestion[key + '_mean']:.2f} ({congestion[key + '_max']})" for key, _ in PATTERNS]
-    return [name, f"{percent} %", engine, *spread, f"{congestion['all_to_all_ratio']:.2f}",
+    return [name, damage, engine, *spread, f"{congestion['all_to_all_ratio']:.2f}",
             f"{proof['unreachable']:,}", f"{proof['credit_cycles']:,}"]
 
 
 def markdown(rows):
     head = ["fabric", "dead", "tables by", *(title for _, title in PATTERNS), "all-to-all", "unreachable",
             "credit cycles"]
-    table = [head, *rows]
-    widths = [max(len(line[i]) for line in table) for i in range(len(head))]
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     pad = [[cell.ljust(width) if i < 3 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))]
-           for line in table]
+           for line in lines]
     rule = ["-" * width if i < 3 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
     return "\n".join("| " + " | ".join(line) + " |" for line in [pad[0], rule, *pad[1:]])
 
@@ -140,7 +170,7 @@ def host_share(document, key):
     return (document["hcas"] - ports) / ports if key == "storage_mean" and ports else 0
 
 
-def lost(name, percent, rows):
+def lost(name, damage, rows):
     """Where tables that reach everything are more than 1 % better than the better of fmd's."""
     keys = [(key + "_mean", title) for key, title in PATTERNS] + [("all_to_all_ratio", "all-to-all")]
     whole = [(engine, document) for engine, document in rows if not document["proof"]["unreachable"]]
@@ -149,32 +179,93 @@ def lost(name, percent, rows):
         theirs = [(max(document["congestion"][key], host_share(document, key)), engine)
                   for engine, document in whole if not engine.startswith("fmd")]
         if theirs and min(theirs)[0] < ours * 0.99:
-            yield f"{name} {percent} %: {title} {ours:.2f}, {min(theirs)[1]} {min(theirs)[0]:.2f}"
+            yield f"{name}, {damage}: {title} {ours:.2f}, {min(theirs)[1]} {min(theirs)[0]:.2f}"
 
 
 def chosen(world, names):
-    """(name, file, percents) of the fabrics asked for."""
+    """(name, file, damages) of the fabrics asked for."""
     real = {os.path.splitext(os.path.basename(path))[0]: path for path in fabrics.real()}
     for name in names or [*PODS, *real]:
         if name in PODS:
             yield name, fabrics.generated(world, PODS[name]), DAMAGE
         elif name in real:
-            yield name, real[name], (0,)
+            yield name, real[name], DAMAGE[:1]
         else:
             raise w.BenchError(f"what is {name}? There are {', '.join([*PODS, *real])}")
 
 
 def compare(world, options):
     """Table rows, what was lost, and all documents."""
-    table, missed, documents = [], [], []
-    for name, netfile, percents in chosen(world, options.fabrics):
-        for percent in percents:
-            rows = list(measure(world, name, netfile, percent, options.seed))
-            table += [cells(name, percent, engine, document) for engine, document in rows]
-            missed += lost(name, percent, rows)
-            documents += [{"fabric": name, "dead_percent": percent, "tables_by": engine, "plan": document}
+    lines, missed, documents = [], [], []
+    for name, netfile, damages in chosen(world, options.fabrics):
+        for damage in damages:
+            rows = list(measure(world, name, netfile, damage, options.seed))
+            lines += [cells(name, damage, engine, document) for engine, document in rows]
+            missed += lost(name, damage, rows)
+            documents += [{"fabric": name, "dead": damage, "tables_by": engine, "plan": document}
                           for engine, document in rows]
-    return table, missed, documents
+    return lines, missed, documents
+
+
+# ---- As a section of run.py
+
+BOUND = (("shift_mean", "shift"), ("rail_shift_mean", "rail shift"), ("all_to_all_ratio", "all-to-all"))
+
+
+def bound_row(what, key, title, ours, theirs):
+    """ours, theirs: (engine, congestion); the last of ours is what counts."""
+    best = min((document[key] for _, document in theirs), default=None)
+    counts = ours[-1][1][key]
+    told = ", ".join(f"{document[key]:.2f} {engine}" for engine, document in theirs)
+    mine = f"{counts:.2f}" if len(ours) == 1 else f"{counts:.2f} (at once {ours[0][1][key]:.2f})"
+    if best is None:
+        return table.Row(f"{what}: {title}", mine)
+    return table.Row(f"{what}: {title}", mine, told, ratio=f"{counts / best:.2f}", bound="≤ best of them",
+                     met=counts <= best * 1.005)
+
+
+def mean_rows(world, netfile, cables, damage):
+    """fmd's figures over all samples, at once and re-balanced."""
+    samples = [[document["congestion"] for _, document in fmd_rows(world, netfile, cables.sample(damage, seed))]
+               for seed in range(1, SEEDS + 1)]
+    for key, title in BOUND:
+        once, quiet = (sum(sample[i][key] for sample in samples) / SEEDS for i in (0, 1))
+        worst = max(sample[1][key] for sample in samples)
+        yield table.Row(f"{table.DETAIL}{title}, {SEEDS} samples", f"{quiet:.2f}, worst {worst:.2f} (at once {once:.2f})")
+
+
+def section_engines(hcas, damage):
+    """ftree gives a damaged fabric up, and what it falls back to is minhop."""
+    slow = hcas >= DFSSSP_SLOW and "% of links" not in damage
+    return [engine for engine in ENGINES
+            if not (engine == "dfsssp" and slow) and not (engine == "minhop" and damage != "none")]
+
+
+def section_rows(world, name, netfile, damage):
+    cables = Cables(netfile)
+    dead = cables.sample(damage, 1)
+    damaged = os.path.join(world.dir, f"{name}.net")
+    cables.write_without(dead, damaged)
+    whole = plan(world, netfile)
+    ours = [(engine, document["congestion"]) for engine, document in fmd_rows(world, netfile, dead)] if dead else \
+        [("fmd", whole["congestion"])]
+    theirs = [(engine.replace("OpenSM ", ""), document["congestion"]) for engine, document in
+              opensm_rows(world, name, damage, damaged, section_engines(whole["hcas"], damage))]
+    dead_words = "whole" if damage == "none" else f"{damage} dead"
+    for key, title in BOUND:
+        yield bound_row(f"{name}, {dead_words}", key, title, ours, theirs)
+    if dead:
+        yield from mean_rows(world, netfile, cables, damage)
+
+
+def run(world, options):
+    for name, size in PODS.items():
+        if options.sizes and size not in options.sizes:
+            continue
+        netfile = fabrics.generated(world, size)
+        for damage in DAMAGE:
+            rows = list(section_rows(world, name, netfile, damage))
+            yield rows, {"fabric": name, "dead": damage, "rows": [row.json("quality") for row in rows]}
 
 
 def arguments():
@@ -195,13 +286,13 @@ def main():
     signal.signal(signal.SIGTERM, terminated)
     world = w.World(os.path.abspath(options.bin))
     try:
-        table, missed, documents = compare(world, options)
+        lines, missed, documents = compare(world, options)
     except w.BenchError as error:
         print(f"quality: {error}", file=sys.stderr)
         return 1
     finally:
         world.close()
-    print(markdown(table))
+    print(markdown(lines))
     print("\nbetter elsewhere: " + ("; ".join(missed) or "nothing"))
     if options.json:
         with open(options.json, "w") as out:
