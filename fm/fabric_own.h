@@ -293,6 +293,11 @@ void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *release);
 void fabric_quarantine_init(struct fabric *f);
 void fabric_quarantine_load(struct fabric *f);
 void fabric_quarantine_fini(struct fabric *f);
+struct cable_name {
+	char text[160];
+};
+struct cable_name fabric_cable_name(const struct fabric *f, guid_t node,
+				    uint8_t port); /* both its ends */
 /* A row of `links --sick`; takes why. */
 json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why);
 

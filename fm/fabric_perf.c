@@ -36,40 +36,6 @@ struct cables {
 	unsigned nslow;
 };
 
-/* ---- Names ----------------------------------------------------------------------------------------- */
-
-static uint32_t port_index(const struct topo *t, guid_t guid, uint8_t num)
-{
-	uint32_t node = t ? topo_find(t, guid) : TOPO_NONE;
-
-	return node == TOPO_NONE || num > t->nodes[node].nports ? TOPO_NONE
-								: t->nodes[node].port0 + num;
-}
-
-struct link_name {
-	char text[160];
-};
-
-static struct link_name link_name(const struct fabric *f, guid_t guid, uint8_t num)
-{
-	uint32_t port = port_index(f->topo, guid, num);
-	const struct topo_port *at = port == TOPO_NONE ? NULL : &f->topo->ports[port];
-	struct link_name name;
-
-	if (!at)
-		snprintf(name.text, sizeof(name.text), "0x%016llx p%u", (unsigned long long)guid,
-			 num);
-	else if (at->peer == TOPO_NONE)
-		snprintf(name.text, sizeof(name.text), "%s p%u", f->topo->nodes[at->node].desc,
-			 num);
-	else
-		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u",
-			 f->topo->nodes[at->node].desc, num,
-			 f->topo->nodes[f->topo->ports[at->peer].node].desc,
-			 f->topo->ports[at->peer].num);
-	return name;
-}
-
 /* ---- Judgements -------------------------------------------------------------------------------------- */
 
 static json_t *why_of(const struct fabric *f, const struct judge_port *judged)
@@ -103,7 +69,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 	count_states(h, before, now);
 	event_log_add(h->f->events, well ? LOG_NOTICE : LOG_WARNING, events[now],
 		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
-		      link_name(h->f, port->node, port->num).text, judge_state_name(now),
+		      fabric_cable_name(h->f, port->node, port->num).text, judge_state_name(now),
 		      well ? " again" : ": ", well ? "" : json_string_value(why));
 	quarantine(h->f, port, json_string_value(why));
 	json_decref(why);
@@ -214,8 +180,8 @@ static void tell_slow(const struct fabric *f, const struct slow *s)
 {
 	event_log_add(f->events, LOG_WARNING, "link-slow", NULL,
 		      "%s: runs at %ux %s, both ends can do %ux %s",
-		      link_name(f, s->node, s->port).text, s->lanes, topo_speed_name(s->speed),
-		      s->best_lanes, topo_speed_name(s->best_speed));
+		      fabric_cable_name(f, s->node, s->port).text, s->lanes,
+		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
 }
 
 struct comparison {
@@ -326,7 +292,7 @@ static void add_row(void *arg, const struct perf_port *port)
 {
 	struct rows *rows = arg;
 	const struct fabric *f = rows->h->f;
-	uint32_t index = port_index(f->topo, port->node, port->num);
+	uint32_t index = topo_port_of(f->topo, port->node, port->num);
 	json_t *row;
 
 	if (index == TOPO_NONE)
@@ -342,7 +308,7 @@ static void add_slow_rows(const struct cables *h, json_t *list)
 {
 	for (unsigned i = 0; i < h->nslow; i++) {
 		const struct slow *s = &h->slow[i];
-		uint32_t index = port_index(h->f->topo, s->node, s->port);
+		uint32_t index = topo_port_of(h->f->topo, s->node, s->port);
 
 		if (index != TOPO_NONE)
 			json_array_append_new(
@@ -357,6 +323,8 @@ static void add_slow_rows(const struct cables *h, json_t *list)
 
 void fabric_health_rows(const struct fabric *f, json_t *rows)
 {
+	if (!f->topo)
+		return;
 	perf_each_unwell(f->cables->perf, add_row, &(struct rows){ f->cables, rows });
 	add_slow_rows(f->cables, rows);
 }

@@ -70,24 +70,25 @@ static void take_lower_end(const struct fabric *f, guid_t *guid, uint8_t *num)
 	*num = port->peer_port;
 }
 
-struct cable_name {
-	char text[160];
-};
-
-static struct cable_name cable_name(const struct fabric *f, const struct quarantine *q)
+struct cable_name fabric_cable_name(const struct fabric *f, guid_t guid, uint8_t num)
 {
 	struct inv_node *node;
-	const struct inv_port *port = port_of(f, q->node, q->port, &node);
+	const struct inv_port *port = port_of(f, guid, num, &node);
 	struct cable_name name;
 
 	if (!port)
-		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", q->node, q->port);
+		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
 	else if (!port->peer)
-		snprintf(name.text, sizeof(name.text), "%s p%u", node->desc, q->port);
+		snprintf(name.text, sizeof(name.text), "%s p%u", node->desc, num);
 	else
-		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->desc, q->port,
+		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->desc, num,
 			 port->peer->desc, port->peer_port);
 	return name;
+}
+
+static struct cable_name name_of(const struct fabric *f, const struct quarantine *q)
+{
+	return fabric_cable_name(f, q->node, q->port);
 }
 
 static bool is_between_switches(const struct fabric *f, const struct quarantine *q)
@@ -225,7 +226,7 @@ static void waive(struct fabric *f, struct quarantine *q)
 	event_log_add(f->events, LOG_WARNING, "quarantine-waived", NULL,
 		      "%s: carries traffic in spite of its quarantine: a leaf would have less than "
 		      "%d%% of its uplinks",
-		      cable_name(f, q).text, f->conf.quarantine_min_uplinks);
+		      name_of(f, q).text, f->conf.quarantine_min_uplinks);
 }
 
 void fabric_quarantine_mark(struct fabric *f)
@@ -297,7 +298,7 @@ static void end_one(struct fabric *f, struct quarantine *q)
 {
 	q->over = true;
 	event_log_add(f->events, LOG_NOTICE, "released", NULL, "%s: released after %u s",
-		      cable_name(f, q).text, q->seconds);
+		      name_of(f, q).text, q->seconds);
 }
 
 static void due_cb(void *arg)
@@ -336,10 +337,10 @@ static void tell_begin(struct fabric *f, const struct quarantine *q)
 	if (is_between_switches(f, q))
 		event_log_add(f->events, LOG_WARNING, "quarantined", details,
 			      "%s: quarantined for %u s, carries no transit: %s",
-			      cable_name(f, q).text, q->seconds, q->why);
+			      name_of(f, q).text, q->seconds, q->why);
 	else
 		event_log_add(f->events, LOG_WARNING, "flapping", details,
-			      "%s: %s; a host's cable stays in use", cable_name(f, q).text, q->why);
+			      "%s: %s; a host's cable stays in use", name_of(f, q).text, q->why);
 }
 
 void fabric_quarantine_add(struct fabric *f, guid_t guid, uint8_t num, const char *why,
@@ -450,14 +451,6 @@ void fabric_quarantine_fell(struct fabric *f, guid_t guid, uint8_t num)
 
 /* ---- For operators ------------------------------------------------------------------------------- */
 
-static uint32_t topo_index(const struct topo *t, guid_t guid, uint8_t num)
-{
-	uint32_t node = t ? topo_find(t, guid) : TOPO_NONE;
-
-	return node == TOPO_NONE || num > t->nodes[node].nports ? TOPO_NONE
-								: t->nodes[node].port0 + num;
-}
-
 json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why)
 {
 	json_t *row = dump_json_link(f->topo, port);
@@ -489,7 +482,7 @@ json_t *fabric_sick(const struct fabric *f)
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < qs->count && f->topo; i++) {
-		uint32_t port = topo_index(f->topo, qs->list[i].node, qs->list[i].port);
+		uint32_t port = topo_port_of(f->topo, qs->list[i].node, qs->list[i].port);
 
 		if (port != TOPO_NONE && !qs->list[i].over)
 			json_array_append_new(rows, quarantine_row(f, &qs->list[i], port));

@@ -62,6 +62,14 @@ uint32_t topo_find(const struct topo *t, guid_t node_guid)
 	return found != TOPO_NONE ? found : bisect_nodes(t, t->nswitches, t->nnodes, node_guid);
 }
 
+uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num)
+{
+	uint32_t node = topo_find(t, node_guid);
+
+	return node == TOPO_NONE || num > t->nodes[node].nports ? TOPO_NONE
+								: t->nodes[node].port0 + num;
+}
+
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid)
 {
 	const struct topo_own *own = (const struct topo_own *)t;

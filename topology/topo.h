@@ -127,6 +127,7 @@ static inline const struct topo_port *topo_peer(const struct topo *t, const stru
 
 uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TOPO_NONE */
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
+uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* likewise */
 
 /*
  * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..),
