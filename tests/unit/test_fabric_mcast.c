@@ -439,8 +439,8 @@ static void a_spoilt_file_of_groups_is_set_aside(void **state)
 	static const char *const bad[] = {
 		"member 0x1 1 0\n",
 		"group 0xff12401bffff0000 0xffffffff 0xbfff 0xffff 0xb1b 4 3 18 0 0x0 0 0\n",
-		"group 0xff12401bffff0000 0xffffffff 0xc000 0xffff 0xb1b 4 3 18 0 0x0 0 0\n"
-		"member 0x1 1 0\nmember 0x1 1 0\n",
+		("group 0xff12401bffff0000 0xffffffff 0xc000 0xffff 0xb1b 4 3 18 0 0x0 0 0\n"
+		 "member 0x1 1 0\nmember 0x1 1 0\n"),
 		"nonsense\n",
 	};
 	struct world w;
