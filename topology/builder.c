@@ -317,6 +317,7 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 
 		*to = *from;
 		to->node = place[from->node];
+		t->ncordoned += from->cordoned;
 		if (from->peer == TOPO_NONE)
 			continue;
 		to->peer =

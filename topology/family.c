@@ -427,18 +427,18 @@ void family_assign(struct graph *g)
 	struct family_work w = { .g = g };
 	uint32_t n = g->nswitches + 1;
 
-	w.sorted = mem_alloc(n, sizeof(*w.sorted));
+	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
 	w.batches = mem_alloc(n, sizeof(*w.batches));
 	w.chain = mem_alloc(n, sizeof(*w.chain));
-	w.founders = mem_alloc(g->ngroups + 1, sizeof(*w.founders));
+	w.founders = mem_alloc_unset(g->ngroups + 1, sizeof(*w.founders));
 	w.overlap = mem_alloc(n, sizeof(*w.overlap));
 	w.number = mem_alloc(n, sizeof(*w.number));
-	w.batch_of = mem_alloc(n, sizeof(*w.batch_of));
-	w.key = mem_alloc(n, sizeof(*w.key));
+	w.batch_of = mem_alloc_unset(n, sizeof(*w.batch_of));
+	w.key = mem_alloc_unset(n, sizeof(*w.key));
 	g->families = mem_alloc(n, sizeof(*g->families));
-	g->members = mem_alloc(n, sizeof(*g->members));
-	g->parents = mem_alloc(g->ngroups + 1, sizeof(*g->parents));
-	g->slots = mem_alloc(g->nlanes + 1, sizeof(*g->slots));
+	g->members = mem_alloc_unset(n, sizeof(*g->members));
+	g->parents = mem_alloc_unset(g->ngroups + 1, sizeof(*g->parents));
+	g->slots = mem_alloc_unset(g->nlanes + 1, sizeof(*g->slots));
 
 	make_batches(&w);
 	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);

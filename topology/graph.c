@@ -19,11 +19,11 @@ struct graph_work {
 	struct graph_how how;
 	const struct topo *t;
 	struct graph *g;
+	uint32_t switch_ports; /* in topo.ports those of switches come first */
 	struct cable *cables;  /* by switch, then port number */
 	uint32_t *first_cable; /* by switch [nswitches + 1] */
 	uint32_t *key;	       /* by switch: what ranks are sorted by, smaller = higher */
-	uint32_t *
-		group_of; /* by switch: group of the present switch that leads there, + 1; then its next lane */
+	uint32_t *group_of;    /* by neighbour: number of the group to it + 1; then its next lane */
 };
 
 struct cable { /* to another switch */
@@ -56,15 +56,15 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
 
-		if (!peer || peer->node == sw)
+		if (!peer)
 			continue;
-		if (peer->node < t->nswitches)
-			*next++ = (struct cable){ peer->node, num, peer->num,
-						  is_live(&w->how, port, peer) };
-		else
+		if (port->peer >= w->switch_ports)
 			g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
 								     .sw_port = num,
 								     .live = port->link_up };
+		else if (peer->node != sw)
+			*next++ = (struct cable){ peer->node, num, peer->num,
+						  is_live(&w->how, port, peer) };
 	}
 	w->first_cable[sw + 1] = next - w->cables;
 	s->nhosts = g->nhosts - s->first_host;
@@ -72,13 +72,11 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 
 static void read_all_ports(struct graph_work *w)
 {
-	uint32_t nports = 0;
-
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		nports += w->t->nodes[sw].nports;
-	w->cables = mem_alloc(nports + 1, sizeof(*w->cables));
+		w->switch_ports += w->t->nodes[sw].nports + 1u;
+	w->cables = mem_alloc_unset(w->switch_ports + 1, sizeof(*w->cables));
 	w->first_cable = mem_alloc(w->t->nswitches + 1, sizeof(*w->first_cable));
-	w->g->hosts = mem_alloc(w->t->nports - nports + 1, sizeof(*w->g->hosts));
+	w->g->hosts = mem_alloc_unset(w->t->nports - w->switch_ports + 1, sizeof(*w->g->hosts));
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		read_ports(w, sw);
 }
@@ -300,8 +298,8 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
 	w.group_of = mem_alloc(t->nswitches + 1, sizeof(*w.group_of));
 	read_all_ports(&w);
-	g->groups = mem_alloc(w.first_cable[t->nswitches] + 1, sizeof(*g->groups));
-	g->lanes = mem_alloc(w.first_cable[t->nswitches] + 1, sizeof(*g->lanes));
+	g->groups = mem_alloc_unset(w.first_cable[t->nswitches] + 1, sizeof(*g->groups));
+	g->lanes = mem_alloc_unset(w.first_cable[t->nswitches] + 1, sizeof(*g->lanes));
 
 	how.orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
 	assign_ranks(&w);

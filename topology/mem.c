@@ -50,6 +50,11 @@ void *mem_alloc(size_t count, size_t size)
 	return p;
 }
 
+void *mem_alloc_unset(size_t count, size_t size)
+{
+	return mem_resize(NULL, count, size);
+}
+
 void *mem_alloc_aligned(size_t alignment, size_t size)
 {
 	void *p;

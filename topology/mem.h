@@ -14,6 +14,7 @@
 
 /* Zeroed; free() gives it back. */
 void *mem_alloc(size_t count, size_t size);
+void *mem_alloc_unset(size_t count, size_t size); /* not zeroed */
 /* Not zeroed; begins at a multiple of `alignment`, a power of two. free() gives it back. */
 void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Like reallocarray: new bytes are not zeroed. */

@@ -28,7 +28,7 @@ static inline void sort_if_needed(void *base, size_t count, size_t size,
 static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *key, uint32_t nkeys)
 {
 	uint32_t *next = mem_alloc(nkeys + 1u, sizeof(*next));
-	uint32_t *sorted = mem_alloc(count, sizeof(*sorted));
+	uint32_t *sorted = mem_alloc_unset(count, sizeof(*sorted));
 
 	for (uint32_t i = 0; i < count; i++)
 		next[key[items[i]] + 1]++;

@@ -102,6 +102,7 @@ struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
 	uint32_t nlinks;      /* cables, up or down */
 	uint32_t nlinks_down; /* of these, down */
+	uint32_t ncordoned;   /* ports */
 	uint32_t ncas;	      /* CA nodes without SHARP aggregation nodes */
 	uint8_t nlevels;      /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;

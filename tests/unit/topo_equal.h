@@ -48,6 +48,7 @@ static inline void assert_same_topo(const struct topo *a, const struct topo *b)
 	assert_int_equal(a->nports, b->nports);
 	assert_int_equal(a->nlinks, b->nlinks);
 	assert_int_equal(a->nlinks_down, b->nlinks_down);
+	assert_int_equal(a->ncordoned, b->ncordoned);
 	assert_int_equal(a->ncas, b->ncas);
 	assert_int_equal(a->nlevels, b->nlevels);
 	assert_int_equal(a->nhosts, b->nhosts);
