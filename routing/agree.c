@@ -13,19 +13,21 @@
 
 #define MAX_SLOTS 256
 
+struct stand {		     /* a switch, as LIDs on their climb meet it */
+	const uint8_t *home; /* by LID: D-Mod-K's slot; NULL = there is no way up */
+	const struct graph_slot *slots;
+	uint32_t *load; /* by slot: weight of the LIDs that come down by it */
+	uint8_t level;
+};
+
 struct climb {
 	const struct graph *g;
 	const struct dests *d;
+	struct stand *stands; /* by switch */
+	uint32_t *loads;      /* of all of them */
 	uint32_t *at;	 /* by LID: the switch its way down has come up to, TOPO_NONE = the top */
 	uint32_t *place; /* by LID: of the family it has come up to */
-	uint32_t *
-		load; /* [nswitches][MAX_SLOTS]: weight of the LIDs that come down by a slot of a switch */
 };
-
-static const struct graph_family *family_of(const struct climb *c, uint32_t sw)
-{
-	return &c->g->families[c->g->switches[sw].family];
-}
 
 /* The live up group to a parent, or NULL. A complete switch has parent i in its group i. */
 static const struct graph_group *live_parent(const struct graph *g, uint32_t sw, unsigned parent)
@@ -41,7 +43,7 @@ static const struct graph_group *live_parent(const struct graph *g, uint32_t sw,
 
 static const struct graph_group *live_slot(const struct climb *c, uint32_t sw, unsigned slot)
 {
-	const struct graph_slot *s = &c->g->slots[family_of(c, sw)->first_slot + slot];
+	const struct graph_slot *s = &c->stands[sw].slots[slot];
 	const struct graph_group *group = live_parent(c->g, sw, s->parent);
 
 	if (!group || s->lane >= group->nlanes || !c->g->lanes[group->first_lane + s->lane].live)
@@ -66,24 +68,17 @@ static void note_move(struct agreed_level *level, uint32_t lid, uint32_t place, 
 static void settle(struct climb *c, struct agreed_level *level, uint32_t lid, unsigned wanted,
 		   unsigned used, const struct graph_group *group)
 {
-	const struct graph_slot *slots = &c->g->slots[family_of(c, c->at[lid])->first_slot];
+	const struct stand *stand = &c->stands[c->at[lid]];
 
-	c->load[(size_t)c->at[lid] * MAX_SLOTS + used] += dests_weight(c->d, lid);
-	level->spare_lane[lid] = slots[used].lane;
-	c->place[lid] = place_above(c->place[lid], slots[wanted].parent);
+	stand->load[used] += dests_weight(c->d, lid);
+	level->spare_lane[lid] = stand->slots[used].lane;
+	c->place[lid] = place_above(c->place[lid], stand->slots[wanted].parent);
 	c->at[lid] = group->peer;
-}
-
-static unsigned home_slot(const struct climb *c, uint32_t lid)
-{
-	const struct graph_family *family = family_of(c, c->at[lid]);
-
-	return c->d->order[lid] / family->pitch % family->nslots;
 }
 
 static bool settle_at_home(struct climb *c, struct agreed_level *level, uint32_t lid)
 {
-	unsigned home = home_slot(c, lid);
+	unsigned home = c->stands[c->at[lid]].home[lid];
 	const struct graph_group *group = live_slot(c, c->at[lid], home);
 
 	if (group)
@@ -98,15 +93,17 @@ static bool settle_at_home(struct climb *c, struct agreed_level *level, uint32_t
 static void settle_elsewhere(struct climb *c, struct agreed_level *level, uint32_t lid)
 {
 	uint32_t sw = c->at[lid], best = UINT32_MAX, best_slot = 0;
-	const struct graph_family *family = family_of(c, sw);
-	const struct graph_slot *slots = &c->g->slots[family->first_slot];
-	unsigned home = home_slot(c, lid), turn = c->d->order[lid] / family->pitch / family->nslots;
+	const struct graph_family *family = &c->g->families[c->g->switches[sw].family];
+	const struct stand *stand = &c->stands[sw];
+	const struct graph_slot *slots = stand->slots;
+	unsigned home = stand->home[lid];
+	unsigned turn = c->d->order[lid] / family->pitch / family->nslots;
 	bool parent_lives = live_parent(c->g, sw, slots[home].parent) != NULL;
 	const struct graph_group *best_group = NULL;
 
 	for (unsigned i = 0; i < family->nslots; i++) {
 		unsigned slot = (home + 1 + turn + i) % family->nslots;
-		uint32_t load = c->load[(size_t)sw * MAX_SLOTS + slot];
+		uint32_t load = stand->load[slot];
 		bool allowed =
 			load < best && (!parent_lives || slots[slot].parent == slots[home].parent);
 		const struct graph_group *group = allowed ? live_slot(c, sw, slot) : NULL;
@@ -126,21 +123,15 @@ static void settle_elsewhere(struct climb *c, struct agreed_level *level, uint32
 	settle(c, level, lid, parent_lives ? home : best_slot, best_slot, best_group);
 }
 
-static bool climbs_at(const struct climb *c, uint32_t lid, unsigned level)
-{
-	return c->at[lid] != TOPO_NONE && c->g->switches[c->at[lid]].level == level;
-}
-
 static void climb_level(struct climb *c, struct agreed_level *level, unsigned number)
 {
-	uint32_t *waiting = mem_alloc(c->d->top + 1u, sizeof(*waiting)), n = 0;
+	uint32_t *waiting = mem_alloc_unset(c->d->top + 1u, sizeof(*waiting)), n = 0;
 
 	for (uint32_t lid = 1; lid <= c->d->top; lid++) {
-		if (!climbs_at(c, lid, number))
-			continue;
-		if (!family_of(c, c->at[lid])->nslots)
-			c->at[lid] = TOPO_NONE;
-		else if (!settle_at_home(c, level, lid))
+		const struct stand *stand = c->at[lid] == TOPO_NONE ? NULL : &c->stands[c->at[lid]];
+
+		if (stand && stand->level == number && stand->home &&
+		    !settle_at_home(c, level, lid))
 			waiting[n++] = lid;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -166,7 +157,52 @@ static uint32_t *find_places(const struct graph *g)
 	return place;
 }
 
-void agree(struct agreement *a, const struct graph *g, const struct dests *d, uint32_t row_bytes)
+static void make_stands(struct climb *c, struct digits *digits)
+{
+	const struct graph *g = c->g;
+	uint32_t nloads = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		nloads += g->families[g->switches[sw].family].nslots;
+	c->stands = mem_alloc_unset(g->nswitches + 1, sizeof(*c->stands));
+	c->loads = mem_alloc(nloads + 1, sizeof(*c->loads));
+	nloads = 0;
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_family *family = &g->families[g->switches[sw].family];
+
+		c->stands[sw] = (struct stand){
+			.home = family->nslots ? digits_row(digits, family->pitch, family->nslots)
+					       : NULL,
+			.slots = &g->slots[family->first_slot],
+			.load = c->loads + nloads,
+			.level = g->switches[sw].level,
+		};
+		nloads += family->nslots;
+	}
+}
+
+static void climb_init(struct climb *c, const struct agreement *a, struct digits *digits)
+{
+	uint32_t top = c->d->top;
+
+	c->at = mem_alloc_unset(top + 1u, sizeof(*c->at));
+	c->place = mem_alloc_unset(top + 1u, sizeof(*c->place));
+	memcpy(c->at, c->d->sw, (top + 1u) * sizeof(*c->at));
+	for (uint32_t lid = 1; lid <= top; lid++)
+		if (c->at[lid] != TOPO_NONE)
+			c->place[lid] = a->place[c->g->switches[c->at[lid]].family];
+	make_stands(c, digits);
+}
+
+static void climb_fini(struct climb *c)
+{
+	free(c->at);
+	free(c->place);
+	free(c->stands);
+	free(c->loads);
+}
+
+void agree(struct agreement *a, const struct graph *g, const struct dests *d, struct digits *digits)
 {
 	struct climb c = { .g = g, .d = d };
 
@@ -176,21 +212,13 @@ void agree(struct agreement *a, const struct graph *g, const struct dests *d, ui
 			a->nlevels = g->families[f].level + 1u;
 	a->levels = mem_alloc(a->nlevels + 1, sizeof(*a->levels));
 	a->place = find_places(g);
-	c.at = mem_alloc(d->top + 1u, sizeof(*c.at));
-	c.place = mem_alloc(d->top + 1u, sizeof(*c.place));
-	c.load = mem_alloc((size_t)g->nswitches * MAX_SLOTS + 1, sizeof(*c.load));
-	memcpy(c.at, d->sw, (d->top + 1u) * sizeof(*c.at));
-	for (uint32_t lid = 1; lid <= d->top; lid++)
-		if (d->sw[lid] != TOPO_NONE)
-			c.place[lid] = a->place[g->switches[d->sw[lid]].family];
+	climb_init(&c, a, digits);
 	for (unsigned level = 0; level < a->nlevels; level++) {
-		a->levels[level].spare_lane = mem_alloc(row_bytes, 1);
-		memset(a->levels[level].spare_lane, AGREE_NONE, row_bytes);
+		a->levels[level].spare_lane = mem_alloc_unset(digits->row_bytes, 1);
+		memset(a->levels[level].spare_lane, AGREE_NONE, digits->row_bytes);
 		climb_level(&c, &a->levels[level], level);
 	}
-	free(c.at);
-	free(c.place);
-	free(c.load);
+	climb_fini(&c);
 }
 
 void agree_fini(struct agreement *a)

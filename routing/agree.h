@@ -9,6 +9,7 @@
 #ifndef FMD_ROUTING_AGREE_H
 #define FMD_ROUTING_AGREE_H
 
+#include "routing/digits.h"
 #include "routing/engine.h"
 
 #define AGREE_NONE 255
@@ -29,8 +30,8 @@ struct agreement {
 	uint32_t *place; /* by family: which turns a climb takes to come to it */
 };
 
-/* row_bytes: length of a forwarding row. */
-void agree(struct agreement *a, const struct graph *g, const struct dests *d, uint32_t row_bytes);
+void agree(struct agreement *a, const struct graph *g, const struct dests *d,
+	   struct digits *digits);
 void agree_fini(struct agreement *a);
 
 #endif

@@ -2,9 +2,8 @@
 /*
  * choice: candidates and slots of a family (see choice.h).
  *
- * Candidates come from the parents' cost rows by byte-wise passes over all destination switches,
- * which compilers turn into vector code: the least cost, how many parents have it, and the last
- * that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
+ * Candidates come from the parents' cost rows (nearest.h): the least cost, how many parents have it,
+ * and the last that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
  * or by one (known from `last`); bitmaps are made only when much is missing.
  *
  * Where half of the parents or fewer lead to D, that is design rather than damage (a pod's leaf
@@ -19,53 +18,30 @@
 #define MASKS_WORTH                                                                                \
 	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
 
-struct digit_row {
-	uint32_t pitch;
-	unsigned modulus;
-	uint8_t *digits;
-};
-
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
 	*c = (struct choice){ .g = g, .d = d, .r = r, .row_bytes = row_bytes };
-	c->cost = mem_alloc(g->nswitches + 1, 1);
-	c->count = mem_alloc(g->nswitches + 1, 1);
-	c->last = mem_alloc(g->nswitches + 1, 1);
-	c->masks = mem_alloc((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
-	c->slots = mem_alloc(row_bytes, 1);
-	c->home = mem_alloc(row_bytes, 1);
-	agree(&c->agreed, g, d, row_bytes);
+	c->nearest.cost = mem_alloc_unset(r->cost_bytes, 1);
+	c->nearest.count = mem_alloc_unset(r->cost_bytes, 1);
+	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
+	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
+	c->slots = mem_alloc_unset(row_bytes, 1);
+	c->moved = mem_alloc_unset(row_bytes, 1);
+	digits_init(&c->digits, d, row_bytes);
+	agree(&c->agreed, g, d, &c->digits);
 }
 
 void choice_fini(struct choice *c)
 {
-	for (unsigned i = 0; i < c->nrows; i++)
-		free(c->rows[i].digits);
-	free(c->rows);
+	digits_fini(&c->digits);
 	agree_fini(&c->agreed);
-	free(c->cost);
-	free(c->count);
-	free(c->last);
+	free(c->nearest.cost);
+	free(c->nearest.count);
+	free(c->nearest.last);
 	free(c->masks);
 	free(c->slots);
-	free(c->home);
-}
-
-/* By LID: order / pitch mod modulus. Rows are made once and kept. */
-static const uint8_t *digits(struct choice *c, uint32_t pitch, unsigned modulus)
-{
-	for (unsigned i = 0; i < c->nrows; i++)
-		if (c->rows[i].pitch == pitch && c->rows[i].modulus == modulus)
-			return c->rows[i].digits;
-	uint8_t *row = mem_alloc(c->row_bytes, 1);
-	memset(row, CHOICE_NONE, c->row_bytes);
-	for (uint32_t lid = 1; lid <= c->d->top; lid++)
-		if (c->d->sw[lid] != TOPO_NONE)
-			row[lid] = c->d->order[lid] / pitch % modulus;
-	c->rows = mem_resize(c->rows, c->nrows + 1, sizeof(*c->rows));
-	c->rows[c->nrows++] = (struct digit_row){ pitch, modulus, row };
-	return row;
+	free(c->moved);
 }
 
 /* ---- Candidates -------------------------------------------------------------------------------- */
@@ -73,29 +49,6 @@ static const uint8_t *digits(struct choice *c, uint32_t pitch, unsigned modulus)
 static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 {
 	return reach_cost(c->r, c->g, c->g->parents[c->family->first_parent + parent]);
-}
-
-static void least_cost(uint8_t *restrict cost, const uint8_t *restrict parent, uint32_t n)
-{
-	for (uint32_t d = 0; d < n; d++) {
-		uint8_t mine = parent[d] == REACH_NEVER ? REACH_NEVER : parent[d] + 1;
-
-		cost[d] = mine < cost[d] ? mine : cost[d];
-	}
-}
-
-static void count_candidates(struct choice *c, const uint8_t *restrict parent, uint8_t number)
-{
-	uint8_t *restrict count = c->count, *restrict last = c->last;
-	const uint8_t *restrict cost = c->cost;
-	uint32_t n = c->g->nswitches;
-
-	for (uint32_t d = 0; d < n; d++) {
-		bool leads = parent[d] != REACH_NEVER && (uint8_t)(parent[d] + 1) == cost[d];
-
-		count[d] += leads;
-		last[d] = leads ? number : last[d];
-	}
 }
 
 static void make_masks(struct choice *c)
@@ -108,32 +61,35 @@ static void make_masks(struct choice *c)
 		uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
 
 		for (uint32_t d = 0; d < n; d++) {
-			uint64_t leads =
-				parent[d] != REACH_NEVER && (uint8_t)(parent[d] + 1) == c->cost[d];
+			uint64_t leads = parent[d] != REACH_NEVER &&
+					 (uint8_t)(parent[d] + 1) == c->nearest.cost[d];
 
 			mask[d] |= leads << (p % 64);
 		}
 	}
 }
 
+static bool never_hosts(const struct choice *c)
+{
+	for (uint32_t d = 0; d < c->g->nswitches; d++)
+		if (c->nearest.count[d] == 0 && c->g->switches[d].nhosts)
+			return true;
+	return false;
+}
+
 static void find_candidates(struct choice *c)
 {
-	uint32_t n = c->g->nswitches;
+	uint32_t n = c->g->nswitches, partly = 0;
 	unsigned nparents = c->family->nparents;
-	uint32_t partly = 0;
+	const uint8_t *parents[UINT8_MAX];
 
-	memset(c->cost, REACH_NEVER, n);
-	memset(c->count, 0, n);
 	for (unsigned p = 0; p < nparents; p++)
-		least_cost(c->cost, parent_cost(c, p), n);
-	for (unsigned p = 0; p < nparents; p++)
-		count_candidates(c, parent_cost(c, p), p);
-	c->has_never = c->has_never_hosts = false;
-	for (uint32_t d = 0; d < n; d++) {
-		partly += c->count[d] > 1 && c->count[d] < nparents;
-		c->has_never |= c->count[d] == 0;
-		c->has_never_hosts |= c->count[d] == 0 && c->g->switches[d].nhosts;
-	}
+		parents[p] = parent_cost(c, p);
+	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
+	c->has_never = memchr(c->nearest.count, 0, n) != NULL;
+	c->has_never_hosts = c->has_never && never_hosts(c);
+	for (uint32_t d = 0; d < n; d++)
+		partly += c->nearest.count[d] > 1 && c->nearest.count[d] < nparents;
 	c->has_masks = partly > n / MASKS_WORTH;
 	if (c->has_masks)
 		make_masks(c);
@@ -146,7 +102,7 @@ static struct parent_set look_up_candidates(const struct choice *c, uint32_t d)
 	for (unsigned p = 0; p < c->family->nparents; p++) {
 		uint8_t cost = parent_cost(c, p)[d];
 
-		if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->cost[d])
+		if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->nearest.cost[d])
 			set.word[p / 64] |= 1ull << (p % 64);
 	}
 	return set;
@@ -156,14 +112,13 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 {
 	struct parent_set set = { { 0 } };
 
-	if (c->count[d] == c->family->nparents) {
-		for (unsigned p = 0; p < c->family->nparents; p++)
-			set.word[p / 64] |= 1ull << (p % 64);
-	} else if (c->count[d] == 1) {
-		set.word[c->last[d] / 64] = 1ull << (c->last[d] % 64);
-	} else if (c->count[d] && !c->has_masks) {
+	if (c->nearest.count[d] == c->family->nparents) {
+		set = c->all;
+	} else if (c->nearest.count[d] == 1) {
+		set.word[c->nearest.last[d] / 64] = 1ull << (c->nearest.last[d] % 64);
+	} else if (c->nearest.count[d] && !c->has_masks) {
 		set = look_up_candidates(c, d);
-	} else if (c->count[d]) {
+	} else if (c->nearest.count[d]) {
 		for (unsigned w = 0; w < CHOICE_WORDS; w++)
 			set.word[w] = c->masks[(size_t)w * c->g->nswitches + d];
 	}
@@ -194,7 +149,8 @@ static unsigned set_size(const struct parent_set *set)
 	unsigned size = 0;
 
 	for (unsigned w = 0; w < CHOICE_WORDS; w++)
-		size += __builtin_popcountll(set->word[w]);
+		if (set->word[w]) /* mostly the first alone */
+			size += __builtin_popcountll(set->word[w]);
 	return size;
 }
 
@@ -237,11 +193,12 @@ unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_s
 {
 	uint32_t x = c->d->order[lid] / c->family->pitch;
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
-	unsigned width = c->family->nslots, size = set_size(set);
+	unsigned width = c->family->nslots, size;
 	uint32_t home = c->home[lid], q = x / width;
 
 	if (parent_in(set, slots[home].parent))
 		return home;
+	size = set_size(set);
 	if (size * 2 <= c->family->nparents)
 		return slot_by_rank(c, x, set, size);
 	uint32_t others = width - 1, stride = 1 + q / others % (others > 1 ? others - 1 : 1);
@@ -271,11 +228,11 @@ static void list_by_parent(struct choice *c)
 /* The one slot all LIDs behind D take: none leads there, or one parent by one cable does. */
 static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
 {
-	unsigned first = c->first_by_parent[c->last[d]];
+	unsigned first = c->first_by_parent[c->nearest.last[d]];
 
-	*slot = c->count[d] ? c->by_parent[first] : CHOICE_NONE;
-	return !c->count[d] ||
-	       (c->count[d] == 1 && c->first_by_parent[c->last[d] + 1u] == first + 1);
+	*slot = c->nearest.count[d] ? c->by_parent[first] : CHOICE_NONE;
+	return !c->nearest.count[d] || (c->nearest.count[d] == 1 &&
+					c->first_by_parent[c->nearest.last[d] + 1u] == first + 1);
 }
 
 static void choose_for(struct choice *c, uint32_t d)
@@ -299,17 +256,20 @@ static void choose_for(struct choice *c, uint32_t d)
 }
 
 /* D-Mod-K's digits, but for LIDs that were moved at this place of their climb. */
-static const uint8_t *wanted_slots(struct choice *c)
+static void find_homes(struct choice *c)
 {
 	const struct graph_family *family = c->family;
 	const struct agreed_level *level = &c->agreed.levels[family->level];
 	uint32_t place = c->agreed.place[family - c->g->families];
 
-	memcpy(c->home, digits(c, family->pitch, family->nslots), c->row_bytes);
-	for (uint32_t i = 0; i < level->nmoves; i++)
-		if (level->moves[i].place == place && level->moves[i].slot < family->nslots)
-			c->home[level->moves[i].lid] = level->moves[i].slot;
-	return c->home;
+	c->home = digits_row(&c->digits, family->pitch, family->nslots);
+	for (uint32_t i = 0; i < level->nmoves; i++) {
+		if (level->moves[i].place != place || level->moves[i].slot >= family->nslots)
+			continue;
+		if (c->home != c->moved)
+			c->home = memcpy(c->moved, c->home, c->row_bytes);
+		c->moved[level->moves[i].lid] = level->moves[i].slot;
+	}
 }
 
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group,
@@ -318,24 +278,40 @@ const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph
 	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
 
 	*spare = c->agreed.levels[family->level].spare_lane;
-	return digits(c, family->pitch * (family->nparents ? family->nparents : 1), group->nlanes);
+	return digits_row(&c->digits, family->pitch * (family->nparents ? family->nparents : 1),
+			  group->nlanes);
+}
+
+uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
+			 uint32_t spread)
+{
+	const struct graph_lane *lanes = &g->lanes[group->first_lane];
+	unsigned n = group->nlanes, lane = wanted < n ? wanted : wanted % n;
+
+	for (unsigned try = 0; !lanes[lane].live && try < n - 1; try++)
+		lane = (wanted + 1 + (spread + try) % (n - 1)) % n;
+	return lanes[lane].port;
 }
 
 void choice_family(struct choice *c, const struct graph_family *family)
 {
 	c->family = family;
 	if (!family->nslots) {
-		memset(c->cost, REACH_NEVER, c->g->nswitches);
-		memset(c->count, 0, c->g->nswitches);
+		memset(c->nearest.cost, REACH_NEVER, c->g->nswitches);
+		memset(c->nearest.count, 0, c->g->nswitches);
 		memset(c->slots, CHOICE_NONE, c->row_bytes);
 		c->has_masks = false;
 		c->has_never = c->has_never_hosts = true;
 		return;
 	}
 	list_by_parent(c);
+	c->all = (struct parent_set){ { 0 } };
+	for (unsigned p = 0; p < family->nparents; p++)
+		c->all.word[p / 64] |= 1ull << (p % 64);
 	find_candidates(c);
-	memcpy(c->slots, wanted_slots(c), c->row_bytes);
+	find_homes(c);
+	memcpy(c->slots, c->home, c->row_bytes);
 	for (uint32_t d = 0; d < c->g->nswitches; d++)
-		if (c->count[d] != family->nparents)
+		if (c->nearest.count[d] != family->nparents)
 			choose_for(c, d);
 }

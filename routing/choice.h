@@ -11,7 +11,9 @@
 #define FMD_ROUTING_CHOICE_H
 
 #include "routing/agree.h"
+#include "routing/digits.h"
 #include "routing/engine.h"
+#include "routing/nearest.h"
 
 #define CHOICE_WORDS   4   /* bitmaps over a family's parents */
 #define CHOICE_NONE    255 /* slot rows: no legal path */
@@ -31,20 +33,19 @@ struct choice {
 	const struct dests *d;
 	const struct reach *r;
 	const struct graph_family *family;
-	uint8_t *cost;	 /* by D: hops by way of the nearest parent, REACH_NEVER = none */
-	uint8_t *count;	 /* by D: parents at that cost */
-	uint8_t *last;	 /* by D: the highest-numbered of them */
-	uint64_t *masks; /* [CHOICE_WORDS][nswitches]: them all; valid when has_masks */
-	uint8_t *slots;	 /* by LID up to the rows' end: slot, or CHOICE_NONE */
+	struct nearest nearest; /* by D: of its parents */
+	struct parent_set all;	/* of its parents */
+	uint64_t *masks;	/* [CHOICE_WORDS][nswitches]: them all; valid when has_masks */
+	uint8_t *slots;		/* by LID up to the rows' end: slot, or CHOICE_NONE */
 	uint8_t by_parent[256], first_by_parent[257]; /* slots of each parent, by lane */
 	bool has_masks;				      /* many D: only some parents lead there */
 	bool has_never;				      /* some D: none does */
 	bool has_never_hosts;			      /* .. and it has hosts */
 	uint32_t row_bytes;
-	uint8_t *home; /* by LID: the slot wanted */
+	const uint8_t *home; /* by LID: the slot wanted */
+	uint8_t *moved;	     /* room for a home row that differs from the digits */
 	struct agreement agreed;
-	struct digit_row *rows; /* cache of digit rows */
-	unsigned nrows;
+	struct digits digits;
 };
 
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
@@ -64,5 +65,11 @@ unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_s
  */
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group,
 			    const uint8_t **spare);
+/*
+ * The port of lane `wanted`. A dead lane's destinations go on to the lanes after it, by `spread`: those
+ * of different dead lanes to different ones, and none moves because some other lane died.
+ */
+uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
+			 uint32_t spread);
 
 #endif

@@ -38,6 +38,8 @@ static uint32_t number_of(struct numbering *n, const struct graph_host *host, ui
 	}
 	if (class != ROUTE_COMPUTE && class != ROUTE_CROSSRAIL)
 		return own + turn;
+	if (!turn)
+		return host->order;
 	return host->order - host->order % n->g->leaf_block +
 	       (host->order + turn) % n->g->leaf_block;
 }
@@ -89,11 +91,22 @@ static void gather_runs(struct dests *d, uint32_t nswitches)
 	free(next);
 }
 
-/* Classes with numbers of their own need the hosts in topological order. */
 static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
+		const struct graph_switch *s = &n->g->switches[sw];
+
+		for (unsigned h = 0; h < s->nhosts; h++)
+			place_host(d, n, lids, sw, &n->g->hosts[s->first_host + h]);
+	}
+}
+
+/* Classes with numbers of their own need the hosts in topological order. */
+static void place_hosts_in_order(struct dests *d, struct numbering *n, const struct lid_map *lids)
 {
 	uint32_t *sw_of = mem_alloc(n->g->nhosts + 1, sizeof(*sw_of));
 
+	n->by_order = mem_alloc(n->g->order_top + 1u, sizeof(*n->by_order));
 	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
 		const struct graph_switch *s = &n->g->switches[sw];
 
@@ -108,6 +121,7 @@ static void place_hosts(struct dests *d, struct numbering *n, const struct lid_m
 		if (h)
 			place_host(d, n, lids, sw_of[h - 1], &n->g->hosts[h - 1]);
 	}
+	free(n->by_order);
 	free(sw_of);
 }
 
@@ -128,16 +142,14 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	struct numbering n = { .g = g, .t = t, .classes = params->classes };
 
 	*d = (struct dests){ .top = lids->top };
-	d->sw = mem_alloc(d->top + 1u, sizeof(*d->sw));
-	d->order = mem_alloc(d->top + 1u, sizeof(*d->order));
+	d->sw = mem_alloc_unset(d->top + 1u, sizeof(*d->sw));
+	d->order = mem_alloc_unset(d->top + 1u, sizeof(*d->order));
 	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
 	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
-	n.by_order = mem_alloc(g->order_top + 1u, sizeof(*n.by_order));
-	place_hosts(d, &n, lids);
+	(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
-	free(n.by_order);
 	gather_runs(d, g->nswitches);
 	if (params->weights)
 		weigh(d, lids, params->weights);

@@ -43,10 +43,7 @@ struct detour {
 	bool *is_source;	     /* by switch */
 	bool *visited;		     /* by valley, in one search */
 	struct risen *stack;	     /* of that search */
-	uint32_t *
-		switch_of_port; /* by port of `neighbours_of` that leads to a switch: that switch */
-	uint32_t neighbours_of;
-	struct look *looks; /* by switch */
+	struct look *looks;	     /* by switch */
 	uint32_t nfilled;
 	uint64_t open_pairs;
 };
@@ -59,17 +56,9 @@ struct look {		     /* what is known of a switch and one destination */
 
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
 
-static uint32_t push_valleys(struct detour *w, struct risen here, uint32_t from, uint32_t n)
+static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 {
-	for (uint32_t i = w->chain[from]; i; i = w->valleys[i - 1].next) {
-		const struct valley *v = &w->valleys[i - 1];
-
-		if (!v->accepted || w->visited[i - 1] || (from == here.sw && v->at == here.by))
-			continue;
-		w->visited[i - 1] = true;
-		w->stack[n++] = (struct risen){ v->to, v->at };
-	}
-	return n;
+	return reach_cost(w->r, w->g, sw)[d] != REACH_NEVER;
 }
 
 /*
@@ -80,17 +69,29 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 {
 	uint32_t n = 0;
 
+	if (reaches(w, to, from))
+		return true;
 	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
 	w->stack[n++] = (struct risen){ to, at };
 	while (n) {
 		struct risen here = w->stack[--n];
-		const uint8_t *cost = reach_cost(w->r, w->g, here.sw);
 
-		if (cost[from] != REACH_NEVER)
-			return true;
-		for (uint32_t i = 0; i < w->nsources; i++)
-			if (cost[w->sources[i]] != REACH_NEVER)
-				n = push_valleys(w, here, w->sources[i], n);
+		for (uint32_t s = 0; s < w->nsources; s++) {
+			uint32_t next =
+				reaches(w, here.sw, w->sources[s]) ? w->chain[w->sources[s]] : 0;
+
+			for (; next; next = w->valleys[next - 1].next) {
+				const struct valley *v = &w->valleys[next - 1];
+
+				if (!v->accepted || w->visited[next - 1] ||
+				    (v->from == here.sw && v->at == here.by))
+					continue;
+				if (reaches(w, v->to, from))
+					return true;
+				w->visited[next - 1] = true;
+				w->stack[n++] = (struct risen){ v->to, v->at };
+			}
+		}
 	}
 	return false;
 }
@@ -138,19 +139,17 @@ static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
 	return look_at(w, sw, d)->way;
 }
 
-static void find_neighbours(struct detour *w, uint32_t sw)
+/* The switch behind a port, TOPO_NONE when there is none. */
+static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port)
 {
-	const struct graph_switch *s = &w->g->switches[sw];
+	const struct graph_group *group = graph_ups(g, sw),
+				 *end = graph_downs(g, sw) + g->switches[sw].ndown;
 
-	if (w->neighbours_of == sw)
-		return;
-	w->neighbours_of = sw;
-	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		const struct graph_group *group = graph_ups(w->g, sw) + i;
-
+	for (; group < end; group++)
 		for (unsigned l = 0; l < group->nlanes; l++)
-			w->switch_of_port[w->g->lanes[group->first_lane + l].port] = group->peer;
-	}
+			if (g->lanes[group->first_lane + l].port == port)
+				return group->peer;
+	return TOPO_NONE;
 }
 
 /* All trials are spent and none was about s, so no packet from s may rise at n; and n can only rise. */
@@ -167,14 +166,13 @@ static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 
 	if (rises(w->g, s, n))
 		return true; /* from a rise any turn is legal */
-	find_neighbours(w, n);
 	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
 		const struct dest_run *run = &w->d->runs[r];
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
 			uint32_t m = n == d || row[lid] == TABLES_NO_ROUTE
 					     ? TOPO_NONE
-					     : w->switch_of_port[row[lid]];
+					     : neighbour_at(w->g, n, row[lid]);
 
 			if (m == s ||
 			    (m != TOPO_NONE && rises(w->g, n, m) && !valley_accepted(w, s, n, m)))
@@ -280,7 +278,7 @@ static void fill_holes(struct detour *w, const struct holes *holes, bool hosts)
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
 		     struct tables *out, struct holes *holes)
 {
-	struct detour w = { .g = g, .d = d, .r = r, .out = out, .neighbours_of = TOPO_NONE };
+	struct detour w = { .g = g, .d = d, .r = r, .out = out };
 
 	if (!holes->count)
 		return holes->host_pairs;
@@ -290,7 +288,6 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.is_source = mem_alloc(g->nswitches + 1, sizeof(*w.is_source));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
-	w.switch_of_port = mem_alloc(256, sizeof(*w.switch_of_port));
 	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
 	sort_holes(&w, holes);
 	fill_holes(&w, holes, true);
@@ -301,7 +298,6 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.is_source);
 	free(w.visited);
 	free(w.stack);
-	free(w.switch_of_port);
 	free(w.looks);
 	return w.open_pairs;
 }

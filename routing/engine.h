@@ -53,15 +53,16 @@ struct reach {
 	struct reach_list *lists; /* by switch */
 	struct reach_entry *below;
 	uint32_t used, capacity;
-	uint32_t *twins; /* by switch: set of switches with equal cables down, TOPO_NONE = alone */
+	uint32_t *twins; /* by switch: set of switches with equal children, TOPO_NONE = alone */
 	uint32_t ntwins;
-	uint8_t *costs; /* rows of nswitches bytes: hops to each D by legal path */
+	uint8_t *costs;	     /* rows of cost_bytes: hops to each D by legal path */
+	uint32_t cost_bytes; /* nswitches, rounded up to a multiple of NEAREST_BYTES */
 	uint32_t
 		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
 };
 static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
 {
-	return r->costs + (size_t)r->cost_row[sw] * g->nswitches;
+	return r->costs + (size_t)r->cost_row[sw] * r->cost_bytes;
 }
 void reach_init(struct reach *r, const struct graph *g);
 void reach_fini(struct reach *r);

@@ -97,11 +97,3 @@ bool *legal_find_open(const struct graph *g, const struct holes *holes)
 	}
 	return open;
 }
-
-bool legal_has_cordons(const struct topo *t)
-{
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (t->ports[i].cordoned)
-			return true;
-	return false;
-}

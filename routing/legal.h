@@ -41,6 +41,4 @@ void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint
  */
 bool *legal_find_open(const struct graph *g, const struct holes *holes);
 
-bool legal_has_cordons(const struct topo *t);
-
 #endif

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/engine.h"
+#include "routing/nearest.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 struct merge {
 	uint8_t *dist, *child; /* by D */
@@ -77,40 +79,21 @@ static void make_room(struct reach *r, uint32_t more)
 
 /* ---- Twins -------------------------------------------------------------------------------------- */
 
-#define TWINS_MIN 2
-#define TWINS_CABLES                                                                               \
-	250 /* cables down that can be numbered in a byte, with room for special values */
-
-struct twin_key {
-	uint64_t hash;
-	uint32_t sw;
-};
-
-/* All cables down of a group live, or none. */
-static bool whole(const struct graph_group *group)
+/* A hash of the children, and what of the cables to them matters; 0 = there are none. */
+static uint64_t children_hash(const struct graph *g, uint32_t sw)
 {
-	return (!group->nlive || group->nlive == group->nlanes) && group->nlanes <= UINT8_MAX / 4;
-}
-
-/* A hash of the cables down; 0 = the switch has none, or can have no twin. */
-static uint64_t cables_hash(const struct graph *g, uint32_t sw)
-{
-	uint64_t hash = 14695981039346656037ull; /* FNV-1a over words */
-	unsigned cables = 0;
+	uint64_t hash = g->switches[sw].ndown;
 
 	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
 		const struct graph_group *group = &graph_downs(g, sw)[c];
 
-		if (!whole(group))
-			return 0;
-		cables += group->nlanes;
-		hash = (hash ^ ((uint64_t)group->peer << 16 | group->nlanes << 8 | group->nlive)) *
-		       1099511628211ull;
+		hash += hash_word((uint64_t)group->peer << 16 | group->nlanes << 1 |
+				  (group->nlive > 0));
 	}
-	return cables && cables <= TWINS_CABLES ? hash : 0;
+	return hash;
 }
 
-static bool same_cables(const struct graph *g, uint32_t a, uint32_t b)
+static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
 {
 	unsigned n = g->switches[a].ndown;
 
@@ -119,47 +102,45 @@ static bool same_cables(const struct graph *g, uint32_t a, uint32_t b)
 	for (unsigned c = 0; c < n; c++) {
 		const struct graph_group *x = &graph_downs(g, a)[c], *y = &graph_downs(g, b)[c];
 
-		if (x->peer != y->peer || x->nlanes != y->nlanes || x->nlive != y->nlive)
+		if (x->peer != y->peer || x->nlanes != y->nlanes || !x->nlive != !y->nlive)
 			return false;
 	}
 	return true;
 }
 
-static int by_hash(const void *a, const void *b)
+/* The first switch met with the same children, `sw` itself when it is that. Places of `table` hold a switch + 1. */
+static uint32_t find_twin(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
 {
-	const struct twin_key *x = a, *y = b;
+	uint32_t at = children_hash(g, sw) & mask;
 
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
+	while (table[at] && !same_children(g, table[at] - 1, sw))
+		at = (at + 1) & mask;
+	if (!table[at])
+		table[at] = sw + 1;
+	return table[at] - 1;
 }
 
-/* Switches with equal cables down have equal lists, and rows that differ by port numbers only. */
+/* Switches with equal children have equal lists, and rows that differ by port numbers and dead lanes only. */
 static void find_twins(struct reach *r, const struct graph *g)
 {
-	struct twin_key *keys = mem_alloc(g->nswitches + 1, sizeof(*keys));
-	uint32_t n = 0, end;
+	uint32_t size = 2, *first, *table;
 
+	while (size < 2 * g->nswitches)
+		size *= 2;
+	table = mem_alloc(size, sizeof(*table));
+	first = mem_alloc(g->nswitches + 1, sizeof(*first));
 	r->twins = mem_alloc(g->nswitches + 1, sizeof(*r->twins));
 	memset(r->twins, 0xff, g->nswitches * sizeof(*r->twins));
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		uint64_t hash = cables_hash(g, sw);
-
-		if (hash)
-			keys[n++] = (struct twin_key){ hash, sw };
-	}
-	qsort(keys, n, sizeof(*keys), by_hash);
-	for (uint32_t first = 0; first < n; first = end) {
-		for (end = first + 1; end < n && keys[end].hash == keys[first].hash; end++)
-			;
-		if (end - first < TWINS_MIN)
+		if (!g->switches[sw].ndown)
 			continue;
-		for (uint32_t i = first; i < end; i++)
-			if (same_cables(g, keys[first].sw, keys[i].sw))
-				r->twins[keys[i].sw] = r->ntwins;
-		r->ntwins++;
+		first[sw] = find_twin(g, sw, table, size - 1);
+		if (first[sw] != sw && r->twins[first[sw]] == TOPO_NONE)
+			r->twins[first[sw]] = r->ntwins++;
+		r->twins[sw] = first[sw] == sw ? TOPO_NONE : r->twins[first[sw]];
 	}
-	free(keys);
+	free(first);
+	free(table);
 }
 
 static void assign_cost_rows(struct reach *r, const struct graph *g)
@@ -168,7 +149,8 @@ static void assign_cost_rows(struct reach *r, const struct graph *g)
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		r->cost_row[sw] = g->switches[sw].ndown ? rows++ : TOPO_NONE;
-	r->costs = mem_alloc(rows + 1, g->nswitches);
+	r->cost_bytes = (g->nswitches + NEAREST_BYTES - 1) / NEAREST_BYTES * NEAREST_BYTES;
+	r->costs = mem_alloc_unset(rows + 1, r->cost_bytes);
 }
 
 static void list_below(struct merge *m, struct reach *r, const struct graph *g, uint32_t sw)

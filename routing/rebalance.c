@@ -109,8 +109,7 @@ static bool is_tree(struct rebalance *job)
 	job->open = legal_find_open(l->g, &l->holes);
 	if (!l->holes.host_pairs)
 		return true;
-	return !legal_has_cordons(job->t) &&
-	       !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
+	return !job->t->ncordoned && !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
 }
 
 static enum stage start(struct rebalance *job)

@@ -178,7 +178,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	uint64_t open_pairs;
 	struct holes holes;
 
-	if (!legal_has_cordons(job->t))
+	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
 	compute(job, out, &holes);
 	through.how.through_cordons = true;

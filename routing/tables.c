@@ -29,11 +29,15 @@ void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 /* Plain stores would first read every line of the old table from memory. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row)
 {
-	__m128i *to = (__m128i *)tables_row(t, sw);
+	__m128i *to = (__m128i *)tables_row(t, sw), *end = to + t->stride / sizeof(*to);
 	const __m128i *from = (const __m128i *)row;
 
-	for (uint32_t i = 0; i < t->stride / sizeof(*to); i++)
-		_mm_stream_si128(&to[i], _mm_loadu_si128(&from[i]));
+	for (; to < end; to += 4, from += 4) { /* one line */
+		_mm_stream_si128(to, _mm_loadu_si128(from));
+		_mm_stream_si128(to + 1, _mm_loadu_si128(from + 1));
+		_mm_stream_si128(to + 2, _mm_loadu_si128(from + 2));
+		_mm_stream_si128(to + 3, _mm_loadu_si128(from + 3));
+	}
 	_mm_sfence();
 }
 #else

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * below: the part of a forwarding row that goes down. Private to routing/.
+ *
+ * Which cable down a LID wants does not depend on port numbers or on dead lanes: switches with the
+ * same children (twins) share one row of cable numbers, and each translates it to its own ports.
+ */
+#ifndef FMD_ROUTING_BELOW_H
+#define FMD_ROUTING_BELOW_H
+
+#include "routing/choice.h"
+
+struct below {
+	uint8_t *cable; /* by LID: the one wanted, of all cables down; BYTEMAP_KEEP = not below */
+	uint32_t first, end; /* LIDs below are first .. end - 1; others have no cable set */
+	uint8_t *dist;	     /* by D: hops; REACH_NEVER = not below */
+	bool complete;	     /* all that have hosts are below */
+};
+
+struct belows {
+	struct choice *choice; /* not owned */
+	const struct graph *g;
+	const struct dests *d;
+	const struct reach *r;
+	uint32_t row_bytes;
+	struct below *shared;		  /* by set of twins, made for the first of them */
+	struct below alone;		  /* of the last switch without twins */
+	uint32_t *by_child, *first_entry; /* scratch: entries of a list, child by child */
+};
+
+void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes);
+void belows_fini(struct belows *b);
+
+/* Of a switch that has cables down. Good until the next call. */
+const struct below *belows_of(struct belows *b, uint32_t sw);
+/* Overlays a switch's row with the ports of what is below it. */
+void belows_overlay(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row);
+
+#endif
