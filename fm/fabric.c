@@ -65,7 +65,10 @@ static void looked(void *arg, const struct sweep_result *result)
 
 void fabric_look(struct fabric *f)
 {
-	if (sweep_busy(f->sweep))
+	bool wanted = f->want_discover || f->suspects.count;
+
+	/* A poll makes way: behind a dead cable it would wait long for answers that can't come. */
+	if (sweep_busy(f->sweep) && !(wanted && sweep_polls(f->sweep)))
 		return; /* looked() or polled() comes back here */
 	if (f->want_discover) {
 		f->must_update |= f->want_reroute;

@@ -136,7 +136,7 @@ static void hold_over(void *arg)
 		t->fed = false;
 		t->length_us = held_us < left_us ? held_us * 2 : hold_max_us(t);
 		loop_timer_set(t->hold, held_us < left_us ? held_us : left_us);
-	} else if (sweep_busy(t->f->sweep)) {
+	} else if (sweep_busy(t->f->sweep) && !sweep_polls(t->f->sweep)) {
 		loop_timer_set(t->hold, hold_min_us(t));
 	} else {
 		look_at_held(t);

@@ -213,6 +213,11 @@ bool sweep_busy(const struct sweep *s)
 	return s->look != LOOK_NONE;
 }
 
+bool sweep_polls(const struct sweep *s)
+{
+	return s->look == LOOK_POLL;
+}
+
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent)
 {

@@ -47,5 +47,6 @@ void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, swe
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
+bool sweep_polls(const struct sweep *sweep); /* with a poll, which a look may replace */
 
 #endif

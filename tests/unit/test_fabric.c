@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include "tests/unit/fabric_world.h"
 
-#define CHAOS_STEPS 200
 
 static void a_dark_fabric_comes_up_proven_and_programmed(void **state)
 {
@@ -229,48 +228,6 @@ static void operators_acts_are_answered_once(void **state)
 	world_fini(&w);
 }
 
-/* Cuts and repairs in random order. A cable is only cut while at most three are down, so no host is ever cut off. */
-static void random_faults_and_repairs_always_end_programmed(void **state)
-{
-	struct world w;
-	uint64_t seed = 4711;
-	struct {
-		guid_t node;
-		unsigned port;
-	} down[3];
-	unsigned ndown = 0;
-
-	world_init(&w, small_tree());
-	for (unsigned step = 0; step < CHAOS_STEPS; step++) {
-		if (ndown == 3 || (ndown && damage_random(&seed) % 2)) {
-			unsigned i = damage_random(&seed) % ndown;
-
-			double_join(w.hw, down[i].node, down[i].port);
-			down[i] = down[--ndown];
-		} else {
-			uint32_t sw = damage_random(&seed) % w.design->nswitches;
-			unsigned port = 1 + damage_random(&seed) % w.design->nodes[sw].nports;
-			const struct topo_port *peer =
-				topo_peer(w.design, topo_port(w.design, sw, port));
-
-			if (!peer || peer->node >= w.design->nswitches ||
-			    double_link_state(w.hw, w.design->nodes[sw].guid, port) == TOPO_DOWN)
-				continue;
-			down[ndown].node = w.design->nodes[sw].guid;
-			down[ndown++].port = port;
-			double_cut(w.hw, w.design->nodes[sw].guid, port);
-		}
-		run_for(&w, SECOND_US / 2 + 11 * SECOND_US * (step % 8 == 0));
-		assert_true(is_up(&w));
-		assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
-	}
-	run_for(&w, 11 * SECOND_US);
-	assert_int_equal(status_number(&w, NULL, "links_down"), ndown);
-	assert_hardware_holds_the_tables(&w);
-	assert_hardware_delivers(&w, 5);
-	world_fini(&w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,7 +245,6 @@ int main(void)
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
 		cmocka_unit_test(a_spoilt_lid_map_is_set_aside_and_held_lids_serve),
 		cmocka_unit_test(operators_acts_are_answered_once),
-		cmocka_unit_test(random_faults_and_repairs_always_end_programmed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
