@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include "tests/unit/fabric_world.h"
 
-
 static void a_dark_fabric_comes_up_proven_and_programmed(void **state)
 {
 	struct world w;
