@@ -126,19 +126,21 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 
 static struct bringup_conf bringup_conf(const struct conf *c)
 {
-	return (struct bringup_conf){ .gid_prefix = c->subnet_prefix,
-				      .mkey = c->mkey,
-				      .subnet_timeout = c->subnet_timeout,
-				      .max_op_vls = c->max_op_vls,
-				      .packet_life_time = c->packet_life_time,
-				      .hoq_life = c->hoq_life,
-				      .leaf_hoq_life = c->leaf_hoq_life,
-				      .vl_stall = c->vl_stall,
-				      .leaf_vl_stall = c->leaf_vl_stall,
-				      .sm_sl = c->sm_sl,
-				      .pkey_enforce_in = is_one_of(c->part_enforce, "in", "both"),
-				      .pkey_enforce_out =
-					      is_one_of(c->part_enforce, "out", "both") };
+	struct bringup_conf out = { .gid_prefix = c->subnet_prefix,
+				    .mkey = c->mkey,
+				    .subnet_timeout = c->subnet_timeout,
+				    .max_op_vls = c->max_op_vls,
+				    .packet_life_time = c->packet_life_time,
+				    .hoq_life = c->hoq_life,
+				    .leaf_hoq_life = c->leaf_hoq_life,
+				    .vl_stall = c->vl_stall,
+				    .leaf_vl_stall = c->leaf_vl_stall,
+				    .sm_sl = c->sm_sl,
+				    .pkey_enforce_in = is_one_of(c->part_enforce, "in", "both"),
+				    .pkey_enforce_out = is_one_of(c->part_enforce, "out", "both") };
+
+	qos_make(&c->qos, &out.qos);
+	return out;
 }
 
 /* Nothing that comes from the fabric can be made to fit it. */

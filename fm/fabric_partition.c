@@ -34,6 +34,7 @@ static struct partition_set *nobody_but_us(const struct fabric *f)
 
 void fabric_partitions_init(struct fabric *f)
 {
+	qos_make(&f->conf.qos, &f->qos);
 	f->partitions_next = load(f);
 	if (!f->partitions_next)
 		f->partitions_next = nobody_but_us(f);
@@ -43,6 +44,7 @@ void fabric_partitions_configure(struct fabric *f)
 {
 	struct partition_set *set = load(f);
 
+	qos_make(&f->conf.qos, &f->qos);
 	if (!set)
 		return;
 	partition_free(f->partitions_next);

@@ -240,7 +240,9 @@ void fabric_publish_to_sa(struct fabric *f)
 					     .tables = &f->tables,
 					     .sm_lid = f->sm_lid,
 					     .pkeys = f->pkeys,
-					     .partitions = f->partitions });
+					     .partitions = f->partitions,
+					     .qos = &f->qos,
+					     .sls_dropped = qos_dropped(&f->qos) });
 }
 
 /* What was published is now what is to be forgotten. */

@@ -11,8 +11,9 @@
 #include <string.h>
 #include "fm/core/qos.h"
 
-#define VLS_MAX 15
-#define BLANKS	" \t"
+#define QOS_ARB_BLOCK 32
+#define VLS_MAX	      15
+#define BLANKS	      " \t"
 
 /* A number up to max, blanks around it; false leaves the text. */
 static bool take_number(const char **text, unsigned max, uint8_t *value)
@@ -117,7 +118,16 @@ void qos_make(const struct qos_keys *keys, struct qos_set *out)
 		tables_make(&keys->kind[kind], &keys->all, &out->kind[kind]);
 }
 
-uint8_t qos_fold(uint8_t vl, unsigned vls)
+/* ---- On the wire ------------------------------------------------------------------------------ */
+
+unsigned qos_vls(uint8_t op_vls)
+{
+	static const uint8_t vls[] = { 0, 1, 2, 4, 8, VLS_MAX };
+
+	return op_vls < sizeof(vls) ? vls[op_vls] : 1;
+}
+
+static uint8_t fold(uint8_t vl, unsigned vls)
 {
 	unsigned lanes = 1;
 
@@ -126,4 +136,44 @@ uint8_t qos_fold(uint8_t vl, unsigned vls)
 	while (lanes * 2 <= vls)
 		lanes *= 2;
 	return (uint8_t)(vl & (lanes - 1));
+}
+
+void qos_sl2vl(const struct qos_tables *tables, unsigned vls, uint8_t data[8])
+{
+	for (unsigned i = 0; i < QOS_SLS / 2; i++)
+		data[i] = (uint8_t)(fold(tables->sl2vl[2 * i], vls) << 4 |
+				    fold(tables->sl2vl[2 * i + 1], vls));
+}
+
+unsigned qos_arb_entries(unsigned block, uint8_t low_cap, uint8_t high_cap)
+{
+	unsigned cap = block < 2 ? low_cap : high_cap, before = block % 2 * QOS_ARB_BLOCK;
+
+	if (cap <= before)
+		return 0;
+	return cap - before < QOS_ARB_BLOCK ? cap - before : QOS_ARB_BLOCK;
+}
+
+void qos_arb(const struct qos_tables *tables, unsigned block, unsigned entries, unsigned vls,
+	     uint8_t data[64])
+{
+	const struct qos_weight *from =
+		(block < 2 ? tables->low : tables->high) + block % 2 * QOS_ARB_BLOCK;
+
+	memset(data, 0, 64);
+	for (unsigned i = 0; i < entries; i++) {
+		data[2 * i] = fold(from[i].vl, vls);
+		data[2 * i + 1] = from[i].weight;
+	}
+}
+
+uint16_t qos_dropped(const struct qos_set *set)
+{
+	uint16_t dropped = 0;
+
+	for (unsigned sl = 0; set->on && sl < QOS_SLS; sl++)
+		if (set->kind[QOS_CA].sl2vl[sl] == QOS_DROP ||
+		    set->kind[QOS_SWITCH_PORT].sl2vl[sl] == QOS_DROP)
+			dropped |= (uint16_t)(1u << sl);
+	return dropped;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define QOS_SLS		16
+#define QOS_ARB_BLOCKS	4
 #define QOS_ARB_ENTRIES 64 /* of a VLArbitrationTable: two blocks of 32 */
 #define QOS_DROP	15 /* as a VL in sl2vl: packets of that SL are dropped */
 #define QOS_TEXT_MAX	512
@@ -51,7 +52,15 @@ bool qos_check_vlarb(const char *text, char *why, size_t size);
 bool qos_check_sl2vl(const char *text, char *why, size_t size);
 void qos_make(const struct qos_keys *keys, struct qos_set *out); /* of texts that were checked */
 
-/* The lane to use at a port that has `vls` of them: higher ones are folded down. */
-uint8_t qos_fold(uint8_t vl, unsigned vls);
+/*
+ * Tables as they are on the wire, for a port that has `vls` lanes: higher lanes are folded down onto those it has.
+ * Arbitration blocks: 0 and 1 of low priority, 2 and 3 of high; *_cap = PortInfo's, entries in all of a table.
+ */
+unsigned qos_vls(uint8_t op_vls); /* of OperationalVLs' code */
+void qos_sl2vl(const struct qos_tables *tables, unsigned vls, uint8_t data[8]);
+unsigned qos_arb_entries(unsigned block, uint8_t low_cap, uint8_t high_cap);
+void qos_arb(const struct qos_tables *tables, unsigned block, unsigned entries, unsigned vls,
+	     uint8_t data[64]);
+uint16_t qos_dropped(const struct qos_set *set); /* SLs that lead nowhere, a bit each */
 
 #endif

@@ -115,6 +115,7 @@ struct wire_port_info {
 	uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
 };
 #define WIRE_CAP_IS_SM		(1u << 1)
+#define WIRE_CAP_SL_MAP		(1u << 6)
 #define WIRE_CAP_EXT_SPEEDS	(1u << 14)
 #define WIRE_CAP_REREGISTER	(1u << 25) /* its host can be asked to register anew */
 #define WIRE_CAP_HAS_CAPMASK2	(1u << 15)

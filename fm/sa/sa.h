@@ -36,6 +36,7 @@ struct sa_view {
 	uint16_t sm_lid;
 	const struct pkey_map *pkeys; /* of topo's ports; NULL: the default partition alone */
 	const struct partition_set *partitions; /* NULL: every path's SL is 0 */
+	const struct qos_set *qos;		/* NULL: as off */
 	uint16_t sls_dropped;			/* a bit each: what has this SL goes nowhere */
 };
 void sa_publish(struct sa *sa, const struct sa_view *view);

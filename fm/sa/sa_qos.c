@@ -2,58 +2,117 @@
 /*
  * SLtoVLMappingTableRecord and VLArbitrationTableRecord (IBA 15.2.5.7, 15.2.5.9).
  *
- * Without QoS nobody has set these tables, and none is read for an answer: all service levels are
- * shown on VL 0 and no arbitration weights, as OpenSM does it, so that tools find a row for each port.
- * Port numbers of a host's SL2VL table are reserved.
+ * Tables are made from the configuration, where bring-up found or made ports to hold them so. Of others, and without QoS, none is
+ * read for an answer: all service levels are shown on VL 0 and no arbitration weights, as OpenSM does it, so that tools find a
+ * row for each port. Port numbers of a host's SL2VL table are reserved.
  */
+#include <string.h>
 #include "fm/sa/sa_impl.h"
 
-#define VL_ARB_BLOCKS 4 /* low priority 1 and 2, high priority 3 and 4 */
+/* What the port holds of the configuration; NULL: unknown. */
+static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsigned num,
+				  unsigned step)
+{
+	const struct inv_node *node =
+		inventory_find(q->sa->inv, q->sa->view.topo->nodes[item].guid);
 
-static const uint8_t no_mapping[8], no_weights[64];
+	if (!q->sa->view.qos || !node || num > node->nports ||
+	    !(node->ports[num].qos.held >> step & 1))
+		return NULL;
+	return &node->ports[num].qos;
+}
 
-static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned out)
+static const struct qos_tables *tables_for(const struct sa_query *q, uint32_t item, unsigned num)
+{
+	return &q->sa->view.qos->kind[inv_qos_kind(q->sa->view.topo->nodes[item].type, num)];
+}
+
+/* ---- SLtoVLMappingTableRecord ---------------------------------------------------------------- */
+
+/* `of`: the port that the table belongs to; of a switch the output port. */
+static void mapping(const struct sa_query *q, uint32_t item, unsigned of, uint8_t table[8])
+{
+	const struct inv_qos *qos = held(q, item, of, INV_SL2VL);
+
+	memset(table, 0, 8);
+	if (qos)
+		qos_sl2vl(tables_for(q, item, of), qos->vls, table);
+}
+
+static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned out,
+		      const uint8_t table[8])
 {
 	uint8_t *row = sa_row(q);
 
 	if (!row)
 		return;
-	wire_sl2vl_record_encode(lid, (uint8_t)in, (uint8_t)out, no_mapping, row);
+	wire_sl2vl_record_encode(lid, (uint8_t)in, (uint8_t)out, table, row);
 	sa_row_keep(q);
 }
 
-static void sl2vl_of_switch(struct sa_query *q, const struct topo_node *node)
+static void sl2vl_of_switch(struct sa_query *q, uint32_t item, const struct topo_node *node)
 {
 	uint16_t lid = sa_port_lid(q->sa, node->port0);
+	uint8_t table[8];
 
-	for (unsigned out = 0; out <= node->nports; out++)
+	for (unsigned out = 0; out <= node->nports; out++) {
+		mapping(q, item, out, table);
 		for (unsigned in = 0; in <= node->nports; in++)
-			sl2vl_row(q, lid, in, out);
+			sl2vl_row(q, lid, in, out, table);
+	}
 }
 
 void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
+	uint8_t table[8];
 
+	q->work++;
 	if (node->type == TOPO_SWITCH) {
-		sl2vl_of_switch(q, node);
+		if (sa_shown(q, node->port0))
+			sl2vl_of_switch(q, item, node);
 		return;
 	}
-	for (unsigned num = 1; num <= node->nports; num++)
-		if (q->sa->view.lids->lid_of_port[node->port0 + num])
-			sl2vl_row(q, sa_port_lid(q->sa, node->port0 + num), 0, 0);
+	for (unsigned num = 1; num <= node->nports; num++) {
+		uint32_t port = node->port0 + num;
+
+		if (!q->sa->view.lids->lid_of_port[port] || !sa_shown(q, port))
+			continue;
+		mapping(q, item, num, table);
+		sl2vl_row(q, sa_port_lid(q->sa, port), 0, 0, table);
+	}
 }
 
-static void vl_arb_rows(struct sa_query *q, uint32_t port)
+/* ---- VLArbitrationTableRecord ---------------------------------------------------------------- */
+
+static void weights(const struct sa_query *q, uint32_t item, unsigned num, unsigned block,
+		    uint8_t table[64])
 {
-	for (unsigned block = 1; block <= VL_ARB_BLOCKS; block++) {
-		uint8_t *row = sa_row(q);
+	const struct inv_qos *qos = held(q, item, num, block);
+	struct wire_port_info info;
+
+	memset(table, 0, 64);
+	if (!qos)
+		return;
+	wire_port_info_decode(
+		inventory_find(q->sa->inv, q->sa->view.topo->nodes[item].guid)->ports[num].info,
+		&info);
+	qos_arb(tables_for(q, item, num), block,
+		qos_arb_entries(block, info.arb_low_cap, info.arb_high_cap), qos->vls, table);
+}
+
+static void vl_arb_rows(struct sa_query *q, uint32_t item, unsigned num)
+{
+	uint32_t port = q->sa->view.topo->nodes[item].port0 + num;
+
+	for (unsigned block = 0; block < QOS_ARB_BLOCKS; block++) {
+		uint8_t *row = sa_row(q), table[64];
 
 		if (!row)
 			return;
-		wire_vl_arb_record_encode(sa_port_lid(q->sa, port),
-					  q->sa->view.topo->ports[port].num, (uint8_t)block,
-					  no_weights, row);
+		weights(q, item, num, block, table);
+		wire_vl_arb_record_encode(sa_port_lid(q->sa, port), (uint8_t)num,
+					  (uint8_t)(block + 1), table, row);
 		sa_row_keep(q);
 	}
 }
@@ -63,6 +122,6 @@ void sa_vl_arb_emit(struct sa_query *q, uint32_t item)
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 
 	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++)
-		if (sa_port_lid(q->sa, node->port0 + num))
-			vl_arb_rows(q, node->port0 + num);
+		if (sa_port_lid(q->sa, node->port0 + num) && sa_shown(q, node->port0 + num))
+			vl_arb_rows(q, item, num);
 }

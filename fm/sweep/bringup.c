@@ -138,7 +138,9 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
-	return job->kind == JOB_PORT ? make_port(b, job, request) : pkeys_make(b, job, request);
+	if (job->kind == JOB_PORT)
+		return make_port(b, job, request);
+	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
 }
 
 /* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
@@ -247,6 +249,7 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 		port_doubt(b, node, num, "refuses its settings");
 	}
 	bringup_look_link(b, node, num);
+	lanes_look(b, node, num);
 }
 
 /* It is to be sent again, as what is due by then. */
@@ -256,6 +259,8 @@ static void job_withdrawn(struct inv_node *node, const struct batch_job *job)
 
 	if (job->kind == JOB_PORT)
 		port->job = 0;
+	else if (job->kind == JOB_LANES)
+		lanes_withdrawn(node, (uint8_t)job->arg);
 	else if (port->pkeys)
 		port->pkeys->job = 0;
 }
@@ -277,6 +282,8 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 		batch_add(b->batch, &again);
 	} else if (job->kind == JOB_PKEYS) {
 		pkeys_answered(b, job, answer);
+	} else if (job->kind == JOB_LANES) {
+		lanes_answered(b, job, answer);
 	} else if (answered) {
 		port_answered(b, node, (uint8_t)job->arg, answer);
 	} else {
@@ -342,13 +349,17 @@ void bringup_reregister(struct bringup *b)
 /* What was settled under the old configuration is open again. */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 {
+	bool other_lanes = memcmp(&b->conf.qos, &conf->qos, sizeof(conf->qos)) != 0;
 	struct inv_node *node;
 	unsigned p;
 
 	b->conf = *conf;
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node)) {
 		for (p = 0; p <= node->nports; p++)
 			node->ports[p].settled = false;
+		if (other_lanes)
+			lanes_forget(node);
+	}
 }
 
 /* A port holds 2^LMC LIDs in a row. */
@@ -373,6 +384,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 		uint32_t i = index == TOPO_NONE ? 0 : b->topo->nodes[index].port0 + p;
 
 		pkeys_want(b, node, (uint8_t)p, index == TOPO_NONE ? TOPO_NONE : i);
+		lanes_begin(port);
 		port->sets = port->errors = 0;
 		port->want_lid = index == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
@@ -392,6 +404,7 @@ static void node_look(struct bringup *b, struct inv_node *node)
 {
 	for (unsigned p = 0; p <= node->nports; p++) {
 		pkeys_look(b, node, (uint8_t)p);
+		lanes_look(b, node, (uint8_t)p);
 		if (!port_is_idle(node, p))
 			port_look(b, node, (uint8_t)p);
 	}

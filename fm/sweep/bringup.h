@@ -21,12 +21,14 @@ struct bringup_conf {
 	uint8_t packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall;
 	uint8_t sm_sl;
 	bool pkey_enforce_in, pkey_enforce_out; /* at switch ports that lead to end ports */
+	struct qos_set qos;
 };
 
 struct bringup_result {
 	unsigned ports_set, links_activated;
 	unsigned links_failed; /* named in the log, tried again at the next apply */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
+	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */
 	uint64_t smps, took_us;
 };
 typedef void bringup_done_fn(void *arg, const struct bringup_result *result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* bringup_priv: what bringup.c (PortInfo, links) and pkeys.c (P_Key tables) share: one queue, one result. */
+/* bringup_priv: what bringup.c (PortInfo, links), pkeys.c (P_Key tables) and lanes.c (SL2VL, VL arbitration) share: one queue, one result. */
 #ifndef FMD_SWEEP_BRINGUP_PRIV_H
 #define FMD_SWEEP_BRINGUP_PRIV_H
 
@@ -10,7 +10,11 @@
 
 #define BRINGUP_LOG_BURST 20
 
-enum bringup_job { JOB_PORT, JOB_PKEYS }; /* of batch_job.object, the node, and .arg, its port */
+enum bringup_job {
+	JOB_PORT,
+	JOB_PKEYS,
+	JOB_LANES
+}; /* of batch_job.object, the node, and .arg, its port */
 
 struct bringup {
 	struct loop *loop;
@@ -28,7 +32,7 @@ struct bringup {
 	void *arg;
 	struct bringup_result result;
 	uint64_t started_us, smps_before;
-	struct log_limit failed_log, bounce_log, pkeys_log;
+	struct log_limit failed_log, bounce_log, pkeys_log, lanes_log;
 };
 
 /* bringup.c */
@@ -43,5 +47,14 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
 /* False while the table is being written: until then no link goes Active, where there are partitions. */
 bool pkeys_ready(const struct bringup *b, const struct inv_port *port);
+
+/* lanes.c */
+void lanes_begin(struct inv_port *port); /* an apply does */
+void lanes_look(struct bringup *b, struct inv_node *node, uint8_t num);
+bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
+void lanes_answered(struct bringup *b, const struct batch_job *job,
+		    const struct mad_answer *answer);
+void lanes_withdrawn(struct inv_node *node, uint8_t num); /* what is on its way is of no use */
+void lanes_forget(struct inv_node *node);		  /* other tables are wanted now */
 
 #endif

@@ -194,6 +194,7 @@ void inventory_forget_pkeys(struct inv_port *port)
 static void port_new_life(struct inv_port *port)
 {
 	port->settled = port->enforced = false;
+	port->qos = (struct inv_qos){ 0 };
 	port->pkey_state = INV_PKEYS_OPEN;
 	if (port->pkeys)
 		port->pkeys->known = port->pkeys->planned = 0;
@@ -216,6 +217,8 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	port->mtu = info.neighbor_mtu;
 	if (num ? info.state < TOPO_ARMED : !info.lid)
 		port_new_life(port);
+	if (!num && !info.lid)
+		node->sl2vl_vls = 0;
 }
 
 static const char *type_name(uint8_t type)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <complib/cl_qmap.h>
+#include "fm/core/qos.h"
 #include "fm/mad/mad.h"
 #include "topology/topo.h"
 
@@ -25,6 +26,30 @@ enum inv_pkey_state {
 	INV_PKEYS_DONE,
 	INV_PKEYS_FAILED, /* until the next apply */
 };
+
+/*
+ * SL2VL and VL arbitration (lanes.c's; the SA shows them): what a port holds is what qos_arb() and qos_sl2vl() make of the
+ * configuration for its kind and `vls`, where `held` says so; nothing is known of it otherwise.
+ */
+#define INV_SL2VL QOS_ARB_BLOCKS /* the step behind the arbitration blocks, and its bit in `held` */
+struct inv_qos {
+	uint8_t step;	 /* arbitration blocks 0 to 3, SL2VL, none */
+	uint8_t in;	 /* of SL2VL: the next input port */
+	uint8_t vls;	 /* lanes that this is for; 0 = not begun */
+	uint8_t written; /* SL2VL by wildcard: for so many lanes, 0 = not yet */
+	uint8_t job;	 /* on its way: 0, WIRE_GET or WIRE_SET */
+	uint8_t held;	 /* a bit a step */
+	bool differs;	 /* the table was read: it is to be set */
+	bool failed;	 /* until the next apply */
+};
+
+/* Which keys of the configuration a port goes by. */
+static inline enum qos_kind inv_qos_kind(uint8_t type, unsigned num)
+{
+	if (type == TOPO_SWITCH)
+		return num ? QOS_SWITCH_PORT : QOS_SWITCH_PORT0;
+	return type == TOPO_ROUTER ? QOS_ROUTER : QOS_CA;
+}
 
 struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA shows */
 	uint16_t *have; /* as last answered, whole blocks of 32; unknown ones are zero */
@@ -62,9 +87,10 @@ struct inv_port {
 	uint8_t sets, errors; /* in this apply */
 	bool reread;	      /* is to be read before anything else */
 	bool settled;
-	bool reregister;	 /* its host is to be asked to register with the SA anew */
-	bool enforced;		 /* switches: its P_Key table is such that it may be enforced */
-	uint8_t pkey_state;	 /* enum inv_pkey_state */
+	bool reregister;    /* its host is to be asked to register with the SA anew */
+	bool enforced;	    /* switches: its P_Key table is such that it may be enforced */
+	uint8_t pkey_state; /* enum inv_pkey_state */
+	struct inv_qos qos;
 	struct inv_pkeys *pkeys; /* NULL: the default partition at index 0 */
 	uint8_t info[64];	 /* PortInfo as last answered */
 };
@@ -86,7 +112,10 @@ struct inv_node {
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots;   /* counts those, for who else keeps tables */
-	uint16_t want_top; /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint8_t sl2vl_vls; /* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
+	uint8_t sl2vl_port; /* the port for which that is on its way; 0 = none */
+	bool no_wildcards;  /* refused that once */
+	uint16_t want_top;  /* what program sets in SwitchInfo, 0 = nothing yet */
 	uint8_t want_life_time;
 	bool no_ext, no_state_table; /* refused these once */
 	bool answered;		     /* in the present look */

@@ -82,9 +82,20 @@ static enum port_plan plan_compare(const struct wire_port_info *is,
 	    is->subnet_timeout != want->subnet_timeout || is->hoq_life != want->hoq_life ||
 	    is->vl_stall != want->vl_stall || is->neighbor_mtu != want->neighbor_mtu ||
 	    is->op_vls != want->op_vls || is->pkey_enforce_in != want->pkey_enforce_in ||
-	    is->pkey_enforce_out != want->pkey_enforce_out)
+	    is->pkey_enforce_out != want->pkey_enforce_out ||
+	    is->vl_high_limit != want->vl_high_limit)
 		return PORT_PLAN_TUNE;
 	return PORT_PLAN_SAME;
+}
+
+/* Where there are lanes to arbitrate between. */
+static void plan_high_limit(const struct bringup_conf *conf, const struct inv_node *node,
+			    unsigned num, struct wire_port_info *want)
+{
+	bool arbitrates = num || node->sw.flags & INV_ENHANCED_PORT0;
+
+	if (conf->qos.on && arbitrates && want->vl_cap > 1)
+		want->vl_high_limit = conf->qos.kind[inv_qos_kind(node->info.type, num)].high_limit;
 }
 
 enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
@@ -103,6 +114,7 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 		want->pkey_enforce_in = port->enforced && conf->pkey_enforce_in;
 		want->pkey_enforce_out = port->enforced && conf->pkey_enforce_out;
 	}
+	plan_high_limit(conf, node, num, want);
 	if (num && port->peer) {
 		wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
 		if (inv_is_switch(node))

@@ -92,7 +92,7 @@ struct io *double_io(struct double_fabric *d)
 
 /* ---- Life ------------------------------------------------------------------------------------- */
 
-static void switch_power_on(struct dnode *node)
+static void switch_power_on(const struct double_fabric *d, struct dnode *node)
 {
 	const struct topo_node *design = node->design;
 
@@ -103,6 +103,7 @@ static void switch_power_on(struct dnode *node)
 		.default_mcast_other = LFT_NONE,
 		.lids_per_port = 0,
 		.enforce_cap = design->pkey_cap ? design->pkey_cap : PKEY_CAP_DEFAULT,
+		.opt_sl2vl = d->conf.wildcards,
 		.flags = design->enhanced_port0 ? 0x08 : 0,
 	};
 	free(node->lft);
@@ -116,7 +117,7 @@ static void switch_power_on(struct dnode *node)
 static void node_power_on(struct double_fabric *d, struct dnode *node)
 {
 	if (is_switch(node))
-		switch_power_on(node);
+		switch_power_on(d, node);
 	for (unsigned n = 0; n <= node->ni.nports; n++)
 		port_power_on(d, &node->ports[n]);
 }
@@ -223,6 +224,7 @@ void double_free(struct double_fabric *d)
 	}
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		free(d->ports[i].pkeys);
+		free(d->ports[i].sl2vl);
 		free(d->ports[i].perf);
 	}
 	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
@@ -402,6 +404,21 @@ bool double_mft(const struct double_fabric *d, guid_t guid, uint16_t mlid, unsig
 	if (!node->mft || mlid < MLID_FIRST || row >= node->si.mft_cap)
 		return false;
 	return node->mft[row * node->columns + port / MFT_PORTS] >> port % MFT_PORTS & 1;
+}
+
+void double_set_vl_cap(struct double_fabric *d, guid_t guid, unsigned num, uint8_t vl_cap)
+{
+	double_node(d, guid)->ports[num].info.vl_cap = vl_cap;
+}
+
+const uint8_t *double_sl2vl(const struct double_fabric *d, guid_t guid, unsigned num, unsigned in)
+{
+	return double_node(d, guid)->ports[num].sl2vl[in];
+}
+
+const uint8_t *double_arb(const struct double_fabric *d, guid_t guid, unsigned num, unsigned block)
+{
+	return double_node(d, guid)->ports[num].arb[block];
 }
 
 const uint16_t *double_pkeys(const struct double_fabric *d, guid_t guid, unsigned num,

@@ -23,6 +23,8 @@ struct double_conf {
 	unsigned hop_us;     /* more for each hop; 0 = 2 */
 	bool keep_lids;	     /* ports hold the LIDs of the snapshot, else none */
 	bool state_table;    /* switches have SwitchPortStateTable (see double_set_state_table) */
+	uint8_t arb_cap;     /* entries of VL arbitration tables; and SL mapping. 0 = neither */
+	bool wildcards;	     /* switches take SL2VL for all ports at once */
 };
 
 /* Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf NULL = all 0. */
@@ -49,6 +51,8 @@ void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /*
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
+/* VLCap's code, until it is switched off. */
+void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
 /* The node GUID it says it has; callers keep its old name. */
 void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
@@ -81,6 +85,10 @@ void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid, uint8_t 
 bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
 const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigned port,
 			     unsigned *count);
+/* Of a switch the output port's, for packets that come in by `in`. */
+const uint8_t *double_sl2vl(const struct double_fabric *d, guid_t node, unsigned port, unsigned in);
+const uint8_t *double_arb(const struct double_fabric *d, guid_t node, unsigned port,
+			  unsigned block); /* 0 .. 3 */
 /* Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP, -ENOTCONN dead end. */
 int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
 

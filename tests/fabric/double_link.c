@@ -7,7 +7,9 @@
  * A switch raises PortStateChange when a link came up or went down, not for what the manager did, and sends trap 128.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "tests/fabric/double_own.h"
+#include "topology/mem.h"
 
 #define STATUS_BAD_FIELD 0x1c /* IBA 13.4.7: a field is invalid */
 
@@ -106,6 +108,22 @@ static void port_speeds(struct dport *port)
 	info->width_supported = info->width_enabled = (uint8_t)(width_code(port->width) | 3);
 }
 
+/* SL n on VL n, and no weights. */
+static void port_lanes_power_on(const struct double_fabric *d, struct dport *port)
+{
+	unsigned inputs = is_switch(port->node) ? port->node->ni.nports + 1u : 1;
+
+	port->info.arb_low_cap = port->info.arb_high_cap = d->conf.arb_cap;
+	if (d->conf.arb_cap)
+		port->info.capmask |= WIRE_CAP_SL_MAP;
+	memset(port->arb, 0, sizeof(port->arb));
+	free(port->sl2vl);
+	port->sl2vl = mem_alloc(inputs, sizeof(*port->sl2vl));
+	for (unsigned in = 0; in < inputs; in++)
+		for (unsigned i = 0; i < 8; i++)
+			port->sl2vl[in][i] = (uint8_t)(i << 5 | (2 * i + 1));
+}
+
 void port_power_on(struct double_fabric *d, struct dport *port)
 {
 	struct dnode *node = port->node;
@@ -130,6 +148,7 @@ void port_power_on(struct double_fabric *d, struct dport *port)
 	port->disabled = false;
 	free(port->pkeys);
 	port->pkeys = NULL;
+	port_lanes_power_on(d, port);
 }
 
 static void state_changed(struct double_fabric *d, struct dport *port)

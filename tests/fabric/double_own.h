@@ -23,7 +23,9 @@ struct dport {
 	struct dnode *node;
 	struct dport *peer; /* NULL = no cable */
 	struct wire_port_info info;
-	uint16_t *pkeys;	/* NULL = as after power-on */
+	uint16_t *pkeys; /* NULL = as after power-on */
+	uint8_t arb[4][64];
+	uint8_t (*sl2vl)[8];	/* by input port; CAs: one */
 	struct wire_perf *perf; /* NULL = nothing was counted */
 	unsigned loss;		/* per mille */
 	bool cut;		/* the cable; at both ends */

@@ -366,6 +366,87 @@ static uint16_t pkeys_set(struct request *r)
 	return 0;
 }
 
+/* ---- SL2VL, VL arbitration -------------------------------------------------------------------- */
+
+/* Modifier: output port [7:0], input port [15:8]; bits 17 and 16: all of either, where the switch says it knows them. */
+static bool sl2vl_ports(struct request *r, unsigned *in, unsigned *out)
+{
+	unsigned nports = r->node->ni.nports;
+
+	*in = *out = 0;
+	if (!is_switch(r->node))
+		return true;
+	*in = r->mod >> 8 & 0xff;
+	*out = r->mod & 0xff;
+	return *in <= nports && *out <= nports && (r->node->si.opt_sl2vl || !(r->mod >> 16));
+}
+
+static uint16_t sl2vl_get(struct request *r)
+{
+	unsigned in, out;
+
+	if (!sl2vl_ports(r, &in, &out) || r->mod >> 16)
+		return STATUS_BAD_FIELD;
+	memset(r->data, 0, WIRE_SMP_DATA);
+	memcpy(r->data, (is_switch(r->node) ? &r->node->ports[out] : r->arrival)->sl2vl[in], 8);
+	return 0;
+}
+
+static uint16_t sl2vl_set(struct request *r)
+{
+	bool all_in = r->mod & 0x20000, all_out = r->mod & 0x10000;
+	unsigned in, out, last = r->node->ni.nports;
+
+	if (!sl2vl_ports(r, &in, &out))
+		return STATUS_BAD_FIELD;
+	if (!is_switch(r->node)) {
+		memcpy(r->arrival->sl2vl[0], r->data, 8);
+		return 0;
+	}
+	for (unsigned o = all_out ? 0 : out; o <= (all_out ? last : out); o++)
+		for (unsigned i = all_in ? 0 : in; i <= (all_in ? last : in); i++)
+			memcpy(r->node->ports[o].sl2vl[i], r->data, 8);
+	return 0;
+}
+
+/* Modifier: block [31:16], 1 .. 4; port of a switch [15:0]. The entries that are there, 0 = no such block. */
+static unsigned arb_find(struct request *r, uint8_t **block)
+{
+	unsigned num = r->mod & 0xffff, which = (r->mod >> 16) - 1, cap = r->d->conf.arb_cap;
+	struct dport *port = r->arrival;
+
+	if (which > 3 || (is_switch(r->node) && num > r->node->ni.nports) || cap <= which % 2 * 32)
+		return 0;
+	if (is_switch(r->node))
+		port = &r->node->ports[num];
+	*block = port->arb[which];
+	cap -= which % 2 * 32;
+	return cap < 32 ? cap : 32;
+}
+
+static uint16_t arb_get(struct request *r)
+{
+	uint8_t *block;
+	unsigned entries = arb_find(r, &block);
+
+	if (!entries)
+		return STATUS_BAD_FIELD;
+	memset(r->data, 0xff, WIRE_SMP_DATA); /* what is not there may be anything */
+	memcpy(r->data, block, 2 * entries);
+	return 0;
+}
+
+static uint16_t arb_set(struct request *r)
+{
+	uint8_t *block;
+	unsigned entries = arb_find(r, &block);
+
+	if (!entries)
+		return STATUS_BAD_FIELD;
+	memcpy(block, r->data, 2 * entries);
+	return arb_get(r);
+}
+
 /* ---- Execution -------------------------------------------------------------------------------- */
 
 static const struct agent_row {
@@ -379,6 +460,8 @@ static const struct agent_row {
 	{ WIRE_SM_INFO, false, sm_info_get, NULL },
 	{ WIRE_PORT_INFO, false, port_info_get, port_info_set },
 	{ WIRE_PKEY_TABLE, false, pkeys_get, pkeys_set },
+	{ WIRE_SL2VL, false, sl2vl_get, sl2vl_set },
+	{ WIRE_VL_ARB, false, arb_get, arb_set },
 	{ WIRE_SWITCH_INFO, true, switch_info_get, switch_info_set },
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, lft_get, lft_set },
