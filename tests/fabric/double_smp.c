@@ -431,8 +431,9 @@ static uint16_t arb_get(struct request *r)
 
 	if (!entries)
 		return STATUS_BAD_FIELD;
-	memset(r->data, 0xff, WIRE_SMP_DATA); /* what is not there may be anything */
-	memcpy(r->data, block, 2 * entries);
+	memset(r->data, 0xff, WIRE_SMP_DATA); /* what is not there, or reserved, may be anything */
+	for (unsigned i = 0; i < 2 * entries; i++)
+		r->data[i] = block[i] | (i % 2 ? 0 : 0xf0);
 	return 0;
 }
 
