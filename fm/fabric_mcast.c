@@ -42,8 +42,9 @@ static void want_tree(struct fabric_mcast *m, const struct mcast_tree *tree, boo
 /* ---- Learn --------------------------------------------------------------------------------------- */
 
 struct learn { /* a switch's entries on their way into trees */
-	struct fabric_mcast *m;
+	struct fabric *f;
 	uint32_t sw;
+	unsigned strangers; /* hosts' ports in tables that joined nothing we know of */
 };
 
 static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
@@ -51,19 +52,40 @@ static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
 	return (struct mcast_tree *)mcast_plan_tree(plan, mlid);
 }
 
+/* Is that host's port a member of a group with the MLID? Ports to switches count as such. */
+static bool is_known(const struct learn *learn, uint16_t mlid, unsigned num)
+{
+	const struct topo *t = learn->f->mcast->topo;
+	const struct topo_port *peer;
+	const struct sa_group *group = sa_groups_by_mlid(sa_mcast_groups(learn->f->sa), mlid);
+
+	if (num == 0 || num > t->nodes[learn->sw].nports)
+		return true;
+	peer = topo_peer(t, topo_port(t, learn->sw, num));
+	if (!peer || peer->node < t->nswitches)
+		return true;
+	for (; group; group = group->next)
+		if (sa_group_member(group, peer->guid))
+			return true;
+	return false;
+}
+
 static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t mask)
 {
-	const struct learn *learn = arg;
-	struct mcast_tree *tree = tree_of(&learn->m->plan, mlid);
+	struct learn *learn = arg;
+	struct mcast_tree *tree = tree_of(&learn->f->mcast->plan, mlid);
 	struct mcast_hop *hop;
 
+	for (unsigned i = 0; i < MCAST_POSITION; i++)
+		if (mask >> i & 1 && !is_known(learn, mlid, position * MCAST_POSITION + i))
+			learn->strangers++;
 	if (!tree)
 		return;
 	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
 	if (!hop || hop->sw != learn->sw) {
 		tree->hops = mem_resize(tree->hops, tree->nhops + 1u, sizeof(*hop));
 		hop = &tree->hops[tree->nhops++];
-		*hop = (struct mcast_hop){ .guid = learn->m->topo->nodes[learn->sw].guid,
+		*hop = (struct mcast_hop){ .guid = learn->f->mcast->topo->nodes[learn->sw].guid,
 					   .sw = learn->sw };
 	}
 	hop->ports[position] = mask;
@@ -78,12 +100,31 @@ static void plan_of_groups(struct fabric_mcast *m, const struct sa_groups *group
 				(struct mcast_tree){ .mlid = (uint16_t)mlid, .root = TOPO_NONE };
 }
 
+/*
+ * Tables that lead to hosts which by our file are no members: another manager was here meanwhile, or fmd ended too suddenly to
+ * save the last joins. The hosts know, and won't tell unless asked.
+ */
+static void ask_anew(struct fabric *f)
+{
+	struct fabric_mcast *m = f->mcast;
+
+	if (!m->strangers || !m->known)
+		return;
+	event_log_add(f->events, LOG_NOTICE, "mcast-strangers", NULL,
+		      "fabric: multicast tables lead to hosts %u times that joined nothing known "
+		      "here: all hosts are asked to register anew",
+		      m->strangers);
+	f->reregister = true;
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
 /* One switch after the other, in the order of their GUIDs, as hops are. */
 static enum job_said learn(void *arg)
 {
 	struct fabric *f = arg;
 	struct fabric_mcast *m = f->mcast;
-	struct learn learn = { m, m->at };
+	struct learn learn = { .f = f, .sw = m->at };
 
 	if (m->learned)
 		return JOB_NEXT;
@@ -93,6 +134,7 @@ static enum job_said learn(void *arg)
 	}
 	if (m->at++ < m->topo->nswitches) {
 		mft_held(m->mft, m->topo->nodes[learn.sw].guid, learn_entry, &learn);
+		m->strangers += learn.strangers;
 		return JOB_MORE;
 	}
 	for (uint32_t i = 0; i < m->plan.ntrees; i++) {
@@ -101,6 +143,7 @@ static enum job_said learn(void *arg)
 	}
 	m->learned = true;
 	m->at = 0;
+	ask_anew(f);
 	return JOB_NEXT;
 }
 
@@ -111,15 +154,25 @@ static bool receives(uint8_t join_state)
 	return join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON);
 }
 
-static void gather_group(struct fabric_mcast *m, struct fabric_gathered *to,
+/* A member that lost its P_Key stays one, in case it gets that again, but no tree leads there meanwhile. */
+static bool in_partition(const struct fabric *f, guid_t guid, uint16_t pkey)
+{
+	uint32_t port = topo_find_port(f->topo, guid); /* the map is of that snapshot */
+
+	return port == TOPO_NONE || pkey_map_member(f->pkeys, port, pkey);
+}
+
+static void gather_group(const struct fabric *f, struct fabric_gathered *to,
 			 const struct sa_group *group)
 {
+	const struct fabric_mcast *m = f->mcast;
+
 	to->list = mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		const struct sa_member *member = &group->members[i];
 		uint32_t port = topo_find_port(m->topo, member->port);
 
-		if (port != TOPO_NONE)
+		if (port != TOPO_NONE && in_partition(f, member->port, group->attr.pkey))
 			to->list[to->count++] =
 				(struct mcast_member){ port, !receives(member->state) };
 	}
@@ -146,14 +199,15 @@ static void merge_members(struct fabric_gathered *g)
 	g->count = kept;
 }
 
-static void gather_mlid(struct fabric_mcast *m, uint32_t i, const struct sa_group *first)
+static void gather_mlid(struct fabric *f, uint32_t i, const struct sa_group *first)
 {
+	struct fabric_mcast *m = f->mcast;
 	struct fabric_gathered *to = &m->gathered[i];
 
 	m->changed[i] = false;
 	to->count = 0;
 	for (const struct sa_group *group = first; group; group = group->next)
-		gather_group(m, to, group);
+		gather_group(f, to, group);
 	if (first && first->next)
 		merge_members(to);
 }
@@ -174,7 +228,7 @@ static enum job_said gather(void *arg)
 		return JOB_NEXT;
 	}
 	if (anew)
-		gather_mlid(m, i, first);
+		gather_mlid(f, i, first);
 	if (first)
 		m->groups[m->ngroups++] = (struct mcast_group){ .mlid = mlid,
 								.nmembers = m->gathered[i].count,

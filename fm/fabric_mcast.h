@@ -23,6 +23,7 @@ struct fabric_mcast {
 	bool again;		/* switches that failed are to be tried */
 	bool read;		/* what switches held when fmd began is known.. */
 	bool learned;		/* ..and is the plan to start from */
+	unsigned strangers;	/* entries for hosts that are members of nothing, learned */
 	bool telling;		/* the job is past the point of being started anew */
 	const struct topo
 		*seen; /* referenced: the published snapshot that the trees are made for */

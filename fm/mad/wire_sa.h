@@ -228,6 +228,7 @@ void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t numbe
 #define WIRE_SA_CAP_MULTI_PATH	     (1u << 10)
 #define WIRE_SA_CAP_MULTICAST	     (1u << 9)	/* groups can be joined */
 #define WIRE_SA_CAP_CAPMASK_MATCH    (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
+#define WIRE_SA_CAP2_MCAST_TOP	     (1u << 3)
 #define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
 #define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
 #define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)

@@ -169,6 +169,7 @@ static void class_port_info_says_what_works(void **state)
 	assert_int_equal(world_row(w, 0)[0], 1);
 	assert_int_equal(world_row(w, 0)[1], 2);
 	assert_int_equal(world_row(w, 0)[2] & 0x20, 0x20); /* capability mask match */
+	assert_int_equal(world_row(w, 0)[6] & 1, 1); /* saquery shows MulticastFDBTop by that */
 	assert_int_equal(w->sent_len, WIRE_MAD_SIZE);
 }
 
