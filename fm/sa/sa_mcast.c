@@ -184,6 +184,8 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 
 	if (!may_join_for(q, port) || (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.want.pkey)))
 		return WIRE_SA_REQ_INVALID;
+	if (group)
+		sa_mcast_renew(q->sa, group);
 	status = group ? join_old(q, port, group) : join_new(q, port, &group);
 	if (status)
 		return status;

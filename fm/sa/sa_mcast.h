@@ -24,6 +24,8 @@ struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t 
 enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 				    struct sa_group_attr *attr);
 struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *attr);
+/* A group made in advance becomes what is configured now, if nobody is in it. */
+void sa_mcast_renew(struct sa *sa, struct sa_group *group);
 
 /* sa_mcast_look.c: Get and GetTable */
 enum wire_sa_status sa_mcast_look(struct sa_query *q);

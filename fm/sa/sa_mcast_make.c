@@ -196,6 +196,26 @@ static struct sa_group_attr attr_of_preset(const struct sa *sa, const struct par
 	};
 }
 
+/* Members see these. The life time is the subnet's, and never stands against a join. */
+static bool is_like(const struct sa_group_attr *a, const struct sa_group_attr *b)
+{
+	return a->qkey == b->qkey && a->flow_label == b->flow_label && a->mtu == b->mtu &&
+	       a->rate == b->rate && a->tclass == b->tclass && a->sl == b->sl &&
+	       a->hop_limit == b->hop_limit;
+}
+
+static void tell_unlike(struct sa *sa, const struct sa_group *group,
+			const struct sa_group_attr *attr)
+{
+	if (!is_like(&group->attr, attr))
+		sa_tell(sa,
+			"multicast LID 0x%x of partition 0x%04x stays as it is for its %u members "
+			"(mtu %u, rate %u, sl %u), until the last of them leaves: mtu %u, rate %u, "
+			"sl %u are configured",
+			group->mlid, attr->pkey, group->nmembers, group->attr.mtu, group->attr.rate,
+			group->attr.sl, attr->mtu, attr->rate, attr->sl);
+}
+
 /* One that has members stays what it is for them until they are gone. */
 static void preset_one(struct sa *sa, const struct partition_group *from)
 {
@@ -207,6 +227,8 @@ static void preset_one(struct sa *sa, const struct partition_group *from)
 		group = sa_groups_create(sa->groups, &attr, 0, now_us);
 	else if (!group->nmembers)
 		group->attr = attr;
+	else
+		tell_unlike(sa, group, &attr);
 	if (group)
 		sa_groups_preset(sa->groups, group, true, now_us);
 	else
@@ -241,4 +263,20 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 	}
 	for (unsigned i = 0; i < count; i++)
 		preset_one(sa, &list[i]);
+}
+
+/* Its last member may have left since the configuration changed. */
+void sa_mcast_renew(struct sa *sa, struct sa_group *group)
+{
+	const struct partition_set *set = sa->view.partitions;
+
+	if (!group->preset || group->nmembers || !set)
+		return;
+	for (uint32_t i = 0; i < set->ngroups; i++) {
+		const struct sa_group_attr attr = attr_of_preset(sa, &set->groups[i]);
+
+		if (attr.mgid.prefix == group->attr.mgid.prefix &&
+		    attr.mgid.guid == group->attr.mgid.guid)
+			group->attr = attr;
+	}
 }

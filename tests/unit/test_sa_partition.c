@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/partition.h"
+#include "fm/mad/wire_mcast.h"
 #include "tests/unit/sa_ask.h"
 
 static struct partition_set *set;
@@ -247,6 +248,72 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 	assert_int_equal(world_row(w, 0)[8], 0); /* not even the default partition, for once */
 }
 
+/* ---- Groups ----------------------------------------------------------------------------------- */
+
+static void told_cb(void *arg, const char *text)
+{
+	*(unsigned *)arg += strstr(text, "mtu 5") != NULL;
+}
+
+/* The broadcast group of partition 1, made in advance with that MTU. */
+static void preset_mtu(struct world *w, struct partition_set **now, unsigned mtu)
+{
+	const struct partition_options options = { .qos = true };
+	char text[128], err[128] = "";
+
+	snprintf(text, sizeof(text), "a=1, ipoib, mtu=%u, defmember=full: 0x1011, 0x1021;", mtu);
+	partition_free(*now);
+	*now = partition_parse("tenants", text, &options, err, sizeof(err));
+	assert_string_equal(err, "");
+	w->view.partitions = *now;
+	sa_mcast_preset(w->sa, (*now)->groups, (*now)->ngroups);
+	sa_publish(w->sa, &w->view);
+}
+
+/* As host 1's IPoIB does it; the MTU it is told. */
+static uint8_t join_or_leave(struct world *w, uint8_t method)
+{
+	struct wire_mcmember rec = { .mgid = { 0xff12401b80010000ull, 0xffffffff },
+				     .port_gid = { WORLD_PREFIX, HOST(1) },
+				     .pkey = 0x8001,
+				     .join_state = WIRE_JOIN_FULL };
+	uint8_t row[WIRE_MCMEMBER_SIZE];
+
+	wire_mcmember_encode(&rec, row);
+	assert_int_equal(ask_rows(w, &(struct world_request){ .method = method,
+							      .attr = WIRE_SA_MCMEMBER,
+							      .mask = WIRE_BIT(WIRE_MC_MGID) |
+								      WIRE_BIT(WIRE_MC_PORT_GID) |
+								      WIRE_BIT(WIRE_MC_PKEY) |
+								      WIRE_BIT(WIRE_MC_JOIN_STATE),
+							      .data = row,
+							      .len = sizeof(row),
+							      .from = world_lid(w, HOST(1)) }),
+			 1);
+	wire_mcmember_decode(world_row(w, 0), &rec);
+	return rec.mtu;
+}
+
+static void a_group_takes_what_is_configured_when_its_members_have_left(void **state)
+{
+	struct partition_set *now = NULL;
+	struct world *w = *state;
+	unsigned told = 0;
+
+	sa_listen(w->sa, &(struct sa_listener){ .told = told_cb, .arg = &told });
+	preset_mtu(w, &now, 4);
+	assert_int_equal(join_or_leave(w, WIRE_SET), 4);
+	assert_int_equal(told, 0);
+	preset_mtu(w, &now, 5);
+	assert_int_equal(told, 1);
+	assert_int_equal(join_or_leave(w, WIRE_SET), 4);
+	assert_int_equal(join_or_leave(w, WIRE_DELETE), 4);
+	assert_int_equal(join_or_leave(w, WIRE_SET), 5);
+	preset_mtu(w, &now, 5);
+	assert_int_equal(told, 1);
+	partition_free(now);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, part, unite)
 int main(void)
 {
@@ -262,6 +329,7 @@ int main(void)
 		TEST(the_subnet_manager_sees_all),
 		TEST(an_asker_without_a_port_sees_nothing),
 		TEST(pkey_tables_are_shown_as_ports_hold_them),
+		TEST(a_group_takes_what_is_configured_when_its_members_have_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
