@@ -107,7 +107,7 @@ struct act { /* an operator's wish, to be answered once */
 };
 
 struct fabric_figures { /* of the latest of each kind */
-	double sweep_ms, program_ms, bringup_ms;
+	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
 	unsigned reroutes; /* updates that changed tables, since start */
 	bool check_whole;  /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, partial, duplicates;
@@ -246,8 +246,6 @@ bool fabric_update_room(
 	struct fabric *f); /* makes room for the next one's tables; true: call again */
 void fabric_publish_to_sa(struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
-double fabric_route_ms(const struct fabric *f);
-double fabric_check_ms(const struct fabric *f);
 
 /* fabric_settle.c */
 void fabric_settle_init(struct fabric *f);
