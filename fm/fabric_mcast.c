@@ -129,6 +129,7 @@ static enum job_said learn(void *arg)
 	if (m->learned)
 		return JOB_NEXT;
 	if (!m->at) {
+		m->strangers = 0;
 		mcast_plan_fini(&m->plan);
 		plan_of_groups(m, sa_mcast_groups(f->sa));
 	}
