@@ -542,27 +542,37 @@ struct partition_set *partition_default(void)
 	return r.set;
 }
 
+/* NULL: can't be read, or no text. */
+static char *stream_read(FILE *in)
+{
+	size_t len;
+	char *text = mem_read_all(in, &len);
+
+	if (!ferror(in) && strlen(text) == len)
+		return text;
+	free(text);
+	return NULL;
+}
+
 static char *file_read(const char *path, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "r");
-	char *text = NULL;
 	struct stat st;
-	size_t len;
+	char *text;
+	FILE *in;
 
-	if (!in || fstat(fileno(in), &st)) {
-		snprintf(err, err_size, "%s:0: can't be opened: %s", path, strerror(errno));
-	} else if (S_ISDIR(st.st_mode)) {
-		snprintf(err, err_size, "%s:0: is a directory", path);
-	} else {
-		text = mem_read_all(in, &len);
-		if (ferror(in) || strlen(text) != len) {
-			snprintf(err, err_size, "%s:0: can't be read as text", path);
-			free(text);
-			text = NULL;
-		}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		snprintf(err, err_size, "%s:0: is no file", path);
+		return NULL;
 	}
-	if (in)
-		fclose(in);
+	in = fopen(path, "r");
+	if (!in) {
+		snprintf(err, err_size, "%s:0: can't be opened: %s", path, strerror(errno));
+		return NULL;
+	}
+	text = stream_read(in);
+	if (!text)
+		snprintf(err, err_size, "%s:0: can't be read as text", path);
+	fclose(in);
 	return text;
 }
 

@@ -87,7 +87,7 @@ static void step_by_plan(const struct bringup *b, const struct inv_node *node, u
 	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !port->settled))
 		step->set = true;
 	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
-		 pkeys_ready(b, port) && pkeys_ready(b, peer))
+		 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
 		step->set = true, step->state = TOPO_ACTIVE;
 	else if (port->reregister && wants_reregister(node, port, plan, 0))
 		step->set = true;

@@ -46,7 +46,7 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
 /* False while the table is being written: until then no link goes Active, where there are partitions. */
-bool pkeys_ready(const struct bringup *b, const struct inv_port *port);
+bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num);
 
 /* lanes.c */
 void lanes_begin(struct inv_port *port); /* an apply does */

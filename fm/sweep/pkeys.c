@@ -240,13 +240,14 @@ static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsign
 	return *block >= 0 ? WIRE_SET : 0;
 }
 
-static bool is_due(const struct inv_node *node, unsigned num)
+/* Of hosts that the snapshot does not know yet nothing is written where there are partitions: theirs are not known either. */
+static bool is_due(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 
 	if (port->pkey_state != INV_PKEYS_OPEN || (port->pkeys && port->pkeys->job))
 		return false;
-	if (!port->pkeys && (inv_is_switch(node) || !num))
+	if (!port->pkeys && (b->pkeys || inv_is_switch(node) || !num))
 		return false;
 	return bringup_port_workable(node, num);
 }
@@ -255,7 +256,7 @@ void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_PKEYS };
 
-	if (is_due(node, num))
+	if (is_due(b, node, num))
 		batch_add(b->batch, &job);
 }
 
@@ -276,7 +277,7 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	struct inv_pkeys *table;
 	int block;
 
-	if (!is_due(node, num))
+	if (!is_due(b, node, num))
 		return false;
 	table = table_due(node, num);
 	request->mad.method = table_step(b, node, num, table, &block);
@@ -339,7 +340,11 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 		pkeys_look(b, node, num);
 }
 
-bool pkeys_ready(const struct bringup *b, const struct inv_port *port)
+bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
-	return !b->pkeys || !port->pkeys || port->pkey_state != INV_PKEYS_OPEN;
+	const struct inv_port *port = &node->ports[num];
+
+	if (!b->pkeys || (inv_is_switch(node) && !port->pkeys))
+		return true;
+	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
 }

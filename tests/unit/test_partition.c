@@ -282,7 +282,7 @@ static void a_file_that_cannot_be_read_is_named(void **state)
 	assert_null(partition_load("/nowhere/p.conf", &options, err, sizeof(err)));
 	assert_string_equal(err, "/nowhere/p.conf:0: can't be opened: No such file or directory");
 	assert_null(partition_load("/tmp", &options, err, sizeof(err)));
-	assert_string_equal(err, "/tmp:0: is a directory");
+	assert_string_equal(err, "/tmp:0: is no file");
 	assert_int_equal(write(fd, "a=1:ALL;\0b=2", 12), 12);
 	assert_null(partition_load(path, &options, err, sizeof(err)));
 	close(fd);

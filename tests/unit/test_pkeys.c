@@ -413,6 +413,57 @@ static void nothing_is_enforced_before_the_switch_knows_what(void **state)
 	tenants_fini(&t);
 }
 
+/* A snapshot in which the last node is not there yet. */
+static struct topo *without_last(const struct topo *t)
+{
+	struct topo_builder *b = topo_builder_new();
+
+	for (uint32_t n = 0; n + 1 < t->nnodes; n++) {
+		const struct topo_node *node = &t->nodes[n];
+		struct topo_node_attr attr = { .guid = node->guid,
+					       .desc = node->desc,
+					       .type = node->type,
+					       .nports = node->nports,
+					       .pkey_cap = node->pkey_cap };
+
+		assert_int_equal(topo_builder_node(b, &attr), n);
+	}
+	for (uint32_t i = 0; i < t->nodes[t->nnodes - 1].port0; i++)
+		topo_builder_port(b, (int)t->ports[i].node, t->ports[i].num,
+				  &(struct topo_port_attr){ .guid = t->ports[i].guid });
+	return topo_freeze(b);
+}
+
+/* Its cable comes back, and it has its LID still. */
+static void a_host_that_the_snapshot_does_not_know_waits(void **state)
+{
+	struct tenants t;
+	struct bench *b = &t.bench;
+	const struct topo_node *last;
+	struct topo *whole;
+	guid_t ends[2];
+
+	tenants_init(&t, 64, 32);
+	tenants_apply(&t);
+	last = &b->design->nodes[b->design->nnodes - 1];
+	ends[0] = last->guid;
+	ends[1] = b->design->nodes[topo_peer(b->design, &b->design->ports[last->port0 + 1])->node]
+			  .guid;
+	double_cut(b->d, last->guid, 1);
+	double_join(b->d, last->guid, 1);
+	bench_refresh(b, ends, 2);
+	whole = b->found;
+	b->found = without_last(whole);
+	tenants_apply(&t);
+	assert_int_equal(double_link_state(b->d, last->guid, 1), TOPO_ARMED);
+	assert_int_equal(sets(b, WIRE_PKEY_TABLE), 0);
+	topo_unref(b->found);
+	b->found = whole;
+	tenants_apply(&t);
+	assert_tables(&t, true);
+	tenants_fini(&t);
+}
+
 /* ---- What goes wrong -------------------------------------------------------------------------- */
 
 static void rebooted_nodes_get_their_tables_back(void **state)
@@ -509,6 +560,7 @@ int main(void)
 		cmocka_unit_test(the_default_partition_is_never_missing),
 		cmocka_unit_test(no_host_is_on_the_fabric_before_its_table_is_right),
 		cmocka_unit_test(nothing_is_enforced_before_the_switch_knows_what),
+		cmocka_unit_test(a_host_that_the_snapshot_does_not_know_waits),
 		cmocka_unit_test(rebooted_nodes_get_their_tables_back),
 		cmocka_unit_test(lossy_cables_delay_only),
 		cmocka_unit_test(a_switch_without_room_does_not_enforce),
