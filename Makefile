@@ -48,9 +48,11 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/%)
 TESTLIB_SRC := $(wildcard tests/fabric/*.c)
 # tests/bench/count_umad.c is a library to preload; run.py builds it.
 COUNT_SRC := $(wildcard tests/bench/count_umad.c)
-BENCH_SRC := $(filter-out $(COUNT_SRC),$(wildcard tests/bench/*.c))
+# tests/bench/sim_port.c belongs to all programs there.
+BENCH_LIB_SRC := $(wildcard tests/bench/sim_port.c)
+BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
-ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC)
+ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC)
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -93,7 +95,7 @@ $(B)/tests/%: $(B)/tests/unit/%.o $(call obj,$(TESTLIB_SRC)) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-$(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
+$(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

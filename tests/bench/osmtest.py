@@ -3,6 +3,11 @@
 
 Each manager brings up a fresh pod of 256 adapters; osmtest runs at another host, as a client. `c` writes the inventory
 file that the validating flows read. A flow that does not end within LIMIT_S counts as hanging (ibsim has no RMPP).
+
+Two flows fail here whoever answers, and pass or fail on real hardware on their merits. `s` compares what it gets back of a service up
+to the record's last field, and libumad2sim hands over the first 224 bytes of a MAD only: its last bytes are what was in the
+buffer. `m 1` deletes the groups that a GetTable shows it, of which one MAD without RMPP holds three, and then finds
+the rest of those it made still there; the next time they are no longer its own, and it passes.
 """
 import os
 import subprocess
@@ -18,6 +23,7 @@ SIZE = 256
 LIMIT_S = 60
 UP_LIMIT_S = 120
 SETTLE_S = 1.0
+SIMULATOR = {"s": "cut by libumad2sim", "m 1": "no RMPP on ibsim"}  # why a flow fails whoever answers
 FLOWS = [("c", ()), ("s", ()), ("e", ()), ("q", ()), *(("m", ("-M", str(mode))) for mode in (1, 2, 3, 4)),
          *(("f", ("-s", str(mode))) for mode in (1, 2))]
 
@@ -74,5 +80,6 @@ def run(world, options):
     for flow, (result, _) in fmd.items():
         theirs = opensm[flow][0]
         rows.append(table.Row(f"osmtest {flow}", result, theirs, "", None, "pass" if theirs == "pass" else None,
-                              result == "pass" if theirs == "pass" else None))
+                              result == "pass" if theirs == "pass" else None,
+                              SIMULATOR.get(flow, "") if "pass" not in (result, theirs) else ""))
     yield rows, {"size": SIZE, "fmd": fmd, "opensm": opensm}

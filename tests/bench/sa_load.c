@@ -5,7 +5,8 @@
  *   sa_load SECONDS WINDOW <GUIDS
  *
  * GUIDS: port GUIDs in hexadecimal, one a line. WINDOW requests are out at a time, each a Get(PathRecord) of a random pair by GIDs, with
- * the components that rdma_cm names. Prints one JSON object: rates and times in microseconds; worst_* are those of the worst tenth of a second.
+ * the components that rdma_cm names. It speaks to ibsim without libumad2sim (sim_port.h), so as not to measure itself.
+ * Prints one JSON object: rates and times in microseconds; worst_* are those of the worst tenth of a second.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -13,22 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <infiniband/umad.h>
+#include <sys/prctl.h>
 #include "fm/mad/wire_sa.h"
+#include "tests/bench/sim_port.h"
 #include "topology/mem.h"
 #include "topology/random.h"
 
 #define WINDOW_MAX 1024
 #define LOST_US	   2000000
 #define BUCKET_US  100000
-#define QKEY	   0x80010000u
+#define NAP_NS	   100000
 #define STATUS_AT  4
 #define TID_AT	   8
 
 struct load {
-	int port, agent;
-	uint16_t sm_lid;
-	uint64_t prefix, *guids;
+	struct sim_port port;
+	uint64_t *guids;
 	unsigned nguids, window, in_flight;
 	uint64_t random, start, end;
 	uint64_t sent_at[WINDOW_MAX]; /* 0: the slot is free */
@@ -38,7 +39,7 @@ struct load {
 	} * samples;
 	size_t nsamples, size;
 	unsigned lost, busy, errors;
-	void *tx, *rx;
+	struct sim_packet packets[SIM_BATCH];
 };
 
 static uint64_t now_us(void)
@@ -67,8 +68,8 @@ static void request_fill(struct load *l, uint8_t mad[WIRE_MAD_SIZE], uint32_t ti
 					 .method = WIRE_GET,
 					 .tid = tid,
 					 .attr_id = WIRE_SA_PATH };
-	const struct wire_path_record want = { .dgid = { l->prefix, pick_guid(l) },
-					       .sgid = { l->prefix, pick_guid(l) },
+	const struct wire_path_record want = { .dgid = { l->port.prefix, pick_guid(l) },
+					       .sgid = { l->port.prefix, pick_guid(l) },
 					       .reversible = true,
 					       .num_path = 1,
 					       .pkey = 0xffff };
@@ -82,17 +83,34 @@ static void request_fill(struct load *l, uint8_t mad[WIRE_MAD_SIZE], uint32_t ti
 	wire_path_record_encode(&want, mad + WIRE_SA_HEADER);
 }
 
-static void send_one(struct load *l, unsigned slot)
+static void packet_fill(struct load *l, struct sim_packet *packet, unsigned slot)
 {
-	if (++l->next_tid == 0)
+	if (++l->next_tid == UINT32_MAX / WINDOW_MAX)
 		l->next_tid = 1;
 	l->tid[slot] = l->next_tid * WINDOW_MAX + slot;
-	request_fill(l, umad_get_mad(l->tx), l->tid[slot]);
-	umad_set_addr(l->tx, l->sm_lid, 1, 0, (int)QKEY);
-	l->sent_at[slot] = now_us();
-	if (umad_send(l->port, l->agent, l->tx, WIRE_MAD_SIZE, LOST_US / 1000, 0))
+	*packet = (struct sim_packet){ .dlid = htobe16(l->port.sm_lid),
+				       .dqp = htobe32(1),
+				       .sqp = htobe32(1),
+				       .length = htobe64(WIRE_MAD_SIZE) };
+	request_fill(l, packet->mad, l->tid[slot]);
+}
+
+/* All that the window lets out, at one time. */
+static void refill(struct load *l)
+{
+	uint64_t now = now_us();
+	unsigned count = 0;
+
+	if (now >= l->end)
+		return;
+	for (unsigned i = 0; i < l->window && count < SIM_BATCH; i++)
+		if (!l->sent_at[i]) {
+			packet_fill(l, &l->packets[count++], i);
+			l->sent_at[i] = now;
+		}
+	if (!sim_port_send(&l->port, l->packets, count))
 		fail("cannot send");
-	l->in_flight++;
+	l->in_flight += count;
 }
 
 static void sample_add(struct load *l, uint64_t sent_at)
@@ -105,9 +123,9 @@ static void sample_add(struct load *l, uint64_t sent_at)
 						     .took = (uint32_t)(now_us() - sent_at) };
 }
 
-static void take_answer(struct load *l)
+static void take_answer(struct load *l, const struct sim_packet *packet)
 {
-	const uint8_t *mad = umad_get_mad(l->rx);
+	const uint8_t *mad = packet->mad;
 	uint32_t tid = 0;
 	unsigned slot;
 
@@ -116,7 +134,7 @@ static void take_answer(struct load *l)
 	slot = tid % WINDOW_MAX;
 	if (!l->sent_at[slot] || l->tid[slot] != tid)
 		return;
-	if (umad_status(l->rx))
+	if (packet->status)
 		l->lost++;
 	else if (mad[STATUS_AT] || mad[STATUS_AT + 1])
 		*(mad[STATUS_AT + 1] & 1 ? &l->busy : &l->errors) += 1;
@@ -138,18 +156,22 @@ static void drop_lost(struct load *l)
 		}
 }
 
+/* A short sleep lets answers gather: to be woken for each costs this process, and the one that wakes it, more than the answer. */
 static void run(struct load *l)
 {
-	while (now_us() < l->end || l->in_flight) {
-		int len = WIRE_MAD_SIZE;
+	const struct timespec nap = { .tv_nsec = NAP_NS };
 
-		for (unsigned i = 0; i < l->window && now_us() < l->end; i++)
-			if (!l->sent_at[i])
-				send_one(l, i);
-		if (umad_recv(l->port, l->rx, &len, 10) >= 0)
-			take_answer(l);
-		else
-			drop_lost(l);
+	while (now_us() < l->end || l->in_flight) {
+		unsigned count;
+
+		refill(l);
+		count = sim_port_receive(&l->port, l->packets);
+		for (unsigned i = 0; i < count; i++)
+			take_answer(l, &l->packets[i]);
+		if (count)
+			continue;
+		drop_lost(l);
+		nanosleep(&nap, NULL);
 	}
 }
 
@@ -213,21 +235,6 @@ static void read_guids(struct load *l)
 		fail("no GUIDs");
 }
 
-static void open_port(struct load *l)
-{
-	umad_port_t port;
-
-	if (umad_init() < 0 || umad_get_port(NULL, 0, &port) < 0)
-		fail("no port");
-	l->sm_lid = (uint16_t)port.sm_lid;
-	l->prefix = be64toh(port.gid_prefix);
-	umad_release_port(&port);
-	l->port = umad_open_port(NULL, 0);
-	l->agent = umad_register(l->port, WIRE_SA, 2, 1, NULL);
-	if (l->port < 0 || l->agent < 0)
-		fail("cannot open the port");
-}
-
 int main(int argc, char **argv)
 {
 	struct load l = { .random = 1 };
@@ -237,17 +244,15 @@ int main(int argc, char **argv)
 	if (seconds <= 0 || !l.window || l.window > WINDOW_MAX)
 		fail("usage: sa_load SECONDS WINDOW <GUIDS");
 	read_guids(&l);
-	open_port(&l);
-	l.tx = mem_alloc(1, umad_size() + WIRE_MAD_SIZE);
-	l.rx = mem_alloc(1, umad_size() + WIRE_MAD_SIZE);
+	if (!sim_port_open(&l.port))
+		fail("no ibsim, or no such node");
+	prctl(PR_SET_TIMERSLACK, 1); /* naps as short as asked for */
 	l.start = now_us();
 	l.end = l.start + (uint64_t)(seconds * 1e6);
 	run(&l);
 	print(&l, seconds);
-	umad_close_port(l.port);
+	sim_port_close(&l.port);
 	free(l.guids);
 	free(l.samples);
-	free(l.tx);
-	free(l.rx);
 	return 0;
 }
