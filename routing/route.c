@@ -72,7 +72,8 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	reach_init(&r, g);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
-	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons)
+	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
+	    !job->how.lifted)
 		take_overrides(job, g, &d, &r, &holes, out);
 	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
 	if (wanted)
@@ -166,10 +167,89 @@ static void fill_from(const struct job *job, const struct holes *holes, const st
 	free(columns);
 }
 
+static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
+{
+	return peer && peer->node < t->nswitches && peer->node != sw;
+}
+
+/* Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up. */
+static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
+{
+	*drained = *shut = true;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer))
+			continue;
+		*drained &= port->cordoned;
+		*shut &= !port->link_up || port->cordoned || peer->cordoned;
+	}
+}
+
+static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *lifted)
+{
+	unsigned count = 0;
+
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
+		    port->quarantined || peer->quarantined)
+			continue;
+		lifted[port - t->ports] = true;
+		count++;
+	}
+	return count;
+}
+
+/*
+ * By port: cables of switches whose hosts cordons shut off, but for those to switches that are themselves
+ * drained and those in quarantine. NULL = there are none.
+ */
+static bool *find_lifted(const struct topo *t)
+{
+	bool *hosts = find_hosts(t), *lifted = mem_alloc(t->nports + 1, sizeof(*lifted));
+	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
+	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		look_at_cables(t, sw, &drained[sw], &shut[sw]);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (hosts[sw] && shut[sw])
+			count += lift_cables(t, sw, drained, lifted);
+	free(hosts);
+	free(drained);
+	free(shut);
+	if (count)
+		return lifted;
+	free(lifted);
+	return NULL;
+}
+
+/* A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of `out` that this
+ * leaves replace *holes. */
+static void fill_lifted(struct route *route, const struct job *job, struct holes *holes,
+			struct tables *out)
+{
+	struct job through = *job;
+	bool *lifted = holes->count ? find_lifted(job->t) : NULL;
+	struct holes left;
+
+	if (!lifted)
+		return;
+	through.how.lifted = lifted;
+	compute(&through, &route->spare, &left);
+	fill_from(job, holes, &route->spare, out);
+	holes_fini(holes);
+	*holes = left;
+	free(lifted);
+}
+
 /*
  * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first without
- * them, then with them for the destinations that were left open. A destination's entries on the way from any
- * host are all of one kind, and both kinds obey the same orientation.
+ * them, then with those of leaves that they shut off, then with all for the destinations that were left open.
+ * A destination's entries on the way from any host are all of one kind, and all kinds obey the same orientation.
  */
 static uint64_t compute_around_cordons(struct route *route, const struct job *job,
 				       struct tables *out)
@@ -181,6 +261,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
 	compute(job, out, &holes);
+	fill_lifted(route, job, &holes, out);
 	through.how.through_cordons = true;
 	open_pairs = compute(&through, &route->spare, NULL);
 	fill_from(job, &holes, &route->spare, out);

@@ -38,11 +38,17 @@ struct rank_entry {
 
 /* ---- Ports ------------------------------------------------------------------------------------- */
 
-static bool is_live(const struct graph_how *how, const struct topo_port *port,
+static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
+{
+	return w->how.lifted && w->how.lifted[port - w->t->ports];
+}
+
+static bool is_live(const struct graph_work *w, const struct topo_port *port,
 		    const struct topo_port *peer)
 {
-	return (port->link_up || how->through_damage) &&
-	       (how->through_cordons || !(port->cordoned || peer->cordoned));
+	return (port->link_up || w->how.through_damage) &&
+	       (w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
+		is_lifted(w, port) || is_lifted(w, peer));
 }
 
 static void read_ports(struct graph_work *w, uint32_t sw)
@@ -64,7 +70,7 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 								     .live = port->link_up };
 		else if (peer->node != sw)
 			*next++ = (struct cable){ peer->node, num, peer->num,
-						  is_live(&w->how, port, peer) };
+						  is_live(w, port, peer) };
 	}
 	w->first_cable[sw + 1] = next - w->cables;
 	s->nhosts = g->nhosts - s->first_host;

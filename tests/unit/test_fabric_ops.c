@@ -156,6 +156,25 @@ static void all_spines_cordoned_leave_nobody_dark(void **state)
 	world_fini(&w);
 }
 
+static void a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	uint32_t spine = find_desc(w.design, "spine-02");
+	uint32_t leaf = find_desc(w.design, "leaf-su01-rail0");
+
+	json_decref(cordon(&w, "leaf-su01-rail0", true).result);
+	struct reply done = cordon(&w, "spine-02", true);
+	assert_done(done, (unsigned)number(&done, "ports"));
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	assert_true(transit_of_all(&w, leaf) > 0); /* its hosts */
+	assert_hardware_delivers(&w, 9);
+	json_decref(cordon(&w, "leaf-su01-rail0", false).result);
+	assert_int_equal(transit_of_all(&w, spine), 0);
+	world_fini(&w);
+}
+
 static void a_cordon_survives_a_fault_and_a_restart(void **state)
 {
 	struct world w;
@@ -452,6 +471,7 @@ int main(void)
 		cmocka_unit_test(uncordon_brings_the_same_tables_back),
 		cmocka_unit_test(a_cable_is_cordoned_from_either_end),
 		cmocka_unit_test(all_spines_cordoned_leave_nobody_dark),
+		cmocka_unit_test(a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine),
 		cmocka_unit_test(a_cordon_survives_a_fault_and_a_restart),
 		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
 		cmocka_unit_test(
