@@ -96,9 +96,9 @@ static void tell_switch(struct telling *s, uint32_t sw, bool down)
 		      down ? "switch-down" : "switch-up",
 		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
 				(int)cables, "hcas", (int)hosts),
-		      "%s 0x%016" PRIx64 ": %s %s, %u cables%s", node->desc, node->guid,
+		      "%s 0x%016" PRIx64 ": %s %s, %u %s%s", node->desc, node->guid,
 		      topo_role_name(node->role), down ? "down" : "up", cables,
-		      hosts ? ", hosts with it" : "");
+		      fabric_word(cables, "cable", "cables"), hosts ? ", hosts with it" : "");
 }
 
 static void tell_switches(struct telling *s, const uint32_t *list, unsigned count, bool down)
@@ -107,8 +107,9 @@ static void tell_switches(struct telling *s, const uint32_t *list, unsigned coun
 		tell_switch(s, list[i], down);
 	if (count > TOLD_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-			      down ? "switch-down" : "switch-up", NULL,
-			      "fabric: %u more switches %s", count - TOLD_ONE_BY_ONE,
+			      down ? "switch-down" : "switch-up", NULL, "fabric: %u more %s %s",
+			      count - TOLD_ONE_BY_ONE,
+			      fabric_word(count - TOLD_ONE_BY_ONE, "switch", "switches"),
 			      down ? "down" : "up");
 }
 

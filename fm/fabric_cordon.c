@@ -325,6 +325,20 @@ void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *
 	}
 }
 
+static void tell_act(struct fabric *f, const struct cordon_act *act, const char *verb,
+		     json_t *result)
+{
+	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
+	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
+
+	event_log_add(f->events, LOG_NOTICE, verb, json_incref(result),
+		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms", act->what, verb, act->ports,
+		      fabric_word(act->ports, "cable", "cables"), entries,
+		      fabric_word((uint64_t)entries, "entry", "entries"), blocks,
+		      fabric_word((uint64_t)blocks, "block", "blocks"),
+		      json_real_value(json_object_get(result, "took_ms")));
+}
+
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const char *error)
 {
 	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
@@ -334,12 +348,7 @@ json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const
 		event_log_add(f->events, LOG_WARNING, verb, NULL, "%s: %s, but not in force: %s",
 			      act->what, verb, error);
 	else
-		event_log_add(f->events, LOG_NOTICE, verb, json_incref(result),
-			      "%s: %s, %u cables: %lld entries in %lld blocks, %.1f ms", act->what,
-			      verb, act->ports,
-			      json_integer_value(json_object_get(result, "lft_entries_changed")),
-			      json_integer_value(json_object_get(result, "lft_blocks_written")),
-			      json_real_value(json_object_get(result, "took_ms")));
+		tell_act(f, act, verb, result);
 	return result;
 }
 

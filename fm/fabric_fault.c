@@ -86,10 +86,12 @@ static void tell(struct fabric *f, const struct answered *a, bool loss)
 				"lft_entries_changed", (json_int_t)a->entries, "lft_blocks_written",
 				(int)a->blocks, "switches", (int)f->figures.programmed.switches,
 				"at_risk", json_incref(risk)),
-		      "%s: %s in %.1f ms (proven after %.1f), %llu entries in %u blocks on %u "
-		      "switches%s%s",
+		      "%s: %s in %.1f ms (proven after %.1f), %llu %s in %u %s on %u %s%s%s",
 		      a->what, loss ? "answered" : "in use", a->programmed_ms, a->proven_ms,
-		      (unsigned long long)a->entries, a->blocks, f->figures.programmed.switches,
+		      (unsigned long long)a->entries, fabric_word(a->entries, "entry", "entries"),
+		      a->blocks, fabric_word(a->blocks, "block", "blocks"),
+		      f->figures.programmed.switches,
+		      fabric_word(f->figures.programmed.switches, "switch", "switches"),
 		      text ? "; at risk: " : "", text ? text : "");
 	json_decref(risk);
 }

@@ -276,6 +276,12 @@ void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
 struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
 void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
 			     fabric_done_fn *fn, void *arg); /* answers and frees it */
+/* For events: one of a kind, or several. */
+static inline const char *fabric_word(uint64_t count, const char *one, const char *several)
+{
+	return count == 1 ? one : several;
+}
+
 bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err);
 
 /*

@@ -72,8 +72,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	reach_init(&r, g);
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
-	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
-	    !job->how.lifted)
+	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)
 		take_overrides(job, g, &d, &r, &holes, out);
 	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
 	if (wanted)

@@ -31,7 +31,7 @@ struct graph_how {
 	enum graph_orientation orientation;
 	bool through_cordons; /* cordoned cables count as live */
 	bool through_damage;  /* .. and known ones that are down */
-	const bool *lifted;   /* by port of the snapshot: its cable counts as live too; NULL = none */
+	const bool *lifted; /* by port of the snapshot: its cable counts as live too; NULL = none */
 };
 
 struct graph_lane {

@@ -225,7 +225,7 @@ static uint32_t match_report(const struct topo *t, const char *what, struct matc
 
 static bool port_exists(const struct topo_node *node, int port)
 {
-	return port <= node->nports && (port > 0 || node->type == TOPO_SWITCH);
+	return port > 0 && port <= node->nports;
 }
 
 uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,

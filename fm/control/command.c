@@ -117,7 +117,8 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (!strcmp(formats[i].name, format))
 			return formats[i].dump ? text_of(formats[i].dump, t, err) : dump_json(t);
-	return refuse(err, "no format %s", format);
+	return refuse(err, "no format %s: text, json, ibnetdiscover, dot, svg, slurm or lst",
+		      format);
 }
 
 static json_t *answer_nodes(const struct command_env *env, json_t *args, char *err)
@@ -226,6 +227,8 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	if (node == TOPO_NONE)
 		return NULL;
 	sw = &t->nodes[node];
+	if (port)
+		return refuse(err, "%s: a table is a whole switch's, not a port's", what);
 	if (sw->type != TOPO_SWITCH)
 		return refuse(err, "%s is no switch", sw->desc);
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->desc, "guid", json_guid(sw->guid),

@@ -66,7 +66,8 @@ static int send_request(int fd, const char *cmd, json_t *args)
 
 static struct fmctl_answer failed(const char *cmd, const char *reason)
 {
-	fprintf(stderr, "fmctl: %s: %s\n", cmd, reason);
+	fprintf(stderr, "fmctl: %.*s: %s\n", (int)strcspn(cmd, "-"), cmd,
+		reason); /* nvswitch-set */
 	return (struct fmctl_answer){ .status = FMCTL_FAILED };
 }
 

@@ -15,7 +15,7 @@
 
 void show_json(const struct fmctl *ctl, const json_t *result)
 {
-	json_dumpf(result, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	json_dumpf(result, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	putchar('\n');
 }
 

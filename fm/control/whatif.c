@@ -26,7 +26,10 @@ struct whatif {
 	bool *storage; /* by node; NULL = not configured */
 	double route_ms, check_ms;
 	unsigned failed, cordoned; /* cables */
+	uint8_t *named;		   /* by port, of a cable's lower: what was counted */
 };
+
+enum { NAMED_FAILED = 1, NAMED_CORDONED = 2 };
 
 static double now_ms(void)
 {
@@ -38,13 +41,28 @@ static double now_ms(void)
 
 /* ---- The copy ------------------------------------------------------------------------------------ */
 
+/* A cable named twice, or from both its ends, is one. */
+static bool is_first(struct whatif *w, const struct topo_port *port, uint8_t how)
+{
+	uint32_t at = (uint32_t)(port - w->present->ports);
+
+	if (port->peer < at)
+		at = port->peer;
+	if (w->named[at] & how)
+		return false;
+	w->named[at] |= how;
+	return true;
+}
+
 typedef bool change_fn(struct whatif *w, uint32_t node, unsigned num);
 
 static bool fail_cable(struct whatif *w, uint32_t node, unsigned num)
 {
-	if (topo_port(w->present, node, num)->peer == TOPO_NONE)
+	const struct topo_port *port = topo_port(w->present, node, num);
+
+	if (port->peer == TOPO_NONE)
 		return false;
-	w->failed++;
+	w->failed += is_first(w, port, NAMED_FAILED);
 	return topo_builder_link_down(w->builder, (int)node, num) == 0;
 }
 
@@ -54,7 +72,7 @@ static bool cordon_cable(struct whatif *w, uint32_t node, unsigned num)
 
 	if (node >= w->present->nswitches || !peer || peer->node >= w->present->nswitches)
 		return false;
-	w->cordoned++;
+	w->cordoned += is_first(w, topo_port(w->present, node, num), NAMED_CORDONED);
 	return topo_builder_cordon(w->builder, (int)node, num) == 0;
 }
 
@@ -164,6 +182,7 @@ static void whatif_fini(struct whatif *w)
 	topo_unref(w->t);
 	tables_fini(&w->tables);
 	free(w->storage);
+	free(w->named);
 }
 
 json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
@@ -182,6 +201,7 @@ json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 		snprintf(err, COMMAND_ERROR_SIZE, "arguments: %s", why.text);
 		return NULL;
 	}
+	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
 	if (change_all(&w, fail, fail_cable, err) && change_all(&w, cordon, cordon_cable, err)) {
 		w.t = topo_freeze(w.builder);

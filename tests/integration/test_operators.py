@@ -73,6 +73,8 @@ def test_whatif_of_a_failure_is_plans_answer(pod, pod_net):
     answer = pod.ask("whatif", "--fail", SPINE, "--fail", f"{LEAF}:1")
     plan = pod.ask("plan", pod_net, "--fail", SPINE, "--fail", f"{LEAF}:1")
     assert answer["links_failed"] == 65 and answer["links_down"] == 65
+    twice = pod.ask("whatif", "--fail", SPINE, "--fail", SPINE, "--fail", f"{SPINE}:1", "--cordon", SPINE)
+    assert twice["links_failed"] == twice["links_cordoned"] == 64
     for key in ("shift_max", "rail_shift_max", "all_to_all_ratio"):
         assert abs(answer["congestion"][key] - plan["congestion"][key]) < 1e-3, key
     assert answer["delta"]["entries"] == plan["delta"]["entries"]

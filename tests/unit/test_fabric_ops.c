@@ -136,6 +136,7 @@ static void a_cable_is_cordoned_from_either_end(void **state)
 	snprintf(far, sizeof(far), "0x%llx:%u",
 		 (unsigned long long)w.design->nodes[peer->node].guid, peer->num);
 	assert_done(cordon(&w, near, true), 1);
+	assert_int_equal(count_told(&w, "cordoned", "cordoned, 1 cable: "), 1);
 	assert_unchanged(cordon(&w, far, true), "already cordoned");
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
 	assert_done(cordon(&w, far, false), 1);
