@@ -398,13 +398,18 @@ static bool polls_run(struct loop *loop)
 
 /* ---- Rounds ----------------------------------------------------------------------------------- */
 
+uint64_t loop_idle_us(const struct loop *loop)
+{
+	if (!loop->armed)
+		return UINT64_MAX;
+	return loop->heap[1]->due > loop->now ? loop->heap[1]->due - loop->now : 0;
+}
+
 /* Time to the next thing due without an event; UINT64_MAX = nothing is. */
 static uint64_t idle_us(const struct loop *loop)
 {
-	uint64_t wait = UINT64_MAX;
+	uint64_t wait = loop_idle_us(loop);
 
-	if (loop->armed)
-		wait = loop->heap[1]->due > loop->now ? loop->heap[1]->due - loop->now : 0;
 	if (loop->npolls && wait > POLL_IDLE_US)
 		wait = POLL_IDLE_US;
 	return wait;

@@ -66,6 +66,8 @@ int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg);
  * wants another round without sleeping. Returns a handle for loop_poll_free().
  */
 struct loop_poll;
+/* Until the next timer is due, UINT64_MAX = none is armed: no poll function may sleep for longer. */
+uint64_t loop_idle_us(const struct loop *loop);
 typedef bool loop_poll_fn(void *arg);
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg);
 void loop_poll_free(struct loop_poll *poll);

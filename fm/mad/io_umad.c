@@ -252,6 +252,8 @@ static bool poll_cb(void *arg)
 
 	if (taken > 0)
 		u->lively = LIVELY_WAITS;
+	else if (loop_idle_us(u->loop) < BLOCK_MS * 1000)
+		; /* the loop has work of its own */
 	else if (u->expected)
 		wait_for_answers(u);
 	else if (u->lively && umad_poll(u->port, BLOCK_MS))
