@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 #include "topology/mem.h"
 
 #define SA_CLASS_VERSION 2

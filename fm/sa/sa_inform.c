@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 #include "topology/mem.h"
 
 #define SUBSCRIPTIONS_MAX  (128u << 10) /* of all ports */

@@ -13,6 +13,7 @@
  * remove it only with the SM_Key, and with a partition in common.
  */
 #include "fm/sa/sa_mcast.h"
+#include "fm/sa/sa_rows.h"
 
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
 

@@ -7,6 +7,7 @@
  * once, PortGID, JoinState and ProxyJoin zero.
  */
 #include "fm/sa/sa_mcast.h"
+#include "fm/sa/sa_rows.h"
 
 /* Items are MLIDs: groups come and go while a long walk is under way. */
 enum wire_sa_status sa_mcast_look(struct sa_query *q)

@@ -7,7 +7,7 @@
  * (each source and each destination is used once before one comes again), and of several LIDs of a port
  * another is used each round: those take different spines.
  */
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 
 #define PATHS_DEFAULT 127 /* what NumbPath can ask for at most */
 #define ROUNDS	      128 /* LIDs of a port at most */

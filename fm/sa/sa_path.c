@@ -19,7 +19,7 @@
  * another is asked for.
  */
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 #include "routing/path.h"
 
 #define MULTICAST_PREFIX  0xff

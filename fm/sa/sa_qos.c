@@ -7,7 +7,7 @@
  * row for each port. Port numbers of a host's SL2VL table are reserved.
  */
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 
 /* What the port holds of the configuration; NULL: unknown. */
 static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsigned num,

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 #include "topology/mem.h"
 
 #define SCRATCH_NEW  4096

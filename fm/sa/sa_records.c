@@ -8,7 +8,7 @@
  * that it cannot be found out by asking for it either.
  */
 #include <string.h>
-#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_rows.h"
 
 #define QDR_BIT 4 /* of LinkSpeedActive, Enabled, Supported */
 #define OPTIONS_FULL                                                                               \

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A query of the SA on its way from request to answer, and the engine that walks it (sa_query.c). Private to fm/sa.
+ */
+#ifndef FMD_SA_SA_QUERY_H
+#define FMD_SA_SA_QUERY_H
+
+#include "fm/mad/io.h"
+#include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_sa.h"
+
+struct sa;
+struct sa_query;
+
+#define SA_JOBS	      16	  /* table queries running in slices at a time */
+#define SA_JOBS_EACH  4		  /* of these for one LID */
+#define SA_SLICE      8192	  /* rows looked at before the loop gets its turn */
+#define SA_ROUND      32768	  /* rows looked at for all who ask in one round of the loop */
+#define SA_PATH_WORK  8		  /* a path takes as long as so many rows */
+#define SA_ANSWER_MAX (64u << 20) /* bytes; more is refused as NO_RESOURCES */
+
+enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
+
+struct sa_record {
+	uint16_t attr_id;
+	const char *name;
+	uint8_t methods;  /* SA_GET .. */
+	uint8_t row_size; /* as it lies in the answer, a multiple of 8 */
+	bool trusted;	  /* only for requests that carry the SM_Key */
+	/* Reads the request; sets the items to walk. Returns a status to refuse. */
+	enum wire_sa_status (*prepare)(struct sa_query *q);
+	/* Adds the rows of one item, by sa_row() and sa_row_keep(). */
+	void (*emit)(struct sa_query *q, uint32_t item);
+};
+
+/* One end of a path query. */
+struct sa_end {
+	uint32_t port; /* port index, TOPO_NONE = any */
+	uint16_t lid;  /* 0 = any of the port's */
+	bool named;    /* by LID or GID */
+};
+
+/* The ends of a multi-path query, sources first. */
+struct sa_multi {
+	struct wire_multi_path want;
+	struct sa_end ends[WIRE_MULTI_GIDS];
+	uint8_t nsrc, ndst;
+};
+
+struct sa_query {
+	struct sa *sa;
+	const struct sa_record *record;
+	struct io_addr from;
+	uint8_t header[WIRE_SA_HEADER], data[WIRE_SA_DATA]; /* the request */
+	uint8_t method;
+	uint32_t attr_mod;
+	uint64_t comp_mask;
+	bool trusted;
+	struct wire_sa_match match;
+	struct {
+		struct wire_path_record want;
+		struct sa_end src, dst;
+	} path;
+	struct {
+		struct wire_mcmember want; /* after a change: the answer */
+		uint32_t asker;		   /* port index */
+	} mc;
+	struct sa_multi multi;
+	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
+
+	uint32_t item, end;    /* items still to walk */
+	uint32_t work;	       /* rows looked at in this slice */
+	uint32_t slice;	       /* rows it may look at before others have their turn */
+	uint32_t nrows, limit; /* limit: rows after which looking on is of no use */
+	enum wire_sa_status status;
+	uint8_t *answer; /* header and rows */
+	size_t size;	 /* bytes allocated */
+};
+
+void sa_query_start(struct sa_query *q); /* answers now, or becomes a job */
+void sa_query_step(void *sa);		 /* a slice of one job */
+void sa_query_drop_jobs(struct sa *sa);	 /* their view goes: BUSY */
+/* Room for a row at the answer's end; NULL when it is too long. */
+uint8_t *sa_row(struct sa_query *q);
+void sa_row_keep(struct sa_query *q); /* keeps it if it matches */
+void sa_row_add(struct sa_query *q);  /* keeps it */
+enum wire_sa_status sa_walk_nodes(struct sa_query *q);
+enum wire_sa_status sa_walk_switches(struct sa_query *q);
+enum wire_sa_status sa_walk_once(struct sa_query *q);
+
+void sa_send(struct sa_query *q); /* sa.c: the answer, or the error in q->status */
+
+static inline bool sa_asked(const struct sa_query *q, unsigned comp)
+{
+	return q->comp_mask & WIRE_BIT(comp);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Who wants to be told of what (sa_inform.c), and what there is to tell (sa_report.c). Private to fm/sa.
+ */
+#ifndef FMD_SA_SA_REPORT_H
+#define FMD_SA_SA_REPORT_H
+
+#include <complib/cl_qlist.h>
+#include <complib/cl_qmap.h>
+#include "fm/core/log.h"
+#include "fm/mad/mad.h"
+#include "fm/mad/wire_sa.h"
+
+struct sa;
+
+/* A wish for notices. On one of the lists of struct reports, or a Report to it is on its way. */
+struct subscription {
+	cl_list_item_t item; /* first */
+	struct subscriber *by;
+	struct wire_inform_info info; /* qpn: where Reports go */
+	uint16_t pkey_index;	      /* as the next two: of the request that made it */
+	uint8_t sl;
+	bool trusted;
+	uint8_t failures; /* Reports in a row that nobody acknowledged */
+	uint64_t next;	  /* the first notice not looked at yet */
+	mad_token token;  /* 0: none is on its way */
+};
+
+struct subscriber {
+	cl_map_item_t item; /* key: port GUID */
+	struct sa *sa;
+	unsigned count;
+	struct subscription **subs;
+};
+
+struct sa_notice {
+	struct wire_notice notice;
+	struct wire_gid issuer;
+	guid_t about;  /* port that the subscriber must share a partition with; 0 = any */
+	uint16_t pkey; /* of a group: the subscriber must be a member; 0 = any */
+};
+
+struct reports {
+	cl_qlist_t due, idle;	/* subscriptions with notices to look at, and those that saw all */
+	struct sa_notice *ring; /* [size], by sequence number */
+	uint32_t size;		/* a power of two, or 0 */
+	uint64_t first, end;	/* sequence numbers held */
+	unsigned in_flight;
+	struct loop_timer *step;
+	guid_t *serving; /* end ports in service at the last publish, sorted */
+	uint32_t nserving;
+	bool compare; /* serving is known */
+	struct log_limit told;
+};
+
+struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
+void sa_unsubscribe(struct subscription *s);
+
+void sa_reports_init(struct sa *sa);
+void sa_reports_fini(struct sa *sa);
+void sa_report_join(struct subscription *s);  /* new: is told of what comes from now on */
+void sa_report_leave(struct subscription *s); /* before its end */
+void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */
+/* A multicast group was made, or the last member has left. Call it after the fact. */
+void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created);
+
+/* Of violated keys, 256 bad M_Key .. 259 bad P_Key at a switch: for trusted subscribers (C15-0.2-1.16). */
+static inline bool sa_trap_is_secret(bool generic, uint16_t trap)
+{
+	return generic && trap >= 256 && trap <= 259;
+}
+
+#endif
