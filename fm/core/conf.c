@@ -91,13 +91,20 @@ struct option {
 		}                                                                                  \
 	}
 
+static bool check_path(const char *text, char *why, size_t size)
+{
+	if (!*text)
+		snprintf(why, size, "a path is expected");
+	return *text;
+}
+
 static const struct option options[] = {
 	HEX_OPTION("guid", guid, "0x0000000000000000"),
 	TEXT_OPTION("device", device, ""),
 	INT_OPTION("port", port, 0, 254, 0, NULL),
 
-	TEXT_OPTION("state_dir", state_dir, "/var/lib/fmd"),
-	TEXT_OPTION("socket", socket, "/run/fmd/fmd.sock"),
+	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),
+	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", check_path),
 	TEXT_OPTION("http_listen", http_listen, ""),
 
 	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),

@@ -165,6 +165,8 @@ static void text_that_does_not_fit_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
+	refuses(f, "\nstate_dir = \"\";", 2, "state_dir: a path is expected");
+	refuses(f, "socket = \"\";", 1, "socket: a path is expected");
 	refuses(f, "device = \"01234567890123456789012345678901\";", 1,
 		"device: longer than 31 characters");
 	assert_int_equal(load(f, "device = \"0123456789012345678901234567890\";"), 0);
