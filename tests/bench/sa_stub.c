@@ -32,7 +32,7 @@ int main(void)
 {
 	void *buffer = mem_alloc(1, umad_size() + WIRE_MAD_SIZE);
 	char path[256];
-	int port, agent;
+	int port = -1, agent = -1;
 
 	if (umad_init() < 0 || (port = umad_open_port(NULL, 0)) < 0 ||
 	    (agent = agent_register(port)) < 0)
