@@ -82,4 +82,5 @@ def test_who_subscribed_and_does_not_answer_is_dropped_and_that_is_told(start, p
     fabric.console(f'Relink "{OTHER}"')
     fabric.wait(lambda s: any("does not answer reports" in str(event) for event in fabric.ask("events")),
                 "the end of the subscription is told")
+    fabric.wait_up(lambda s: s["links_down"] == 0, "who asks is back")
     assert "trap_num" not in ask(fabric, "-I", host=OTHER)
