@@ -136,7 +136,8 @@ def pairs_of(hosts, ports, tables):
 
 @pytest.mark.parametrize("seed", [SEED])
 def test_random_faults_and_repairs_are_answered_one_by_one(start, pod_net, seed, capsys):
-    fabric, model = start(pod_net, SM_HOST, sweep_interval=1.0), Model(pod_net, seed)
+    fabric = start(pod_net, SM_HOST, sweep_interval=1.0, flap_count=0)  # or cables that fell often would be left out
+    model = Model(pod_net, seed)
     before = fabric.tables()
     times, rss, events = [], None, 0
     for step in range(STEPS):
