@@ -151,23 +151,6 @@ static void expect_the_usual(const struct paces *paces, struct slow *s)
 	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
 }
 
-typedef void cable_fn(void *arg, struct slow *s);
-
-static void each_cable(const struct inventory *inv, cable_fn *fn, void *arg)
-{
-	struct slow s;
-
-	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
-		for (unsigned num = 1; num <= n->nports; num++)
-			if (cable_at(n, (uint8_t)num, &s))
-				fn(arg, &s);
-}
-
-static void count_cable(void *arg, struct slow *s)
-{
-	count_pace(arg, s);
-}
-
 static const struct slow *slow_find(const struct slow *list, unsigned count, const struct slow *it)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -184,41 +167,49 @@ static void tell_slow(const struct fabric *f, const struct slow *s)
 		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
 }
 
-struct comparison {
-	struct cables *h;
-	struct paces paces;
-	const struct slow *before;
-	unsigned nbefore, told;
-};
-
-static void keep_if_slow(void *arg, struct slow *s)
+/* All that run below what their ends can; and what is usual. */
+static struct slow *find_slow(const struct inventory *inv, struct paces *paces, unsigned *count)
 {
-	struct comparison *c = arg;
-	struct cables *h = c->h;
+	struct slow *list = NULL, s;
+	unsigned room = 0;
 
-	expect_the_usual(&c->paces, s);
-	if (!is_slow(s))
-		return;
-	h->slow = mem_resize(h->slow, h->nslow + 1, sizeof(*s));
-	h->slow[h->nslow++] = *s;
-	if (!slow_find(c->before, c->nbefore, s) && c->told++ < TOLD_ONE_BY_ONE)
-		tell_slow(h->f, s);
+	*count = 0;
+	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned num = 1; num <= n->nports; num++) {
+			if (!cable_at(n, (uint8_t)num, &s))
+				continue;
+			count_pace(paces, &s);
+			if (!is_slow(&s))
+				continue;
+			if (*count == room)
+				list = mem_resize(list, room = room ? 2 * room : 16, sizeof(s));
+			list[(*count)++] = s;
+		}
+	return list;
 }
 
 static void compare_slow(struct cables *h)
 {
-	const struct inventory *inv = sweep_inventory(h->f->sweep);
+	struct paces paces = { 0 };
 	struct slow *before = h->slow;
-	struct comparison c = { .h = h, .before = before, .nbefore = h->nslow };
+	unsigned nbefore = h->nslow, found, told = 0;
 
-	h->slow = NULL;
+	h->slow = find_slow(sweep_inventory(h->f->sweep), &paces, &found);
 	h->nslow = 0;
-	each_cable(inv, count_cable, &c.paces);
-	each_cable(inv, keep_if_slow, &c);
-	if (c.told > TOLD_ONE_BY_ONE)
+	for (unsigned i = 0; i < found; i++) {
+		struct slow s = h->slow[i];
+
+		expect_the_usual(&paces, &s);
+		if (!is_slow(&s))
+			continue;
+		h->slow[h->nslow++] = s;
+		if (!slow_find(before, nbefore, &s) && told++ < TOLD_ONE_BY_ONE)
+			tell_slow(h->f, &s);
+	}
+	if (told > TOLD_ONE_BY_ONE)
 		event_log_add(h->f->events, LOG_WARNING, "link-slow", NULL,
 			      "fabric: %u more run below what both ends can",
-			      c.told - TOLD_ONE_BY_ONE);
+			      told - TOLD_ONE_BY_ONE);
 	free(before);
 }
 

@@ -14,6 +14,7 @@
 #include "routing/tables.h"
 #include "topology/graph.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #define LID_SPACE (TABLES_MAX_LID + 1u)
 
@@ -37,19 +38,11 @@ void lid_memory_fini(struct lid_memory *memory)
 
 static const struct lid_entry *remembered(const struct lid_memory *memory, guid_t guid)
 {
-	uint32_t low = 0, high = memory ? memory->count : 0;
+	uint32_t count = memory ? memory->count : 0;
+	uint32_t place = sort_place(0, count, at, memory->entries[at].port_guid < guid);
 
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (memory->entries[mid].port_guid == guid)
-			return &memory->entries[mid];
-		if (memory->entries[mid].port_guid < guid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return place < count && memory->entries[place].port_guid == guid ? &memory->entries[place]
+									 : NULL;
 }
 
 /* Ports that packets can be addressed to: port 0 of switches, the connected ports of the rest. */

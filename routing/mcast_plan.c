@@ -16,23 +16,14 @@
 #include <string.h>
 #include "routing/mcast_tree.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 /* ---- Trees that stay --------------------------------------------------------------------------- */
 
 /* The first tree from this MLID on, or plan->ntrees. */
 static uint32_t tree_place(const struct mcast_plan *plan, uint16_t mlid)
 {
-	uint32_t low = 0, high = plan->ntrees;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (plan->trees[mid].mlid < mlid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sort_place(0, plan->ntrees, at, plan->trees[at].mlid < mlid);
 }
 
 const struct mcast_tree *mcast_plan_tree(const struct mcast_plan *plan, uint16_t mlid)
@@ -248,17 +239,9 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 /* Hops are in the order of switches, which is that of their GUIDs. */
 static const struct mcast_hop *find_hop(const struct mcast_tree *tree, guid_t sw)
 {
-	uint32_t low = 0, high = tree->nhops;
+	uint32_t place = sort_place(0, tree->nhops, at, tree->hops[at].guid < sw);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (tree->hops[mid].guid < sw)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < tree->nhops && tree->hops[low].guid == sw ? &tree->hops[low] : NULL;
+	return place < tree->nhops && tree->hops[place].guid == sw ? &tree->hops[place] : NULL;
 }
 
 bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,

@@ -26,6 +26,7 @@
  */
 #include "topology/host.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 #include "topology/names.h"
 
 #include <stdlib.h>
@@ -335,18 +336,10 @@ static bool named_unit(const struct unit *unit)
 static int16_t device_rail(const struct vote *votes, uint32_t n, uint32_t unit, uint32_t device)
 {
 	struct vote key = { unit, device, 0 };
-	uint32_t low = 0, high = n;
+	uint32_t place = sort_place(0, n, at, compare_votes(&votes[at], &key) < 0);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (compare_votes(&votes[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < n && votes[low].unit == unit && votes[low].key == device
-		       ? (int16_t)votes[low].value
+	return place < n && votes[place].unit == unit && votes[place].key == device
+		       ? (int16_t)votes[place].value
 		       : -1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * sort: for arrays that mostly are in order already, as what comes port by port from a regular fabric is; and for small
- * keys. And the mixing of words that equal things are found by.
+ * keys. Where things belong in what is sorted. And the mixing of words that equal things are found by.
  */
 #ifndef FMD_TOPOLOGY_SORT_H
 #define FMD_TOPOLOGY_SORT_H
@@ -40,6 +40,25 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 	free(sorted);
 	free(next);
 }
+
+/*
+ * Where something belongs in what is sorted: the first index of [low, high) for which `before` is false. `before` is an
+ * expression of `at`, true for all up to there.
+ */
+#define sort_place(low, high, at, before)                                                          \
+	({                                                                                         \
+		uint32_t sort_low = (low), sort_high = (high);                                     \
+                                                                                                   \
+		while (sort_low < sort_high) {                                                     \
+			uint32_t at = sort_low + (sort_high - sort_low) / 2;                       \
+                                                                                                   \
+			if (before)                                                                \
+				sort_low = at + 1;                                                 \
+			else                                                                       \
+				sort_high = at;                                                    \
+		}                                                                                  \
+		sort_low;                                                                          \
+	})
 
 /* Sums of mixed words do as hashes of sets: whoever finds them equal compares. */
 static inline uint64_t hash_word(uint64_t word)

@@ -14,6 +14,7 @@
 #include "topology/topo.h"
 #include "topology/topo_own.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -42,17 +43,9 @@ void topo_unref(const struct topo *topo)
 
 static uint32_t bisect_nodes(const struct topo *t, uint32_t low, uint32_t high, guid_t guid)
 {
-	uint32_t end = high;
+	uint32_t place = sort_place(low, high, at, t->nodes[at].guid < guid);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (t->nodes[mid].guid < guid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < end && t->nodes[low].guid == guid ? low : TOPO_NONE;
+	return place < high && t->nodes[place].guid == guid ? place : TOPO_NONE;
 }
 
 uint32_t topo_find(const struct topo *t, guid_t node_guid)
@@ -73,18 +66,10 @@ uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num)
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid)
 {
 	const struct topo_own *own = (const struct topo_own *)t;
-	uint32_t low = 0, high = own->nguids;
+	uint32_t place = sort_place(0, own->nguids, at, own->guids[at].guid < port_guid);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (own->guids[mid].guid < port_guid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < own->nguids && own->guids[low].guid == port_guid ? own->guids[low].port
-								      : TOPO_NONE;
+	return place < own->nguids && own->guids[place].guid == port_guid ? own->guids[place].port
+									  : TOPO_NONE;
 }
 
 /* ---- What operators write ----------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "fm/program/mft_store.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid)
 {
@@ -34,17 +35,7 @@ struct mft_switch *mft_switch_next(const struct mft_store *store, const struct m
 
 static uint32_t block_place(const struct mft_switch *sw, uint16_t key)
 {
-	uint32_t low = 0, high = sw->nblocks;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (sw->blocks[mid]->key < key)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sort_place(0, sw->nblocks, at, sw->blocks[at]->key < key);
 }
 
 struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t key)

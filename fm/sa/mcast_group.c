@@ -14,6 +14,7 @@
 #include <string.h>
 #include "fm/sa/mcast_group.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #define REST_US	     60000000 /* from a MLID's end to its next use, if others are free */
 #define SA_SIGNATURE 0xA01Bull
@@ -254,17 +255,7 @@ struct wire_gid sa_groups_new_mgid(struct sa_groups *g, uint64_t subnet_prefix, 
 /* Where the port is, or belongs. */
 static uint32_t member_place(const struct sa_group *group, guid_t port)
 {
-	uint32_t low = 0, high = group->nmembers;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (group->members[mid].port < port)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sort_place(0, group->nmembers, at, group->members[at].port < port);
 }
 
 static struct sa_member *member_find(const struct sa_group *group, guid_t port)

@@ -151,67 +151,68 @@ static void a_message_without_end_keeps_its_head_only(void **state)
 
 /* ---- Meaning ------------------------------------------------------------------------------------- */
 
+static const struct {
+	const char *text;
+	enum nvswitch_state state;
+	unsigned code;
+	int sw, link;
+	bool nonfatal;
+} log_lines[] = {
+	{ "kernel: [131453.740743] nvidia-nvswitch0: SXid (PCI:0000:00:00.0): 20034, "
+	  "Fatal, Link 30 LTSSM Fault Up",
+	  NVSWITCH_NO_P2P, 20034, 0, 30, false },
+	{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Non-fatal, Link 61 egress "
+	  "non-posted PRIV error (First)",
+	  NVSWITCH_HEALTHY, 12028, 2, 61, true },
+	{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 23005, Non-fatal, Link 61 x",
+	  NVSWITCH_HEALTHY, 23005, 2, 61, true },
+	{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Fatal, Link 61 x", NVSWITCH_NO_P2P,
+	  12028, 2, 61, false },
+	{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 22003, Fatal, MINION HALT, "
+	  "instance=1, chiplet=0",
+	  NVSWITCH_FATAL, 22003, 1, -1, false },
+	{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10003, Fatal, unhandled interrupt in",
+	  NVSWITCH_FATAL, 10003, 1, -1, false },
+	{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10004, overtemperature", NVSWITCH_HEALTHY,
+	  10004, 1, -1, false },
+	{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 20001, Correctable, Link 01 x",
+	  NVSWITCH_HEALTHY, 20001, 1, 1, false },
+	{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 28999, Fatal, Link 01 new thing",
+	  NVSWITCH_NO_P2P, 28999, 1, 1, false },
+	{ "NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal "
+	  "error detected on link 14(0x0, 0x0)",
+	  NVSWITCH_NO_P2P, 74, -1, 14, false },
+	{ "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
+	  "off the bus.",
+	  NVSWITCH_NO_P2P, 79, -1, -1, false },
+	{ "NVRM: Xid (PCI:0000:01:00): 95, pid=7062, Uncontained: LTC TAG (0x2, 0x1). RST: "
+	  "Yes, D-RST: No",
+	  NVSWITCH_HEALTHY, 95, -1, -1, false },
+	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
+	  "(0x026001c6 0x00000000)",
+	  NVSWITCH_NO_P2P, 149, -1, 0, false },
+	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 07 (0x0)",
+	  NVSWITCH_DEGRADED_LINK, 149, -1, 7, false },
+	{ "nv-fabricmanager: detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci "
+	  "bus id 00000000:86:00.0 physical id 3 port 33",
+	  NVSWITCH_NO_P2P, 20034, 3, 33, false },
+	{ "nv-fabricmanager: detected NVSwitch non-fatal error 12028 on fid 0 physical id "
+	  "3 port 33",
+	  NVSWITCH_HEALTHY, 12028, 3, 33, true },
+};
+
 static void lines_mean_what_their_words_say_first_and_their_number_second(void **state)
 {
-	static const struct {
-		const char *text;
-		enum nvswitch_state state;
-		unsigned code;
-		int sw, link;
-		bool nonfatal;
-	} cases[] = {
-		{ "kernel: [131453.740743] nvidia-nvswitch0: SXid (PCI:0000:00:00.0): 20034, "
-		  "Fatal, Link 30 LTSSM Fault Up",
-		  NVSWITCH_NO_P2P, 20034, 0, 30, false },
-		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Non-fatal, Link 61 egress "
-		  "non-posted PRIV error (First)",
-		  NVSWITCH_HEALTHY, 12028, 2, 61, true },
-		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 23005, Non-fatal, Link 61 x",
-		  NVSWITCH_HEALTHY, 23005, 2, 61, true },
-		{ "nvidia-nvswitch2: SXid (PCI:0000:85:00.0): 12028, Fatal, Link 61 x",
-		  NVSWITCH_NO_P2P, 12028, 2, 61, false },
-		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 22003, Fatal, MINION HALT, "
-		  "instance=1, chiplet=0",
-		  NVSWITCH_FATAL, 22003, 1, -1, false },
-		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10003, Fatal, unhandled interrupt in",
-		  NVSWITCH_FATAL, 10003, 1, -1, false },
-		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 10004, overtemperature",
-		  NVSWITCH_HEALTHY, 10004, 1, -1, false },
-		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 20001, Correctable, Link 01 x",
-		  NVSWITCH_HEALTHY, 20001, 1, 1, false },
-		{ "nvidia-nvswitch1: SXid (PCI:0000:85:00.0): 28999, Fatal, Link 01 new thing",
-		  NVSWITCH_NO_P2P, 28999, 1, 1, false },
-		{ "NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal "
-		  "error detected on link 14(0x0, 0x0)",
-		  NVSWITCH_NO_P2P, 74, -1, 14, false },
-		{ "NVRM: Xid (PCI:0000:91:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
-		  "off the bus.",
-		  NVSWITCH_NO_P2P, 79, -1, -1, false },
-		{ "NVRM: Xid (PCI:0000:01:00): 95, pid=7062, Uncontained: LTC TAG (0x2, 0x1). RST: "
-		  "Yes, D-RST: No",
-		  NVSWITCH_HEALTHY, 95, -1, -1, false },
-		{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
-		  "(0x026001c6 0x00000000)",
-		  NVSWITCH_NO_P2P, 149, -1, 0, false },
-		{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 07 (0x0)",
-		  NVSWITCH_DEGRADED_LINK, 149, -1, 7, false },
-		{ "nv-fabricmanager: detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci "
-		  "bus id 00000000:86:00.0 physical id 3 port 33",
-		  NVSWITCH_NO_P2P, 20034, 3, 33, false },
-		{ "nv-fabricmanager: detected NVSwitch non-fatal error 12028 on fid 0 physical id "
-		  "3 port 33",
-		  NVSWITCH_HEALTHY, 12028, 3, 33, true },
-	};
-
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < sizeof(log_lines) / sizeof(log_lines[0]); i++) {
 		struct sxid_event event;
 
-		if (!sxid_read(cases[i].text, strlen(cases[i].text), &event))
-			fail_msg("not read: %s", cases[i].text);
-		if (event.state != cases[i].state || event.finding.code != cases[i].code ||
-		    event.finding.sw != cases[i].sw || event.finding.link != cases[i].link ||
-		    event.nonfatal != cases[i].nonfatal)
-			fail_msg("%s: %s %u switch %d link %d", cases[i].text,
+		if (!sxid_read(log_lines[i].text, strlen(log_lines[i].text), &event))
+			fail_msg("not read: %s", log_lines[i].text);
+		if (event.state != log_lines[i].state || event.finding.code != log_lines[i].code ||
+		    event.finding.sw != log_lines[i].sw ||
+		    event.finding.link != log_lines[i].link ||
+		    event.nonfatal != log_lines[i].nonfatal)
+			fail_msg("%s: %s %u switch %d link %d", log_lines[i].text,
 				 nvswitch_state_name(event.state), event.finding.code,
 				 event.finding.sw, event.finding.link);
 	}
