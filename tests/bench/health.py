@@ -5,14 +5,18 @@ ibsim has no descriptor to wait on, so fmd under it is never quite idle: what it
 the same process, and taken off. OpenSM knows nothing of NVLinks, so there is nothing to compare with.
 """
 import os
+import pathlib
 import socket
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+
 import fabrics
 import table
 import world as w
+from fabric import free_port
 
 HOSTS, BODY, INTERVAL_S = 2048, 100_000, 15
 IDLE_S, MEASURED_S, LIMIT_S = 5, 2 * INTERVAL_S, 120
@@ -28,12 +32,6 @@ def start_exporters(world):
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     lines = w.Lines(process.stdout)
     return process, int(lines.wait(r"listening on (\d+)", LIMIT_S)[1][1])
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def cpu_share(fmd, seconds):

@@ -6,11 +6,9 @@ import subprocess
 
 import pytest
 
-from fabric import Fabric, program
+from fabric import Fabric, program, running
 
 LIMIT_S = 180  # of one test: whoever waits without a deadline of its own
-
-running = []  # fabrics that a failed test may tell about
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +23,6 @@ def limit():
     signal.signal(signal.SIGALRM, before)
 
 
-def stop(fabric):
-    running.remove(fabric)
-    fabric.stop()
-
-
 @pytest.fixture
 def start(tmp_path):
     """start(net, host=.., fmd=False, **conf): a Fabric that is up, or dark without fmd; it ends with the test."""
@@ -38,7 +31,6 @@ def start(tmp_path):
     def begin(net, host=None, fmd=True, **conf):
         fabric = Fabric(tmp_path, net, **conf)
         mine.append(fabric)
-        running.append(fabric)
         if fmd:
             fabric.start_fmd(host)
             fabric.wait_up()
@@ -48,7 +40,7 @@ def start(tmp_path):
         yield begin
     finally:
         for fabric in mine:
-            stop(fabric)
+            fabric.stop()
 
 
 @pytest.fixture(scope="session")
@@ -65,13 +57,12 @@ def pod_net(tmp_path_factory):
 def pod(pod_net, tmp_path_factory):
     """One fabric for all tests of a file that only look."""
     fabric = Fabric(tmp_path_factory.mktemp("pod"), pod_net)
-    running.append(fabric)
     try:
         fabric.start_fmd("H-0002c90380000100")
         fabric.wait_up()
         yield fabric
     finally:
-        stop(fabric)
+        fabric.stop()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -21,6 +21,7 @@ import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -43,6 +44,7 @@ NO_ROUTE = 255
 NOISE = r"cannot parse speed|^$|^[^i].*\t|^#\s"  # of ibsim: speeds it does not know, and what Dump says
 
 counter = itertools.count(1)
+running = []  # fabrics that a test that fails may tell about
 
 
 def program(name):
@@ -79,11 +81,21 @@ def tail(path, but=None):
     return "\n".join(lines[-TAIL_LINES:]) + "\n"
 
 
+def is_free(port):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET, kind) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True
+
+
 def free_port():
-    """A TCP port that nobody has at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port for TCP and UDP; not of those that the system gives to connections, or one might have it before its user."""
+    begin = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    mine = range(max(begin - 10000, 1024), begin) if begin > 2048 else range(1024, 65536)
+    return next(port for port in random.sample(mine, len(mine)) if is_free(port))
 
 
 def poll(condition, what, deadline_s=DEADLINE_S):
@@ -181,6 +193,7 @@ class Fabric:
         self.ibsim = None
         self.write_conf(**conf)
         self.start_ibsim(net)
+        running.append(self)
 
     # ---- Configuration
 
@@ -224,6 +237,8 @@ class Fabric:
         return status
 
     def stop(self):
+        if self in running:
+            running.remove(self)
         try:
             if self.fmd:
                 assert self.stop_fmd() == 0, f"fmd did not end with 0:\n{tail(self.log)}"

@@ -43,7 +43,10 @@ class Server:
             except OSError:
                 return
             with client, client.makefile("r") as lines:
-                request = json.loads(lines.readline())
+                line = lines.readline()
+                if not line:  # it came and went
+                    continue
+                request = json.loads(line)
                 self.requests.append((request["cmd"], request["args"]))
                 answer = self.answer(request)
                 client.sendall(answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n")

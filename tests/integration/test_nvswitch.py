@@ -11,19 +11,13 @@ import pytest
 
 import exporter
 from exporter import Exporters, body
-from fabric import ROOT, Fabric, poll, tail
+from fabric import ROOT, Fabric, free_port, poll, tail
 
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
 QUICK = {"nvswitch_poll_interval": 0.2, "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
          "nvswitch_reroute_interval": 0, "nvswitch_timeout": 0.5}
 LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class World:
