@@ -4,7 +4,7 @@
  *
  *   sa.c          life, requests in, answers out, the table of records
  *   sa_query.c    the engine: walks a record's items, keeps the rows the mask asks for, yields when it takes long
- *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord
+ *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord, sa_path_mcast.c to groups
  *   sa_inform.c   subscriptions                            sa_report.c  notices to their subscribers
  *   sa_service.c  ServiceRecord                            sa_multipath.c MultiPathRecord
  *   sa_qos.c      SL2VL and VL arbitration                 sa_link.c    MTU and rate of every port

@@ -59,8 +59,7 @@ bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr 
 		sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)));
 }
 
-/* Two limited members can't talk, so such a pair of P_Keys does not match either. */
-static bool pkey_fits(uint16_t a, uint16_t b)
+bool sa_mcast_pkey_fits(uint16_t a, uint16_t b)
 {
 	return PKEY_BASE(a) == PKEY_BASE(b) && (a | b) & PKEY_FULL;
 }
@@ -70,7 +69,7 @@ bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr)
 	const struct wire_mcmember *want = &q->mc.want;
 
 	return (!sa_asked(q, WIRE_MC_QKEY) || want->qkey == attr->qkey) &&
-	       (!sa_asked(q, WIRE_MC_PKEY) || pkey_fits(want->pkey, attr->pkey)) &&
+	       (!sa_asked(q, WIRE_MC_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
 	       (!sa_asked(q, WIRE_MC_TCLASS) || want->tclass == attr->tclass) &&
 	       (!sa_asked(q, WIRE_MC_SL) || want->sl == attr->sl) &&
 	       (!sa_asked(q, WIRE_MC_FLOW) || want->flow_label == attr->flow_label) &&

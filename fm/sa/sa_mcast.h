@@ -16,6 +16,8 @@ bool sa_mcast_asks_life(const struct sa_query *q);
 bool sa_mcast_quality_fits(const struct sa_query *q,
 			   const struct sa_group_attr *attr);			/* MTU, rate */
 bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr); /* the rest */
+/* Of one partition; two limited members can't talk, so such a pair of P_Keys does not match either. */
+bool sa_mcast_pkey_fits(uint16_t a, uint16_t b);
 uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port,
 			    uint16_t pkey); /* 0 = none of the partition */
 struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid);

@@ -17,7 +17,7 @@ static enum wire_sa_status ends_find(struct sa_query *q)
 	struct sa_multi *m = &q->multi;
 
 	for (unsigned i = 0; i < (unsigned)m->nsrc + m->ndst; i++) {
-		enum wire_sa_status status = sa_end_by_gid(q->sa, &m->want.gids[i], &m->ends[i]);
+		enum wire_sa_status status = sa_end_find(q->sa, &m->want.gids[i], 0, &m->ends[i]);
 
 		if (status) /* one that nobody has is a wrong GID here */
 			return WIRE_SA_INVALID_GID;

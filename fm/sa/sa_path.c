@@ -17,12 +17,13 @@
  *
  * There are paths between ports that share a partition with each other and with who asks; the SL is the partition's unless
  * another is asked for.
+ *
+ * Paths to multicast groups are sa_path_mcast.c's.
  */
 #include <string.h>
 #include "fm/sa/sa_rows.h"
 #include "routing/path.h"
 
-#define MULTICAST_PREFIX  0xff
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
 #define MTU_LOWEST	  1 /* 256 bytes: what any port carries */
 #define MTU_HIGHEST	  5
@@ -34,15 +35,8 @@ struct quality {
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-static bool is_multicast(const struct wire_gid *gid)
-{
-	return gid->prefix >> 56 == MULTICAST_PREFIX;
-}
-
-/* Names the end by what the request says of it. NO_RECORDS when nothing in the fabric is so named.
- */
-static enum wire_sa_status end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
-				    struct sa_end *end)
+enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
+				struct sa_end *end)
 {
 	uint32_t by_lid;
 
@@ -65,24 +59,25 @@ static enum wire_sa_status end_find(const struct sa *sa, const struct wire_gid *
 	return WIRE_SA_OK;
 }
 
-enum wire_sa_status sa_end_by_gid(const struct sa *sa, const struct wire_gid *gid,
-				  struct sa_end *end)
+enum wire_sa_status sa_path_source(struct sa_query *q)
 {
-	return end_find(sa, gid, 0, end);
+	const struct wire_path_record *want = &q->path.want;
+
+	if (sa_asked(q, WIRE_PATH_SLID) && !want->slid)
+		return WIRE_SA_NO_RECORDS;
+	return sa_end_find(q->sa, sa_asked(q, WIRE_PATH_SGID) ? &want->sgid : NULL,
+			   sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
 }
 
 static enum wire_sa_status ends_find(struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
-	enum wire_sa_status src, dst;
+	enum wire_sa_status src = sa_path_source(q), dst;
 
-	if ((sa_asked(q, WIRE_PATH_SLID) && !want->slid) ||
-	    (sa_asked(q, WIRE_PATH_DLID) && !want->dlid))
+	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
 		return WIRE_SA_NO_RECORDS;
-	src = end_find(q->sa, sa_asked(q, WIRE_PATH_SGID) ? &want->sgid : NULL,
-		       sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
-	dst = end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
-		       sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
+	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
+			  sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
 	if (src == WIRE_SA_NO_RECORDS && dst != WIRE_SA_OK)
 		return dst;
 	return src ? src : dst;
@@ -409,8 +404,8 @@ enum wire_sa_status sa_path_prepare(struct sa_query *q)
 	status = sa_path_values(q);
 	if (status)
 		return status;
-	if (sa_asked(q, WIRE_PATH_DGID) && is_multicast(&q->path.want.dgid))
-		return WIRE_SA_OK; /* no group has such a GID: no rows */
+	if (sa_path_to_group(q))
+		return sa_path_mcast_prepare(q);
 	status = ends_find(q);
 	if (status == WIRE_SA_NO_RECORDS)
 		return WIRE_SA_OK;
@@ -451,6 +446,10 @@ void sa_path_emit(struct sa_query *q, uint32_t item)
 	uint32_t port;
 
 	q->work++;
+	if (sa_path_to_group(q)) {
+		sa_path_mcast_emit(q, item);
+		return;
+	}
 	if (src->named && dst->named) {
 		pair_of_ports(q, src->port, dst->port);
 		return;

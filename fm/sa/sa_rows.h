@@ -22,8 +22,13 @@ void sa_class_port_info_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_path_prepare(struct sa_query *q);
 void sa_path_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_path_values(const struct sa_query *q);
-enum wire_sa_status sa_end_by_gid(const struct sa *sa, const struct wire_gid *gid,
-				  struct sa_end *end);
+/* Names the end by what is said of it: GID (or NULL), LID (or 0), both. NO_RECORDS when nothing in the fabric is so named. */
+enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid, uint16_t lid,
+				struct sa_end *end);
+enum wire_sa_status sa_path_source(struct sa_query *q); /* into q->path.src */
+bool sa_path_to_group(const struct sa_query *q);	/* asked for by MGID or MLID */
+enum wire_sa_status sa_path_mcast_prepare(struct sa_query *q);
+void sa_path_mcast_emit(struct sa_query *q, uint32_t item);
 void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst); /* by all their LIDs */
 /* By one pair of LIDs, the round-th of either. */
 void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round);

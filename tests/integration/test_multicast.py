@@ -100,6 +100,17 @@ def test_members_are_for_trusted_eyes(fabric):
     assert SHOWN in told and "8000:8301" not in told
 
 
+def test_the_path_to_a_group_is_the_groups(fabric):
+    fabric.wait_up()
+    join(fabric, HOST)
+    group = wait_tree(fabric, 1)
+    source, other = (f"fe80::2:c903:8000:{host[-4:-2]}01" for host in (HOST, HOSTS[1]))
+    told = fabric.run("saquery", "PR", "--sgid", source, "--dgid", SHOWN, host=HOSTS[1]).stdout
+    assert re.search(rf"dgid\.+{SHOWN}\s", told) and re.search(rf"dlid\.+{int(group['mlid'], 16)}\s", told), told
+    told = fabric.run("saquery", "PR", "--sgid", other, "--dgid", SHOWN, host=HOSTS[1], check=False).stdout
+    assert "dlid" not in told, "of a source that is no member"
+
+
 def test_a_dead_cable_moves_the_trees_that_used_it(fabric, ibdmchk_report):
     for host in HOSTS:
         join(fabric, host)

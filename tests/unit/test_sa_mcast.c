@@ -1,88 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* MCMemberRecord by its requests and answers; and a long random exchange beside a plain judge of what is right. */
+/* MCMemberRecord: who joins which groups by Set, what groups become of that, and who leaves them by Delete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/log.h"
-#include "tests/unit/sa_ask.h"
-#include "topology/random.h"
-
-#define B(comp)	  WIRE_BIT(WIRE_MC_##comp)
-#define MASK_JOIN (B(MGID) | B(PORT_GID) | B(JOIN_STATE))
-#define MASK_NEW  (MASK_JOIN | B(QKEY) | B(TCLASS) | B(PKEY) | B(FLOW) | B(SL))
-
-enum { MTU_2048 = 4, MTU_4096 = 5, RATE_10 = 3, RATE_EDR = 16, RATE_HDR = 17, RATE_NDR = 21 };
-
-static const struct wire_gid some_mgid = { 0xff12a01cfe800000ull, 0x12345678 };
-
-static struct wire_gid gid_of(guid_t port)
-{
-	return (struct wire_gid){ WORLD_PREFIX, port };
-}
-
-/* A full member's request at a group of no special kind. */
-static struct wire_mcmember record(guid_t port)
-{
-	return (struct wire_mcmember){ .mgid = some_mgid,
-				       .port_gid = gid_of(port),
-				       .qkey = 0x1b,
-				       .pkey = 0xffff,
-				       .join_state = WIRE_JOIN_FULL };
-}
-
-struct ask {
-	uint8_t method;
-	uint64_t mask;
-	bool trusted;
-	guid_t from; /* port; 0 = the one in the record */
-};
-
-static uint16_t ask(struct world *w, const struct ask *a, const struct wire_mcmember *rec)
-{
-	uint8_t data[WIRE_MCMEMBER_SIZE];
-	struct world_request r = {
-		.method = a->method,
-		.attr = WIRE_SA_MCMEMBER,
-		.mask = a->mask,
-		.sm_key = a->trusted ? WORLD_SM_KEY : 0,
-		.data = data,
-		.len = sizeof(data),
-		.from = world_lid(w, a->from ? a->from : rec->port_gid.guid),
-	};
-
-	wire_mcmember_encode(rec, data);
-	return ask_status(w, &r);
-}
-
-static uint16_t set(struct world *w, uint64_t mask, const struct wire_mcmember *rec)
-{
-	return ask(w, &(struct ask){ .method = WIRE_SET, .mask = mask }, rec);
-}
-
-static uint16_t leave(struct world *w, const struct wire_mcmember *rec)
-{
-	return ask(w, &(struct ask){ .method = WIRE_DELETE, .mask = MASK_JOIN }, rec);
-}
-
-static struct wire_mcmember answered(const struct world *w, unsigned i)
-{
-	struct wire_mcmember rec;
-
-	wire_mcmember_decode(world_row(w, i), &rec);
-	return rec;
-}
-
-static unsigned table(struct world *w, uint64_t mask, const struct wire_mcmember *rec, bool trusted)
-{
-	const struct ask a = { WIRE_GET_TABLE, mask, trusted, HOST(0) };
-
-	assert_int_equal(ask(w, &a, rec), WIRE_SA_OK);
-	return world_rows(w);
-}
-
-static const struct wire_mcmember anything;
+#include "tests/unit/sa_mcast_ask.h"
 
 /* ---- Joining ----------------------------------------------------------------------------------- */
 
@@ -396,27 +320,12 @@ static void another_port_may_be_joined_by_trusted_requesters_only(void **state)
 	assert_int_equal(ask(w, &a, &rec), WIRE_SA_REQ_INVALID); /* it joined itself */
 }
 
-/* Host 0 is a full member of 0x8001 too, host 1 a limited one. */
 static void only_members_of_the_partition_join_and_see_the_group(void **state)
 {
 	struct world *w = *state;
-	struct pkey_map *map = mem_alloc(1, sizeof(*map));
+	struct pkey_map *map = world_two_members(w);
 	struct wire_mcmember rec = record(HOST(0));
 
-	map->nports = w->topo->nports;
-	map->first = mem_alloc(map->nports + 1, sizeof(*map->first));
-	map->keys = mem_alloc(2 * map->nports, sizeof(*map->keys));
-	for (uint32_t p = 0, n = 0; p <= map->nports; p++) {
-		map->first[p] = n;
-		if (p < map->nports && p == world_port_of(w, HOST(0)))
-			map->keys[n++] = 0x8001;
-		if (p < map->nports && p == world_port_of(w, HOST(1)))
-			map->keys[n++] = 0x0001;
-		if (p < map->nports)
-			map->keys[n++] = 0xffff;
-	}
-	w->view.pkeys = map;
-	sa_publish(w->sa, &w->view);
 	rec.pkey = 0x8001;
 	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
 	rec.port_gid.guid = HOST(1);
@@ -429,9 +338,7 @@ static void only_members_of_the_partition_join_and_see_the_group(void **state)
 	assert_int_equal(ask(w, &(struct ask){ WIRE_GET_TABLE, 0, false, HOST(5) }, &anything),
 			 WIRE_SA_OK);
 	assert_int_equal(world_rows(w), 0);
-	w->view.pkeys = NULL;
-	sa_publish(w->sa, &w->view);
-	pkey_map_free(map);
+	world_one_partition(w, map);
 }
 
 /* ---- Leaving ------------------------------------------------------------------------------------- */
@@ -462,216 +369,6 @@ static void a_leave_takes_what_was_joined_and_no_more(void **state)
 			 WIRE_SA_INSUF_COMPS);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------- */
-
-static void fill_two_groups(struct world *w)
-{
-	struct wire_mcmember rec = record(HOST(0));
-
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-	rec.port_gid.guid = HOST(1);
-	rec.join_state = WIRE_JOIN_SEND_ONLY;
-	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
-	rec = record(HOST(5));
-	rec.mgid.guid++;
-	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
-}
-
-static void untrusted_eyes_see_groups_and_no_members(void **state)
-{
-	struct world *w = *state;
-	struct wire_mcmember got, want = { .port_gid = gid_of(HOST(1)) };
-
-	fill_two_groups(w);
-	assert_int_equal(table(w, 0, &anything, false), 2);
-	for (unsigned i = 0; i < 2; i++) {
-		got = answered(w, i);
-		assert_true(!got.port_gid.prefix && !got.port_gid.guid);
-		assert_int_equal(got.join_state, 0);
-		assert_false(got.proxy);
-	}
-	assert_int_equal(table(w, B(PORT_GID), &want, false), 1);
-	assert_true(!answered(w, 0).port_gid.guid);
-	assert_int_equal(table(w, 0, &anything, true), 3);
-	assert_int_equal(table(w, B(PORT_GID), &want, true), 1);
-	assert_true(answered(w, 0).port_gid.guid == HOST(1));
-	assert_int_equal(answered(w, 0).join_state, WIRE_JOIN_SEND_ONLY);
-}
-
-static void what_is_asked_for_narrows_what_is_shown(void **state)
-{
-	struct world *w = *state;
-	struct wire_mcmember want = { .mgid = some_mgid, .mlid = 0xc001, .qkey = 0x1b };
-
-	fill_two_groups(w);
-	assert_int_equal(table(w, B(MGID), &want, true), 2);
-	assert_int_equal(table(w, B(MLID), &want, true), 1);
-	assert_int_equal(table(w, B(MLID) | B(MGID), &want, true), 0);
-	assert_int_equal(table(w, B(QKEY), &want, true), 3);
-	want.qkey = 0;
-	assert_int_equal(table(w, B(QKEY), &want, true), 0);
-	want.join_state = WIRE_JOIN_FULL;
-	assert_int_equal(table(w, B(JOIN_STATE), &want, true), 2);
-	want.scope = 2;
-	assert_int_equal(table(w, B(SCOPE), &want, false), 2);
-	want.scope = 5;
-	assert_int_equal(table(w, B(SCOPE), &want, false), 0);
-	want.mtu = MTU_2048;
-	want.mtu_sel = WIRE_GREATER;
-	assert_int_equal(table(w, B(MTU) | B(MTU_SEL), &want, false), 2);
-	want.life = 18;
-	want.life_sel = WIRE_LESS;
-	assert_int_equal(table(w, B(LIFE) | B(LIFE_SEL), &want, false), 0);
-	want.mlid = 0;
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MLID), true, HOST(0) }, &want),
-			 WIRE_SA_NO_RECORDS);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MGID), true, HOST(0) }, &want),
-			 WIRE_SA_TOO_MANY_RECORDS);
-	assert_int_equal(ask(w, &(struct ask){ WIRE_GET, B(MGID), false, HOST(0) }, &want),
-			 WIRE_SA_OK);
-}
-
-static void tables_show_the_blocks_in_use(void **state)
-{
-	struct mcast_hop hop = { .guid = WORLD_SW(1), .ports = { 0x0082 } };
-	struct mcast_tree trees[] = { { .mlid = 0xc001, .nhops = 1, .hops = &hop },
-				      { .mlid = 0xc020, .nhops = 1, .hops = &hop } };
-	const struct mcast_plan plan = { .ntrees = 2, .trees = trees };
-	struct world *w = *state;
-	const uint8_t *row;
-
-	assert_int_equal(table_rows(w, WIRE_SA_MFT), 0);
-	sa_mcast_set_trees(w->sa, &plan);
-	assert_int_equal(table_rows(w, WIRE_SA_MFT), 2);
-	row = world_row(w, 0);
-	assert_int_equal(row[0] << 8 | row[1], world_lid(w, WORLD_SW(1)));
-	assert_int_equal(row[2] << 8 | row[3], 0);
-	assert_int_equal(row[8 + 2] << 8 | row[8 + 3], 0x0082);
-	row = world_row(w, 1);
-	assert_int_equal(row[2] << 8 | row[3], 1);
-	assert_int_equal(row[8] << 8 | row[9], 0x0082);
-	sa_mcast_set_trees(w->sa, NULL);
-}
-
-/* ---- Random requests ----------------------------------------------------------------------------- */
-
-#define REQUESTS 100000
-#define MGIDS	 12
-
-struct plain_group {
-	bool there;
-	uint32_t qkey;
-	uint8_t mtu, rate;
-	uint8_t state[6];
-};
-
-static const uint8_t cable_mtu[] = { 5, 5, 4, 5, 5, 5 };
-/* In 100 Mb/s, and as codes. */
-static const unsigned cable_speed[] = { 2000, 4000, 1000, 1000, 140, 2000 };
-static const uint8_t cable_rate[] = { 17, 21, 16, 16, 11, 17 };
-
-static unsigned speed_of(uint8_t rate)
-{
-	return rate == 3 ? 100 : rate == 16 ? 1000 : rate == 17 ? 2000 : rate == 21 ? 4000 : 140;
-}
-
-static bool plain_keeps(const struct plain_group *g)
-{
-	for (unsigned i = 0; i < 6; i++)
-		if (g->state[i] & (WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL))
-			return true;
-	return false;
-}
-
-static uint16_t plain_join(struct plain_group *g, unsigned host, uint64_t mask,
-			   const struct wire_mcmember *rec)
-{
-	bool mtu = mask & B(MTU) && mask & B(MTU_SEL), rate = mask & B(RATE) && mask & B(RATE_SEL);
-	struct plain_group n = *g;
-
-	if ((mask & MASK_JOIN) != MASK_JOIN)
-		return WIRE_SA_INSUF_COMPS;
-	if (!n.there) {
-		if (!(rec->join_state & (WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL)))
-			return WIRE_SA_REQ_INVALID;
-		if ((mask & MASK_NEW) != MASK_NEW)
-			return WIRE_SA_INSUF_COMPS;
-		n = (struct plain_group){ .there = true,
-					  .qkey = rec->qkey,
-					  .mtu = mtu ? rec->mtu : cable_mtu[host],
-					  .rate = rate ? rec->rate : cable_rate[host] };
-	}
-	if (!rec->join_state || (mask & B(QKEY) && rec->qkey != n.qkey) ||
-	    (mtu && rec->mtu != n.mtu) || (rate && speed_of(rec->rate) != speed_of(n.rate)) ||
-	    n.mtu > cable_mtu[host] || speed_of(n.rate) > cable_speed[host])
-		return WIRE_SA_REQ_INVALID;
-	n.state[host] |= rec->join_state;
-	*g = n;
-	return WIRE_SA_OK;
-}
-
-static uint16_t plain_leave(struct plain_group *g, unsigned host, uint64_t mask,
-			    const struct wire_mcmember *rec)
-{
-	if ((mask & MASK_JOIN) != MASK_JOIN)
-		return WIRE_SA_INSUF_COMPS;
-	if (!g->there || !rec->join_state || rec->join_state & ~g->state[host])
-		return WIRE_SA_REQ_INVALID;
-	g->state[host] &= (uint8_t)~rec->join_state;
-	if (!plain_keeps(g))
-		*g = (struct plain_group){ 0 };
-	return WIRE_SA_OK;
-}
-
-static unsigned plain_members(const struct plain_group *groups)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < MGIDS; i++)
-		for (unsigned h = 0; h < 6; h++)
-			n += groups[i].there && groups[i].state[h];
-	return n;
-}
-
-static void random_requests_are_answered_as_a_plain_judge_does(void **state)
-{
-	static const uint8_t rates[] = { RATE_10, RATE_EDR, RATE_HDR, RATE_NDR };
-	struct plain_group groups[MGIDS] = { { 0 } };
-	struct world *w = *state;
-	uint64_t seed = 15;
-	unsigned granted = 0;
-
-	for (unsigned i = 0; i < REQUESTS; i++) {
-		unsigned host = random_next(&seed) % 6, number = random_next(&seed) % MGIDS;
-		struct wire_mcmember rec = record(HOST(host));
-		struct ask a = { .mask = MASK_NEW | random_next(&seed) % 0x40000 };
-		uint16_t right, status;
-
-		if (random_next(&seed) % 8 == 0)
-			a.mask &= ~WIRE_BIT(random_next(&seed) % 18);
-		a.mask &= ~(B(MLID) | B(LIFE) | B(HOP));
-		rec.mgid.guid = number;
-		rec.qkey = random_next(&seed) % 4 ? 1 : 2;
-		rec.mtu_sel = rec.rate_sel = WIRE_EXACT;
-		rec.mtu = 3 + random_next(&seed) % 3;
-		rec.rate = rates[random_next(&seed) % 4];
-		rec.join_state = random_next(&seed) % 16;
-		a.method = random_next(&seed) % 2 ? WIRE_SET : WIRE_DELETE;
-		right = (a.method == WIRE_SET ? plain_join : plain_leave)(&groups[number], host,
-									  a.mask, &rec);
-		status = ask(w, &a, &rec);
-		if (status != right)
-			fail_msg("request %u: status %#x, should be %#x", i, status, right);
-		if (!status)
-			assert_int_equal(answered(w, 0).join_state,
-					 groups[number].there ? groups[number].state[host] : 0);
-		granted += !status;
-		if (i % 256 == 0)
-			assert_int_equal(table(w, 0, &anything, true), plain_members(groups));
-	}
-	assert_true(granted > REQUESTS / 20);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -693,10 +390,6 @@ int main(void)
 		T(another_port_may_be_joined_by_trusted_requesters_only),
 		T(only_members_of_the_partition_join_and_see_the_group),
 		T(a_leave_takes_what_was_joined_and_no_more),
-		T(untrusted_eyes_see_groups_and_no_members),
-		T(what_is_asked_for_narrows_what_is_shown),
-		T(tables_show_the_blocks_in_use),
-		T(random_requests_are_answered_as_a_plain_judge_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

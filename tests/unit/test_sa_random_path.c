@@ -427,16 +427,15 @@ static bool ends_differ(const struct ref *ref, const struct world_request *r, un
 static bool refusal_fits(const struct ref *ref, const struct world_request *r,
 			 const struct wire_path_record *q, uint16_t status)
 {
+	bool group = gid_multicast(r, q); /* that nobody made */
 	bool differ = ends_differ(ref, r, 3, 5, &q->sgid, q->slid) ||
-		      ends_differ(ref, r, 2, 4, &q->dgid, q->dlid);
-	bool foreign = gid_foreign(r, 3, &q->sgid) || gid_foreign(r, 2, &q->dgid);
+		      (!group && ends_differ(ref, r, 2, 4, &q->dgid, q->dlid));
+	bool foreign = gid_foreign(r, 3, &q->sgid) || (!group && gid_foreign(r, 2, &q->dgid));
 
 	if (value_bad(r, q))
 		return status == WIRE_SA_REQ_INVALID;
 	if ((r->mask & 3) == 1 || (r->mask & 3) == 2)
 		return status == WIRE_SA_INSUF_COMPS;
-	if (gid_multicast(r, q))
-		return false;
 	return (differ && status == WIRE_SA_REQ_INVALID) ||
 	       (foreign && status == WIRE_SA_INVALID_GID);
 }
