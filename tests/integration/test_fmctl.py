@@ -34,7 +34,8 @@ class Server:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
         self.listener.listen()
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
         while True:
@@ -43,15 +44,18 @@ class Server:
             except OSError:
                 return
             with client, client.makefile("r") as lines:
-                line = lines.readline()
-                if not line:  # it came and went
-                    continue
-                request = json.loads(line)
+                request = json.loads(lines.readline())
                 self.requests.append((request["cmd"], request["args"]))
                 answer = self.answer(request)
                 client.sendall(answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n")
                 if self.patient:  # as fmd: hangs up when the client does
                     lines.read()
+
+    def stop(self):
+        """The descriptor is somebody else's once it is closed, so the thread that accepts by it ends first."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
 
 
 @pytest.fixture
@@ -64,7 +68,7 @@ def serve(tmp_path):
 
     yield start
     for server in servers:
-        server.listener.close()
+        server.stop()
 
 
 def good(result):

@@ -300,10 +300,11 @@ def test_the_slurm_hook_drains_and_resumes_only_what_it_drained(pod_net, tmp_pat
         for host in (SICK, OTHER):
             it.fabric.fmctl("nvswitch", "set", host, "FATAL")
         poll(lambda: calls.exists() and f"nodename={SICK} state=drain" in calls.read_text(), "the sick host is drained")
+        poll(lambda: "show node " + OTHER in calls.read_text(), "the other was looked at")
         for host in (SICK, OTHER):
             it.fabric.fmctl("nvswitch", "clear", host)
         poll(lambda: f"nodename={SICK} state=resume" in calls.read_text(), "it is resumed")
-        poll(lambda: calls.read_text().count("show node " + OTHER) >= 2, "the other was looked at")
+        poll(lambda: calls.read_text().count("show node " + OTHER) >= 2, "the other was looked at again")
         assert f"nodename={OTHER}" not in calls.read_text()
         assert "bad fan" in (tmp_path / f"node-{OTHER}").read_text()
     finally:
