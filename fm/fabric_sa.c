@@ -89,6 +89,7 @@ static struct sa_conf sa_conf(const struct conf *c)
 				 .sm_key = c->sm_key,
 				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
+				 .groups_limit = (unsigned)c->mcast_groups_per_port,
 				 .rate_limit = (unsigned)c->sa_rate_limit };
 }
 

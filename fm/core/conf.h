@@ -60,8 +60,9 @@ struct conf {
 	int audit_rate;	    /* LFT blocks read back a second while idle; 0 = off */
 	int audit_after_ms; /* of idleness */
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
-	int consolidate_ipv6_snm; /* groups of IPv6 solicited nodes share a MLID */
-	int sa_rate_limit;	  /* requests a second of one port; 0 = no limit */
+	int consolidate_ipv6_snm;  /* groups of IPv6 solicited nodes share a MLID */
+	int mcast_groups_per_port; /* 0 = no limit */
+	int sa_rate_limit;	   /* requests a second of one port; 0 = no limit */
 	/* ports */
 	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall,
 		leaf_vl_stall, sm_sl;

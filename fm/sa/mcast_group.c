@@ -34,6 +34,7 @@ struct sa_groups {
 	const struct sa_groups_ops *ops;
 	void *arg;
 	cl_fmap_t by_mgid;
+	cl_qmap_t ports;    /* struct sa_group_port by GUID */
 	struct slot *slots; /* [SA_MLIDS] */
 	unsigned capacity, used;
 	unsigned members;
@@ -200,9 +201,40 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 	return group;
 }
 
+struct sa_group_port *sa_groups_port(const struct sa_groups *g, guid_t port)
+{
+	cl_map_item_t *item = cl_qmap_get(&g->ports, port);
+
+	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
+}
+
+static void port_enters(struct sa_groups *g, guid_t guid)
+{
+	struct sa_group_port *port = sa_groups_port(g, guid);
+
+	if (!port) {
+		port = mem_alloc(1, sizeof(*port));
+		cl_qmap_insert(&g->ports, guid, &port->item);
+	}
+	port->groups++;
+	g->members++;
+}
+
+static void port_leaves(struct sa_groups *g, guid_t guid)
+{
+	struct sa_group_port *port = sa_groups_port(g, guid);
+
+	g->members--;
+	if (--port->groups)
+		return;
+	cl_qmap_remove_item(&g->ports, &port->item);
+	free(port);
+}
+
 static void group_free(struct sa_groups *g, struct sa_group *group)
 {
-	g->members -= group->nmembers;
+	for (uint32_t i = 0; i < group->nmembers; i++)
+		port_leaves(g, group->members[i].port);
 	cl_fmap_remove_item(&g->by_mgid, &group->item);
 	free(group->members);
 	free(group);
@@ -283,7 +315,7 @@ static struct sa_member *member_add(struct sa_groups *g, struct sa_group *group,
 	memmove(member + 1, member, (group->nmembers - at) * sizeof(*member));
 	*member = (struct sa_member){ .port = port };
 	group->nmembers++;
-	g->members++;
+	port_enters(g, port);
 	return member;
 }
 
@@ -291,9 +323,9 @@ static void member_remove(struct sa_groups *g, struct sa_group *group, struct sa
 {
 	size_t after = (size_t)(group->members + group->nmembers - member - 1);
 
+	port_leaves(g, member->port);
 	memmove(member, member + 1, after * sizeof(*member));
 	group->nmembers--;
-	g->members--;
 }
 
 static void keepers_count(struct sa_groups *g, struct sa_group *group, uint8_t was, uint8_t is)
@@ -357,6 +389,7 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 	g->capacity = SA_MLIDS;
 	g->slots = mem_alloc(SA_MLIDS, sizeof(*g->slots));
 	cl_fmap_init(&g->by_mgid, compare_mgid);
+	cl_qmap_init(&g->ports);
 	return g;
 }
 

@@ -12,6 +12,7 @@
 #define FMD_SA_MCAST_GROUP_H
 
 #include <complib/cl_fleximap.h>
+#include <complib/cl_qmap.h>
 #include "fm/mad/wire_mcast.h"
 #include "routing/mcast_tree.h"
 
@@ -50,6 +51,12 @@ static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
 	return attr->mgid.prefix >> 48 & 0xf;
 }
 
+struct sa_group_port {	    /* that is a member of something */
+	cl_map_item_t item; /* key: GUID */
+	unsigned groups;    /* how many it is in */
+	bool told;	    /* the SA's: that it is in too many */
+};
+
 struct sa_groups;
 /* Called in the course of a change: they change nothing themselves. Either may be NULL. */
 struct sa_groups_ops {
@@ -84,6 +91,8 @@ void sa_groups_preset(struct sa_groups *groups, struct sa_group *group, bool pre
 /* MGID of the SA's own making that no group has (IBA 15.2.5.17, C15-0.1.24). */
 struct wire_gid sa_groups_new_mgid(struct sa_groups *groups, uint64_t subnet_prefix, uint8_t scope);
 
+struct sa_group_port *sa_groups_port(const struct sa_groups *groups,
+				     guid_t port); /* NULL: in none */
 const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port); /* or NULL */
 /* Adds the bits; returns the JoinState then. */
 uint8_t sa_groups_join(struct sa_groups *groups, struct sa_group *group, guid_t port, uint8_t state,

@@ -19,7 +19,9 @@ struct sa_conf {
 	uint64_t gid_prefix, sm_key;
 	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
-	unsigned rate_limit;	/* requests a second of one LID, more is BUSY; 0 = any number */
+	unsigned
+		groups_limit; /* multicast groups of one port, more is NO_RESOURCES; 0 = any number */
+	unsigned rate_limit; /* requests a second of one LID, more is BUSY; 0 = any number */
 };
 
 struct sa;

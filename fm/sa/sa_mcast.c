@@ -141,6 +141,34 @@ static bool port_carries(const struct sa_query *q, uint32_t port, const struct s
 	       sa_mcast_pkey_held(q, port, attr->pkey);
 }
 
+static void tell_full(const struct sa_query *q, uint32_t port)
+{
+	const struct topo *t = q->sa->view.topo;
+	struct sa_group_port *in = sa_groups_port(q->sa->groups, t->ports[port].guid);
+
+	if (in->told)
+		return;
+	in->told = true;
+	sa_tell(q->sa,
+		"%s p%u 0x%016llx is in %u multicast groups, and is let into no more "
+		"(mcast_groups_per_port)",
+		t->nodes[t->ports[port].node].desc, t->ports[port].num,
+		(unsigned long long)t->ports[port].guid, in->groups);
+}
+
+/* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
+static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
+{
+	guid_t guid = q->sa->view.topo->ports[port].guid;
+	const struct sa_group_port *in = sa_groups_port(q->sa->groups, guid);
+
+	if (!q->sa->conf.groups_limit || !in || in->groups < q->sa->conf.groups_limit ||
+	    (group && (group->preset || sa_group_member(group, guid))))
+		return true;
+	tell_full(q, port);
+	return false;
+}
+
 /* The answer to a change; the PortGID is as the client wrote it. */
 static void answer_fill(struct sa_query *q, struct wire_mcmember record, uint8_t join_state,
 			bool proxy)
@@ -160,6 +188,8 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return status;
 	if (!port_carries(q, port, &attr))
 		return WIRE_SA_REQ_INVALID;
+	if (!port_has_room(q, port, NULL))
+		return WIRE_SA_NO_RESOURCES;
 	*group = sa_mcast_make(q, &attr);
 	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
 }
@@ -167,11 +197,11 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 static enum wire_sa_status join_old(const struct sa_query *q, uint32_t port,
 				    const struct sa_group *group)
 {
-	return q->mc.want.join_state && sa_mcast_fits(q, &group->attr) &&
-			       sa_mcast_quality_fits(q, &group->attr) &&
-			       port_carries(q, port, &group->attr) && may_change(q, port, group)
-		       ? WIRE_SA_OK
-		       : WIRE_SA_REQ_INVALID;
+	if (!q->mc.want.join_state || !sa_mcast_fits(q, &group->attr) ||
+	    !sa_mcast_quality_fits(q, &group->attr) || !port_carries(q, port, &group->attr) ||
+	    !may_change(q, port, group))
+		return WIRE_SA_REQ_INVALID;
+	return port_has_room(q, port, group) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
 }
 
 static enum wire_sa_status join(struct sa_query *q, uint32_t port)

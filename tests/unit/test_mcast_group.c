@@ -236,7 +236,7 @@ static void plain_settle(struct plain *p, unsigned group)
 
 static void assert_same(const struct sa_groups *g, const struct plain *p)
 {
-	unsigned count = 0, members = 0;
+	unsigned count = 0, members = 0, of_port[PORTS] = { 0 };
 
 	for (unsigned i = 0; i < GROUPS; i++) {
 		struct wire_gid mgid = attr_of(i).mgid;
@@ -249,9 +249,16 @@ static void assert_same(const struct sa_groups *g, const struct plain *p)
 
 			assert_int_equal(m ? m->state : 0, p->state[i][k]);
 			members += p->state[i][k] != 0;
+			of_port[k] += p->state[i][k] != 0;
 		}
 		if (group)
 			assert_int_equal(group->nkeepers > 0, plain_kept(p, i));
+	}
+	for (unsigned k = 0; k < PORTS; k++) {
+		const struct sa_group_port *port = sa_groups_port(g, k);
+
+		assert_int_equal(port ? port->groups : 0, of_port[k]);
+		assert_true(!port || port->groups);
 	}
 	assert_int_equal(sa_groups_count(g), count);
 	assert_int_equal(sa_groups_members(g), members);

@@ -274,6 +274,73 @@ static void when_no_mlid_is_left_the_answer_says_so(void **state)
 	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
 }
 
+struct heard {
+	unsigned times;
+	char text[256];
+};
+
+static void hear(void *arg, const char *text)
+{
+	struct heard *heard = arg;
+
+	heard->times++;
+	snprintf(heard->text, sizeof(heard->text), "%s", text);
+}
+
+static void allow_groups(struct world *w, unsigned limit)
+{
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .sm_key = WORLD_SM_KEY,
+					       .subnet_timeout = 18,
+					       .groups_limit = limit });
+}
+
+static void one_port_does_not_take_all_groups(void **state)
+{
+	struct world *w = *state;
+	struct partition_set *set_up = partition_default();
+	struct wire_mcmember rec = record(HOST(0)), broadcast = rec;
+	struct heard heard = { 0 };
+
+	sa_listen(w->sa, &(struct sa_listener){ .told = hear, .arg = &heard });
+	allow_groups(w, 3);
+	for (rec.mgid.guid = 1; rec.mgid.guid <= 3; rec.mgid.guid++)
+		assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	assert_int_equal(heard.times, 0);
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(heard.times, 1);
+	assert_non_null(strstr(heard.text, "host-0 mlx5_0 p1"));
+	assert_int_equal(sa_groups_count(sa_mcast_groups(w->sa)), 3);
+	rec.mgid.guid = 2; /* where it is already */
+	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_OK);
+	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
+	broadcast.mgid = (struct wire_gid){ 0xff12401bffff0000ull, 0xffffffff };
+	assert_int_equal(set(w, MASK_JOIN, &broadcast), WIRE_SA_OK);
+	partition_free(set_up);
+}
+
+static void a_port_at_its_limit_joins_again_when_it_has_left(void **state)
+{
+	struct world *w = *state;
+	struct wire_mcmember rec = record(HOST(0)), other = record(HOST(1));
+
+	allow_groups(w, 1);
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	other.mgid.guid++;
+	assert_int_equal(set(w, MASK_NEW, &other), WIRE_SA_OK); /* each port has its own */
+	rec.mgid = other.mgid;
+	assert_int_equal(set(w, MASK_JOIN, &rec), WIRE_SA_REQ_INVALID); /* too slow a port */
+	rec.mgid = some_mgid;
+	assert_int_equal(leave(w, &rec), WIRE_SA_OK);
+	rec.mgid.guid += 2;
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+	rec.mgid.guid++;
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_NO_RESOURCES);
+	allow_groups(w, 0);
+	assert_int_equal(set(w, MASK_NEW, &rec), WIRE_SA_OK);
+}
+
 static void a_wished_mlid_is_given_where_it_can_be(void **state)
 {
 	struct world *w = *state;
@@ -385,6 +452,8 @@ int main(void)
 		T(an_ipoib_group_is_made_like_its_broadcast_group),
 		T(the_broadcast_group_is_there_before_and_after_its_members),
 		T(when_no_mlid_is_left_the_answer_says_so),
+		T(one_port_does_not_take_all_groups),
+		T(a_port_at_its_limit_joins_again_when_it_has_left),
 		T(a_wished_mlid_is_given_where_it_can_be),
 		T(ports_that_are_not_there_cannot_join),
 		T(another_port_may_be_joined_by_trusted_requesters_only),
