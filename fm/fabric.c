@@ -252,5 +252,6 @@ void fabric_free(struct fabric *f)
 	fabric_cordons_fini(f);
 	fabric_quarantine_fini(f);
 	fabric_report_fini(f);
+	fabric_troubles_fini(f);
 	free(f);
 }

@@ -39,7 +39,12 @@ json_t *fabric_groups(
 	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
 /* The document of `fmctl --json status`; the caller owns the reference. */
+/* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
+int fabric_check_conf(const struct conf *conf, char *err, size_t err_size);
+
 json_t *fabric_status(const struct fabric *fabric);
+/* Something does not work as configured, for that reason, NULL = (any more). Told again and again, it is an event when it begins and ends. */
+void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);

@@ -197,7 +197,12 @@ static void keep_cb(void *arg)
 	fabric_state_write(arg, &states_file);
 }
 
-static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb };
+static void trouble_cb(void *arg, const char *what, const char *error)
+{
+	fabric_trouble(arg, what, error);
+}
+
+static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb, trouble_cb };
 
 /* ---- The fabric's hosts -------------------------------------------------------------------------- */
 
@@ -321,6 +326,7 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 		.timeout_ms = limit_ms(c->nvswitch_timeout_ms),
 		.hook_timeout_ms = limit_ms(c->nvswitch_hook_timeout_ms),
 		.body_max = (size_t)c->nvswitch_body_limit << 10,
+		.retry_us = c->retry_interval_ms * 1000ull,
 		.health = { .worsen_us = c->nvswitch_worsen_hold_ms * 1000ull,
 			    .recover_us = c->nvswitch_recover_hold_ms * 1000ull,
 			    .interval_us = c->nvswitch_reroute_interval_ms * 1000ull,
@@ -341,6 +347,13 @@ void fabric_nvlink_configure(struct fabric *f)
 	if (nvswitch_configure(f->nvswitch, &conf, err, sizeof(err)))
 		event_log_add(f->events, LOG_ERR, "nvswitch-conf", NULL,
 			      "nvswitch: exporters and logs stay as they were: %s", err);
+}
+
+int fabric_check_conf(const struct conf *conf, char *err, size_t err_size)
+{
+	const struct nvswitch_conf monitor = monitor_conf(conf);
+
+	return nvswitch_check(&monitor, err, err_size);
 }
 
 void fabric_nvlink_load(struct fabric *f)

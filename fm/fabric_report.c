@@ -154,6 +154,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "rebalance", fabric_rebalance_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
+	json_object_set_new(doc, "troubles", fabric_troubles_json(f));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));

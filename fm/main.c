@@ -5,6 +5,7 @@
  *
  *   loop <- io (umad port) <- mad <- fabric <- control
  *
+ * What only looks on (http) may be missing: it is tried again.
  * They are taken down in reverse. Exit codes: 0 ended by request, 1 failed while running, 2 usage,
  * configuration or a port that is not there. Ready (Type=notify) is when the control socket answers
  * and the first sweep is under way: a fabric may take as long as it likes to come up, and STATUS=
@@ -42,7 +43,8 @@ struct daemon {
 	struct mad *mad;
 	struct fabric *fabric;
 	struct control *control;
-	struct http *http; /* NULL = none */
+	struct http *http;	       /* NULL = none.. */
+	struct loop_timer *http_retry; /* ..or its address can't be had yet */
 	struct loop_timer *watchdog, *status;
 	uint64_t watchdog_us; /* between two signs of life; 0 = nobody waits for any */
 	char said[256];	      /* STATUS= as last sent */
@@ -201,6 +203,18 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 	return status;
 }
 
+/* The fabric is managed whether anybody can look on or not. */
+static void open_http(void *arg)
+{
+	struct daemon *d = arg;
+	char err[256] = "";
+
+	d->http = http_new(d->loop, d->fabric, d->conf.http_listen, err, sizeof(err));
+	fabric_trouble(d->fabric, "http", d->http ? NULL : err);
+	if (!d->http && d->conf.retry_interval_ms)
+		loop_timer_set(d->http_retry, d->conf.retry_interval_ms * 1000ull);
+}
+
 /* 0, or the exit code with the reason said. */
 static int daemon_open(struct daemon *d)
 {
@@ -220,12 +234,13 @@ static int daemon_open(struct daemon *d)
 	d->mad = mad_new(d->loop, d->io, &mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
-	if (d->control && *d->conf.http_listen)
-		d->http = http_new(d->loop, d->fabric, d->conf.http_listen, err, sizeof(err));
-	if (!d->control || (*d->conf.http_listen && !d->http)) {
+	if (!d->control) {
 		fprintf(stderr, "fmd: %s\n", err);
 		return EXIT_USAGE;
 	}
+	d->http_retry = loop_timer_new(d->loop, open_http, d);
+	if (*d->conf.http_listen)
+		open_http(d);
 	return 0;
 }
 
@@ -233,6 +248,7 @@ static void daemon_close(struct daemon *d)
 {
 	loop_timer_free(d->status);
 	loop_timer_free(d->watchdog);
+	loop_timer_free(d->http_retry);
 	http_free(d->http);
 	control_free(d->control);
 	if (d->fabric)
@@ -273,7 +289,8 @@ static int check_config(const char *path)
 	struct conf conf;
 	char err[512];
 
-	if (!conf_load(path, &conf, err, sizeof(err)))
+	if (!conf_load(path, &conf, err, sizeof(err)) &&
+	    !fabric_check_conf(&conf, err, sizeof(err)))
 		return EXIT_SUCCESS;
 	fprintf(stderr, "%s\n", err);
 	return EXIT_FAILURE;

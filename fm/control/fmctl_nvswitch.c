@@ -23,7 +23,7 @@ static double number_of(const json_t *row, const char *key)
 static void print_summary(const json_t *summary)
 {
 	const char *name, *comma = "";
-	json_t *count;
+	json_t *count, *error;
 
 	json_object_foreach (json_object_get(summary, "states"), name, count) {
 		if (!json_integer_value(count))
@@ -37,6 +37,8 @@ static void print_summary(const json_t *summary)
 		       ? "\nGUARD: too many hosts look bad at once; the sources are suspect, "
 			 "nothing is changed"
 		       : "");
+	json_object_foreach (json_object_get(summary, "input_errors"), name, error)
+		printf("NOT OPEN: %s: %s\n", name, json_string_value(error));
 }
 
 /* Cells that a table can't work out by itself. */

@@ -145,6 +145,18 @@ static void print_last_run(const json_t *s)
 	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
 }
 
+static void print_troubles(const struct fmctl *ctl, const json_t *troubles)
+{
+	const json_t *trouble;
+	size_t index;
+
+	json_array_foreach (troubles, index, trouble) {
+		print_label("trouble");
+		print_coloured(ctl, false, string(trouble, "what"));
+		printf(": %s\n", string(trouble, "error"));
+	}
+}
+
 void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
@@ -167,6 +179,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
 	       (long long)integer(s, "lft_blocks_written"));
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
+	print_troubles(ctl, json_object_get(s, "troubles"));
 }
 
 /* ---- Lists ---- */

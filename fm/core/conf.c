@@ -11,7 +11,7 @@
  * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
  * misspelt key that is passed over in silence is the dearest kind of typing error.
  *
- * Loading looks into the partitions' file too, so that a configuration is taken whole or not at all.
+ * What keys must be to one another is looked at last. Loading looks into the partitions' file too, so that a configuration is taken whole or not at all.
  *
  * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
  * number without its L suffix to 32 bits and says nothing.
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "fm/core/conf.h"
+#include "fm/core/conf_check.h"
 #include "routing/rebalance.h"
 
 enum kind {
@@ -91,21 +92,15 @@ struct option {
 		}                                                                                  \
 	}
 
-static bool check_path(const char *text, char *why, size_t size)
-{
-	if (!*text)
-		snprintf(why, size, "a path is expected");
-	return *text;
-}
-
 static const struct option options[] = {
 	HEX_OPTION("guid", guid, "0x0000000000000000"),
 	TEXT_OPTION("device", device, ""),
 	INT_OPTION("port", port, 0, 254, 0, NULL),
 
-	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),
-	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", check_path),
-	TEXT_OPTION("http_listen", http_listen, ""),
+	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", conf_check_path),
+	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", conf_check_path),
+	CHECKED_OPTION("http_listen", http_listen, "", conf_check_http),
+	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
 	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),
@@ -156,7 +151,7 @@ static const struct option options[] = {
 	QOS_OPTIONS("qos_swe_", qos.kind[QOS_SWITCH_PORT]),
 	QOS_OPTIONS("qos_sw0_", qos.kind[QOS_SWITCH_PORT0]),
 
-	TEXT_OPTION("nvswitch_url", nvswitch_url, ""),
+	CHECKED_OPTION("nvswitch_url", nvswitch_url, "", conf_check_url),
 	TEXT_OPTION("nvswitch_hosts_file", nvswitch_hosts_file, ""),
 	{ .name = "nvswitch_system",
 	  .kind = WORD,
@@ -167,7 +162,7 @@ static const struct option options[] = {
 	SECONDS_OPTION("nvswitch_timeout", nvswitch_timeout_ms, 0.1, 60, 5),
 	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 16, 65536, 512, "KiB"),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch_ca_file, ""),
-	TEXT_OPTION("syslog_listen", syslog_listen, ""),
+	CHECKED_OPTION("syslog_listen", syslog_listen, "", conf_check_syslog),
 	TEXT_OPTION("kmsg", kmsg, ""),
 	SECONDS_OPTION("nvswitch_log_hold", nvswitch_log_hold_ms, 1, 604800, 3600),
 	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch_worsen_hold_ms, 0.1, 3600, 30),
@@ -442,6 +437,39 @@ static int check_partitions(const struct load *load, const struct conf *conf)
 	return set ? 0 : -1;
 }
 
+/* The line of a key, else that of another, where the file has them. */
+static const config_setting_t *line_of(const config_t *config, const char *key, const char *other)
+{
+	const config_setting_t *at = config_lookup(config, key);
+
+	return at ? at : config_lookup(config, other);
+}
+
+static int check_order(const struct load *load, const struct conf *conf, const config_t *config,
+		       const char *low, const char *high)
+{
+	const struct option *a = option_find(low), *b = option_find(high);
+	int least = *(const int *)((const char *)conf + a->offset);
+	int most = *(const int *)((const char *)conf + b->offset);
+	double scale = a->kind == SECONDS ? 1e-3 : 1;
+
+	if (least <= most || (b->kind == SECONDS && !most))
+		return 0;
+	return refuse(load, line_of(config, low, high), "%s = %g is more than %s = %g", low,
+		      least * scale, high, most * scale);
+}
+
+static int check_together(const struct load *load, const struct conf *conf, const config_t *config)
+{
+	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
+	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max"))
+		return -1;
+	if (!strncmp(conf->nvswitch_url, "https:", 6) && !*conf->nvswitch_ca_file)
+		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
+			      "nvswitch_url is https: nvswitch_ca_file is needed, and not set");
+	return 0;
+}
+
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 {
 	struct load load = { .path = path, .err = err, .err_size = err_size };
@@ -454,6 +482,8 @@ int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 	status = parse_file(&load, &config);
 	if (!status)
 		status = load_settings(&load, &aside, &config);
+	if (!status)
+		status = check_together(&load, &aside, &config);
 	if (!status)
 		status = check_partitions(&load, &aside);
 	if (!status)

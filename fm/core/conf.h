@@ -20,7 +20,8 @@ struct conf {
 	int port;
 	/* paths */
 	char state_dir[256], socket[108];
-	char http_listen[80]; /* ADDRESS:PORT; empty = no HTTP */
+	char http_listen[80];  /* ADDRESS:PORT; empty = no HTTP */
+	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	/* fabric manager */
 	int sm_priority;
 	uint64_t sm_key, mkey, subnet_prefix;

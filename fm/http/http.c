@@ -18,6 +18,7 @@
 #include <string.h>
 #include "fm/control/child.h"
 #include "fm/control/command.h"
+#include "fm/core/address.h"
 #include "fm/core/log.h"
 #include "fm/http/http.h"
 #include "fm/http/metrics.h"
@@ -334,24 +335,6 @@ static void document_cb(struct evhttp_request *request, void *arg)
 
 /* ---- Life ------------------------------------------------------------------------------------------------ */
 
-/* "127.0.0.1:9810", "[::1]:9810" */
-static bool parse_listen(const char *listen, char address[64], uint16_t *port)
-{
-	const char *colon = strrchr(listen, ':');
-	size_t len = colon ? (size_t)(colon - listen) : 0;
-	char *end;
-	unsigned long number = colon ? strtoul(colon + 1, &end, 10) : 0;
-
-	if (!len || len >= 64 || !number || number > 65535 || *end)
-		return false;
-	if (listen[0] == '[' && listen[len - 1] == ']')
-		listen++, len -= 2;
-	memcpy(address, listen, len);
-	address[len] = '\0';
-	*port = (uint16_t)number;
-	return true;
-}
-
 static void serve(struct http *http)
 {
 	evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
@@ -367,19 +350,18 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const char *list
 		      size_t err_size)
 {
 	struct http *http = mem_alloc(1, sizeof(*http));
-	char address[64];
-	uint16_t port;
+	struct address at;
 
 	http->loop = loop;
 	http->env.fabric = fabric;
-	if (!parse_listen(listen, address, &port)) {
+	if (!address_parse(listen, &at)) {
 		snprintf(err, err_size, "http_listen = \"%s\": ADDRESS:PORT is expected", listen);
 		free(http);
 		return NULL;
 	}
 	http->server = evhttp_new(loop_event_base(loop));
 	serve(http);
-	if (!evhttp_bind_socket_with_handle(http->server, address, port)) {
+	if (!evhttp_bind_socket_with_handle(http->server, at.host, at.port)) {
 		snprintf(err, err_size, "http_listen = \"%s\": %s", listen, strerror(errno));
 		http_free(http);
 		return NULL;

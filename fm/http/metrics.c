@@ -2,8 +2,9 @@
 /*
  * metrics: one row of the table a metric: its name, what it is, where the figure lies in the status document and what makes
  * of it the base unit (seconds, bytes). Names and units follow Prometheus' conventions: counters end in _total, times are
- * seconds. A path that leads to an object gives one sample a member, the member's name as the label.
+ * seconds. A path that leads to an object gives one sample a member, the member's name as the label; one to a list, its length.
  */
+#include <stdbool.h>
 #include <string.h>
 #include "fm/http/metrics.h"
 
@@ -25,6 +26,8 @@ struct metric {
 
 static const struct metric metrics[] = {
 	METRIC("fmd_fabric_up", GAUGE, "Whether the fabric is as wanted (1)", "fabric_up"),
+	METRIC("fmd_troubles", GAUGE, "What does not work as configured; status has their names",
+	       "troubles"),
 	METRIC("fmd_uptime_seconds", GAUGE, "Since this process began", "uptime_s"),
 	METRIC("fmd_resident_memory_bytes", GAUGE, "Resident set", "rss_kb", .scale = 1024),
 	METRIC("fmd_loop_longest_seconds", GAUGE, "Longest hold of the event loop, last 10 to 20 s",
@@ -87,6 +90,8 @@ static const struct metric metrics[] = {
 	METRIC("fmd_nvswitch_hosts", GAUGE, "Hosts by the state of their NVSwitches and NVLinks",
 	       "nvswitch.states", .label = "state"),
 	METRIC("fmd_nvswitch_sources_up", GAUGE, "Exporters that answer", "nvswitch.sources_up"),
+	METRIC("fmd_nvswitch_input_open", GAUGE, "Whether a configured input could be opened (1)",
+	       "nvswitch.inputs", .label = "input"),
 	METRIC("fmd_health_links_sick", GAUGE, "Cables past a threshold of their counters",
 	       "health.sick"),
 };
@@ -105,14 +110,24 @@ static const json_t *find(const json_t *at, const char *path)
 	return at;
 }
 
+static bool is_figure(const json_t *value)
+{
+	return json_is_number(value) || json_is_boolean(value) || json_is_array(value);
+}
+
+static double figure(const json_t *value)
+{
+	if (json_is_array(value))
+		return (double)json_array_size(value);
+	return json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
+}
+
 static void write_sample(const struct metric *m, const char *member, const json_t *value, FILE *out)
 {
-	double number = json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
-
 	fputs(m->name, out);
 	if (member)
 		fprintf(out, "{%s=\"%s\"}", m->label, member);
-	fprintf(out, " %.15g\n", number * (m->scale ? m->scale : 1));
+	fprintf(out, " %.15g\n", figure(value) * (m->scale ? m->scale : 1));
 }
 
 static void write_metric(const struct metric *m, const json_t *value, FILE *out)
@@ -120,7 +135,7 @@ static void write_metric(const struct metric *m, const json_t *value, FILE *out)
 	const char *member;
 	json_t *each;
 
-	if (m->label ? !json_is_object(value) : !json_is_number(value) && !json_is_boolean(value))
+	if (m->label ? !json_is_object(value) : !is_figure(value))
 		return;
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
 	if (!m->label)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * log_server: sockets of syslog, and kmsg.
+ * log_server: a socket of syslog, or kmsg. Each is an object of its own, so that one that can't be opened leaves the others alone.
  *
  * UDP is drained a bounded number of datagrams a round, with a large buffer in the kernel behind it: ten thousand lines a second
  * are a few hundred between two rounds of a busy loop. A TCP connection has one line's buffer; when there are as many connections as may
@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "fm/core/address.h"
 #include "fm/core/log.h"
 #include "fm/nvswitch/log_server.h"
 #include "fm/nvswitch/syslog.h"
@@ -49,14 +50,14 @@ struct log_server {
 	log_server_fn *fn;
 	void *arg;
 	struct log_server_stats stats;
-	int udp, tcp, kmsg; /* -1 = none */
-	struct loop_fd *udp_watch, *tcp_watch, *kmsg_watch;
-	struct loop_timer *file_timer; /* kmsg is a plain file */
+	int fd;
+	struct loop_fd *watch;	       /* NULL: kmsg is a plain file.. */
+	struct loop_timer *file_timer; /* ..looked at by this */
 	bool kmsg_device;
-	struct connection **connections;
+	struct connection **connections; /* of TCP */
 	unsigned max_connections;
 	struct syslog_stream kmsg_stream;
-	char batch[BATCH][SYSLOG_LINE];
+	char (*batch)[SYSLOG_LINE]; /* [BATCH], of UDP */
 };
 
 /* ---- Lines --------------------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ static int drain_batch(struct log_server *s)
 		headers[i].msg_hdr.msg_iov = &pieces[i];
 		headers[i].msg_hdr.msg_iovlen = 1;
 	}
-	count = recvmmsg(s->udp, headers, BATCH, MSG_DONTWAIT, NULL);
+	count = recvmmsg(s->fd, headers, BATCH, MSG_DONTWAIT, NULL);
 	for (int i = 0; i < count; i++)
 		syslog_line_cb(s, s->batch[i], headers[i].msg_len);
 	return count;
@@ -180,7 +181,7 @@ static void accept_cb(void *arg, unsigned events)
 	struct log_server *s = arg;
 
 	for (unsigned i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(s->tcp, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return;
@@ -194,7 +195,7 @@ static void accept_cb(void *arg, unsigned events)
 static bool read_kmsg(struct log_server *s)
 {
 	char data[SYSLOG_LINE * 4];
-	ssize_t len = read(s->kmsg, data, sizeof(data));
+	ssize_t len = read(s->fd, data, sizeof(data));
 
 	if (len < 0 && errno == EPIPE)
 		return true;
@@ -221,23 +222,21 @@ static void file_cb(void *arg)
 	loop_timer_set(s->file_timer, FILE_LOOK_US);
 }
 
-static int open_kmsg(struct log_server *s, const char *path, char *err, size_t err_size)
+static int open_kmsg(struct log_server *s, const char *path)
 {
 	struct stat st;
 	bool fifo = !stat(path, &st) && S_ISFIFO(st.st_mode);
 
 	/* Opened for writing too, a FIFO does not end with its writers. */
-	s->kmsg = open(path, (fifo ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
-	if (s->kmsg < 0 || fstat(s->kmsg, &st)) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return -1;
-	}
+	s->fd = open(path, (fifo ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
+	if (s->fd < 0 || fstat(s->fd, &st))
+		return -errno;
 	s->kmsg_device = S_ISCHR(st.st_mode);
 	s->kmsg_stream.lines_only = true;
 	if (!fifo)
-		lseek(s->kmsg, 0, SEEK_END);
+		lseek(s->fd, 0, SEEK_END);
 	if (!S_ISREG(st.st_mode)) {
-		s->kmsg_watch = loop_fd_new(s->loop, s->kmsg, LOOP_READ, kmsg_cb, s);
+		s->watch = loop_fd_new(s->loop, s->fd, LOOP_READ, kmsg_cb, s);
 		return 0;
 	}
 	s->file_timer = loop_timer_new(s->loop, file_cb, s);
@@ -247,40 +246,34 @@ static int open_kmsg(struct log_server *s, const char *path, char *err, size_t e
 
 /* ---- Listening ----------------------------------------------------------------------------------- */
 
-/* ADDRESS:PORT with a numeric address; of IPv6 in brackets. */
-static int resolve_listen(const char *listen_at, struct addrinfo **found)
+/* A numeric address: nothing waits for a name. */
+static struct addrinfo *resolve_listen(const char *where)
 {
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
-	char *host = mem_strdup(listen_at), *start = host, *port = strrchr(host, ':');
-	int status = EAI_NONAME;
+	struct addrinfo *found = NULL;
+	struct address at;
+	char port[8];
 
-	if (port) {
-		*port++ = '\0';
-		if (*host == '[' && port - host > 2 && port[-2] == ']') {
-			port[-2] = '\0';
-			start++;
-		}
-		status = getaddrinfo(*start ? start : NULL, port, &hints, found);
-	}
-	free(host);
-	return status;
+	if (!address_parse(where, &at))
+		return NULL;
+	snprintf(port, sizeof(port), "%u", at.port);
+	return getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) ? NULL : found;
 }
 
 static int open_socket(const struct addrinfo *at, int type)
 {
-	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, saved;
+	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, status;
 
 	if (fd < 0)
-		return -1;
+		return -errno;
 	if (type == SOCK_STREAM)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!bind(fd, at->ai_addr, at->ai_addrlen) &&
 	    (type != SOCK_STREAM || !listen(fd, SOMAXCONN)))
 		return fd;
-	saved = errno;
+	status = -errno;
 	close(fd);
-	errno = saved;
-	return -1;
+	return status;
 }
 
 /* Past the system's bound only with a privilege that a service need not have. */
@@ -298,29 +291,28 @@ static void enlarge_buffer(int fd)
 			 size >> 10);
 }
 
-static int open_sockets(struct log_server *s, const char *at, char *err, size_t err_size)
+static int open_at(struct log_server *s, const char *where, int type)
 {
-	struct addrinfo *found;
-	int status = resolve_listen(at, &found);
+	struct addrinfo *found = resolve_listen(where);
 
-	if (status) {
-		snprintf(err, err_size, "%s: no ADDRESS:PORT", at);
-		return -1;
-	}
-	s->udp = open_socket(found, SOCK_DGRAM);
-	s->tcp = s->udp < 0 ? -1 : open_socket(found, SOCK_STREAM);
-	if (s->tcp < 0)
-		snprintf(err, err_size, "%s: %s", at, strerror(errno));
+	if (!found)
+		return -EINVAL;
+	s->fd = open_socket(found, type);
 	freeaddrinfo(found);
-	if (s->tcp < 0)
-		return -1;
-	enlarge_buffer(s->udp);
-	s->udp_watch = loop_fd_new(s->loop, s->udp, LOOP_READ, udp_cb, s);
-	s->tcp_watch = loop_fd_new(s->loop, s->tcp, LOOP_READ, accept_cb, s);
-	return 0;
+	return s->fd < 0 ? s->fd : 0;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+static int open_udp(struct log_server *s, const char *where)
+{
+	int status = open_at(s, where, SOCK_DGRAM);
+
+	if (status)
+		return status;
+	s->batch = mem_alloc(BATCH, sizeof(*s->batch));
+	enlarge_buffer(s->fd);
+	s->watch = loop_fd_new(s->loop, s->fd, LOOP_READ, udp_cb, s);
+	return 0;
+}
 
 static unsigned connections_allowed(void)
 {
@@ -331,30 +323,35 @@ static unsigned connections_allowed(void)
 	return limit.rlim_cur > SPARE_FDS + 16 ? (unsigned)limit.rlim_cur - SPARE_FDS : 16;
 }
 
-struct log_server *log_server_new(struct loop *loop, const char *listen_at, const char *kmsg,
-				  log_server_fn *fn, void *arg, char *err, size_t err_size)
+static int open_tcp(struct log_server *s, const char *where)
 {
-	struct log_server *s = mem_alloc(1, sizeof(*s));
+	int status = open_at(s, where, SOCK_STREAM);
 
-	s->loop = loop;
-	s->fn = fn;
-	s->arg = arg;
-	s->udp = s->tcp = s->kmsg = -1;
+	if (status)
+		return status;
 	s->max_connections = connections_allowed();
 	s->connections = mem_alloc(s->max_connections, sizeof(struct connection *));
-	if ((*listen_at && open_sockets(s, listen_at, err, err_size)) ||
-	    (*kmsg && open_kmsg(s, kmsg, err, err_size))) {
-		log_server_free(s);
-		return NULL;
-	}
-	return s;
+	s->watch = loop_fd_new(s->loop, s->fd, LOOP_READ, accept_cb, s);
+	return 0;
 }
 
-static void close_source(struct loop_fd *watch, int fd)
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+struct log_server *log_server_new(struct loop *loop, enum log_server_kind kind, const char *where,
+				  log_server_fn *fn, void *arg, char *err, size_t err_size)
 {
-	loop_fd_free(watch);
-	if (fd >= 0)
-		close(fd);
+	static int (*const opens[LOG_SERVER_KINDS])(
+		struct log_server *, const char *) = { open_udp, open_tcp, open_kmsg };
+	struct log_server *s = mem_alloc(1, sizeof(*s));
+	int status;
+
+	*s = (struct log_server){ .loop = loop, .fn = fn, .arg = arg, .fd = -1 };
+	status = opens[kind](s, where);
+	if (!status)
+		return s;
+	snprintf(err, err_size, "%s: %s", where, strerror(-status));
+	log_server_free(s);
+	return NULL;
 }
 
 void log_server_free(struct log_server *s)
@@ -363,11 +360,12 @@ void log_server_free(struct log_server *s)
 		return;
 	while (s->stats.connections)
 		connection_free(s->connections[0]);
-	close_source(s->udp_watch, s->udp);
-	close_source(s->tcp_watch, s->tcp);
-	close_source(s->kmsg_watch, s->kmsg);
+	loop_fd_free(s->watch);
+	if (s->fd >= 0)
+		close(s->fd);
 	loop_timer_free(s->file_timer);
 	free(s->connections);
+	free(s->batch);
 	free(s);
 }
 

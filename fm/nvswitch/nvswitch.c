@@ -187,7 +187,7 @@ void nvswitch_step_soon(struct nvswitch *nv)
 
 /* ---- Kernel logs --------------------------------------------------------------------------------- */
 
-static void log_event_cb(void *arg, const char *name, const struct sxid_event *event)
+void nvswitch_log_event_cb(void *arg, const char *name, const struct sxid_event *event)
 {
 	struct nvswitch *nv = arg;
 	uint64_t now_us = loop_now_us(nv->loop);
@@ -203,155 +203,6 @@ static void log_event_cb(void *arg, const char *name, const struct sxid_event *e
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
 			 *name ? name : nv->own_name, event->finding.text);
-}
-
-/* ---- Configuration ------------------------------------------------------------------------------- */
-
-static void copy_texts(struct nvswitch_conf *conf)
-{
-	conf->url = mem_strdup(conf->url);
-	conf->hosts_file = mem_strdup(conf->hosts_file);
-	conf->ca_file = mem_strdup(conf->ca_file);
-	conf->syslog_listen = mem_strdup(conf->syslog_listen);
-	conf->kmsg = mem_strdup(conf->kmsg);
-	conf->hook = mem_strdup(conf->hook);
-}
-
-static void free_texts(struct nvswitch_conf *conf)
-{
-	free((char *)conf->url);
-	free((char *)conf->hosts_file);
-	free((char *)conf->ca_file);
-	free((char *)conf->syslog_listen);
-	free((char *)conf->kmsg);
-	free((char *)conf->hook);
-}
-
-/* The pattern, for the hosts that the list does not name. */
-static void add_by_pattern(const struct nvswitch *nv, const struct nvswitch_conf *conf,
-			   struct targets *targets)
-{
-	struct names named = { 0 };
-
-	for (unsigned i = 0; i < targets->count; i++)
-		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
-	for (unsigned i = 0; i < nv->npresent; i++)
-		if (names_find(&named, nv->present[i], strlen(nv->present[i])) == NAMES_NONE)
-			targets_add(targets, nv->present[i], conf->url, conf->system);
-	names_fini(&named);
-}
-
-/* The file's lines, and the pattern for the hosts that it does not name. */
-static int gather_targets(const struct nvswitch *nv, const struct nvswitch_conf *conf,
-			  struct targets *targets, char *err, size_t err_size)
-{
-	struct targets of_file = { 0 };
-
-	if (*conf->hosts_file && targets_read(&of_file, conf->hosts_file, err, err_size))
-		return -1;
-	if (*conf->url && targets_add(targets, "host", conf->url, conf->system)) {
-		snprintf(err, err_size,
-			 "nvswitch_url = \"%s\": no http or https URL with %%h in it", conf->url);
-		targets_fini(&of_file);
-		return -1;
-	}
-	targets_fini(targets); /* it was a trial */
-	*targets = of_file;
-	if (*conf->url)
-		add_by_pattern(nv, conf, targets);
-	return 0;
-}
-
-static bool same_targets(const struct targets *a, const struct targets *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (unsigned i = 0; i < a->count; i++)
-		if (strcmp(a->list[i].host, b->list[i].host) ||
-		    strcmp(a->list[i].where, b->list[i].where) ||
-		    a->list[i].system != b->list[i].system)
-			return false;
-	return true;
-}
-
-struct opened { /* by a new configuration, before it is in force */
-	struct targets targets;
-	struct fetch *fetch;
-	struct log_server *logs;
-	bool logs_stay;
-};
-
-static void opened_fini(struct opened *o)
-{
-	targets_fini(&o->targets);
-	fetch_free(o->fetch);
-	log_server_free(o->logs);
-}
-
-/* An address that is listened on can't be bound twice: sources that stay the same stay open. */
-static bool same_logs(const struct nvswitch *nv, const struct nvswitch_conf *conf)
-{
-	return nv->conf.kmsg && !strcmp(nv->conf.kmsg, conf->kmsg) &&
-	       !strcmp(nv->conf.syslog_listen, conf->syslog_listen);
-}
-
-static int open_all(struct nvswitch *nv, const struct nvswitch_conf *conf, struct opened *o,
-		    char *err, size_t err_size)
-{
-	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
-					  .connect_ms = CONNECT_MS,
-					  .body_max = conf->body_max,
-					  .ca_file = conf->ca_file };
-	bool asks = *conf->url || *conf->hosts_file, listens = *conf->syslog_listen || *conf->kmsg;
-
-	if (gather_targets(nv, conf, &o->targets, err, err_size))
-		return -1;
-	if (asks && loop_event_base(nv->loop)) {
-		o->fetch = fetch_new(nv->loop, &fetch, err, err_size);
-		if (!o->fetch)
-			return -1;
-	}
-	o->logs_stay = same_logs(nv, conf);
-	if (!listens || o->logs_stay)
-		return 0;
-	o->logs = log_server_new(nv->loop, conf->syslog_listen, conf->kmsg, log_event_cb, nv, err,
-				 err_size);
-	return o->logs ? 0 : -1;
-}
-
-static void take_targets(struct nvswitch *nv, struct targets *targets)
-{
-	nvswitch_polls_stop(nv);
-	targets_fini(&nv->targets);
-	nv->targets = *targets;
-	*targets = (struct targets){ 0 };
-	nvswitch_polls_start(nv);
-}
-
-int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
-		       size_t err_size)
-{
-	struct opened o = { 0 };
-
-	if (open_all(nv, conf, &o, err, err_size)) {
-		opened_fini(&o);
-		return -1;
-	}
-	nvswitch_polls_stop(nv);
-	fetch_free(nv->fetch);
-	nv->fetch = o.fetch;
-	if (!o.logs_stay) {
-		log_server_free(nv->logs);
-		nv->logs = o.logs;
-	}
-	free_texts(&nv->conf);
-	nv->conf = *conf;
-	copy_texts(&nv->conf);
-	nv->health.conf = conf->health;
-	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms);
-	take_targets(nv, &o.targets);
-	nvswitch_step_soon(nv);
-	return 0;
 }
 
 /* ---- Hosts --------------------------------------------------------------------------------------- */
@@ -393,19 +244,10 @@ static void take_names(struct nvswitch *nv, const char *const *names, unsigned c
 
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count)
 {
-	struct targets targets = { 0 };
-	char err[256];
-
 	if (same_names(nv, names, count))
 		return;
 	take_names(nv, names, count);
-	if (!nv->conf.url)
-		return; /* not configured yet */
-	if (gather_targets(nv, &nv->conf, &targets, err, sizeof(err)))
-		log_line(LOG_NVSWITCH, LOG_ERR, "exporters stay as they were: %s", err);
-	else if (!same_targets(&targets, &nv->targets))
-		take_targets(nv, &targets);
-	targets_fini(&targets);
+	nvswitch_retarget(nv);
 	nvswitch_step_soon(nv);
 }
 
@@ -480,16 +322,11 @@ void nvswitch_free(struct nvswitch *nv)
 {
 	if (!nv)
 		return;
-	nvswitch_polls_stop(nv);
-	loop_timer_free(nv->poll_timer);
+	nvswitch_inputs_fini(nv);
 	loop_timer_free(nv->step_timer);
-	fetch_free(nv->fetch);
-	log_server_free(nv->logs);
 	hook_free(nv->hook);
 	health_fini(&nv->health);
-	targets_fini(&nv->targets);
 	free_present(nv);
-	free_texts(&nv->conf);
 	free(nv->changes);
 	free(nv);
 }

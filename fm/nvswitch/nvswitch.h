@@ -20,6 +20,7 @@ struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
 	uint64_t interval_us;	     /* between two questions to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;
 	size_t body_max;
+	uint64_t retry_us; /* of opening what could not be opened; 0 = never */
 	struct health_conf health;
 };
 
@@ -29,13 +30,20 @@ struct nvswitch_ops {
 		      const char *text);
 	void (*reroute)(void *arg); /* nvswitch_routed() has changed for some hosts */
 	void (*keep)(void *arg);    /* what nvswitch_each() gives has changed */
+	/* One of the inputs can't be opened, for that reason; NULL = that is over. Told again and again. */
+	void (*trouble)(void *arg, const char *what, const char *error);
 };
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv); /* NULL is fine */
-/* 0; or -1 with the reason in err and everything as it was. Nothing is asked and nobody listened to before the first. */
+/*
+ * Nothing is asked and nobody listened to before the first time. Then, inputs that can't be opened are trouble, and tried again; the
+ * others work. Later: 0; or -1 with the reason in err and everything as it was.
+ */
 int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
 		       size_t err_size);
+/* Whether the files that a configuration names can be used, without using them: 0, or -1 with the reason in err. */
+int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
 
 /* The hosts of the fabric, by name. */
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the monitor's files share: nvswitch.c (life, decisions, events), nvswitch_poll.c (exporters), nvswitch_report.c (JSON). */
+/* What the monitor's files share: nvswitch.c (life, decisions, events), nvswitch_inputs.c (what is opened), nvswitch_poll.c (exporters), nvswitch_report.c (JSON). */
 #ifndef FMD_NVSWITCH_OWN_H
 #define FMD_NVSWITCH_OWN_H
 
@@ -25,6 +25,10 @@ struct change { /* of a host's state, in the step that runs */
 	enum nvswitch_state before;
 };
 
+/* The kinds of log servers, then the exporters. */
+enum { NVSWITCH_EXPORTERS = LOG_SERVER_KINDS, NVSWITCH_INPUTS };
+#define NVSWITCH_ERROR 256
+
 struct nvswitch {
 	struct loop *loop;
 	const struct nvswitch_ops *ops;
@@ -32,7 +36,10 @@ struct nvswitch {
 	struct health health;
 
 	/* As configured; texts are ours. */
-	struct nvswitch_conf conf;
+	struct nvswitch_conf conf; /* url NULL = not yet */
+	char errors[NVSWITCH_INPUTS]
+		   [NVSWITCH_ERROR]; /* why an input is not open; "" = it is, or is not wanted */
+	struct loop_timer *retry_timer;
 	struct targets targets;
 	char **present;
 	unsigned npresent;
@@ -43,7 +50,7 @@ struct nvswitch {
 	uint64_t due_us; /* of the poll at the cursor */
 	struct loop_timer *poll_timer;
 
-	struct log_server *logs; /* NULL = nobody is listened to */
+	struct log_server *logs[LOG_SERVER_KINDS]; /* NULL = not open */
 	char own_name[256];
 	uint64_t strangers; /* lines of hosts that nobody knows */
 	struct log_limit stranger_limit, source_limit;
@@ -57,6 +64,13 @@ struct nvswitch {
 
 /* nvswitch.c */
 void nvswitch_step_soon(struct nvswitch *nv);
+log_server_fn nvswitch_log_event_cb;
+
+/* nvswitch_inputs.c */
+const char *nvswitch_input_name(unsigned input);
+bool nvswitch_input_wanted(const struct nvswitch *nv, unsigned input);
+void nvswitch_retarget(struct nvswitch *nv); /* the fabric's hosts are others */
+void nvswitch_inputs_fini(struct nvswitch *nv);
 
 /* nvswitch_report.c */
 const char *nvswitch_host_system(const struct health_host *host);

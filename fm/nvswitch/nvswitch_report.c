@@ -88,17 +88,49 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 			 sources_json(nv, host), "evidence", evidence_json(nv, host));
 }
 
+/* Of all that is listened to; null = nothing is. */
 static json_t *logs_json(const struct nvswitch *nv)
 {
-	struct log_server_stats s;
+	struct log_server_stats sum = { 0 };
+	unsigned open = 0;
 
-	if (!nv->logs)
+	for (unsigned kind = 0; kind < LOG_SERVER_KINDS; kind++) {
+		struct log_server_stats s;
+
+		if (!nv->logs[kind])
+			continue;
+		open++;
+		s = log_server_stats(nv->logs[kind]);
+		sum.lines += s.lines;
+		sum.events += s.events;
+		sum.bad += s.bad;
+		sum.connections += s.connections;
+		sum.refused += s.refused;
+	}
+	if (!open)
 		return json_null();
-	s = log_server_stats(nv->logs);
-	return json_pack("{sI sI sI sI si si}", "lines", (json_int_t)s.lines, "events",
-			 (json_int_t)s.events, "bad", (json_int_t)s.bad, "strangers",
-			 (json_int_t)nv->strangers, "connections", (int)s.connections, "refused",
-			 (int)s.refused);
+	return json_pack("{sI sI sI sI si si}", "lines", (json_int_t)sum.lines, "events",
+			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
+			 (json_int_t)nv->strangers, "connections", (int)sum.connections, "refused",
+			 (int)sum.refused);
+}
+
+/* Those that are wanted: whether each is open; and why not. */
+static void add_inputs(const struct nvswitch *nv, json_t *doc)
+{
+	json_t *inputs = json_object(), *errors = json_object();
+
+	for (unsigned input = 0; input < NVSWITCH_INPUTS; input++) {
+		const char *name = nvswitch_input_name(input), *error = nv->errors[input];
+
+		if (!nvswitch_input_wanted(nv, input))
+			continue;
+		json_object_set_new(inputs, name, json_boolean(!*error));
+		if (*error)
+			json_object_set_new(errors, name, json_string(error));
+	}
+	json_object_set_new(doc, "inputs", inputs);
+	json_object_set_new(doc, "input_errors", errors);
 }
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
@@ -118,6 +150,7 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	json_object_set_new(doc, "sources_up", json_integer(up));
 	json_object_set_new(doc, "guarded", json_boolean(nv->health.guarded));
 	json_object_set_new(doc, "logs", logs_json(nv));
+	add_inputs(nv, doc);
 	return doc;
 }
 

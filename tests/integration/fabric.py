@@ -21,11 +21,9 @@ import itertools
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -45,6 +43,7 @@ NOISE = r"cannot parse speed|^$|^[^i].*\t|^#\s"  # of ibsim: speeds it does not 
 
 counter = itertools.count(1)
 running = []  # fabrics that a test that fails may tell about
+addresses = itertools.cycle(range(100, 250))
 
 
 def program(name):
@@ -81,21 +80,10 @@ def tail(path, but=None):
     return "\n".join(lines[-TAIL_LINES:]) + "\n"
 
 
-def is_free(port):
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        with socket.socket(socket.AF_INET, kind) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                return False
-    return True
-
-
-def free_port():
-    """A port for TCP and UDP; not of those that the system gives to connections, or one might have it before its user."""
-    begin = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    mine = range(max(begin - 10000, 1024), begin) if begin > 2048 else range(1024, 65536)
-    return next(port for port in random.sample(mine, len(mine)) if is_free(port))
+def own_address():
+    """An address of this machine that nobody else uses: its ports are free, and stay so."""
+    process = os.getpid()
+    return f"127.{next(addresses)}.{process >> 8 & 255}.{process & 255 or 1}"
 
 
 def poll(condition, what, deadline_s=DEADLINE_S):

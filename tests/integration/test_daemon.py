@@ -4,10 +4,11 @@ import pathlib
 import signal
 import socket
 import subprocess
+import urllib.request
 
 import pytest
 
-from fabric import Fabric, poll, program
+from fabric import Fabric, own_address, poll, program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -51,6 +52,28 @@ class Notify:
 @pytest.fixture
 def notify(tmp_path, monkeypatch):
     return Notify(tmp_path, monkeypatch)
+
+
+def test_a_taken_address_keeps_nobody_from_managing_the_fabric(tmp_path, net):
+    address = own_address()
+    holder = socket.socket()
+    holder.bind((address, 9810))
+    holder.listen()
+    fabric = Fabric(tmp_path, net, http_listen=f"{address}:9810", retry_interval=0.1)
+    try:
+        fabric.start_fmd()
+        fabric.wait_up()
+        assert [trouble["what"] for trouble in fabric.status()["troubles"]] == ["http"]
+        assert "Address already in use" in fabric.fmctl("status").stdout
+        holder.close()
+        poll(lambda: not fabric.status()["troubles"], "the address is had")
+        with urllib.request.urlopen(f"http://{address}:9810/metrics", timeout=20) as answer:
+            assert "fmd_troubles 0" in answer.read().decode()
+        kinds = [event["kind"] for event in fabric.ask("events", "-n", "1000")]
+        assert kinds.count("trouble") == kinds.count("trouble-over") == 1
+    finally:
+        holder.close()
+        fabric.stop()
 
 
 def test_service_manager_is_told_of_readiness_state_and_end(fabric, notify):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from fabric import Fabric, free_port, poll, program
+from fabric import Fabric, own_address, poll, program
 
 HOST = "H-0002c90380000100"
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
@@ -16,9 +16,9 @@ SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-
 
 @pytest.fixture(scope="module")
 def web(pod_net, tmp_path_factory):
-    port = free_port()
-    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"127.0.0.1:{port}")
-    fabric.port = port
+    address = own_address()
+    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
+    fabric.address = address, 9810
     try:
         fabric.start_fmd(HOST)
         fabric.wait_up()
@@ -28,7 +28,7 @@ def web(pod_net, tmp_path_factory):
 
 
 def ask(web, path, method="GET", body=None):
-    client = http.client.HTTPConnection("127.0.0.1", web.port, timeout=20)
+    client = http.client.HTTPConnection(*web.address, timeout=20)
     try:
         client.request(method, path, body=body)
         answer = client.getresponse()
@@ -100,7 +100,7 @@ def test_head_has_no_body(web):
 
 def test_client_that_goes_in_the_middle_takes_its_child_along(web):
     for _ in range(20):
-        with socket.create_connection(("127.0.0.1", web.port)) as client:
+        with socket.create_connection(web.address) as client:
             client.sendall(b"GET /api/v1/topology HTTP/1.1\r\nHost: x\r\n\r\n")
             client.recv(100)
     children = f"/proc/{web.fmd.pid}/task/{web.fmd.pid}/children"
@@ -111,7 +111,7 @@ def test_client_that_goes_in_the_middle_takes_its_child_along(web):
 @pytest.mark.parametrize("rubbish", [b"\x00\xff" * 3000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000, b"GET " + b"/" * 20000,
                                      b"GET /metrics HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"])
 def test_rubbish_is_refused_and_harms_nobody(web, rubbish):
-    with socket.create_connection(("127.0.0.1", web.port)) as client:
+    with socket.create_connection(web.address) as client:
         client.settimeout(20)
         try:
             client.sendall(rubbish + b"\r\n\r\n")
@@ -121,10 +121,9 @@ def test_rubbish_is_refused_and_harms_nobody(web, rubbish):
     assert document(web, "status")["state"] == "up"
 
 
-def test_address_that_is_none_or_taken_is_a_configuration_error(web, pod_net, tmp_path):
-    for address, words in ("nonsense", "ADDRESS:PORT"), (f"127.0.0.1:{web.port}", "in use"):
-        web.conf.with_name("second.conf").write_text(
-            f'state_dir = "{tmp_path}";\nsocket = "{tmp_path}/s";\nhttp_listen = "{address}";\n')
-        run = subprocess.run([program("fmd"), "-c", web.conf.with_name("second.conf")], capture_output=True, text=True,
-                             env=web.environment(HOST), cwd=tmp_path, timeout=30)
-        assert run.returncode == 2 and words in run.stderr, run.stderr
+def test_address_that_is_none_is_a_configuration_error(web, tmp_path):
+    second = web.conf.with_name("second.conf")
+    second.write_text(f'state_dir = "{tmp_path}";\nsocket = "{tmp_path}/s";\nhttp_listen = "nonsense";\n')
+    run = subprocess.run([program("fmd"), "-c", second], capture_output=True, text=True,
+                         env=web.environment(HOST), cwd=tmp_path, timeout=30)
+    assert run.returncode == 2 and f"{second}:3: http_listen" in run.stderr, run.stderr

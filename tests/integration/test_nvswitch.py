@@ -11,7 +11,7 @@ import pytest
 
 import exporter
 from exporter import Exporters, body
-from fabric import ROOT, Fabric, free_port, poll, tail
+from fabric import ROOT, Fabric, own_address, poll, tail
 
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
@@ -25,7 +25,7 @@ class World:
 
     def __init__(self, scratch, net, **conf):
         self.exporters = Exporters(HOSTS, conf.pop("certificate", None))
-        self.syslog = ("127.0.0.1", free_port())
+        self.syslog = (own_address(), 5514)
         self.kmsg = scratch / "kmsg"
         os.mkfifo(self.kmsg)
         keys = {"nvswitch_hosts_file": self.exporters.write_hosts(scratch / "hosts"), "kmsg": str(self.kmsg),
@@ -329,9 +329,13 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
 
 
 def test_what_can_not_be_used_is_told_and_fmd_goes_on(start, pod_net, tmp_path):
-    fabric = start(pod_net, host="H-0002c90380000100", nvswitch_url="gopher://x", nvswitch_ca_file="")
-    assert "no http or https URL" in tail(fabric.log)
-    fabric.write_conf(nvswitch_hosts_file=str(tmp_path / "none"))
+    hosts, kmsg = tmp_path / "none", tmp_path / "kmsg"
+    fabric = start(pod_net, host="H-0002c90380000100", nvswitch_hosts_file=str(hosts), retry_interval=0.1)
+    assert f"NOT OPEN: exporters: {hosts}: No such file" in fabric.fmctl("nvswitch").stdout
+    fabric.write_conf(nvswitch_hosts_file=str(hosts), kmsg=str(kmsg), retry_interval=0.1)
     fabric.fmctl("reload")
-    assert "none: No such file" in tail(fabric.log)
+    assert "stay as they were: " + str(kmsg) in tail(fabric.log)
     fabric.wait_up()
+    assert [trouble["what"] for trouble in fabric.status()["troubles"]] == ["nvswitch: exporters"]
+    hosts.write_text("")
+    poll(lambda: not fabric.status()["troubles"], "the list of hosts is read")

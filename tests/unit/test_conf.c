@@ -172,6 +172,54 @@ static void text_that_does_not_fit_is_refused(void **state)
 	assert_int_equal(load(f, "device = \"0123456789012345678901234567890\";"), 0);
 }
 
+static void address_to_listen_on_must_be_one(void **state)
+{
+	struct fixture *f = *state;
+
+	refuses(f, "\nhttp_listen = \"9810\";", 2,
+		"http_listen: \"9810\": ADDRESS:PORT is expected");
+	refuses(f, "http_listen = \":9810\";", 1,
+		"http_listen: \":9810\": ADDRESS:PORT is expected");
+	refuses(f, "http_listen = \"127.0.0.1:98100\";", 1,
+		"http_listen: \"127.0.0.1:98100\": ADDRESS:PORT is expected");
+	refuses(f, "syslog_listen = \"mgmt:514\";", 1,
+		"syslog_listen: \"mgmt:514\": ADDRESS:PORT with an IP address is expected");
+	refuses(f, "syslog_listen = \"10.0.0.5:0\";", 1,
+		"syslog_listen: \"10.0.0.5:0\": ADDRESS:PORT with an IP address is expected");
+	assert_int_equal(load(f, "http_listen = \"[::1]:9810\"; syslog_listen = \":514\";"), 0);
+	assert_int_equal(load(f, "http_listen = \"mgmt:80\"; syslog_listen = \"[::]:514\";"), 0);
+}
+
+static void pattern_of_exporters_must_make_urls(void **state)
+{
+	struct fixture *f = *state;
+
+	refuses(f, "nvswitch_url = \"http://dcgm:9400/metrics\";", 1,
+		"nvswitch_url: \"http://dcgm:9400/metrics\": %h is expected, where a host's name "
+		"is put");
+	refuses(f, "nvswitch_url = \"ftp://%h/\";", 1,
+		"nvswitch_url: \"ftp://%h/\": http:// or https:// is expected");
+	refuses(f, "nvswitch_url = \"http:///%h\";", 1,
+		"nvswitch_url: \"http:///%h\": is no URL of a server");
+	refuses(f, "port = 1;\nnvswitch_url = \"https://%h/\";", 2,
+		"nvswitch_url is https: nvswitch_ca_file is needed, and not set");
+	assert_int_equal(load(f, "nvswitch_url = \"http://%h:9400/metrics\";"), 0);
+	assert_int_equal(load(f, "nvswitch_url = \"https://%h/\"; nvswitch_ca_file = \"/ca\";"), 0);
+}
+
+static void least_may_not_be_above_most(void **state)
+{
+	struct fixture *f = *state;
+
+	refuses(f, "\nhold_down = 20;\nhold_down_max = 10;", 2,
+		"hold_down = 20 is more than hold_down_max = 10");
+	refuses(f, "hold_down = 300;", 1, "hold_down = 300 is more than hold_down_max = 250");
+	refuses(f, "\n\nhold_down_max = 1;", 3, "hold_down = 2 is more than hold_down_max = 1");
+	refuses(f, "quarantine_time = 90.5;\nquarantine_time_max = 90;", 1,
+		"quarantine_time = 90.5 is more than quarantine_time_max = 90");
+	assert_int_equal(load(f, "hold_down = 250;"), 0);
+}
+
 static void syntax_error_is_named_with_its_line(void **state)
 {
 	refuses(*state, "port = 1;\nguid = = 2;\n", 2, "syntax error");
@@ -292,6 +340,9 @@ int main(void)
 		TEST(number_of_64_bits_must_be_one),
 		TEST(word_must_be_a_known_one),
 		TEST(text_that_does_not_fit_is_refused),
+		TEST(address_to_listen_on_must_be_one),
+		TEST(pattern_of_exporters_must_make_urls),
+		TEST(least_may_not_be_above_most),
 		TEST(syntax_error_is_named_with_its_line),
 		TEST(key_written_twice_is_refused),
 		TEST(file_that_cannot_be_read_is_refused),

@@ -46,6 +46,17 @@ static void figures_come_in_base_units(void **state)
 	free(text);
 }
 
+static void list_becomes_its_length(void **state)
+{
+	char *text = text_of("{\"troubles\": [{}, {}], \"nvswitch\": {\"inputs\":"
+			     " {\"kmsg\": true, \"exporters\": false}}}");
+
+	assert_line(text, "fmd_troubles 2");
+	assert_line(text, "fmd_nvswitch_input_open{input=\"kmsg\"} 1");
+	assert_line(text, "fmd_nvswitch_input_open{input=\"exporters\"} 0");
+	free(text);
+}
+
 static void what_the_document_lacks_is_left_out(void **state)
 {
 	char *text = text_of("{\"last_fault\": null, \"switches\": \"many\", \"state\": \"up\"}");
@@ -85,6 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_come_in_base_units),
+		cmocka_unit_test(list_becomes_its_length),
 		cmocka_unit_test(what_the_document_lacks_is_left_out),
 		cmocka_unit_test(members_become_samples_with_a_label),
 		cmocka_unit_test(each_metric_says_once_what_it_is),

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* address: ADDRESS:PORT. The last colon parts the two, since IPv6 has more of them; whether there is such an address the system says when it is bound. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/address.h"
+
+static bool parse_port(const char *text, uint16_t *port)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long number = strtoul(text, NULL, 10);
+
+	if (!digits || digits > 5 || text[digits] || !number || number > UINT16_MAX)
+		return false;
+	*port = (uint16_t)number;
+	return true;
+}
+
+bool address_parse(const char *text, struct address *address)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+
+	if (!colon || !parse_port(colon + 1, &address->port))
+		return false;
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+		text++, len -= 2;
+	if (len >= sizeof(address->host))
+		return false;
+	memcpy(address->host, text, len);
+	address->host[len] = '\0';
+	return !strpbrk(address->host, " \t[]/");
+}
+
+bool address_is_numeric(const char *host)
+{
+	uint8_t bytes[16];
+
+	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* address: where a server listens, as people write it: ADDRESS:PORT, an IPv6 address in brackets. */
+#ifndef FMD_CORE_ADDRESS_H
+#define FMD_CORE_ADDRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct address {
+	char host[64]; /* without brackets; "" = all addresses of this machine */
+	uint16_t port;
+};
+bool address_parse(const char *text, struct address *address); /* false: it is none */
+bool address_is_numeric(const char *host);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * conf_check: texts that can never work are refused with their line, before anything is opened by them. Whether a port is free or a server is
+ * there is not asked: that changes, and what can't be opened now is tried again.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "fm/core/address.h"
+#include "fm/core/conf_check.h"
+
+bool conf_check_path(const char *text, char *why, size_t size)
+{
+	if (!*text)
+		snprintf(why, size, "a path is expected");
+	return *text;
+}
+
+bool conf_check_http(const char *text, char *why, size_t size)
+{
+	struct address address;
+
+	if (!*text || (address_parse(text, &address) && *address.host))
+		return true;
+	snprintf(why, size, "\"%.60s\": ADDRESS:PORT is expected", text);
+	return false;
+}
+
+bool conf_check_syslog(const char *text, char *why, size_t size)
+{
+	struct address address;
+
+	if (!*text ||
+	    (address_parse(text, &address) && (!*address.host || address_is_numeric(address.host))))
+		return true;
+	snprintf(why, size, "\"%.60s\": ADDRESS:PORT with an IP address is expected", text);
+	return false;
+}
+
+static size_t scheme_len(const char *url)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (!strncmp(url, schemes[i], strlen(schemes[i])))
+			return strlen(schemes[i]);
+	return 0;
+}
+
+bool conf_check_url(const char *text, char *why, size_t size)
+{
+	size_t scheme = scheme_len(text), host = strcspn(text + scheme, "/?#");
+	const char *wrong = NULL;
+
+	if (!*text)
+		return true;
+	if (!scheme)
+		wrong = "http:// or https:// is expected";
+	else if (!strstr(text, "%h"))
+		wrong = "%h is expected, where a host's name is put";
+	else if (!host || strcspn(text, " \t\"<>@") != strlen(text))
+		wrong = "is no URL of a server";
+	if (wrong)
+		snprintf(why, size, "\"%.60s\": %s", text, wrong);
+	return !wrong;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* conf_check: what texts of the configuration may be. Each: true, or false with the reason in why. */
+#ifndef FMD_CORE_CONF_CHECK_H
+#define FMD_CORE_CONF_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool conf_check_path(const char *text, char *why, size_t size);	  /* not empty */
+bool conf_check_http(const char *text, char *why, size_t size);	  /* where HTTP is served, or "" */
+bool conf_check_syslog(const char *text, char *why, size_t size); /* where syslog comes in, or "" */
+bool conf_check_url(const char *text, char *why, size_t size);	  /* a pattern with %h, or "" */
+
+#endif

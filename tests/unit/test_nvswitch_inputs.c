@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the monitor hears by, when some of it can't be opened: on a real loop, with addresses and files of the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "fm/nvswitch/nvswitch.h"
+#include "topology/mem.h"
+
+#define RETRY_US   2000
+#define LOOK_US	   1000
+#define PATIENCE   60000 /* looks: far more than any of this takes */
+#define ROUND_LOOK 50	 /* .. and enough of them for some retries */
+#define KMSG_LINE                                                                                  \
+	"3,1,1,-;nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault "    \
+	"Up\n"
+
+struct fixture {
+	char dir[64], fifo[96], hosts[96], listen[80];
+	struct loop *loop;
+	struct loop_timer *look;
+	struct nvswitch *nv;
+	struct nvswitch_conf conf;
+	unsigned told, over; /* troubles that began, that ended */
+	char troubles[4][64];
+	unsigned ntroubles;
+	unsigned looks;
+	bool (*until)(const struct fixture *f);
+	bool met;
+};
+
+static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
+		     const char *text)
+{
+	json_decref(details);
+}
+
+static void nothing_cb(void *arg)
+{
+}
+
+/* As the conductor keeps them: each once. */
+static void trouble_cb(void *arg, const char *what, const char *error)
+{
+	struct fixture *f = arg;
+	unsigned i = 0;
+
+	while (i < f->ntroubles && strcmp(f->troubles[i], what))
+		i++;
+	if (error && i == f->ntroubles) {
+		snprintf(f->troubles[f->ntroubles++], sizeof(f->troubles[0]), "%s", what);
+		f->told++;
+	} else if (!error && i < f->ntroubles) {
+		memmove(f->troubles[i], f->troubles[--f->ntroubles], sizeof(f->troubles[0]));
+		f->over++;
+	}
+}
+
+static bool has_trouble(const struct fixture *f, const char *what)
+{
+	for (unsigned i = 0; i < f->ntroubles; i++)
+		if (!strcmp(f->troubles[i], what))
+			return true;
+	return false;
+}
+
+static void look_cb(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->met = f->until(f);
+	if (f->met || ++f->looks == PATIENCE)
+		loop_stop(f->loop);
+	else
+		loop_timer_set(f->look, LOOK_US);
+}
+
+static void run_until(struct fixture *f, bool (*until)(const struct fixture *f))
+{
+	f->until = until;
+	f->looks = 0;
+	loop_timer_set(f->look, 0);
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_true(f->met);
+}
+
+static bool looked_often(const struct fixture *f)
+{
+	return f->looks >= ROUND_LOOK;
+}
+
+static json_int_t log_lines(const struct fixture *f)
+{
+	json_t *summary = nvswitch_summary(f->nv);
+	json_int_t lines =
+		json_integer_value(json_object_get(json_object_get(summary, "logs"), "lines"));
+
+	json_decref(summary);
+	return lines;
+}
+
+static bool heard_a_line(const struct fixture *f)
+{
+	return log_lines(f) > 0;
+}
+
+static bool all_is_well(const struct fixture *f)
+{
+	return !f->ntroubles;
+}
+
+/* An address of this test's process alone: nobody else's port can be in its way. */
+static void own_address(char *text, size_t size)
+{
+	unsigned pid = (unsigned)getpid();
+
+	snprintf(text, size, "127.77.%u.%u", pid >> 8 & 0xff, pid & 0xff ? pid & 0xff : 1);
+}
+
+static int hold(const char *listen_at, int type)
+{
+	int fd = socket(AF_INET, type, 0);
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	char host[32];
+
+	own_address(host, sizeof(host));
+	at.sin_port = htons((uint16_t)atoi(strrchr(listen_at, ':') + 1));
+	assert_int_equal(inet_pton(AF_INET, host, &at.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	if (type == SOCK_STREAM)
+		assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static void say_to_fifo(const struct fixture *f)
+{
+	FILE *out = fopen(f->fifo, "r+");
+
+	assert_non_null(out);
+	fputs(KMSG_LINE, out);
+	fclose(out);
+}
+
+static void write_hosts(const struct fixture *f, const char *text)
+{
+	FILE *out = fopen(f->hosts, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static int configure(struct fixture *f)
+{
+	char err[256] = "";
+
+	return nvswitch_configure(f->nv, &f->conf, err, sizeof(err));
+}
+
+static int set_up(void **state)
+{
+	static const struct nvswitch_ops ops = { event_cb, nothing_cb, nothing_cb, trouble_cb };
+	struct fixture *f = mem_alloc(1, sizeof(*f));
+	char host[32];
+
+	log_set_level(-1, LOG_ERR);
+	strcpy(f->dir, "/tmp/fmd-test-inputs-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->fifo, sizeof(f->fifo), "%s/kmsg", f->dir);
+	snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->dir);
+	own_address(host, sizeof(host));
+	snprintf(f->listen, sizeof(f->listen), "%s:5514", host);
+	f->loop = loop_new();
+	f->look = loop_timer_new(f->loop, look_cb, f);
+	f->nv = nvswitch_new(f->loop, &ops, f);
+	f->conf = (struct nvswitch_conf){ .url = "",
+					  .hosts_file = "",
+					  .ca_file = "",
+					  .syslog_listen = "",
+					  .kmsg = "",
+					  .hook = "",
+					  .interval_us = 3600 * 1000000ull,
+					  .timeout_ms = 1000,
+					  .hook_timeout_ms = 1000,
+					  .body_max = 1 << 16,
+					  .retry_us = RETRY_US,
+					  .health = { .guard_percent = 100 } };
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	nvswitch_free(f->nv);
+	loop_timer_free(f->look);
+	loop_free(f->loop);
+	unlink(f->fifo);
+	unlink(f->hosts);
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+/* ---- Tests --------------------------------------------------------------------------------------- */
+
+static void port_that_is_taken_leaves_the_other_inputs_working(void **state)
+{
+	struct fixture *f = *state;
+	int udp = hold(f->listen, SOCK_DGRAM), tcp = hold(f->listen, SOCK_STREAM);
+
+	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	f->conf.kmsg = f->fifo;
+	f->conf.syslog_listen = f->listen;
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(f->ntroubles, 2);
+	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
+	assert_true(has_trouble(f, "nvswitch: syslog TCP"));
+	say_to_fifo(f);
+	run_until(f, heard_a_line);
+	run_until(f, looked_often);
+	assert_int_equal(f->told, 2); /* once each, however often it was tried */
+	close(udp);
+	close(tcp);
+	run_until(f, all_is_well);
+	assert_int_equal(f->over, 2);
+}
+
+static void half_of_syslog_that_is_free_is_listened_on(void **state)
+{
+	struct fixture *f = *state;
+	int udp = hold(f->listen, SOCK_DGRAM);
+
+	f->conf.syslog_listen = f->listen;
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(f->ntroubles, 1);
+	assert_true(has_trouble(f, "nvswitch: syslog UDP"));
+	close(udp);
+	run_until(f, all_is_well);
+}
+
+static void list_of_hosts_that_comes_late_is_read_then(void **state)
+{
+	struct fixture *f = *state;
+	json_t *summary;
+
+	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	f->conf.kmsg = f->fifo;
+	f->conf.hosts_file = f->hosts;
+	assert_int_equal(configure(f), 0);
+	assert_true(has_trouble(f, "nvswitch: exporters"));
+	say_to_fifo(f);
+	run_until(f, heard_a_line);
+	write_hosts(f, "node-1 ftp://wrong/\n");
+	run_until(f, looked_often);
+	assert_true(has_trouble(f, "nvswitch: exporters"));
+	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
+	run_until(f, all_is_well);
+	summary = nvswitch_summary(f->nv);
+	assert_int_equal(json_integer_value(json_object_get(summary, "sources")), 1);
+	json_decref(summary);
+}
+
+static void the_summary_says_which_input_is_not_open_and_why(void **state)
+{
+	struct fixture *f = *state;
+	json_t *summary;
+	const char *error;
+
+	f->conf.kmsg = f->fifo; /* is not there */
+	f->conf.syslog_listen = f->listen;
+	assert_int_equal(configure(f), 0);
+	summary = nvswitch_summary(f->nv);
+	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "kmsg")));
+	assert_true(
+		json_is_true(json_object_get(json_object_get(summary, "inputs"), "syslog TCP")));
+	assert_null(json_object_get(json_object_get(summary, "inputs"), "exporters"));
+	error = json_string_value(
+		json_object_get(json_object_get(summary, "input_errors"), "kmsg"));
+	assert_non_null(error);
+	assert_non_null(strstr(error, "No such file"));
+	json_decref(summary);
+}
+
+static void later_configuration_is_taken_whole_or_not_at_all(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	f->conf.kmsg = f->fifo;
+	assert_int_equal(configure(f), 0);
+	f->conf.syslog_listen = f->listen;
+	f->conf.hosts_file = f->hosts; /* is not there */
+	assert_int_equal(configure(f), -1);
+	f->conf.hosts_file = "";
+	f->conf.kmsg = f->hosts;
+	assert_int_equal(configure(f), -1);
+	assert_int_equal(f->ntroubles, 0);
+	say_to_fifo(f);
+	run_until(f, heard_a_line); /* by what was in force */
+	f->conf.kmsg = f->fifo;
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(log_lines(f), 1); /* it stayed open */
+}
+
+static void input_that_was_not_open_before_refuses_no_other_change(void **state)
+{
+	struct fixture *f = *state;
+
+	f->conf.kmsg = f->fifo; /* is not there */
+	assert_int_equal(configure(f), 0);
+	f->conf.syslog_listen = f->listen;
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(f->ntroubles, 1);
+	f->conf.kmsg = "";
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(f->ntroubles, 0);
+}
+
+static void nothing_is_tried_again_without_an_interval(void **state)
+{
+	struct fixture *f = *state;
+
+	f->conf.kmsg = f->fifo;
+	f->conf.retry_us = 0;
+	assert_int_equal(configure(f), 0);
+	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	run_until(f, looked_often);
+	assert_int_equal(f->ntroubles, 1);
+}
+
+static void files_of_a_configuration_are_looked_at_beforehand(void **state)
+{
+	struct fixture *f = *state;
+	char err[256] = "", expected[256];
+
+	f->conf.hosts_file = f->hosts;
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	write_hosts(f, "# none\nnode-1 http://a/ h100\nnode-2 http://b/ h300\n");
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	snprintf(expected, sizeof(expected), "%s:3: no such system", f->hosts);
+	assert_memory_equal(err, expected, strlen(expected));
+	write_hosts(f, "node-1 http://a/ h100\n");
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
+	f->conf.hook = f->hosts; /* no program */
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	f->conf.hook = "/bin/true";
+	f->conf.ca_file = f->fifo; /* is not there */
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	f->conf.hosts_file = "";
+	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(port_that_is_taken_leaves_the_other_inputs_working),
+		TEST(half_of_syslog_that_is_free_is_listened_on),
+		TEST(list_of_hosts_that_comes_late_is_read_then),
+		TEST(the_summary_says_which_input_is_not_open_and_why),
+		TEST(later_configuration_is_taken_whole_or_not_at_all),
+		TEST(input_that_was_not_open_before_refuses_no_other_change),
+		TEST(nothing_is_tried_again_without_an_interval),
+		TEST(files_of_a_configuration_are_looked_at_beforehand),
+	};
+
+	return cmocka_run_group_tests_name("nvswitch_inputs", tests, NULL, NULL);
+}
