@@ -172,6 +172,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->sweep = sweep_new(loop, mad);
 	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
+	program_use_proofs(f->program, f->proof_base);
 	fabric_sa_init(f);
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);

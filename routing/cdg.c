@@ -18,7 +18,8 @@ static bool is_channel(const struct topo *t, const struct topo_port *port, bool 
 
 static void init(struct cdg *c, const struct topo *t, bool down_too)
 {
-	*c = (struct cdg){ .channel = mem_alloc(t->nports + 1, sizeof(*c->channel)),
+	*c = (struct cdg){ .nports = t->nports,
+			   .channel = mem_alloc(t->nports + 1, sizeof(*c->channel)),
 			   .port_of = mem_alloc(t->nports + 1, sizeof(*c->port_of)) };
 	for (uint32_t i = 0; i < t->nports; i++) {
 		c->channel[i] = TOPO_NONE;
@@ -29,6 +30,7 @@ static void init(struct cdg *c, const struct topo *t, bool down_too)
 	}
 	c->head = mem_alloc(c->nchannels + 1, sizeof(*c->head));
 	c->next = mem_alloc(c->nchannels + 1, sizeof(*c->next));
+	c->back = mem_alloc(c->nchannels + 1, sizeof(*c->back));
 	c->head_ports = mem_alloc(c->nchannels + 1, sizeof(*c->head_ports));
 	c->height = mem_alloc(c->nchannels + 1, sizeof(*c->height));
 	c->by = mem_alloc(c->nchannels + 1, sizeof(*c->by));
@@ -39,6 +41,7 @@ static void init(struct cdg *c, const struct topo *t, bool down_too)
 
 		c->head[i] = head->port0;
 		c->head_ports[i] = head->nports;
+		c->back[i] = c->channel[t->ports[c->port_of[i]].peer];
 	}
 }
 
@@ -52,11 +55,33 @@ void cdg_init_cables(struct cdg *c, const struct topo *t)
 	init(c, t, true);
 }
 
+static void *copy_of(const void *from, size_t count, size_t size)
+{
+	return memcpy(mem_alloc(count, size), from, count * size);
+}
+
+void cdg_copy(struct cdg *to, const struct cdg *from)
+{
+	uint32_t n = from->nchannels + 1;
+
+	*to = *from;
+	to->channel = copy_of(from->channel, from->nports + 1, sizeof(*to->channel));
+	to->port_of = copy_of(from->port_of, n, sizeof(*to->port_of));
+	to->back = copy_of(from->back, n, sizeof(*to->back));
+	to->head = copy_of(from->head, n, sizeof(*to->head));
+	to->head_ports = copy_of(from->head_ports, n, sizeof(*to->head_ports));
+	to->next = copy_of(from->next, n, sizeof(*to->next));
+	to->height = copy_of(from->height, n, sizeof(*to->height));
+	to->by = copy_of(from->by, n, sizeof(*to->by));
+	to->mark = copy_of(from->mark, n, sizeof(*to->mark));
+}
+
 void cdg_fini(struct cdg *c)
 {
 	free(c->channel);
 	free(c->port_of);
 	free(c->head);
+	free(c->back);
 	free(c->head_ports);
 	free(c->next);
 	free(c->height);
@@ -241,16 +266,18 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 /* ---- A graph that is kept ----------------------------------------------------------------------
  *
  * `from` has come to depend on `next`, which does not stand below it. First: does `next` lead back to
- * `from`? Then: `next` and all that thereby stands too high is lowered, the highest first, so that
- * each is lowered once.
+ * `from`? Then: `from` and all that thereby stands too low is raised, the lowest first, so that each is
+ * raised once. What comes down and rises again (a detour) makes such dependencies: few channels, with a whole
+ * tree behind each on the way up, so it is those before them that are looked through. And a channel that has to rise
+ * goes above all that stood when this change began: the next such dependency of it then costs nothing.
  */
 
 struct growth {
 	struct cdg *c;
 	cdg_used_fn *used;
 	void *arg;
-	uint32_t from;
-	uint32_t *todo; /* a stack while searching, a heap by height as it was while lowering */
+	uint32_t from, next;
+	uint32_t *todo; /* a stack while searching, a heap by height as it was while raising */
 	int32_t *was;	/* beside the heap */
 	uint32_t count, room;
 };
@@ -272,65 +299,71 @@ static bool first_meeting(const struct growth *g, uint32_t channel)
 	return true;
 }
 
-/* Each channel that follows by one of the output ports in a word of the bitmap. */
-#define for_each_next(c, channel, word, left, to)                                                  \
-	for (unsigned word = 0; word < CDG_WORDS; word++)                                          \
-		for (uint64_t left = (c)->next[channel][word];                                     \
-		     left &&                                                                       \
-		     ((to = next_by(c, channel, word * 64 + __builtin_ctzll(left))), true);        \
-		     left &= left - 1)
+/* The channel that comes by a port of the switch where `channel` begins, and depends on it; TOPO_NONE = none does. */
+static uint32_t before(const struct cdg *c, uint32_t channel, unsigned num)
+{
+	uint32_t port0 = c->head[c->back[channel]], leaves = c->channel[port0 + num];
+
+	if (leaves == TOPO_NONE ||
+	    !cdg_has(c, c->back[leaves], (uint8_t)(c->port_of[channel] - port0)))
+		return TOPO_NONE;
+	return c->back[leaves];
+}
 
 static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
 {
 	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
 }
 
-/* A way from `next` to `from`: its last channel, or TOPO_NONE. Who stands no higher than `from` leads elsewhere. */
-static uint32_t search(struct growth *g, uint32_t next)
+/* A way from `next` to `from`, by `by`. Who stands as high as `next` is on none. */
+static bool search(struct growth *g)
 {
 	struct cdg *c = g->c;
-	uint32_t channel, to;
 
 	c->marks++;
 	g->count = 0;
 	make_room(g);
-	first_meeting(g, next);
-	c->by[next] = g->from;
-	g->todo[g->count++] = next;
+	first_meeting(g, g->from);
+	c->by[g->from] = g->next;
+	g->todo[g->count++] = g->from;
 	while (g->count) {
-		channel = g->todo[--g->count];
-		for_each_next(c, channel, word, left, to)
-		{
-			if (to == g->from)
-				return channel;
-			if (to == TOPO_NONE || c->height[to] <= c->height[g->from] ||
-			    !first_meeting(g, to))
+		uint32_t channel = g->todo[--g->count];
+
+		for (unsigned num = 1; num <= c->head_ports[c->back[channel]]; num++) {
+			uint32_t who = before(c, channel, num);
+
+			if (who == TOPO_NONE ||
+			    (who != g->next &&
+			     (c->height[who] >= c->height[g->next] || !first_meeting(g, who))))
 				continue;
-			c->by[to] = channel;
+			c->by[who] = channel;
+			if (who == g->next)
+				return true;
 			make_room(g);
-			g->todo[g->count++] = to;
+			g->todo[g->count++] = who;
 		}
 	}
-	return TOPO_NONE;
+	return false;
 }
 
-/* Takes out what is not in use on a cycle: from `from` to `last`, and back. False when all of it is. */
-static bool untie(struct growth *g, uint32_t last)
+/* Takes out what is not in use on the cycle found. False when all of it is. */
+static bool untie(struct growth *g)
 {
 	struct cdg *c = g->c;
-	uint32_t at = last, to = g->from;
+	uint32_t at = g->next;
 	bool untied = false;
 
-	for (;; to = at, at = c->by[at]) {
-		uint8_t out = c->port_of[to] - c->head[at];
+	do {
+		uint32_t to = c->by[at];
+		uint8_t out = (uint8_t)(c->port_of[to] - c->head[at]);
 
 		if (!g->used(g->arg, at, out)) {
 			cdg_drop(c, at, out);
 			untied = true;
 		}
-		if (at == g->from)
-			return untied;
-	}
+		at = to;
+	} while (at != g->next);
+	return untied;
 }
 
 static void swap(struct growth *g, uint32_t a, uint32_t b)
@@ -352,7 +385,7 @@ static void push(struct growth *g, uint32_t channel)
 	g->todo[at] = channel;
 	g->was[at] = g->c->height[channel];
 	g->count++;
-	for (; at && g->was[at] > g->was[(at - 1) / 2]; at = (at - 1) / 2)
+	for (; at && g->was[at] < g->was[(at - 1) / 2]; at = (at - 1) / 2)
 		swap(g, at, (at - 1) / 2);
 }
 
@@ -362,54 +395,73 @@ static uint32_t pop(struct growth *g)
 
 	swap(g, 0, --g->count);
 	for (;;) {
-		uint32_t higher = 2 * at + 1;
+		uint32_t lower = 2 * at + 1;
 
-		if (higher + 1 < g->count && g->was[higher + 1] > g->was[higher])
-			higher++;
-		if (higher >= g->count || g->was[higher] <= g->was[at])
+		if (lower + 1 < g->count && g->was[lower + 1] < g->was[lower])
+			lower++;
+		if (lower >= g->count || g->was[lower] >= g->was[at])
 			return top;
-		swap(g, at, higher);
-		at = higher;
+		swap(g, at, lower);
+		at = lower;
 	}
 }
 
-static void lower(struct growth *g, uint32_t channel, int32_t below)
+static void lift(struct growth *g, uint32_t channel, int32_t above)
 {
-	if (g->c->height[channel] < below)
+	if (g->c->height[channel] > above)
 		return;
 	if (first_meeting(g, channel))
 		push(g, channel);
-	g->c->height[channel] = below - 1;
+	g->c->height[channel] = above + 1;
 }
 
-static void lower_from(struct growth *g, uint32_t next)
+static void lift_from(struct growth *g)
 {
 	struct cdg *c = g->c;
+	int32_t above = c->height[g->next];
 
 	c->marks++;
 	g->count = 0;
-	lower(g, next, c->height[g->from]);
+	lift(g, g->from, above > c->top ? above : c->top);
 	while (g->count) {
-		uint32_t channel = pop(g), to;
+		uint32_t channel = pop(g);
 
-		for_each_next(c, channel, word, left, to) if (to != TOPO_NONE)
-			lower(g, to, c->height[channel]);
+		for (unsigned num = 1; num <= c->head_ports[c->back[channel]]; num++) {
+			uint32_t who = before(c, channel, num);
+
+			if (who != TOPO_NONE)
+				lift(g, who, c->height[channel]);
+		}
 	}
+}
+
+void cdg_grow_begin(struct cdg *c)
+{
+	c->top = 0;
+	for (uint32_t i = 0; i < c->nchannels; i++)
+		c->top = c->height[i] > c->top ? c->height[i] : c->top;
+}
+
+bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port)
+{
+	uint32_t next = next_by(c, channel, out_port);
+
+	return next == TOPO_NONE || c->height[next] < c->height[channel];
 }
 
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 {
-	struct growth g = { .c = c, .used = used, .arg = arg, .from = channel };
-	uint32_t next = next_by(c, channel, out_port), last;
+	uint32_t next = next_by(c, channel, out_port);
+	struct growth g = { .c = c, .used = used, .arg = arg, .from = channel, .next = next };
 	bool acyclic = next != channel;
 
 	cdg_add(c, channel, out_port);
-	if (next == TOPO_NONE || c->height[next] < c->height[channel])
+	if (cdg_agrees(c, channel, out_port))
 		return acyclic;
-	while (acyclic && (last = search(&g, next)) != TOPO_NONE)
-		acyclic = untie(&g, last);
+	while (acyclic && search(&g))
+		acyclic = untie(&g);
 	if (acyclic)
-		lower_from(&g, next);
+		lift_from(&g);
 	free(g.todo);
 	free(g.was);
 	return acyclic;

@@ -7,7 +7,7 @@
  *
  * A graph found without cycles may be kept and grow: each channel has a height, and whoever depends
  * on a channel stands higher. That order is the proof of no cycle; a new dependency that agrees
- * with it costs nothing, another lowers what it depends on, or finds that it closes a cycle.
+ * with it costs nothing, another raises who has it, or finds that it closes a cycle.
  */
 #ifndef FMD_ROUTING_CDG_H
 #define FMD_ROUTING_CDG_H
@@ -19,20 +19,23 @@
 #define CDG_WORDS 4 /* output ports of a switch as a bitmap */
 
 struct cdg {
-	uint32_t nchannels;
+	uint32_t nports, nchannels;
 	uint32_t *channel;   /* by topo port: the channel that leaves there, TOPO_NONE = none */
 	uint32_t *port_of;   /* by channel: its topo port */
 	uint32_t *head;	     /* by channel: port0 of the switch it leads to */
+	uint32_t *back;	     /* by channel: the cable's other direction */
 	uint8_t *head_ports; /* by channel: that switch's highest port number */
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
 	uint32_t *by, *mark;	     /* by channel, cdg_grow()'s: the way back; when it was met */
 	uint32_t marks;
+	int32_t top;	 /* of heights when it began to grow */
 	int32_t *height; /* by channel: above all it depends on, once cdg_cycles() found none */
 };
 
 void cdg_init(struct cdg *c, const struct topo *t);	   /* channels: cables that are up */
 void cdg_init_cables(struct cdg *c, const struct topo *t); /* .. and those that are down */
+void cdg_copy(struct cdg *to, const struct cdg *from);
 void cdg_fini(struct cdg *c);
 
 static inline void cdg_add(struct cdg *c, uint32_t channel, uint8_t out_port)
@@ -65,12 +68,15 @@ uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned
 /* Whether the tables of today have this dependency. */
 typedef bool cdg_used_fn(void *arg, uint32_t channel, uint8_t out_port);
 
+void cdg_grow_begin(struct cdg *c); /* before the first of a change */
 /*
  * To a graph without cycles. Where it would have one, dependencies on it that are not in use any
  * more are taken out. False = a cycle of such as are in use; the graph is good for nothing then.
  */
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 	__attribute__((warn_unused_result));
+/* Whether a dependency, there or not, is as its order has it. */
+bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port);
 /* Takes all dependencies of a channel and on it away; nothing may lead there meanwhile. */
 void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel);
 

@@ -26,6 +26,7 @@ struct base_turn { /* a dependency */
 
 struct check_base {
 	bool good;
+	uint64_t serial; /* of the proof begun last */
 	/* What was proven. */
 	uint32_t nnodes, nswitches, nports;
 	struct base_node *nodes;

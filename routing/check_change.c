@@ -284,6 +284,7 @@ static void change_begin(struct change *w)
 
 	base->good = false;
 	w->c.cdg = base->cdg;
+	cdg_grow_begin(&w->c.cdg);
 	w->c.walk = base->walk;
 	w->c.counts = base->counts;
 	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
@@ -378,6 +379,16 @@ struct check_change check_change_last(const struct check_base *base)
 	return base->last;
 }
 
+uint64_t check_proof_serial(const struct check_base *base)
+{
+	return base->serial;
+}
+
+const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial)
+{
+	return base->good && !base->run && base->serial == serial ? &base->cdg : NULL;
+}
+
 void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 			const struct tables *tables)
 {
@@ -385,6 +396,7 @@ void check_change_begin(struct check_base *base, const struct topo *t, const str
 
 	abandon_run(base);
 	base->run = w;
+	base->serial++;
 	base->last = (struct check_change){ .added = base->last.added };
 	w->base = base;
 	w->c = (struct check){ .t = t, .lids = lids, .tables = tables, .report = &w->report };

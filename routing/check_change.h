@@ -44,4 +44,12 @@ bool check_change_end(struct check_base *base, struct check_report *report);
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables);
 struct check_change check_change_last(const struct check_base *base);
 
+/*
+ * The dependencies of the tables proven last, with some of tables before them, in an order that proves all of them free of cycles. The
+ * proof is told by its serial: NULL when it failed, or another was begun since.
+ */
+struct cdg;
+uint64_t check_proof_serial(const struct check_base *base);
+const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial);
+
 #endif

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "routing/check_change.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
@@ -56,8 +57,13 @@ void order_fini(struct order *o);
 /* The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and what `changed` points to stay as they are till
  * then, the list itself not. Drop instead of end: at any time. */
 struct order_making;
+struct order_proof {		       /* of `newer`: with it, the order is found much sooner */
+	const struct check_base *base; /* NULL: there is none. Lives as long as the making */
+	uint64_t serial;
+};
 struct order_making *order_begin(const struct topo *t, const struct tables *newer,
-				 const struct order_block *changed, uint32_t count);
+				 const struct order_block *changed, uint32_t count,
+				 const struct order_proof *proof);
 bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
 void order_drop(struct order_making *m); /* NULL is fine */

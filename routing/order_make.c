@@ -11,6 +11,7 @@
 struct order_making {
 	struct order_work w;
 	struct order out;
+	struct order_proof proof;
 	/* One of these at a time. */
 	struct order_columns *columns;
 	struct order_look *look;
@@ -18,10 +19,12 @@ struct order_making {
 };
 
 struct order_making *order_begin(const struct topo *t, const struct tables *newer,
-				 const struct order_block *changed, uint32_t count)
+				 const struct order_block *changed, uint32_t count,
+				 const struct order_proof *proof)
 {
 	struct order_making *m = mem_alloc(1, sizeof(*m));
 
+	m->proof = *proof;
 	order_work_init(&m->w, t, newer, changed, count);
 	m->columns = order_columns_begin(&m->w, &m->out);
 	return m;
@@ -31,7 +34,7 @@ static bool columns_done(struct order_making *m)
 {
 	order_columns_end(m->columns);
 	m->columns = NULL;
-	m->look = order_look_begin(&m->w, ORDER_FROM, NULL);
+	m->look = order_look_begin(&m->w, ORDER_FROM, NULL, &m->proof);
 	return true;
 }
 
@@ -81,7 +84,7 @@ void order_drop(struct order_making *m)
 void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
 		uint32_t count, struct order *out)
 {
-	struct order_making *m = order_begin(t, newer, changed, count);
+	struct order_making *m = order_begin(t, newer, changed, count, &(struct order_proof){ 0 });
 
 	while (order_go(m))
 		;

@@ -85,7 +85,7 @@ enum order_direction {
  */
 struct order_look;
 struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty);
+				    uint64_t *guilty, const struct order_proof *proof);
 bool order_look_go(struct order_look *look);
 bool order_look_end(struct order_look *look);
 

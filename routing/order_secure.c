@@ -140,7 +140,7 @@ static void look_begin(struct order_secure *s)
 		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
 	}
 	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
-	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty);
+	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty, &(struct order_proof){ 0 });
 }
 
 static bool look_end(struct order_secure *s)

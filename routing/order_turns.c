@@ -12,6 +12,11 @@
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
  * left, the whole graph is made and searched, unless order_valleys.c knows already that it need
  * not. For large changes that is asked first: it wants to know of few turns.
+ *
+ * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all their turns and some more, and its
+ * order. Old entries' turns are mostly among those, or agree with that order; the few others are tried on a copy.
+ * Where that ends in a circle it may be one of the past, so the looks above follow. They follow too when the next proof
+ * has begun meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +39,8 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 struct turns {
 	struct order_work *w;
 	enum order_direction direction;
-	uint32_t *set; /* turns met: hash table of turn_key() */
+	const struct cdg *proven; /* of proof_met() */
+	uint32_t *set;		  /* turns met: hash table of turn_key() */
 	uint32_t set_size, set_used;
 	struct order_turn *fresh; /* each once: those that new tables do not make */
 	uint32_t nfresh, fresh_size;
@@ -282,6 +288,7 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 struct order_look {
 	struct turns turns;
 	uint64_t *guilty;
+	struct order_proof proof;
 	bool (*phase)(struct order_look *l); /* NULL: it has ended */
 	uint32_t at;			     /* block or row that is next in the phase */
 	bool safe;
@@ -373,6 +380,61 @@ static bool judge_valleys(struct order_look *l)
 	return go_to(l, ask_all);
 }
 
+/* ---- By the proof of the new tables --------------------------------------------------------- */
+
+static void proof_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (!cdg_has(s->proven, s->proven->channel[turn->from], turn->out) &&
+	    set_add(s, (turn->from << 8 | turn->out) + 1))
+		turn_keep(s, turn);
+}
+
+static bool order_holds(const struct turns *s)
+{
+	for (uint32_t i = 0; i < s->nfresh; i++)
+		if (!cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from], s->fresh[i].out))
+			return false;
+	return true;
+}
+
+static bool is_in_use(void *arg, uint32_t channel, uint8_t out)
+{
+	return true;
+}
+
+/* Whether the graph can take them all. */
+static bool graph_takes(const struct turns *s)
+{
+	struct cdg graph;
+	bool taken = true;
+
+	if (order_holds(s))
+		return true;
+	cdg_copy(&graph, s->proven);
+	cdg_grow_begin(&graph);
+	for (uint32_t i = 0; taken && i < s->nfresh; i++)
+		taken = cdg_grow(&graph, graph.channel[s->fresh[i].from], s->fresh[i].out,
+				 is_in_use, NULL);
+	cdg_fini(&graph);
+	return taken;
+}
+
+static bool ask_proof(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, proof_met, s, false };
+
+	s->proven = check_proof_graph(l->proof.base, l->proof.serial);
+	if (s->proven && ask_columns(l, &q))
+		return true;
+	if (s->proven && graph_takes(s))
+		return end_look(l, true);
+	forget_turns(s);
+	return go_to(l, ask_all);
+}
+
 static bool ask_valleys(struct order_look *l)
 {
 	struct turns *s = &l->turns;
@@ -382,13 +444,14 @@ static bool ask_valleys(struct order_look *l)
 }
 
 struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty)
+				    uint64_t *guilty, const struct order_proof *proof)
 {
 	struct order_look *l = mem_alloc(1, sizeof(*l));
 
 	l->turns = (struct turns){ .w = w, .direction = direction };
 	l->guilty = guilty;
-	l->phase = w->nunits > LARGE ? ask_valleys : ask_all;
+	l->proof = *proof;
+	l->phase = w->nunits > LARGE ? ask_valleys : proof->base ? ask_proof : ask_all;
 	return l;
 }
 

@@ -16,6 +16,7 @@ struct job {
 	unsigned at;
 	uint64_t *spent_us;
 	uint64_t serial;
+	bool gives_way;
 };
 
 static enum job_said run_step(struct job *job)
@@ -53,7 +54,7 @@ static void run_slice(void *arg)
 
 		if (job->serial != serial || !go_on(job, said))
 			return;
-	} while (loop_clock_us(job->loop) - start < pace.slice_us);
+	} while (!job->gives_way && loop_clock_us(job->loop) - start < pace.slice_us);
 	loop_timer_set(job->timer, pace.gap_us);
 }
 
@@ -64,6 +65,11 @@ struct job *job_new(struct loop *loop, void *owner)
 	*job = (struct job){ .loop = loop, .owner = owner };
 	job->timer = loop_timer_new(loop, run_slice, job);
 	return job;
+}
+
+void job_give_way(struct job *job)
+{
+	job->gives_way = true;
 }
 
 void job_free(struct job *job)

@@ -346,6 +346,11 @@ void program_free(struct program *p)
 	free(p);
 }
 
+void program_use_proofs(struct program *p, const struct check_base *proofs)
+{
+	p->proofs = proofs;
+}
+
 void program_configure(struct program *p, uint8_t packet_life_time)
 {
 	p->life_time = packet_life_time;
@@ -430,6 +435,8 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	program_supersede(p);
 	p->topo = topo_ref(t);
 	p->wanted = wanted;
+	if (p->proofs)
+		p->proof = (struct order_proof){ p->proofs, check_proof_serial(p->proofs) };
 	program_rebase(p);
 	p->fn = fn;
 	p->arg = arg;

@@ -19,6 +19,7 @@
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
+#include "routing/check_change.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
@@ -41,6 +42,8 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 			    uint8_t packet_life_time);
 void program_free(struct program *p);				     /* NULL is fine */
 void program_configure(struct program *p, uint8_t packet_life_time); /* from the next apply on */
+/* From now on each apply's tables are those proven last there. It outlives p. */
+void program_use_proofs(struct program *p, const struct check_base *proofs);
 
 /*
  * Rows are those of `t`'s switches; t is referenced until the callback. The memory of the rows (not the struct) stays as it is until

@@ -136,7 +136,7 @@ static void order_marked(struct program *p)
 		count += add_blocks(p->rows[row], blocks + count);
 		todo_clear(p->rows[row]);
 	}
-	p->making = order_begin(p->topo, p->wanted, blocks, count);
+	p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
 	free(blocks);
 }
 

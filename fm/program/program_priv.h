@@ -39,10 +39,12 @@ struct program {
 	struct readback *readback;
 	struct store store;
 	uint8_t life_time;
+	const struct check_base *proofs; /* or NULL */
 	bool busy;
 	/* the apply that runs */
 	const struct topo *topo;
 	const struct tables *wanted;
+	struct order_proof proof; /* of these */
 	program_done_fn *fn;
 	void *arg;
 	enum program_stage stage;

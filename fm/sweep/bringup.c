@@ -323,6 +323,7 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 	b->conf = *conf;
 	b->batch = batch_new(loop, mad, &bringup_ops, b);
 	b->plan = job_new(loop, b);
+	job_give_way(b->plan); /* tables first: at a fault nearly all ports are as they should be */
 	return b;
 }
 

@@ -82,7 +82,9 @@ def mend(cable):
 # ---- fmd -----------------------------------------------------------------------------------------------------
 
 def settle(fmd, links_down, limit_s=60):
-    """The status once nothing is under way any more and so many links are down."""
+    """The status once nothing is under way any more and so many links are down. Asked when the answer to what went before
+    is over: who asks takes the processors away from those who are measured."""
+    time.sleep(0.25)
     until, quiet = time.time() + limit_s, 0
     while True:
         status, smps = fmd.ask("status"), fmd.counts.smps()

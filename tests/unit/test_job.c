@@ -17,6 +17,7 @@ struct bench {
 	struct loop_timer *other;
 	char calls[64]; /* a letter each */
 	unsigned thrice;
+	bool gives_way;
 	const struct job_step *next;
 	uint64_t spent_us[4];
 };
@@ -95,6 +96,8 @@ static struct bench bench_new(void)
 static void run(struct bench *b, const struct job_step *steps)
 {
 	b->job = job_new(b->loop, b);
+	if (b->gives_way)
+		job_give_way(b->job);
 	b->other = loop_timer_new(b->loop, other_cb, b);
 	job_start(b->job, steps, b->spent_us);
 	assert_string_equal(b->calls, ""); /* never from within the start */
@@ -122,6 +125,15 @@ static void others_have_their_turn_when_the_slice_is_used_up(void **state)
 	loop_set_pace(b.loop, (struct loop_pace){ 0, GAP_US });
 	run(&b, all);
 	assert_string_equal(b.calls, "a.b.b.b.c.");
+}
+
+static void a_job_that_gives_way_lets_others_in_after_each_call(void **state)
+{
+	struct bench b = bench_new();
+
+	b.gives_way = true;
+	run(&b, all);
+	assert_string_equal(b.calls, "a.bbbc."); /* the other is due at once, and a while later */
 }
 
 static void the_end_leaves_the_other_steps_out(void **state)
@@ -181,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_short_is_done_in_one_go),
 		cmocka_unit_test(others_have_their_turn_when_the_slice_is_used_up),
+		cmocka_unit_test(a_job_that_gives_way_lets_others_in_after_each_call),
 		cmocka_unit_test(the_end_leaves_the_other_steps_out),
 		cmocka_unit_test(a_step_may_start_its_job_anew),
 		cmocka_unit_test(a_step_may_stop_its_job),

@@ -41,6 +41,43 @@ static struct order order_between(const struct topo *t, const struct tables *old
 	return order;
 }
 
+static void assert_same_order(const struct order *a, const struct order *b)
+{
+	assert_int_equal(a->nsteps, b->nsteps);
+	assert_int_equal(a->nrounds, b->nrounds);
+	assert_int_equal(a->strict, b->strict);
+	assert_int_equal(a->drained, b->drained);
+	for (uint32_t i = 0; i < a->nsteps; i++) {
+		const struct order_step *x = &a->steps[i], *y = &b->steps[i];
+
+		assert_int_equal(x->sw, y->sw);
+		assert_int_equal(x->block, y->block);
+		assert_int_equal(x->mask, y->mask);
+		assert_int_equal(x->last, y->last);
+		assert_int_equal(x->drain, y->drain);
+	}
+}
+
+/* The newer tables' proof is at hand, made upon those of the older. */
+static void assert_order_by_proof_is_the_same(const struct order *order, const struct topo *t,
+					      const struct tables *older,
+					      const struct tables *newer,
+					      const struct check_base *base)
+{
+	const struct order_proof proof = { base, check_proof_serial(base) };
+	struct order_block *blocks;
+	uint32_t count = order_compare(older, newer, &blocks);
+	struct order_making *making = order_begin(t, newer, blocks, count, &proof);
+	struct order by_proof;
+
+	free(blocks);
+	while (order_go(making))
+		;
+	order_end(making, &by_proof);
+	assert_same_order(&by_proof, order);
+	order_fini(&by_proof);
+}
+
 static struct topo *pod(unsigned su)
 {
 	char err[256];
@@ -115,17 +152,20 @@ static void walk_round(struct walk *w, unsigned round, const char *name)
 }
 
 struct tally {
-	unsigned changes, writes, strict, drained;
+	unsigned changes, proven, writes, strict, drained;
 };
 
 static void walk_between(const struct topo *now, const struct lid_map *lids,
 			 const struct tables *older, const struct tables *newer, uint64_t seed,
-			 struct tally *tally)
+			 struct check_base *base, struct tally *tally)
 {
 	struct order order = order_between(now, older, newer);
 	struct walk w = { .order = &order, .newer = newer, .seed = seed };
+	struct check_report report;
 	char name[64];
 
+	tally->proven += check_change(base, now, lids, newer, &report);
+	assert_order_by_proof_is_the_same(&order, now, older, newer, base);
 	snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
 	mixture_init(&w.mix, now, lids, older, newer);
 	for (unsigned round = 0; round < order.nrounds; round++)
@@ -146,12 +186,16 @@ static void walk_states(const struct topo *design, const struct topo *a, const s
 {
 	struct lid_map *lids = lid_plan(design, NULL);
 	struct tables x = { 0 }, y = { 0 };
+	struct check_base *base = check_base_new(seed);
+	struct check_report report;
 
 	tables_for(a, lids, &x);
 	tables_for(b, lids, &y);
-	walk_between(b, lids, &x, &y, seed, tally);
-	walk_between(a, lids, &y, &x, seed, tally);
-	walk_between(design, lids, &x, &y, seed, tally);
+	check_change(base, a, lids, &x, &report);
+	walk_between(b, lids, &x, &y, seed, base, tally);
+	walk_between(a, lids, &y, &x, seed, base, tally);
+	walk_between(design, lids, &x, &y, seed, base, tally);
+	check_base_free(base);
 	tables_fini(&x);
 	tables_fini(&y);
 	lid_map_free(lids);
@@ -161,6 +205,7 @@ static void say(const struct tally *tally)
 {
 	print_message("%u changes, %u writes; %u needed their rounds whole, %u drains\n",
 		      tally->changes, tally->writes, tally->strict, tally->drained);
+	assert_int_equal(tally->proven, tally->changes);
 }
 
 /* ---- Random changes ------------------------------------------------------------------------- */
