@@ -84,7 +84,8 @@ $(BIN)/fmd: $(call obj,fm/main.c) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BIN)/fmctl: $(call obj,$(CTL_SRC)) $(B)/librouting.a $(B)/libtopology.a
+# Of libfm it takes the configuration and what is made of it, no more.
+$(BIN)/fmctl: $(call obj,$(CTL_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

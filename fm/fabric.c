@@ -109,7 +109,7 @@ const struct tables *fabric_tables(const struct fabric *f)
 
 uint8_t *fabric_port_classes(const struct fabric *f)
 {
-	return fabric_classes(f, f->topo);
+	return fabric_classes_by_name(f, f->topo);
 }
 
 bool fabric_check(const struct fabric *f, struct check_report *report)

@@ -81,10 +81,20 @@ void fabric_unfollow(struct fabric *fabric, void *arg);
 
 /*
  * For questions; nothing changes by them. A variant has the nodes of the published snapshot: its LIDs
- * and classes are those in force. Takes as long as routing takes.
+ * and classes are those in force, and so are the states of hosts when states is NULL. Takes as long as routing takes.
  */
-void fabric_try(const struct fabric *fabric, const struct topo *variant, struct tables *out);
-/* enum route_class by port of the published snapshot, the caller's; NULL = all compute. */
+void fabric_try(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
+		struct tables *out);
+/*
+ * "HOST=STATE" of NVLinks into states of the published snapshot's hosts, which begin with what routing takes them for when *states is
+ * NULL; the caller's. 0, or -1 with the reason in err.
+ */
+int fabric_assume(const struct fabric *fabric, const char *text, uint8_t **states, char *err,
+		  size_t err_size);
+/* A row for each host whose state is assumed otherwise: its treatment, and the load of its cross-rail traffic now and then. */
+json_t *fabric_trial(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
+		     const struct tables *tables);
+/* enum route_class by port of the published snapshot and by name, the caller's; NULL = all compute. */
 uint8_t *fabric_port_classes(const struct fabric *fabric);
 
 /* Proves the published tables again. */

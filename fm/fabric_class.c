@@ -21,9 +21,9 @@ static bool matches_any(const char *patterns, const struct topo *t, const struct
 	return found;
 }
 
-/* NULL = all compute. */
-static uint8_t *classes_by_name(const struct conf *conf, const struct topo *t)
+uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 {
+	const struct conf *conf = &f->conf;
 	uint8_t *classes;
 
 	if (!*conf->storage_nodes && !*conf->management_nodes)
@@ -41,15 +41,13 @@ static uint8_t *classes_by_name(const struct conf *conf, const struct topo *t)
 	return classes;
 }
 
-uint8_t *fabric_classes(const struct fabric *f, const struct topo *t)
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
+				   const uint8_t *states)
 {
-	return fabric_nvlink_classes(f, t, classes_by_name(&f->conf, t));
-}
+	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
 
-struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t)
-{
-	return (struct fabric_policy){ .classes = fabric_classes(f, t),
-				       .weights = fabric_nvlink_weights(f, t) };
+	fabric_nvlink_treat(f, t, states, &policy);
+	return policy;
 }
 
 void fabric_policy_fini(struct fabric_policy *policy)

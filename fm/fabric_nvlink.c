@@ -5,7 +5,7 @@
  * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail goes over the spines, to seven other
  * adapters that the usual numbering puts behind one and the same spine index. So a host without peer-to-peer is dealt over the slots by
  * rail (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last (ROUTE_IDLE). The table of states is the
- * configuration's. Only compute adapters are dealt otherwise, nobody else's entries move, and every host stays reachable.
+ * configuration's (fm/nvswitch/policy.h). Only compute adapters are dealt otherwise, nobody else's entries move, and every host stays reachable.
  *
  * What is believed and operators' words are in state_dir/nvswitch, `HOST BELIEVED OVERRIDE`, so that a restart moves nothing.
  *
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric_own.h"
+#include "fm/nvswitch/policy.h"
 #include "topology/mem.h"
 
 #define STALE_INTERVALS 3 /* without an answer: nothing is known */
@@ -23,96 +24,53 @@
 
 /* ---- Policy -------------------------------------------------------------------------------------- */
 
-struct treatment {
-	int class; /* enum route_class, -1 = as it is */
-	uint8_t weight;
-};
-
-static int class_of_word(const char *word)
+uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t)
 {
-	if (!strcmp(word, "crossrail"))
-		return ROUTE_CROSSRAIL;
-	return strcmp(word, "idle") ? -1 : ROUTE_IDLE;
+	uint8_t *states = mem_alloc(t->nhosts + 1, 1);
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		states[h] = (uint8_t)nvswitch_routed(f->nvswitch, t->hosts[h].name);
+	return states;
 }
 
-static struct treatment treatment_of(const struct conf *c, enum nvswitch_state state)
+void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
+			 struct fabric_policy *policy)
 {
-	switch (state) {
-	case NVSWITCH_DEGRADED_LINK:
-		return (struct treatment){ class_of_word(c->nvswitch_degraded_class),
-					   (uint8_t)c->nvswitch_degraded_weight };
-	case NVSWITCH_NO_P2P:
-		return (struct treatment){ class_of_word(c->nvswitch_no_p2p_class),
-					   (uint8_t)c->nvswitch_no_p2p_weight };
-	case NVSWITCH_FATAL:
-		return (struct treatment){ class_of_word(c->nvswitch_fatal_class),
-					   (uint8_t)c->nvswitch_fatal_weight };
-	default:
-		return (struct treatment){ -1, 1 };
-	}
+	const struct nvswitch_policy treatments = nvswitch_policy(&f->conf);
+	uint8_t *states = NULL;
+
+	if (!assumed && !nvswitch_has_ill(f->nvswitch))
+		return;
+	if (!assumed)
+		assumed = states = fabric_nvlink_states(f, t);
+	nvswitch_policy_apply(&treatments, t, assumed, &policy->classes, &policy->weights);
+	free(states);
 }
 
-/* States that are treated alike have the number of the first of them. */
-static void number_treatments(const struct conf *conf, uint8_t *numbers)
+int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
+		  size_t err_size)
 {
-	for (int s = 0; s < NVSWITCH_STATES; s++) {
-		struct treatment t = treatment_of(conf, (enum nvswitch_state)s), other;
-
-		for (int first = 0; first <= s; first++) {
-			other = treatment_of(conf, (enum nvswitch_state)first);
-			numbers[s] = (uint8_t)first;
-			if (other.class == t.class && other.weight == t.weight)
-				break;
-		}
-	}
+	if (!*states)
+		*states = fabric_nvlink_states(f, f->topo);
+	return nvswitch_policy_assume(f->topo, text, *states, err, err_size);
 }
 
-typedef void treat_fn(const struct topo_node *node, struct treatment treatment, uint8_t *ports);
-
-static void treat_class(const struct topo_node *node, struct treatment t, uint8_t *classes)
+json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		     const struct tables *tables)
 {
-	for (unsigned num = 0; num <= node->nports && t.class >= 0; num++)
-		if (classes[node->port0 + num] == ROUTE_COMPUTE)
-			classes[node->port0 + num] = (uint8_t)t.class;
-}
+	const struct nvswitch_policy policy = nvswitch_policy(&f->conf);
+	uint8_t *classes = fabric_classes_by_name(f, f->topo);
+	uint8_t *now = fabric_nvlink_states(f, f->topo);
+	const struct nvswitch_trial trial = { .policy = &policy,
+					      .lids = f->lids,
+					      .classes = classes,
+					      .now = { f->topo, &f->tables, now },
+					      .then = { variant, tables, states } };
+	json_t *rows = nvswitch_trial_json(&trial);
 
-static void treat_weight(const struct topo_node *node, struct treatment t, uint8_t *weights)
-{
-	memset(weights + node->port0, t.weight, node->nports + 1u);
-}
-
-static void treat_hosts(const struct fabric *f, const struct topo *t, treat_fn *fn, uint8_t *ports)
-{
-	for (uint32_t h = 0; h < t->nhosts; h++) {
-		const struct topo_host *host = &t->hosts[h];
-		enum nvswitch_state state = nvswitch_routed(f->nvswitch, host->name);
-
-		for (uint32_t i = 0; i < host->ncas && state != NVSWITCH_HEALTHY; i++)
-			fn(&t->nodes[t->host_cas[host->first + i]], treatment_of(&f->conf, state),
-			   ports);
-	}
-}
-
-uint8_t *fabric_nvlink_classes(const struct fabric *f, const struct topo *t, uint8_t *classes)
-{
-	if (!nvswitch_has_ill(f->nvswitch))
-		return classes;
-	if (!classes)
-		classes = mem_alloc(t->nports, 1); /* all compute */
-	treat_hosts(f, t, treat_class, classes);
-	return classes;
-}
-
-uint8_t *fabric_nvlink_weights(const struct fabric *f, const struct topo *t)
-{
-	uint8_t *weights;
-
-	if (!nvswitch_has_ill(f->nvswitch))
-		return NULL;
-	weights = mem_alloc(t->nports, 1);
-	memset(weights, 1, t->nports);
-	treat_hosts(f, t, treat_weight, weights);
-	return weights;
+	free(classes);
+	free(now);
+	return rows;
 }
 
 /* ---- The state file ------------------------------------------------------------------------------ */
@@ -313,6 +271,7 @@ static unsigned limit_ms(int configured)
 
 static struct nvswitch_conf monitor_conf(const struct conf *c)
 {
+	const struct nvswitch_policy policy = nvswitch_policy(c);
 	bool asks = c->nvswitch_poll_interval_ms > 0;
 	struct nvswitch_conf conf = {
 		.url = asks ? c->nvswitch_url : "",
@@ -335,7 +294,7 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 			    .guard_percent = (unsigned)c->nvswitch_guard },
 	};
 
-	number_treatments(c, conf.health.treatment);
+	nvswitch_policy_number(&policy, conf.health.treatment);
 	return conf;
 }
 

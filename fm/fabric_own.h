@@ -397,9 +397,11 @@ void fabric_report_fini(struct fabric *f);
 json_t *fabric_troubles_json(const struct fabric *f);
 void fabric_troubles_fini(struct fabric *f);
 
-/* fabric_class.c. Classes alone: the caller frees them, NULL = all compute. */
-uint8_t *fabric_classes(const struct fabric *f, const struct topo *t);
-struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t);
+/* fabric_class.c. By name alone: the caller frees them, NULL = all compute. */
+uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
+/* states: enum nvswitch_state by host, NULL = those in force. */
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
+				   const uint8_t *states);
 void fabric_policy_fini(struct fabric_policy *policy);
 /* Points to what it is made from; without overrides. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
@@ -411,9 +413,11 @@ void fabric_nvlink_load(struct fabric *f);
 void fabric_nvlink_configure(struct fabric *f);
 void fabric_nvlink_present(struct fabric *f); /* the published snapshot's hosts */
 bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t); /* not ours to manage; told */
-/* Classes (NULL = all compute) with those of ill hosts put in; weights, NULL = all 1. The caller frees them. */
-uint8_t *fabric_nvlink_classes(const struct fabric *f, const struct topo *t, uint8_t *classes);
-uint8_t *fabric_nvlink_weights(const struct fabric *f, const struct topo *t);
+/* What routing takes hosts for, by host; the caller frees it. */
+uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
+/* Puts ill hosts in; assumed: states by host, NULL = those in force. */
+void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
+			 struct fabric_policy *policy);
 json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
 
 /* fabric_rebalance.c */

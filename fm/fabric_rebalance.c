@@ -72,7 +72,7 @@ static enum job_said begin(void *arg)
 						 (unsigned)f->conf.rebalance_gain };
 
 	r->topo = topo_ref(f->topo);
-	r->policy = fabric_policy(f, f->topo);
+	r->policy = fabric_policy(f, f->topo, NULL);
 	const struct route_params params = fabric_route_params(f, &r->policy);
 	r->pass = rebalance_new(r->topo, f->lids, &params, &limits);
 	return JOB_NEXT;

@@ -110,9 +110,9 @@ static enum job_said plan_lids(void *arg)
 }
 
 static void compute(const struct fabric *f, struct route *route, const struct topo *t,
-		    const struct lid_map *lids, struct tables *out)
+		    const struct lid_map *lids, const uint8_t *states, struct tables *out)
 {
-	struct fabric_policy policy = fabric_policy(f, t);
+	struct fabric_policy policy = fabric_policy(f, t, states);
 	struct route_params params = fabric_route_params(f, &policy);
 	struct route_override *overrides;
 
@@ -127,11 +127,12 @@ static void compute(const struct fabric *f, struct route *route, const struct to
 	fabric_policy_fini(&policy);
 }
 
-void fabric_try(const struct fabric *f, const struct topo *variant, struct tables *out)
+void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		struct tables *out)
 {
 	struct route *route = route_new();
 
-	compute(f, route, variant, f->lids, out);
+	compute(f, route, variant, f->lids, states, out);
 	route_free(route);
 }
 
@@ -168,7 +169,7 @@ static enum job_said compute_tables(void *arg)
 {
 	struct fabric *f = arg;
 
-	compute(f, f->route, f->update.topo, f->update.lids, &f->update.tables);
+	compute(f, f->route, f->update.topo, f->update.lids, NULL, &f->update.tables);
 	return JOB_NEXT;
 }
 

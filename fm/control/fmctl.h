@@ -45,6 +45,7 @@ fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_si
 	show_hosts, show_lft, show_path, show_check;
 fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_readback,
 	show_events, show_settled, show_cordon, show_act, show_proof;
+void show_trial(const json_t *rows); /* hosts whose NVLinks were assumed to be otherwise */
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
 fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */

@@ -125,6 +125,24 @@ static enum fmctl_exit show_one(const struct fmctl *ctl, const json_t *result, c
 	return FMCTL_DONE;
 }
 
+/* ---- What if ------------------------------------------------------------------------------------- */
+
+void show_trial(const json_t *rows)
+{
+	const json_t *row;
+	size_t index;
+
+	json_array_foreach (rows, index, row) {
+		printf("%-12s%s: %s, was %s: class %s, weight %.0f\n", "nvswitch",
+		       text_of(row, "host"), text_of(row, "state"), text_of(row, "was"),
+		       text_of(row, "class"), number_of(row, "weight"));
+		printf("%-12scross-rail flows on the busiest of its leaves' uplinks: %.0f now, "
+		       "%.0f then\n",
+		       "", number_of(row, "cross_rail_before.worst_uplink"),
+		       number_of(row, "cross_rail.worst_uplink"));
+	}
+}
+
 /* ---- Commands ------------------------------------------------------------------------------------ */
 
 static void show_set(const struct fmctl *ctl, const json_t *result)

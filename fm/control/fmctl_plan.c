@@ -34,7 +34,8 @@ static enum fmctl_exit usage(void)
 {
 	fputs("usage: fmctl plan NETFILE [--engine ftree|updn | --tables opensm-lfts.dump]\n"
 	      "                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
-	      "                  [--rebalance[=ENTRIES]]\n"
+	      "                  [--nvswitch HOST=STATE]... [--config FILE] "
+	      "[--rebalance[=ENTRIES]]\n"
 	      "                  [--heatmap FILE.svg|-] [--repeat N]\n",
 	      stderr);
 	return FMCTL_USAGE;
@@ -53,6 +54,14 @@ static bool take_option(struct plan *p, int option, const char *value)
 		if (p->nfails == PLAN_MAX_FAILS)
 			return false;
 		p->fails[p->nfails++] = value;
+		return true;
+	case 'n':
+		if (p->nassumed == PLAN_MAX_FAILS)
+			return false;
+		p->assumed[p->nassumed++] = value;
+		return true;
+	case 'c':
+		p->conf_path = value;
 		return true;
 	case 'h':
 		p->heatmap = value;
@@ -81,10 +90,12 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 				      char **argv)
 {
 	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },
 		{ "engine", required_argument, NULL, 'e' },
 		{ "fail", required_argument, NULL, 'f' },
 		{ "heatmap", required_argument, NULL, 'h' },
 		{ "lfts", required_argument, NULL, 'l' },
+		{ "nvswitch", required_argument, NULL, 'n' },
 		{ "rebalance", optional_argument, NULL, 'b' },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "storage", required_argument, NULL, 's' },
@@ -96,7 +107,8 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
 		if (!take_option(p, c, optarg))
 			return usage();
-	if (optind + 1 != argc || (p->foreign && (p->engine_chosen || p->limits.entries)))
+	if (optind + 1 != argc ||
+	    (p->foreign && (p->engine_chosen || p->limits.entries || p->nassumed)))
 		return usage();
 	if (ctl->json && p->heatmap && !strcmp(p->heatmap, "-")) {
 		fputs("fmctl: plan: --json and --heatmap - both want standard output\n", stderr);
@@ -149,14 +161,14 @@ static enum fmctl_exit find_storage(struct plan *p)
 	if (!p->storage)
 		return FMCTL_DONE;
 	p->is_storage = mem_alloc(t->nnodes, sizeof(*p->is_storage));
-	p->classes = mem_alloc(t->nports, 1);
+	p->by_name = mem_alloc(t->nports, 1);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		p->is_storage[n] = matches_any(p->storage, t, &t->nodes[n]);
 		found += p->is_storage[n];
-		memset(p->classes + t->nodes[n].port0,
+		memset(p->by_name + t->nodes[n].port0,
 		       p->is_storage[n] ? ROUTE_STORAGE : ROUTE_COMPUTE, t->nodes[n].nports + 1u);
 	}
-	p->params.classes = p->classes;
+	p->params.classes = p->by_name;
 	if (found)
 		return FMCTL_DONE;
 	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->storage);
@@ -177,13 +189,17 @@ static enum fmctl_exit load(struct plan *p)
 	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p->intact, b, p->fails[i]);
 	p->topo = topo_freeze(b);
-	return status == FMCTL_DONE ? find_storage(p) : status;
+	if (status == FMCTL_DONE)
+		status = find_storage(p);
+	return status == FMCTL_DONE ? plan_assume(p) : status;
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------ */
 
 static enum fmctl_exit compute(struct plan *p)
 {
+	struct route_params without = p->params;
+
 	p->lids = lid_plan(p->intact, NULL);
 	for (unsigned i = 0; i < p->repeat; i++) {
 		double start = now_ms();
@@ -195,7 +211,11 @@ static enum fmctl_exit compute(struct plan *p)
 		}
 		p->ms[i] = now_ms() - start;
 	}
-	if (p->nfails && route_compute(p->route, p->intact, p->lids, &p->params, &p->before) == 0) {
+	if (!plan_changes(p))
+		return FMCTL_DONE;
+	without.classes = p->by_name;
+	without.weights = NULL;
+	if (route_compute(p->route, p->intact, p->lids, &without, &p->before) == 0) {
 		delta_count(&p->before, &p->tables, &p->delta);
 		p->delta.entries_minimum = delta_minimum(p->topo, p->lids, &p->before, &p->tables);
 	}
@@ -307,7 +327,10 @@ static void plan_free(struct plan *p)
 	tables_fini(&p->before);
 	tables_fini(&p->tables);
 	free(p->is_storage);
+	free(p->by_name);
 	free(p->classes);
+	free(p->weights);
+	free(p->states);
 	free(p->flows);
 	free(p);
 }

@@ -5,6 +5,7 @@
 
 #include "fm/control/fmctl.h"
 #include "fm/control/osm_dump_read.h"
+#include "fm/core/conf.h"
 #include "routing/check.h"
 #include "routing/congestion.h"
 #include "routing/delta.h"
@@ -22,11 +23,16 @@ struct plan {
 	const char *foreign;	    /* tables to measure instead of computing some */
 	const char *storage;	    /* patterns of storage nodes */
 	const char *fails[PLAN_MAX_FAILS];
-	unsigned nfails, repeat;
+	const char *assumed[PLAN_MAX_FAILS]; /* "HOST=STATE" */
+	const char *conf_path;		     /* NULL = its defaults */
+	unsigned nfails, nassumed, repeat;
 	bool engine_chosen;
 	struct topo *intact, *topo; /* as in the file; with the failures */
 	bool *is_storage;	    /* by node of topo; NULL = not named */
-	uint8_t *classes;	    /* for params */
+	struct conf conf;
+	uint8_t *by_name;	    /* classes, NULL = all compute */
+	uint8_t *classes, *weights; /* for params: with what is assumed of hosts.. */
+	uint8_t *states;	    /* ..which is this, by host; NULL = nothing */
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, tables;
@@ -44,8 +50,18 @@ struct plan {
 	struct congestion stable; /* of the tables before it */
 };
 
+/* Something differs from the fabric of the file. */
+static inline bool plan_changes(const struct plan *p)
+{
+	return (p->nfails || p->nassumed) && !p->foreign;
+}
+
 /* fmctl_plan_show.c: the answer, as a document or as text. */
 void plan_show(const struct fmctl *ctl, const struct plan *p);
+
+/* fmctl_plan_nvswitch.c: what is assumed of hosts' NVLinks, and what comes of it. */
+enum fmctl_exit plan_assume(struct plan *p); /* into params */
+json_t *plan_trial(const struct plan *p);    /* NULL = nothing is assumed */
 
 /* fmctl_heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);

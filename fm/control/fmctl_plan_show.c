@@ -75,8 +75,10 @@ static json_t *document(const struct plan *p)
 				report_congestion(&p->congestion), "tiers", list_tiers(p),
 				"tier_edges", list_edges());
 
-	if (p->nfails && !p->foreign)
+	if (plan_changes(p))
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
+	if (p->states)
+		json_object_set_new(doc, "nvswitch", plan_trial(p));
 	if (p->rebalance)
 		json_object_set_new(doc, "rebalance", rebalance_doc(p));
 	if (p->foreign)
@@ -168,12 +170,20 @@ static void print_tiers(const struct plan *p)
 
 static void print_change(const struct plan *p)
 {
-	if (p->nfails && !p->foreign)
+	if (plan_changes(p))
 		printf("change      %llu entries (least possible %llu) in %u blocks on %u "
 		       "switches\n",
 		       (unsigned long long)p->delta.entries,
 		       (unsigned long long)p->delta.entries_minimum, p->delta.blocks,
 		       p->delta.switches);
+}
+
+static void print_trial(const struct plan *p)
+{
+	json_t *rows = p->states ? plan_trial(p) : NULL;
+
+	show_trial(rows);
+	json_decref(rows);
 }
 
 static void print_spread(const char *when, const struct congestion *c)
@@ -204,6 +214,7 @@ void plan_show(const struct fmctl *ctl, const struct plan *p)
 		print_congestion(p);
 		print_tiers(p);
 		print_change(p);
+		print_trial(p);
 		print_rebalance(p);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl whatif: what a failure or a cordon would change, as fmd sees it: its running LIDs, classes
+ * fmctl whatif: what a failure, a cordon or ill NVLinks would change, as fmd sees it: its running LIDs, classes
  * and tables. `fmctl plan --fail` asks the same of a file.
  */
 #include <getopt.h>
@@ -65,6 +65,7 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	if (json_is_object(json_object_get(result, "at_risk")))
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));
+	show_trial(json_object_get(result, "nvswitch"));
 	print_congestion(result);
 }
 
@@ -72,20 +73,20 @@ enum fmctl_exit fmctl_whatif(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
 					       { "cordon", required_argument, NULL, 'c' },
+					       { "nvswitch", required_argument, NULL, 'n' },
 					       { 0 } };
-	json_t *fail = json_array(), *cordon = json_array();
+	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "nvswitch");
 	struct fmctl_answer answer = { .status = FMCTL_USAGE };
-	int c;
+	int c, which;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) == 'f' || c == 'c')
-		json_array_append_new(c == 'f' ? fail : cordon, json_string(optarg));
+	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?')
+		json_array_append_new(json_object_get(args, longs[which].name),
+				      json_string(optarg));
 	if (c == -1 && optind == argc && argc > 1)
-		answer = fmctl_ask(ctl, "whatif",
-				   json_pack("{s:O, s:O}", "fail", fail, "cordon", cordon));
+		answer = fmctl_ask(ctl, "whatif", json_incref(args));
 	if (answer.status == FMCTL_DONE)
 		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
 	json_decref(answer.result);
-	json_decref(fail);
-	json_decref(cordon);
+	json_decref(args);
 	return answer.status;
 }

@@ -3,7 +3,8 @@
  * whatif: a copy of the published snapshot with cables down or cordoned, and what the engine makes of
  * it: tables, proof, congestion, and how much of the running tables would change.
  *
- * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
+ * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring. Hosts may be taken to be in
+ * another state of their NVLinks.
  * The nodes are the same in the copy, so indices, LID map and tables agree. Congestion is measured for
  * today's tables too: a figure alone says little. All this takes seconds on a large fabric; a child
  * process has them.
@@ -23,7 +24,8 @@ struct whatif {
 	struct topo_builder *builder;
 	struct topo *t;
 	struct tables tables;
-	bool *storage; /* by node; NULL = not configured */
+	uint8_t *states; /* of hosts; NULL = those in force */
+	bool *storage;	 /* by node; NULL = not configured */
 	double route_ms, check_ms;
 	unsigned failed, cordoned; /* cables */
 	uint8_t *named;		   /* by port, of a cable's lower: what was counted */
@@ -92,7 +94,24 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 	return changed > 0;
 }
 
-static bool change_all(struct whatif *w, const json_t *list, change_fn *change, char *err)
+static bool fail_cables(struct whatif *w, const char *what, char *err)
+{
+	return change_one(w, what, fail_cable, err);
+}
+
+static bool cordon_cables(struct whatif *w, const char *what, char *err)
+{
+	return change_one(w, what, cordon_cable, err);
+}
+
+static bool assume_state(struct whatif *w, const char *what, char *err)
+{
+	return !fabric_assume(w->env->fabric, what, &w->states, err, COMMAND_ERROR_SIZE);
+}
+
+typedef bool take_fn(struct whatif *w, const char *what, char *err);
+
+static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *err)
 {
 	const json_t *what;
 	size_t i;
@@ -106,7 +125,7 @@ static bool change_all(struct whatif *w, const json_t *list, change_fn *change, 
 			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name is a text");
 			return false;
 		}
-		if (!change_one(w, json_string_value(what), change, err))
+		if (!take(w, json_string_value(what), err))
 			return false;
 	}
 	return true;
@@ -161,19 +180,24 @@ static json_t *document(struct whatif *w)
 {
 	struct check_report proof;
 	double start = now_ms();
+	json_t *doc;
 	bool sound;
 
-	fabric_try(w->env->fabric, w->t, &w->tables);
+	fabric_try(w->env->fabric, w->t, w->states, &w->tables);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
 	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 	find_storage(w);
-	return json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
-			 "links_cordoned", (int)w->cordoned, "links_down", (int)w->t->nlinks_down,
-			 "route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
-			 report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
-			 "before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
+	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
+			"links_cordoned", (int)w->cordoned, "links_down", (int)w->t->nlinks_down,
+			"route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
+			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
+			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
+	if (w->states)
+		json_object_set_new(doc, "nvswitch",
+				    fabric_trial(w->env->fabric, w->t, w->states, &w->tables));
+	return doc;
 }
 
 static void whatif_fini(struct whatif *w)
@@ -181,6 +205,7 @@ static void whatif_fini(struct whatif *w)
 	topo_builder_free(w->builder);
 	topo_unref(w->t);
 	tables_fini(&w->tables);
+	free(w->states);
 	free(w->storage);
 	free(w->named);
 }
@@ -188,7 +213,7 @@ static void whatif_fini(struct whatif *w)
 json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 {
 	struct whatif w = { .env = env, .present = fabric_topo(env->fabric) };
-	json_t *fail = NULL, *cordon = NULL, *result = NULL;
+	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
 	json_error_t why;
 
 	if (!w.present) {
@@ -196,14 +221,15 @@ json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 			 "no picture of the fabric yet: the first sweep is under way");
 		return NULL;
 	}
-	if (json_unpack_ex(args, &why, JSON_STRICT, "{s?o, s?o}", "fail", &fail, "cordon",
-			   &cordon)) {
+	if (json_unpack_ex(args, &why, JSON_STRICT, "{s?o, s?o, s?o}", "fail", &fail, "cordon",
+			   &cordon, "nvswitch", &nvswitch)) {
 		snprintf(err, COMMAND_ERROR_SIZE, "arguments: %s", why.text);
 		return NULL;
 	}
 	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
-	if (change_all(&w, fail, fail_cable, err) && change_all(&w, cordon, cordon_cable, err)) {
+	if (take_all(&w, fail, fail_cables, err) && take_all(&w, cordon, cordon_cables, err) &&
+	    take_all(&w, nvswitch, assume_state, err)) {
 		w.t = topo_freeze(w.builder);
 		w.builder = NULL;
 		result = document(&w);

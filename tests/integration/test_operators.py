@@ -83,9 +83,24 @@ def test_whatif_of_a_failure_is_plans_answer(pod, pod_net):
     assert "least possible" in shown and "rail shift" in shown
 
 
+def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
+    answer = pod.ask("whatif", "--nvswitch", "dgx-su01-05=NO_P2P", "--nvswitch", "dgx-su01-06=FATAL")
+    plan = pod.ask("plan", pod_net, "--nvswitch", "dgx-su01-06=FATAL", "--nvswitch", "dgx-su01-05=NO_P2P")
+    assert answer["nvswitch"] == plan["nvswitch"] and answer["delta"] == plan["delta"]
+    row = answer["nvswitch"][0]
+    assert (row["host"], row["class"], row["weight"]) == ("dgx-su01-05", "crossrail", 2)
+    assert row["cross_rail_before"]["worst_uplink"] == 7 and row["cross_rail"]["worst_uplink"] <= 2
+    assert 0 < answer["delta"]["entries"] < 2 * 12 * 16  # of two hosts, at most one on each switch
+    assert not pod.ask("nvswitch")["summary"]["states"]["NO_P2P"]
+    shown = pod.fmctl("whatif", "--nvswitch", "dgx-su01-05=NO_P2P").stdout
+    assert "dgx-su01-05: NO_P2P, was HEALTHY: class crossrail, weight 2" in shown
+
+
 def test_whatif_needs_something(pod):
     assert pod.fmctl("whatif", check=False).returncode == 2
     assert pod.fmctl("whatif", "--fail", "moon", check=False).returncode == 1
+    refused = pod.fmctl("whatif", "--nvswitch", "moon=FATAL", check=False)
+    assert refused.returncode == 1 and "no host moon" in refused.stderr
 
 
 # ---- The audit

@@ -46,6 +46,22 @@ def test_document_has_the_keys_of_the_contract(pod_net):
     assert len(bins["bins"]) == len(document["tier_edges"]) + 1
 
 
+def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp_path):
+    host = "dgx-su01-05"
+    row = plan(pod_net, "--nvswitch", f"{host}=NO_P2P")["nvswitch"][0]
+    assert (row["host"], row["class"], row["was"]) == (host, "crossrail", "HEALTHY")
+    assert row["cross_rail"]["worst_uplink"] < row["cross_rail_before"]["worst_uplink"] == 7
+    conf = tmp_path / "fmd.conf"
+    conf.write_text('nvswitch_no_p2p_class = "unchanged";\nnvswitch_no_p2p_weight = 1;\n')
+    document = plan(pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P")
+    assert document["delta"]["entries"] == 0 and document["nvswitch"][0]["class"] == "unchanged"
+    shown = fmctl("plan", pod_net, "--nvswitch", f"{host}=FATAL").stdout
+    assert f"{host}: FATAL, was HEALTHY: class idle, weight 0" in shown and "7 now" in shown
+    assert "no host moon" in fmctl("plan", pod_net, "--nvswitch", "moon=FATAL", code=2).stderr
+    conf.write_text("port = 1;\nnvswitch_no_p2p_weight = 101;\n")
+    assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=2).stderr
+
+
 def test_rebalancing_moves_entries_for_less_load_and_none_of_a_whole_fabric(pod_net):
     leaf, port = a_leaf(pod_net)
     document = plan(pod_net, "--fail", f"{leaf}:{port}", "--rebalance")

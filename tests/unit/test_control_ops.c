@@ -90,6 +90,22 @@ static void whatif_refuses_what_is_not_there(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"arguments: a name is a text\"}");
 }
 
+static void whatif_takes_hosts_for_ill(void **state)
+{
+	struct fixture *f = *state;
+	json_t *answer =
+		ask(f, "{\"cmd\":\"whatif\",\"args\":{\"nvswitch\":[\"host-1=NO_P2P\"]}}\n");
+	json_t *rows = json_object_get(json_object_get(answer, "result"), "nvswitch");
+
+	assert_int_equal(json_array_size(rows), 1);
+	json_decref(answer);
+	say(f, "{\"cmd\":\"whatif\",\"args\":{\"nvswitch\":[\"moon=FATAL\"]}}\n");
+	answers(f, "{\"ok\":false,\"error\":\"no host there: moon=FATAL\"}");
+	answer = ask(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
+	assert_null(json_object_get(json_object_get(answer, "result"), "nvswitch"));
+	json_decref(answer);
+}
+
 static void happen(struct fixture *f, int n)
 {
 	json_t *event = json_pack("{s:i}", "seq", n);
@@ -158,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(whatif_fails_cables_in_a_copy),
 		TEST(whatif_refuses_what_is_not_there),
+		TEST(whatif_takes_hosts_for_ill),
 		TEST(follower_gets_each_event_as_it_happens),
 		TEST(follower_that_does_not_read_is_dropped_with_a_last_line),
 		TEST(follow_with_wrong_arguments_is_refused_and_goes_on),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/congestion.h"
+#include "routing/delta.h"
 #include "routing/path.h"
 #include "tests/unit/fabric_world.h"
 
@@ -237,6 +238,76 @@ static void a_degraded_link_moves_nothing(void **state)
 	world_fini(&w);
 }
 
+static json_int_t worst_in(const json_t *row, const char *when)
+{
+	return json_integer_value(json_object_get(json_object_get(row, when), "worst_uplink"));
+}
+
+static uint64_t entries_apart(const struct tables *a, const struct tables *b)
+{
+	struct delta delta = { 0 };
+
+	delta_count(a, b, &delta);
+	return delta.entries;
+}
+
+/* What is assumed of a host gives the very tables that its state brings later, and the loads that packets meet. */
+static void what_if_says_beforehand_what_a_state_brings(void **state)
+{
+	struct tables tried = { 0 }, before = { 0 };
+	uint8_t *states = NULL;
+	char err[256];
+	struct world w;
+
+	world_init(&w, pod(1));
+	assert_set(&w, "dgx-su01-09", "FATAL", true); /* and stays so in what is assumed */
+	tables_copy(&before, fabric_tables(w.fabric));
+	json_int_t load = worst_uplink(&w, HOST);
+	assert_int_equal(fabric_assume(w.fabric, HOST "=no_p2p", &states, err, sizeof(err)), 0);
+	fabric_try(w.fabric, fabric_topo(w.fabric), states, &tried);
+	json_t *rows = fabric_trial(w.fabric, fabric_topo(w.fabric), states, &tried);
+	assert_int_equal(entries_apart(&before, fabric_tables(w.fabric)), 0);
+	assert_set(&w, HOST, "NO_P2P", true);
+	assert_int_equal(entries_apart(&tried, fabric_tables(w.fabric)), 0);
+	assert_true(entries_apart(&tried, &before) > 0);
+	assert_int_equal(json_array_size(rows), 1);
+	assert_int_equal(worst_in(json_array_get(rows, 0), "cross_rail_before"), load);
+	assert_int_equal(worst_in(json_array_get(rows, 0), "cross_rail"), worst_uplink(&w, HOST));
+	json_decref(rows);
+	free(states);
+	tables_fini(&tried);
+	tables_fini(&before);
+	world_fini(&w);
+}
+
+static void what_is_assumed_must_be_a_host_and_a_state(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ HOST, HOST ": HOST=STATE is expected" },
+		{ HOST "=ILL", "no state ILL: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
+		{ HOST "=UNKNOWN", "no state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL" },
+		{ "moon=FATAL", "no host moon in the fabric, or several" },
+		{ "=FATAL", "no host  in the fabric, or several" },
+	};
+	uint8_t *states = NULL;
+	struct world w;
+
+	world_init(&w, pod(1));
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char err[256] = "";
+
+		assert_int_equal(fabric_assume(w.fabric, bad[i].text, &states, err, sizeof(err)),
+				 -1);
+		assert_string_equal(err, bad[i].why);
+	}
+	for (uint32_t h = 0; h < fabric_topo(w.fabric)->nhosts; h++)
+		assert_int_equal(states[h], 0);
+	free(states);
+	world_fini(&w);
+}
+
 static void the_table_of_states_is_the_configurations(void **state)
 {
 	struct world w;
@@ -348,6 +419,8 @@ int main(void)
 		cmocka_unit_test(a_host_without_p2p_is_spread_over_the_spines_of_four_units),
 		cmocka_unit_test(only_the_hosts_own_entries_move_and_move_back),
 		cmocka_unit_test(a_degraded_link_moves_nothing),
+		cmocka_unit_test(what_if_says_beforehand_what_a_state_brings),
+		cmocka_unit_test(what_is_assumed_must_be_a_host_and_a_state),
 		cmocka_unit_test(the_table_of_states_is_the_configurations),
 		cmocka_unit_test(a_restart_moves_nothing),
 		cmocka_unit_test(several_ill_hosts_are_spread_each),

@@ -272,7 +272,7 @@ static void questions_are_answered_with_what_is_in_force(void **state)
 	cut(&w, 3);
 	wait_for_quiet(&w);
 	assert_true(overrides(&w) > 0);
-	fabric_try(w.fabric, fabric_topo(w.fabric), &answer);
+	fabric_try(w.fabric, fabric_topo(w.fabric), NULL, &answer);
 	assert_true(same_as(&w, &answer));
 	tables_fini(&answer);
 	world_fini(&w);

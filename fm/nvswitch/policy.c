@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * policy: the table of treatments is the configuration's. Only compute ports are dealt otherwise; weights go by host.
+ *
+ * What a treatment is worth shows in the host's own cross-rail traffic: all its compute adapters send to each other, as they do when NVLink
+ * relays nothing, and the busiest port by which that leaves a leaf upwards tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "fm/nvswitch/policy.h"
+#include "routing/crossrail.h"
+#include "routing/route.h"
+#include "topology/mem.h"
+
+/* ---- Treatments ---------------------------------------------------------------------------------- */
+
+static int class_of_word(const char *word)
+{
+	if (!strcmp(word, "crossrail"))
+		return ROUTE_CROSSRAIL;
+	return strcmp(word, "idle") ? -1 : ROUTE_IDLE;
+}
+
+static const char *word_of_class(int class)
+{
+	if (class == ROUTE_CROSSRAIL)
+		return "crossrail";
+	return class == ROUTE_IDLE ? "idle" : "unchanged";
+}
+
+static struct nvswitch_treatment treatment(const char *class, int weight)
+{
+	return (struct nvswitch_treatment){ class_of_word(class), (uint8_t)weight };
+}
+
+struct nvswitch_policy nvswitch_policy(const struct conf *c)
+{
+	struct nvswitch_policy policy;
+
+	for (int s = 0; s < NVSWITCH_STATES; s++)
+		policy.of[s] = (struct nvswitch_treatment){ -1, 1 };
+	policy.of[NVSWITCH_DEGRADED_LINK] =
+		treatment(c->nvswitch_degraded_class, c->nvswitch_degraded_weight);
+	policy.of[NVSWITCH_NO_P2P] = treatment(c->nvswitch_no_p2p_class, c->nvswitch_no_p2p_weight);
+	policy.of[NVSWITCH_FATAL] = treatment(c->nvswitch_fatal_class, c->nvswitch_fatal_weight);
+	return policy;
+}
+
+void nvswitch_policy_number(const struct nvswitch_policy *policy, uint8_t *numbers)
+{
+	for (int s = 0; s < NVSWITCH_STATES; s++) {
+		const struct nvswitch_treatment *t = &policy->of[s], *other = policy->of;
+
+		while (other->class != t->class || other->weight != t->weight)
+			other++;
+		numbers[s] = (uint8_t)(other - policy->of);
+	}
+}
+
+static void treat_node(const struct topo_node *node, struct nvswitch_treatment treatment,
+		       uint8_t *classes, uint8_t *weights)
+{
+	for (unsigned num = 0; num <= node->nports && treatment.class >= 0; num++)
+		if (classes[node->port0 + num] == ROUTE_COMPUTE)
+			classes[node->port0 + num] = (uint8_t)treatment.class;
+	memset(weights + node->port0, treatment.weight, node->nports + 1u);
+}
+
+void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct topo *t,
+			   const uint8_t *states, uint8_t **classes, uint8_t **weights)
+{
+	if (!*classes)
+		*classes = mem_alloc(t->nports, 1); /* all compute */
+	if (!*weights) {
+		*weights = mem_alloc(t->nports, 1);
+		memset(*weights, 1, t->nports);
+	}
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		for (uint32_t i = 0; i < t->hosts[h].ncas && states[h] != NVSWITCH_HEALTHY; i++)
+			treat_node(&t->nodes[t->host_cas[t->hosts[h].first + i]],
+				   policy->of[states[h]], *classes, *weights);
+}
+
+/* ---- What is assumed ----------------------------------------------------------------------------- */
+
+/* By its name, else by what is in front of a dot if only one host has that. */
+static uint32_t find_host(const struct topo *t, const char *name)
+{
+	uint32_t found = TOPO_NONE;
+	size_t len = strcspn(name, ".");
+	bool several = false;
+
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		const char *other = t->hosts[h].name;
+
+		if (!strcasecmp(other, name))
+			return h;
+		if (strcspn(other, ".") != len || strncasecmp(other, name, len))
+			continue;
+		several |= found != TOPO_NONE;
+		found = h;
+	}
+	return several ? TOPO_NONE : found;
+}
+
+int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,
+			   size_t err_size)
+{
+	const char *word = strrchr(text, '=');
+	char *name = mem_printf("%.*s", word ? (int)(word - text) : 0, text);
+	int state = word ? nvswitch_state_parse(word + 1) : -1;
+	uint32_t host = find_host(t, name);
+
+	free(name);
+	if (!word)
+		snprintf(err, err_size, "%.80s: HOST=STATE is expected", text);
+	else if (state < 0 || state == NVSWITCH_UNKNOWN)
+		snprintf(err, err_size, "no state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+			 word + 1);
+	else if (host == TOPO_NONE)
+		snprintf(err, err_size, "no host %.*s in the fabric, or several",
+			 (int)(word - text), text);
+	else
+		states[host] = (uint8_t)state;
+	return word && state >= 0 && state != NVSWITCH_UNKNOWN && host != TOPO_NONE ? 0 : -1;
+}
+
+/* ---- What comes of it ---------------------------------------------------------------------------- */
+
+static uint8_t state_in(const struct nvswitch_scene *scene, uint32_t host)
+{
+	return scene->states ? scene->states[host] : NVSWITCH_HEALTHY;
+}
+
+static json_t *load_json(const struct nvswitch_trial *trial, const struct nvswitch_scene *scene,
+			 uint32_t host)
+{
+	struct crossrail load;
+
+	crossrail_measure(scene->topo, trial->lids, scene->tables, trial->classes, host, &load);
+	return json_pack("{si si si si}", "flows", (int)load.flows, "worst_uplink",
+			 (int)load.worst_uplink, "uplinks", (int)load.uplinks, "unreachable",
+			 (int)load.unreachable);
+}
+
+static json_t *row(const struct nvswitch_trial *trial, uint32_t host)
+{
+	uint8_t state = state_in(&trial->then, host);
+	struct nvswitch_treatment t = trial->policy->of[state];
+
+	return json_pack("{ss ss ss ss si so so}", "host", trial->now.topo->hosts[host].name,
+			 "state", nvswitch_state_name((enum nvswitch_state)state), "was",
+			 nvswitch_state_name((enum nvswitch_state)state_in(&trial->now, host)),
+			 "class", word_of_class(t.class), "weight", t.weight, "cross_rail_before",
+			 load_json(trial, &trial->now, host), "cross_rail",
+			 load_json(trial, &trial->then, host));
+}
+
+json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t h = 0; h < trial->now.topo->nhosts; h++)
+		if (state_in(&trial->now, h) != state_in(&trial->then, h))
+			json_array_append_new(rows, row(trial, h));
+	return rows;
+}
