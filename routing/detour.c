@@ -17,13 +17,15 @@
 #include <string.h>
 #include "routing/engine.h"
 #include "topology/mem.h"
+#include "topology/sort.h"
 
 #define DETOUR_MAX_TRIALS     512 /* valleys judged in one computation */
 #define DETOUR_MAX_MANAGEMENT 256 /* holes, beyond which only those between hosts are looked at */
+#define DETOUR_PLACES	      1024 /* to find valleys by: a power of two, at least half of it empty */
 
 struct valley {
 	uint32_t from, at, to;
-	uint32_t next; /* chain by `from`: index + 1, 0 = end */
+	uint32_t next; /* chain by `from`, of the accepted ones: index + 1, 0 = end */
 	bool accepted;
 };
 
@@ -38,9 +40,10 @@ struct detour {
 	struct tables *out;
 	struct valley *valleys;
 	uint32_t nvalleys;
-	uint32_t *chain;	     /* by switch: valleys from it */
+	uint16_t *places;	     /* by hash: valley + 1, 0 = none */
+	uint32_t *chain;	     /* by switch: accepted valleys from it */
 	uint32_t *sources, nsources; /* switches with accepted valleys from them */
-	bool *is_source;	     /* by switch */
+	bool *is_tried;		     /* by switch: some valley from it was judged */
 	bool *visited;		     /* by valley, in one search */
 	struct risen *stack;	     /* of that search */
 	struct look *looks;	     /* by switch */
@@ -83,7 +86,7 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 			for (; next; next = w->valleys[next - 1].next) {
 				const struct valley *v = &w->valleys[next - 1];
 
-				if (!v->accepted || w->visited[next - 1] ||
+				if (w->visited[next - 1] ||
 				    (v->from == here.sw && v->at == here.by))
 					continue;
 				if (reaches(w, v->to, from))
@@ -96,21 +99,45 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 	return false;
 }
 
+/* Where a valley is noted, or would be. */
+static uint16_t *find_place(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	uint32_t place = hash_word(hash_word((uint64_t)from << 32 | at) + to) % DETOUR_PLACES;
+
+	for (; w->places[place]; place = (place + 1) % DETOUR_PLACES) {
+		const struct valley *v = &w->valleys[w->places[place] - 1];
+
+		if (v->at == at && v->to == to && v->from == from)
+			break;
+	}
+	return &w->places[place];
+}
+
+static void note_accepted(struct detour *w, uint32_t number)
+{
+	struct valley *v = &w->valleys[number];
+
+	if (!w->chain[v->from])
+		w->sources[w->nsources++] = v->from;
+	v->next = w->chain[v->from];
+	w->chain[v->from] = number + 1;
+}
+
 static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
-	uint32_t v;
+	uint16_t *place = find_place(w, from, at, to);
 
-	for (v = w->chain[from]; v; v = w->valleys[v - 1].next)
-		if (w->valleys[v - 1].at == at && w->valleys[v - 1].to == to)
-			return w->valleys[v - 1].accepted;
+	if (*place)
+		return w->valleys[*place - 1].accepted;
 	if (w->nvalleys == DETOUR_MAX_TRIALS)
 		return false;
 	bool accepted = !leads_back(w, from, at, to);
-	w->valleys[w->nvalleys] = (struct valley){ from, at, to, w->chain[from], accepted };
-	if (accepted && !w->is_source[from])
-		w->sources[w->nsources++] = from;
-	w->is_source[from] |= accepted;
-	w->chain[from] = ++w->nvalleys;
+	w->valleys[w->nvalleys] =
+		(struct valley){ .from = from, .at = at, .to = to, .accepted = accepted };
+	w->is_tried[from] = true;
+	if (accepted)
+		note_accepted(w, w->nvalleys);
+	*place = ++w->nvalleys;
 	return accepted;
 }
 
@@ -155,7 +182,7 @@ static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port)
 /* All trials are spent and none was about s, so no packet from s may rise at n; and n can only rise. */
 static bool is_closed(const struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 {
-	return w->nvalleys == DETOUR_MAX_TRIALS && !w->chain[s] && !w->g->switches[n].ndown &&
+	return w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s] && !w->g->switches[n].ndown &&
 	       n != d;
 }
 
@@ -283,9 +310,10 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	if (!holes->count)
 		return holes->host_pairs;
 	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
+	w.places = mem_alloc(DETOUR_PLACES, sizeof(*w.places));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
 	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
-	w.is_source = mem_alloc(g->nswitches + 1, sizeof(*w.is_source));
+	w.is_tried = mem_alloc(g->nswitches + 1, sizeof(*w.is_tried));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
@@ -295,7 +323,8 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.valleys);
 	free(w.chain);
 	free(w.sources);
-	free(w.is_source);
+	free(w.is_tried);
+	free(w.places);
 	free(w.visited);
 	free(w.stack);
 	free(w.looks);
