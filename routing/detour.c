@@ -19,9 +19,9 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-#define DETOUR_MAX_TRIALS     512 /* valleys judged in one computation */
-#define DETOUR_MAX_MANAGEMENT 256 /* holes, beyond which only those between hosts are looked at */
-#define DETOUR_PLACES	      1024 /* to find valleys by: a power of two, at least half of it empty */
+#define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
+#define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
+#define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
 
 struct valley {
 	uint32_t from, at, to;
@@ -40,13 +40,17 @@ struct detour {
 	struct tables *out;
 	struct valley *valleys;
 	uint32_t nvalleys;
+	uint32_t culprit;	     /* valley by which a search found its way back last + 1 */
 	uint16_t *places;	     /* by hash: valley + 1, 0 = none */
 	uint32_t *chain;	     /* by switch: accepted valleys from it */
 	uint32_t *sources, nsources; /* switches with accepted valleys from them */
 	bool *is_tried;		     /* by switch: some valley from it was judged */
 	bool *visited;		     /* by valley, in one search */
-	struct risen *stack;	     /* of that search */
-	struct look *looks;	     /* by switch */
+	bool *is_spent;		     /* by source, in that search: all its valleys are visited */
+	uint32_t nspent;
+	struct risen *stack; /* of that search */
+	uint32_t nstack;
+	struct look *looks; /* by switch */
 	uint32_t nfilled;
 	uint64_t open_pairs;
 };
@@ -65,36 +69,65 @@ static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 }
 
 /*
+ * Goes on by all valleys from one source, but from the switch itself not by the one it came through. Returns whether one
+ * leads to `wanted`; the source is spent when none of its valleys is left for later.
+ */
+static bool take_valleys(struct detour *w, uint32_t source, struct risen here, uint32_t wanted)
+{
+	const struct valley *v;
+	struct risen *top = w->stack + w->nstack;
+	bool itself = w->sources[source] == here.sw, left = false;
+
+	for (uint32_t next = w->chain[w->sources[source]]; next; next = v->next) {
+		v = &w->valleys[next - 1];
+		if (w->visited[next - 1])
+			continue;
+		if (itself && v->at == here.by) {
+			left = true;
+			continue;
+		}
+		if (reaches(w, v->to, wanted)) {
+			w->culprit = next;
+			return true;
+		}
+		w->visited[next - 1] = true;
+		*top++ = (struct risen){ v->to, v->at };
+	}
+	w->nstack = top - w->stack;
+	w->is_spent[source] = !left;
+	w->nspent += !left;
+	return false;
+}
+
+/* Whether the valley that closed a circle last closes this one too, which it mostly does. */
+static bool by_culprit(const struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	const struct valley *v = &w->valleys[w->culprit - 1];
+
+	return w->culprit && reaches(w, to, v->from) && !(v->from == to && v->at == at) &&
+	       reaches(w, v->to, from);
+}
+
+/*
  * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come to wait for `from`. One
  * that has just risen from a switch does not go straight back down to it: pairs may use one leaf both ways.
  */
 static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
-	uint32_t n = 0;
-
-	if (reaches(w, to, from))
+	if (reaches(w, to, from) || by_culprit(w, from, at, to))
 		return true;
 	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
-	w->stack[n++] = (struct risen){ to, at };
-	while (n) {
-		struct risen here = w->stack[--n];
+	memset(w->is_spent, 0, w->nsources * sizeof(*w->is_spent));
+	w->stack[0] = (struct risen){ to, at };
+	w->nstack = 1;
+	w->nspent = 0;
+	while (w->nstack && w->nspent < w->nsources) {
+		struct risen here = w->stack[--w->nstack];
 
-		for (uint32_t s = 0; s < w->nsources; s++) {
-			uint32_t next =
-				reaches(w, here.sw, w->sources[s]) ? w->chain[w->sources[s]] : 0;
-
-			for (; next; next = w->valleys[next - 1].next) {
-				const struct valley *v = &w->valleys[next - 1];
-
-				if (w->visited[next - 1] ||
-				    (v->from == here.sw && v->at == here.by))
-					continue;
-				if (reaches(w, v->to, from))
-					return true;
-				w->visited[next - 1] = true;
-				w->stack[n++] = (struct risen){ v->to, v->at };
-			}
-		}
+		for (uint32_t s = 0; s < w->nsources; s++)
+			if (!w->is_spent[s] && reaches(w, here.sw, w->sources[s]) &&
+			    take_valleys(w, s, here, from))
+				return true;
 	}
 	return false;
 }
@@ -166,30 +199,30 @@ static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
 	return look_at(w, sw, d)->way;
 }
 
-/* The switch behind a port, TOPO_NONE when there is none. */
-static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port)
+/* The switch behind a port, TOPO_NONE when there is none. Searched from group *near on, which is moved to where it was. */
+static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port, unsigned *near)
 {
-	const struct graph_group *group = graph_ups(g, sw),
-				 *end = graph_downs(g, sw) + g->switches[sw].ndown;
+	const struct graph_group *groups = graph_ups(g, sw);
+	unsigned n = g->switches[sw].nup + g->switches[sw].ndown;
 
-	for (; group < end; group++)
-		for (unsigned l = 0; l < group->nlanes; l++)
-			if (g->lanes[group->first_lane + l].port == port)
-				return group->peer;
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = *near + i < n ? *near + i : *near + i - n;
+		const struct graph_lane *lanes = &g->lanes[groups[at].first_lane];
+
+		for (unsigned l = 0; l < groups[at].nlanes; l++)
+			if (lanes[l].port == port) {
+				*near = at;
+				return groups[at].peer;
+			}
+	}
 	return TOPO_NONE;
-}
-
-/* All trials are spent and none was about s, so no packet from s may rise at n; and n can only rise. */
-static bool is_closed(const struct detour *w, uint32_t s, uint32_t n, uint32_t d)
-{
-	return w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s] && !w->g->switches[n].ndown &&
-	       n != d;
 }
 
 /* Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted valley. */
 static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 {
 	const uint8_t *row = tables_row(w->out, n);
+	unsigned near = 0;
 
 	if (rises(w->g, s, n))
 		return true; /* from a rise any turn is legal */
@@ -199,7 +232,7 @@ static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
 			uint32_t m = n == d || row[lid] == TABLES_NO_ROUTE
 					     ? TOPO_NONE
-					     : neighbour_at(w->g, n, row[lid]);
+					     : neighbour_at(w->g, n, row[lid], &near);
 
 			if (m == s ||
 			    (m != TOPO_NONE && rises(w->g, n, m) && !valley_accepted(w, s, n, m)))
@@ -229,23 +262,42 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 	}
 }
 
+static bool give_way_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+{
+	if (!group->nlive || !has_way(w, group->peer, d) || !may_send(w, s, group->peer, d))
+		return false;
+	send_to(w, s, group, d);
+	return true;
+}
+
+static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_group *group = graph_downs(w->g, s),
+				 *end = group + w->g->switches[s].ndown;
+	/* Trials are spent, and none was about s: nothing from there may rise. All from here on are about s. */
+	bool shut = w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s];
+
+	for (; group < end; group++) {
+		bool only_rises = !w->g->switches[group->peer].ndown && group->peer != d;
+
+		if (!(shut && only_rises) && give_way_by(w, s, group, d))
+			return true;
+	}
+	return false;
+}
+
 static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 {
-	const struct graph_switch *sw = &w->g->switches[s];
-	const struct graph_group *groups = graph_ups(w->g, s);
+	const struct graph_group *ups = graph_ups(w->g, s);
 	struct look *look = look_at(w, s, d);
 
 	if (look->refused_at == w->nfilled + 1)
 		return false;
-	for (unsigned i = 0; i < sw->nup + sw->ndown; i++) {
-		uint32_t n = groups[i].peer;
-
-		if (!groups[i].nlive || (i >= sw->nup && is_closed(w, s, n, d)) ||
-		    !has_way(w, n, d) || !may_send(w, s, n, d))
-			continue;
-		send_to(w, s, &groups[i], d);
+	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
+		if (give_way_by(w, s, &ups[i], d))
+			return true;
+	if (give_way_down(w, s, d))
 		return true;
-	}
 	look->refused_at = w->nfilled + 1;
 	return false;
 }
@@ -315,6 +367,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
 	w.is_tried = mem_alloc(g->nswitches + 1, sizeof(*w.is_tried));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
+	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
 	sort_holes(&w, holes);
@@ -326,6 +379,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.is_tried);
 	free(w.places);
 	free(w.visited);
+	free(w.is_spent);
 	free(w.stack);
 	free(w.looks);
 	return w.open_pairs;
