@@ -2,8 +2,9 @@
 /*
  * graph: the dense, oriented switch graph of a snapshot (see graph.h).
  *
- * One look at every port of the snapshot notes its far end: hosts, and cables to other switches. Then the switches are
- * ranked, and each one's cables gathered into groups by neighbour. Ranks follow the levels; where two neighbours stand on one
+ * One look at every port of the snapshot notes its far end: hosts, and lanes to other switches, those that follow each other
+ * to one neighbour as a group. Then the switches are ranked, and each one's groups put in order; only where a neighbour turns
+ * up in several places are groups joined and lanes moved. Ranks follow the levels; where two neighbours stand on one
  * level, the one that serves fewer hosts is the higher, then the node index decides: some total
  * order is needed, and any one is legal. GRAPH_BY_ROOT ranks by the distance from the most central
  * switch of each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it
@@ -20,16 +21,8 @@ struct graph_work {
 	const struct topo *t;
 	struct graph *g;
 	uint32_t switch_ports; /* in topo.ports those of switches come first */
-	struct cable *cables;  /* by switch, then port number */
-	uint32_t *first_cable; /* by switch [nswitches + 1] */
+	bool cordons;	       /* .. keep some cables from being live */
 	uint32_t *key;	       /* by switch: what ranks are sorted by, smaller = higher */
-	uint32_t *group_of;    /* by neighbour: number of the group to it + 1; then its next lane */
-};
-
-struct cable { /* to another switch */
-	uint32_t peer;
-	uint8_t port, peer_port;
-	bool live;
 };
 
 struct rank_entry {
@@ -47,42 +40,58 @@ static bool is_live(const struct graph_work *w, const struct topo_port *port,
 		    const struct topo_port *peer)
 {
 	return (port->link_up || w->how.through_damage) &&
-	       (w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
-		is_lifted(w, port) || is_lifted(w, peer));
+	       (!w->cordons || !(port->cordoned || peer->cordoned) || is_lifted(w, port) ||
+		is_lifted(w, peer));
 }
 
+/* Groups and lanes as the ports have them: see order_groups(). */
 static void read_ports(struct graph_work *w, uint32_t sw)
 {
 	const struct topo *t = w->t;
+	const struct topo_port *port = topo_port(t, sw, 1), *end = port + t->nodes[sw].nports;
 	struct graph *g = w->g;
 	struct graph_switch *s = &g->switches[sw];
-	struct cable *next = w->cables + w->first_cable[sw];
+	struct graph_group *group = &g->groups[g->ngroups] - 1;
+	struct graph_lane *lane = &g->lanes[g->nlanes];
+	uint32_t last = TOPO_NONE;
 
+	s->first_group = g->ngroups;
 	s->first_host = g->nhosts;
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+	for (; port < end; port++) {
+		const struct topo_port *peer = topo_peer(t, port);
 
 		if (!peer)
 			continue;
-		if (port->peer >= w->switch_ports)
+		if (port->peer >= w->switch_ports) {
 			g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
-								     .sw_port = num,
+								     .sw_port = port->num,
 								     .live = port->link_up };
-		else if (peer->node != sw)
-			*next++ = (struct cable){ peer->node, num, peer->num,
-						  is_live(w, port, peer) };
+			continue;
+		}
+		if (peer->node == sw)
+			continue;
+		if (peer->node != last)
+			*++group = (struct graph_group){ .peer = last = peer->node,
+							 .first_lane = lane - g->lanes };
+		*lane = (struct graph_lane){ port->num, peer->num, is_live(w, port, peer) };
+		group->nlanes++;
+		group->nlive += lane++->live;
 	}
-	w->first_cable[sw + 1] = next - w->cables;
+	g->ngroups = group + 1 - g->groups;
+	g->nlanes = lane - g->lanes;
 	s->nhosts = g->nhosts - s->first_host;
 }
 
 static void read_all_ports(struct graph_work *w)
 {
+	struct graph *g = w->g;
+
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		w->switch_ports += w->t->nodes[sw].nports + 1u;
-	w->cables = mem_alloc_unset(w->switch_ports + 1, sizeof(*w->cables));
-	w->first_cable = mem_alloc(w->t->nswitches + 1, sizeof(*w->first_cable));
-	w->g->hosts = mem_alloc_unset(w->t->nports - w->switch_ports + 1, sizeof(*w->g->hosts));
+	w->cordons = w->t->ncordoned && !w->how.through_cordons;
+	g->groups = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->groups));
+	g->lanes = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->lanes));
+	g->hosts = mem_alloc_unset(w->t->nports - w->switch_ports + 1, sizeof(*g->hosts));
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		read_ports(w, sw);
 }
@@ -231,35 +240,9 @@ static int group_compare(const void *a, const void *b)
 {
 	const struct graph_group *x = a, *y = b;
 
-	return x->peer < y->peer ? -1 : x->peer > y->peer;
-}
-
-/* One group per neighbour, nlanes and nlive counted; up groups first, each part by node index. */
-static void gather_groups(struct graph_work *w, uint32_t sw)
-{
-	struct graph *g = w->g;
-	struct graph_switch *s = &g->switches[sw];
-	struct graph_group *ups = &g->groups[g->ngroups], downs[UINT8_MAX];
-
-	s->first_group = g->ngroups;
-	for (uint32_t c = w->first_cable[sw]; c < w->first_cable[sw + 1]; c++) {
-		const struct cable *cable = &w->cables[c];
-		bool up = g->switches[cable->peer].rank > s->rank;
-		uint32_t *number = &w->group_of[cable->peer];
-
-		if (!*number) {
-			*number = 1 + (up ? s->nup++ : s->ndown++);
-			(up ? ups : downs)[*number - 1] =
-				(struct graph_group){ .peer = cable->peer };
-		}
-		struct graph_group *group = &(up ? ups : downs)[*number - 1];
-		group->nlanes++;
-		group->nlive += cable->live;
-	}
-	sort_if_needed(ups, s->nup, sizeof(*ups), group_compare);
-	sort_if_needed(downs, s->ndown, sizeof(*downs), group_compare);
-	memcpy(ups + s->nup, downs, s->ndown * sizeof(*downs));
-	g->ngroups += s->nup + s->ndown;
+	if (x->peer != y->peer)
+		return x->peer < y->peer ? -1 : 1;
+	return x->first_lane < y->first_lane ? -1 : x->first_lane > y->first_lane;
 }
 
 static int by_peer_port(const void *a, const void *b)
@@ -269,28 +252,87 @@ static int by_peer_port(const void *a, const void *b)
 	return (int)x->peer_port - (int)y->peer_port;
 }
 
-static void gather_lanes(struct graph_work *w, uint32_t sw)
+/* Puts one part of a switch's groups in order, those to the same neighbour into one, and their lanes side by side.
+ * `from`: its lanes as read, the first of which is number `base`. Returns the next lane to place. */
+static struct graph_lane *join_groups(struct graph *g, struct graph_group *groups, uint16_t *count,
+				      const struct graph_lane *from, uint32_t base,
+				      struct graph_lane *lane)
 {
-	struct graph *g = w->g;
+	struct graph_group *last = groups - 1;
+
+	qsort(groups, *count, sizeof(*groups), group_compare);
+	for (unsigned i = 0; i < *count; i++) {
+		struct graph_group group = groups[i];
+
+		memcpy(lane, from + (group.first_lane - base), group.nlanes * sizeof(*lane));
+		if (i && last->peer == group.peer) {
+			last->nlanes += group.nlanes;
+			last->nlive += group.nlive;
+		} else {
+			group.first_lane = lane - g->lanes;
+			*++last = group;
+		}
+		lane += group.nlanes;
+	}
+	*count = last + 1 - groups;
+	return lane;
+}
+
+static void join_all_groups(struct graph *g, struct graph_switch *s, uint32_t base, uint32_t nlanes)
+{
+	struct graph_group *ups = &g->groups[s->first_group], *downs = ups + s->nup;
+	struct graph_lane from[UINT8_MAX], *next;
+	uint16_t nup = s->nup;
+
+	memcpy(from, &g->lanes[base], nlanes * sizeof(*from));
+	next = join_groups(g, ups, &nup, from, base, &g->lanes[base]);
+	join_groups(g, downs, &s->ndown, from, base, next);
+	memmove(ups + nup, downs, s->ndown * sizeof(*downs));
+	s->nup = nup;
+}
+
+/* Parts groups into those up and those down. Returns whether each part is as it has to be: one group per neighbour, by
+ * node index, and the lanes down side by side in that order. */
+static bool part_groups(struct graph *g, struct graph_switch *s, const struct graph_group *end)
+{
+	struct graph_group *ups = &g->groups[s->first_group], *up = ups, *group;
+	struct graph_group downs[UINT8_MAX], *down = downs;
+	bool in_order = true;
+
+	for (group = ups; group < end; group++) {
+		if (g->switches[group->peer].rank > s->rank) {
+			in_order &= up == ups || up[-1].peer < group->peer;
+			*up++ = *group;
+		} else {
+			in_order &= down == downs ||
+				    (down[-1].peer < group->peer &&
+				     down[-1].first_lane + down[-1].nlanes == group->first_lane);
+			*down++ = *group;
+		}
+	}
+	s->nup = up - ups;
+	s->ndown = down - downs;
+	memcpy(up, downs, s->ndown * sizeof(*downs));
+	return in_order;
+}
+
+static void order_groups(struct graph *g, uint32_t sw)
+{
 	struct graph_switch *s = &g->switches[sw];
+	bool last = sw + 1 == g->nswitches;
+	uint32_t end = last ? g->ngroups : s[1].first_group;
+	uint32_t base = g->groups[s->first_group].first_lane;
+	uint32_t next = end == g->ngroups ? g->nlanes : g->groups[end].first_lane;
 	struct graph_group *groups = &g->groups[s->first_group];
 
-	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		groups[i].first_lane = w->group_of[groups[i].peer] = g->nlanes;
-		g->nlanes += groups[i].nlanes;
-	}
-	for (uint32_t c = w->first_cable[sw]; c < w->first_cable[sw + 1]; c++) {
-		const struct cable *cable = &w->cables[c];
-
-		g->lanes[w->group_of[cable->peer]++] =
-			(struct graph_lane){ cable->port, cable->peer_port, cable->live };
-	}
-	for (unsigned i = 0; i < s->nup + s->ndown; i++) {
-		w->group_of[groups[i].peer] = 0;
-		if (i >= s->nup && groups[i].nlanes > 1)
+	if (s->first_group == end)
+		return;
+	if (!part_groups(g, s, &g->groups[end]))
+		join_all_groups(g, s, base, next - base);
+	for (unsigned i = s->nup; i < s->nup + s->ndown; i++)
+		if (groups[i].nlanes > 1)
 			sort_if_needed(&g->lanes[groups[i].first_lane], groups[i].nlanes,
 				       sizeof(*g->lanes), by_peer_port);
-	}
 }
 
 struct graph *graph_new(const struct topo *t, struct graph_how how)
@@ -302,23 +344,14 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	g->switches = mem_alloc(t->nswitches + 1, sizeof(*g->switches));
 	g->by_rank = mem_alloc(t->nswitches + 1, sizeof(*g->by_rank));
 	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
-	w.group_of = mem_alloc(t->nswitches + 1, sizeof(*w.group_of));
 	read_all_ports(&w);
-	g->groups = mem_alloc_unset(w.first_cable[t->nswitches] + 1, sizeof(*g->groups));
-	g->lanes = mem_alloc_unset(w.first_cable[t->nswitches] + 1, sizeof(*g->lanes));
-
 	how.orientation == GRAPH_BY_ROOT ? key_by_root(&w) : key_by_level(&w);
 	assign_ranks(&w);
 	assign_levels(&w);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		gather_groups(&w, sw);
-		gather_lanes(&w, sw);
-	}
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		order_groups(g, sw);
 	family_assign(g);
-	free(w.cables);
-	free(w.first_cable);
 	free(w.key);
-	free(w.group_of);
 	return g;
 }
 
