@@ -21,7 +21,6 @@ struct graph_work {
 	const struct topo *t;
 	struct graph *g;
 	uint32_t switch_ports; /* in topo.ports those of switches come first */
-	bool cordons;	       /* .. keep some cables from being live */
 	uint32_t *key;	       /* by switch: what ranks are sorted by, smaller = higher */
 };
 
@@ -36,50 +35,57 @@ static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
 	return w->how.lifted && w->how.lifted[port - w->t->ports];
 }
 
-static bool is_live(const struct graph_work *w, const struct topo_port *port,
+/* A cable that is up, or is taken for it. */
+static bool carries(const struct graph_work *w, const struct topo_port *port,
 		    const struct topo_port *peer)
 {
-	return (port->link_up || w->how.through_damage) &&
-	       (!w->cordons || !(port->cordoned || peer->cordoned) || is_lifted(w, port) ||
-		is_lifted(w, peer));
+	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
+	       is_lifted(w, port) || is_lifted(w, peer);
+}
+
+static void add_host(struct graph *g, const struct topo_port *port)
+{
+	g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
+						     .sw_port = port->num,
+						     .live = port->link_up };
 }
 
 /* Groups and lanes as the ports have them: see order_groups(). */
 static void read_ports(struct graph_work *w, uint32_t sw)
 {
-	const struct topo *t = w->t;
-	const struct topo_port *port = topo_port(t, sw, 1), *end = port + t->nodes[sw].nports;
-	struct graph *g = w->g;
-	struct graph_switch *s = &g->switches[sw];
-	struct graph_group *group = &g->groups[g->ngroups] - 1;
-	struct graph_lane *lane = &g->lanes[g->nlanes];
-	uint32_t last = TOPO_NONE;
+	const struct topo_port *ports = w->t->ports, *port = topo_port(w->t, sw, 1),
+			       *end = port + w->t->nodes[sw].nports;
+	struct graph_group *group = &w->g->groups[w->g->ngroups], now = { .peer = TOPO_NONE };
+	struct graph_lane *lanes = w->g->lanes;
+	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
+	uint32_t switch_ports = w->switch_ports, lane = w->g->nlanes;
 
-	s->first_group = g->ngroups;
-	s->first_host = g->nhosts;
 	for (; port < end; port++) {
-		const struct topo_port *peer = topo_peer(t, port);
-
-		if (!peer)
-			continue;
-		if (port->peer >= w->switch_ports) {
-			g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
-								     .sw_port = port->num,
-								     .live = port->link_up };
+		if (port->peer >= switch_ports) {
+			if (port->peer != TOPO_NONE)
+				add_host(w->g, port);
 			continue;
 		}
+		const struct topo_port *peer = &ports[port->peer];
+		bool live = port->link_up | damage;
+
 		if (peer->node == sw)
 			continue;
-		if (peer->node != last)
-			*++group = (struct graph_group){ .peer = last = peer->node,
-							 .first_lane = lane - g->lanes };
-		*lane = (struct graph_lane){ port->num, peer->num, is_live(w, port, peer) };
-		group->nlanes++;
-		group->nlive += lane++->live;
+		if (cordons)
+			live = live && carries(w, port, peer);
+		if (peer->node != now.peer) {
+			if (now.nlanes)
+				*group++ = now;
+			now = (struct graph_group){ .peer = peer->node, .first_lane = lane };
+		}
+		lanes[lane++] = (struct graph_lane){ port->num, peer->num, live };
+		now.nlanes++;
+		now.nlive += live;
 	}
-	g->ngroups = group + 1 - g->groups;
-	g->nlanes = lane - g->lanes;
-	s->nhosts = g->nhosts - s->first_host;
+	if (now.nlanes)
+		*group++ = now;
+	w->g->ngroups = group - w->g->groups;
+	w->g->nlanes = lane;
 }
 
 static void read_all_ports(struct graph_work *w)
@@ -88,12 +94,17 @@ static void read_all_ports(struct graph_work *w)
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		w->switch_ports += w->t->nodes[sw].nports + 1u;
-	w->cordons = w->t->ncordoned && !w->how.through_cordons;
 	g->groups = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->groups));
 	g->lanes = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->lanes));
 	g->hosts = mem_alloc_unset(w->t->nports - w->switch_ports + 1, sizeof(*g->hosts));
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		struct graph_switch *s = &g->switches[sw];
+
+		s->first_group = g->ngroups;
+		s->first_host = g->nhosts;
 		read_ports(w, sw);
+		s->nhosts = g->nhosts - s->first_host;
+	}
 }
 
 /* ---- Ranks ------------------------------------------------------------------------------------- */
