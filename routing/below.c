@@ -22,6 +22,11 @@ struct descent { /* the way down by one group of cables */
 	uint8_t cable;	       /* number of the group's first lane */
 };
 
+struct entries { /* of reach.below: those picked, or `count` from the first on */
+	const uint32_t *pick;
+	uint32_t first, count;
+};
+
 void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes)
 {
 	uint32_t n = choice->g->nswitches;
@@ -34,6 +39,9 @@ void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes)
 	b->shared = mem_alloc(b->r->ntwins + 1, sizeof(*b->shared));
 	b->by_child = mem_alloc_unset(n + 1, sizeof(*b->by_child));
 	b->first_entry = mem_alloc_unset(UINT8_MAX + 2, sizeof(*b->first_entry));
+	b->of_list = mem_alloc(b->r->nlists, sizeof(*b->of_list));
+	for (uint32_t sw = 0; sw < n; sw++)
+		b->nhosts += b->g->switches[sw].nhosts > 0;
 }
 
 static void below_fini(struct below *below)
@@ -50,6 +58,8 @@ void belows_fini(struct belows *b)
 	free(b->shared);
 	free(b->by_child);
 	free(b->first_entry);
+	free(b->of_list);
+	free(b->strokes);
 }
 
 /* ---- Cables wanted ------------------------------------------------------------------------------ */
@@ -67,17 +77,20 @@ static void prepare_descent(struct belows *b, uint32_t sw, struct descent *way,
 		way->digits = choice_lanes(b->choice, group->peer, group, &way->spare);
 }
 
+static void add_to_digits(uint8_t *restrict cable, const uint8_t *restrict digits, uint32_t count,
+			  uint8_t first)
+{
+	for (uint32_t i = 0; i < count; i++)
+		cable[i] = first + digits[i];
+}
+
 static void fill_run(struct below *below, const struct dest_run *run, const struct descent *way)
 {
-	uint8_t *restrict cable = below->cable + run->lid;
-
-	if (way->group->nlanes == 1) {
-		memset(cable, way->cable, run->count);
-		return;
-	}
-	const uint8_t *restrict digits = way->digits + run->lid;
-	for (uint32_t i = 0; i < run->count; i++)
-		cable[i] = way->cable + digits[i];
+	if (way->group->nlanes == 1)
+		memset(below->cable + run->lid, way->cable, run->count);
+	else
+		add_to_digits(below->cable + run->lid, way->digits + run->lid, run->count,
+			      way->cable);
 }
 
 /* Several children lead to D equally well: deal its LIDs over them. */
@@ -109,34 +122,64 @@ static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 	}
 }
 
-/* Run number `n` of each D among the entries, in strokes. Returns whether any has that many. */
-static bool fill_nth_runs(struct belows *b, struct below *below, const struct descent *way,
-			  const uint32_t *entries, uint32_t count, uint32_t n)
-{
-	struct dest_run pending = { 0 };
+/* ---- Strokes ------------------------------------------------------------------------------------ */
 
-	for (uint32_t e = 0; e < count; e++) {
-		uint32_t d = b->r->below[entries[e]].sw, r = b->d->first_run[d] + n;
+static void add_stroke(struct belows *b, uint32_t lid)
+{
+	if (b->nstrokes == b->capacity) {
+		b->capacity = b->capacity * 2 + 64;
+		b->strokes = mem_resize(b->strokes, b->capacity, sizeof(*b->strokes));
+	}
+	b->strokes[b->nstrokes++] = (struct dest_run){ lid, 0 };
+}
+
+/* Run number `n` of each D among the entries. Returns whether any has that many. */
+static bool gather_nth_runs(struct belows *b, const struct entries *entries, uint32_t n)
+{
+	uint32_t mark = b->nstrokes, next = 0; /* next: LID that continues the stroke */
+
+	for (uint32_t i = 0; i < entries->count; i++) {
+		uint32_t e = entries->pick ? entries->pick[i] : entries->first + i;
+		uint32_t d = b->r->below[e].sw, r = b->d->first_run[d] + n;
 		const struct dest_run *run = &b->d->runs[r];
 
 		if (r >= b->d->first_run[d + 1])
 			continue;
-		if (run->lid != pending.lid + pending.count) {
-			fill_run(below, &pending, way);
-			pending = (struct dest_run){ run->lid, 0 };
-		}
-		pending.count += run->count;
+		if (run->lid != next)
+			add_stroke(b, run->lid);
+		b->strokes[b->nstrokes - 1].count += run->count;
+		next = run->lid + run->count;
 	}
-	fill_run(below, &pending, way);
-	return pending.count > 0;
+	return b->nstrokes > mark;
 }
 
-/* All that is below by way of one child: leaf after leaf its hosts, then the leaves themselves. */
-static void fill_child(struct belows *b, struct below *below, const struct descent *way,
-		       const uint32_t *entries, uint32_t count)
+/* The LIDs behind some entries: leaf after leaf its hosts, then the leaves themselves. */
+static struct strokes gather_strokes(struct belows *b, const struct entries *entries)
 {
-	for (uint32_t n = 0; fill_nth_runs(b, below, way, entries, count, n); n++)
+	struct strokes s = { .first = b->nstrokes };
+
+	for (uint32_t n = 0; gather_nth_runs(b, entries, n); n++)
 		;
+	s.count = b->nstrokes - s.first;
+	return s;
+}
+
+static void fill_strokes(struct below *below, const struct dest_run *strokes, uint32_t count,
+			 const struct descent *way)
+{
+	for (uint32_t i = 0; i < count; i++)
+		fill_run(below, &strokes[i], way);
+}
+
+/* ---- Child by child ----------------------------------------------------------------------------- */
+
+static void fill_child(struct belows *b, struct below *below, const struct descent *way,
+		       const struct entries *entries)
+{
+	struct strokes s = gather_strokes(b, entries);
+
+	fill_strokes(below, b->strokes + s.first, s.count, way);
+	b->nstrokes = s.first;
 }
 
 /* Counting sort, by child. Afterwards child c's entries end at first_entry[c]. */
@@ -164,7 +207,9 @@ static void fill_children(struct belows *b, struct below *below, uint32_t sw)
 
 		if (at < b->first_entry[c]) {
 			prepare_descent(b, sw, &way, &downs[c]);
-			fill_child(b, below, &way, b->by_child + at, b->first_entry[c] - at);
+			fill_child(b, below, &way,
+				   &(struct entries){ .pick = b->by_child + at,
+						      .count = b->first_entry[c] - at });
 		}
 		at = b->first_entry[c];
 	}
@@ -172,40 +217,99 @@ static void fill_children(struct belows *b, struct below *below, uint32_t sw)
 		fill_multi(b, below, sw, &b->r->below[b->by_child[at]]);
 }
 
-/* ---- What is below ------------------------------------------------------------------------------ */
+/* ---- Children that have nothing in common -------------------------------------------------------- */
 
-static void find_bounds(const struct belows *b, uint32_t sw, struct below *below)
+static void widen(struct below *below, const struct dest_run *runs, uint32_t count)
 {
-	const struct reach_list *list = &b->r->lists[sw];
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t end = (uint32_t)runs[i].lid + runs[i].count;
 
-	below->first = b->row_bytes;
-	below->end = 0;
-	for (uint32_t e = list->first; e < list->first + list->count; e++) {
-		uint32_t first = b->d->first_run[b->r->below[e].sw],
-			 end = b->d->first_run[b->r->below[e].sw + 1];
-
-		if (first == end)
-			continue;
-		const struct dest_run *last = &b->d->runs[end - 1];
-		if (b->d->runs[first].lid < below->first)
-			below->first = b->d->runs[first].lid;
-		if ((uint32_t)last->lid + last->count > below->end)
-			below->end = last->lid + last->count;
+		below->first = runs[i].lid < below->first ? runs[i].lid : below->first;
+		below->end = end > below->end ? end : below->end;
 	}
 }
 
-static bool has_all_hosts(const struct belows *b, const struct below *below)
+/* Of what is below a child. */
+static const struct strokes *strokes_below(struct belows *b, uint32_t child)
 {
-	for (uint32_t d = 0; d < b->g->nswitches; d++)
-		if (b->g->switches[d].nhosts && below->dist[d] == REACH_NEVER)
-			return false;
-	return true;
+	const struct reach_list *list = &b->r->lists[child];
+	struct strokes *s = &b->of_list[list->number];
+
+	if (s->made)
+		return s;
+	*s = gather_strokes(b, &(struct entries){ .first = list->first, .count = list->count });
+	s->made = true;
+	return s;
+}
+
+/* Each D is below by one child alone: the children's lists add up to the switch's. */
+static bool are_apart(const struct belows *b, uint32_t sw)
+{
+	const struct graph_group *downs = graph_downs(b->g, sw);
+	uint32_t sum = 0;
+
+	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++)
+		if (downs[c].nlive)
+			sum += 1 + b->r->lists[downs[c].peer].count;
+	return sum == b->r->lists[sw].count;
+}
+
+static void fill_apart(struct belows *b, struct below *below, uint32_t sw)
+{
+	const struct graph_group *group = graph_downs(b->g, sw),
+				 *end = group + b->g->switches[sw].ndown;
+
+	for (; group < end; group++) {
+		uint32_t own = b->d->first_run[group->peer];
+		struct descent way;
+
+		if (!group->nlive)
+			continue;
+		const struct strokes *s = strokes_below(b, group->peer);
+		prepare_descent(b, sw, &way, group);
+		fill_strokes(below, b->strokes + s->first, s->count, &way);
+		fill_strokes(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own, &way);
+	}
+}
+
+/* ---- What is below ------------------------------------------------------------------------------ */
+
+/* Where LIDs below begin and end. */
+static void find_bounds(struct belows *b, uint32_t sw, struct below *below)
+{
+	const struct graph_group *group = graph_downs(b->g, sw),
+				 *end = group + b->g->switches[sw].ndown;
+
+	below->first = b->row_bytes;
+	below->end = 0;
+	for (; group < end; group++) {
+		uint32_t own = b->d->first_run[group->peer];
+
+		if (!group->nlive)
+			continue;
+		const struct strokes *s = strokes_below(b, group->peer);
+		widen(below, b->strokes + s->first, s->count);
+		widen(below, b->d->runs + own, b->d->first_run[group->peer + 1] - own);
+	}
+}
+
+/* Notes how far everything below is. */
+static void measure(const struct belows *b, const struct reach_list *list, struct below *below)
+{
+	uint32_t nhosts = 0;
+
+	memset(below->dist, REACH_NEVER, b->r->cost_bytes);
+	for (uint32_t e = list->first; e < list->first + list->count; e++) {
+		const struct reach_entry *entry = &b->r->below[e];
+
+		below->dist[entry->sw] = entry->dist;
+		nhosts += b->g->switches[entry->sw].nhosts > 0;
+	}
+	below->complete = nhosts == b->nhosts;
 }
 
 static void make_below(struct belows *b, uint32_t sw, struct below *below)
 {
-	const struct reach_list *list = &b->r->lists[sw];
-
 	if (!below->cable) {
 		below->cable = mem_alloc_unset(b->row_bytes, 1);
 		below->dist = mem_alloc_unset(b->r->cost_bytes, 1);
@@ -213,11 +317,8 @@ static void make_below(struct belows *b, uint32_t sw, struct below *below)
 	find_bounds(b, sw, below);
 	if (below->first < below->end)
 		memset(below->cable + below->first, BYTEMAP_KEEP, below->end - below->first);
-	memset(below->dist, REACH_NEVER, b->r->cost_bytes);
-	for (uint32_t e = list->first; e < list->first + list->count; e++)
-		below->dist[b->r->below[e].sw] = b->r->below[e].dist;
-	below->complete = has_all_hosts(b, below);
-	fill_children(b, below, sw);
+	measure(b, &b->r->lists[sw], below);
+	(are_apart(b, sw) ? fill_apart : fill_children)(b, below, sw);
 }
 
 const struct below *belows_of(struct belows *b, uint32_t sw)

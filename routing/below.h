@@ -17,6 +17,11 @@ struct below {
 	bool complete;	     /* all that have hosts are below */
 };
 
+struct strokes {	       /* LIDs in as few runs as they make */
+	uint32_t first, count; /* in belows.strokes */
+	bool made;
+};
+
 struct belows {
 	struct choice *choice; /* not owned */
 	const struct graph *g;
@@ -26,6 +31,10 @@ struct belows {
 	struct below *shared;		  /* by set of twins, made for the first of them */
 	struct below alone;		  /* of the last switch without twins */
 	uint32_t *by_child, *first_entry; /* scratch: entries of a list, child by child */
+	struct strokes *of_list;	  /* by number of the list: what is behind its entries */
+	struct dest_run *strokes;
+	uint32_t nstrokes, capacity;
+	uint32_t nhosts; /* switches with hosts */
 };
 
 void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes);

@@ -48,11 +48,13 @@ struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or 
 };
 struct reach_list { /* below[first .. first + count), ascending by D, without the switch itself */
 	uint32_t first, count;
+	uint32_t number; /* equal = the same list; 0 = nothing is below */
 };
 struct reach {
 	struct reach_list *lists; /* by switch */
 	struct reach_entry *below;
 	uint32_t used, capacity;
+	uint32_t nlists; /* all numbers of lists are below */
 	uint32_t *twins; /* by switch: set of switches with equal children, TOPO_NONE = alone */
 	uint32_t ntwins;
 	uint8_t *costs;	     /* rows of cost_bytes: hops to each D by legal path */

@@ -158,6 +158,7 @@ static void list_below(struct merge *m, struct reach *r, const struct graph *g, 
 	make_room(r, g->nswitches);
 	merge_children(m, r, g, sw);
 	r->lists[sw].first = r->used;
+	r->lists[sw].number = r->nlists++;
 	r->lists[sw].count = emit_in_order(m, r->below + r->used);
 	r->used += r->lists[sw].count;
 }
@@ -171,7 +172,8 @@ void reach_init(struct reach *r, const struct graph *g)
 		.seen = mem_alloc(g->nswitches / 64 + 1, sizeof(*m.seen)),
 	};
 
-	*r = (struct reach){ .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
+	*r = (struct reach){ .nlists = 1,
+			     .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
 			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
 	find_twins(r, g);
 	uint32_t *first_twin = mem_alloc(r->ntwins + 1, sizeof(*first_twin));
