@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * agree: see agree.h. Two passes a level: LIDs that are at home first, then those that have to move, in LID order.
- * On an intact fabric nobody moves.
+ * On an intact fabric nobody moves, and no level is looked at above the highest with damage.
  *
  * A family's place is the sequence of parent numbers that leads up to it, the same in every pod: a LID that left its leaf by
  * parent 7 is met by the families above parent 7 everywhere, and by no others.
@@ -14,7 +14,7 @@
 #define MAX_SLOTS 256
 
 struct stand {		     /* a switch, as LIDs on their climb meet it */
-	const uint8_t *home; /* by LID: D-Mod-K's slot; NULL = there is no way up */
+	const uint8_t *home; /* by LID: D-Mod-K's slot; NULL = they stay here */
 	const struct graph_slot *slots;
 	uint32_t *load; /* by slot: weight of the LIDs that come down by it */
 	uint8_t level;
@@ -139,27 +139,56 @@ static void climb_level(struct climb *c, struct agreed_level *level, unsigned nu
 	free(waiting);
 }
 
-/* From the leaves up: a family stands where any of its members' children says. */
-static uint32_t *find_places(const struct graph *g)
+/* From the leaves up: a family stands where any of its members' children says. Above `last` nobody asks. */
+static void find_places(const struct graph *g, uint32_t *place, unsigned last)
 {
-	uint32_t *place = mem_alloc(g->nfamilies + 1, sizeof(*place));
-
 	for (uint32_t i = 0; i < g->nswitches; i++) {
-		uint32_t sw = g->by_rank[i];
+		const struct graph_switch *s = &g->switches[g->by_rank[i]];
+		const struct graph_group *up = &g->groups[s->first_group], *end = up + s->nup;
+		uint32_t below = place[s->family];
 
-		for (unsigned u = 0; u < g->switches[sw].nup; u++) {
-			const struct graph_group *up = &graph_ups(g, sw)[u];
-
-			place[g->switches[up->peer].family] =
-				place_above(place[g->switches[sw].family], up->slot);
-		}
+		for (; s->level <= last && up < end; up++)
+			place[g->switches[up->peer].family] = place_above(below, up->slot);
 	}
-	return place;
 }
 
-static void make_stands(struct climb *c, struct digits *digits)
+/* Levels that have to be climbed: up to the highest where something is dead or missing. */
+static unsigned find_damage(const struct graph *g)
+{
+	unsigned nlevels = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (!g->switches[sw].whole && g->switches[sw].level >= nlevels)
+			nlevels = g->switches[sw].level + 1u;
+	return nlevels;
+}
+
+/* Some switch of the level has lost a lane of several to one parent: then spare lanes are asked for. */
+static bool wants_spares(const struct graph *g, unsigned level)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+		const struct graph_group *up = &g->groups[s->first_group], *end = up + s->nup;
+
+		for (; s->level == level && !s->whole && up < end; up++)
+			if (up->nlanes > 1 && up->nlive < up->nlanes)
+				return true;
+	}
+	return false;
+}
+
+/* The last level is the end of all climbs: of its switches those that are whole have no say. */
+static bool stays_here(const struct graph *g, uint32_t sw, unsigned last, bool spares)
+{
+	const struct graph_switch *s = &g->switches[sw];
+
+	return !g->families[s->family].nslots || (s->level >= last && !spares && s->whole);
+}
+
+static void make_stands(struct climb *c, struct digits *digits, unsigned last)
 {
 	const struct graph *g = c->g;
+	bool spares = wants_spares(g, last);
 	uint32_t nloads = 0;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
@@ -169,10 +198,10 @@ static void make_stands(struct climb *c, struct digits *digits)
 	nloads = 0;
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		const struct graph_family *family = &g->families[g->switches[sw].family];
+		bool stays = stays_here(g, sw, last, spares);
 
 		c->stands[sw] = (struct stand){
-			.home = family->nslots ? digits_row(digits, family->pitch, family->nslots)
-					       : NULL,
+			.home = stays ? NULL : digits_row(digits, family->pitch, family->nslots),
 			.slots = &g->slots[family->first_slot],
 			.load = c->loads + nloads,
 			.level = g->switches[sw].level,
@@ -181,17 +210,22 @@ static void make_stands(struct climb *c, struct digits *digits)
 	}
 }
 
-static void climb_init(struct climb *c, const struct agreement *a, struct digits *digits)
+static void climb_init(struct climb *c, const struct agreement *a, struct digits *digits,
+		       unsigned last)
 {
-	uint32_t top = c->d->top;
+	const struct dests *d = c->d;
 
-	c->at = mem_alloc_unset(top + 1u, sizeof(*c->at));
-	c->place = mem_alloc_unset(top + 1u, sizeof(*c->place));
-	memcpy(c->at, c->d->sw, (top + 1u) * sizeof(*c->at));
-	for (uint32_t lid = 1; lid <= top; lid++)
-		if (c->at[lid] != TOPO_NONE)
-			c->place[lid] = a->place[c->g->switches[c->at[lid]].family];
-	make_stands(c, digits);
+	c->at = mem_alloc_unset(d->top + 1u, sizeof(*c->at));
+	c->place = mem_alloc_unset(d->top + 1u, sizeof(*c->place));
+	memcpy(c->at, d->sw, (d->top + 1u) * sizeof(*c->at));
+	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
+		uint32_t place = a->place[c->g->switches[sw].family];
+
+		for (uint32_t r = d->first_run[sw]; r < d->first_run[sw + 1]; r++)
+			for (unsigned i = 0; i < d->runs[r].count; i++)
+				c->place[d->runs[r].lid + i] = place;
+	}
+	make_stands(c, digits, last);
 }
 
 static void climb_fini(struct climb *c)
@@ -202,23 +236,34 @@ static void climb_fini(struct climb *c)
 	free(c->loads);
 }
 
-void agree(struct agreement *a, const struct graph *g, const struct dests *d, struct digits *digits)
+static void climb(struct agreement *a, const struct graph *g, const struct dests *d,
+		  struct digits *digits, unsigned nlevels)
 {
 	struct climb c = { .g = g, .d = d };
+
+	find_places(g, a->place, nlevels - 1);
+	climb_init(&c, a, digits, nlevels - 1);
+	for (unsigned level = 0; level < nlevels; level++)
+		climb_level(&c, &a->levels[level], level);
+	climb_fini(&c);
+}
+
+void agree(struct agreement *a, const struct graph *g, const struct dests *d, struct digits *digits)
+{
+	unsigned damaged = find_damage(g);
 
 	a->nlevels = 0;
 	for (uint32_t f = 0; f < g->nfamilies; f++)
 		if (g->families[f].level >= a->nlevels)
 			a->nlevels = g->families[f].level + 1u;
 	a->levels = mem_alloc(a->nlevels + 1, sizeof(*a->levels));
-	a->place = find_places(g);
-	climb_init(&c, a, digits);
 	for (unsigned level = 0; level < a->nlevels; level++) {
 		a->levels[level].spare_lane = mem_alloc_unset(digits->row_bytes, 1);
 		memset(a->levels[level].spare_lane, AGREE_NONE, digits->row_bytes);
-		climb_level(&c, &a->levels[level], level);
 	}
-	climb_fini(&c);
+	a->place = mem_alloc(g->nfamilies + 1, sizeof(*a->place));
+	if (damaged)
+		climb(a, g, d, digits, damaged);
 }
 
 void agree_fini(struct agreement *a)

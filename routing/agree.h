@@ -27,7 +27,8 @@ struct agreed_level {
 struct agreement {
 	unsigned nlevels;
 	struct agreed_level *levels;
-	uint32_t *place; /* by family: which turns a climb takes to come to it */
+	uint32_t
+		*place; /* by family where anybody moved: which turns a climb takes to come to it */
 };
 
 void agree(struct agreement *a, const struct graph *g, const struct dests *d,

@@ -311,6 +311,22 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 	}
 }
 
+/* Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots has them all. */
+static void find_whole(struct graph *g, const struct graph_family *family)
+{
+	for (uint32_t m = 0; m < family->nmembers; m++) {
+		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
+		const struct graph_group *ups = &g->groups[s->first_group];
+		unsigned nlive = 0;
+
+		for (unsigned i = 0; i < s->nup; i++)
+			nlive += ups[i].nlive;
+		s->whole = s->nup == family->nparents && !s->ndead && nlive == family->nslots &&
+			   nlive < FAMILY_MAX_SLOTS &&
+			   (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
+	}
+}
+
 /* P of D-Mod-K: the product of the usual numbers of parents below. */
 static void assign_pitches(struct graph *g)
 {
@@ -450,6 +466,7 @@ void family_assign(struct graph *g)
 		collect_parents(&w, &g->families[f]);
 		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
+		find_whole(g, &g->families[f]);
 	}
 	number_hosts(&w);
 	assign_pitches(g);

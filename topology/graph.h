@@ -55,6 +55,7 @@ struct graph_switch {
 	uint16_t nhosts;
 	uint16_t ndead; /* up groups of the family that it lacks or whose lanes are all dead */
 	uint8_t level;
+	bool whole; /* up group i leads to the family's parent i, and all of its slots are alive */
 };
 
 struct graph_host {	/* an end port on a switch, its cable up or known */
