@@ -187,12 +187,14 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
 	fabric_rebalance_init(f);
+	fabric_remember_init(f);
 	return f;
 }
 
 void fabric_start(struct fabric *f)
 {
 	fabric_state_load(f);
+	fabric_remember_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
@@ -226,6 +228,7 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
+	fabric_remember_fini(f);
 	fabric_nvlink_fini(f);
 	fabric_watch_fini(f);
 	fabric_rebalance_fini(f);
@@ -254,5 +257,6 @@ void fabric_free(struct fabric *f)
 	fabric_quarantine_fini(f);
 	fabric_report_fini(f);
 	fabric_troubles_fini(f);
+	fabric_cables_fini(f);
 	free(f);
 }

@@ -48,6 +48,8 @@ void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
+/* Cables that are known and down, a row each with since when; likewise. */
+json_t *fabric_links_down(const struct fabric *fabric);
 /* The document of `fmctl --json nvswitch`, likewise. */
 json_t *fabric_nvswitch(const struct fabric *fabric);
 /* The document of `fmctl --json health`; the caller owns it. */
@@ -65,6 +67,8 @@ void fabric_health_read(struct fabric *fabric, fabric_done_fn *fn,
 			void *arg); /* reads all counters now */
 /* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
 void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
+/* Cables of WHAT (NULL = of all) that are down are no part of the fabric any more, nor is a node without any. */
+void fabric_forget(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
 /* Quarantines of WHAT end now, and are forgotten. */
 void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
 /* An operator's word on a host's NVLinks, by name of the state; NULL = taken back. */

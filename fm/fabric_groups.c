@@ -142,9 +142,10 @@ static const struct state_file groups_file = {
 
 static void save(void *arg)
 {
+	static const struct state_file *const files[] = { &groups_file, NULL };
 	struct fabric *f = arg;
 
-	if (!fabric_state_write_aside(f, &groups_file, &f->mcast->writer))
+	if (!fabric_state_write_aside(f, files, &f->mcast->writer))
 		loop_timer_set(f->mcast->save, SAVE_US);
 }
 

@@ -2,7 +2,8 @@
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
- * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_trouble.c (what does not work), fabric_report.c (JSON), fabric_state.c (files). */
+ * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_trouble.c (what does not work), fabric_report.c (JSON), fabric_state.c (files),
+ * fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -139,6 +140,30 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
+/* What goes to files together, by one child. */
+enum fabric_remembered { FABRIC_TABLES, FABRIC_CABLES, FABRIC_OVERRIDES, FABRIC_REMEMBERED };
+
+struct fabric_memory {
+	struct loop_timer *save;
+	bool due[FABRIC_REMEMBERED];
+	uint64_t since_us; /* the first of these */
+	pid_t writer;
+	uint64_t blocks; /* that were written to switches, when tables were last due */
+};
+
+struct fabric_cables {
+	uint64_t sum; /* over all that is in the file */
+	struct down_cable *down;
+	uint32_t ndown;
+};
+
+/* An entry that re-balancing moved, by names that outlive a snapshot. */
+struct kept_override {
+	guid_t sw;
+	uint16_t lid;
+	uint8_t port;
+};
+
 /* What each end port is to the balance, by port of a snapshot; NULL = all alike. */
 struct fabric_policy {
 	uint8_t *classes; /* enum route_class */
@@ -193,6 +218,8 @@ struct fabric {
 	struct fabric_update update;
 	struct fabric_settle settle;
 	struct fabric_rebalance rebalance;
+	struct fabric_memory memory_files;
+	struct fabric_cables cables_known;
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
@@ -433,6 +460,23 @@ uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 			  struct route_override **list);
 json_t *fabric_rebalance_json(const struct fabric *f);
 
+/* fabric_remember.c: files that are written when nothing has changed for a while, and at the end; the tables' file. */
+void fabric_remember_init(struct fabric *f);
+void fabric_remember_load(struct fabric *f);
+void fabric_remember_fini(struct fabric *f); /* while what is written is still there */
+void fabric_remember(struct fabric *f, enum fabric_remembered what); /* it has changed */
+void fabric_remember_programmed(struct fabric *f, const struct program_result *result);
+
+/* fabric_cables.c: cables that are known, in state_dir/cables. */
+extern const struct state_file fabric_cables_file;
+void fabric_cables_load(struct fabric *f);    /* before the first look */
+void fabric_cables_settled(struct fabric *f); /* takes note of the published snapshot */
+void fabric_cables_fini(struct fabric *f);
+
+/* fabric_overrides.c: what re-balancing has in force, in state_dir/overrides. */
+extern const struct state_file fabric_overrides_file;
+void fabric_overrides_load(struct fabric *f);
+
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);
 void fabric_state_save(struct fabric *f);
@@ -446,8 +490,10 @@ struct state_file {
 };
 int fabric_state_read(struct fabric *f, const struct state_file *file);
 void fabric_state_write(const struct fabric *f, const struct state_file *file);
-/* The same by a child, for files that take long; false: *writer, an earlier one, is still at it. */
-bool fabric_state_write_aside(const struct fabric *f, const struct state_file *file, pid_t *writer);
-void fabric_state_wait(pid_t *writer); /* until it is done */
+/* The same of several, NULL behind the last, by a child, for files that take long; false: *writer, an earlier one, is still at it. */
+bool fabric_state_write_aside(const struct fabric *f, const struct state_file *const *files,
+			      pid_t *writer);
+char *fabric_state_path(const struct fabric *f, const char *name); /* free() gives it back */
+void fabric_state_wait(pid_t *writer);				   /* until it is done */
 
 #endif

@@ -10,6 +10,8 @@
  * starts from the snapshot alone and replaces them all. So the same damage ends in the same tables,
  * whatever came before. A whole fabric has no overrides, at once.
  *
+ * They outlive a restart in state_dir/overrides (fabric_overrides.c).
+ *
  * What an update publishes ends a pass that is under way, and drops an answer that was not taken
  * yet: they are of a past snapshot.
  */
@@ -19,12 +21,6 @@
 #include "topology/mem.h"
 
 #define PASS_UNITS 20000 /* a few milliseconds */
-
-struct kept_override {
-	guid_t sw;
-	uint16_t lid;
-	uint8_t port;
-};
 
 static bool wanted(const struct fabric *f)
 {
@@ -196,8 +192,12 @@ void fabric_rebalance_published(struct fabric *f)
 {
 	struct fabric_rebalance *r = &f->rebalance;
 
+	bool none = !rebalance_is_damaged(f->topo) || !wanted(f);
+
 	r->due = !r->applying;
-	if (!rebalance_is_damaged(f->topo) || !wanted(f))
+	if (r->applying || (none && r->nkept))
+		fabric_remember(f, FABRIC_OVERRIDES);
+	if (none)
 		keep(r, NULL, 0);
 }
 

@@ -6,6 +6,7 @@
  *   compare, show       what is shown is what is. LIDs and tables go by index, so the cables must be the same, and
  *                       cordons too; when they are not, an update is on its way that publishes them
  *   answer              the fabric is up; those who asked hear of it
+ *   remember            cables that are known or down now and were not before go to their file
  *   tidy, room          the proof forgets what is past; the next update finds memory for its tables
  *
  * An update that begins meanwhile ends it, and brings it about anew: till then it stays due.
@@ -37,6 +38,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	} else {
 		fabric_audit_repaired(f);
 	}
+	fabric_remember_programmed(f, result);
 	fabric_fault_programmed(f);
 	fabric_mcast_wake(f);
 	fabric_settle(f);
@@ -138,6 +140,12 @@ static enum job_said answer(void *arg)
 	return JOB_NEXT;
 }
 
+static enum job_said remember(void *arg)
+{
+	fabric_cables_settled(arg);
+	return JOB_NEXT;
+}
+
 static enum job_said tidy(void *arg)
 {
 	struct fabric *f = arg;
@@ -162,8 +170,8 @@ static enum job_said make_room(void *arg)
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
 	{ "settle-compare", compare }, { "settle-show", show },
-	{ "settle-answer", answer },   { "settle-tidy", tidy },
-	{ "settle-room", make_room },
+	{ "settle-answer", answer },   { "settle-remember", remember },
+	{ "settle-tidy", tidy },       { "settle-room", make_room },
 };
 
 void fabric_settle(struct fabric *f)

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/fabric_own.h"
@@ -23,7 +25,7 @@
 
 /* ---- Files --------------------------------------------------------------------------------------- */
 
-static char *state_path(const struct fabric *f, const char *name)
+char *fabric_state_path(const struct fabric *f, const char *name)
 {
 	return mem_printf("%s/%s", f->conf.state_dir, name);
 }
@@ -40,7 +42,7 @@ static void set_aside(const struct state_file *file, const char *path, unsigned 
 
 int fabric_state_read(struct fabric *f, const struct state_file *file)
 {
-	char *path = state_path(f, file->name);
+	char *path = fabric_state_path(f, file->name);
 	FILE *in = fopen(path, "r");
 	int status = in || errno == ENOENT ? 0 : -errno;
 	unsigned bad = in ? file->read(f, in) : 0;
@@ -60,7 +62,7 @@ int fabric_state_read(struct fabric *f, const struct state_file *file)
 
 void fabric_state_write(const struct fabric *f, const struct state_file *file)
 {
-	char *path = state_path(f, file->name), *beside = mem_printf("%s.new", path);
+	char *path = fabric_state_path(f, file->name), *beside = mem_printf("%s.new", path);
 	FILE *out = fopen(beside, "w");
 	int status = out ? 0 : -errno;
 
@@ -89,7 +91,8 @@ void fabric_state_wait(pid_t *writer)
 }
 
 /* The copy that fork() makes holds still while it is written. Without one it is written here. */
-bool fabric_state_write_aside(const struct fabric *f, const struct state_file *file, pid_t *writer)
+bool fabric_state_write_aside(const struct fabric *f, const struct state_file *const *files,
+			      pid_t *writer)
 {
 	int status;
 
@@ -98,7 +101,10 @@ bool fabric_state_write_aside(const struct fabric *f, const struct state_file *f
 	*writer = fork();
 	if (*writer > 0)
 		return true;
-	fabric_state_write(f, file);
+	if (!*writer)
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
+	for (; *files; files++)
+		fabric_state_write(f, *files);
 	if (!*writer)
 		_exit(EXIT_SUCCESS);
 	*writer = 0;

@@ -145,7 +145,9 @@ static json_t *answer_links(const struct command_env *env, json_t *args, char *e
 
 	if (!t || !UNPACK(args, err, "{s?b, s?b}", "down", &down, "sick", &sick))
 		return NULL;
-	return sick ? fabric_sick(env->fabric) : dump_json_links(t, down);
+	if (sick)
+		return fabric_sick(env->fabric);
+	return down ? fabric_links_down(env->fabric) : dump_json_links(t, false);
 }
 
 static json_t *answer_health(const struct command_env *env, json_t *args, char *err)
@@ -420,6 +422,21 @@ static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 		fn(arg, NULL, err);
 }
 
+static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what = NULL;
+	int down = 0;
+	json_error_t why;
+
+	if (!UNPACK(args, err, "{s?s, s?b}", "what", &what, "down", &down))
+		fn(arg, NULL, err);
+	else if (!what == !down)
+		fn(arg, NULL, "arguments: either what or down");
+	else
+		fabric_forget(fabric, what, fn, arg);
+}
+
 static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	const char *host, *state = NULL;
@@ -488,6 +505,7 @@ static const struct command commands[] = {
 	  .act = fabric_health_read,
 	  .act_when = "read" },
 	{ .name = "release", .ask = act_release },
+	{ .name = "forget", .ask = act_forget },
 	{ .name = "nvswitch", .answer = answer_nvswitch, .long_answer = true },
 	{ .name = "nvswitch-set", .ask = act_nvswitch },
 	{ .name = "reload", .answer = answer_reload },

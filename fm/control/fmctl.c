@@ -48,6 +48,8 @@ static const struct command {
 	{ "uncordon", "WHAT", "lets it carry traffic again", .run = fmctl_uncordon },
 	{ "release", "WHAT", "ends the quarantine of a cable, or of all of a switch's",
 	  .run = fmctl_release },
+	{ "forget", "WHAT|--down", "takes cables that are down for removed, WHAT's or all",
+	  .run = fmctl_forget },
 	{ "whatif", "--fail|--cordon WHAT | --nvswitch HOST=STATE ...",
 	  "what would change, without touching anything", .run = fmctl_whatif },
 	{ "nvswitch", "[HOST | set HOST STATE | clear HOST]", "NVSwitches and NVLinks of hosts",

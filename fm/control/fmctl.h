@@ -35,7 +35,7 @@ typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char
 fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
 	fmctl_health, fmctl_hosts, fmctl_lft, fmctl_dump, fmctl_groups, fmctl_partitions;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
-	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release;
+	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release, fmctl_forget;
 fmctl_command_fn fmctl_whatif;	 /* fmctl_whatif.c */
 fmctl_command_fn fmctl_cabling;	 /* fmctl_cabling.c */
 fmctl_command_fn fmctl_nvswitch; /* fmctl_nvswitch.c */

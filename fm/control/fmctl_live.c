@@ -271,6 +271,16 @@ enum fmctl_exit fmctl_release(const struct fmctl *ctl, int argc, char **argv)
 	return fmctl_cordon(ctl, argc, argv);
 }
 
+enum fmctl_exit fmctl_forget(const struct fmctl *ctl, int argc, char **argv)
+{
+	if (argc != 2)
+		return FMCTL_USAGE;
+	return ask_and_show(ctl, "forget",
+			    strcmp(argv[1], "--down") == 0 ? json_pack("{s:b}", "down", 1)
+							   : json_pack("{s:s}", "what", argv[1]),
+			    show_settled);
+}
+
 enum fmctl_exit fmctl_reload(const struct fmctl *ctl, int argc, char **argv)
 {
 	return plain(ctl, argc, "reload", show_act);

@@ -192,7 +192,7 @@ static bool is_said(const json_t *rows, const char *key)
 	json_array_foreach ((json_t *)rows, index, row) {
 		const json_t *value = table_value(row, key);
 
-		if (json_is_true(value) || json_integer_value(value) > 0)
+		if (json_is_true(value) || json_is_string(value) || json_integer_value(value) > 0)
 			return true;
 	}
 	return false;
@@ -246,9 +246,10 @@ void show_links(const struct fmctl *ctl, const json_t *result)
 						       { "SPEED", "speed" },
 						       { "CORDONED", "cordoned" },
 						       { "QUARANTINED", "quarantined" },
+						       { "DOWN SINCE", "since" },
 						       { 0 } };
 
-	print_with_cordons(ctl, result, columns, 2);
+	print_with_cordons(ctl, result, columns, 3);
 }
 
 void show_sick(const struct fmctl *ctl, const json_t *result)

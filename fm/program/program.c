@@ -13,6 +13,8 @@
  * The store holds what was sent while a block is busy and what was acknowledged once it is known, as far as that is not
  * what is wanted: the wanted tables' memory is a part of it from one apply to the next.
  *
+ * What a file claims is read first (claims.c), by jobs of the same batch.
+ *
  * LinearFDBTop and the life time (IBA 14.2.5.4) go ahead of the blocks of their switch: entries
  * above the top are not looked at, and some devices refuse blocks beyond it.
  */
@@ -33,7 +35,7 @@ static bool is_wanted(const struct program *p, const struct store_switch *sw)
 
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
 {
-	return !store_has(&sw->known, block) ||
+	return (!store_has(&sw->known, block) && !store_has(&sw->claimed, block)) ||
 	       (store_has(&sw->own, block) &&
 		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
 }
@@ -78,6 +80,8 @@ static bool program_more(void *owner)
 	struct batch_job job = { .kind = JOB_BLOCK };
 	unsigned added = 0;
 
+	if (p->stage == PROGRAM_READS)
+		return claims_more(p);
 	if (p->stage != PROGRAM_SENDS)
 		return false; /* what differs is marked, and in no order yet */
 	while (added < MORE && (p->nturn || plan_more(p))) {
@@ -117,6 +121,7 @@ static void make_block(struct program *p, struct store_switch *sw, uint32_t bloc
 	if (store_has(&sw->known, block))
 		p->result.entries += entries_changed(store_block(sw, block), request->data);
 	store_put(&sw->known, block, false);
+	store_put(&sw->claimed, block, false);
 	store_put(&sw->busy, block, true);
 	store_sent(sw, block, request->data);
 	request->mad.attr_id = WIRE_LFT;
@@ -139,6 +144,7 @@ void program_fail(struct program *p, struct store_switch *sw, const char *why)
 	struct inv_name name;
 
 	p->trouble = true;
+	claims_drop(sw);
 	if (sw->failed)
 		return;
 	sw->failed = true;
@@ -176,6 +182,8 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
+	if (job->kind == JOB_READ)
+		return claims_make(sw, job->arg, request);
 	if (job->kind == JOB_TOP)
 		make_top(sw, request);
 	else
@@ -252,6 +260,16 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 							: "refuses blocks or does not answer");
 }
 
+/* One that does not say what it holds is written. */
+static void read_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
+			  const struct mad_answer *answer)
+{
+	if (answer->result == MAD_OK)
+		claims_answer(p, sw, job->arg, answer->data);
+	else if (is_wanted(p, sw) && !program_retry(p, job))
+		claims_drop(sw);
+}
+
 static void program_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
 			   const struct mad_answer *answer)
 {
@@ -264,6 +282,8 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 		inventory_path_failed(p->inv, &way->path, way->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
+	else if (job->kind == JOB_READ)
+		read_answered(p, sw, job, answer);
 	else
 		block_answered(p, sw, job, answer);
 }
@@ -298,7 +318,11 @@ static void program_idle(void *owner)
 
 	if (plan_waits(p))
 		return;
-	if (plan_next(p)) {
+	if (p->stage == PROGRAM_READS) {
+		plan_again(p);
+		return;
+	}
+	if (plan_next(p) || claims_rest(p)) {
 		batch_wake(p->batch);
 		return;
 	}
@@ -342,6 +366,7 @@ void program_free(struct program *p)
 	readback_free(p->readback);
 	topo_unref(p->topo);
 	plan_fini(p);
+	claims_forget_file(p);
 	store_fini(&p->store);
 	free(p);
 }
@@ -370,8 +395,10 @@ void program_forget(struct program *p, guid_t guid)
 {
 	struct store_switch *sw = store_find(&p->store, guid);
 
-	if (sw)
-		memset(&sw->known, 0, sizeof(sw->known));
+	if (!sw)
+		return;
+	memset(&sw->known, 0, sizeof(sw->known));
+	claims_drop(sw);
 }
 
 /* ---- Apply ---------------------------------------------------------------------------------- */

@@ -10,12 +10,15 @@
  * when the last one is acknowledged; where nothing is known (a cold start) there is but one.
  * Blocks that fail are retried and reported; a switch that fails does not hold the others, except
  * for entries whose new way leads through what it did not take (program_plan.c).
+ * After a restart a file says what switches held (program_remember). Such blocks are read before
+ * anything is built on them; those that are as wanted are not written (claims.c).
  * A newer apply() supersedes a running one from the acknowledged state; the older callback does not
  * come. The caller has proven the tables.
  */
 #ifndef FMD_PROGRAM_PROGRAM_H
 #define FMD_PROGRAM_PROGRAM_H
 
+#include <stdio.h>
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
@@ -32,7 +35,9 @@ struct program_result {
 	unsigned failed_switches;
 	unsigned held; /* entries that keep their old way because of what failed */
 	unsigned rounds;
-	uint64_t entries; /* LFT entries that changed, where it was known what was there */
+	unsigned read;	   /* blocks, in the place of writing them: they were remembered */
+	unsigned differed; /* .. from what was remembered */
+	uint64_t entries;  /* LFT entries that changed, where it was known what was there */
 	uint64_t smps, took_us;
 };
 typedef void program_done_fn(void *arg, const struct program_result *result);
@@ -52,6 +57,10 @@ void program_use_proofs(struct program *p, const struct check_base *proofs);
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);
 bool program_busy(const struct program *p);
+/* Before the first apply: a file of program_write_tables(). What is wrong with it is told, and is as if there were none. */
+void program_remember(struct program *p, const char *path);
+/* What switches hold, as far as that is known or remembered: table_file.h. Errors are left to ferror(). */
+void program_write_tables(const struct program *p, FILE *out);
 void program_forget(struct program *p, guid_t sw);
 uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */
 

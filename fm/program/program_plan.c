@@ -46,10 +46,27 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 {
 	if (!sw->node || sw->node->removed)
 		sw->node = inventory_find(p->inv, sw->guid);
-	if (!sw->node || !sw->node->rebooted)
+	if (!sw->node)
+		return;
+	if (!sw->node->gone && !sw->node->sw.lft_top)
+		claims_drop(sw);
+	if (!sw->node->rebooted)
 		return;
 	memset(&sw->known, 0, sizeof(sw->known));
+	claims_drop(sw);
 	sw->node->rebooted = false;
+}
+
+/* One that is gone is looked at again when it comes back; nothing fails by its absence. */
+static struct store_switch *switch_here(struct program *p, uint32_t row)
+{
+	struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
+
+	switch_resolve(p, sw);
+	p->rows[row] = sw->node && sw->node->gone ? NULL : sw;
+	if (p->rows[row])
+		sw->row = row;
+	return p->rows[row];
 }
 
 /* Marks its blocks that differ; what an older apply still has on its way counts as such. */
@@ -73,17 +90,12 @@ static const char *switch_hindrance(const struct program *p, const struct store_
 	return NULL;
 }
 
-/* One that is gone is looked at again when it comes back; nothing fails by its absence. */
 static void switch_plan(struct program *p, uint32_t row)
 {
-	struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
+	struct store_switch *sw = switch_here(p, row);
 
-	p->rows[row] = NULL;
-	switch_resolve(p, sw);
-	if (sw->node && sw->node->gone)
+	if (!sw)
 		return;
-	p->rows[row] = sw;
-	sw->row = row;
 	switch_mark(p, sw);
 	if (!switch_hindrance(p, sw))
 		program_send_top(p, sw);
@@ -154,7 +166,7 @@ static void send_all(struct program *p)
 {
 	uint32_t row, block;
 
-	p->result.rounds = 1;
+	p->result.rounds++;
 	for (row = 0; row < p->topo->nswitches; row++) {
 		struct store_switch *sw = p->rows[row];
 		struct store_set due;
@@ -171,13 +183,47 @@ static void send_all(struct program *p)
 
 /* ---- From apply() to the first block -------------------------------------------------------- */
 
+static enum job_said read_file(void *arg)
+{
+	struct program *p = arg;
+
+	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
+	return claims_load(p) ? JOB_MORE : JOB_NEXT;
+}
+
+static uint32_t rows_end(const struct program *p)
+{
+	uint32_t end = p->planned + ROWS_A_STEP;
+
+	return end < p->topo->nswitches ? end : p->topo->nswitches;
+}
+
+/* What is to change is read first, where it is but claimed. */
+static enum job_said doubt_rows(void *arg)
+{
+	struct program *p = arg;
+	uint32_t end = rows_end(p);
+
+	for (; p->claims.some && p->planned < end; p->planned++) {
+		struct store_switch *sw = switch_here(p, p->planned);
+
+		if (sw)
+			claims_doubt(p, sw);
+	}
+	if (p->claims.some && end < p->topo->nswitches)
+		return JOB_MORE;
+	p->planned = 0;
+	if (!p->claims.some || !claims_begin(p))
+		return JOB_NEXT;
+	batch_wake(p->batch);
+	return JOB_END;
+}
+
 static enum job_said mark_rows(void *arg)
 {
 	struct program *p = arg;
-	uint32_t end = p->planned + ROWS_A_STEP;
+	uint32_t end = rows_end(p);
 
-	if (end > p->topo->nswitches)
-		end = p->topo->nswitches;
 	while (p->planned < end)
 		switch_plan(p, p->planned++);
 	return end < p->topo->nswitches ? JOB_MORE : JOB_NEXT;
@@ -210,11 +256,11 @@ static enum job_said begin_sending(void *arg)
 	return JOB_END;
 }
 
+#define COMPARE 2 /* a step */
 static const struct job_step plan_steps[] = {
-	{ "program-compare", mark_rows },
-	{ "program-order", find_order },
-	{ "program-begin", begin_sending },
-	{ NULL, NULL },
+	{ "program-remember", read_file },  { "program-doubt", doubt_rows },
+	{ "program-compare", mark_rows },   { "program-order", find_order },
+	{ "program-begin", begin_sending }, { NULL, NULL },
 };
 
 static void plan_start(void *arg)
@@ -225,6 +271,14 @@ static void plan_start(void *arg)
 	p->stage = PROGRAM_PLANS;
 	p->planned = 0;
 	job_start(p->plan, plan_steps, NULL);
+}
+
+void plan_again(struct program *p)
+{
+	plan_forget(p);
+	p->stage = PROGRAM_PLANS;
+	p->planned = 0;
+	job_start(p->plan, plan_steps + COMPARE, NULL);
 }
 
 void plan_init(struct program *p)

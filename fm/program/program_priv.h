@@ -13,11 +13,12 @@
 
 #define ROW_NONE UINT32_MAX
 
-enum program_job { JOB_TOP, JOB_BLOCK }; /* object = store_switch, arg = block */
+enum program_job { JOB_TOP, JOB_BLOCK, JOB_READ }; /* object = store_switch, arg = block */
 
 enum program_stage {
 	PROGRAM_WAITS, /* for the answers to what a superseded apply sent */
 	PROGRAM_PLANS, /* a job in steps */
+	PROGRAM_READS, /* what is claimed */
 	PROGRAM_SENDS,
 };
 
@@ -30,6 +31,13 @@ struct program_part {
 	bool whole; /* it was not known what it holds */
 };
 
+struct program_claims {
+	struct table_reader *reader; /* not read to its end yet */
+	bool some;		     /* there may be claims */
+	struct store_set columns;    /* blocks that are read now, of all switches */
+	uint32_t block, row;	     /* the next one to be asked for */
+};
+
 struct readback;
 
 struct program {
@@ -38,6 +46,7 @@ struct program {
 	struct batch *batch;
 	struct readback *readback;
 	struct store store;
+	struct program_claims claims;
 	uint8_t life_time;
 	const struct check_base *proofs; /* or NULL */
 	bool busy;
@@ -89,9 +98,23 @@ void plan_forget(struct program *p); /* what was planned gives way */
 bool plan_more(struct program *p);  /* hands over more of the present round; false = that was all */
 bool plan_waits(struct program *p); /* all is answered: it goes on by itself */
 bool plan_next(struct program *p);  /* goes on; false = nothing is left */
+void plan_again(struct program *p); /* from what is known now */
 /* The new content of a block that goes now. */
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK]);
+
+/* ---- claims.c ------------------------------------------------------------------------------- */
+
+bool claims_load(struct program *p); /* more of the file; true: call again */
+void claims_forget_file(struct program *p);
+/* Rows are doubted, then reading begins: false = there is nothing to read. */
+void claims_doubt(struct program *p, const struct store_switch *sw);
+bool claims_begin(struct program *p);
+bool claims_rest(struct program *p); /* begins to read what is left */
+bool claims_more(struct program *p); /* adds jobs; false = all were asked */
+bool claims_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
+void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
+void claims_drop(struct store_switch *sw); /* it is not known what it holds */
 
 struct readback *readback_new(struct program *p, struct mad *mad);
 void readback_free(struct readback *r);

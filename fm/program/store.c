@@ -109,10 +109,13 @@ void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
 	sw->row_wanted = row;
 	sw->nblocks = nblocks;
 	for (block = 0; block < was.nblocks; block++) {
-		if (block >= nblocks)
+		if (block >= nblocks) {
 			store_put(&sw->known, block, false);
-		else if (store_has(&was.known, block) || store_has(&was.busy, block))
+			store_put(&sw->claimed, block, false);
+		} else if (store_has(&was.known, block) || store_has(&was.busy, block) ||
+			   store_has(&was.claimed, block)) {
 			store_sent(sw, block, store_block(&was, block));
+		}
 	}
 	free(was.kept);
 }

@@ -28,11 +28,12 @@ struct store_switch {
 	struct store_set own; /* blocks that are not as wanted: they are in kept, in order */
 	uint16_t before[STORE_WORDS]; /* how many of these are in the words ahead */
 	uint8_t *kept;
-	struct store_set known; /* acknowledged */
-	struct store_set busy;	/* on the way: the block is what was sent */
-	struct store_set stale; /* of these: sent by an apply that was superseded */
-	struct store_set late;	/* of these: wanted now, as soon as that is answered */
-	struct store_set todo;	/* to be sent */
+	struct store_set known;	  /* acknowledged, or read */
+	struct store_set claimed; /* a file says so (claims.c); none of these is known or busy */
+	struct store_set busy;	  /* on the way: the block is what was sent */
+	struct store_set stale;	  /* of these: sent by an apply that was superseded */
+	struct store_set late;	  /* of these: wanted now, as soon as that is answered */
+	struct store_set todo;	  /* to be sent */
 	uint32_t ntodo;
 	uint32_t row; /* in the wanted tables */
 	bool top_due; /* SwitchInfo first; the blocks wait for it */
@@ -63,13 +64,13 @@ void store_fini(struct store *store);
 struct store_switch *store_find(const struct store *store, guid_t guid); /* or NULL */
 struct store_switch *store_get(struct store *store, guid_t guid); /* made where there is none */
 
-/* What is known or on the way stays what it was; all else is as in the new row. The old one may go then. NULL: nothing is known any more. */
+/* What is known, claimed or on the way stays what it was; all else is as in the new row. The old one may go then. NULL: nothing is known any more. */
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks);
 /* The block was sent that; below nblocks. */
 void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);
 const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block);
 
-/* Acknowledged where known, what was sent where busy; below nblocks. */
+/* Acknowledged where known, what was sent where busy, what is said where claimed; below nblocks. */
 static inline const uint8_t *store_block(const struct store_switch *sw, uint32_t block)
 {
 	return store_has(&sw->own, block) ? store_own_block(sw, block)

@@ -94,7 +94,7 @@ def test_dead_socket_ends_with_3(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["links", "--down", "--sick"], ["release"], ["lft"],
+    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["links", "--down", "--sick"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
     ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
     ["topology", "--format"], ["check", "--readback", "leaf-1"]])
 def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
@@ -139,6 +139,8 @@ def test_full_disk_is_no_success(tmp_path, serve):
     (["links", "--down", "--json"], ("links", {"down": True, "sick": False})),
     (["links", "--sick"], ("links", {"down": False, "sick": True})),
     (["release", "leaf-01:9"], ("release", {"what": "leaf-01:9"})),
+    (["forget", "leaf-01:9"], ("forget", {"what": "leaf-01:9"})),
+    (["forget", "--down"], ("forget", {"down": True})),
     (["hosts"], ("hosts", {})),
     (["lft", 'leaf "1"'], ("lft", {"switch": 'leaf "1"'})),
     (["path", "a", "b"], ("path", {"from": "a", "to": "b"})),

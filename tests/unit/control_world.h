@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "fm/control/control.h"
+#include "topology/dump.h"
 #include "topology/mem.h"
 
 #define PATIENCE 2000 /* rounds of the loop before a test gives up waiting; some seconds */
@@ -114,6 +115,14 @@ void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *
 void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
 	fabric_cordon(f, what, false, fn, arg);
+}
+void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	fabric_cordon(f, what ? what : "all that is down", false, fn, arg);
+}
+json_t *fabric_links_down(const struct fabric *f)
+{
+	return dump_json_links(f->topo, true);
 }
 json_t *fabric_sick(const struct fabric *f)
 {

@@ -99,6 +99,11 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "services");
 	remove_state(w, "quarantine");
 	remove_state(w, "quarantine.bad");
+	remove_state(w, "tables");
+	remove_state(w, "cables");
+	remove_state(w, "cables.bad");
+	remove_state(w, "overrides");
+	remove_state(w, "overrides.bad");
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }

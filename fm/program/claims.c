@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Claims: what switches held when an earlier fmd ended, by its file (table_file.h). They spare writes, never care: since
+ * then a switch may have rebooted and another subnet manager may have been at work, so each block is read, with one Get in the
+ * place of the Set that it would take otherwise, and only what the switch itself says counts as known.
+ *
+ *   the file       is read by the first apply, in steps, against the rows that are wanted by then: of a block that is as
+ *                  wanted nothing is kept but a bit (store.h: claimed)
+ *   doubted first  blocks by whose number some switch's claim is not as wanted are read of all switches; then what
+ *                  is to change is written in the order's rounds, from a state that is known exactly. So a fault that
+ *                  came while nobody was there, or comes now, does not wait for the rest
+ *   the rest       is read when nothing is left to write. What differs from the claim is written, in rounds again
+ *
+ * A claim ends when its block was read, or is written. Where a switch does not say what it holds, its claims end unread,
+ * and so they do when its LinearFDBTop is 0: it has forgotten all. Then its blocks are unknown, as without a file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/program/program_priv.h"
+#include "fm/program/table_file.h"
+
+#define BLOCKS_A_STEP 4096
+#define MORE	      64 /* jobs queued at a time */
+
+/* ---- From the file ------------------------------------------------------------------------------ */
+
+void program_remember(struct program *p, const char *path)
+{
+	FILE *in = fopen(path, "re");
+
+	if (in)
+		p->claims.reader = table_reader_new(in);
+	else if (errno != ENOENT)
+		log_line(LOG_PROGRAM, LOG_ERR, "%s: %s; all tables are written anew", path,
+			 strerror(errno));
+}
+
+static bool is_open(const struct store_switch *sw, uint32_t block)
+{
+	return block < sw->nblocks && !store_has(&sw->known, block) && !store_has(&sw->busy, block);
+}
+
+/* Returns how many blocks it had. */
+static unsigned take_record(struct program *p, const struct table_record *record)
+{
+	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
+	struct store_switch *sw = store_find(&p->store, record->guid);
+	const uint8_t *content = record->content;
+	unsigned blocks = 0;
+
+	for (uint32_t b = store_next(&record->blocks, 0); b < STORE_BLOCKS;
+	     b = store_next(&record->blocks, b + 1)) {
+		bool empty = store_has(&record->empty, b);
+
+		if (sw && is_open(sw, b)) {
+			store_sent(sw, b, empty ? none : content);
+			store_put(&sw->claimed, b, true);
+		}
+		content += empty ? 0 : TABLES_BLOCK;
+		blocks++;
+	}
+	return blocks;
+}
+
+static void drop_all(struct program *p)
+{
+	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+
+	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
+		memset(&((struct store_switch *)item)->claimed, 0, sizeof(struct store_set));
+	p->claims.some = false;
+}
+
+bool claims_load(struct program *p)
+{
+	struct table_record record;
+	enum table_said said;
+	const char *why;
+	unsigned blocks = 0;
+
+	if (!p->claims.reader)
+		return false;
+	p->claims.some = true;
+	while ((said = table_reader_next(p->claims.reader, &record, &why)) == TABLE_SWITCH) {
+		blocks += take_record(p, &record);
+		if (blocks >= BLOCKS_A_STEP)
+			return true;
+	}
+	if (said == TABLE_BAD) {
+		log_line(LOG_PROGRAM, LOG_ERR,
+			 "the file of the last tables is %s: not used, all are written anew", why);
+		drop_all(p);
+	}
+	claims_forget_file(p);
+	return false;
+}
+
+void claims_forget_file(struct program *p)
+{
+	table_reader_free(p->claims.reader);
+	p->claims.reader = NULL;
+}
+
+/* ---- Which to read ------------------------------------------------------------------------------ */
+
+static bool has_any(const struct store_set *set)
+{
+	return store_next(set, 0) < STORE_BLOCKS;
+}
+
+static bool is_there(const struct store_switch *sw)
+{
+	return sw && sw->node && !sw->node->gone && !sw->node->silent && !sw->failed;
+}
+
+/* Blocks of which it is known, or claimed, that they hold something else than what is wanted. */
+void claims_doubt(struct program *p, const struct store_switch *sw)
+{
+	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
+	     b = store_next(&sw->own, b + 1))
+		if ((store_has(&sw->known, b) || store_has(&sw->claimed, b)) &&
+		    memcmp(store_own_block(sw, b), sw->row_wanted + (size_t)b * TABLES_BLOCK,
+			   TABLES_BLOCK) != 0)
+			store_put(&p->claims.columns, b, true);
+}
+
+bool claims_begin(struct program *p)
+{
+	struct program_claims *c = &p->claims;
+	bool any = false;
+
+	for (uint32_t row = 0; row < p->topo->nswitches; row++)
+		for (unsigned i = 0; is_there(p->rows[row]) && i < STORE_WORDS; i++)
+			any |= p->rows[row]->claimed.words[i] & c->columns.words[i];
+	c->block = c->row = 0;
+	if (any)
+		p->stage = PROGRAM_READS;
+	return any;
+}
+
+/* Those of switches that are away stay, for when they come back. */
+static bool some_left(const struct program *p)
+{
+	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+
+	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
+		if (has_any(&((struct store_switch *)item)->claimed))
+			return true;
+	return false;
+}
+
+bool claims_rest(struct program *p)
+{
+	if (!p->claims.some)
+		return false;
+	memset(&p->claims.columns, 0xff, sizeof(p->claims.columns));
+	if (claims_begin(p))
+		return true;
+	p->claims.some = some_left(p);
+	return false;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------ */
+
+/* The next question, block by block over all switches; false: all were asked. */
+static bool next_job(struct program *p, struct batch_job *job)
+{
+	struct program_claims *c = &p->claims;
+
+	for (; (c->block = store_next(&c->columns, c->block)) < STORE_BLOCKS;
+	     c->block++, c->row = 0) {
+		while (c->row < p->topo->nswitches) {
+			struct store_switch *sw = p->rows[c->row++];
+
+			if (!is_there(sw) || !store_has(&sw->claimed, c->block))
+				continue;
+			*job = (struct batch_job){ .object = sw,
+						   .arg = c->block,
+						   .kind = JOB_READ };
+			return true;
+		}
+	}
+	return false;
+}
+
+bool claims_more(struct program *p)
+{
+	struct batch_job job;
+	unsigned added = 0;
+
+	while (added < MORE && next_job(p, &job)) {
+		batch_add(p->batch, &job);
+		added++;
+	}
+	return added > 0;
+}
+
+bool claims_make(const struct store_switch *sw, uint32_t block, struct batch_request *request)
+{
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_LFT;
+	request->mad.attr_mod = block;
+	return store_has(&sw->claimed, block);
+}
+
+void claims_drop(struct store_switch *sw)
+{
+	memset(&sw->claimed, 0, sizeof(sw->claimed));
+}
+
+void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
+{
+	if (!store_has(&sw->claimed, block))
+		return; /* written meanwhile, or forgotten */
+	p->result.read++;
+	p->result.differed += memcmp(data, store_block(sw, block), TABLES_BLOCK) != 0;
+	store_sent(sw, block, data);
+	store_put(&sw->claimed, block, false);
+	store_put(&sw->known, block, true);
+}
+
+/* ---- To the file -------------------------------------------------------------------------------- */
+
+void program_write_tables(const struct program *p, FILE *out)
+{
+	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+	struct table_writer w;
+
+	table_write_begin(&w, out);
+	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
+		const struct store_switch *sw = (const struct store_switch *)item;
+		struct store_set blocks;
+
+		for (unsigned i = 0; i < STORE_WORDS; i++)
+			blocks.words[i] =
+				(sw->known.words[i] | sw->claimed.words[i]) & ~sw->busy.words[i];
+		table_write_switch(&w, sw, &blocks);
+	}
+	table_write_end(&w);
+}

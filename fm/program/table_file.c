@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A file is written by a process that has nothing else to do, and read a record at a time: neither side holds more of it than
+ * one switch's blocks, 48 KB at most.
+ *
+ * Each word's place and value change the sum for certain as long as no other word differs; what else comes of a disk or of an
+ * editor is found with all but one chance in 2^64. Whoever reads believes neither: a file only says what is to be asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/program/table_file.h"
+#include "topology/mem.h"
+
+#define BYTE_ORDER_MARK 0x01020304u
+
+static const char magic[8] = { 'f', 'm', 'd', '-', 'l', 'f', 't', 's' };
+
+struct header {
+	char magic[8];
+	uint32_t version, order;
+};
+
+struct head { /* of a switch, or with GUID 0 the end */
+	guid_t guid;
+	uint32_t count, zero; /* blocks that follow; switches */
+};
+
+struct sets {
+	struct store_set blocks, empty;
+};
+
+uint64_t table_sum(uint64_t sum, const void *words, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += sizeof(sum)) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)words + at, sizeof(word));
+		sum = (sum + word + 1) * 0x9e3779b97f4a7c15ull;
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------- */
+
+static void put(struct table_writer *w, const void *words, size_t bytes)
+{
+	w->sum = table_sum(w->sum, words, bytes);
+	fwrite(words, 1, bytes, w->out);
+}
+
+void table_write_begin(struct table_writer *w, FILE *out)
+{
+	struct header header = { .version = TABLE_FILE_VERSION, .order = BYTE_ORDER_MARK };
+
+	*w = (struct table_writer){ .out = out };
+	memcpy(header.magic, magic, sizeof(magic));
+	put(w, &header, sizeof(header));
+}
+
+static bool is_empty(const uint8_t *block)
+{
+	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
+
+	return !memcmp(block, none, TABLES_BLOCK);
+}
+
+void table_write_switch(struct table_writer *w, const struct store_switch *sw,
+			const struct store_set *blocks)
+{
+	struct head head = { .guid = sw->guid };
+	struct sets sets = { .blocks = *blocks };
+	uint32_t b;
+
+	if (store_next(blocks, 0) == STORE_BLOCKS)
+		return;
+	for (b = store_next(blocks, 0); b < STORE_BLOCKS; b = store_next(blocks, b + 1)) {
+		bool empty = is_empty(store_block(sw, b));
+
+		store_put(&sets.empty, b, empty);
+		head.count += !empty;
+	}
+	put(w, &head, sizeof(head));
+	put(w, &sets, sizeof(sets));
+	for (b = store_next(blocks, 0); b < STORE_BLOCKS; b = store_next(blocks, b + 1))
+		if (!store_has(&sets.empty, b))
+			put(w, store_block(sw, b), TABLES_BLOCK);
+	w->switches++;
+}
+
+void table_write_end(struct table_writer *w)
+{
+	const struct head end = { .count = w->switches };
+	uint64_t sum;
+
+	put(w, &end, sizeof(end));
+	sum = w->sum;
+	put(w, &sum, sizeof(sum));
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+struct table_reader {
+	FILE *in;
+	bool begun;
+	uint64_t sum;
+	guid_t last;
+	uint32_t switches;
+	uint8_t content[STORE_BLOCKS * TABLES_BLOCK];
+};
+
+struct table_reader *table_reader_new(FILE *in)
+{
+	struct table_reader *r = mem_alloc(1, sizeof(*r));
+
+	r->in = in;
+	return r;
+}
+
+void table_reader_free(struct table_reader *r)
+{
+	if (!r)
+		return;
+	fclose(r->in);
+	free(r);
+}
+
+static bool get(struct table_reader *r, void *words, size_t bytes)
+{
+	if (fread(words, 1, bytes, r->in) != bytes)
+		return false;
+	r->sum = table_sum(r->sum, words, bytes);
+	return true;
+}
+
+/* NULL, or what is wrong. */
+static const char *get_header(struct table_reader *r)
+{
+	struct header header;
+
+	if (!get(r, &header, sizeof(header)))
+		return "cut short";
+	if (memcmp(header.magic, magic, sizeof(magic)) || header.order != BYTE_ORDER_MARK)
+		return "not a file of tables of this machine";
+	return header.version == TABLE_FILE_VERSION ? NULL : "of another version of fmd";
+}
+
+static const char *get_end(struct table_reader *r, const struct head *head)
+{
+	uint64_t sum = r->sum, said;
+
+	if (!get(r, &said, sizeof(said)))
+		return "cut short";
+	if (said != sum || head->count != r->switches || head->zero)
+		return "spoilt";
+	return fgetc(r->in) == EOF ? NULL : "more than it should be";
+}
+
+static unsigned count(const struct store_set *set)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < STORE_WORDS; i++)
+		n += (unsigned)__builtin_popcountll(set->words[i]);
+	return n;
+}
+
+static bool is_sane(const struct table_reader *r, const struct head *head, const struct sets *sets)
+{
+	if (head->guid <= r->last || head->zero)
+		return false;
+	for (unsigned i = 0; i < STORE_WORDS; i++)
+		if (sets->empty.words[i] & ~sets->blocks.words[i])
+			return false;
+	return head->count == count(&sets->blocks) - count(&sets->empty);
+}
+
+static const char *get_switch(struct table_reader *r, const struct head *head,
+			      struct table_record *record)
+{
+	struct sets sets;
+
+	if (!get(r, &sets, sizeof(sets)))
+		return "cut short";
+	if (!is_sane(r, head, &sets))
+		return "spoilt";
+	if (!get(r, r->content, (size_t)head->count * TABLES_BLOCK))
+		return "cut short";
+	r->last = head->guid;
+	r->switches++;
+	*record = (struct table_record){ head->guid, sets.blocks, sets.empty, r->content };
+	return NULL;
+}
+
+enum table_said table_reader_next(struct table_reader *r, struct table_record *record,
+				  const char **why)
+{
+	struct head head;
+
+	*why = r->begun ? NULL : get_header(r);
+	r->begun = true;
+	if (*why)
+		return TABLE_BAD;
+	if (!get(r, &head, sizeof(head)))
+		*why = "cut short";
+	else if (head.guid)
+		*why = get_switch(r, &head, record);
+	else
+		*why = get_end(r, &head);
+	return *why ? TABLE_BAD : head.guid ? TABLE_SWITCH : TABLE_END;
+}
