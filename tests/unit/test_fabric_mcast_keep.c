@@ -46,7 +46,7 @@ static void groups_are_saved_while_it_runs(void **state)
 		assert_int_equal(join(&w, i, 0, WIRE_JOIN_FULL).status, WIRE_SA_OK);
 	run_for(&w, 5 * SECOND_US);
 	snprintf(path, sizeof(path), "%s/groups", w.state_dir);
-	for (unsigned tries = 0; !in && tries < 2000; tries++, usleep(1000))
+	for (unsigned tries = 0; !in && tries < 60000; tries++, usleep(1000))
 		in = fopen(path, "r"); /* a child writes it */
 	assert_non_null(in);
 	while (fgets(line, sizeof(line), in))
