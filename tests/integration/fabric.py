@@ -97,7 +97,7 @@ def poll(condition, what, deadline_s=DEADLINE_S):
         time.sleep(POLL_S)
 
 
-def end_process(process, how=signal.SIGTERM, deadline_s=20):
+def end_process(process, how=signal.SIGTERM, deadline_s=DEADLINE_S):
     """Asks a process to end; its exit status."""
     if process.poll() is None:
         process.send_signal(how)
