@@ -252,6 +252,16 @@ static json_t *details_json(uint16_t attr_id, const uint16_t details[WIRE_PERF_D
 	return doc;
 }
 
+static json_t *fec_json(const struct perf_port *port)
+{
+	json_t *doc = port->fec ? json_object() : json_null();
+
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		json_object_set_new(doc, wire_fec_name((enum wire_fec_counter)i),
+				    json_integer((json_int_t)port->fec->last[i]));
+	return doc;
+}
+
 static json_t *counters_json(const struct perf_port *port)
 {
 	json_t *doc = json_object(), *full = json_array();
@@ -263,7 +273,12 @@ static json_t *counters_json(const struct perf_port *port)
 		if (port->judged->full >> i & 1)
 			json_array_append_new(full,
 					      json_string(wire_perf_name((enum perf_counter)i)));
-	return json_pack("{so so so so}", "values", doc, "at_their_end", full, "rcv_error_details",
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		if (port->fec->full >> i & 1)
+			json_array_append_new(full,
+					      json_string(wire_fec_name((enum wire_fec_counter)i)));
+	return json_pack("{so so so so so}", "values", doc, "fec", fec_json(port), "at_their_end",
+			 full, "rcv_error_details",
 			 details_json(WIRE_PERF_RCV_ERROR_DETAILS, port->rcv_details),
 			 "xmit_discard_details",
 			 details_json(WIRE_PERF_XMIT_DISCARD_DETAILS, port->xmit_details));
@@ -356,6 +371,10 @@ struct judge_limits fabric_health_limits(const struct conf *c)
 						 [JUDGE_INTEGRITY] = c->health_integrity_errors,
 						 [JUDGE_RECOVERED] = c->health_link_recoveries,
 						 [JUDGE_DOWNED] = c->health_link_losses,
+						 [JUDGE_FEC_UNCORRECTED] =
+							 c->health_fec_uncorrected,
+						 [JUDGE_FEC_CORRECTED] = c->health_fec_corrected,
+						 [JUDGE_FEC_SYMBOLS] = c->health_fec_symbols,
 						 [JUDGE_DISCARDS] = c->health_discards,
 						 [JUDGE_WAIT] = c->health_wait_percent },
 				      .confirm = CONFIRM,

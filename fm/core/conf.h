@@ -56,6 +56,8 @@ struct conf {
 	int perf_interval_ms; /* of a pass over all ports' counters; 0 = none */
 	int health_symbol_errors, health_rcv_errors, health_integrity_errors; /* a minute */
 	int health_link_recoveries, health_link_losses;			      /* an hour */
+	int health_fec_uncorrected, health_fec_corrected;		      /* blocks a minute */
+	int health_fec_symbols;			  /* wrong ones in a billion */
 	int health_discards, health_wait_percent; /* a minute; of the time */
 	char health_action[16];
 	int audit_rate;	    /* LFT blocks read back a second while idle; 0 = off */

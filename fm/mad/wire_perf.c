@@ -155,6 +155,7 @@ void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_c
 		.errors = wide &&
 			  (ib_class_cap_mask2(&info) & cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP)),
 		.wait = info.cap_mask & IB_PM_PC_XMIT_WAIT_SUP,
+		.fec = info.cap_mask & IS_PM_RSFEC_COUNTERS_SUP,
 	};
 }
 
@@ -162,11 +163,66 @@ void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GM
 {
 	ib_class_port_info_t info = { .base_ver = 1, .class_ver = 1 };
 
-	info.cap_mask =
-		(in->ext ? IB_PM_EXT_WIDTH_SUPPORTED : 0) | (in->wait ? IB_PM_PC_XMIT_WAIT_SUP : 0);
+	info.cap_mask = (in->ext ? IB_PM_EXT_WIDTH_SUPPORTED : 0) |
+			(in->wait ? IB_PM_PC_XMIT_WAIT_SUP : 0) |
+			(in->fec ? IS_PM_RSFEC_COUNTERS_SUP : 0);
 	ib_class_set_cap_mask2(&info, in->errors ? cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP) : 0);
 	memset(data, 0, WIRE_GMP_DATA);
 	memcpy(data + WIRE_PERF_OFFSET, &info, sizeof(info));
+}
+
+/* ---- Forward error correction ------------------------------------------------------------------------ */
+
+/* Bytes of the attribute. Without RS-FEC each lane counts blocks; with it lanes count wrong symbols, and the port blocks. */
+enum {
+	FEC_LANES = 12,
+	FEC_LANE_CORRECTED = 44,
+	FEC_LANE_UNCORRECTED = 92,
+	FEC_PORT_CORRECTED = 140,
+	FEC_PORT_UNCORRECTED = 144,
+	FEC_PORT_SYMBOLS = 148
+};
+
+const char *wire_fec_name(enum wire_fec_counter counter)
+{
+	static const char *const names[] = { "corrected_blocks", "uncorrected_blocks",
+					     "corrected_symbols" };
+
+	return names[counter];
+}
+
+static uint64_t sum_lanes(const uint8_t *at)
+{
+	uint64_t sum = 0;
+
+	for (unsigned lane = 0; lane < FEC_LANES; lane++)
+		sum += get_bytes(at + 4 * lane, 4);
+	return sum;
+}
+
+/* A port whose own counters run has RS-FEC: then what its lanes corrected are no blocks. */
+void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_COUNTERS])
+{
+	const uint8_t *attr = data + WIRE_PERF_OFFSET;
+	uint64_t corrected = get_bytes(attr + FEC_PORT_CORRECTED, 4);
+	uint64_t uncorrected = get_bytes(attr + FEC_PORT_UNCORRECTED, 4);
+	uint64_t symbols = get_bytes(attr + FEC_PORT_SYMBOLS, 4);
+	bool port = corrected || uncorrected || symbols;
+
+	out[WIRE_FEC_CORRECTED] = port ? corrected : sum_lanes(attr + FEC_LANE_CORRECTED);
+	out[WIRE_FEC_UNCORRECTED] = port ? uncorrected : sum_lanes(attr + FEC_LANE_UNCORRECTED);
+	out[WIRE_FEC_SYMBOLS] = symbols;
+}
+
+void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP_DATA])
+{
+	uint8_t *attr = data + WIRE_PERF_OFFSET;
+
+	memset(data, 0, WIRE_GMP_DATA);
+	put_bytes(attr + FEC_LANE_CORRECTED, 4, in[WIRE_FEC_SYMBOLS]);
+	put_bytes(attr + FEC_PORT_CORRECTED, 4, in[WIRE_FEC_CORRECTED]);
+	put_bytes(attr + FEC_PORT_UNCORRECTED, 4, in[WIRE_FEC_UNCORRECTED]);
+	put_bytes(attr + FEC_PORT_SYMBOLS, 4, in[WIRE_FEC_SYMBOLS]);
 }
 
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)

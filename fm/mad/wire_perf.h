@@ -16,6 +16,7 @@ enum wire_perf_attr {
 	WIRE_PERF_RCV_ERROR_DETAILS = 0x0015,
 	WIRE_PERF_XMIT_DISCARD_DETAILS = 0x0016,
 	WIRE_PERF_COUNTERS_EXT = 0x001D,
+	WIRE_PERF_EXT_SPEEDS = 0x001F,
 };
 
 enum perf_counter { /* first those that count errors */
@@ -53,6 +54,7 @@ struct wire_perf_caps {
 	bool ext;    /* PortCountersExtended */
 	bool errors; /* .. with error counters of 64 bits */
 	bool wait;   /* PortXmitWait in PortCounters */
+	bool fec;    /* PortExtendedSpeedsCounters, with those of RS-FEC */
 };
 
 void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA]); /* any of the counters' attributes */
@@ -63,6 +65,21 @@ void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *o
 void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA]);
+
+/*
+ * PortExtendedSpeedsCounters (16.1.4.13): what forward error correction had to do. Which of its counters run depends on the
+ * link's mode; here they are one of each kind. 32 bits each on the wire.
+ */
+enum wire_fec_counter {
+	WIRE_FEC_CORRECTED,   /* blocks with errors that were mended */
+	WIRE_FEC_UNCORRECTED, /* blocks that were not */
+	WIRE_FEC_SYMBOLS,     /* symbols that were wrong; RS-FEC alone */
+	WIRE_FEC_COUNTERS
+};
+const char *wire_fec_name(enum wire_fec_counter counter); /* "corrected_blocks" .. */
+void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_COUNTERS]);
+void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS],
+		     uint8_t data[WIRE_GMP_DATA]); /* as in RS-FEC */
 
 /* PortRcvErrorDetails and PortXmitDiscardDetails: counters of 16 bits from byte 4 on. */
 #define WIRE_PERF_DETAILS 6

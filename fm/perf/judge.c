@@ -10,8 +10,10 @@
 #include <math.h>
 #include "fm/perf/judge.h"
 
-#define MINUTE_S 60.0
-#define HOUR_S	 3600.0
+#define MINUTE_S       60.0
+#define HOUR_S	       3600.0
+#define BILLION	       1e9
+#define SYMBOLS_A_WORD 3.2 /* 10 bits each, of RS-FEC */
 
 static const struct {
 	const char *key, *name;
@@ -24,6 +26,11 @@ static const struct {
 			      true },
 	[JUDGE_RECOVERED] = { "link_recoveries", "link recoveries an hour", HOUR_S, true },
 	[JUDGE_DOWNED] = { "link_losses", "link losses an hour", HOUR_S, true },
+	[JUDGE_FEC_UNCORRECTED] = { "fec_uncorrected", "blocks a minute beyond FEC", MINUTE_S,
+				    true },
+	[JUDGE_FEC_CORRECTED] = { "fec_corrected", "blocks a minute mended by FEC", MINUTE_S,
+				  true },
+	[JUDGE_FEC_SYMBOLS] = { "fec_symbols", "wrong symbols in a billion", 0, true },
 	[JUDGE_DISCARDS] = { "discards", "discards a minute", MINUTE_S, false },
 	[JUDGE_WAIT] = { "wait_percent", "percent of the time waiting to send", 0, false },
 };
@@ -78,6 +85,34 @@ static void take_rates(struct judge_port *port, const struct wire_perf *now, dou
 	fade(port, JUDGE_DISCARDS, (double)more[PERF_XMIT_DISCARDS], passed_s);
 	port->rate[JUDGE_WAIT] =
 		word_rate > 0 ? (float)fmin(100, 100.0 * (double)wait / (word_rate * passed_s)) : 0;
+}
+
+void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
+		    const uint64_t now[WIRE_FEC_COUNTERS], double word_rate, uint64_t now_us)
+{
+	double passed_s = now_us > fec->read_us ? (now_us - fec->read_us) / 1e6 : 0, symbols;
+	uint64_t more[WIRE_FEC_COUNTERS] = { 0 };
+
+	if (!now) {
+		for (unsigned kind = JUDGE_FEC_UNCORRECTED; kind <= JUDGE_FEC_SYMBOLS; kind++)
+			port->rate[kind] = 0;
+		*fec = (struct judge_fec){ 0 };
+		return;
+	}
+	for (unsigned i = 0; i < WIRE_FEC_COUNTERS; i++) {
+		more[i] = added(fec->last[i], now[i]);
+		fec->last[i] = now[i];
+		fec->full = (uint8_t)((fec->full & ~(1u << i)) | (now[i] >= UINT32_MAX) << i);
+	}
+	if (fec->read_us && passed_s > 0) {
+		symbols = word_rate * SYMBOLS_A_WORD * passed_s;
+		fade(port, JUDGE_FEC_UNCORRECTED, (double)more[WIRE_FEC_UNCORRECTED], passed_s);
+		fade(port, JUDGE_FEC_CORRECTED, (double)more[WIRE_FEC_CORRECTED], passed_s);
+		port->rate[JUDGE_FEC_SYMBOLS] =
+			symbols > 0 ? (float)(BILLION * (double)more[WIRE_FEC_SYMBOLS] / symbols)
+				    : 0;
+	}
+	fec->read_us = now_us;
 }
 
 static void keep_reading(struct judge_port *port, const struct wire_perf *now, uint64_t now_us)

@@ -10,14 +10,17 @@
 
 #include "fm/mad/wire_perf.h"
 
-enum judge_kind {		   /* what is judged, each by a threshold of its own */
-		  JUDGE_SYMBOL,	   /* a minute */
-		  JUDGE_RCV,	   /* a minute */
-		  JUDGE_INTEGRITY, /* integrity and overrun, a minute */
-		  JUDGE_RECOVERED, /* an hour */
-		  JUDGE_DOWNED,	   /* an hour */
-		  JUDGE_DISCARDS,  /* a minute; says congestion, the cable may be well */
-		  JUDGE_WAIT,	   /* percent of the time; likewise */
+enum judge_kind {			 /* what is judged, each by a threshold of its own */
+		  JUDGE_SYMBOL,		 /* a minute */
+		  JUDGE_RCV,		 /* a minute */
+		  JUDGE_INTEGRITY,	 /* integrity and overrun, a minute */
+		  JUDGE_RECOVERED,	 /* an hour */
+		  JUDGE_DOWNED,		 /* an hour */
+		  JUDGE_FEC_UNCORRECTED, /* blocks a minute that FEC could not mend */
+		  JUDGE_FEC_CORRECTED,	 /* .. that it mended */
+		  JUDGE_FEC_SYMBOLS,	 /* wrong symbols in a billion, since the last reading */
+		  JUDGE_DISCARDS,	 /* a minute; says congestion, the cable may be well */
+		  JUDGE_WAIT,		 /* percent of the time; likewise */
 		  JUDGE_KINDS,
 };
 const char *judge_name(enum judge_kind kind); /* "symbol errors a minute" .. */
@@ -43,6 +46,15 @@ struct judge_port {	  /* zeroed = never read */
 	uint8_t state;		    /* enum judge_state */
 	uint8_t why;		    /* enum judge_kind: the worst when last over */
 };
+
+struct judge_fec {	  /* of a port that counts it; zeroed = never read */
+	uint64_t read_us; /* 0 = never */
+	uint64_t last[WIRE_FEC_COUNTERS];
+	uint8_t full; /* counters that stand at their end, by bit */
+};
+/* Takes the rates of a reading, ahead of judge_take() of the same. now NULL: it is not counted any more. */
+void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
+		    const uint64_t now[WIRE_FEC_COUNTERS], double word_rate, uint64_t now_us);
 
 /*
  * Takes a reading. `word_rate`: 4-byte words a second that the link can carry, for the wait's share; 0 = not known.

@@ -21,9 +21,10 @@
 #define LOOKS_A_TICK 20000 /* places looked at in one callback */
 #define BITS_A_WORD  32.0
 
-enum perf_job { JOB_CAPS, JOB_COUNTERS, JOB_EXT, JOB_RCV_DETAILS, JOB_XMIT_DETAILS };
+enum perf_job { JOB_CAPS, JOB_FEC, JOB_COUNTERS, JOB_EXT, JOB_RCV_DETAILS, JOB_XMIT_DETAILS };
 
 static const uint16_t job_attr[] = { [JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,
+				     [JOB_FEC] = WIRE_PERF_EXT_SPEEDS,
 				     [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
 				     [JOB_EXT] = WIRE_PERF_COUNTERS_EXT,
 				     [JOB_RCV_DETAILS] = WIRE_PERF_RCV_ERROR_DETAILS,
@@ -43,6 +44,7 @@ struct pnode {
 	struct wire_perf_caps caps;
 	uint8_t nports;
 	struct judge_port *judged; /* [nports + 1] */
+	struct judge_fec *fec;	   /* likewise, NULL = its agent does not count that */
 	struct detail **details;   /* [nports + 1], NULL = well */
 };
 
@@ -82,6 +84,7 @@ static void node_free(struct perf *p, struct pnode *n)
 		free(n->details[i]);
 	free(n->details);
 	free(n->judged);
+	free(n->fec);
 	free(n);
 }
 
@@ -120,6 +123,7 @@ static struct perf_port view(const struct pnode *n, uint8_t num)
 	struct perf_port port = { .node = n->guid, .num = num, .judged = &n->judged[num] };
 	const struct detail *detail = n->details[num];
 
+	port.fec = n->fec ? &n->fec[num] : NULL;
 	if (detail) {
 		port.now = &detail->now;
 		memcpy(port.rcv_details, detail->rcv, sizeof(detail->rcv));
@@ -149,12 +153,21 @@ static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind
 	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = (uint8_t)kind });
 }
 
+static void ask_counters(struct perf *p, struct pnode *n, uint8_t num)
+{
+	ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
+}
+
+/* FEC first: the counters, asked when that is answered, end the reading. */
 static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
 {
 	if (!n->asked_caps && !n->has_caps)
 		ask(p, n, num, JOB_CAPS);
 	n->asked_caps = true;
-	ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
+	if (n->caps.fec)
+		ask(p, n, num, JOB_FEC);
+	else
+		ask_counters(p, n, num);
 	p->asked++;
 }
 
@@ -224,6 +237,20 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	p->ops->changed(p->arg, &port, before);
 }
 
+static void fec_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t *data)
+{
+	uint64_t now[WIRE_FEC_COUNTERS];
+
+	ask_counters(p, n, num);
+	if (!n->caps.fec)
+		return; /* another port was refused meanwhile */
+	if (!n->fec)
+		n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
+	wire_fec_decode(data, now);
+	judge_take_fec(&n->judged[num], &n->fec[num], now, word_rate(&n->inv->ports[num]),
+		       loop_now_us(p->loop));
+}
+
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
 		     const uint8_t *data)
 {
@@ -234,6 +261,9 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	case JOB_CAPS:
 		wire_perf_caps_decode(data, &n->caps);
 		n->has_caps = true;
+		return;
+	case JOB_FEC:
+		fec_met(p, n, num, data);
 		return;
 	case JOB_COUNTERS:
 		wire_perf_decode(data, &now);
@@ -253,10 +283,23 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	counters_met(p, n, num, &now);
 }
 
-static void refused(struct pnode *n, const struct batch_job *job)
+/* It is not counted after all. */
+static void fec_refused(struct perf *p, struct pnode *n, uint8_t num)
+{
+	n->caps.fec = false;
+	for (unsigned i = 0; n->fec && i <= n->nports; i++)
+		judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
+	free(n->fec);
+	n->fec = NULL;
+	ask_counters(p, n, num);
+}
+
+static void refused(struct perf *p, struct pnode *n, const struct batch_job *job)
 {
 	if (job->kind == JOB_CAPS)
 		n->has_caps = true; /* and none of them */
+	else if (job->kind == JOB_FEC)
+		fec_refused(p, n, (uint8_t)job->arg);
 	else if (job->kind == JOB_RCV_DETAILS || job->kind == JOB_XMIT_DETAILS)
 		n->no_details = true;
 	else if (job->kind == JOB_EXT)
@@ -272,7 +315,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 	if (answer->result == MAD_OK) {
 		answered(p, job, n, answer->data);
 	} else if (answer->result == MAD_STATUS) {
-		refused(n, job);
+		refused(p, n, job);
 	} else {
 		n->silent_in = p->pass;
 		p->now.silent++;

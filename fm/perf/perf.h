@@ -4,7 +4,7 @@
  * spread over the interval, so that the rate of packets is even and low, and no device is asked twice in a row. What the
  * counters say is judged port by port (judge.h). Nothing is ever cleared.
  *
- * One packet a port and pass; one more a node, once, for what its agent can do. A node that does not answer is left
+ * One packet a port and pass, and a second where its agent counts what forward error correction does; one more a node, once, for what its agent can do. A node that does not answer is left
  * alone for the rest of the pass. Ports with errors are asked once more, what kind they are.
  */
 #ifndef FMD_PERF_PERF_H
@@ -31,6 +31,7 @@ struct perf_port { /* what is known of a port */
 	const struct judge_port *judged;
 	const struct wire_perf
 		*now; /* the latest reading, of ports that are not well; NULL = not kept */
+	const struct judge_fec *fec; /* NULL = not counted */
 	uint16_t rcv_details[WIRE_PERF_DETAILS], xmit_details[WIRE_PERF_DETAILS];
 };
 

@@ -99,6 +99,8 @@ void double_set_sm(struct double_fabric *d, guid_t node, unsigned port,
 /* What a port has counted, and what its node's agent can do (PortCounters alone unless told). */
 void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
 			enum perf_counter counter, uint64_t value);
+void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
+		    enum wire_fec_counter counter, uint64_t value);
 void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps);
 
 /* ---- Watching --------------------------------------------------------------------------------- */

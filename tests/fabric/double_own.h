@@ -27,10 +27,11 @@ struct dport {
 	uint8_t arb[4][64];
 	uint8_t (*sl2vl)[8];	/* by input port; CAs: one */
 	struct wire_perf *perf; /* NULL = nothing was counted */
-	unsigned loss;		/* per mille */
-	bool cut;		/* the cable; at both ends */
-	bool disabled;		/* by the SM; at this end */
-	guid_t guid;		/* CAs */
+	uint64_t fec[WIRE_FEC_COUNTERS];
+	unsigned loss; /* per mille */
+	bool cut;      /* the cable; at both ends */
+	bool disabled; /* by the SM; at this end */
+	guid_t guid;   /* CAs */
 	struct wire_sm_info sm;
 	bool has_sm;
 	unsigned reregistered;

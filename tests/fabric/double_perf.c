@@ -28,6 +28,12 @@ void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
 	counters_of(double_port(d, node, port))->value[counter] = value;
 }
 
+void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
+		    enum wire_fec_counter counter, uint64_t value)
+{
+	double_port(d, node, port)->fec[counter] = value;
+}
+
 void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps)
 {
 	double_node(d, node)->perf_caps = *caps;
@@ -60,6 +66,11 @@ static uint16_t counters_get(struct dnode *node, uint16_t attr_id, uint8_t *data
 			return STATUS_UNSUPPORTED;
 		wire_perf_ext_encode(counters_of(&node->ports[num]), data);
 		return 0;
+	case WIRE_PERF_EXT_SPEEDS:
+		if (!node->perf_caps.fec)
+			return STATUS_UNSUPPORTED;
+		wire_fec_encode(node->ports[num].fec, data);
+		return 0;
 	default:
 		return details_get(&node->ports[num], attr_id, data);
 	}
@@ -75,6 +86,7 @@ void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad)
 		break;
 	case WIRE_PORT_COUNTERS:
 	case WIRE_PERF_COUNTERS_EXT:
+	case WIRE_PERF_EXT_SPEEDS:
 	case WIRE_PERF_RCV_ERROR_DETAILS:
 	case WIRE_PERF_XMIT_DISCARD_DETAILS:
 		m->status = m->method == WIRE_GET ? counters_get(arrival->node, m->attr_id, data)

@@ -78,6 +78,35 @@ static void sick_cable_carries_no_transit_while_another_way_lives(void **state)
 	world_fini(&w);
 }
 
+static void cable_beyond_error_correction_is_sick(void **state)
+{
+	const struct wire_perf_caps caps = { .fec = true };
+	json_t *doc, *counters;
+	unsigned port;
+	struct world w;
+	guid_t leaf;
+
+	health_init(&w, "quarantine");
+	leaf = some_uplink(&w, &port);
+	double_set_perf_caps(w.hw, leaf, &caps);
+	stop_fabric(&w); /* what an agent can do is asked once */
+	start_fabric(&w);
+	run_for(&w, 2 * PASS_US);
+	for (unsigned i = 1; i <= 4; i++) {
+		double_set_fec(w.hw, leaf, port, WIRE_FEC_UNCORRECTED, (uint64_t)i * 50);
+		run_for(&w, PASS_US);
+	}
+	assert_int_equal(status_number(&w, "health", "sick"), 1);
+	assert_int_equal(status_number(&w, NULL, "links_quarantined"), 1);
+	doc = fabric_health(w.fabric);
+	counters = json_object_get(json_array_get(json_object_get(doc, "links"), 0), "counters");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(counters, "fec"),
+							    "uncorrected_blocks")),
+			 200);
+	json_decref(doc);
+	world_fini(&w);
+}
+
 static void warning_alone_moves_nothing(void **state)
 {
 	unsigned port, before;
@@ -170,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sick_cable_carries_no_transit_while_another_way_lives),
+		cmocka_unit_test(cable_beyond_error_correction_is_sick),
 		cmocka_unit_test(warning_alone_moves_nothing),
 		cmocka_unit_test(cable_that_is_well_again_is_told),
 		cmocka_unit_test(few_errors_are_nothing),

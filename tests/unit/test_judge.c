@@ -186,6 +186,70 @@ static void limit_of_nothing_judges_nothing(void **state)
 	}
 }
 
+/* A reading of FEC every 30 s, over a link of 1e9 words a second: 96e9 symbols. */
+static void fec_read(struct link *l, struct judge_fec *fec, uint64_t corrected,
+		     uint64_t uncorrected, uint64_t symbols)
+{
+	const uint64_t now[WIRE_FEC_COUNTERS] = { corrected, uncorrected, symbols };
+
+	judge_take_fec(&l->port, fec, now, 1e9, l->now_us);
+	link_read(l);
+}
+
+static void fec_is_judged_by_what_was_added(void **state)
+{
+	struct judge_fec fec = { 0 };
+	struct link l = link_new();
+
+	fec_read(&l, &fec, 70000, 500, 1 << 30); /* of the past */
+	fec_read(&l, &fec, 70000, 500, 1 << 30);
+	assert_true(l.port.rate[JUDGE_FEC_UNCORRECTED] == 0);
+	fec_read(&l, &fec, 70600, 504, (1 << 30) + 192000);
+	assert_float_equal(l.port.rate[JUDGE_FEC_CORRECTED], 600, 0.01);
+	assert_float_equal(l.port.rate[JUDGE_FEC_UNCORRECTED], 4, 0.01);
+	assert_float_equal(l.port.rate[JUDGE_FEC_SYMBOLS], 2000, 0.5); /* 2e-6 */
+	fec_read(&l, &fec, 100, 0, 0);				       /* somebody cleared them */
+	assert_true(l.port.rate[JUDGE_FEC_CORRECTED] < 600 + 100);
+	assert_true(l.port.rate[JUDGE_FEC_UNCORRECTED] < 4);
+	assert_true(l.port.rate[JUDGE_FEC_SYMBOLS] == 0);
+	assert_int_equal(l.port.state, JUDGE_WELL);
+}
+
+static void fec_past_its_limit_is_sick_and_well_again(void **state)
+{
+	struct judge_fec fec = { 0 };
+	struct judge_limits some = limits;
+	struct link l = link_new();
+
+	some.limit[JUDGE_FEC_SYMBOLS] = 10000;
+	for (unsigned i = 0; i < 4; i++) {
+		const uint64_t now[WIRE_FEC_COUNTERS] = { 0, 0, i * 1920000ull }; /* 2e-5 */
+
+		judge_take_fec(&l.port, &fec, now, 1e9, l.now_us);
+		judge_take(&l.port, &some, &l.counters, 1000, l.now_us);
+		l.now_us += 30 * S;
+	}
+	assert_int_equal(l.port.state, JUDGE_SICK);
+	assert_int_equal(l.port.why, JUDGE_FEC_SYMBOLS);
+	judge_take_fec(&l.port, &fec, NULL, 0, 0); /* it is not counted any more */
+	for (unsigned i = 0; i < 4; i++) {
+		judge_take(&l.port, &some, &l.counters, 1000, l.now_us);
+		l.now_us += 30 * S;
+	}
+	assert_int_equal(l.port.state, JUDGE_WELL);
+}
+
+static void fec_counter_at_its_end_is_known(void **state)
+{
+	struct judge_fec fec = { 0 };
+	struct link l = link_new();
+
+	fec_read(&l, &fec, 1, 1, UINT32_MAX);
+	assert_int_equal(fec.full, 1 << WIRE_FEC_SYMBOLS);
+	fec_read(&l, &fec, 1, 1, 7);
+	assert_int_equal(fec.full, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +264,9 @@ int main(void)
 		cmocka_unit_test(congestion_warns_and_makes_nobody_sick),
 		cmocka_unit_test(wide_wait_counter_goes_past_32_bits),
 		cmocka_unit_test(limit_of_nothing_judges_nothing),
+		cmocka_unit_test(fec_is_judged_by_what_was_added),
+		cmocka_unit_test(fec_past_its_limit_is_sick_and_well_again),
+		cmocka_unit_test(fec_counter_at_its_end_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,91 @@ static void wide_counters_are_read_where_there_are_any(void **state)
 	reader_fini(&r);
 }
 
+/* All nodes but those of hosts. */
+static unsigned fec_on_switches(struct reader *r, bool on)
+{
+	const struct wire_perf_caps caps = { .fec = on };
+	const struct topo *t = r->b.design;
+	unsigned ports = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++)
+		ports += t->ports[p].peer != TOPO_NONE && t->ports[p].node < t->nswitches;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		double_set_perf_caps(r->b.d, t->nodes[sw].guid, &caps);
+	return ports;
+}
+
+static void fec_takes_one_packet_more_of_ports_that_count_it(void **state)
+{
+	struct reader r;
+	unsigned more;
+
+	reader_init(&r);
+	more = fec_on_switches(&r, true);
+	reader_passes(&r, 2); /* in the first, what agents can do is not known yet */
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks + more);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	assert_int_equal(r.pass.silent, 0);
+	reader_fini(&r);
+}
+
+static void blocks_beyond_correction_make_a_link_sick(void **state)
+{
+	struct perf_conf strict = conf;
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	strict.limits.limit[JUDGE_FEC_UNCORRECTED] = 5;
+	perf_configure(r.perf, &strict);
+	node = some_port(&r, &num);
+	fec_on_switches(&r, true);
+	double_set_fec(r.b.d, node, num, WIRE_FEC_UNCORRECTED, 1000); /* of the past */
+	reader_passes(&r, 4);
+	assert_int_equal(r.changes, 0);
+	for (unsigned i = 1; i <= 4; i++) {
+		double_set_fec(r.b.d, node, num, WIRE_FEC_UNCORRECTED, 1000 + 20 * i);
+		reader_passes(&r, 1);
+	}
+	assert_int_equal(r.changes, 2); /* warned, then sick */
+	assert_int_equal(r.state, JUDGE_SICK);
+	assert_int_equal(r.node, node);
+	assert_int_equal(r.num, num);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_int_equal(found.judged->why, JUDGE_FEC_UNCORRECTED);
+	assert_int_equal(found.fec->last[WIRE_FEC_UNCORRECTED], 1080);
+	reader_fini(&r);
+}
+
+static void agent_that_refuses_fec_after_all_is_asked_for_the_rest(void **state)
+{
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	fec_on_switches(&r, true);
+	reader_passes(&r, 2);
+	double_set_fec(r.b.d, node, num, WIRE_FEC_CORRECTED, 500);
+	reader_passes(&r, 1);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_true(found.judged->rate[JUDGE_FEC_CORRECTED] > 0);
+	assert_int_equal(found.fec->last[WIRE_FEC_CORRECTED], 500);
+	fec_on_switches(&r, false);
+	reader_passes(&r, 1);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	reader_passes(&r, 1);
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_true(found.judged->rate[JUDGE_FEC_CORRECTED] == 0);
+	assert_null(found.fec);
+	reader_fini(&r);
+}
+
 static void silent_node_is_left_alone_for_the_rest_of_the_pass(void **state)
 {
 	struct reader r;
@@ -247,6 +332,9 @@ int main(void)
 		cmocka_unit_test(reading_on_demand_is_quick),
 		cmocka_unit_test(errors_of_a_port_are_found_and_told),
 		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
+		cmocka_unit_test(fec_takes_one_packet_more_of_ports_that_count_it),
+		cmocka_unit_test(blocks_beyond_correction_make_a_link_sick),
+		cmocka_unit_test(agent_that_refuses_fec_after_all_is_asked_for_the_rest),
 		cmocka_unit_test(silent_node_is_left_alone_for_the_rest_of_the_pass),
 		cmocka_unit_test(lost_answers_make_nobody_sick),
 		cmocka_unit_test(interval_of_nothing_reads_on_demand_alone),

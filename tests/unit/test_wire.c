@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire.h"
+#include "fm/mad/wire_perf.h"
 
 /* ---- Headers ---------------------------------------------------------------------------------- */
 
@@ -465,6 +466,48 @@ static void notices_of_every_trap_come_back(void **state)
 	}
 }
 
+static void put32(uint8_t *data, unsigned at, uint32_t value)
+{
+	for (unsigned i = 0; i < 4; i++)
+		data[WIRE_PERF_OFFSET + at + i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* Without RS-FEC lanes count blocks; with it they count symbols, and the port blocks. */
+static void fec_counters_are_those_of_the_mode(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 };
+	uint64_t out[WIRE_FEC_COUNTERS];
+
+	put32(data, 44, 7);		      /* corrected, lane 0 */
+	put32(data, 44 + 4 * 11, 0xfffffff0); /* .. lane 11 */
+	put32(data, 92, 3);		      /* uncorrected, lane 0 */
+	put32(data, 92 + 4 * 11, 2);
+	wire_fec_decode(data, out);
+	assert_true(out[WIRE_FEC_CORRECTED] == 0xfffffff7);
+	assert_int_equal(out[WIRE_FEC_UNCORRECTED], 5);
+	assert_int_equal(out[WIRE_FEC_SYMBOLS], 0);
+	put32(data, 140, 11);
+	put32(data, 144, 12);
+	put32(data, 148, 0x01020304);
+	wire_fec_decode(data, out);
+	assert_int_equal(out[WIRE_FEC_CORRECTED], 11);
+	assert_int_equal(out[WIRE_FEC_UNCORRECTED], 12);
+	assert_int_equal(out[WIRE_FEC_SYMBOLS], 0x01020304);
+}
+
+static void fec_is_a_capability_of_the_agent(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 };
+	struct wire_perf_caps caps;
+
+	data[WIRE_PERF_OFFSET + 2] = 0x53; /* CapabilityMask, as ConnectX-6 has it */
+	wire_perf_caps_decode(data, &caps);
+	assert_true(caps.fec && caps.ext && caps.wait);
+	data[WIRE_PERF_OFFSET + 2] = 0x13;
+	wire_perf_caps_decode(data, &caps);
+	assert_false(caps.fec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +527,8 @@ int main(void)
 		cmocka_unit_test(notice_header_has_its_bytes_in_place),
 		cmocka_unit_test(trap_details_are_read_where_the_trap_has_them),
 		cmocka_unit_test(notices_of_every_trap_come_back),
+		cmocka_unit_test(fec_counters_are_those_of_the_mode),
+		cmocka_unit_test(fec_is_a_capability_of_the_agent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
