@@ -9,7 +9,8 @@
  *   learn    the first time: the trees that switches hold from an earlier life, so that those that are right
  *            stay (their tables were read before)
  *   gather   the members of MLIDs with a mark, or of all on a new snapshot, become ports of the snapshot
- *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that still prove right
+ *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that still prove right; all of them
+ *            proven beside the unicast tables in force
  *   judge    each tree that is new
  *   tell     what switches are to hold of those, and of groups that ended
  *   write    blocks that differ                                                    (fm/program/mft)
@@ -25,6 +26,8 @@
 
 #define FOLD_US	    3000  /* from the last change.. */
 #define FOLD_MAX_US 50000 /* ..but no longer than this from the first */
+#define NAMES_SIZE  320	  /* of a list of hosts in an event.. */
+#define NAME_ROOM   68	  /* ..and of one more */
 
 static void see(struct fabric_mcast *m, const struct topo *t)
 {
@@ -260,6 +263,48 @@ static void refuse(struct fabric *f, struct mcast_tree *tree, const char *why)
 	*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
 }
 
+/* The switch that a member sits at, by its index; TOPO_NONE: its cable is down. */
+static uint32_t seat_of(const struct topo *t, const struct mcast_member *member)
+{
+	const struct topo_port *port = &t->ports[member->port];
+
+	if (port->node < t->nswitches)
+		return port->node;
+	return port->link_up ? topo_peer(t, port)->node : TOPO_NONE;
+}
+
+static bool is_on(const struct mcast_tree *tree, uint32_t sw)
+{
+	for (uint32_t i = 0; i < tree->nhops; i++)
+		if (tree->hops[i].sw == sw)
+			return true;
+	return false;
+}
+
+/* Members that cables would connect, and no tree that is proven. */
+static void tell_narrow(struct fabric *f, const struct mcast_group *group,
+			const struct mcast_tree *tree)
+{
+	const struct topo *t = f->mcast->topo;
+	char names[NAMES_SIZE] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < group->nmembers && used < sizeof(names) - NAME_ROOM; i++) {
+		uint32_t sw = seat_of(t, &group->members[i]);
+
+		if (sw != TOPO_NONE && !is_on(tree, sw))
+			used += (size_t)snprintf(
+				names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				t->nodes[t->ports[group->members[i].port].node].desc);
+	}
+	event_log_add(
+		f->events, LOG_WARNING, "mcast-narrow",
+		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
+		"fabric: %u members of multicast LID 0x%x get nothing of it, for any tree to "
+		"them would close a credit cycle: %s",
+		tree->left_out, tree->mlid, names);
+}
+
 static enum job_said judge(void *arg)
 {
 	struct fabric *f = arg;
@@ -275,6 +320,8 @@ static enum job_said judge(void *arg)
 	}
 	if (!tree->kept && !mcast_tree_check(m->topo, &m->groups[i], tree, err, sizeof(err)))
 		refuse(f, tree, err);
+	else if (!tree->kept && tree->narrow)
+		tell_narrow(f, &m->groups[i], tree);
 	return JOB_MORE;
 }
 
@@ -389,7 +436,12 @@ static void take_snapshot(struct fabric *f)
 	mcast_planner_free(m->planner);
 	topo_unref(m->topo);
 	m->topo = topo_ref(f->topo);
-	m->planner = mcast_planner_new(m->topo);
+	if (m->published) {
+		mcast_proof_free(m->proof);
+		m->proof = m->published;
+		m->published = NULL;
+	}
+	m->planner = mcast_planner_new(m->topo, m->proof);
 	m->again = true;
 }
 
@@ -464,6 +516,10 @@ static unsigned mlids_of(const struct topo *t)
 
 void fabric_mcast_published(struct fabric *f, const struct topo *older)
 {
+	const struct cdg *unicast = check_change_graph(f->proof_base);
+
+	mcast_proof_free(f->mcast->published);
+	f->mcast->published = unicast ? mcast_proof_new(f->topo, unicast) : NULL;
 	sa_groups_set_capacity(sa_mcast_groups(f->sa), mlids_of(f->topo));
 	if (older)
 		fabric_groups_prune(f, older, f->topo);
@@ -509,6 +565,8 @@ void fabric_mcast_fini(struct fabric *f)
 	job_free(m->job);
 	mft_free(m->mft);
 	mcast_planner_free(m->planner);
+	mcast_proof_free(m->published);
+	mcast_proof_free(m->proof);
 	mcast_plan_fini(&m->next);
 	mcast_plan_fini(&m->plan);
 	for (uint32_t i = 0; i < SA_MLIDS; i++)

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include "fm/fabric_own.h"
 #include "fm/program/mft.h"
+#include "routing/mcast_proof.h"
 #include "routing/mcast_tree.h"
 
 struct fabric_gathered { /* of one MLID: the members of its groups, as ports of a snapshot */
@@ -29,7 +30,9 @@ struct fabric_mcast {
 		*seen; /* referenced: the published snapshot that the trees are made for */
 
 	/* Trees in the making. */
-	const struct topo *topo; /* referenced: what planner and gathered ports refer to */
+	const struct topo *topo;       /* referenced: what planner and gathered ports refer to */
+	struct mcast_proof *published; /* beside the tables last published, until it is taken.. */
+	struct mcast_proof *proof;     /* ..for the trees of `topo` */
 	struct mcast_planner *planner;
 	struct fabric_gathered gathered[SA_MLIDS];
 	struct mcast_group *groups; /* [SA_MLIDS] by MLID */

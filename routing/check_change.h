@@ -11,6 +11,7 @@
 #ifndef FMD_ROUTING_CHECK_CHANGE_H
 #define FMD_ROUTING_CHECK_CHANGE_H
 
+#include "routing/cdg.h"
 #include "routing/check.h"
 
 struct check_base; /* what the last proof left: of no tables, or of sound ones */
@@ -42,6 +43,8 @@ bool check_change_end(struct check_base *base, struct check_report *report);
  * the next change meets them, and has to tell past from present while somebody waits.
  */
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables);
+/* The graph of what was last proven, with some dependencies of before maybe; NULL = nothing was. Not while a judgement is on its way. */
+const struct cdg *check_change_graph(const struct check_base *base);
 struct check_change check_change_last(const struct check_base *base);
 
 /*

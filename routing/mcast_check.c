@@ -180,7 +180,7 @@ static bool member_is_served(struct judge *j, const struct mcast_member *member,
 	hop = j->hop_of[sw] - 1;
 	if (hop == TOPO_NONE) {
 		++*left_out;
-		return (j->tree->root == TOPO_NONE && member->send_only) ||
+		return (j->tree->root == TOPO_NONE && member->send_only) || j->tree->narrow ||
 		       may_be_left_out(j, sw) ||
 		       fail(j, "%s has a member and is off the tree", j->t->nodes[sw].desc);
 	}

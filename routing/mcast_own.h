@@ -33,6 +33,8 @@ struct mcast {
 	/* Of the tree in the making. */
 	const struct mcast_group *group;
 	const struct mcast_tree *older;
+	bool same_root;	 /* the older one's, wherever it reaches as many */
+	bool climb_only; /* no turns: members are left out rather */
 	struct mcast_tree *out;
 	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
 	uint32_t all;	     /* weight of all seats */
@@ -60,5 +62,19 @@ bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane
 /* The groups of a switch that a way may take: [*first, *end) of its ups and downs. */
 void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end);
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
+struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
+
+/* mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE = nowhere. */
+uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
+
+/* mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise. */
+struct mcast_admission;
+struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
+					    struct mcast_proof *proof);
+void mcast_admission_free(struct mcast_admission *a); /* NULL is fine */
+/* groups[i] is of plan->trees[i]. Step until it returns true. */
+void mcast_admission_begin(struct mcast_admission *a, const struct mcast_group *const *groups,
+			   struct mcast_plan *plan);
+bool mcast_admission_step(struct mcast_admission *a);
 
 #endif

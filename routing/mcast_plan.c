@@ -9,12 +9,14 @@
  *
  * Snapshots number switches anew, so a tree is carried over by GUIDs.
  *
- * A step of the planner judges one older tree, or goes a step on with one new one: whoever runs it has
+ * When all are there they are proven beside the unicast tables (mcast_admit.c), if there are any.
+ *
+ * A step of the planner judges one older tree, or goes a step on with one new one, or with the proof: whoever runs it has
  * the time between steps for something else.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/mcast_tree.h"
+#include "routing/mcast_own.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 
@@ -82,7 +84,7 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 {
 	char err[128];
 
-	if (!older)
+	if (!older || (older->narrow && !group->as_before))
 		return false;
 	renumber(t, older, out);
 	out->kept = group->as_before ||
@@ -110,6 +112,14 @@ static unsigned neighbours_above(const struct topo *t, const struct mcast_hop *h
 	return above;
 }
 
+uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->nhops; i++)
+		if (neighbours_above(t, &tree->hops[i]) > 1)
+			return tree->hops[i].sw;
+	return TOPO_NONE;
+}
+
 void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree)
 {
 	tree->root = tree->nhops ? tree->hops[0].sw : TOPO_NONE;
@@ -133,11 +143,12 @@ static int compare_groups(const void *a, const void *b)
 	return x->mlid < y->mlid ? -1 : x->mlid > y->mlid;
 }
 
-enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_DONE };
+enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_PROVES, PLANNER_DONE };
 
 struct mcast_planner {
 	const struct topo *t;
 	struct mcast *m;
+	struct mcast_admission *admission; /* NULL: nothing to prove against */
 	enum planner_phase phase;
 	bool building; /* a tree is in the making: group `next` */
 	uint32_t next;
@@ -146,12 +157,14 @@ struct mcast_planner {
 	struct mcast_plan plan;
 };
 
-struct mcast_planner *mcast_planner_new(const struct topo *t)
+struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof *proof)
 {
 	struct mcast_planner *p = mem_alloc(1, sizeof(*p));
 
 	p->t = t;
 	p->m = mcast_new(t);
+	if (proof)
+		p->admission = mcast_admission_new(t, p->m, proof);
 	return p;
 }
 
@@ -160,6 +173,7 @@ void mcast_planner_free(struct mcast_planner *p)
 	if (!p)
 		return;
 	mcast_plan_fini(&p->plan);
+	mcast_admission_free(p->admission);
 	mcast_free(p->m);
 	free(p->sorted);
 	free(p);
@@ -206,16 +220,30 @@ static void planner_build(struct mcast_planner *p)
 	p->next++;
 }
 
+static void planner_prove(struct mcast_planner *p)
+{
+	if (!p->admission || mcast_admission_step(p->admission))
+		p->phase = PLANNER_DONE;
+}
+
+static void planner_next_phase(struct mcast_planner *p)
+{
+	p->next = 0;
+	if (++p->phase == PLANNER_PROVES && p->admission)
+		mcast_admission_begin(p->admission, p->sorted, &p->plan);
+}
+
 bool mcast_planner_step(struct mcast_planner *p)
 {
-	if (p->next == p->plan.ntrees && p->phase != PLANNER_DONE) {
-		p->phase++;
-		p->next = 0;
-	}
-	if (p->phase == PLANNER_DONE || !p->plan.ntrees)
-		return true;
-	(p->phase == PLANNER_KEEPS ? planner_keep : planner_build)(p);
-	return false;
+	if (p->phase < PLANNER_PROVES && p->next == p->plan.ntrees)
+		planner_next_phase(p);
+	else if (p->phase == PLANNER_KEEPS)
+		planner_keep(p);
+	else if (p->phase == PLANNER_BUILDS)
+		planner_build(p);
+	else if (p->phase == PLANNER_PROVES)
+		planner_prove(p);
+	return p->phase == PLANNER_DONE;
 }
 
 void mcast_planner_take(struct mcast_planner *p, struct mcast_plan *out)
@@ -227,7 +255,7 @@ void mcast_planner_take(struct mcast_planner *p, struct mcast_plan *out)
 void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t ngroups,
 		const struct mcast_plan *older, struct mcast_plan *out)
 {
-	struct mcast_planner *p = mcast_planner_new(t);
+	struct mcast_planner *p = mcast_planner_new(t, NULL);
 
 	mcast_planner_begin(p, groups, ngroups, older);
 	while (!mcast_planner_step(p))

@@ -97,6 +97,8 @@ static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t 
 {
 	if (m->reached[a] != m->reached[b])
 		return m->reached[a] > m->reached[b];
+	if (m->same_root && (a == older || b == older))
+		return a == older;
 	if (m->farthest[a] != m->farthest[b])
 		return m->farthest[a] < m->farthest[b];
 	if (a == older || b == older)
@@ -141,7 +143,8 @@ static bool choose_root(struct mcast *m)
 	if (end < m->nseats)
 		return false;
 	m->out->root = best_root(m);
-	if (m->reached[m->out->root] == m->all || ++m->tried == WAYS_TRIED)
+	m->out->narrow = m->climb_only && m->reached[m->out->root] != m->all;
+	if (m->reached[m->out->root] == m->all || m->climb_only || ++m->tried == WAYS_TRIED)
 		return true;
 	begin_way(m);
 	return false;
@@ -357,6 +360,50 @@ static void write_tree(struct mcast *m, const struct mcast_group *group, struct 
 	mcast_tree_add_load(m, out);
 }
 
+static bool has_members(const struct mcast *m, uint32_t sw)
+{
+	for (uint32_t i = 0; i < m->nseats; i++)
+		if (m->seats[i].sw == sw)
+			return true;
+	return false;
+}
+
+/* The one switch below, TOPO_NONE if there are more. */
+static uint32_t only_child(const struct mcast *m, uint32_t sw)
+{
+	uint32_t child = TOPO_NONE;
+
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		if (m->up[m->on_tree[i]].parent != sw)
+			continue;
+		if (child != TOPO_NONE)
+			return TOPO_NONE;
+		child = m->on_tree[i];
+	}
+	return child;
+}
+
+/* A root that was given may be of no use: nobody is there, and it has one branch. */
+static void trim_root(struct mcast *m)
+{
+	uint32_t child;
+
+	while (!has_members(m, m->out->root) &&
+	       (child = only_child(m, m->out->root)) != TOPO_NONE) {
+		m->hop_of[m->out->root] = 0;
+		memmove(m->on_tree, m->on_tree + 1, --m->ntree * sizeof(*m->on_tree));
+		m->up[child].parent = TOPO_NONE;
+		m->out->root = child;
+		for (uint32_t i = 0; i < m->ntree; i++)
+			if (m->on_tree[i] == child) { /* the root is the first */
+				m->on_tree[i] = m->on_tree[0];
+				m->on_tree[0] = child;
+			}
+	}
+	for (uint32_t i = 0; i < m->ntree; i++)
+		m->hop_of[m->on_tree[i]] = i + 1;
+}
+
 void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out)
 {
@@ -382,6 +429,8 @@ bool mcast_tree_step(struct mcast *m)
 	mark_cables(m, m->older, true);
 	grow(m, m->out->root);
 	mark_cables(m, m->older, false);
+	if (m->same_root)
+		trim_root(m);
 	write_tree(m, m->group, m->out);
 	return true;
 }

@@ -7,7 +7,8 @@
  * largest distance to a member, the sum of distances, load, structural place. From it a shortest
  * live way goes to each member's switch, by the cables that other groups use least. Ways lead down
  * only, so that packets go up, then down, as unicast does; where no switch has all members below
- * it, any way is taken (`turns`), and cordoned cables where nothing else connects.
+ * it, any way is taken (`turns`), and cordoned cables where nothing else connects. A plan for given unicast tables is proven beside
+ * them (mcast_proof.h): a tree that would close a cycle of credits is built otherwise, or leaves members out (`narrow`).
  *
  * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing of it, and who sits there is
  * left out. In a snapshot in which no switch has such a table, made from a file, all do.
@@ -51,6 +52,7 @@ struct mcast_tree {
 	uint32_t root;	   /* switch, TOPO_NONE = nobody to forward to */
 	uint32_t left_out; /* members whose cable is down, or that no cable connects to the root */
 	bool kept;	   /* of the older plan, port by port */
+	bool narrow; /* members that cables connect are left out, lest it closes a credit cycle */
 	uint32_t nhops;
 	struct mcast_hop *hops; /* by switch */
 };
@@ -117,8 +119,10 @@ void mcast_plan_fini(struct mcast_plan *plan);
 
 /* The same in short steps, and again and again for one snapshot: begin, step until it returns true, take. */
 struct mcast_planner;
-struct mcast_planner *mcast_planner_new(const struct topo *t); /* refers to t */
-void mcast_planner_free(struct mcast_planner *p);	       /* NULL is fine */
+struct mcast_proof;
+/* Refers to t, and to the proof that the trees are to hold out against; NULL = none, with no tables to go beside. */
+struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof *proof);
+void mcast_planner_free(struct mcast_planner *p); /* NULL is fine */
 /* Groups and older plan are read until the end. */
 void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *groups,
 			 uint32_t ngroups, const struct mcast_plan *older);

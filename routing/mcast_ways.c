@@ -144,11 +144,16 @@ static void assign_places(struct mcast *m)
 
 struct mcast *mcast_new(const struct topo *t)
 {
+	return mcast_new_oriented(t, GRAPH_BY_LEVEL);
+}
+
+struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
+{
 	struct mcast *m = mem_alloc(1, sizeof(*m));
 	uint32_t n = t->nswitches;
 
 	m->t = t;
-	m->g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	m->g = graph_new(t, (struct graph_how){ .orientation = orientation });
 	m->place = mem_alloc(n, sizeof(*m->place));
 	m->load = mem_alloc(t->nports, sizeof(*m->load));
 	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));

@@ -185,6 +185,7 @@ static inline void assert_held(const struct world *w, const struct model *m)
 		group.nmembers = list_members(w, m->state[g], list);
 		mcast_held_tree(w->hw, t, group.mlid, &held);
 		held.left_out = mcast_plan_tree(fabric_trees(w->fabric), group.mlid)->left_out;
+		held.narrow = mcast_plan_tree(fabric_trees(w->fabric), group.mlid)->narrow;
 		if (!mcast_tree_check(t, &group, &held, err, sizeof(err)))
 			fail_msg("group %u, MLID 0x%x: %s", g, group.mlid, err);
 		mcast_tree_fini(&held);

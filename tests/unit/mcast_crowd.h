@@ -25,24 +25,25 @@ static inline void crowd_fini(struct crowd *c)
 }
 
 /* Ports that may be members: of CAs, and port 0 of switches. */
-static inline uint32_t list_ends(const struct topo *t, uint32_t *ends)
+static inline uint32_t list_ends(const struct topo *t, bool only_hosts, uint32_t *ends)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
 
-		if (port->node < t->nswitches ? port->num == 0 : port->peer != TOPO_NONE)
+		if (port->node < t->nswitches ? port->num == 0 && !only_hosts
+					      : port->peer != TOPO_NONE)
 			ends[n++] = i;
 	}
 	return n;
 }
 
-static inline struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmembers,
-				  uint64_t seed)
+static inline struct crowd gather_from(const struct topo *t, bool only_hosts, uint32_t ngroups,
+				       uint32_t nmembers, uint64_t seed)
 {
 	struct crowd c = { ngroups, mem_alloc(ngroups, sizeof(*c.groups)) };
-	uint32_t *ends = mem_alloc(t->nports, sizeof(*ends)), n = list_ends(t, ends);
+	uint32_t *ends = mem_alloc(t->nports, sizeof(*ends)), n = list_ends(t, only_hosts, ends);
 
 	for (uint32_t g = 0; g < ngroups; g++) {
 		uint32_t count = nmembers < n ? nmembers : n;
@@ -59,6 +60,12 @@ static inline struct crowd gather(const struct topo *t, uint32_t ngroups, uint32
 	}
 	free(ends);
 	return c;
+}
+
+static inline struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmembers,
+				  uint64_t seed)
+{
+	return gather_from(t, false, ngroups, nmembers, seed);
 }
 
 static inline void assert_right(const struct topo *t, const struct mcast_group *group,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "routing/mcast_own.h"
 #include "tests/unit/fabric_mcast_world.h"
 
 /* ---- Joining and leaving ------------------------------------------------------------------------- */
@@ -198,6 +199,54 @@ static void joins_and_leaves_under_faults_end_in_right_trees(void **state)
 	world_fini(&w);
 }
 
+/* By number among the hosts of the design. */
+static unsigned host_behind(const struct world *w, uint32_t leaf, unsigned num)
+{
+	return w->design->ports[topo_port(w->design, leaf, num)->peer].node - w->design->nswitches;
+}
+
+static uint32_t leaf_number(const struct topo *t, unsigned n)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (t->nodes[sw].level == 0 && n-- == 0)
+			return sw;
+	return TOPO_NONE;
+}
+
+/* Leaf 0 keeps spine 0 only, leaf 1 loses it. Trees that turn at leaf 2 and trees that turn at leaf 3 would wait for each other. */
+static void trees_that_turn_all_turn_where_no_credit_cycle_closes(void **state)
+{
+	static const unsigned m[] = { 4, 4 }, width[] = { 1, 3 }, p[] = { 1, 1 };
+	char err[256];
+	struct topo *design = generate_pgft(2, m, width, p, err, sizeof(err));
+	uint32_t a = leaf_number(design, 0), b = leaf_number(design, 1), turn = TOPO_NONE;
+	struct world w;
+
+	world_init(&w, design);
+	double_cut(w.hw, design->nodes[a].guid, 6);
+	double_cut(w.hw, design->nodes[a].guid, 7);
+	double_cut(w.hw, design->nodes[b].guid, 5);
+	run_for(&w, 15 * SECOND_US);
+	for (unsigned g = 0; g < GROUPS; g++) {
+		join(&w, host_behind(&w, a, 2 + g % 3), g, WIRE_JOIN_FULL);
+		join(&w, host_behind(&w, b, 1 + g % 4), g, WIRE_JOIN_FULL);
+	}
+	run_for(&w, SECOND_US / 2);
+	for (uint32_t i = 0; i < fabric_trees(w.fabric)->ntrees; i++) {
+		const struct mcast_tree *tree = &fabric_trees(w.fabric)->trees[i];
+
+		if (!tree->nhops)
+			continue; /* the broadcast group's */
+		assert_int_equal(tree->turns, 1);
+		assert_int_equal(tree->left_out, 0);
+		if (turn == TOPO_NONE)
+			turn = mcast_tree_turn(fabric_topo(w.fabric), tree);
+		assert_int_equal(mcast_tree_turn(fabric_topo(w.fabric), tree), turn);
+	}
+	assert_int_not_equal(turn, TOPO_NONE);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +257,7 @@ int main(void)
 		cmocka_unit_test(a_member_out_of_service_has_left_and_may_come_back),
 		cmocka_unit_test(a_switch_that_lost_its_tables_gets_them_again),
 		cmocka_unit_test(joins_and_leaves_under_faults_end_in_right_trees),
+		cmocka_unit_test(trees_that_turn_all_turn_where_no_credit_cycle_closes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,7 +283,7 @@ static void a_group_that_is_as_before_keeps_its_tree_unjudged(void **state)
 {
 	struct topo *t = pod(2);
 	struct crowd c = gather(t, 30, 20, 8);
-	struct mcast_planner *p = mcast_planner_new(t);
+	struct mcast_planner *p = mcast_planner_new(t, NULL);
 	struct mcast_plan before, after;
 
 	mcast_plan(t, c.groups, c.n, NULL, &before);
