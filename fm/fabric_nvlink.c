@@ -276,6 +276,7 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 	struct nvswitch_conf conf = {
 		.url = asks ? c->nvswitch_url : "",
 		.hosts_file = asks ? c->nvswitch_hosts_file : "",
+		.alias_file = c->nvswitch_alias_file,
 		.ca_file = c->nvswitch_ca_file,
 		.syslog_listen = c->syslog_listen,
 		.kmsg = c->kmsg,

@@ -153,6 +153,7 @@ static const struct option options[] = {
 
 	CHECKED_OPTION("nvswitch_url", nvswitch_url, "", conf_check_url),
 	TEXT_OPTION("nvswitch_hosts_file", nvswitch_hosts_file, ""),
+	TEXT_OPTION("nvswitch_alias_file", nvswitch_alias_file, ""),
 	{ .name = "nvswitch_system",
 	  .kind = WORD,
 	  FIELD(nvswitch_system),

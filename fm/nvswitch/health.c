@@ -9,9 +9,8 @@
  * the first of them gets through, given that the hold-down is longer than the polling interval.
  *
  * Names: machines call themselves dgx-01, DGX-01 or dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it
- * stands, in small letters; then its first part, if only one host has that.
+ * stands, in small letters; then among the aliases; then its first part, if only one host has that.
  */
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include "fm/nvswitch/sxid.h"
 #include "topology/mem.h"
 
-#define NAME_MAX_LEN	   255
 #define NONFATAL_WINDOW_US 60000000
 #define NONFATAL_MANY	   10 /* in a window: a sick link */
 #define GUARD_MIN	   1  /* this many hosts may always turn bad */
@@ -43,42 +41,44 @@ void health_fini(struct health *h)
 	free(h->first_host);
 	names_fini(&h->names);
 	names_fini(&h->firsts);
+	aliases_fini(&h->aliases);
 }
 
 /* ---- Who is meant -------------------------------------------------------------------------------- */
 
-static size_t small_letters(const char *name, char *to)
+static unsigned find_as_it_stands(const struct health *h, const char *name)
 {
-	size_t len = 0;
+	char text[NAME_MAX_LEN + 1];
+	size_t len = name_fold(name, text);
+	uint32_t id = names_find(&h->names, text, len);
 
-	for (; name[len] && len < NAME_MAX_LEN; len++)
-		to[len] = (char)tolower((unsigned char)name[len]);
-	to[len] = '\0';
-	return len;
+	return id == NAMES_NONE ? UINT_MAX : id;
 }
 
-static size_t first_part(const char *name, size_t len)
+static unsigned find_by_first_part(const struct health *h, const char *name)
 {
-	const char *dot = memchr(name, '.', len);
-
-	return dot ? (size_t)(dot - name) : len;
+	char text[NAME_MAX_LEN + 1];
+	size_t len = name_fold(name, text);
+	uint32_t id = names_find(&h->firsts, text, name_first_part(text, len));
+	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
 }
 
 unsigned health_find(const struct health *h, const char *name)
 {
-	char text[NAME_MAX_LEN + 1];
-	size_t len = small_letters(name, text);
-	uint32_t id = names_find(&h->names, text, len);
+	const char *meant = aliases_find(&h->aliases, name);
+	unsigned host = find_as_it_stands(h, name);
 
-	if (id != NAMES_NONE)
-		return id;
-	id = names_find(&h->firsts, text, first_part(text, len));
-	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
+	if (host == UINT_MAX && meant) {
+		name = meant;
+		host = find_as_it_stands(h, name);
+	}
+	return host == UINT_MAX ? find_by_first_part(h, name) : host;
 }
 
 static void index_first(struct health *h, const char *text, size_t len, unsigned host)
 {
-	uint32_t before = h->firsts.count, id = names_id(&h->firsts, text, first_part(text, len));
+	uint32_t before = h->firsts.count,
+		 id = names_id(&h->firsts, text, name_first_part(text, len));
 
 	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
 	h->first_host[id] = h->firsts.count == before ? UINT_MAX : host;
@@ -87,7 +87,7 @@ static void index_first(struct health *h, const char *text, size_t len, unsigned
 unsigned health_add(struct health *h, const char *name)
 {
 	char text[NAME_MAX_LEN + 1];
-	size_t len = small_letters(name, text);
+	size_t len = name_fold(name, text);
 	uint32_t id = names_find(&h->names, text, len);
 	char *kept;
 

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include "fm/nvswitch/state.h"
+#include "fm/nvswitch/aliases.h"
 #include "topology/names.h"
 
 struct health_conf {
@@ -77,12 +78,13 @@ struct health {
 	uint64_t batch_us;    /* when routing last took states over */
 	struct names names,
 		firsts; /* as written in small letters, ids are hosts' numbers; their parts before a dot */
-	unsigned *first_host; /* by id of firsts; UINT_MAX = several hosts have it */
+	struct aliases aliases; /* the caller puts them in */
+	unsigned *first_host;	/* by id of firsts; UINT_MAX = several hosts have it */
 };
 
 void health_init(struct health *h, const struct health_ops *ops, void *arg);
 void health_fini(struct health *h);
-/* A host by its name as it stands, else by its first part if only one has that; UINT_MAX = nobody. */
+/* A host by its name as it stands, by an alias, else by its first part if only one has that; UINT_MAX = nobody. */
 unsigned health_find(const struct health *h, const char *name);
 unsigned health_add(struct health *h, const char *name); /* finds it, or makes it */
 

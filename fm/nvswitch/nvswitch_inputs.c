@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvswitch_inputs: what the monitor hears by: exporters (the list of hosts and the HTTP client), syslog by UDP and by TCP, kmsg.
+ * nvswitch_inputs: what the monitor hears by: exporters (the list of hosts and the HTTP client), syslog by UDP and by TCP, kmsg; and by
+ * which other names it knows hosts.
  *
  * A configuration opens its inputs aside. When fmd begins, an input that can't be opened (a port that another daemon has, a list that is not
  * there yet) leaves the others alone: it is told of, and tried again until it opens. Later configurations are taken whole or not at all,
@@ -18,6 +19,7 @@
 
 struct opened { /* by a configuration, before it is in force */
 	struct targets targets;
+	struct aliases aliases;
 	struct fetch *fetch;
 	struct log_server *logs[LOG_SERVER_KINDS];
 	bool stays[LOG_SERVER_KINDS]; /* what is open is right */
@@ -27,6 +29,7 @@ struct opened { /* by a configuration, before it is in force */
 static void opened_fini(struct opened *o)
 {
 	targets_fini(&o->targets);
+	aliases_fini(&o->aliases);
 	fetch_free(o->fetch);
 	for (unsigned kind = 0; kind < LOG_SERVER_KINDS; kind++)
 		log_server_free(o->logs[kind]);
@@ -37,14 +40,17 @@ static void opened_fini(struct opened *o)
 const char *nvswitch_input_name(unsigned input)
 {
 	static const char *const names[NVSWITCH_INPUTS] = { "syslog UDP", "syslog TCP", "kmsg",
-							    "exporters" };
+							    "exporters", "aliases" };
 
 	return names[input];
 }
 
-static const char *log_where(const struct nvswitch_conf *conf, unsigned kind)
+/* Of all but the exporters, which have several. */
+static const char *text_of(const struct nvswitch_conf *conf, unsigned input)
 {
-	return kind == LOG_SERVER_KMSG ? conf->kmsg : conf->syslog_listen;
+	if (input == NVSWITCH_ALIASES)
+		return conf->alias_file;
+	return input == LOG_SERVER_KMSG ? conf->kmsg : conf->syslog_listen;
 }
 
 static bool asks(const struct nvswitch_conf *conf)
@@ -56,7 +62,7 @@ bool nvswitch_input_wanted(const struct nvswitch *nv, unsigned input)
 {
 	if (!nv->conf.url)
 		return false;
-	return input == NVSWITCH_EXPORTERS ? asks(&nv->conf) : *log_where(&nv->conf, input);
+	return input == NVSWITCH_EXPORTERS ? asks(&nv->conf) : *text_of(&nv->conf, input);
 }
 
 static bool same_input(const struct nvswitch *nv, const struct nvswitch_conf *conf, unsigned input)
@@ -64,7 +70,7 @@ static bool same_input(const struct nvswitch *nv, const struct nvswitch_conf *co
 	if (!nv->conf.url)
 		return false;
 	if (input != NVSWITCH_EXPORTERS)
-		return !strcmp(log_where(&nv->conf, input), log_where(conf, input));
+		return !strcmp(text_of(&nv->conf, input), text_of(conf, input));
 	return !strcmp(nv->conf.url, conf->url) && !strcmp(nv->conf.hosts_file, conf->hosts_file) &&
 	       !strcmp(nv->conf.ca_file, conf->ca_file);
 }
@@ -73,6 +79,7 @@ static void copy_texts(struct nvswitch_conf *conf)
 {
 	conf->url = mem_strdup(conf->url);
 	conf->hosts_file = mem_strdup(conf->hosts_file);
+	conf->alias_file = mem_strdup(conf->alias_file);
 	conf->ca_file = mem_strdup(conf->ca_file);
 	conf->syslog_listen = mem_strdup(conf->syslog_listen);
 	conf->kmsg = mem_strdup(conf->kmsg);
@@ -83,6 +90,7 @@ static void free_texts(struct nvswitch_conf *conf)
 {
 	free((char *)conf->url);
 	free((char *)conf->hosts_file);
+	free((char *)conf->alias_file);
 	free((char *)conf->ca_file);
 	free((char *)conf->syslog_listen);
 	free((char *)conf->kmsg);
@@ -183,7 +191,7 @@ static void open_exporters(struct nvswitch *nv, const struct nvswitch_conf *conf
 static void open_log(struct nvswitch *nv, const struct nvswitch_conf *conf, unsigned kind,
 		     struct opened *o)
 {
-	const char *where = log_where(conf, kind);
+	const char *where = text_of(conf, kind);
 
 	o->stays[kind] = nv->logs[kind] && same_input(nv, conf, kind);
 	if (*where && !o->stays[kind])
@@ -192,11 +200,20 @@ static void open_log(struct nvswitch *nv, const struct nvswitch_conf *conf, unsi
 				       nvswitch_log_event_cb, nv, o->errors[kind], NVSWITCH_ERROR);
 }
 
+static void read_aliases(const struct nvswitch_conf *conf, struct opened *o)
+{
+	if (*conf->alias_file && aliases_read(&o->aliases, conf->alias_file,
+					      o->errors[NVSWITCH_ALIASES], NVSWITCH_ERROR))
+		aliases_fini(&o->aliases);
+}
+
 static void open_input(struct nvswitch *nv, const struct nvswitch_conf *conf, unsigned input,
 		       struct opened *o)
 {
 	if (input == NVSWITCH_EXPORTERS)
 		open_exporters(nv, conf, o);
+	else if (input == NVSWITCH_ALIASES)
+		read_aliases(conf, o);
 	else
 		open_log(nv, conf, input, o);
 }
@@ -230,6 +247,10 @@ static void take_input(struct nvswitch *nv, unsigned input, struct opened *o)
 		nv->fetch = o->fetch;
 		o->fetch = NULL;
 		take_targets(nv, &o->targets);
+	} else if (input == NVSWITCH_ALIASES) {
+		aliases_fini(&nv->health.aliases);
+		nv->health.aliases = o->aliases;
+		o->aliases = (struct aliases){ 0 };
 	} else if (!o->stays[input]) {
 		log_server_free(nv->logs[input]);
 		nv->logs[input] = o->logs[input];
@@ -312,9 +333,13 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	static const struct nvswitch nobody; /* no host is there yet */
 	struct targets targets = { 0 };
+	struct aliases aliases = { 0 };
 	int status = gather_targets(&nobody, conf, &targets, err, err_size);
 
 	targets_fini(&targets);
+	if (!status && *conf->alias_file)
+		status = aliases_read(&aliases, conf->alias_file, err, err_size);
+	aliases_fini(&aliases);
 	if (!status && asks(conf) && *conf->ca_file && access(conf->ca_file, R_OK)) {
 		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->ca_file, strerror(errno));
 		status = -1;

@@ -25,8 +25,8 @@ struct change { /* of a host's state, in the step that runs */
 	enum nvswitch_state before;
 };
 
-/* The kinds of log servers, then the exporters. */
-enum { NVSWITCH_EXPORTERS = LOG_SERVER_KINDS, NVSWITCH_INPUTS };
+/* The kinds of log servers, then the exporters and other names of hosts. */
+enum { NVSWITCH_EXPORTERS = LOG_SERVER_KINDS, NVSWITCH_ALIASES, NVSWITCH_INPUTS };
 #define NVSWITCH_ERROR 256
 
 struct nvswitch {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fm/nvswitch/health.h"
 #include "fm/nvswitch/sxid.h"
 
@@ -502,6 +503,50 @@ static void hosts_are_found_by_any_name_they_call_themselves(void **state)
 	world_free(w);
 }
 
+static void read_aliases(struct aliases *aliases, const char *text, int status, const char *why)
+{
+	char path[] = "/tmp/fmd-test-alias-XXXXXX", err[256] = "";
+	FILE *out = fdopen(mkstemp(path), "w");
+
+	fputs(text, out);
+	fclose(out);
+	assert_int_equal(aliases_read(aliases, path, err, sizeof(err)), status);
+	unlink(path);
+	if (status)
+		assert_non_null(strstr(err, why));
+}
+
+static void hosts_are_found_by_their_aliases(void **state)
+{
+	struct world *w = world_new(0);
+	unsigned a = health_add(&w->h, "dgx-01"), b = health_add(&w->h, "dgx-02.east.x");
+
+	read_aliases(&w->h.aliases, "DGX-01 10.0.0.1 BMC-01\n\n# x\ndgx-02 dgx-01 node2\n", 0, "");
+	assert_int_equal(health_find(&w->h, "10.0.0.1"), a);
+	assert_int_equal(health_find(&w->h, "10.0.0.2"), UINT_MAX);
+	assert_int_equal(health_find(&w->h, "bmc-01.mgmt.example"), a);
+	assert_int_equal(health_find(&w->h, "Node2"), b);
+	assert_int_equal(health_find(&w->h, "dgx-01"), a); /* its own name goes first */
+	assert_int_equal(health_find(&w->h, "dgx-01.x"),
+			 b); /* .. and an alias ahead of a first part */
+	assert_int_equal(health_find(&w->h, ""), UINT_MAX);
+	world_free(w);
+}
+
+static void aliases_that_are_none_are_refused_by_their_line(void **state)
+{
+	struct aliases aliases = { 0 };
+
+	read_aliases(&aliases, "dgx-01 a\ndgx-02 b a\n", -1, ":2: a name of two hosts");
+	aliases_fini(&aliases);
+	read_aliases(&aliases, "dgx-01\n", -1, ":1: `HOST NAME..` is expected");
+	aliases_fini(&aliases);
+	read_aliases(&aliases, "0x1234 a\n", -1, ":1: `HOST NAME..` is expected");
+	aliases_fini(&aliases);
+	read_aliases(&aliases, "dgx-01 a a\n", 0, "");
+	aliases_fini(&aliases);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +573,8 @@ int main(void)
 		cmocka_unit_test(many_soft_errors_in_a_minute_are_a_sick_link),
 		cmocka_unit_test(an_operators_word_counts_at_once_and_until_taken_back),
 		cmocka_unit_test(hosts_are_found_by_any_name_they_call_themselves),
+		cmocka_unit_test(hosts_are_found_by_their_aliases),
+		cmocka_unit_test(aliases_that_are_none_are_refused_by_their_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,11 @@ static bool heard_a_line(const struct fixture *f)
 	return log_lines(f) > 0;
 }
 
+static bool second_is_ill(const struct fixture *f)
+{
+	return nvswitch_routed(f->nv, "bmc-02") == NVSWITCH_NO_P2P;
+}
+
 static bool all_is_well(const struct fixture *f)
 {
 	return !f->ntroubles;
@@ -183,6 +188,7 @@ static int set_up(void **state)
 	f->nv = nvswitch_new(f->loop, &ops, f);
 	f->conf = (struct nvswitch_conf){ .url = "",
 					  .hosts_file = "",
+					  .alias_file = "",
 					  .ca_file = "",
 					  .syslog_listen = "",
 					  .kmsg = "",
@@ -192,7 +198,8 @@ static int set_up(void **state)
 					  .hook_timeout_ms = 1000,
 					  .body_max = 1 << 16,
 					  .retry_us = RETRY_US,
-					  .health = { .guard_percent = 100 } };
+					  .health = { .guard_percent = 100,
+						      .treatment = { 0, 1, 2, 3, 4 } } };
 	*state = f;
 	return 0;
 }
@@ -326,6 +333,46 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 	assert_int_equal(f->ntroubles, 0);
 }
 
+static json_int_t strangers(const struct fixture *f)
+{
+	json_t *summary = nvswitch_summary(f->nv);
+	json_int_t count =
+		json_integer_value(json_object_get(json_object_get(summary, "logs"), "strangers"));
+
+	json_decref(summary);
+	return count;
+}
+
+/* The file of hosts' other names may come late too; a name in two of its lines is refused. */
+static void names_of_a_file_are_known_in_logs(void **state)
+{
+	static const char *const present[] = { "dgx-01", "dgx-02" };
+	struct fixture *f = *state;
+	char own[256], text[512];
+
+	assert_int_equal(gethostname(own, sizeof(own)), 0);
+	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	f->conf.kmsg = f->fifo; /* lines are of this machine */
+	f->conf.alias_file = f->hosts;
+	assert_int_equal(configure(f), 0);
+	assert_true(has_trouble(f, "nvswitch: aliases"));
+	nvswitch_present(f->nv, present, 2);
+	say_to_fifo(f);
+	run_until(f, heard_a_line);
+	assert_int_equal(strangers(f), 1);
+	snprintf(text, sizeof(text), "dgx-01 10.0.0.1\ndgx-02 %s 10.0.0.1\n", own);
+	write_hosts(f, text);
+	run_until(f, looked_often);
+	assert_true(has_trouble(f, "nvswitch: aliases"));
+	snprintf(text, sizeof(text), "# other names\ndgx-01 10.0.0.1\ndgx-02 bmc-02 %s\n", own);
+	write_hosts(f, text);
+	run_until(f, all_is_well);
+	say_to_fifo(f);
+	run_until(f, second_is_ill);
+	assert_int_equal(strangers(f), 1);
+	assert_int_equal(nvswitch_routed(f->nv, "dgx-01"), NVSWITCH_HEALTHY);
+}
+
 static void nothing_is_tried_again_without_an_interval(void **state)
 {
 	struct fixture *f = *state;
@@ -371,6 +418,7 @@ int main(void)
 		TEST(the_summary_says_which_input_is_not_open_and_why),
 		TEST(later_configuration_is_taken_whole_or_not_at_all),
 		TEST(input_that_was_not_open_before_refuses_no_other_change),
+		TEST(names_of_a_file_are_known_in_logs),
 		TEST(nothing_is_tried_again_without_an_interval),
 		TEST(files_of_a_configuration_are_looked_at_beforehand),
 	};
