@@ -178,10 +178,11 @@ struct fabric_rebalance {
 	struct fabric_policy policy;
 	bool due;   /* something else than a pass's own answer was published since the last one */
 	bool ready; /* the answer differs from what is in force, and waits for its update */
-	bool applying; /* .. which is under way */
-	struct kept_override *kept,
-		*replaced; /* in force, by switch GUID and LID; and before the latest */
-	uint32_t nkept, nreplaced;
+	bool applying;		    /* .. which is under way */
+	struct kept_override *kept, /* in force, by switch GUID and LID .. */
+		*replaced,	    /* .. before the latest .. */
+		*refused;	    /* .. and what the proof refused last */
+	uint32_t nkept, nreplaced, nrefused;
 	struct rebalance_figures before, after; /* the latest pass */
 };
 

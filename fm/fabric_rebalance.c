@@ -11,6 +11,7 @@
  * whatever came before. A whole fabric has no overrides, at once.
  *
  * They outlive a restart in state_dir/overrides (fabric_overrides.c).
+ * What the proof refuses is not asked for again: the next pass that comes to it ends there.
  *
  * What an update publishes ends a pass that is under way, and drops an answer that was not taken
  * yet: they are of a past snapshot.
@@ -81,13 +82,15 @@ static enum job_said pass(void *arg)
 	return rebalance_step(f->rebalance.pass, PASS_UNITS) ? JOB_NEXT : JOB_MORE;
 }
 
-static bool in_force(const struct fabric_rebalance *r, const struct rebalance_result *result)
+static bool same(const struct fabric_rebalance *r, const struct kept_override *list, uint32_t count)
 {
-	if (result->count != r->nkept)
+	const struct rebalance_result *result = rebalance_result(r->pass);
+
+	if (result->count != count)
 		return false;
-	for (uint32_t i = 0; i < result->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct route_override *o = &result->overrides[i];
-		const struct kept_override *k = &r->kept[i];
+		const struct kept_override *k = &list[i];
 
 		if (k->sw != r->topo->nodes[o->sw].guid || k->lid != o->lid || k->port != o->port)
 			return false;
@@ -101,7 +104,7 @@ static enum job_said conclude(void *arg)
 	struct fabric_rebalance *r = &f->rebalance;
 	const struct rebalance_result *result = rebalance_result(r->pass);
 
-	r->ready = !in_force(r, result);
+	r->ready = !same(r, r->kept, r->nkept) && !(r->refused && same(r, r->refused, r->nrefused));
 	r->due = r->ready;
 	r->before = result->before;
 	r->after = result->after;
@@ -182,7 +185,11 @@ void fabric_rebalance_refused(struct fabric *f)
 	if (!r->applying)
 		return;
 	fabric_rebalance_stop(f);
-	keep(r, r->replaced, r->nreplaced);
+	free(r->refused);
+	r->refused = r->kept;
+	r->nrefused = r->nkept;
+	r->kept = r->replaced;
+	r->nkept = r->nreplaced;
 	r->replaced = NULL;
 	r->applying = r->due = false;
 	f->want_reroute = true;
@@ -268,4 +275,5 @@ void fabric_rebalance_fini(struct fabric *f)
 	loop_timer_free(f->rebalance.hold);
 	free(f->rebalance.kept);
 	free(f->rebalance.replaced);
+	free(f->rebalance.refused);
 }

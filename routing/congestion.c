@@ -346,11 +346,3 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 		memcpy(by_port, f.total, f.t->nports * sizeof(*by_port));
 	flows_fini(&f);
 }
-
-void congestion_measure(const struct topo *t, const struct lid_map *lids,
-			const struct tables *tables, struct congestion *out)
-{
-	struct congestion_scene scene = { .t = t, .lids = lids, .tables = tables };
-
-	congestion_study(&scene, out, NULL);
-}

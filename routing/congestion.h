@@ -40,7 +40,4 @@ struct congestion_scene {
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,
 		      uint64_t *by_port);
 
-void congestion_measure(const struct topo *t, const struct lid_map *lids,
-			const struct tables *tables, struct congestion *out);
-
 #endif

@@ -4,8 +4,11 @@
  * live parent of least cost. What could go down must: a path that rises past its destination's
  * ancestor may come down and up again.
  */
+#include <string.h>
 #include "routing/legal.h"
 #include "topology/mem.h"
+
+#define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */
 
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
 		const struct route_params *params, struct graph_how how)
@@ -13,6 +16,17 @@ void legal_init(struct legal *legal, const struct topo *t, const struct lid_map 
 	*legal = (struct legal){ .g = graph_new(t, how) };
 	dests_init(&legal->d, legal->g, t, lids, params);
 	reach_init(&legal->r, legal->g);
+}
+
+bool legal_make_room(struct legal *legal, uint32_t *next)
+{
+	struct tables *tables = &legal->tables;
+	size_t done = 0;
+
+	tables_resize(tables, legal->g->nswitches, legal->d.top);
+	for (; *next < tables->nswitches && done < ROOM_STEP; done += tables->stride)
+		memset(tables_row(tables, (*next)++), TABLES_NO_ROUTE, tables->stride);
+	return *next == tables->nswitches;
 }
 
 void legal_fill(struct legal *legal)

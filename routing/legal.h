@@ -24,6 +24,9 @@ struct legal_ports {
 /* The graph of a snapshot, and what is below whom; then legal_fill() makes tables and costs. */
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
 		const struct route_params *params, struct graph_how how);
+/* Touches the memory that the tables take, which is half the time of a first legal_fill(): some
+ * megabytes from switch *next on. True after the last. */
+bool legal_make_room(struct legal *legal, uint32_t *next) __attribute__((warn_unused_result));
 void legal_fill(struct legal *legal);
 void legal_fini(struct legal *legal);
 

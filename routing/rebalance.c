@@ -6,58 +6,36 @@
  *             updn, or pairs of hosts that even detours leave open) are left alone
  *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced
  *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
- *             entries and those whose packets come to one
- *   improve   pass by pass, candidate by candidate: takes its flows off, and puts them where they
- *             cost least. An entry moves when that saves more than the pass demands: much at first,
- *             so that a small budget goes where it counts
+ *             entries, those whose packets come to one, and those on the way down to which packets
+ *             of a candidate may come
+ *   improve   pass by pass, candidate by candidate: see rebalance_improve.c
  *
  * Everything is taken in topological order, so that LIDs do not show.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/rebalance.h"
-#include "routing/shift_load.h"
+#include "routing/rebalance_own.h"
 #include "topology/mem.h"
 
-enum stage { START, PREPARE, DESIGN, DESIGN_PATHS, COUNT, FIND_USUAL, COUNT_LEVELS, IMPROVE, DONE };
-
-static const int64_t demands[] = { 400000, 20000, 3000, 1000,
-				   1000 }; /* in shift_load's prices, by pass */
-#define PASSES (sizeof(demands) / sizeof(demands[0]))
+enum stage {
+	START,
+	ROOM,
+	PREPARE,
+	DESIGN,
+	DESIGN_ROOM,
+	DESIGN_PATHS,
+	LOAD,
+	COUNT,
+	FIND_USUAL,
+	FIND_FLOORS,
+	COUNT_LEVELS,
+	BEGIN,
+	IMPROVE,
+	FINISH,
+	DONE
+};
 
 #define CHEAP_KEYS 64 /* buckets that are looked at in about the time of a unit */
-
-struct candidate {
-	uint32_t sw, lid;
-	uint8_t stable; /* the engine's choice */
-};
-
-struct hop {			/* of the LID in question, from one switch */
-	uint32_t channel, next; /* TOPO_NONE = none */
-};
-
-struct rebalance {
-	const struct topo *t;
-	const struct lid_map *lids;
-	struct route_params params;
-	struct rebalance_limits limits;
-	enum stage stage;
-	struct legal legal; /* its tables are those that change */
-	bool *open;	    /* by destination switch: not ours to choose for */
-	struct legal design;
-	struct shift_load load;
-	struct candidate *candidates;
-	uint32_t ncandidates, size;
-	struct hop *hops; /* by switch */
-	uint8_t *
-		astray; /* by switch: 0 = not known, else 1 + whether its packets come to a displaced entry */
-	uint32_t hops_of; /* LID */
-	uint32_t *via;	  /* sources whose packets pass the switch in question */
-	uint32_t next;	  /* LID, or candidate */
-	unsigned pass;
-	uint32_t moved;
-	struct rebalance_result result;
-};
 
 struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
 				const struct route_params *params,
@@ -81,8 +59,11 @@ void rebalance_free(struct rebalance *job)
 	free(job->open);
 	free(job->candidates);
 	free(job->hops);
-	free(job->astray);
-	free(job->via);
+	free(job->mark);
+	free(job->list);
+	free(job->users);
+	free(job->known);
+	free(job->others);
 	free(job->result.overrides);
 	free(job);
 }
@@ -120,7 +101,15 @@ static enum stage start(struct rebalance *job)
 	    (job->params.engine && strcmp(job->params.engine, "ftree")))
 		return DONE;
 	legal_init(&job->legal, job->t, job->lids, &job->params, how);
-	return PREPARE;
+	return ROOM;
+}
+
+static bool make_room(struct rebalance *job, struct legal *legal)
+{
+	if (!legal_make_room(legal, &job->next))
+		return false;
+	job->next = 0;
+	return true;
 }
 
 static enum stage prepare(struct rebalance *job)
@@ -134,26 +123,31 @@ static enum stage design(struct rebalance *job)
 	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL,
 				       .through_cordons = true,
 				       .through_damage = true };
-	uint32_t n = job->t->nswitches;
 
 	legal_init(&job->design, job->t, job->lids, &job->params, how);
-	shift_load_init(&job->load, job->t, job->lids, job->legal.g, job->params.weights);
-	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
-	job->astray = mem_alloc(n + 1, 1);
-	job->via = mem_alloc(n + 1, sizeof(*job->via));
-	job->next = 1;
-	return DESIGN_PATHS;
+	return DESIGN_ROOM;
 }
 
 static enum stage design_paths(struct rebalance *job)
 {
 	legal_fill(&job->design);
+	return LOAD;
+}
+
+static enum stage make_load(struct rebalance *job)
+{
+	uint32_t n = job->t->nswitches;
+
+	shift_load_init(&job->load, job->t, job->lids, job->legal.g, job->params.weights);
+	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
+	job->mark = mem_alloc(n + 1, 1);
+	job->list = mem_alloc(n + 1, sizeof(*job->list));
 	return COUNT;
 }
 
 /* ---- One LID's column --------------------------------------------------------------------------- */
 
-static struct hop hop_by(const struct rebalance *job, uint32_t sw, uint8_t out)
+struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
 {
 	uint32_t port = job->t->nodes[sw].port0 + out;
 
@@ -163,16 +157,16 @@ static struct hop hop_by(const struct rebalance *job, uint32_t sw, uint8_t out)
 			     job->t->ports[job->t->ports[port].peer].node };
 }
 
-static void look_at(struct rebalance *job, uint32_t lid)
+void rebalance_look_at(struct rebalance *job, uint32_t lid)
 {
 	if (job->hops_of == lid)
 		return;
 	job->hops_of = lid;
 	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		job->hops[sw] = hop_by(job, sw, tables_row(&job->legal.tables, sw)[lid]);
+		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
 }
 
-static struct shift_path way_from(const struct rebalance *job, uint32_t sw)
+struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw)
 {
 	struct shift_path way;
 
@@ -190,16 +184,24 @@ static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
 	return tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
 }
 
+/* Switches while a LID's candidates are looked for. */
+enum mark {
+	UNKNOWN,
+	IN_PLACE,
+	ASTRAY, /* its packets come to a displaced entry, or those of such a one may come here */
+	OPEN,	/* .. and there are several ports to choose from */
+};
+
 static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsigned hops)
 {
 	bool found;
 
-	if (job->astray[sw])
-		return job->astray[sw] == 2;
+	if (job->mark[sw])
+		return job->mark[sw] == ASTRAY;
 	found = is_displaced(job, sw, lid) ||
 		(job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
 		 goes_astray(job, job->hops[sw].next, lid, hops + 1));
-	job->astray[sw] = 1 + found;
+	job->mark[sw] = found ? ASTRAY : IN_PLACE;
 	return found;
 }
 
@@ -213,75 +215,87 @@ static void add_candidate(struct rebalance *job, uint32_t sw, uint32_t lid)
 		(struct candidate){ sw, lid, tables_row(&job->legal.tables, sw)[lid] };
 }
 
-static void count_lid(struct rebalance *job, uint32_t lid)
+/* n: switches on the list; those below that these may send to come on it too. Returns their number. */
+static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
 {
-	look_at(job, lid);
+	uint32_t to = job->legal.d.sw[lid], done;
+
+	for (done = 0; done < n; done++) {
+		uint32_t sw = job->list[done];
+		struct legal_ports ports;
+
+		legal_ports(job->legal.g, &job->legal.r, sw, to, &ports);
+		if (ports.n > 1)
+			job->mark[sw] = OPEN;
+		for (unsigned i = 0; i < ports.n; i++) {
+			uint32_t next = rebalance_hop(job, sw, ports.port[i]).next;
+
+			if (next == TOPO_NONE || job->mark[next] >= ASTRAY ||
+			    job->hops[next].channel == TOPO_NONE ||
+			    !reach_find(&job->legal.r, next, to))
+				continue;
+			job->mark[next] = ASTRAY;
+			job->list[n++] = next;
+		}
+	}
+	return done;
+}
+
+/* Returns about how much work it was. */
+static uint32_t find_candidates(struct rebalance *job, uint32_t lid)
+{
+	const uint32_t *by_rank = job->legal.g->by_rank;
+	uint32_t n = 0;
+
+	memset(job->mark, UNKNOWN, job->t->nswitches);
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		if (job->hops[sw].channel != TOPO_NONE && goes_astray(job, sw, lid, 0))
+			job->list[n++] = sw;
+	if (!n)
+		return 0;
+	n = go_down(job, lid, n);
+	for (uint32_t i = 0; i < job->t->nswitches; i++)
+		if (job->mark[by_rank[i]] == OPEN)
+			add_candidate(job, by_rank[i], lid);
+	return n * 8;
+}
+
+static uint32_t count_lid(struct rebalance *job, uint32_t lid)
+{
+	uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
+
+	rebalance_look_at(job, lid);
 	for (uint32_t s = 0; s < job->load.nsources; s++) {
 		const struct shift_flow flow = { lid, &s, 1 };
-		const struct shift_path way = way_from(job, job->load.sources[s].sw);
+		const struct shift_path way = rebalance_way_from(job, job->load.sources[s].sw);
 
 		shift_load_put(&job->load, &flow, &way);
 	}
-	if (job->open[job->legal.d.sw[lid]])
-		return;
-	memset(job->astray, 0, job->t->nswitches);
-	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-		if (job->hops[sw].channel != TOPO_NONE && goes_astray(job, sw, lid, 0))
-			add_candidate(job, sw, lid);
+	return job->open[job->legal.d.sw[lid]] ? work : work + find_candidates(job, lid);
 }
 
 static enum stage count(struct rebalance *job, uint32_t *units)
 {
-	for (; job->next <= job->lids->top && *units; job->next++) {
-		uint32_t work = job->load.nsources + job->t->nswitches / 4;
+	while (job->next < job->load.nlids && *units) {
+		uint32_t lid = job->load.lids[job->next++], work;
 
-		if (!job->load.targets[job->next].weight)
+		if (!job->load.targets[lid].weight)
 			continue;
-		count_lid(job, job->next);
+		work = count_lid(job, lid);
 		*units -= work < *units ? work : *units;
 	}
-	if (job->next <= job->lids->top)
+	if (job->next < job->load.nlids)
 		return COUNT;
-	job->next = 0;
+	job->next = job->hops_of = 0;
 	return FIND_USUAL;
 }
 
-/* ---- Improve ------------------------------------------------------------------------------------ */
+typedef void range_fn(struct shift_load *load, uint32_t first, uint32_t end);
 
-static int in_order(const void *a, const void *b, void *arg)
+/* Some of `all` channels or sources more, at so many units each; true after the last. */
+static bool over(struct rebalance *job, uint32_t all, uint32_t each, uint32_t units, range_fn *fn)
 {
-	const struct candidate *x = a, *y = b;
-	const struct legal *l = arg;
-	uint32_t p = l->d.order[x->lid], q = l->d.order[y->lid];
-
-	if (p == q) {
-		p = x->lid;
-		q = y->lid;
-	}
-	if (p == q) {
-		p = l->g->switches[x->sw].rank;
-		q = l->g->switches[y->sw].rank;
-	}
-	return p < q ? -1 : p > q;
-}
-
-static void begin_to_improve(struct rebalance *job)
-{
-	legal_fini(&job->design);
-	if (job->ncandidates)
-		qsort_r(job->candidates, job->ncandidates, sizeof(*job->candidates), in_order,
-			&job->legal);
-	job->result.before = shift_load_figures(&job->load);
-	job->hops_of = 0;
-}
-
-typedef void channels_fn(struct shift_load *load, uint32_t first, uint32_t end);
-
-/* Some channels more; true after the last. */
-static bool over_channels(struct rebalance *job, uint32_t units, channels_fn *fn)
-{
-	uint32_t left = job->load.nchannels - job->next;
-	uint32_t n = 1 + units / (1 + job->load.nkeys / CHEAP_KEYS);
+	uint32_t left = all - job->next, n = 1 + units / each;
 
 	n = n < left ? n : left;
 	fn(&job->load, job->next, job->next + n);
@@ -292,108 +306,21 @@ static bool over_channels(struct rebalance *job, uint32_t units, channels_fn *fn
 	return true;
 }
 
-static enum stage count_levels(struct rebalance *job, uint32_t units)
+static bool over_channels(struct rebalance *job, uint32_t units, range_fn *fn)
 {
-	if (!over_channels(job, units, shift_load_count_levels))
-		return COUNT_LEVELS;
-	begin_to_improve(job);
-	return IMPROVE;
+	return over(job, job->load.nchannels, 1 + job->load.nkeys / CHEAP_KEYS, units, fn);
 }
 
-static bool passes(const struct rebalance *job, uint32_t from, uint32_t sw)
+static bool over_sources(struct rebalance *job, uint32_t units, range_fn *fn)
 {
-	for (unsigned hops = 0; from != sw && hops < SHIFT_MAX_PATH; hops++) {
-		from = job->hops[from].next;
-		if (from == TOPO_NONE)
-			return false;
-	}
-	return from == sw;
+	uint32_t sources = job->load.nsources ? job->load.nsources : 1;
+	uint32_t channels = 1 + job->load.nchannels / sources;
+
+	return over(job, job->load.nsources, channels * (1 + job->load.nkeys / CHEAP_KEYS), units,
+		    fn);
 }
 
-/* Nobody sends through a switch that nothing is below of. */
-static uint32_t find_sources(struct rebalance *job, uint32_t sw)
-{
-	const struct shift_load *load = &job->load;
-	uint32_t n = 0;
-
-	if (!job->legal.g->switches[sw].ndown) {
-		job->via[0] = load->source_of[sw];
-		return job->via[0] != TOPO_NONE;
-	}
-	for (uint32_t s = 0; s < load->nsources; s++)
-		if (passes(job, load->sources[s].sw, sw))
-			job->via[n++] = s;
-	return n;
-}
-
-/* The port after `out` first, so that ties do not all fall on one. */
-static bool start_after(struct legal_ports *ports, uint8_t out)
-{
-	const uint8_t *found = memchr(ports->port, out, ports->n);
-	uint8_t turned[256];
-	unsigned at;
-
-	if (!found)
-		return false;
-	at = found - ports->port + 1;
-	for (unsigned i = 0; i < ports->n; i++)
-		turned[i] = ports->port[(at + i) % ports->n];
-	memcpy(ports->port, turned, ports->n);
-	return true;
-}
-
-/* Puts the entry's hop where the flow costs least. price: of where it was. Returns its port. */
-static uint8_t cheapest(struct rebalance *job, const struct candidate *c,
-			const struct shift_flow *flow, int64_t price)
-{
-	uint8_t best = tables_row(&job->legal.tables, c->sw)[c->lid];
-	int64_t least = price - demands[job->pass];
-	struct legal_ports ports;
-
-	legal_ports(job->legal.g, &job->legal.r, c->sw, job->legal.d.sw[c->lid], &ports);
-	if (start_after(&ports, best)) {
-		for (unsigned i = 0; i + 1 < ports.n; i++) {
-			struct shift_path way;
-
-			job->hops[c->sw] = hop_by(job, c->sw, ports.port[i]);
-			way = way_from(job, c->sw);
-			price = shift_load_price(&job->load, flow, &way);
-			if (price < least) {
-				least = price;
-				best = ports.port[i];
-			}
-		}
-	}
-	job->hops[c->sw] = hop_by(job, c->sw, best);
-	return best;
-}
-
-/* Returns about how much work it was. */
-static uint32_t improve_one(struct rebalance *job, const struct candidate *c)
-{
-	uint8_t *entry = &tables_row(&job->legal.tables, c->sw)[c->lid];
-	struct shift_flow flow = { .lid = c->lid, .sources = job->via };
-	struct shift_path way;
-	int64_t price;
-
-	if (*entry == c->stable && job->moved == job->limits.entries)
-		return 1;
-	look_at(job, c->lid);
-	flow.nsources = find_sources(job, c->sw);
-	if (!flow.nsources)
-		return job->load.nsources;
-	way = way_from(job, c->sw);
-	shift_load_move(&job->load, &flow, &way, true);
-	price = shift_load_price(&job->load, &flow, &way);
-	if (price > demands[job->pass]) {
-		job->moved -= *entry != c->stable;
-		*entry = cheapest(job, c, &flow, price);
-		job->moved += *entry != c->stable;
-		way = way_from(job, c->sw);
-	}
-	shift_load_move(&job->load, &flow, &way, false);
-	return price > demands[job->pass] ? flow.nsources * 32 : flow.nsources * 4;
-}
+/* ---- The end ------------------------------------------------------------------------------------ */
 
 static int by_switch(const void *a, const void *b)
 {
@@ -416,14 +343,21 @@ static bool worthwhile(const struct rebalance *job)
 	       lower(b->all_to_all, a->all_to_all, gain);
 }
 
-static void finish(struct rebalance *job)
+static enum stage begin(struct rebalance *job)
+{
+	legal_fini(&job->design);
+	rebalance_begin_to_improve(job);
+	return IMPROVE;
+}
+
+static enum stage finish(struct rebalance *job)
 {
 	struct rebalance_result *result = &job->result;
 
 	result->after = shift_load_figures(&job->load);
 	if (!worthwhile(job)) {
 		result->after = result->before;
-		return;
+		return DONE;
 	}
 	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
 	for (uint32_t i = 0; i < job->ncandidates; i++) {
@@ -435,57 +369,50 @@ static void finish(struct rebalance *job)
 				(struct route_override){ c->sw, c->lid, out };
 	}
 	qsort(result->overrides, result->count, sizeof(*result->overrides), by_switch);
+	return DONE;
 }
 
-static enum stage improve(struct rebalance *job, uint32_t *units)
+static enum stage take_step(struct rebalance *job, uint32_t units)
 {
-	while (*units) {
-		uint32_t work;
-
-		if (job->next == job->ncandidates) {
-			job->next = 0;
-			if (++job->pass < PASSES)
-				continue;
-			finish(job);
-			return DONE;
-		}
-		work = improve_one(job, &job->candidates[job->next++]);
-		*units -= work < *units ? work : *units;
+	switch ((enum stage)job->stage) {
+	case START:
+		return start(job);
+	case ROOM:
+		return make_room(job, &job->legal) ? PREPARE : ROOM;
+	case PREPARE:
+		return prepare(job);
+	case DESIGN:
+		return design(job);
+	case DESIGN_ROOM:
+		return make_room(job, &job->design) ? DESIGN_PATHS : DESIGN_ROOM;
+	case DESIGN_PATHS:
+		return design_paths(job);
+	case LOAD:
+		return make_load(job);
+	case COUNT:
+		return count(job, &units);
+	case FIND_USUAL:
+		return over_channels(job, units, shift_load_find_usual) ? FIND_FLOORS : FIND_USUAL;
+	case FIND_FLOORS:
+		return over_sources(job, units, shift_load_find_floors) ? COUNT_LEVELS
+									: FIND_FLOORS;
+	case COUNT_LEVELS:
+		return over_channels(job, units, shift_load_count_levels) ? BEGIN : COUNT_LEVELS;
+	case BEGIN:
+		return begin(job);
+	case IMPROVE:
+		return rebalance_improve(job, units) ? FINISH : IMPROVE;
+	case FINISH:
+		return finish(job);
+	case DONE:
+		break;
 	}
-	return IMPROVE;
+	return DONE;
 }
 
 bool rebalance_step(struct rebalance *job, uint32_t units)
 {
-	switch (job->stage) {
-	case START:
-		job->stage = start(job);
-		break;
-	case PREPARE:
-		job->stage = prepare(job);
-		break;
-	case DESIGN:
-		job->stage = design(job);
-		break;
-	case DESIGN_PATHS:
-		job->stage = design_paths(job);
-		break;
-	case COUNT:
-		job->stage = count(job, &units);
-		break;
-	case FIND_USUAL:
-		if (over_channels(job, units, shift_load_find_usual))
-			job->stage = COUNT_LEVELS;
-		break;
-	case COUNT_LEVELS:
-		job->stage = count_levels(job, units);
-		break;
-	case IMPROVE:
-		job->stage = improve(job, &units);
-		break;
-	case DONE:
-		break;
-	}
+	job->stage = take_step(job, units);
 	return job->stage == DONE;
 }
 

@@ -7,7 +7,7 @@
  * ports for flows that left their designed way. It is a pure function of snapshot, LIDs and limits:
  * the same damage gives the same overrides whatever came before. Each is on a minimal up/down path,
  * so that any subset of them may be in force (route_params.overrides; detours are found after
- * them), and no entry moves that the damage leaves alone: an intact fabric has none.
+ * them), and no LID moves that the damage leaves alone: an intact fabric has none.
  *
  * It takes from milliseconds to seconds; the caller takes it in steps.
  */

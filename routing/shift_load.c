@@ -10,7 +10,7 @@
 #define MAX_PARTS   32 /* buckets to a leaf's width, where memory allows */
 #define SHIFT_PARTS 4  /* .. and no fewer for shifts than these .. */
 #define RAIL_PARTS  8  /* .. and these within rails, but where even that is too much */
-#define MAX_BYTES   (20u << 20)
+#define MAX_BYTES   (32u << 20)
 #define HARD_BYTES  (64u << 20)
 #define SHARE_BITS  10 /* a channel's share of all-to-all traffic: the mean is 1 << SHARE_BITS */
 #define SHARE_MAX   (8u << SHARE_BITS)
@@ -26,6 +26,8 @@
 #define PRICE_EACH   64
 #define PRICE_FIRST  1024
 #define LEVEL_BITS   6
+#define UNAVOIDABLE  16 /* up to the floor: a part of that */
+#define FORBIDDEN    (INT64_MAX / SHIFT_MAX_PATH / 2)
 #define SHARE_PRICE                                                                                \
 	4 /* a channel with the mean share, of a fabric with so many sources: 1 << SHARE_BITS */
 
@@ -111,12 +113,15 @@ static void list_targets(struct shift_load *load, const struct census *c)
 			if (!counts(c, host))
 				continue;
 			at++;
-			for (uint32_t n = 0; n < 1u << c->lids->lmc && lid + n <= c->lids->top; n++)
+			for (uint32_t n = 0; n < 1u << c->lids->lmc && lid + n <= c->lids->top;
+			     n++) {
+				load->lids[load->nlids++] = lid + n;
 				load->targets[lid + n] = (struct shift_target){
 					.source = i,
 					.weight = weight_of(c->weights, host->port),
 					.place = place,
 				};
+			}
 		}
 	}
 }
@@ -172,6 +177,18 @@ static void size_rings(struct shift_load *load)
 	load->nkeys = load->rings[0].count + longest_rail(load);
 }
 
+static void set_phases(struct shift_load *load)
+{
+	for (uint32_t i = 0; i < load->nlids; i++) {
+		struct shift_target *target = &load->targets[load->lids[i]];
+		uint32_t hosts = load->sources[target->source].hosts;
+
+		for (unsigned ring = 0; ring < 2; ring++)
+			target->phase[ring] =
+				(2 * target->place * load->rings[ring].parts + hosts) / (2 * hosts);
+	}
+}
+
 void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
 		     const struct graph *g, const uint8_t *weights)
 {
@@ -183,12 +200,15 @@ void shift_load_init(struct shift_load *load, const struct topo *t, const struct
 	memset(load->source_of, 0xff, t->nswitches * sizeof(*load->source_of));
 	load->sources = mem_alloc(t->nswitches + 1, sizeof(*load->sources));
 	load->targets = mem_alloc(lids->top + 1u, sizeof(*load->targets));
+	load->lids = mem_alloc(lids->top + 1u, sizeof(*load->lids));
 	list_channels(load);
 	list_sources(load, &census);
 	list_targets(load, &census);
 	size_rings(load);
+	set_phases(load);
 	load->flows = mem_alloc((size_t)load->nchannels * load->nkeys + 1, 1);
 	load->total = mem_alloc(load->nchannels + 1, sizeof(*load->total));
+	load->floor = mem_alloc(load->nkeys + 1, 1);
 	load->crowded =
 		mem_alloc((SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1, sizeof(*load->crowded));
 	load->prices =
@@ -201,8 +221,10 @@ void shift_load_fini(struct shift_load *load)
 	free(load->source_of);
 	free(load->sources);
 	free(load->targets);
+	free(load->lids);
 	free(load->flows);
 	free(load->total);
+	free(load->floor);
 	free(load->crowded);
 	free(load->prices);
 }
@@ -213,13 +235,15 @@ struct window { /* keys that a flow fills: n from the first on, then the rest fr
 	uint32_t first, n, again, rest;
 };
 
-static struct window window_of(const struct shift_ring *ring, int64_t apart,
-			       const struct shift_target *target, uint32_t hosts)
+static struct window window_of(const struct shift_ring *ring, int32_t apart, uint32_t phase)
 {
-	uint32_t phase = (2 * target->place * ring->parts + hosts) / (2 * hosts);
-	int64_t at = ((apart - 1) * ring->parts + phase) % ring->count;
-	uint32_t from = at < 0 ? at + ring->count : at, n = ring->count - from;
+	int64_t at = (int64_t)(apart - 1) * ring->parts + phase, count = ring->count;
+	uint32_t from, n;
 
+	if (at < -count || at >= 2 * count)
+		at %= count;
+	from = at < 0 ? at + count : at >= count ? at - count : at;
+	n = ring->count - from;
 	n = n < ring->parts ? n : ring->parts;
 	return (struct window){ ring->first + from, n, ring->first, ring->parts - n };
 }
@@ -230,11 +254,11 @@ static unsigned windows_of(const struct shift_load *load, const struct shift_sou
 {
 	const struct shift_source *to = &load->sources[target->source];
 
-	out[0] = window_of(&load->rings[0], (int64_t)to->place - from->place, target, to->hosts);
+	out[0] = window_of(&load->rings[0], to->place - from->place, target->phase[0]);
 	if (from->rail < 0 || from->rail != to->rail)
 		return 1;
-	out[1] = window_of(&load->rings[from->rail + 1], (int64_t)to->rail_place - from->rail_place,
-			   target, to->hosts);
+	out[1] = window_of(&load->rings[from->rail + 1], to->rail_place - from->rail_place,
+			   target->phase[1]);
 	return 2;
 }
 
@@ -288,6 +312,8 @@ static void set_price(struct shift_load *load, unsigned level, uint32_t key)
 		return;
 	price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
 	price = price * (rail ? RAIL_WEIGHT : SHIFT_WEIGHT) / (int32_t)load->rings[rail].parts;
+	if (level <= load->floor[key])
+		price /= UNAVOIDABLE;
 	load->prices[at] = price << LEVEL_BITS * (level - 2);
 }
 
@@ -324,6 +350,54 @@ void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end
 	}
 	if (end == load->nchannels)
 		set_levels(load);
+}
+
+struct cut { /* a leaf's channels, one way: what all of them carry, by key */
+	uint32_t *flows;
+	uint32_t channels;
+};
+
+static void add_to_cut(const struct shift_load *load, struct cut *cut, uint32_t channel)
+{
+	const uint8_t *flows = flows_of(load, channel);
+
+	for (uint32_t key = 0; key < load->nkeys; key++)
+		cut->flows[key] += flows[key];
+	cut->channels++;
+}
+
+/* However flows are dealt over the cut's channels, one of them carries the mean or more. */
+static void raise_floors(struct shift_load *load, struct cut *cut)
+{
+	for (uint32_t key = 0; key < load->nkeys && cut->channels; key++) {
+		uint32_t flows = (cut->flows[key] + cut->channels - 1) / cut->channels;
+		uint8_t level = load->level_of[flows < STICKY ? flows : STICKY];
+
+		if (level > load->floor[key])
+			load->floor[key] = level;
+	}
+	memset(cut->flows, 0, load->nkeys * sizeof(*cut->flows));
+	cut->channels = 0;
+}
+
+void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t end)
+{
+	struct cut cut = { .flows = mem_alloc(load->nkeys + 1, sizeof(*cut.flows)) };
+
+	for (uint32_t s = first; s < end; s++) {
+		const struct topo_node *node = &load->t->nodes[load->sources[s].sw];
+		const uint32_t from = node->port0 + 1, to = from + node->nports;
+
+		for (uint32_t port = from; port < to; port++)
+			if (load->channel[port] != TOPO_NONE)
+				add_to_cut(load, &cut, load->channel[port]);
+		raise_floors(load, &cut);
+		for (uint32_t port = from; port < to; port++)
+			if (load->channel[port] != TOPO_NONE)
+				add_to_cut(load, &cut, load->channel[load->t->ports[port].peer]);
+		raise_floors(load, &cut);
+	}
+	free(cut.flows);
 }
 
 static void set_prices(struct shift_load *load)
@@ -402,13 +476,37 @@ static int64_t run_price(const struct shift_load *load, const uint8_t *flows, ui
 	return price;
 }
 
-static int64_t share_price(const struct shift_load *load, uint64_t total)
+static uint64_t most(const struct shift_load *load)
+{
+	uint64_t most = 0;
+
+	for (uint32_t c = 0; c < load->nchannels; c++)
+		most = load->total[c] > most ? load->total[c] : most;
+	return most;
+}
+
+void shift_load_price_share(struct shift_load *load, enum shift_share share)
+{
+	load->share = share;
+	load->cap = most(load);
+}
+
+static int64_t share_cost(const struct shift_load *load, uint64_t total)
 {
 	uint64_t share = (total << SHARE_BITS) / load->mean, square;
 
 	share = share > SHARE_MAX ? SHARE_MAX : share;
 	square = share * share >> SHARE_BITS;
 	return (int64_t)((square * square >> SHARE_BITS) * load->nsources / SHARE_PRICE);
+}
+
+static int64_t share_price(const struct shift_load *load, uint64_t total, uint64_t more)
+{
+	if (load->share == SHIFT_SHARE_CAPPED && total + more > load->cap)
+		return FORBIDDEN;
+	if (load->share != SHIFT_SHARE_PRICED)
+		return 0;
+	return share_cost(load, total + more) - share_cost(load, total);
 }
 
 int64_t shift_load_price(const struct shift_load *load, const struct shift_flow *flow,
@@ -431,11 +529,8 @@ int64_t shift_load_price(const struct shift_load *load, const struct shift_flow 
 					 run_price(load, flows, w[i].again, w[i].rest);
 		}
 	}
-	for (unsigned p = 0; p < path->n; p++) {
-		uint64_t total = load->total[path->channel[p]];
-
-		price += share_price(load, total + more) - share_price(load, total);
-	}
+	for (unsigned p = 0; p < path->n; p++)
+		price += share_price(load, load->total[path->channel[p]], more);
 	return price;
 }
 
@@ -457,13 +552,9 @@ static double mean_level(const struct shift_load *load, uint32_t first, uint32_t
 
 struct rebalance_figures shift_load_figures(const struct shift_load *load)
 {
-	uint64_t most = 0;
-
-	for (uint32_t c = 0; c < load->nchannels; c++)
-		most = load->total[c] > most ? load->total[c] : most;
 	return (struct rebalance_figures){
 		.shift = mean_level(load, 0, load->rings[0].count),
 		.rail_shift = mean_level(load, load->rings[0].count, load->nkeys),
-		.all_to_all = (double)most / load->mean,
+		.all_to_all = (double)most(load) / load->mean,
 	};
 }

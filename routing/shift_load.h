@@ -10,7 +10,8 @@
  *
  * The price of a state is what re-balancing lowers: in each bucket, for each number of flows v
  * above the usual the channels that carry v or more (the first costs most: one channel holds up a
- * whole shift); and the fourth power of each channel's share of all-to-all traffic.
+ * whole shift); and the fourth power of each channel's share of all-to-all traffic. What the live
+ * cables of some leaf are too few to avoid in a bucket (its floor) costs next to nothing there.
  */
 #ifndef FMD_ROUTING_SHIFT_LOAD_H
 #define FMD_ROUTING_SHIFT_LOAD_H
@@ -26,31 +27,42 @@ struct shift_source { /* a switch with hosts: they send by one way */
 	uint32_t hosts, weight; /* weight: the sum of its hosts' */
 	int16_t rail;		/* of all its hosts, or -1 */
 };
-struct shift_target {	 /* a LID that is sent to */
-	uint32_t source; /* its own switch */
-	uint32_t weight; /* 0 = nobody sends there */
-	uint32_t place;	 /* among its switch's hosts */
+struct shift_target {	   /* a LID that is sent to */
+	uint32_t source;   /* its own switch */
+	uint32_t weight;   /* 0 = nobody sends there */
+	uint32_t place;	   /* among its switch's hosts */
+	uint32_t phase[2]; /* .. in buckets of the ring of all, and of its rail */
 };
 struct shift_ring { /* of buckets */
 	uint32_t first, count;
 	unsigned parts; /* to a leaf's width */
 };
 
+enum shift_share { /* of all-to-all traffic: what it costs .. */
+		   SHIFT_SHARE_PRICED,
+		   SHIFT_SHARE_FREE,   /* .. nothing .. */
+		   SHIFT_SHARE_CAPPED, /* .. nothing, but nobody may come above the worst channel */
+};
+
 struct shift_load {
 	const struct topo *t;
-	uint32_t nchannels, nsources, nkeys;
+	uint32_t nchannels, nsources, nkeys, nlids;
 	uint32_t *channel;	      /* by topo port: leaves by it; TOPO_NONE = to no switch */
 	uint32_t *source_of;	      /* by switch, TOPO_NONE = no hosts */
 	struct shift_source *sources; /* in topological order */
 	struct shift_target *targets; /* by LID */
+	uint16_t *lids;		      /* that are sent to, in topological order */
 	struct shift_ring rings[UINT8_MAX + 2]; /* by rail + 1; [0] = all hosts' */
 	uint8_t *flows;				/* [nchannels][nkeys] */
 	uint64_t *total;			/* by channel: all to all */
 	uint64_t sum, busy;			/* of flows; buckets that have any */
 	uint64_t mean;				/* of total */
-	uint8_t level_of[256];			/* by flows */
-	uint32_t *crowded; /* [SHIFT_LEVELS + 1][nkeys]: channels of that level or more */
-	int32_t *prices;   /* [SHIFT_LEVELS + 1][nkeys]: of one channel's coming to the level */
+	enum shift_share share;
+	uint64_t cap;	       /* of total, for SHIFT_SHARE_CAPPED */
+	uint8_t level_of[256]; /* by flows */
+	uint8_t *floor;	       /* [nkeys]: a level */
+	uint32_t *crowded;     /* [SHIFT_LEVELS + 1][nkeys]: channels of that level or more */
+	int32_t *prices;       /* [SHIFT_LEVELS + 1][nkeys]: of one channel's coming to the level */
 };
 
 /* Who sends and who is sent to; no flows yet. weights: as in route_params. */
@@ -68,16 +80,18 @@ struct shift_path {
 	unsigned n;
 };
 /*
- * First all flows are put. Then what is usual is found, and by that levels are counted, each
- * channel by channel in as many calls as one likes; prices come with the last. Then flows are
- * moved.
+ * First all flows are put. Then what is usual is found, and by that floors, and levels are counted:
+ * each channel by channel (floors: source by source) in as many calls as one likes; prices come
+ * with the last. Then flows are moved.
  */
 void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 		    const struct shift_path *path);
 void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end);
+void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t end);
 void shift_load_count_levels(struct shift_load *load, uint32_t first, uint32_t end);
 void shift_load_move(struct shift_load *load, const struct shift_flow *flow,
 		     const struct shift_path *path, bool off);
+void shift_load_price_share(struct shift_load *load, enum shift_share share);
 /* What it costs to move the flow here; just after it was moved off: what that has saved. */
 int64_t shift_load_price(const struct shift_load *load, const struct shift_flow *flow,
 			 const struct shift_path *path);

@@ -54,12 +54,14 @@ static struct topo_node_attr attr_of(const struct topo_node *n, guid_t guid)
 					.sharp = n->sharp };
 }
 
-struct topo *damage_new_guids(const struct topo *t, uint64_t seed)
+/* Its nodes without cables; seed NULL = by their GUIDs. */
+static struct topo_builder *nodes_alone(const struct topo *t, uint64_t *seed)
 {
 	struct topo_builder *b = topo_builder_new();
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
-		struct topo_node_attr attr = attr_of(&t->nodes[n], damage_random(&seed) | 1);
+		guid_t guid = seed ? damage_random(seed) | 1 : t->nodes[n].guid;
+		struct topo_node_attr attr = attr_of(&t->nodes[n], guid);
 		int handle = topo_builder_node(b, &attr);
 
 		assert(handle == (int)n);
@@ -71,6 +73,13 @@ struct topo *damage_new_guids(const struct topo *t, uint64_t seed)
 				topo_builder_port(b, handle, num, &port);
 		}
 	}
+	return b;
+}
+
+struct topo *damage_new_guids(const struct topo *t, uint64_t seed)
+{
+	struct topo_builder *b = nodes_alone(t, &seed);
+
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *p = &t->ports[i];
 
@@ -78,6 +87,59 @@ struct topo *damage_new_guids(const struct topo *t, uint64_t seed)
 			topo_builder_link(b, p->node, p->num, t->ports[p->peer].node,
 					  t->ports[p->peer].num, p->link_up);
 	}
+	return topo_freeze(b);
+}
+
+/* Swaps the far ends of each cable and some other one, or itself, between the same switches. */
+static void swap_ends(const struct topo *t, uint32_t *peer, uint64_t *seed)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_node *node = &t->nodes[t->ports[i].node];
+		uint32_t other = node->port0 + damage_random(seed) % (node->nports + 1u);
+		uint32_t end = peer[i];
+
+		if (!first_end_of_isl(t, i) || !first_end_of_isl(t, other) ||
+		    t->ports[peer[other]].node != t->ports[end].node)
+			continue;
+		peer[i] = peer[other];
+		peer[other] = end;
+	}
+}
+
+/* As swap_ends(), of which one is up. */
+static void swap_states(const struct topo *t, bool *up, uint64_t *seed)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_node *node = &t->nodes[t->ports[i].node];
+		uint32_t other = node->port0 + damage_random(seed) % (node->nports + 1u);
+		bool state = up[i];
+
+		if (!first_end_of_isl(t, i) || !first_end_of_isl(t, other) ||
+		    t->ports[t->ports[other].peer].node != t->ports[t->ports[i].peer].node)
+			continue;
+		up[i] = up[other];
+		up[other] = state;
+	}
+}
+
+struct topo *damage_new_cables(const struct topo *t, uint64_t seed)
+{
+	struct topo_builder *b = nodes_alone(t, NULL);
+	uint32_t *peer = mem_alloc(t->nports, sizeof(*peer));
+	bool *up = mem_alloc(t->nports, sizeof(*up));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		peer[i] = t->ports[i].peer;
+		up[i] = t->ports[i].link_up;
+	}
+	swap_ends(t, peer, &seed);
+	swap_states(t, up, &seed);
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (t->ports[i].peer != TOPO_NONE && t->ports[i].peer > i)
+			topo_builder_link(b, t->ports[i].node, t->ports[i].num,
+					  t->ports[peer[i]].node, t->ports[peer[i]].num, up[i]);
+	free(peer);
+	free(up);
 	return topo_freeze(b);
 }
 

@@ -14,6 +14,8 @@ struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed)
 struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
 /* The same cables between the same names under other GUIDs. */
 struct topo *damage_new_guids(const struct topo *t, uint64_t seed);
+/* The same switches; where several cables join two of them, the ends are plugged otherwise, and others of them are down. */
+struct topo *damage_new_cables(const struct topo *t, uint64_t seed);
 /* The plan's LIDs, dealt to other ports. */
 struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
 

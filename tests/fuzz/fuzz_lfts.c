@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		check_tables_read(t, &got);
 		check_tables(t, got.lids, &got.tables, &proof);
-		congestion_measure(t, got.lids, &got.tables, &congestion);
+		congestion_study(&(struct congestion_scene){ t, got.lids, &got.tables, NULL },
+				 &congestion, NULL);
 		osm_tables_fini(&got);
 	}
 	topo_unref(t);

@@ -136,10 +136,12 @@ static unsigned *worst_links(const struct world *w, unsigned step)
 
 static struct congestion measure(const struct world *w)
 {
+	const struct congestion_scene scene = { .t = fabric_topo(w->fabric),
+						.lids = fabric_lids(w->fabric),
+						.tables = fabric_tables(w->fabric) };
 	struct congestion c;
 
-	congestion_measure(fabric_topo(w->fabric), fabric_lids(w->fabric), fabric_tables(w->fabric),
-			   &c);
+	congestion_study(&scene, &c, NULL);
 	return c;
 }
 

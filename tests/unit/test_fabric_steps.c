@@ -283,6 +283,83 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 	end(&b);
 }
 
+/* ---- Re-balancing -------------------------------------------------------------------------------- */
+
+static unsigned told(const struct between *b, const char *kind)
+{
+	json_t *all = fabric_events(b->w.fabric, 1000), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (all, i, event)
+		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
+	json_decref(all);
+	return count;
+}
+
+static void assert_tables(const struct between *b, const struct tables *expected)
+{
+	const struct tables *now = fabric_tables(b->w.fabric);
+
+	assert_int_equal(now->stride, expected->stride);
+	assert_memory_equal(now->lft, expected->lft, (size_t)now->nswitches * now->stride);
+}
+
+/* The fault is answered; what re-balancing then asks for is refused, and would be again. */
+static void cut_and_refuse_to_balance(struct between *b, uint32_t leaf, struct tables *tables)
+{
+	cut(b, leaf);
+	run_for(&b->w, SECOND_US);
+	assert_settled(b);
+	tables_copy(tables, fabric_tables(b->w.fabric));
+	when_due(b, "proof-base", spoil_tables);
+	run_for(&b->w, 30 * SECOND_US);
+	assert_null(b->step);
+	assert_settled(b);
+	assert_tables(b, tables);
+}
+
+static void a_refused_rebalancing_leaves_what_was_in_force(void **state)
+{
+	struct between b;
+	struct tables at_once = { 0 };
+
+	begin(&b, pod(2));
+	cut_and_refuse_to_balance(&b, first_leaf(&b), &at_once);
+	assert_int_equal(told(&b, "refused"), 1);
+	assert_int_equal(told(&b, "rebalanced"), 0);
+	cut(&b, far_leaf(&b.w));
+	run_for(&b.w, 10 * SECOND_US);
+	assert_int_equal(told(&b, "rebalanced"), 1);
+	assert_settled(&b);
+	tables_fini(&at_once);
+	end(&b);
+}
+
+static void a_refused_rebalancing_leaves_the_one_before_in_force(void **state)
+{
+	struct between b;
+	struct tables with_first = { 0 };
+	double overrides;
+
+	begin(&b, pod(2));
+	cut(&b, first_leaf(&b));
+	run_for(&b.w, 10 * SECOND_US);
+	assert_int_equal(told(&b, "rebalanced"), 1);
+	overrides = status_number(&b.w, "rebalance", "overrides");
+	assert_true(overrides > 0);
+	cut_and_refuse_to_balance(&b, far_leaf(&b.w), &with_first);
+	assert_int_equal(told(&b, "refused"), 1);
+	assert_int_equal(status_number(&b.w, "rebalance", "overrides"), overrides);
+	join(&b, far_leaf(&b.w));
+	join(&b, first_leaf(&b));
+	run_for(&b.w, 10 * SECOND_US);
+	assert_int_equal(status_number(&b.w, "rebalance", "overrides"), 0);
+	assert_settled(&b);
+	tables_fini(&with_first);
+	end(&b);
+}
+
 /* ---- Acts and configurations --------------------------------------------------------------------- */
 
 static void note_answers(struct between *b)
@@ -448,6 +525,8 @@ int main(void)
 		cmocka_unit_test(what_is_published_stays_whole_until_the_next_is),
 		cmocka_unit_test(the_sa_answers_of_what_is_published_all_along),
 		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),
+		cmocka_unit_test(a_refused_rebalancing_leaves_what_was_in_force),
+		cmocka_unit_test(a_refused_rebalancing_leaves_the_one_before_in_force),
 		cmocka_unit_test(an_act_asked_meanwhile_is_answered_by_the_next_update),
 		cmocka_unit_test(an_act_asked_while_an_older_one_settles_waits_for_its_own),
 		cmocka_unit_test(a_reload_between_any_two_steps_is_obeyed),

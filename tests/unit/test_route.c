@@ -60,6 +60,13 @@ static void assert_proven(const struct routed *r)
 	assert_int_equal(r->proof.unreachable_special, 0);
 }
 
+static void measure(const struct routed *r, struct congestion *out)
+{
+	const struct congestion_scene scene = { r->topo, r->lids, &r->tables, NULL };
+
+	congestion_study(&scene, out, NULL);
+}
+
 static struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)
 {
 	char err[256];
@@ -85,7 +92,7 @@ static void intact_superpods_are_proven_and_shifts_do_not_collide(void **state)
 		struct congestion c;
 
 		assert_proven(&r);
-		congestion_measure(r.topo, r.lids, &r.tables, &c);
+		measure(&r, &c);
 		assert_int_equal(c.shift_max, 1);
 		assert_true(c.rail_shift_max <= 1);
 		drop(&r);
@@ -276,7 +283,7 @@ static void other_guids_give_equally_good_tables(void **state)
 		struct congestion c;
 
 		assert_proven(&r);
-		congestion_measure(r.topo, r.lids, &r.tables, &c);
+		measure(&r, &c);
 		assert_int_equal(c.shift_max, 1);
 		drop(&r);
 		topo_unref(t);
