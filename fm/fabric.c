@@ -238,9 +238,9 @@ void fabric_free(struct fabric *f)
 	fabric_traps_fini(f);
 	fabric_noise_fini(f);
 	fabric_health_fini(f);
+	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
-	fabric_audit_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	fabric_partitions_fini(f);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fabric_audit: when the audit of forwarding tables may run, and what follows from a finding: an update,
- * which writes what the switch does not hold, and an event once that is acknowledged.
+ * which writes what the switch does not hold, and an event once that is acknowledged. For a block of a multicast table it is a
+ * round of fabric_mcast.c's.
  */
 #include <stdlib.h>
-#include "fm/fabric_own.h"
+#include "fm/fabric_mcast.h"
 #include "topology/mem.h"
 
 #define TOLD_ONE_BY_ONE 20
@@ -14,7 +15,8 @@ static uint64_t idle_since(void *arg)
 	const struct fabric *f = arg;
 	bool idle = f->state == FABRIC_UP && !f->programming && !f->bringing_up &&
 		    !fabric_updates(f) && !f->want_discover && !f->want_reroute &&
-		    !f->suspects.count && !f->readers && !sweep_busy(f->sweep);
+		    !f->suspects.count && !f->readers && !sweep_busy(f->sweep) &&
+		    !job_steps(f->mcast->job);
 
 	return idle ? f->settled_us : 0;
 }
@@ -29,34 +31,77 @@ static void found(void *arg, guid_t sw, uint32_t block)
 	loop_timer_set(f->hold_timer, 0);
 }
 
+static void mft_found_spoilt(void *arg, guid_t sw, uint16_t block, unsigned position)
+{
+	struct fabric *f = arg;
+	struct fabric_mcast *m = f->mcast;
+
+	m->spoilt = mem_resize(m->spoilt, m->nspoilt + 1, sizeof(*m->spoilt));
+	m->spoilt[m->nspoilt++] = (struct spoilt){ sw, block * MCAST_POSITIONS + position };
+	m->pending = true;
+	fabric_mcast_wake(f);
+}
+
+static const char *name_of(const struct fabric *f, guid_t guid)
+{
+	uint32_t sw = topo_find(f->topo, guid);
+
+	return sw == TOPO_NONE ? "gone" : f->topo->nodes[sw].desc;
+}
+
 static void tell_one(struct fabric *f, const struct spoilt *s)
 {
-	uint32_t sw = topo_find(f->topo, s->sw);
-	const char *name = sw == TOPO_NONE ? "gone" : f->topo->nodes[sw].desc;
-
 	event_log_add(f->events, LOG_WARNING, "audit", json_pack("{si}", "block", (int)s->block),
-		      "sw %s 0x%016llx: block %u differs from what was written: repaired", name,
-		      (unsigned long long)s->sw, s->block);
+		      "sw %s 0x%016llx: block %u differs from what was written: repaired",
+		      name_of(f, s->sw), (unsigned long long)s->sw, s->block);
+}
+
+static void tell_one_mft(struct fabric *f, const struct spoilt *s)
+{
+	unsigned block = s->block / MCAST_POSITIONS, position = s->block % MCAST_POSITIONS;
+
+	event_log_add(f->events, LOG_WARNING, "audit",
+		      json_pack("{si si}", "mft_block", (int)block, "position", (int)position),
+		      "sw %s 0x%016llx: multicast block %u, ports from %u, differs from what was "
+		      "written: repaired",
+		      name_of(f, s->sw), (unsigned long long)s->sw, block,
+		      position * MCAST_POSITION);
+}
+
+typedef void tell_fn(struct fabric *f, const struct spoilt *s);
+
+static void tell(struct fabric *f, const struct spoilt *list, unsigned n, tell_fn *one)
+{
+	for (unsigned i = 0; i < n && i < TOLD_ONE_BY_ONE; i++)
+		one(f, &list[i]);
+	if (n > TOLD_ONE_BY_ONE)
+		event_log_add(f->events, LOG_WARNING, "audit", NULL,
+			      "fabric: %u more blocks differed from what was written: repaired",
+			      n - TOLD_ONE_BY_ONE);
+	f->audit_repaired += n;
 }
 
 /* Behind an update whose blocks are all acknowledged. */
 void fabric_audit_repaired(struct fabric *f)
 {
-	for (unsigned i = 0; i < f->nspoilt && i < TOLD_ONE_BY_ONE; i++)
-		tell_one(f, &f->spoilt[i]);
-	if (f->nspoilt > TOLD_ONE_BY_ONE)
-		event_log_add(f->events, LOG_WARNING, "audit", NULL,
-			      "fabric: %u more blocks differed from what was written: repaired",
-			      f->nspoilt - TOLD_ONE_BY_ONE);
-	f->audit_repaired += f->nspoilt;
+	tell(f, f->spoilt, f->nspoilt, tell_one);
 	f->nspoilt = 0;
+}
+
+/* The same behind a round of multicast. */
+void fabric_audit_mft_repaired(struct fabric *f)
+{
+	tell(f, f->mcast->spoilt, f->mcast->nspoilt, tell_one_mft);
+	f->mcast->nspoilt = 0;
 }
 
 void fabric_audit_init(struct fabric *f)
 {
-	static const struct audit_ops ops = { .idle_since = idle_since, .differs = found };
+	static const struct audit_ops ops = { .idle_since = idle_since,
+					      .differs = found,
+					      .mft_differs = mft_found_spoilt };
 
-	f->audit = audit_new(f->loop, f->mad, f->program, &ops, f);
+	f->audit = audit_new(f->loop, f->mad, f->program, f->mcast->mft, &ops, f);
 	fabric_audit_configure(f);
 }
 

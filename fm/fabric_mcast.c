@@ -390,6 +390,8 @@ static void written(void *arg, const struct mft_result *result)
 			      "for that; tried again at the next poll",
 			      result->failed, result->held);
 	}
+	if (!result->failed)
+		fabric_audit_mft_repaired(f);
 	fabric_mcast_wake(f);
 }
 
@@ -574,6 +576,7 @@ void fabric_mcast_fini(struct fabric *f)
 	topo_unref(m->topo);
 	topo_unref(m->seen);
 	free(m->groups);
+	free(m->spoilt);
 	free(m);
 	f->mcast = NULL;
 }

@@ -42,6 +42,8 @@ struct fabric_mcast {
 
 	struct mcast_plan plan; /* as given to the switches */
 	struct mft_result result;
+	struct spoilt *spoilt; /* multicast's: places, as in fabric_audit.c */
+	unsigned nspoilt;
 	unsigned with_turns; /* trees, as last told */
 	uint64_t rounds;
 

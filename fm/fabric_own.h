@@ -356,8 +356,9 @@ json_t *fabric_mcast_figures(const struct fabric *f);
 /* fabric_audit.c */
 void fabric_audit_init(struct fabric *f);
 void fabric_audit_configure(struct fabric *f);
-void fabric_audit_fini(struct fabric *f); /* before the program's end */
+void fabric_audit_fini(struct fabric *f); /* before the ends of program and multicast */
 void fabric_audit_repaired(struct fabric *f);
+void fabric_audit_mft_repaired(struct fabric *f);
 
 /* fabric_watch.c */
 void fabric_watch_init(struct fabric *f);

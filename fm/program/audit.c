@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block over
- * all switches, round and round, so that no switch is asked for two blocks in a row. Nothing is asked
+ * all switches, round and round, so that no switch is asked for two blocks in a row. Multicast tables come behind the linear ones, a
+ * block and position at a time, those that should be empty as well. Nothing is asked
  * until the fabric has been idle for a while: after a change there are things of more use to be sent.
  *
  * An answer counts only if nothing was written since its question left: else it may tell of either
@@ -9,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/mad/wire_mcast.h"
 #include "fm/program/audit.h"
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
@@ -16,16 +18,20 @@
 #define TICKS_PER_S 10
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
 
+enum audit_kind { AUDIT_LFT, AUDIT_MFT }; /* of a job; arg: block; block << 4 | position */
+
 struct audit {
 	struct program *program;
+	struct mft *mft;
 	const struct audit_ops *ops;
 	void *arg;
 	struct batch *batch;
 	struct loop_timer *tick;
 	unsigned rate;
 	uint64_t after_us;
-	guid_t at;	/* the switch that was last in turn */
-	uint32_t block; /* of all of them now */
+	guid_t at; /* the switch that was last in turn */
+	enum audit_kind kind;
+	uint32_t block; /* of all of them now, as a job's arg */
 	uint64_t compared;
 };
 
@@ -44,15 +50,39 @@ static uint32_t blocks_of_all(const struct audit *a)
 {
 	uint32_t most = 0;
 
+	if (a->kind == AUDIT_MFT)
+		return mft_blocks(a->mft) * MCAST_POSITIONS;
 	for (struct store_switch *sw = switch_after(a, 0); sw; sw = switch_after(a, sw->guid))
 		most = sw->nblocks > most ? sw->nblocks : most;
 	return most;
 }
 
-static bool may_ask(const struct store_switch *sw, uint32_t block)
+static bool is_there(const struct store_switch *sw)
 {
-	return block < sw->nblocks && store_has(&sw->known, block) && sw->node &&
-	       !sw->node->removed && !sw->node->gone && !sw->node->silent;
+	return sw->node && !sw->node->removed && !sw->node->gone && !sw->node->silent;
+}
+
+static bool may_ask(const struct audit *a, const struct store_switch *sw, enum audit_kind kind,
+		    uint32_t block)
+{
+	uint16_t masks[MCAST_BLOCK];
+
+	if (!is_there(sw))
+		return false;
+	if (kind == AUDIT_LFT)
+		return block < sw->nblocks && store_has(&sw->known, block);
+	return mft_expected(a->mft, sw->guid, (uint16_t)(block / MCAST_POSITIONS),
+			    block % MCAST_POSITIONS, masks);
+}
+
+/* The next block of all switches; multicast's behind the last, and around. */
+static void next_block(struct audit *a)
+{
+	a->at = 0;
+	if (++a->block < blocks_of_all(a))
+		return;
+	a->block = 0;
+	a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft) ? AUDIT_MFT : AUDIT_LFT;
 }
 
 static void ask_some(struct audit *a, unsigned count)
@@ -61,36 +91,67 @@ static void ask_some(struct audit *a, unsigned count)
 		struct store_switch *sw = switch_after(a, a->at);
 
 		if (!sw) {
-			a->at = 0;
-			if (++a->block >= blocks_of_all(a))
-				a->block = 0;
+			next_block(a);
 			continue;
 		}
 		a->at = sw->guid;
-		if (!may_ask(sw, a->block))
+		if (!may_ask(a, sw, a->kind, a->block))
 			continue;
-		batch_add(a->batch, &(struct batch_job){ .object = sw, .arg = a->block });
+		batch_add(a->batch,
+			  &(struct batch_job){ .object = sw, .kind = a->kind, .arg = a->block });
 		count--;
 	}
 }
 
 /* ---- Questions and answers ------------------------------------------------------------------------- */
 
+/* Of both kinds: what was written since. */
+static uint32_t stamp_now(const struct audit *a)
+{
+	return (uint32_t)(a->program->blocks_written + mft_blocks_written(a->mft));
+}
+
 static bool audit_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
 
-	if (!may_ask(sw, job->arg) ||
+	if (!may_ask(a, sw, job->kind, job->arg) ||
 	    !inventory_port_path(a->program->inv, sw->node, 0, &request->way.path))
 		return false;
-	request->way.stamp = (uint32_t)a->program->blocks_written;
+	request->way.stamp = stamp_now(a);
 	request->mad.method = WIRE_GET;
-	request->mad.attr_id = WIRE_LFT;
-	request->mad.attr_mod = job->arg;
+	request->mad.attr_id = job->kind == AUDIT_LFT ? WIRE_LFT : WIRE_MFT;
+	request->mad.attr_mod =
+		job->kind == AUDIT_LFT
+			? job->arg
+			: WIRE_MFT_MODIFIER(job->arg % MCAST_POSITIONS, job->arg / MCAST_POSITIONS);
 	request->mad.device = sw->guid;
 	request->mad.doubtful = true;
 	return true;
+}
+
+static void compare_lft(struct audit *a, const struct store_switch *sw, uint32_t block,
+			const uint8_t *data)
+{
+	if (!memcmp(data, store_block(sw, block), TABLES_BLOCK))
+		return;
+	program_forget(a->program, sw->guid);
+	a->ops->differs(a->arg, sw->guid, block);
+}
+
+static void compare_mft(struct audit *a, const struct store_switch *sw, uint32_t arg,
+			const uint8_t *data)
+{
+	uint16_t block = (uint16_t)(arg / MCAST_POSITIONS), held[MCAST_BLOCK], right[MCAST_BLOCK];
+	unsigned position = arg % MCAST_POSITIONS;
+
+	wire_mft_decode(data, held);
+	mft_expected(a->mft, sw->guid, block, position, right);
+	if (!memcmp(held, right, sizeof(held)))
+		return;
+	mft_found(a->mft, sw->guid, block, position, held);
+	a->ops->mft_differs(a->arg, sw->guid, block, position);
 }
 
 static void audit_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
@@ -99,14 +160,11 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
 
-	if (answer->result != MAD_OK || a->program->busy ||
-	    way->stamp != (uint32_t)a->program->blocks_written || !may_ask(sw, job->arg))
+	if (answer->result != MAD_OK || a->program->busy || mft_busy(a->mft) ||
+	    way->stamp != stamp_now(a) || !may_ask(a, sw, job->kind, job->arg))
 		return;
 	a->compared++;
-	if (!memcmp(answer->data, store_block(sw, job->arg), TABLES_BLOCK))
-		return;
-	program_forget(a->program, sw->guid);
-	a->ops->differs(a->arg, sw->guid, job->arg);
+	(job->kind == AUDIT_LFT ? compare_lft : compare_mft)(a, sw, job->arg, answer->data);
 }
 
 static void audit_idle(void *owner)
@@ -134,7 +192,7 @@ static void schedule(struct audit *a)
 static void tick_cb(void *arg)
 {
 	struct audit *a = arg;
-	uint64_t since = a->program->busy ? 0 : a->ops->idle_since(a->arg);
+	uint64_t since = a->program->busy || mft_busy(a->mft) ? 0 : a->ops->idle_since(a->arg);
 
 	schedule(a);
 	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
@@ -145,11 +203,12 @@ static void tick_cb(void *arg)
 /* ---- Life ------------------------------------------------------------------------------------------ */
 
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
-			const struct audit_ops *ops, void *arg)
+			struct mft *mft, const struct audit_ops *ops, void *arg)
 {
 	struct audit *a = mem_alloc(1, sizeof(*a));
 
 	a->program = program;
+	a->mft = mft;
 	a->ops = ops;
 	a->arg = arg;
 	a->batch = batch_new(loop, mad, &audit_batch_ops, a);

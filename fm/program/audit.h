@@ -2,11 +2,12 @@
 /*
  * audit: reads forwarding tables back, a few blocks at a time, while nothing else is to be done, and
  * tells of a block that is not what its switch acknowledged. The whole switch then counts as unknown:
- * the next program_apply() writes it anew.
+ * the next program_apply() writes it anew. Of multicast tables the block alone: the next mft_apply() does.
  */
 #ifndef FMD_PROGRAM_AUDIT_H
 #define FMD_PROGRAM_AUDIT_H
 
+#include "fm/program/mft.h"
 #include "fm/program/program.h"
 
 struct audit;
@@ -15,11 +16,12 @@ struct audit_ops {
 	/* Since when nothing was to be done but polls; 0 = something is under way. Asked before each handful. */
 	uint64_t (*idle_since)(void *arg);
 	void (*differs)(void *arg, guid_t sw, uint32_t block);
+	void (*mft_differs)(void *arg, guid_t sw, uint16_t block, unsigned position);
 };
 
-/* Off until it has a rate. Freed before the program. */
+/* Off until it has a rate. Freed before the program and the mft. */
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
-			const struct audit_ops *ops, void *arg);
+			struct mft *mft, const struct audit_ops *ops, void *arg);
 void audit_free(struct audit *a); /* NULL is fine */
 /* 0 blocks = off. Idle times begin with after_us without audit. */
 void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us);

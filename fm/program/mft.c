@@ -129,6 +129,14 @@ static bool has_block(const struct mft_switch *sw, unsigned block)
 	return block * MCAST_BLOCK < sw->node->sw.mft_cap;
 }
 
+static void block_holds(struct mft *m, struct mft_block *block, const uint16_t masks[MCAST_BLOCK])
+{
+	memcpy(block->must, masks, sizeof(block->must));
+	memcpy(block->may, masks, sizeof(block->may));
+	if (!block_is(block, block->want))
+		block_list(m, block);
+}
+
 /* Its blocks count as empty until they are read: then what is missing shows. */
 static void switch_forget(struct mft *m, struct mft_switch *sw)
 {
@@ -196,12 +204,8 @@ static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const
 	m->result.read++;
 	m->read_some |= any;
 	block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
-	if (!block)
-		return;
-	memcpy(block->must, masks, sizeof(masks));
-	memcpy(block->may, masks, sizeof(masks));
-	if (!block_is(block, block->want))
-		block_list(m, block);
+	if (block)
+		block_holds(m, block, masks);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------- */
@@ -502,6 +506,41 @@ void mft_held(struct mft *m, guid_t guid, mft_held_fn *fn, void *arg)
 			if (sw->blocks[k]->must[i])
 				fn(arg, (uint16_t)(MCAST_FIRST_MLID + block_mlid(sw->blocks[k], i)),
 				   sw->blocks[k]->key & 0xf, sw->blocks[k]->must[i]);
+}
+
+unsigned mft_blocks(const struct mft *m)
+{
+	return m->top < MCAST_FIRST_MLID ? 0 : (m->top - MCAST_FIRST_MLID) / MCAST_BLOCK + 1u;
+}
+
+static uint16_t block_key(uint16_t block, unsigned position)
+{
+	return (uint16_t)(block << 4 | position);
+}
+
+bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position,
+		  uint16_t masks[MCAST_BLOCK])
+{
+	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	const struct mft_block *block = mft_block_find(sw, block_key(number, position));
+
+	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
+	    sw->node->gone || sw->node->silent || sw->reboots != sw->node->reboots ||
+	    position >= positions_of(sw) || !has_block(sw, number) || (block && block->listed))
+		return false;
+	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
+	if (block)
+		memcpy(masks, block->must, sizeof(block->must));
+	return true;
+}
+
+void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
+	       const uint16_t masks[MCAST_BLOCK])
+{
+	struct mft_switch *sw = mft_switch_get(&m->store, guid);
+
+	assert(!m->busy);
+	block_holds(m, mft_block_get(sw, block_key(number, position)), masks);
 }
 
 bool mft_busy(const struct mft *m)

@@ -51,6 +51,13 @@ void mft_read(struct mft *m, const struct topo *t, uint16_t top, mft_done_fn *fn
 /* fn for each entry that a switch holds for certain: by block, position, MLID. */
 typedef void mft_held_fn(void *arg, uint16_t mlid, unsigned position, uint16_t mask);
 void mft_held(struct mft *m, guid_t sw, mft_held_fn *fn, void *arg);
+/* For an audit: up to which block switches are in use (0 = none are), and what one holds for certain; false: it is not known now. */
+unsigned mft_blocks(const struct mft *m);
+bool mft_expected(struct mft *m, guid_t sw, uint16_t block, unsigned position,
+		  uint16_t masks[MCAST_BLOCK]);
+/* It was found to hold something else: the next apply mends that. Not while one runs. */
+void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
+	       const uint16_t masks[MCAST_BLOCK]);
 bool mft_busy(const struct mft *m);
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
 

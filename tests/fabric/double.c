@@ -406,6 +406,14 @@ bool double_mft(const struct double_fabric *d, guid_t guid, uint16_t mlid, unsig
 	return node->mft[row * node->columns + port / MFT_PORTS] >> port % MFT_PORTS & 1;
 }
 
+void double_flip_mft(struct double_fabric *d, guid_t guid, uint16_t mlid, unsigned port)
+{
+	struct dnode *node = double_node(d, guid);
+	unsigned row = mlid - MLID_FIRST;
+
+	node->mft[row * node->columns + port / MFT_PORTS] ^= (uint16_t)(1u << port % MFT_PORTS);
+}
+
 void double_set_vl_cap(struct double_fabric *d, guid_t guid, unsigned num, uint8_t vl_cap)
 {
 	double_node(d, guid)->ports[num].info.vl_cap = vl_cap;

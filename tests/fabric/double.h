@@ -83,6 +83,8 @@ uint8_t double_lft(const struct double_fabric *d, guid_t node, uint16_t lid); /*
 /* Behind the SM's back. */
 void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid, uint8_t port);
 bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
+void double_flip_mft(struct double_fabric *d, guid_t node, uint16_t mlid,
+		     unsigned port); /* as by itself */
 const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigned port,
 			     unsigned *count);
 /* Of a switch the output port's, for packets that come in by `in`. */

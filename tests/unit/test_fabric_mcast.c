@@ -199,6 +199,61 @@ static void joins_and_leaves_under_faults_end_in_right_trees(void **state)
 	world_fini(&w);
 }
 
+static unsigned count_repaired(const struct world *w)
+{
+	json_t *events = fabric_events(w->fabric, 1000), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (events, i, event)
+		count += strstr(json_string_value(json_object_get(event, "text")),
+				"differs from what was written: repaired") != NULL;
+	json_decref(events);
+	return count;
+}
+
+static guid_t switch_off_the_tree(const struct world *w, const struct mcast_tree *tree)
+{
+	uint32_t h = 0;
+
+	while (h < tree->nhops && tree->hops[h].guid == w->design->nodes[h].guid)
+		h++;
+	return w->design->nodes[h].guid;
+}
+
+/* One entry of the group's is lost, and a stranger's appears where nothing ever was. */
+static void entries_changed_behind_the_sm_are_found_told_and_mended(void **state)
+{
+	const struct mcast_tree *tree;
+	struct model m = { 0 };
+	struct world w;
+	unsigned lost = 1;
+	guid_t sw, other;
+
+	small_world(&w);
+	for (unsigned i = 4; i < HOSTS; i += 4)
+		model_join(&w, &m, i, 0, WIRE_JOIN_FULL);
+	w.conf.audit_rate = 1000;
+	w.conf.audit_after_ms = 1000;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 4 * SECOND_US);
+	assert_int_equal(count_repaired(&w), 0);
+	tree = mcast_plan_tree(fabric_trees(w.fabric), m.mlid[0]);
+	sw = tree->hops[1].guid;
+	while (!mcast_forwards(&tree->hops[1], lost))
+		lost++;
+	double_flip_mft(w.hw, sw, m.mlid[0], lost);
+	other = switch_off_the_tree(&w, tree);
+	double_flip_mft(w.hw, other, (uint16_t)(m.mlid[0] + 7), 3);
+	run_for(&w, 4 * SECOND_US);
+	assert_held(&w, &m);
+	assert_true(double_mft(w.hw, sw, m.mlid[0], lost));
+	assert_false(double_mft(w.hw, other, (uint16_t)(m.mlid[0] + 7), 3));
+	assert_int_equal(count_repaired(&w), 2);
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
 /* By number among the hosts of the design. */
 static unsigned host_behind(const struct world *w, uint32_t leaf, unsigned num)
 {
@@ -257,6 +312,7 @@ int main(void)
 		cmocka_unit_test(a_member_out_of_service_has_left_and_may_come_back),
 		cmocka_unit_test(a_switch_that_lost_its_tables_gets_them_again),
 		cmocka_unit_test(joins_and_leaves_under_faults_end_in_right_trees),
+		cmocka_unit_test(entries_changed_behind_the_sm_are_found_told_and_mended),
 		cmocka_unit_test(trees_that_turn_all_turn_where_no_credit_cycle_closes),
 	};
 
