@@ -342,12 +342,20 @@ static bool member_who(const char *name, enum partition_who *who)
 	return false;
 }
 
+/* Virtual ports are not known here: their P_Keys are their port's. */
+static bool is_nobody(const char *name)
+{
+	return is_word(name, "NONE") || !strcmp(name, "ALL_VCAS");
+}
+
 static bool member_read(struct reader *r, const char *name, const char *membership)
 {
 	struct partition_rule rule = { .membership = r->now.membership, .first = r->now.first };
 
-	if ((!*name && !membership) || is_word(name, "NONE"))
+	if (!*name && !membership)
 		return true;
+	if (is_nobody(name))
+		return !membership || membership_read(r, membership, &rule.membership);
 	if (!member_who(name, &rule.who)) {
 		rule.who = PARTITION_PORT;
 		if (!number_read(name, UINT64_MAX, &rule.guid) || !rule.guid)
