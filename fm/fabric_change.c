@@ -66,7 +66,9 @@ static void find_switches(struct telling *s)
 	s->down = mem_alloc(s->newer->nswitches, sizeof(*s->down));
 	s->up = mem_alloc(s->newer->nswitches, sizeof(*s->up));
 	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
-		uint32_t was = topo_find(s->older, s->newer->nodes[sw].guid);
+		uint32_t was = topo_is_again(s->older, s->newer)
+				       ? sw
+				       : topo_find(s->older, s->newer->nodes[sw].guid);
 		unsigned hosts, before = was == TOPO_NONE ? 0 : live_cables(s->older, was, &hosts);
 		unsigned now = live_cables(s->newer, sw, &hosts);
 

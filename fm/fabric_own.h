@@ -118,11 +118,20 @@ struct fabric_figures { /* of the latest of each kind */
 
 #define FABRIC_STEPS_MAX 12
 
+/* The present as it was collected. */
+struct fabric_draft {
+	struct topo
+		*topo; /* made at once, where nothing but ports differs from what is published */
+	struct topo_builder *builder; /* else */
+	uint32_t shapes;	      /* inventory.shapes */
+};
+
 /* The update in the making. Nothing of it is seen by anybody before it is published. */
 struct fabric_update {
 	struct job *job;
-	struct topo_builder *draft;
+	struct fabric_draft draft;
 	struct topo *topo;
+	uint32_t shapes;
 	struct lid_map *lids;
 	struct pkey_map *pkeys; /* what was in force, from publish to its end */
 	struct partition_set *partitions;
@@ -135,7 +144,7 @@ struct fabric_settle {
 	bool due; /* something was published since it was last done */
 	bool told_up;
 	struct job *job;
-	struct topo_builder *draft;
+	struct fabric_draft draft;
 	struct topo *now;
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
@@ -206,6 +215,7 @@ struct fabric {
 
 	/* The published present: tables are the engine's answer to exactly this topo and lids. */
 	struct topo *topo;
+	uint32_t shapes; /* of the inventory, when that was collected */
 	struct lid_map *lids;
 	struct tables tables;
 	struct check_report proof;
@@ -297,7 +307,10 @@ void fabric_acts_fini(struct fabric *f);
 /* fabric_cordon.c */
 void fabric_cordons_load(struct fabric *f);
 void fabric_cordons_fini(struct fabric *f);
-struct topo_builder *fabric_draft(struct fabric *f); /* of the present, cordons marked */
+/* Of the present, cordons marked. */
+struct fabric_draft fabric_draft(struct fabric *f);
+struct topo *fabric_draft_freeze(struct fabric_draft *draft);
+void fabric_draft_fini(struct fabric_draft *draft); /* one that was frozen too */
 /* What came of it (NULL with an error), and an event that says so. */
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);

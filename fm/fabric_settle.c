@@ -73,8 +73,7 @@ static enum job_said make_snapshot(void *arg)
 {
 	struct fabric_settle *s = &((struct fabric *)arg)->settle;
 
-	s->now = topo_freeze(s->draft);
-	s->draft = NULL;
+	s->now = fabric_draft_freeze(&s->draft);
 	return JOB_NEXT;
 }
 
@@ -108,6 +107,7 @@ static enum job_said show(void *arg)
 	if (!f->settle.now)
 		return JOB_NEXT;
 	f->topo = f->settle.now;
+	f->shapes = f->settle.draft.shapes;
 	f->settle.now = NULL;
 	fabric_publish_to_sa(f);
 	fabric_mcast_shown(f, older);
@@ -187,9 +187,8 @@ void fabric_settle_stop(struct fabric *f)
 	struct fabric_settle *s = &f->settle;
 
 	job_stop(s->job);
-	topo_builder_free(s->draft);
+	fabric_draft_fini(&s->draft);
 	topo_unref(s->now);
-	s->draft = NULL;
 	s->now = NULL;
 }
 

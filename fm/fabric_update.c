@@ -39,18 +39,17 @@ static enum job_said make_snapshot(void *arg)
 {
 	struct fabric_update *u = &((struct fabric *)arg)->update;
 
-	u->topo = topo_freeze(u->draft);
-	u->draft = NULL;
+	u->topo = fabric_draft_freeze(&u->draft);
+	u->shapes = u->draft.shapes;
 	return JOB_NEXT;
 }
 
 /* The tables' memory is kept: its first touch takes longer than to fill it. */
 static void forget(struct fabric_update *u)
 {
-	topo_builder_free(u->draft);
+	fabric_draft_fini(&u->draft);
 	topo_unref(u->topo);
 	lid_map_free(u->lids);
-	u->draft = NULL;
 	u->topo = NULL;
 	u->lids = NULL;
 }
@@ -92,13 +91,23 @@ static enum job_said tell_changes(void *arg)
 
 /* ---- LIDs, tables, proof ------------------------------------------------------------------------- */
 
+/* All who have one keep it: they are remembered, and nobody has come. */
+static bool same_lids(const struct fabric *f)
+{
+	return f->topo && topo_is_again(f->topo, f->update.topo) && f->lids->lmc == f->conf.lmc &&
+	       !f->lids->without_lid;
+}
+
 static enum job_said plan_lids(void *arg)
 {
 	struct fabric *f = arg;
 	struct fabric_update *u = &f->update;
 	uint32_t before = f->memory.count;
 
-	u->lids = lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
+	u->lids = same_lids(f) ? lid_map_copy(f->lids)
+			       : lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
+	if (same_lids(f))
+		return JOB_NEXT;
 	lid_memory_learn(&f->memory, u->topo, u->lids);
 	if (f->memory.count != before)
 		fabric_state_save(f);
@@ -252,6 +261,7 @@ static void exchange(struct fabric *f)
 	struct fabric_update older = { .topo = f->topo, .lids = f->lids, .tables = f->tables };
 
 	f->topo = f->update.topo;
+	f->shapes = f->update.shapes;
 	f->lids = f->update.lids;
 	f->tables = f->update.tables;
 	f->update.topo = older.topo;

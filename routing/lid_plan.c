@@ -230,6 +230,18 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory)
 	return lid_plan_lmc(t, memory, 0);
 }
 
+struct lid_map *lid_map_copy(const struct lid_map *map)
+{
+	struct lid_map *copy = mem_alloc(1, sizeof(*copy));
+
+	*copy = *map;
+	copy->lid_of_port = mem_alloc(map->nports + 1, sizeof(*map->lid_of_port));
+	copy->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	memcpy(copy->lid_of_port, map->lid_of_port, map->nports * sizeof(*map->lid_of_port));
+	memcpy(copy->port_of_lid, map->port_of_lid, (map->top + 1u) * sizeof(*map->port_of_lid));
+	return copy;
+}
+
 void lid_map_free(struct lid_map *map)
 {
 	if (!map)

@@ -39,6 +39,7 @@ struct lid_map {
 /* lmc: CA ports get 2^lmc consecutive LIDs each (IBA 7.11.1), switches one. A map remembered with another LMC is planned anew. */
 struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory); /* lmc 0 */
+struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 
 /* The memory after this plan: entries of the old one kept, those of the plan added or replaced. */

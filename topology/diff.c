@@ -112,6 +112,20 @@ static void compare_cable(struct diff_work *w, const struct topo_port *was,
 	add(w, kind, was->node, is->node, is->num);
 }
 
+/* Nothing but ports differs. */
+static void compare_ports(struct diff_work *w)
+{
+	for (uint32_t p = 0; p < w->older->nports; p++) {
+		const struct topo_port *was = &w->older->ports[p], *is = &w->newer->ports[p];
+
+		if (was->link_up == is->link_up && was->speed == is->speed &&
+		    was->width == is->width)
+			continue;
+		if (is->peer != TOPO_NONE && tells_cable(w->newer, is, topo_peer(w->newer, is)))
+			compare_cable(w, was, is);
+	}
+}
+
 static void compare_cables(struct diff_work *w)
 {
 	const struct topo *older = w->older, *newer = w->newer;
@@ -164,9 +178,13 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 			       .newer = newer,
 			       .diff = mem_alloc(1, sizeof(*w.diff)) };
 
-	match_nodes(&w);
-	compare_nodes(&w);
-	compare_cables(&w);
+	if (topo_is_again(older, newer)) {
+		compare_ports(&w);
+	} else {
+		match_nodes(&w);
+		compare_nodes(&w);
+		compare_cables(&w);
+	}
 	if (w.diff->count)
 		qsort(w.diff->items, w.diff->count, sizeof(*w.diff->items), compare_items);
 	free(w.new_of_old);

@@ -38,6 +38,7 @@ void topo_unref(const struct topo *topo)
 
 	if (!own || --own->refs)
 		return;
+	topo_unref(own->base);
 	arena_free(own->arena); /* the snapshot itself lies in it */
 }
 

@@ -191,6 +191,18 @@ struct topo_builder *topo_builder_from(const struct topo *t);
 /* Consumes the builder. Derives levels, roles, rails, scalable units and hosts. */
 struct topo *topo_freeze(struct topo_builder *b);
 
+/*
+ * The same fabric at another moment: nodes, names, GUIDs and cables are those of an older snapshot, and are not copied. Each port is
+ * then told once, before anybody else sees it: attr without its guid, and whether the cable is up.
+ */
+struct topo *topo_again(const struct topo *older);
+void topo_again_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
+/* The one was made from the other so, or both from a third. False says nothing. */
+static inline bool topo_is_again(const struct topo *a, const struct topo *b)
+{
+	return a->nodes == b->nodes;
+}
+
 /* ---- Inside the layer --------------------------------------------------------------- */
 /* Called by topo_freeze() on the not yet published snapshot, in this order. */
 struct arena;

@@ -13,8 +13,10 @@ struct topo_guid { /* one end port */
 };
 
 struct topo_own {
-	struct topo pub;     /* first: a struct topo * is a struct topo_own * */
-	struct arena *arena; /* all arrays and strings of the snapshot */
+	struct topo pub; /* first: a struct topo * is a struct topo_own * */
+	struct arena
+		*arena; /* all arrays and strings of the snapshot, or those that are not base's */
+	const struct topo *base; /* again.c: whose nodes and names these are; NULL = its own */
 	unsigned refs;
 	uint32_t nguids;
 	const struct topo_guid *guids; /* by GUID; of a GUID held twice, the cabled port first */

@@ -248,7 +248,7 @@ void sa_free(struct sa *sa)
 	sa_mcast_fini(sa);
 	sa_services_fini(sa);
 	sa_limit_fini(sa);
-	free(sa->links);
+	sa_links_forget(sa);
 	free(sa->scratch);
 	free(sa);
 }
@@ -262,7 +262,7 @@ void sa_publish(struct sa *sa, const struct sa_view *view)
 {
 	sa_query_drop_jobs(sa);
 	sa->view = *view;
-	sa_links_build(sa);
+	sa_links_forget(sa);
 	sa_reports_compare(sa);
 }
 

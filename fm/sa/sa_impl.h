@@ -56,8 +56,9 @@ struct sa {
 	const struct inventory *inv;
 	struct sa_conf conf;
 	struct sa_view view;
-	struct sa_link *links; /* [view.topo->nports] */
-	uint8_t *scratch;      /* answer buffer of queries that end at once */
+	struct sa_link *
+		links; /* [view.topo->nports]; NULL: nobody asked since the publish. See sa_link() */
+	uint8_t *scratch; /* answer buffer of queries that end at once */
 	size_t scratch_size;
 	struct sa_query *jobs[SA_JOBS];
 	unsigned turn; /* of the jobs: who had the last slice */
@@ -93,7 +94,8 @@ unsigned sa_round_slice(const struct sa *sa);	   /* of a query that starts now *
 void sa_round_add(struct sa *sa, unsigned work);
 
 /* sa_link.c */
-void sa_links_build(struct sa *sa);
+void sa_links_forget(struct sa *sa);
+const struct sa_link *sa_link(struct sa *sa, uint32_t port); /* of the view */
 bool sa_rate_known(uint8_t rate);
 int sa_rate_compare(uint8_t a, uint8_t b);
 uint8_t sa_rate_below(uint8_t rate); /* the next lower one, 0 = none */

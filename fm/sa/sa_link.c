@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MTU and rate of every cable, worked out once a publish, so that a path is a walk and some minima.
+ * MTU and rate of every cable, worked out when the first asks after a publish, so that a path is a walk and some minima, and a
+ * fault does not wait for them.
  *
  * MTU: the lower MTUCap of both ends, which is what bring-up makes NeighborMTU; where PortInfo was
  * not read, the snapshot's. Rate: from active speed and width; a switch's port 0 has no cable, and
@@ -152,14 +153,10 @@ static void links_pair(const struct topo *t, struct sa_link *links)
 	}
 }
 
-void sa_links_build(struct sa *sa)
+static void links_build(struct sa *sa)
 {
 	const struct topo *t = sa->view.topo;
 
-	free(sa->links);
-	sa->links = NULL;
-	if (!t)
-		return;
 	sa->links = mem_alloc(t->nports, sizeof(*sa->links));
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);
@@ -171,4 +168,17 @@ void sa_links_build(struct sa *sa)
 		}
 	}
 	links_pair(t, sa->links);
+}
+
+void sa_links_forget(struct sa *sa)
+{
+	free(sa->links);
+	sa->links = NULL;
+}
+
+const struct sa_link *sa_link(struct sa *sa, uint32_t port)
+{
+	if (!sa->links)
+		links_build(sa);
+	return &sa->links[port];
 }

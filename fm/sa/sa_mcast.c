@@ -135,7 +135,7 @@ static bool may_join_for(const struct sa_query *q, uint32_t port)
 
 static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
 {
-	const struct sa_link *link = &q->sa->links[port];
+	const struct sa_link *link = sa_link(q->sa, port);
 
 	return link->mtu >= attr->mtu && sa_rate_compare(link->rate, attr->rate) >= 0 &&
 	       sa_mcast_pkey_held(q, port, attr->pkey);

@@ -136,7 +136,7 @@ enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
 				    struct sa_group_attr *attr)
 {
 	const struct wire_mcmember *want = &q->mc.want;
-	const struct sa_link *link = &q->sa->links[port];
+	const struct sa_link *link = sa_link(q->sa, port);
 
 	if (!(want->join_state & SA_JOIN_KEEPS))
 		return WIRE_SA_REQ_INVALID;

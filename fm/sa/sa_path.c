@@ -93,7 +93,7 @@ static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
 		quality->rate = rate;
 }
 
-static bool way_walk(const struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
+static bool way_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
 {
 	const struct topo *t = sa->view.topo;
 	struct path path;
@@ -102,19 +102,19 @@ static bool way_walk(const struct sa *sa, uint32_t from, uint16_t to_lid, struct
 		return false;
 	for (unsigned i = 0; i + 1 < path.count; i++) {
 		const struct path_hop *hop = &path.hops[i];
-		const struct sa_link *link = &sa->links[t->nodes[hop->node].port0 + hop->out_port];
+		const struct sa_link *link = sa_link(sa, t->nodes[hop->node].port0 + hop->out_port);
 
 		quality_narrow(quality, link->mtu, link->rate);
 	}
 	return true;
 }
 
-static struct quality quality_of_ends(const struct sa *sa, uint32_t src, uint32_t dst)
+static struct quality quality_of_ends(struct sa *sa, uint32_t src, uint32_t dst)
 {
 	struct quality quality = { .mtu = MTU_HIGHEST, .rate = RATE_HIGHEST };
 
-	quality_narrow(&quality, sa->links[src].mtu, sa->links[src].rate);
-	quality_narrow(&quality, sa->links[dst].mtu, sa->links[dst].rate);
+	quality_narrow(&quality, sa_link(sa, src)->mtu, sa_link(sa, src)->rate);
+	quality_narrow(&quality, sa_link(sa, dst)->mtu, sa_link(sa, dst)->rate);
 	quality.life = src == dst ? 0 : sa->conf.subnet_timeout;
 	return quality;
 }
@@ -268,7 +268,6 @@ static void path_add(struct sa_query *q, const struct sa_end *src, const struct 
 		     uint8_t preference)
 {
 	const struct wire_path_record *want = &q->path.want;
-	const struct sa_link *links = q->sa->links;
 	struct quality quality;
 	struct wire_path_record rec;
 	uint16_t pkey = pkey_of(q, src->port, dst->port);
@@ -290,13 +289,13 @@ static void path_add(struct sa_query *q, const struct sa_end *src, const struct 
 		.mtu_sel = WIRE_EXACT,
 		.mtu = quality.mtu,
 		.rate_sel = WIRE_EXACT,
-		.rate = sa_rate_clip(quality.rate, links[src->port].knows),
+		.rate = sa_rate_clip(quality.rate, sa_link(q->sa, src->port)->knows),
 		.life_sel = WIRE_EXACT,
 		.life = quality.life,
 		.preference = preference,
 	};
 	if (reversible)
-		rec.rate = sa_rate_clip(rec.rate, links[dst->port].knows);
+		rec.rate = sa_rate_clip(rec.rate, sa_link(q->sa, dst->port)->knows);
 	row = sa_row(q);
 	if (!row)
 		return;

@@ -232,8 +232,7 @@ static void probe_met(struct sweep *s, struct inv_node *from, uint8_t num,
 		return;
 	}
 	link_met(s, from, num, node, info.local_port);
-	if (node->port_guids)
-		node->port_guids[info.local_port] = info.port_guid;
+	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	node_met(s, node, info.local_port, path);
 }
 
@@ -254,8 +253,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 	s->inv.paths_stale = true;
 	node->answered = true;
 	node->silent = false;
-	if (node->port_guids)
-		node->port_guids[info.local_port] = info.port_guid;
+	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	explore_visit(s, node, &(struct mad_path){ 0 });
 	if (!inv_is_switch(node))
 		ports_ask(s, node, info.local_port);

@@ -80,6 +80,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	node->unread = inv_is_switch(node);
+	inv->shapes++;
 	if (inv_is_switch(node))
 		inv->nswitches++;
 	else
@@ -101,6 +102,7 @@ void inventory_remove(struct inventory *inv, struct inv_node *node)
 		inv->nswitches--;
 	if (inv->local == node)
 		inv->local = NULL;
+	inv->shapes++;
 	node->removed = true;
 	node->next_removed = inv->removed;
 	inv->removed = node;
@@ -135,6 +137,7 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
 		return;
 	peer = port_peer(port);
 	peer_state = peer->state;
+	inv->shapes++;
 	inventory_link_down(inv, node, num);
 	port->state = state; /* the cable is another; what the ports said holds */
 	peer->state = peer_state;
@@ -150,12 +153,21 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	if (pa->peer != b || pa->peer_port != port_b) {
 		inventory_unlink(inv, a, port_a);
 		inventory_unlink(inv, b, port_b);
+		inv->shapes++;
 	}
 	pa->peer = b;
 	pa->peer_port = port_b;
 	pb->peer = a;
 	pb->peer_port = port_a;
 	pa->link_up = pb->link_up = true;
+}
+
+void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
+{
+	if (!node->port_guids || node->port_guids[num] == guid)
+		return;
+	node->port_guids[num] = guid;
+	inv->shapes++;
 }
 
 static bool port_runs_extended(const struct inv_port *port)

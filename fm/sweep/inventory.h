@@ -136,7 +136,8 @@ struct inventory {
 	uint32_t nswitches;
 	uint32_t nsuspects; /* cables */
 	uint32_t walks;
-	uint32_t clock; /* counts answers and time-outs */
+	uint32_t clock;	 /* counts answers and time-outs */
+	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
 	uint8_t local_port;
 	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
 };
@@ -162,6 +163,8 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
+void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
+			     guid_t guid); /* CAs */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 void inventory_forget_pkeys(struct inv_port *port);
 
@@ -186,5 +189,11 @@ struct inv_name inventory_name(const struct inv_node *node, int port);
  * topo_freeze() makes the snapshot of it, at any time. */
 struct topo_builder *inventory_draft(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);
+/*
+ * The present as an older snapshot with other ports (topo_again), much sooner; `shapes` as it was when that was made. NULL: more
+ * than ports may differ.
+ */
+struct topo *inventory_again(const struct inventory *inv, const struct topo *older,
+			     uint32_t shapes);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * From the record to the value: one pass for nodes and ports, one for cables. It runs after each
- * fault, so it takes what was decoded when PortInfo arrived.
+ * fault, so it takes what was decoded when PortInfo arrived. Mostly nothing but ports differs from the value before; then
+ * one pass over the ports does.
  */
 #include <assert.h>
 #include <string.h>
@@ -38,12 +39,13 @@ static uint8_t port_speed(const struct inv_node *node, const struct inv_port *po
 	return other > port->speed ? other : port->speed;
 }
 
-static void snapshot_port(struct topo_builder *b, const struct inv_node *node, unsigned num)
+static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 	bool end_port = inv_is_switch(node) ? num == 0 : num > 0;
 	bool up = num && port->state > TOPO_DOWN;
-	struct topo_port_attr attr = {
+
+	return (struct topo_port_attr){
 		.capmask = port->capmask,
 		.lid = end_port ? port->lid : 0,
 		.lmc = end_port ? port->lmc : 0,
@@ -54,6 +56,11 @@ static void snapshot_port(struct topo_builder *b, const struct inv_node *node, u
 		.cordoned = port->cordoned || port->quarantined,
 		.quarantined = port->quarantined && !port->cordoned,
 	};
+}
+
+static void snapshot_port(struct topo_builder *b, const struct inv_node *node, unsigned num)
+{
+	struct topo_port_attr attr = port_attr(node, num);
 
 	if (node->port_guids)
 		attr.guid = node->port_guids[num];
@@ -106,4 +113,44 @@ struct topo_builder *inventory_draft(const struct inventory *inv)
 struct topo *inventory_snapshot(const struct inventory *inv)
 {
 	return topo_freeze(inventory_draft(inv));
+}
+
+/* ---- The same with other ports ------------------------------------------------------------------ */
+
+/* What SHARP makes of a node hangs on its name. */
+static bool is_same_node(const struct inv_node *node, const struct topo_node *was)
+{
+	return node->guid == was->guid && node->info.type == was->type &&
+	       node->nports == was->nports && node->info.sys_guid == was->sys_guid &&
+	       node->info.vendor == was->vendor && node->info.revision == was->revision &&
+	       node->info.device == was->device && node->info.partition_cap == was->pkey_cap &&
+	       node->sw.lft_cap == was->lft_cap && node->sw.mft_cap == was->mft_cap &&
+	       (inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0) ==
+		       was->enhanced_port0 &&
+	       !strcmp(node->desc, was->desc);
+}
+
+struct topo *inventory_again(const struct inventory *inv, const struct topo *older, uint32_t shapes)
+{
+	struct topo *t;
+	uint32_t sw = 0, ca = older->nswitches;
+
+	if (inv->shapes != shapes || cl_qmap_count(&inv->nodes) != older->nnodes)
+		return NULL;
+	t = topo_again(older);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		uint32_t n = inv_is_switch(node) ? sw++ : ca++;
+
+		if (n >= older->nnodes || !is_same_node(node, &older->nodes[n])) {
+			topo_unref(t);
+			return NULL;
+		}
+		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
+			struct topo_port_attr attr = port_attr(node, p);
+
+			topo_again_port(t, older->nodes[n].port0 + p, &attr,
+					node->ports[p].link_up);
+		}
+	}
+	return t;
 }

@@ -160,6 +160,48 @@ static void a_self_link_is_told_at_its_lower_port(void **state)
 		    "spine p6 - spine p7: new\n");
 }
 
+/* The same ports in a snapshot that shares nothing with the older one. */
+static struct topo *apart(const struct topo *t)
+{
+	return topo_freeze(topo_builder_from(t));
+}
+
+static void snapshots_made_again_differ_as_others_do(void **state)
+{
+	struct topo *older = parse(BASE), *newer = topo_again(older), *other;
+	struct diff *quick, *slow;
+
+	for (uint32_t i = 0; i < older->nports; i++) {
+		const struct topo_port *was = &older->ports[i];
+		uint32_t cable = was->peer < i ? was->peer : i;
+		bool up = was->link_up && cable % 3;
+		struct topo_port_attr attr = { .state = up ? TOPO_ACTIVE : TOPO_DOWN,
+					       .speed = up ? TOPO_EDR + cable % 2 : 0,
+					       .width = was->width };
+
+		topo_again_port(newer, i, &attr, up);
+	}
+	other = apart(newer);
+	quick = diff_new(older, newer);
+	slow = diff_new(older, other);
+	assert_true(quick->count >= 4);
+	assert_int_equal(quick->count, slow->count);
+	for (uint32_t i = 0; i < slow->count; i++) {
+		assert_int_equal(quick->items[i].kind, slow->items[i].kind);
+		assert_int_equal(quick->items[i].old_node, slow->items[i].old_node);
+		assert_int_equal(quick->items[i].new_node, slow->items[i].new_node);
+		assert_int_equal(quick->items[i].port, slow->items[i].port);
+	}
+	diff_free(quick);
+	diff_free(slow);
+	topo_unref(older); /* what the newer one has of it stays */
+	quick = diff_new(newer, other);
+	assert_int_equal(quick->count, 0);
+	diff_free(quick);
+	topo_unref(newer);
+	topo_unref(other);
+}
+
 static void faults_come_first(void **state)
 {
 	struct topo *older = parse(BASE), *newer;
@@ -213,6 +255,7 @@ int main(void)
 		cmocka_unit_test(a_moved_cable_is_gone_and_new),
 		cmocka_unit_test(a_slower_link_and_a_new_name_are_told),
 		cmocka_unit_test(a_self_link_is_told_at_its_lower_port),
+		cmocka_unit_test(snapshots_made_again_differ_as_others_do),
 		cmocka_unit_test(faults_come_first),
 		cmocka_unit_test(nodes_are_matched_by_guid_whatever_their_index),
 		cmocka_unit_test(a_large_fabric_differs_in_its_one_fault),

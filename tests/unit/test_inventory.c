@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/sweep/inventory.h"
+#include "tests/unit/topo_equal.h"
 
 /*
  *   ca --1 [a] 2 ---- 1 [b] 3 ---- 1 [d]
@@ -250,6 +251,119 @@ static void snapshot_shows_down_cables_as_such(void **state)
 	inventory_fini(&s.inv);
 }
 
+/* What a port may say from one moment to the next, and a cable's fall. */
+static void stir(struct square *s)
+{
+	struct inv_port *port = &s->b->ports[3];
+
+	port->state = TOPO_ARMED;
+	port->speed = TOPO_NDR;
+	port->lanes = 2;
+	port->mtu = 4;
+	port->quarantined = true;
+	s->ca->ports[1].state = TOPO_ACTIVE;
+	s->ca->ports[1].lid = 77;
+	s->ca->ports[1].lmc = 1;
+	s->ca->ports[1].capmask = 0x1234;
+	s->a->ports[1].speed = TOPO_HDR; /* the host knows no extended speeds */
+	s->a->ports[0].lid = 5;
+	s->c->ports[5].cordoned = true;
+	inventory_link_down(&s->inv, s->d, 2);
+}
+
+static void a_snapshot_made_again_is_the_same_as_a_new_one(void **state)
+{
+	struct square s;
+	struct topo *first, *second, *again, *fresh;
+	uint32_t shapes;
+
+	square_init(&s);
+	inventory_set_port_guid(&s.inv, s.ca, 1, 0x2);
+	first = inventory_snapshot(&s.inv);
+	shapes = s.inv.shapes;
+	for (unsigned i = 0; i < 3; i++) {
+		if (i < 2)
+			stir(&s);
+		if (i == 1)
+			inventory_link(&s.inv, s.c, 2, s.d, 2);
+		again = inventory_again(&s.inv, first, shapes);
+		fresh = inventory_snapshot(&s.inv);
+		assert_non_null(again);
+		assert_true(topo_is_again(again, first));
+		assert_same_topo(again, fresh);
+		assert_memory_equal(again->ports, fresh->ports,
+				    fresh->nports * sizeof(*fresh->ports));
+		assert_int_equal(topo_find_port(again, 0x2), topo_find_port(fresh, 0x2));
+		second = again;
+		topo_unref(first);
+		topo_unref(fresh);
+		first = second;
+	}
+	topo_unref(first);
+	inventory_fini(&s.inv);
+}
+
+static void rename_ca(struct square *s)
+{
+	strcpy(s->ca->desc, "another");
+}
+
+static void give_port_guid(struct square *s)
+{
+	inventory_set_port_guid(&s->inv, s->ca, 2, 0x99);
+}
+
+static void add_cable(struct square *s)
+{
+	inventory_link(&s->inv, s->a, 8, s->b, 8);
+}
+
+static void lose_cable(struct square *s)
+{
+	inventory_unlink(&s->inv, s->a, 2);
+}
+
+static void add_node(struct square *s)
+{
+	add(&s->inv, TOPO_SWITCH, 0xe0, 8);
+}
+
+static void remove_node(struct square *s)
+{
+	inventory_remove(&s->inv, s->d);
+}
+
+static void grow_tables(struct square *s)
+{
+	s->a->sw.lft_cap = 100;
+}
+
+static void update_firmware(struct square *s)
+{
+	s->a->info.revision = 3;
+}
+
+static void what_is_more_than_ports_is_made_anew(void **state)
+{
+	void (*const changes[])(struct square * s) = { rename_ca,   give_port_guid, add_cable,
+						       lose_cable,  add_node,	    remove_node,
+						       grow_tables, update_firmware };
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct square s;
+		struct topo *t;
+		uint32_t shapes;
+
+		square_init(&s);
+		t = inventory_snapshot(&s.inv);
+		shapes = s.inv.shapes;
+		changes[i](&s);
+		assert_null(inventory_again(&s.inv, t, shapes));
+		topo_unref(t);
+		inventory_fini(&s.inv);
+	}
+}
+
 static void name_tells_type_description_guid_and_port(void **state)
 {
 	struct square s;
@@ -275,6 +389,8 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(removed_node_takes_its_cables_along),
 	cmocka_unit_test(cable_of_a_switch_to_itself_is_harmless),
 	cmocka_unit_test(snapshot_shows_down_cables_as_such),
+	cmocka_unit_test(a_snapshot_made_again_is_the_same_as_a_new_one),
+	cmocka_unit_test(what_is_more_than_ports_is_made_anew),
 	cmocka_unit_test(name_tells_type_description_guid_and_port),
 };
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * again: the same fabric at another moment. A fault changes what some ports say and nothing else: nodes, names and cables
+ * are those of the snapshot before, and with them all that is derived of those (levels, rails, hosts, the index of GUIDs;
+ * known-but-down cables count there). So a snapshot may be a list of ports of its own over the rest of another, which it
+ * holds by a reference: always to the one that was frozen, however many follow, so that at most one older list is kept.
+ */
+#include <string.h>
+#include "topology/mem.h"
+#include "topology/topo.h"
+#include "topology/topo_own.h"
+
+struct topo *topo_again(const struct topo *older)
+{
+	const struct topo_own *was = (const struct topo_own *)older;
+	struct arena *arena = arena_new();
+	struct topo_own *own = arena_alloc(arena, 1, sizeof(*own));
+	struct topo_port *ports = arena_alloc(arena, older->nports, sizeof(*ports));
+
+	memcpy(ports, older->ports, older->nports * sizeof(*ports));
+	*own = *was;
+	own->refs = 1;
+	own->arena = arena;
+	own->base = topo_ref(was->base ? was->base : older);
+	own->pub.ports = ports;
+	own->pub.nlinks_down = own->pub.ncordoned = 0;
+	return &own->pub;
+}
+
+void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
+{
+	struct topo_port *port = (struct topo_port *)&t->ports[i];
+
+	port->lid = attr->lid;
+	port->lmc = attr->lmc;
+	port->state = attr->state;
+	port->speed = attr->speed;
+	port->width = attr->width;
+	port->mtu = attr->mtu;
+	port->capmask = attr->capmask;
+	port->cordoned = attr->cordoned;
+	port->quarantined = attr->quarantined;
+	port->link_up = port->peer != TOPO_NONE && up;
+	t->ncordoned += port->cordoned;
+	t->nlinks_down += !port->link_up && port->peer != TOPO_NONE && port->peer > i;
+}
