@@ -230,7 +230,7 @@ static bool read_port(struct inventory *inv, const char *line)
 	node = inventory_find(inv, guid);
 	if (!has_port(node, num) || !node->port_guids)
 		return false;
-	node->port_guids[num] = port_guid;
+	inventory_set_port_guid(inv, node, (uint8_t)num, port_guid);
 	return true;
 }
 
