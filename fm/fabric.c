@@ -167,6 +167,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
+	fabric_state_init(f);
 	f->route = route_new();
 	f->proof_base = check_base_new(random_seed());
 	f->sweep = sweep_new(loop, mad);
@@ -241,6 +242,7 @@ void fabric_free(struct fabric *f)
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
+	fabric_state_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	fabric_partitions_fini(f);

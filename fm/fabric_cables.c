@@ -356,10 +356,16 @@ static void write_cables(const struct fabric *f, FILE *out)
 		write_node_cables(&f->cables_known, node, out);
 }
 
+static void write_again(struct fabric *f)
+{
+	fabric_remember(f, FABRIC_CABLES);
+}
+
 const struct state_file fabric_cables_file = {
 	.name = "cables",
 	.form = "a node, a port or a cable",
 	.read = read_cables,
 	.forget = forget_cables,
 	.write = write_cables,
+	.again = write_again,
 };

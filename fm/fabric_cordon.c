@@ -292,13 +292,15 @@ static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
 	uint64_t blocks = program_blocks_written(f->program) - act->blocks_before;
 
 	bool changed = act->nchanged || act->nreleased;
-
-	return json_pack(
+	json_t *result = json_pack(
 		"{ss sb si sI sI sf sI}", "what", act->what, act->release ? "released" : "cordoned",
 		act->release || act->on, "ports", (int)act->ports, "lft_entries_changed",
 		(json_int_t)(changed ? f->figures.programmed.entries : 0), "lft_blocks_written",
 		(json_int_t)blocks, "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3,
 		"unreachable", (json_int_t)f->proof.unreachable);
+
+	fabric_state_tell(f, act->release ? "quarantine" : "cordons", result);
+	return result;
 }
 
 void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
@@ -352,13 +354,15 @@ static void tell_act(struct fabric *f, const struct cordon_act *act, const char 
 {
 	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
 	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
+	const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
 
 	event_log_add(f->events, LOG_NOTICE, verb, json_incref(result),
-		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms", act->what, verb, act->ports,
+		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", act->what, verb, act->ports,
 		      fabric_word(act->ports, "cable", "cables"), entries,
 		      fabric_word((uint64_t)entries, "entry", "entries"), blocks,
 		      fabric_word((uint64_t)blocks, "block", "blocks"),
-		      json_real_value(json_object_get(result, "took_ms")));
+		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
+		      unsaved ? unsaved : "");
 }
 
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const char *error)

@@ -138,6 +138,7 @@ static const struct state_file groups_file = {
 	.read = read_groups,
 	.forget = forget_groups,
 	.write = write_groups,
+	.again = fabric_groups_changed,
 };
 
 static void save(void *arg)

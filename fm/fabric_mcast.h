@@ -49,8 +49,8 @@ struct fabric_mcast {
 
 	/* fabric_groups.c */
 	struct loop_timer *save, *patience;
-	bool known;   /* who is a member of what, when fmd began */
-	pid_t writer; /* a child that writes the groups, 0 = none */
+	bool known;		    /* who is a member of what, when fmd began */
+	struct state_writer writer; /* of the groups */
 };
 
 /* fabric_groups.c */

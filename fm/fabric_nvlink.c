@@ -212,13 +212,16 @@ struct health_act {
 
 static json_t *health_result(const struct fabric *f, const struct health_act *act)
 {
-	return json_pack("{ss ss* sb sI sI sf}", "host", act->host, "state",
-			 *act->state ? act->state : NULL, "rerouted", act->rerouted,
-			 "lft_entries_changed",
-			 (json_int_t)(act->rerouted ? f->figures.programmed.entries : 0),
-			 "lft_blocks_written",
-			 (json_int_t)(program_blocks_written(f->program) - act->blocks_before),
-			 "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3);
+	json_t *result = json_pack(
+		"{ss ss* sb sI sI sf}", "host", act->host, "state", *act->state ? act->state : NULL,
+		"rerouted", act->rerouted, "lft_entries_changed",
+		(json_int_t)(act->rerouted ? f->figures.programmed.entries : 0),
+		"lft_blocks_written",
+		(json_int_t)(program_blocks_written(f->program) - act->blocks_before), "took_ms",
+		(loop_now_us(f->loop) - act->asked_us) / 1e3);
+
+	fabric_state_tell(f, states_file.name, result);
+	return result;
 }
 
 json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error)

@@ -61,12 +61,18 @@ static void write_overrides(const struct fabric *f, FILE *out)
 			r->kept[i].port);
 }
 
+static void write_again(struct fabric *f)
+{
+	fabric_remember(f, FABRIC_OVERRIDES);
+}
+
 const struct state_file fabric_overrides_file = {
 	.name = "overrides",
 	.form = "`GUID LID PORT`, by GUID and LID",
 	.read = read_overrides,
 	.forget = forget_overrides,
 	.write = write_overrides,
+	.again = write_again,
 };
 
 void fabric_overrides_load(struct fabric *f)

@@ -149,6 +149,14 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
+#define STATE_FILES 8
+struct state_writer { /* of files that take long: a child */
+	pid_t pid;    /* 0 = none */
+	struct fabric *fabric;
+	struct loop_timer *timer;
+	const struct state_file *files[STATE_FILES + 1];
+};
+
 /* What goes to files together, by one child. */
 enum fabric_remembered { FABRIC_TABLES, FABRIC_CABLES, FABRIC_OVERRIDES, FABRIC_REMEMBERED };
 
@@ -156,7 +164,7 @@ struct fabric_memory {
 	struct loop_timer *save;
 	bool due[FABRIC_REMEMBERED];
 	uint64_t since_us; /* the first of these */
-	pid_t writer;
+	struct state_writer writer;
 	uint64_t blocks; /* that were written to switches, when tables were last due */
 };
 
@@ -263,6 +271,10 @@ struct fabric {
 
 	struct nvswitch *nvswitch;
 	struct trouble *troubles;
+	struct {
+		struct unsaved *list; /* files that are to be written again.. */
+		struct loop_timer *retry;
+	} unsaved;
 	bool nvlink_refused; /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
@@ -436,6 +448,7 @@ void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
 
 /* fabric_trouble.c */
+const char *fabric_trouble_error(const struct fabric *f, const char *what); /* NULL = none */
 json_t *fabric_troubles_json(const struct fabric *f);
 void fabric_troubles_fini(struct fabric *f);
 
@@ -502,13 +515,20 @@ struct state_file {
 	unsigned (*read)(struct fabric *f, FILE *in); /* 0, or the number of a line that can't be */
 	void (*forget)(struct fabric *f);	      /* what was read of that file */
 	void (*write)(const struct fabric *f, FILE *out);
+	/* Of files that a child writes: asks for that once more. NULL = those that are written at once. */
+	void (*again)(struct fabric *f);
 };
 int fabric_state_read(struct fabric *f, const struct state_file *file);
-void fabric_state_write(const struct fabric *f, const struct state_file *file);
-/* The same of several, NULL behind the last, by a child, for files that take long; false: *writer, an earlier one, is still at it. */
-bool fabric_state_write_aside(const struct fabric *f, const struct state_file *const *files,
-			      pid_t *writer);
+/* What can't be written is a trouble, and written again later. */
+void fabric_state_write(struct fabric *f, const struct state_file *file);
+/* Says in an answer ("not_saved") that the file of that name could not be written. */
+void fabric_state_tell(const struct fabric *f, const char *name, json_t *result);
+/* The same of several, NULL behind the last, by a child, for files that take long; at most STATE_FILES; false: an earlier child is still at it. */
+bool fabric_state_write_aside(struct fabric *f, const struct state_file *const *files,
+			      struct state_writer *writer);
 char *fabric_state_path(const struct fabric *f, const char *name); /* free() gives it back */
-void fabric_state_wait(pid_t *writer);				   /* until it is done */
+void fabric_state_wait(struct state_writer *writer); /* until it is done, for the last time */
+void fabric_state_init(struct fabric *f);
+void fabric_state_fini(struct fabric *f);
 
 #endif

@@ -24,7 +24,14 @@ static void write_tables(const struct fabric *f, FILE *out)
 	program_write_tables(f->program, out);
 }
 
-static const struct state_file tables_file = { .name = "tables", .write = write_tables };
+static void write_tables_again(struct fabric *f)
+{
+	fabric_remember(f, FABRIC_TABLES);
+}
+
+static const struct state_file tables_file = { .name = "tables",
+					       .write = write_tables,
+					       .again = write_tables_again };
 
 void fabric_remember_programmed(struct fabric *f, const struct program_result *result)
 {

@@ -5,6 +5,9 @@
  * Files are lines that people can read, compare and edit. One is written beside and renamed, after
  * fsync: a crash leaves the old one or the new one. A file with a bad line is not used in part.
  *
+ * A full disk, or another, keeps nothing from being in force: what could not be written is a trouble, told to whoever asked for it, and
+ * written again until it works.
+ *
  * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`. A wrong LID is
  * worse than a new one.
  */
@@ -22,6 +25,7 @@
 #include "topology/mem.h"
 
 #define STATE_LINE 128
+#define REAP_US	   100000
 
 /* ---- Files --------------------------------------------------------------------------------------- */
 
@@ -60,7 +64,8 @@ int fabric_state_read(struct fabric *f, const struct state_file *file)
 	return status;
 }
 
-void fabric_state_write(const struct fabric *f, const struct state_file *file)
+/* 0 or -errno. What could not be written whole leaves nothing behind. */
+static int write_file(const struct fabric *f, const struct state_file *file)
 {
 	char *path = fabric_state_path(f, file->name), *beside = mem_printf("%s.new", path);
 	FILE *out = fopen(beside, "w");
@@ -68,46 +73,176 @@ void fabric_state_write(const struct fabric *f, const struct state_file *file)
 
 	if (out) {
 		file->write(f, out);
-		if (fflush(out) || ferror(out) || fsync(fileno(out)))
+		if (fflush(out) || fsync(fileno(out)))
+			status = -errno;
+		else if (ferror(out))
 			status = -EIO;
 		if (fclose(out) && !status)
 			status = -errno;
 	}
 	if (!status && rename(beside, path))
 		status = -errno;
-	if (status)
-		log_line(LOG_CORE, LOG_ERR, "%s: not saved: %s", path, strerror(-status));
+	if (status && out)
+		unlink(beside);
 	free(path);
 	free(beside);
+	return status;
 }
 
-void fabric_state_wait(pid_t *writer)
-{
-	int status;
+/* ---- What could not be written ------------------------------------------------------------------- */
 
-	while (*writer && waitpid(*writer, &status, 0) < 0 && errno == EINTR)
-		;
-	*writer = 0;
+struct unsaved {
+	struct unsaved *next;
+	const struct state_file *file;
+};
+
+static void forget_unsaved(struct fabric *f, const struct state_file *file)
+{
+	struct unsaved **link = &f->unsaved.list;
+
+	while (*link) {
+		struct unsaved *it = *link;
+
+		if (it->file != file) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		free(it);
+	}
+}
+
+static char *trouble_name(const char *file)
+{
+	return mem_printf("state_dir/%s", file);
+}
+
+/* What a write came to. One that failed is done again until it works. */
+static void note(struct fabric *f, const struct state_file *file, int status)
+{
+	char *what = trouble_name(file->name),
+	     *error = mem_printf("not saved: %s", strerror(-status));
+	struct unsaved *it;
+
+	fabric_trouble(f, what, status ? error : NULL);
+	forget_unsaved(f, file);
+	if (status) {
+		it = mem_alloc(1, sizeof(*it));
+		*it = (struct unsaved){ f->unsaved.list, file };
+		f->unsaved.list = it;
+		if (f->conf.retry_interval_ms)
+			loop_timer_set(f->unsaved.retry, f->conf.retry_interval_ms * 1000ull);
+	}
+	free(what);
+	free(error);
+}
+
+static void retry(void *arg)
+{
+	struct fabric *f = arg;
+	struct unsaved *list = f->unsaved.list;
+
+	f->unsaved.list = NULL;
+	while (list) {
+		struct unsaved *it = list;
+
+		list = it->next;
+		if (it->file->again)
+			it->file->again(f);
+		else
+			fabric_state_write(f, it->file);
+		free(it);
+	}
+}
+
+void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
+{
+	char *what = trouble_name(name);
+	const char *error = fabric_trouble_error(f, what);
+
+	if (error)
+		json_object_set_new(result, "not_saved", json_string(error));
+	free(what);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------- */
+
+void fabric_state_write(struct fabric *f, const struct state_file *file)
+{
+	note(f, file, write_file(f, file));
+}
+
+/* False: it is at it still. What became of it is told. */
+static bool reap(struct state_writer *w, int how)
+{
+	int status, code;
+	pid_t done;
+
+	do
+		done = waitpid(w->pid, &status, how);
+	while (done < 0 && errno == EINTR);
+	if (!done)
+		return false;
+	w->pid = 0;
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+	for (unsigned i = 0; done > 0 && w->files[i]; i++)
+		note(w->fabric, w->files[i], -code);
+	return true;
+}
+
+static void reap_cb(void *arg)
+{
+	struct state_writer *w = arg;
+
+	if (w->pid && !reap(w, WNOHANG))
+		loop_timer_set(w->timer, REAP_US);
+}
+
+void fabric_state_wait(struct state_writer *w)
+{
+	if (w->pid)
+		reap(w, 0);
+	loop_timer_free(w->timer);
+	w->timer = NULL;
+}
+
+/* The child: its exit status is the reason why it ended ahead of the last. */
+static void write_and_exit(const struct fabric *f, const struct state_file *const *files)
+{
+	int status = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
+	while (!status && *files)
+		status = write_file(f, *files++);
+	_exit(-status);
 }
 
 /* The copy that fork() makes holds still while it is written. Without one it is written here. */
-bool fabric_state_write_aside(const struct fabric *f, const struct state_file *const *files,
-			      pid_t *writer)
+bool fabric_state_write_aside(struct fabric *f, const struct state_file *const *files,
+			      struct state_writer *w)
 {
-	int status;
+	unsigned count = 0;
 
-	if (*writer && !waitpid(*writer, &status, WNOHANG))
+	if (w->pid && !reap(w, WNOHANG))
 		return false;
-	*writer = fork();
-	if (*writer > 0)
+	if (!w->timer)
+		w->timer = loop_timer_new(f->loop, reap_cb, w);
+	w->fabric = f;
+	while (files[count] && count < STATE_FILES) {
+		w->files[count] = files[count];
+		count++;
+	}
+	w->files[count] = NULL;
+	w->pid = fork();
+	if (!w->pid)
+		write_and_exit(f, w->files);
+	if (w->pid > 0) {
+		loop_timer_set(w->timer, REAP_US);
 		return true;
-	if (!*writer)
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
+	}
+	w->pid = 0;
 	for (; *files; files++)
 		fabric_state_write(f, *files);
-	if (!*writer)
-		_exit(EXIT_SUCCESS);
-	*writer = 0;
 	return true;
 }
 
@@ -192,4 +327,19 @@ int fabric_state_load(struct fabric *f)
 void fabric_state_save(struct fabric *f)
 {
 	fabric_state_write(f, &lids_file);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+void fabric_state_init(struct fabric *f)
+{
+	f->unsaved.retry = loop_timer_new(f->loop, retry, f);
+}
+
+/* Behind those who write at the end. */
+void fabric_state_fini(struct fabric *f)
+{
+	loop_timer_free(f->unsaved.retry);
+	while (f->unsaved.list)
+		forget_unsaved(f, f->unsaved.list->file);
 }

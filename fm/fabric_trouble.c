@@ -68,6 +68,14 @@ void fabric_trouble(struct fabric *f, const char *what, const char *error)
 	}
 }
 
+const char *fabric_trouble_error(const struct fabric *f, const char *what)
+{
+	for (const struct trouble *t = f->troubles; t; t = t->next)
+		if (!strcmp(t->what, what))
+			return t->error;
+	return NULL;
+}
+
 json_t *fabric_troubles_json(const struct fabric *f)
 {
 	json_t *list = json_array();

@@ -47,6 +47,9 @@ fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_r
 	show_events, show_settled, show_cordon, show_act, show_proof;
 void show_trial(const json_t *rows); /* hosts whose NVLinks were assumed to be otherwise */
 
+/* Whether what an act changed outlives a restart; said when it does not. */
+enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
+
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
 fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */
 fmctl_command_fn fmctl_generate; /* fmctl_generate.c */

@@ -17,10 +17,23 @@ static enum fmctl_exit ask_and_show(const struct fmctl *ctl, const char *cmd, js
 {
 	struct fmctl_answer answer = fmctl_ask(ctl, cmd, args);
 
-	if (answer.status == FMCTL_DONE)
+	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show)(ctl, answer.result);
+		answer.status = fmctl_was_saved(cmd, answer.result);
+	}
 	json_decref(answer.result);
 	return answer.status;
+}
+
+enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result)
+{
+	const char *error = json_string_value(json_object_get(result, "not_saved"));
+
+	if (!error)
+		return FMCTL_DONE;
+	fflush(stdout);
+	fprintf(stderr, "fmctl: %s: in force, but a restart would forget it: %s\n", cmd, error);
+	return FMCTL_FAILED;
 }
 
 /* For commands without arguments. */

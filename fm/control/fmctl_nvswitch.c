@@ -167,8 +167,10 @@ static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char
 	if (state)
 		json_object_set_new(args, "state", json_string(state));
 	answer = fmctl_ask(ctl, "nvswitch-set", args);
-	if (answer.status == FMCTL_DONE)
+	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show_set)(ctl, answer.result);
+		answer.status = fmctl_was_saved("nvswitch", answer.result);
+	}
 	json_decref(answer.result);
 	return answer.status;
 }

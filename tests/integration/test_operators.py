@@ -55,6 +55,16 @@ def test_cordon_that_can_not_be_is_refused(pod):
         assert (done.returncode, done.stdout) == (1, "") and reason in done.stderr
 
 
+def test_cordon_that_can_not_be_saved_is_in_force_and_told(start, pod_net):
+    fabric = start(pod_net)
+    (fabric.state_dir / "cordons.new").symlink_to("/dev/full")
+    done = fabric.fmctl("cordon", SPINE, check=False)
+    assert done.returncode == 1 and "cordoned, 64 cables" in done.stdout
+    assert "in force, but a restart would forget it: not saved: No space left on device" in done.stderr
+    assert fabric.status()["links_cordoned"] == 64
+    assert "state_dir/cordons: not saved" in fabric.fmctl("status").stdout
+
+
 # ---- What if
 
 def test_whatif_says_beforehand_what_a_cordon_changes(start, pod_net):
