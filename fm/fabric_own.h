@@ -216,7 +216,8 @@ struct fabric {
 	bool sa_state_read,
 		reregister; /* hosts are to register anew: what they had is not known here */
 	struct fabric_mcast *mcast;
-	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
+	struct state_writer sa_writer; /* of these files */
+	struct loop_timer *sa_save;    /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct route *route;
 	struct event_log *events;

@@ -12,6 +12,12 @@
 
 #define SAVE_US 2000000
 
+static void save_later(struct fabric *f)
+{
+	if (!loop_timer_armed(f->sa_save))
+		loop_timer_set(f->sa_save, SAVE_US);
+}
+
 static unsigned read_subscriptions(struct fabric *f, FILE *in)
 {
 	f->sa_state_read = true;
@@ -35,6 +41,7 @@ static const struct state_file subscriptions_file = {
 	.read = read_subscriptions,
 	.forget = forget_subscriptions,
 	.write = write_subscriptions,
+	.again = save_later,
 };
 
 static unsigned read_services(struct fabric *f, FILE *in)
@@ -58,22 +65,22 @@ static const struct state_file services_file = {
 	.read = read_services,
 	.forget = forget_services,
 	.write = write_services,
+	.again = save_later,
 };
 
 static void save(void *arg)
 {
+	static const struct state_file *const files[] = { &services_file, &subscriptions_file,
+							  NULL };
 	struct fabric *f = arg;
 
-	fabric_state_write(f, &services_file);
-	fabric_state_write(f, &subscriptions_file);
+	if (!fabric_state_write_aside(f, files, &f->sa_writer))
+		loop_timer_set(f->sa_save, SAVE_US);
 }
 
 static void changed(void *arg)
 {
-	struct fabric *f = arg;
-
-	if (!loop_timer_armed(f->sa_save))
-		loop_timer_set(f->sa_save, SAVE_US);
+	save_later(arg);
 }
 
 static void told(void *arg, const char *text)
@@ -130,8 +137,11 @@ void fabric_sa_reregister(struct fabric *f)
 
 void fabric_sa_fini(struct fabric *f)
 {
-	if (loop_timer_armed(f->sa_save))
-		save(f);
+	fabric_state_wait(&f->sa_writer);
+	if (loop_timer_armed(f->sa_save)) {
+		fabric_state_write(f, &services_file);
+		fabric_state_write(f, &subscriptions_file);
+	}
 	loop_timer_free(f->sa_save);
 	sa_free(f->sa);
 }

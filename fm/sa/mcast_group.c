@@ -37,6 +37,7 @@ struct sa_groups {
 	cl_qmap_t ports;    /* struct sa_group_port by GUID */
 	struct slot *slots; /* [SA_MLIDS] */
 	unsigned capacity, used;
+	unsigned end; /* of the slots in use */
 	unsigned members;
 	uint32_t made; /* MGIDs of our making */
 	bool share_snm;
@@ -87,11 +88,7 @@ unsigned sa_groups_mlids(const struct sa_groups *g)
 
 uint16_t sa_groups_top(const struct sa_groups *g)
 {
-	unsigned i = g->used ? SA_MLIDS : 0;
-
-	while (i && !g->slots[i - 1].first)
-		i--;
-	return (uint16_t)(MCAST_FIRST_MLID + i - 1);
+	return (uint16_t)(MCAST_FIRST_MLID + g->end - 1);
 }
 
 /* ---- MLIDs ------------------------------------------------------------------------------------- */
@@ -196,6 +193,8 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 	group->next = slot_of(g, mlid)->first;
 	g->used += !group->next;
 	slot_of(g, mlid)->first = group;
+	if (g->end <= (unsigned)(mlid - MCAST_FIRST_MLID))
+		g->end = mlid - MCAST_FIRST_MLID + 1u;
 	cl_fmap_insert(&g->by_mgid, &group->attr.mgid, &group->item);
 	tell_changed(g, mlid);
 	return group;
@@ -253,6 +252,8 @@ static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_
 		slot->freed_us = now_us ? now_us : 1;
 		g->used--;
 	}
+	while (g->end && !g->slots[g->end - 1].first)
+		g->end--;
 	group_free(g, group);
 	tell_changed(g, mlid);
 }

@@ -57,7 +57,7 @@ static const struct sa_record records[] = {
 	  sa_walk_switches, sa_mft_emit },
 	{ WIRE_SA_INFORM_INFO, "InformInfo", SA_SET, 40, false, sa_inform_set, sa_inform_echo },
 	{ WIRE_SA_INFORM_INFO_RECORD, "InformInfoRecord", SA_GET | SA_TABLE, 64, false,
-	  sa_walk_once, sa_inform_emit },
+	  sa_inform_walk, sa_inform_emit },
 };
 
 static uint8_t method_bit(uint8_t method)

@@ -183,12 +183,26 @@ static void subscriber_emit(struct sa_query *q, const struct subscriber *sub)
 	}
 }
 
+/* Subscribers come and go while a long walk is under way: it goes by their keys, and ends behind the last. */
+enum wire_sa_status sa_inform_walk(struct sa_query *q)
+{
+	q->item = 0;
+	q->end = UINT32_MAX;
+	return WIRE_SA_OK;
+}
+
 void sa_inform_emit(struct sa_query *q, uint32_t item)
 {
 	const cl_qmap_t *map = &q->sa->subscribers;
+	const cl_map_item_t *next = cl_qmap_get_next(map, q->after);
 
-	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map); i = cl_qmap_next(i))
-		subscriber_emit(q, (const struct subscriber *)i);
+	q->work++;
+	if (next == cl_qmap_end(map)) {
+		q->item = q->end;
+		return;
+	}
+	q->after = cl_qmap_key(next);
+	subscriber_emit(q, (const struct subscriber *)next);
 }
 
 void sa_subscriptions_forget(struct sa *sa)

@@ -69,6 +69,7 @@ struct sa_query {
 	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
 
 	uint32_t item, end;    /* items still to walk */
+	uint64_t after;	       /* .. of a map: behind this key */
 	uint32_t work;	       /* rows looked at in this slice */
 	uint32_t slice;	       /* rows it may look at before others have their turn */
 	uint32_t nrows, limit; /* limit: rows after which looking on is of no use */

@@ -40,6 +40,7 @@ enum wire_sa_status sa_service_prepare(struct sa_query *q);
 void sa_service_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_inform_set(struct sa_query *q);
 void sa_inform_echo(struct sa_query *q, uint32_t item);
+enum wire_sa_status sa_inform_walk(struct sa_query *q);
 void sa_inform_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_mcmember_prepare(struct sa_query *q);
 void sa_mcmember_emit(struct sa_query *q, uint32_t item);
