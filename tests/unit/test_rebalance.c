@@ -214,7 +214,7 @@ static void add_spread(struct spread *sum, const struct both *b, const struct ta
 	sum->all_to_all += c.all_to_all_ratio;
 }
 
-/* Tables by other engines of fabrics with such damage have 1.96 (plain D-Mod-K), 1.72 (the same), 1.79 (dfsssp). */
+/* Tables by other engines of fabrics with such damage have 1.96 (plain D-Mod-K), 1.72 (the same), 1.79 (dfsssp) at best. */
 static void one_percent_dead_in_four_units_costs_less_than_elsewhere(void **state)
 {
 	struct spread before = { 0 }, after = { 0 };
@@ -228,9 +228,9 @@ static void one_percent_dead_in_four_units_costs_less_than_elsewhere(void **stat
 		drop(&b);
 		topo_unref(t);
 	}
-	assert_true(after.shift < before.shift && after.shift / SEEDS <= 1.96);
-	assert_true(after.rail_shift < before.rail_shift && after.rail_shift / SEEDS <= 1.72);
-	assert_true(after.all_to_all < before.all_to_all && after.all_to_all / SEEDS <= 1.79);
+	assert_true(after.shift < before.shift && after.shift / SEEDS <= 1.93);
+	assert_true(after.rail_shift < before.rail_shift && after.rail_shift / SEEDS <= 1.47);
+	assert_true(after.all_to_all < before.all_to_all && after.all_to_all / SEEDS <= 1.25);
 }
 
 /*
@@ -287,9 +287,9 @@ static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **sta
 
 	add_spread(&before, &b, &b.stable);
 	add_spread(&after, &b, &b.moved);
-	assert_true(after.shift < before.shift && after.shift <= 2.81);
-	assert_true(after.rail_shift < before.rail_shift && after.rail_shift <= 1.95);
-	assert_true(after.all_to_all < before.all_to_all && after.all_to_all <= 1.94);
+	assert_true(after.shift < before.shift && after.shift <= 2.1);
+	assert_true(after.rail_shift < before.rail_shift && after.rail_shift <= 1.88);
+	assert_true(after.all_to_all < before.all_to_all && after.all_to_all <= 1.4);
 	drop(&b);
 	topo_unref(t);
 }

@@ -225,6 +225,36 @@ static void assert_least_change(const struct topo *t, const struct lid_map *lids
 	topo_unref(cut);
 }
 
+/* The last port's number is near those that mean something else in tables. */
+static void a_fault_on_switches_with_254_ports_changes_only_what_used_it(void **state)
+{
+	static const unsigned m[] = { 127, 2 }, w[] = { 1, 127 }, p[] = { 1, 1 };
+	struct topo *t = pgft(2, m, w, p);
+	struct lid_map *lids = lid_plan(t, NULL);
+	struct tables before = { 0 };
+	uint32_t leaf = 0;
+
+	while (t->nodes[leaf].nports != 254)
+		leaf++;
+	assert_int_equal(topo_peer(t, topo_port(t, leaf, 254))->node < t->nswitches, true);
+	tables_for(t, lids, &before);
+	assert_non_null(memchr(tables_row(&before, leaf), 254, before.stride));
+	for (unsigned port = 128; port <= 254; port += 9) {
+		struct topo *cut = damage_cut(t, leaf, port);
+		struct tables after = { 0 };
+
+		assert_least_change(t, lids, &before, leaf, port);
+		tables_for(cut, lids, &after);
+		assert_true(port == 254 ||
+			    memchr(tables_row(&after, leaf), 254, after.stride) != NULL);
+		tables_fini(&after);
+		topo_unref(cut);
+	}
+	tables_fini(&before);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 static void one_fault_changes_only_what_used_it(void **state)
 {
 	struct topo *fabrics[] = { pod(8), pod(12) };
@@ -320,6 +350,7 @@ int main(void)
 		cmocka_unit_test(random_damage_loses_no_pair_that_cables_connect),
 		cmocka_unit_test(
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
+		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),
 		cmocka_unit_test(a_cable_that_comes_back_gives_the_same_bytes),
 		cmocka_unit_test(other_guids_give_equally_good_tables),
