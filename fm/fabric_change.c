@@ -270,8 +270,10 @@ static void tell_reboots(struct telling *s)
 {
 	const struct inventory *inv = sweep_inventory(s->f->sweep);
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		if (!node->rebooted)
+	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
+		const struct inv_node *node = inventory_find(inv, s->newer->nodes[sw].guid);
+
+		if (!node || !node->rebooted)
 			continue;
 		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL,
 			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->desc,
@@ -285,9 +287,13 @@ void fabric_note_silent(struct fabric *f)
 {
 	const struct inventory *inv = sweep_inventory(f->sweep);
 
+	if (!f->figures.silent && !f->told_silent)
+		return; /* as after most faults */
+	f->told_silent = 0;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		bool silent = node->silent && !node->gone;
 
+		f->told_silent += silent;
 		if (node->told_silent == silent)
 			continue;
 		node->told_silent = silent;

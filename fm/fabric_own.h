@@ -258,6 +258,7 @@ struct fabric {
 	struct noise *noise;
 	struct fault fault;	 /* its look or update is to come */
 	struct fault answered;	 /* published, and not programmed yet */
+	unsigned told_silent;	 /* nodes, of those told of and not taken back */
 	unsigned other_managers; /* ports with IsSM set that are not ours, when last looked */
 
 	struct audit *audit;

@@ -162,6 +162,8 @@ static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct
 
 	inventory_link(&s->inv, a, port_a, b, port_b);
 	pa->probe = pb->probe = PROBE_MET;
+	sweep_touch(s, a);
+	sweep_touch(s, b);
 	if (old_a)
 		port_displaced(s, old_a, old_port_a);
 	if (old_b)
@@ -175,6 +177,7 @@ static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 	bool first = node->seen != s->number;
 
 	node->answered = true;
+	sweep_touch(s, node);
 	node->silent = false;
 	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
@@ -217,7 +220,6 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 static void probe_met(struct sweep *s, struct inv_node *from, uint8_t num,
 		      const struct mad_path *path, const uint8_t data[64])
 {
-	struct inv_port *port = &from->ports[num];
 	struct wire_node_info info;
 	struct inv_node *node;
 
@@ -227,7 +229,7 @@ static void probe_met(struct sweep *s, struct inv_node *from, uint8_t num,
 		if (node)
 			log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
 				 inventory_name(from, num).text);
-		ports_set_probe(port, PROBE_REFUSED);
+		ports_set_probe(s, from, num, PROBE_REFUSED);
 		inventory_unlink(&s->inv, from, num);
 		return;
 	}
@@ -252,6 +254,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 	s->inv.local_port = info.local_port;
 	s->inv.paths_stale = true;
 	node->answered = true;
+	sweep_touch(s, node);
 	node->silent = false;
 	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	explore_visit(s, node, &(struct mad_path){ 0 });
@@ -267,7 +270,7 @@ static void polled_port_met(struct sweep *s, struct inv_node *node, uint8_t num,
 	struct wire_node_info info;
 
 	wire_node_info_decode(data, &info);
-	ports_set_probe(port, PROBE_NONE);
+	ports_set_probe(s, node, num, PROBE_NONE);
 	if (port->peer && port->peer->guid == info.node_guid) {
 		port->peer->silent = false;
 		sweep_changed(s, port->peer);
@@ -285,8 +288,10 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	struct inv_node *node = job->object;
 	bool probe = job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT;
 
-	if (node && !probe)
+	if (node && !probe) {
 		node->answered = true;
+		sweep_touch(s, node);
+	}
 	if (node && !probe && job->kind != JOB_POLL)
 		node->silent = false;
 	switch ((enum sweep_job)job->kind) {
@@ -346,9 +351,12 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 }
 
 /* Is it the cable or the one behind it? A known one is asked by another way; finish.c compares. */
-static void probe_failed(struct sweep *s, struct inv_port *port)
+static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	ports_set_probe(port, PROBE_FAILED);
+	const struct inv_port *port = &node->ports[num];
+
+	s->odd = true;
+	ports_set_probe(s, node, num, PROBE_FAILED);
 	if (s->look == LOOK_REFRESH && port->peer && inv_is_switch(port->peer) &&
 	    !port->peer->answered && !port->peer->silent)
 		sweep_ask(s, JOB_DESC, port->peer, 0, true);
@@ -384,7 +392,7 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 		s->result.error = -EIO;
 		return;
 	case JOB_PROBE:
-		probe_failed(s, &node->ports[job->arg]);
+		probe_failed(s, node, job->arg);
 		return;
 	case JOB_POLL_PORT:
 		return;
@@ -400,6 +408,7 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_STATES:
 		break;
 	}
+	s->odd = true;
 	node->partial |= node->answered;
 	node->silent |= !node->answered;
 	node->unread = inv_is_switch(node);

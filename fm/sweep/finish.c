@@ -31,7 +31,7 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 		inventory_link_down(&s->inv, node, (uint8_t)num);
 	} else if (!port->peer->silent && port->link_up) {
 		say(s, port->peer, -1, "does not answer");
-		port->peer->silent = true;
+		port->peer->silent = s->odd = true;
 	}
 }
 
@@ -40,7 +40,7 @@ static void finish_probes(struct sweep *s)
 	struct inv_node *node;
 	unsigned p;
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+	for (node = inventory_first(&s->inv); node && s->odd; node = inventory_next(&s->inv, node))
 		for (p = 1; p <= node->nports; p++)
 			if (node->ports[p].probe == PROBE_FAILED)
 				finish_failed_port(s, node, p);
@@ -96,19 +96,31 @@ static void finish_unseen(struct sweep *s)
 	}
 }
 
+static bool finish_count_node(struct sweep *s, const struct inv_node *node)
+{
+	unsigned failed = 0, p;
+
+	s->result.silent += node->silent && !node->gone;
+	s->result.partial += node->partial && !node->gone;
+	s->result.gone += node->gone;
+	for (p = 1; p <= node->nports; p++) {
+		failed += node->ports[p].probe == PROBE_FAILED;
+		s->result.silent += node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
+	}
+	return node->silent || node->partial || failed;
+}
+
+/* Mostly nobody is to be counted, and a fault does not wait for it. */
 static void finish_count(struct sweep *s)
 {
 	struct inv_node *node;
-	unsigned p;
+	bool odd = false;
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
-		s->result.silent += node->silent && !node->gone;
-		s->result.partial += node->partial && !node->gone;
-		s->result.gone += node->gone;
-		for (p = 1; p <= node->nports; p++)
-			s->result.silent +=
-				node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
-	}
+	if (!s->odd && !s->inv.ngone)
+		return;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		odd |= finish_count_node(s, node);
+	s->odd = odd;
 }
 
 /* Nothing can be known of cables that no way leads to. */
@@ -117,6 +129,8 @@ static void finish_gone(struct sweep *s)
 	struct inv_node *node;
 	unsigned p;
 
+	if (!s->inv.ngone)
+		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		node->unread |= node->gone && inv_is_switch(node);
 		for (p = 1; node->gone && p <= node->nports; p++)

@@ -119,6 +119,7 @@ struct inv_node {
 	uint8_t want_life_time;
 	bool no_ext, no_state_table; /* refused these once */
 	bool answered;		     /* in the present look */
+	bool touched;		     /* sweep's */
 	uint8_t waiting;	     /* sweep's: answers before its ports are read */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
@@ -135,6 +136,7 @@ struct inventory {
 	struct inv_node *removed;
 	uint32_t nswitches;
 	uint32_t nsuspects; /* cables */
+	uint32_t ngone;	    /* nodes, by the last walk */
 	uint32_t walks;
 	uint32_t clock;	 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */

@@ -162,7 +162,8 @@ void inventory_update_paths(struct inventory *inv)
 	walk.queue = mem_alloc(cl_qmap_count(&inv->nodes), sizeof(*walk.queue));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	walk_run(&walk);
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
+	inv->ngone = (uint32_t)cl_qmap_count(&inv->nodes) - walk.tail;
+	for (node = inventory_first(inv); node && inv->ngone; node = inventory_next(inv, node))
 		node->gone = node->mark != inv->walks;
 	free(walk.aside);
 	free(walk.queue);

@@ -45,11 +45,16 @@ void ports_ask_all(struct sweep *s, struct inv_node *node)
 			ports_ask(s, node, i);
 }
 
-void ports_set_probe(struct inv_port *port, enum sweep_probe probe)
+void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)
 {
+	struct inv_port *port = &node->ports[num];
+
 	port->probe = (uint8_t)probe;
-	if (port->peer)
-		port->peer->ports[port->peer_port].probe = (uint8_t)probe;
+	sweep_touch(s, node);
+	if (!port->peer)
+		return;
+	port->peer->ports[port->peer_port].probe = (uint8_t)probe;
+	sweep_touch(s, port->peer);
 }
 
 /* Who is known to be silent has the others wait. In Init it may be another by now. */
@@ -99,7 +104,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		return;
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
 		 inventory_name(port->peer, port->peer_port).text);
-	ports_set_probe(port, PROBE_NONE);
+	ports_set_probe(s, node, num, PROBE_NONE);
 	if (s->look == LOOK_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
 	    port->peer->seen != s->number)
 		sweep_changed(s, port->peer);
@@ -127,7 +132,7 @@ void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 		too_far(s, node, num);
 		return;
 	}
-	ports_set_probe(port, PROBE_OUT);
+	ports_set_probe(s, node, num, PROBE_OUT);
 	sweep_ask(s, JOB_PROBE, node, num, true);
 }
 
@@ -138,7 +143,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 
 	inventory_set_port_info(node, (uint8_t)num, data);
 	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
-		ports_set_probe(&node->ports[num], PROBE_NONE);
+		ports_set_probe(s, node, num, PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {
 		ports_switch_ready(s, node);
 		return;

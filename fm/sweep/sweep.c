@@ -200,6 +200,7 @@ void sweep_free(struct sweep *s)
 	batch_free(s->batch);
 	inventory_fini(&s->inv);
 	free(s->changed);
+	free(s->touched);
 	free(s);
 }
 
@@ -242,19 +243,37 @@ void sweep_changed(struct sweep *s, const struct inv_node *node)
 	s->result.nchanged++;
 }
 
-/* Probes that failed stay so until they are asked again; what earlier looks confirmed is open anew.
- */
+void sweep_touch(struct sweep *s, struct inv_node *node)
+{
+	if (node->touched)
+		return;
+	node->touched = true;
+	if (s->ntouched == s->touched_room) {
+		s->touched_room = s->touched_room ? 2 * s->touched_room : 64;
+		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
+	}
+	s->touched[s->ntouched++] = node;
+}
+
+/* Probes that failed stay so until they are asked again; what the look before confirmed is open anew. */
 static void sweep_open(struct sweep *s, enum sweep_look look)
 {
 	struct inv_node *node;
 	unsigned p;
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
-		node->answered = false;
+	for (uint32_t i = 0; i < s->ntouched; i++) {
+		node = s->touched[i];
+		node->touched = node->answered = false;
 		for (p = 1; p <= node->nports; p++)
-			if (look == LOOK_DISCOVER || node->ports[p].probe != PROBE_FAILED)
+			if (node->ports[p].probe != PROBE_FAILED)
 				node->ports[p].probe = PROBE_NONE;
 	}
+	s->ntouched = 0;
+	if (look != LOOK_DISCOVER || !s->odd)
+		return;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		for (p = 1; p <= node->nports; p++)
+			node->ports[p].probe = PROBE_NONE;
 }
 
 static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)

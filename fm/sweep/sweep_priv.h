@@ -45,19 +45,24 @@ struct sweep {
 	struct sweep_result result;
 	guid_t *changed;
 	unsigned changed_room;
+	struct inv_node **touched; /* what the next look has to open anew */
+	uint32_t ntouched, touched_room;
+	bool odd; /* some node may be silent or partial, some port without a node behind it */
 	struct log_limit twice_log, bad_log, silent_log;
 };
 
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
+void sweep_touch(struct sweep *s, struct inv_node *node); /* answered, or has a probe */
 
 /* ports.c */
 void ports_ask(struct sweep *s, struct inv_node *node, unsigned num);
 void ports_ask_all(struct sweep *s, struct inv_node *node);
 /* One of the answers that come before a switch's ports is here, or never will be. */
 void ports_switch_ready(struct sweep *s, struct inv_node *node);
-void ports_set_probe(struct inv_port *port, enum sweep_probe probe); /* at both ends */
+/* At both ends. */
+void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe);
 void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
 	       const uint8_t data[64]);
 void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num);
