@@ -299,6 +299,7 @@ static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
 		(json_int_t)blocks, "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3,
 		"unreachable", (json_int_t)f->proof.unreachable);
 
+	json_object_set_new(result, "not_honoured", fabric_cordons_bent(f));
 	fabric_state_tell(f, act->release ? "quarantine" : "cordons", result);
 	return result;
 }
@@ -355,7 +356,13 @@ static void tell_act(struct fabric *f, const struct cordon_act *act, const char 
 	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
 	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
 	const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
+	unsigned bent = (unsigned)json_array_size(json_object_get(result, "not_honoured"));
 
+	if (bent)
+		event_log_add(f->events, LOG_WARNING, "cordons-bent", NULL,
+			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
+			      "no other way",
+			      bent, fabric_word(bent, "place carries", "places carry"));
 	event_log_add(f->events, LOG_NOTICE, verb, json_incref(result),
 		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", act->what, verb, act->ports,
 		      fabric_word(act->ports, "cable", "cables"), entries,

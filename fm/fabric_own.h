@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
- * fabric_cordon.c, fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
+ * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_trouble.c (what does not work), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
@@ -332,6 +332,8 @@ void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
 struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
 void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
 			     fabric_done_fn *fn, void *arg); /* answers and frees it */
+/* fabric_honour.c: cordons that carry traffic, since nothing else connects some hosts: {"what", "why"} each. */
+json_t *fabric_cordons_bent(const struct fabric *f);
 /* For events: one of a kind, or several. */
 static inline const char *fabric_word(uint64_t count, const char *one, const char *several)
 {

@@ -18,6 +18,7 @@
 
 struct route {
 	struct tables spare; /* another try at the tables, when one was needed */
+	bool bent;	     /* cordons did not count for some pairs of hosts */
 };
 
 struct job { /* one computation */
@@ -254,18 +255,25 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 				       struct tables *out)
 {
 	struct job through = *job;
-	uint64_t open_pairs;
+	uint64_t open_pairs, cut_off;
 	struct holes holes;
 
 	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
 	compute(job, out, &holes);
+	cut_off = holes.host_pairs;
 	fill_lifted(route, job, &holes, out);
 	through.how.through_cordons = true;
 	open_pairs = compute(&through, &route->spare, NULL);
+	route->bent = open_pairs < cut_off;
 	fill_from(job, &holes, &route->spare, out);
 	holes_fini(&holes);
 	return open_pairs;
+}
+
+bool route_cordons_bent(const struct route *route)
+{
+	return route->bent;
 }
 
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
@@ -281,6 +289,7 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 
 	if (!updn && strcmp(engine, "ftree") != 0)
 		return -EINVAL;
+	route->bent = false;
 	uint64_t open_pairs = compute_around_cordons(route, &job, out);
 	if (updn || !open_pairs)
 		return 0;

@@ -53,5 +53,7 @@ void route_free(struct route *route);
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 	__attribute__((warn_unused_result));
+/* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */
+bool route_cordons_bent(const struct route *route);
 
 #endif

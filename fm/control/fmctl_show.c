@@ -430,6 +430,17 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 	print_last_run(status);
 }
 
+static void print_bent(const json_t *rows)
+{
+	const json_t *row;
+	size_t index;
+
+	json_array_foreach (rows, index, row) {
+		print_label("NOT KEPT");
+		printf("the cordon of %s: %s\n", string(row, "what"), string(row, "why"));
+	}
+}
+
 void show_cordon(const struct fmctl *ctl, const json_t *result)
 {
 	bool on = json_is_true(json_object_get(result, "cordoned"));
@@ -455,6 +466,7 @@ void show_cordon(const struct fmctl *ctl, const json_t *result)
 		printf("%lld pairs do not reach each other\n", (long long)dark);
 	else
 		puts("all pairs that cables connect reach each other");
+	print_bent(json_object_get(result, "not_honoured"));
 }
 
 /* What the act says of itself, a line each. */

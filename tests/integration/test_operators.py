@@ -55,6 +55,17 @@ def test_cordon_that_can_not_be_is_refused(pod):
         assert (done.returncode, done.stdout) == (1, "") and reason in done.stderr
 
 
+def test_cordons_that_can_not_be_kept_are_named(start, pod_net):
+    fabric = start(pod_net)
+    for spine in ("spine-01", "spine-02", "spine-03"):
+        assert fabric.ask("cordon", spine)["not_honoured"] == []
+    shown = fabric.fmctl("cordon", "spine-04").stdout
+    for spine in ("spine-01", "spine-02", "spine-03", "spine-04"):
+        assert f"NOT KEPT    the cordon of {spine}: some hosts have no other way to " in shown
+    assert fabric.ask("uncordon", "spine-02")["not_honoured"] == []
+    assert fabric.status()["proof"]["unreachable"] == 0
+
+
 def test_cordon_that_can_not_be_saved_is_in_force_and_told(start, pod_net):
     fabric = start(pod_net)
     (fabric.state_dir / "cordons.new").symlink_to("/dev/full")

@@ -157,6 +157,90 @@ static void all_spines_cordoned_leave_nobody_dark(void **state)
 	world_fini(&w);
 }
 
+static void assert_bent(struct reply r, unsigned count, const char *first)
+{
+	const json_t *rows = json_object_get(r.result, "not_honoured");
+	const json_t *row = json_array_get(rows, 0);
+
+	assert_int_equal(json_array_size(rows), count);
+	if (first)
+		assert_string_equal(json_string_value(json_object_get(row, "what")), first);
+	if (first)
+		assert_non_null(
+			strstr(json_string_value(json_object_get(row, "why")), "no other way to "));
+	json_decref(r.result);
+}
+
+/* Spines one after the other; with the last they all carry traffic again, and that is told. */
+static void cordons_that_can_not_be_kept_are_named(void **state)
+{
+	static const char *const spines[] = { "spine-01", "spine-02", "spine-03", "spine-04" };
+	struct world w;
+
+	world_init(&w, pod(1));
+	for (unsigned i = 0; i < 3; i++)
+		assert_bent(cordon(&w, spines[i], true), 0, NULL);
+	assert_int_equal(count_told(&w, "cordons-bent", ""), 0);
+	assert_bent(cordon(&w, spines[3], true), 4, spines[0]);
+	assert_int_equal(count_told(&w, "cordons-bent", "4 places carry traffic"), 1);
+	assert_bent(cordon(&w, spines[3], true), 4, spines[0]); /* asked again, told again */
+	assert_bent(cordon(&w, spines[1], false), 0, NULL);
+	assert_int_equal(transit_of_all(&w, find_desc(w.design, spines[0])), 0);
+	assert_bent(cordon(&w, "leaf-su01-rail0", true), 0,
+		    NULL); /* its own hosts are no transit */
+	world_fini(&w);
+}
+
+static void cordon_of_the_last_live_cable_is_named(void **state)
+{
+	char what[64];
+	struct world w;
+	uint32_t leaf;
+	unsigned last = 0;
+
+	world_init(&w, small_tree());
+	leaf = far_leaf(&w);
+	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++) {
+		const struct topo_port *port = topo_port(w.design, leaf, num);
+		const struct topo_port *peer = topo_peer(w.design, port);
+
+		if (!peer || peer->node >= w.design->nswitches)
+			continue;
+		if (last)
+			double_cut(w.hw, w.design->nodes[leaf].guid, num);
+		else
+			last = num;
+	}
+	run_for(&w, 2 * SECOND_US);
+	snprintf(what, sizeof(what), "0x%016lx:%u", (unsigned long)w.design->nodes[leaf].guid,
+		 last);
+	struct reply r = cordon(&w, what, true);
+	assert_int_equal(number(&r, "unreachable"), 0);
+	assert_bent(r, 1, NULL);
+	assert_hardware_delivers(&w, 11);
+	world_fini(&w);
+}
+
+/* The switch behind a cordoned cable still has its own way over it, which nobody takes. */
+static void cordons_that_are_kept_beside_one_that_is_not_are_not_named(void **state)
+{
+	char cable[64], whole[64];
+	struct world w;
+	uint32_t leaf;
+
+	world_init(&w, small_tree());
+	leaf = far_leaf(&w);
+	snprintf(cable, sizeof(cable), "0x%016lx:%u", (unsigned long)w.design->nodes[leaf].guid,
+		 uplink_of(w.design, leaf));
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		if (sw != leaf && w.design->nodes[sw].level == w.design->nodes[leaf].level)
+			snprintf(whole, sizeof(whole), "0x%016lx",
+				 (unsigned long)w.design->nodes[sw].guid);
+	assert_bent(cordon(&w, whole, true), 0, NULL); /* its own hosts cross its cables */
+	assert_bent(cordon(&w, cable, true), 0, NULL);
+	world_fini(&w);
+}
+
 static void a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine(void **state)
 {
 	struct world w;
@@ -472,6 +556,9 @@ int main(void)
 		cmocka_unit_test(uncordon_brings_the_same_tables_back),
 		cmocka_unit_test(a_cable_is_cordoned_from_either_end),
 		cmocka_unit_test(all_spines_cordoned_leave_nobody_dark),
+		cmocka_unit_test(cordons_that_can_not_be_kept_are_named),
+		cmocka_unit_test(cordon_of_the_last_live_cable_is_named),
+		cmocka_unit_test(cordons_that_are_kept_beside_one_that_is_not_are_not_named),
 		cmocka_unit_test(a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine),
 		cmocka_unit_test(a_cordon_survives_a_fault_and_a_restart),
 		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
