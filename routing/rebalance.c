@@ -32,6 +32,8 @@ enum stage {
 	BEGIN,
 	IMPROVE,
 	FINISH,
+	COLLECT,
+	SORT,
 	DONE
 };
 
@@ -360,14 +362,31 @@ static enum stage finish(struct rebalance *job)
 		return DONE;
 	}
 	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
-	for (uint32_t i = 0; i < job->ncandidates; i++) {
-		const struct candidate *c = &job->candidates[i];
+	job->next = 0;
+	return COLLECT;
+}
+
+static enum stage collect(struct rebalance *job, uint32_t units)
+{
+	struct rebalance_result *result = &job->result;
+	uint32_t left = job->ncandidates - job->next;
+	uint32_t end = job->next + (units < left ? units : left);
+
+	for (; job->next < end; job->next++) {
+		const struct candidate *c = &job->candidates[job->next];
 		uint8_t out = tables_row(&job->legal.tables, c->sw)[c->lid];
 
 		if (out != c->stable)
 			result->overrides[result->count++] =
 				(struct route_override){ c->sw, c->lid, out };
 	}
+	return job->next < job->ncandidates ? COLLECT : SORT;
+}
+
+static enum stage sort(struct rebalance *job)
+{
+	struct rebalance_result *result = &job->result;
+
 	qsort(result->overrides, result->count, sizeof(*result->overrides), by_switch);
 	return DONE;
 }
@@ -404,6 +423,10 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 		return rebalance_improve(job, units) ? FINISH : IMPROVE;
 	case FINISH:
 		return finish(job);
+	case COLLECT:
+		return collect(job, units);
+	case SORT:
+		return sort(job);
 	case DONE:
 		break;
 	}
