@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/fabric_own.h"
 #include "topology/mem.h"
 
@@ -70,18 +71,17 @@ static bool is_used(const struct look *l, uint32_t sw, uint16_t lid)
 /* Hosts' packets leave by that port, through the cordon's cable. */
 static bool carries(struct look *l, const struct topo_port *from)
 {
-	const uint8_t *row = tables_row(&l->f->tables, from->node);
+	const uint8_t *row = tables_row(&l->f->tables, from->node), *at = row;
+	const uint8_t *end = row + l->f->tables.top + 1;
 
-	for (uint32_t lid = 1; lid <= l->f->tables.top; lid++) {
-		uint32_t home;
+	while ((at = memchr(at + 1, from->num, (size_t)(end - at - 1)))) {
+		uint16_t lid = (uint16_t)(at - row);
+		uint32_t home = home_of(l, lid);
 
-		if (row[lid] != from->num)
-			continue;
-		home = home_of(l, (uint16_t)lid);
 		if (home == TOPO_NONE || (l->whole && home == l->node) ||
-		    !is_used(l, from->node, (uint16_t)lid))
+		    !is_used(l, from->node, lid))
 			continue;
-		l->lid = (uint16_t)lid;
+		l->lid = lid;
 		return true;
 	}
 	return false;

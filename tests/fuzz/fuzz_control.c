@@ -98,7 +98,7 @@ int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 		return -1;
 	}
 	free(*states);
-	*states = mem_alloc(1, 1);
+	*states = calloc(1, 1);
 	return 0;
 }
 json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
