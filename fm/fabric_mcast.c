@@ -429,12 +429,27 @@ static bool is_due(const struct fabric *f)
 	return f->topo && (f->mcast->pending || f->topo != f->mcast->seen);
 }
 
+/* The copy takes its time: when it is needed, or before the next proof changes what it is of. */
+void fabric_mcast_keep_proof(struct fabric *f)
+{
+	struct fabric_mcast *m = f->mcast;
+	const struct cdg *unicast;
+
+	if (!m->proof_due)
+		return;
+	m->proof_due = false;
+	unicast = check_proof_graph(f->proof_base, check_proof_serial(f->proof_base));
+	mcast_proof_free(m->published);
+	m->published = unicast ? mcast_proof_new(f->topo, unicast) : NULL;
+}
+
 static void take_snapshot(struct fabric *f)
 {
 	struct fabric_mcast *m = f->mcast;
 
 	if (m->topo == f->topo)
 		return;
+	fabric_mcast_keep_proof(f);
 	mcast_planner_free(m->planner);
 	topo_unref(m->topo);
 	m->topo = topo_ref(f->topo);
@@ -518,10 +533,7 @@ static unsigned mlids_of(const struct topo *t)
 
 void fabric_mcast_published(struct fabric *f, const struct topo *older)
 {
-	const struct cdg *unicast = check_change_graph(f->proof_base);
-
-	mcast_proof_free(f->mcast->published);
-	f->mcast->published = unicast ? mcast_proof_new(f->topo, unicast) : NULL;
+	f->mcast->proof_due = true;
 	sa_groups_set_capacity(sa_mcast_groups(f->sa), mlids_of(f->topo));
 	if (older)
 		fabric_groups_prune(f, older, f->topo);

@@ -30,7 +30,8 @@ struct fabric_mcast {
 		*seen; /* referenced: the published snapshot that the trees are made for */
 
 	/* Trees in the making. */
-	const struct topo *topo;       /* referenced: what planner and gathered ports refer to */
+	const struct topo *topo; /* referenced: what planner and gathered ports refer to */
+	bool proof_due;		 /* the graph of the tables last published is still to be copied */
 	struct mcast_proof *published; /* beside the tables last published, until it is taken.. */
 	struct mcast_proof *proof;     /* ..for the trees of `topo` */
 	struct mcast_planner *planner;

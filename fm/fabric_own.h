@@ -378,6 +378,7 @@ void fabric_mcast_start(struct fabric *f);
 bool fabric_mcast_known(const struct fabric *f); /* the groups of an earlier life were read */
 void fabric_mcast_configure(struct fabric *f);
 void fabric_mcast_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
+void fabric_mcast_keep_proof(struct fabric *f);				 /* before the next one */
 void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */
 void fabric_mcast_wake(struct fabric *f);			     /* begins what is due */
 json_t *fabric_mcast_figures(const struct fabric *f);

@@ -200,6 +200,7 @@ static enum job_said begin_proof(void *arg)
 	struct fabric *f = arg;
 	struct fabric_update *u = &f->update;
 
+	fabric_mcast_keep_proof(f);
 	check_change_begin(f->proof_base, u->topo, u->lids, &u->tables);
 	return JOB_NEXT;
 }

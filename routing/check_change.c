@@ -374,11 +374,6 @@ void check_base_free(struct check_base *base)
 	free(base);
 }
 
-const struct cdg *check_change_graph(const struct check_base *base)
-{
-	return base->good ? &base->cdg : NULL;
-}
-
 struct check_change check_change_last(const struct check_base *base)
 {
 	return base->last;

@@ -43,8 +43,6 @@ bool check_change_end(struct check_base *base, struct check_report *report);
  * the next change meets them, and has to tell past from present while somebody waits.
  */
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables);
-/* The graph of what was last proven, with some dependencies of before maybe; NULL = nothing was. Not while a judgement is on its way. */
-const struct cdg *check_change_graph(const struct check_base *base);
 struct check_change check_change_last(const struct check_base *base);
 
 /*

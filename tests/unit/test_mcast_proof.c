@@ -27,7 +27,7 @@ static void unicast_init(struct unicast *u, const struct topo *t)
 	*u = (struct unicast){ .lids = lid_plan(t, NULL), .base = check_base_new(7) };
 	assert_int_equal(route_compute(route, t, u->lids, NULL, &u->tables), 0);
 	assert_true(check_change(u->base, t, u->lids, &u->tables, &report));
-	u->graph = check_change_graph(u->base);
+	u->graph = check_proof_graph(u->base, check_proof_serial(u->base));
 	assert_non_null(u->graph);
 	route_free(route);
 }
