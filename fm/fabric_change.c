@@ -22,15 +22,17 @@
 static const struct {
 	const char *kind;
 	enum log_level level;
+	const char *one, *several; /* `fabric: 180 more ..` */
 } change_words[] = {
-	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE },
-	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING },
-	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE },
-	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING },
-	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE },
-	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING },
-	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING },
-	[DIFF_DESC] = { "renamed", LOG_NOTICE },
+	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE, "new node", "new nodes" },
+	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING, "node gone", "nodes gone" },
+	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE, "link up", "links up" },
+	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING, "link down", "links down" },
+	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE, "new link", "new links" },
+	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING, "link gone", "links gone" },
+	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING, "link at another speed or width",
+			      "links at another speed or width" },
+	[DIFF_DESC] = { "renamed", LOG_NOTICE, "node with another name", "nodes with other names" },
 };
 #define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
 
@@ -220,6 +222,17 @@ static void tell_item(struct telling *s, const struct diff_item *item)
 		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL, "%s", text);
 }
 
+static void tell_rest(const struct telling *s, unsigned kind)
+{
+	unsigned rest = s->told[kind] > TOLD_ONE_BY_ONE ? s->told[kind] - TOLD_ONE_BY_ONE : 0;
+
+	if (rest)
+		event_log_add(
+			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
+			"fabric: %u more %s", rest,
+			fabric_word(rest, change_words[kind].one, change_words[kind].several));
+}
+
 static void tell_items(struct telling *s, const struct diff *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
@@ -232,10 +245,7 @@ static void tell_items(struct telling *s, const struct diff *d)
 			tell_item(s, item);
 	}
 	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
-		if (s->told[kind] > TOLD_ONE_BY_ONE)
-			event_log_add(s->f->events, change_words[kind].level,
-				      change_words[kind].kind, NULL, "fabric: %u more %s",
-				      s->told[kind] - TOLD_ONE_BY_ONE, change_words[kind].kind);
+		tell_rest(s, kind);
 }
 
 /* ---- What the snapshots don't show ----------------------------------------------------------------- */

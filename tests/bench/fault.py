@@ -2,13 +2,16 @@
 """What dies, and how long until the tables are right again: fmd and OpenSM on the same fabric, cut at the same cables.
 
 fmd's figure is its own: from the trap (or the poll's answer) to the last acknowledged block of a proven change. OpenSM's
-is from the trap to SUBNET UP, both off its log. Cables are cut one at a time and mended in between; medians are shown.
+is from the trap to SUBNET UP, both off its log. The rig's floor is what as many SMPs take that nobody thinks about
+(smp_floor.c). Cables are cut one at a time and mended in between; medians are shown.
 A spine dies with all its cables at once. The line card is 200 cables within a second.
 """
 import collections
+import os
 import random
 import re
 import statistics
+import subprocess
 import sys
 import time
 
@@ -24,6 +27,7 @@ SPINE_MS = {4096: 150}
 CARD_CABLES, CARD_S, CARD_MS, CARD_REROUTES = 200, 1.0, 500, 6
 LOSS_PERCENT, LOSS_SIZE, LOSS_TIMES, LOSS_LIMIT_S = 10, 1024, 10, 60
 LIMIT_S = 600
+FLOOR_WINDOWS = (16, 32, 64)
 QUIET_S = 1.0
 ANSWERED = r": answered in "
 
@@ -139,7 +143,17 @@ def fmd_card(fmd, sim, cables):
     return sample
 
 
-def measure_fmd(world, netfile, size):
+def floor_ms(world, sim, program, smps):
+    """The best of some windows, of each the middle of its rounds."""
+    made = []
+    for window in FLOOR_WINDOWS:
+        run = subprocess.run([program, str(smps), str(window)], cwd=world.folder("floor"), stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, check=True, timeout=60, env={**os.environ, "IBSIM_SOCKNAME": sim.name, "LD_PRELOAD": world.umad2sim})
+        made.append(statistics.median(map(float, run.stdout.split())))
+    return min(made)
+
+
+def measure_fmd(world, netfile, size, floor=None):
     plan, sim = Plan(netfile), w.Ibsim(world, netfile)
     try:
         fmd = w.Fmd(world, sim, settings="sweep_interval = 0;\n")
@@ -155,6 +169,9 @@ def measure_fmd(world, netfile, size):
                 say(f"{size} fmd spine: {raw['spine']}")
         finally:
             fmd.close()
+        if floor:
+            raw["floor_ms"] = floor_ms(world, sim, floor, int(median(raw["cables"], "smps")))
+            say(f"{size} rig floor: {raw['floor_ms']:.1f} ms")
     finally:
         sim.close()
     return raw
@@ -253,6 +270,8 @@ def rows(size, fmd, osm):
                         int(max(s["smps"] for s in fmd["cables"])), None, "",
                         int(min(s["smps_allowed"] for s in fmd["cables"])))]
     made[0].note = f"{int(median(fmd['cables'], 'entries')):,} entries in {blocks} blocks"
+    if "floor_ms" in fmd:
+        made.append(table.Row(table.DETAIL + "the rig's floor: as many SMPs, with nothing behind them", fmd["floor_ms"], None, "ms"))
     if any(s["unreachable"] for s in fmd["cables"]):
         made[0].spoil("pairs were left unreachable")
     if "spine" in fmd:
@@ -278,7 +297,8 @@ def run(world, options):
         if size not in CABLE_MS:
             continue
         netfile = fabrics.generated(world, size)
-        fmd, osm = measure_fmd(world, netfile, size), measure_opensm(world, netfile, size)
+        floor = os.path.abspath(os.path.join(options.programs, "smp_floor"))
+        fmd, osm = measure_fmd(world, netfile, size, floor), measure_opensm(world, netfile, size)
         yield rows(size, fmd, osm), {"size": size, "fmd": fmd, "opensm": osm}
     clean, lost = measure_loss(world, fabrics.generated(world, LOSS_SIZE))
     yield [loss_row(clean, lost)], {"size": LOSS_SIZE, "clean": clean, "lost": lost}

@@ -30,7 +30,7 @@ static int agent_register(int port)
 
 int main(void)
 {
-	void *buffer = mem_alloc(1, umad_size() + WIRE_MAD_SIZE);
+	void *buffer;
 	char path[256];
 	int port = -1, agent = -1;
 
@@ -39,6 +39,8 @@ int main(void)
 		fail("cannot open the port");
 	if (umad_get_issm_path(NULL, 0, path, sizeof(path)) < 0 || open(path, O_RDWR) < 0)
 		fail("cannot be the subnet manager");
+	buffer = mem_alloc(1,
+			   umad_size() + WIRE_MAD_SIZE); /* the size is known once a port is open */
 	for (;;) {
 		int length = WIRE_MAD_SIZE;
 		uint8_t *mad = umad_get_mad(buffer);

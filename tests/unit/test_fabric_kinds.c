@@ -256,6 +256,47 @@ static void a_leaf_dies_with_its_hosts_as_one_fault(void **state)
 	end(&w, &before);
 }
 
+/* The uplinks of some leaves but their first ones, so that no switch is dark. */
+static unsigned turn_uplinks(struct world *w, unsigned count,
+			     void (*turn)(struct double_fabric *hw, guid_t node, unsigned port))
+{
+	unsigned turned = 0;
+
+	for (uint32_t leaf = w->design->nswitches; leaf-- > 0 && turned < count;) {
+		unsigned first = w->design->nodes[leaf].level ? 0 : uplink_of(w->design, leaf);
+
+		for (unsigned num = first + 1;
+		     first && num <= w->design->nodes[leaf].nports && turned < count; num++) {
+			const struct topo_port *peer =
+				topo_peer(w->design, topo_port(w->design, leaf, num));
+
+			if (!peer || peer->node >= w->design->nswitches)
+				continue;
+			turn(w->hw, guid_at(w, leaf), num);
+			turned++;
+		}
+	}
+	return turned;
+}
+
+static void many_cables_are_told_in_a_line_of_words(void **state)
+{
+	struct before before;
+	struct world w;
+
+	begin(&w, pod(4), &before);
+	assert_int_equal(turn_uplinks(&w, 25, double_cut), 25);
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_told(&w, "link-down", "fabric: 5 more links down"), 1);
+	assert_int_equal(turn_uplinks(&w, 21, double_join), 21);
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_told(&w, "link-up", "fabric: 1 more link up"), 1);
+	assert_int_equal(turn_uplinks(&w, 25, double_join), 25);
+	run_for(&w, SECOND_US);
+	assert_all_is_as_before(&w, &before);
+	end(&w, &before);
+}
+
 static void half_the_spines_die_at_once(void **state)
 {
 	struct world w;
@@ -466,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_spine_dies_as_one_fault),
 		cmocka_unit_test(a_core_switch_dies_as_one_fault),
 		cmocka_unit_test(a_leaf_dies_with_its_hosts_as_one_fault),
+		cmocka_unit_test(many_cables_are_told_in_a_line_of_words),
 		cmocka_unit_test(half_the_spines_die_at_once),
 		cmocka_unit_test(a_switch_that_rebooted_gets_its_tables_again_without_a_poll),
 		cmocka_unit_test(a_switch_that_was_replaced_takes_over),
