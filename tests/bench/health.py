@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 import fabrics
 import table
 import world as w
-from fabric import free_port
+from fabric import own_address
 
 HOSTS, BODY, INTERVAL_S = 2048, 100_000, 15
 IDLE_S, MEASURED_S, LIMIT_S = 5, 2 * INTERVAL_S, 120
@@ -51,7 +51,7 @@ def ask_exporters(fmd, world, port, syslog):
         out.writelines(f"node-{n:04} http://127.0.0.1:{port}/node-{n:04}\n" for n in range(HOSTS))
     with open(os.path.join(fmd.dir, "fmd.conf"), "a") as out:
         out.write(f'nvswitch_hosts_file = "{hosts}";\nnvswitch_poll_interval = {INTERVAL_S}.0;\n'
-                  f'syslog_listen = "127.0.0.1:{syslog}";\n')
+                  f'syslog_listen = "{syslog[0]}:{syslog[1]}";\n')
     fmd.ask("reload")
     end = time.monotonic() + LIMIT_S
     while fmd.ask("status")["nvswitch"]["sources_up"] < HOSTS:
@@ -60,7 +60,7 @@ def ask_exporters(fmd, world, port, syslog):
         time.sleep(0.5)
 
 
-def flood(fmd, port):
+def flood(fmd, address):
     """(lines sent, lines read, faults sent, hosts with a fault), at LINES_PER_S."""
     sent, faults, began = 0, 0, time.monotonic()
     before = fmd.ask("status")["nvswitch"]["logs"]
@@ -69,7 +69,7 @@ def flood(fmd, port):
             for _ in range(PIECE):
                 faulty = sent % 250 == 0
                 text = f"<3>Nov 21 01:02:03 node-{sent // 250:04} kernel: {FAULT if faulty else NOISE}"
-                out.sendto(text.encode(), ("127.0.0.1", port))
+                out.sendto(text.encode(), address)
                 sent, faults = sent + 1, faults + faulty
             time.sleep(max(0, began + sent / LINES_PER_S - time.monotonic()))
     took = time.monotonic() - began
@@ -82,7 +82,7 @@ def flood(fmd, port):
 def measure(world):
     sim = w.Ibsim(world, fabrics.generated(world, 256))
     exporters, port = start_exporters(world)
-    syslog = free_port()
+    syslog = (own_address(), 5514)
     try:
         fmd = w.Fmd(world, sim)
         try:
