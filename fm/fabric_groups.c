@@ -199,15 +199,15 @@ static void group_loses(struct fabric *f, struct sa_group *group, void *arg)
 	const struct lost *lost = arg;
 	struct wire_gid mgid = group->attr.mgid;
 
-	if (lost->count < group->nmembers) {
+	if (lost->count < group->nmembers && !sa_alias_next(f->sa, 0)) {
 		for (uint32_t i = 0; i < lost->count && sa_groups_find(groups_of(f), &mgid); i++)
 			leave_all(f, group, lost->guids[i]);
 		return;
 	}
 	for (uint32_t i = group->nmembers; i-- > 0;) {
-		guid_t port = group->members[i].port;
+		guid_t port = group->members[i].port, own = fabric_port_guid(f, port);
 
-		if (!bsearch(&port, lost->guids, lost->count, sizeof(port), compare_guids))
+		if (!bsearch(&own, lost->guids, lost->count, sizeof(own), compare_guids))
 			continue;
 		leave_all(f, group, port);
 		if (!sa_groups_find(groups_of(f), &mgid))
@@ -230,7 +230,7 @@ static void end_absent(struct fabric *f, struct sa_group *group, void *arg)
 	struct wire_gid mgid = group->attr.mgid;
 
 	for (uint32_t i = group->nmembers; i-- > 0;) {
-		if (in_service(f->topo, group->members[i].port))
+		if (in_service(f->topo, fabric_port_guid(f, group->members[i].port)))
 			continue;
 		leave_all(f, group, group->members[i].port);
 		if (!sa_groups_find(groups_of(f), &mgid))
@@ -259,9 +259,10 @@ static const char *joined(const struct sa_member *member)
 	return member->state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
 }
 
-static json_t *json_member(const struct topo *t, const struct sa_member *member)
+static json_t *json_member(const struct fabric *f, const struct sa_member *member)
 {
-	uint32_t port = t ? topo_find_port(t, member->port) : TOPO_NONE;
+	const struct topo *t = f->topo;
+	uint32_t port = t ? topo_find_port(t, fabric_port_guid(f, member->port)) : TOPO_NONE;
 
 	return json_pack("{so ss ss si sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
 			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc,
@@ -278,12 +279,12 @@ static int count_full(const struct sa_group *group)
 	return n;
 }
 
-static json_t *json_members(const struct topo *t, const struct sa_group *group)
+static json_t *json_members(const struct fabric *f, const struct sa_group *group)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < group->nmembers; i++)
-		json_array_append_new(list, json_member(t, &group->members[i]));
+		json_array_append_new(list, json_member(f, &group->members[i]));
 	return list;
 }
 
@@ -323,7 +324,7 @@ static json_t *json_group(const struct fabric *f, const struct sa_group *group)
 			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
 			 "sl", (int)a->sl, "preset", group->preset, "full", count_full(group),
 			 "senders", (int)group->nmembers - count_full(group), "tree",
-			 json_tree(f, group->mlid), "members", json_members(f->topo, group));
+			 json_tree(f, group->mlid), "members", json_members(f, group));
 }
 
 json_t *fabric_groups(const struct fabric *f)

@@ -55,6 +55,14 @@ static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
 	return (struct mcast_tree *)mcast_plan_tree(plan, mlid);
 }
 
+static bool has_alias_of(const struct fabric *f, const struct sa_group *group, guid_t port)
+{
+	for (uint32_t i = 0; sa_alias_next(f->sa, 0) && i < group->nmembers; i++)
+		if (sa_alias_port(f->sa, group->members[i].port) == port)
+			return true;
+	return false;
+}
+
 /* Is that host's port a member of a group with the MLID? Ports to switches count as such. */
 static bool is_known(const struct learn *learn, uint16_t mlid, unsigned num)
 {
@@ -68,7 +76,7 @@ static bool is_known(const struct learn *learn, uint16_t mlid, unsigned num)
 	if (!peer || peer->node < t->nswitches)
 		return true;
 	for (; group; group = group->next)
-		if (sa_group_member(group, peer->guid))
+		if (sa_group_member(group, peer->guid) || has_alias_of(learn->f, group, peer->guid))
 			return true;
 	return false;
 }
@@ -174,9 +182,10 @@ static void gather_group(const struct fabric *f, struct fabric_gathered *to,
 	to->list = mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		const struct sa_member *member = &group->members[i];
-		uint32_t port = topo_find_port(m->topo, member->port);
+		guid_t guid = fabric_port_guid(f, member->port);
+		uint32_t port = topo_find_port(m->topo, guid);
 
-		if (port != TOPO_NONE && in_partition(f, member->port, group->attr.pkey))
+		if (port != TOPO_NONE && in_partition(f, guid, group->attr.pkey))
 			to->list[to->count++] =
 				(struct mcast_member){ port, !receives(member->state) };
 	}
@@ -191,7 +200,7 @@ static int compare_members(const void *a, const void *b)
 	return (int)x->send_only - (int)y->send_only;
 }
 
-/* Of groups that share a MLID: a port is in once, and gets what any of its groups gets. */
+/* Of groups that share a MLID, and of aliases of one port: a port is in once, and gets what any of its groups gets. */
 static void merge_members(struct fabric_gathered *g)
 {
 	uint32_t kept = 0;
@@ -212,7 +221,7 @@ static void gather_mlid(struct fabric *f, uint32_t i, const struct sa_group *fir
 	to->count = 0;
 	for (const struct sa_group *group = first; group; group = group->next)
 		gather_group(f, to, group);
-	if (first && first->next)
+	if (first && (first->next || sa_alias_next(f->sa, 0)))
 		merge_members(to);
 }
 

@@ -217,7 +217,8 @@ struct fabric {
 		reregister; /* hosts are to register anew: what they had is not known here */
 	struct fabric_mcast *mcast;
 	struct state_writer sa_writer; /* of these files */
-	struct loop_timer *sa_save;    /* armed: its state differs from what is in files */
+	struct fabric_alias *alias;
+	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct route *route;
 	struct event_log *events;
@@ -370,6 +371,14 @@ void fabric_sa_fini(struct fabric *f);
 void fabric_sa_load(struct fabric *f);
 void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
 void fabric_sa_configure(struct fabric *f);
+
+/* fabric_alias.c: GUID tables of ports */
+void fabric_alias_init(struct fabric *f);
+void fabric_alias_fini(struct fabric *f);
+void fabric_alias_settled(struct fabric *f);
+void fabric_alias_changed(struct fabric *f, guid_t port);
+guid_t fabric_port_guid(const struct fabric *f,
+			guid_t guid); /* the port's own, of an alias; else the same */
 
 /* fabric_mcast.c */
 void fabric_mcast_init(struct fabric *f); /* behind the SA's */

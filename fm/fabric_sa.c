@@ -68,10 +68,34 @@ static const struct state_file services_file = {
 	.again = save_later,
 };
 
+static unsigned read_aliases(struct fabric *f, FILE *in)
+{
+	return sa_aliases_read(f->sa, in);
+}
+
+static void forget_aliases(struct fabric *f)
+{
+	sa_aliases_forget(f->sa);
+}
+
+static void write_aliases(const struct fabric *f, FILE *out)
+{
+	sa_aliases_write(f->sa, out);
+}
+
+static const struct state_file aliases_file = {
+	.name = "aliases",
+	.form = "a GUID of a port",
+	.read = read_aliases,
+	.forget = forget_aliases,
+	.write = write_aliases,
+	.again = save_later,
+};
+
 static void save(void *arg)
 {
 	static const struct state_file *const files[] = { &services_file, &subscriptions_file,
-							  NULL };
+							  &aliases_file, NULL };
 	struct fabric *f = arg;
 
 	if (!fabric_state_write_aside(f, files, &f->sa_writer))
@@ -90,6 +114,11 @@ static void told(void *arg, const char *text)
 	event_log_add(f->events, LOG_WARNING, "sa", NULL, "%s", text);
 }
 
+static void guids_changed(void *arg, guid_t port)
+{
+	fabric_alias_changed(arg, port);
+}
+
 static struct sa_conf sa_conf(const struct conf *c)
 {
 	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
@@ -106,7 +135,10 @@ void fabric_sa_init(struct fabric *f)
 
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf);
 	f->sa_save = loop_timer_new(f->loop, save, f);
-	sa_listen(f->sa, &(struct sa_listener){ .changed = changed, .told = told, .arg = f });
+	sa_listen(f->sa,
+		  &(struct sa_listener){
+			  .changed = changed, .told = told, .guids = guids_changed, .arg = f });
+	fabric_alias_init(f);
 }
 
 void fabric_sa_configure(struct fabric *f)
@@ -119,6 +151,7 @@ void fabric_sa_configure(struct fabric *f)
 /* What was just read is no change. A file that is missing or spoilt means that hosts know more than we do. */
 void fabric_sa_load(struct fabric *f)
 {
+	fabric_state_read(f, &aliases_file);
 	fabric_state_read(f, &services_file);
 	fabric_state_read(f, &subscriptions_file);
 	loop_timer_stop(f->sa_save);
@@ -137,10 +170,12 @@ void fabric_sa_reregister(struct fabric *f)
 
 void fabric_sa_fini(struct fabric *f)
 {
+	fabric_alias_fini(f);
 	fabric_state_wait(&f->sa_writer);
 	if (loop_timer_armed(f->sa_save)) {
 		fabric_state_write(f, &services_file);
 		fabric_state_write(f, &subscriptions_file);
+		fabric_state_write(f, &aliases_file);
 	}
 	loop_timer_free(f->sa_save);
 	sa_free(f->sa);

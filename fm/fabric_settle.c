@@ -136,6 +136,7 @@ static enum job_said answer(void *arg)
 		tell_up(f);
 	fabric_acts_answer(f, NULL);
 	fabric_rebalance_settled(f);
+	fabric_alias_settled(f);
 	fabric_watch_doubt(f);
 	return JOB_NEXT;
 }

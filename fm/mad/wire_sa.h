@@ -39,6 +39,7 @@ enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
 		      WIRE_SA_BUSY = 0x0001,
 		      WIRE_SA_UNSUPPORTED = 0x000C, /* method and attribute combination */
 		      WIRE_SA_NO_RESOURCES = 0x0100,
+		      WIRE_SA_DENIED = 0x0700,
 		      WIRE_SA_REQ_INVALID = 0x0200,
 		      WIRE_SA_NO_RECORDS = 0x0300,
 		      WIRE_SA_TOO_MANY_RECORDS = 0x0400,
@@ -86,6 +87,8 @@ enum {
 	WIRE_NODE_PORT_GUID = 8,
 	WIRE_LINK_TO_LID = 3,
 	WIRE_PORT_OPTIONS = 2,
+	WIRE_GUID_BLOCK = 1,
+	WIRE_GUID_FIRST = 4, /* of eight */
 };
 #define WIRE_BIT(comp) (1ull << (comp))
 
@@ -101,6 +104,9 @@ void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[
 			    uint8_t row[72]);
 void wire_sm_record_encode(uint16_t lid, const struct wire_sm_info *info, uint8_t row[32]);
 void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
+void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8]);
+void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]); /* the attribute by SMP */
+void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72]);
 /* As clients know it from OpenSM: the block number, for once, in the order of their bytes and not of the network's. */

@@ -39,8 +39,8 @@ static const struct sa_record records[] = {
 	{ WIRE_SA_SWITCH_INFO, "SwitchInfoRecord", SA_GET | SA_TABLE, 24, false, sa_walk_switches,
 	  sa_switch_emit },
 	{ WIRE_SA_SM_INFO, "SMInfoRecord", SA_GET | SA_TABLE, 32, false, sa_walk_once, sa_sm_emit },
-	{ WIRE_SA_GUID_INFO, "GUIDInfoRecord", SA_GET | SA_TABLE, 72, false, sa_walk_nodes,
-	  sa_guid_emit },
+	{ WIRE_SA_GUID_INFO, "GUIDInfoRecord", SA_GET | SA_TABLE | SA_SET | SA_DELETE, 72, false,
+	  sa_guid_prepare, sa_guid_emit },
 	{ WIRE_SA_PKEY, "P_KeyTableRecord", SA_GET | SA_TABLE, 72, true, sa_walk_nodes,
 	  sa_pkey_emit },
 	{ WIRE_SA_LFT, "LinearForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
@@ -229,6 +229,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	cl_qmap_init(&sa->subscribers);
 	sa_limit_init(sa);
 	sa_services_init(sa);
+	sa_alias_init(sa);
 	sa_reports_init(sa);
 	sa_mcast_init(sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
@@ -247,6 +248,7 @@ void sa_free(struct sa *sa)
 	sa_reports_fini(sa);
 	sa_mcast_fini(sa);
 	sa_services_fini(sa);
+	sa_aliases_forget(sa);
 	sa_limit_fini(sa);
 	sa_links_forget(sa);
 	free(sa->scratch);

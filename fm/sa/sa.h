@@ -49,10 +49,11 @@ void sa_publish(struct sa *sa, const struct sa_view *view);
  */
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid); /* a trap */
 
-/* Both may be NULL. They come from anywhere in the SA: they only take note. */
+/* Each may be NULL. They come from anywhere in the SA: they only take note. */
 struct sa_listener {
 	void (*changed)(void *arg);		   /* what sa_state_write() writes */
 	void (*told)(void *arg, const char *text); /* worth an event */
+	void (*guids)(void *arg, guid_t port);	   /* its table of GUIDs is another */
 	void *arg;
 };
 void sa_listen(struct sa *sa, const struct sa_listener *listener);
@@ -65,6 +66,14 @@ void sa_subscriptions_forget(struct sa *sa);
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
 void sa_services_forget(struct sa *sa);
+unsigned sa_aliases_read(struct sa *sa, FILE *in);
+void sa_aliases_write(const struct sa *sa, FILE *out);
+void sa_aliases_forget(struct sa *sa);
+
+/* Ports by more than one GUID. The next port, by GUID, that has a table of them, 0 = none; a block of it as it goes to the port. */
+guid_t sa_alias_next(const struct sa *sa, guid_t after);
+bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64]);
+guid_t sa_alias_port(const struct sa *sa, guid_t guid); /* whose alias that is; 0 = nobody's */
 
 /* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
 typedef void sa_groups_fn(void *arg, uint16_t mlid);

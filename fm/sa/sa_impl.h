@@ -9,6 +9,7 @@
  *   sa_service.c  ServiceRecord                            sa_multipath.c MultiPathRecord
  *   sa_qos.c      SL2VL and VL arbitration                 sa_link.c    MTU and rate of every port
  *   sa_state.c    what outlives the process                sa_limit.c   no host takes it from the others
+ *   sa_alias.c    GUIDInfoRecord: further GUIDs of ports
  *   sa_mcast.c    MCMemberRecord                           mcast_group.c its groups
  *
  * Queries are in sa_query.h, subscriptions and notices in sa_report.h, the records' functions in sa_rows.h.
@@ -21,6 +22,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"
+#include "fm/sa/sa_alias.h"
 #include "fm/sa/sa_query.h"
 #include "fm/sa/sa_report.h"
 
@@ -65,6 +67,7 @@ struct sa {
 	struct loop_timer *step;
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
 	struct services services;
+	struct aliases aliases;
 	struct limit limit;
 	struct reports reports;
 	struct sa_listener listener;

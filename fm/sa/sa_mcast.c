@@ -112,14 +112,14 @@ static enum wire_sa_status port_find(const struct sa_query *q, uint32_t *port)
 
 	if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
 		return WIRE_SA_INVALID_GID;
-	*port = topo_find_port(q->sa->view.topo, gid->guid);
+	*port = sa_port_by_guid(q->sa, gid->guid);
 	return *port == TOPO_NONE ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
 }
 
 /* o15-0.2.1: who may change what is stored of a port. */
 static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
-	const struct sa_member *member = sa_group_member(group, q->sa->view.topo->ports[port].guid);
+	const struct sa_member *member = sa_group_member(group, q->mc.want.port_gid.guid);
 
 	if (!member)
 		return true;
@@ -144,7 +144,7 @@ static bool port_carries(const struct sa_query *q, uint32_t port, const struct s
 static void tell_full(const struct sa_query *q, uint32_t port)
 {
 	const struct topo *t = q->sa->view.topo;
-	struct sa_group_port *in = sa_groups_port(q->sa->groups, t->ports[port].guid);
+	struct sa_group_port *in = sa_groups_port(q->sa->groups, q->mc.want.port_gid.guid);
 
 	if (in->told)
 		return;
@@ -159,7 +159,7 @@ static void tell_full(const struct sa_query *q, uint32_t port)
 /* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
 static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
-	guid_t guid = q->sa->view.topo->ports[port].guid;
+	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
 	const struct sa_group_port *in = sa_groups_port(q->sa->groups, guid);
 
 	if (!q->sa->conf.groups_limit || !in || in->groups < q->sa->conf.groups_limit ||
@@ -208,7 +208,7 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 {
 	struct sa_groups *groups = q->sa->groups;
 	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->sa->view.topo->ports[port].guid;
+	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
 	enum wire_sa_status status;
 	uint8_t state;
 
@@ -232,7 +232,7 @@ static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 {
 	struct sa_groups *groups = q->sa->groups;
 	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->sa->view.topo->ports[port].guid;
+	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
 	const struct sa_member *member = group ? sa_group_member(group, guid) : NULL;
 	const uint8_t bits = q->mc.want.join_state;
 	struct wire_mcmember record;

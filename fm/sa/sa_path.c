@@ -44,7 +44,7 @@ enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid,
 	if (gid) {
 		if (gid->prefix != sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
 			return WIRE_SA_INVALID_GID;
-		end->port = topo_find_port(sa->view.topo, gid->guid);
+		end->port = sa_port_by_guid(sa, gid->guid);
 		if (end->port == TOPO_NONE)
 			return WIRE_SA_NO_RECORDS;
 	}

@@ -56,9 +56,13 @@ enum wire_sa_status sa_path_mcast_prepare(struct sa_query *q)
 static bool is_source(const struct sa_query *q, const struct sa_group *group)
 {
 	uint32_t port = q->path.src.port;
+	guid_t guid;
 
-	return port == TOPO_NONE ||
-	       (sa_shown(q, port) && sa_group_member(group, q->sa->view.topo->ports[port].guid));
+	if (port == TOPO_NONE)
+		return true;
+	guid = sa_asked(q, WIRE_PATH_SGID) ? q->path.want.sgid.guid
+					   : q->sa->view.topo->ports[port].guid;
+	return sa_shown(q, port) && sa_group_member(group, guid);
 }
 
 static bool is_destination(const struct sa_query *q, const struct sa_group *group)

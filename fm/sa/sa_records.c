@@ -213,21 +213,45 @@ static void guid_rows(struct sa_query *q, uint32_t port, const uint8_t *info)
 
 	wire_port_caps_decode(info, &caps);
 	for (unsigned b = 0; b < BLOCKS(caps.guid_cap, GUIDS_A_BLOCK); b++) {
-		guid_t guids[GUIDS_A_BLOCK] = { b ? 0 : q->sa->view.topo->ports[port].guid };
+		guid_t guids[GUIDS_A_BLOCK];
 		uint8_t *row = sa_row(q);
 
 		if (!row)
 			return;
+		sa_alias_guids(q->sa, q->sa->view.topo->ports[port].guid, b, guids);
 		wire_guid_record_encode(sa_port_lid(q->sa, port), (uint8_t)b, guids, row);
 		sa_row_keep(q);
 	}
 }
 
+static bool is_change(const struct sa_query *q)
+{
+	return q->method == WIRE_SET || q->method == WIRE_DELETE;
+}
+
+enum wire_sa_status sa_guid_prepare(struct sa_query *q)
+{
+	return is_change(q) ? sa_alias_change(q) : sa_walk_nodes(q);
+}
+
+/* What a change came to lies over the request. */
+static void guid_echo(struct sa_query *q)
+{
+	memcpy(sa_row(q), q->data, q->record->row_size);
+	sa_row_add(q);
+}
+
 void sa_guid_emit(struct sa_query *q, uint32_t item)
 {
-	const struct topo_node *node = node_of(q, item);
-	const struct inv_node *inv = inv_of(q, item);
+	const struct topo_node *node;
+	const struct inv_node *inv;
 
+	if (is_change(q)) {
+		guid_echo(q);
+		return;
+	}
+	node = node_of(q, item);
+	inv = inv_of(q, item);
 	for (unsigned num = first_end(node); inv && num <= last_end(node); num++) {
 		const uint8_t *info = port_info_of(inv, num);
 

@@ -104,7 +104,7 @@ static bool is_member(const struct sa *sa, uint32_t port, uint16_t pkey)
 /* Who asks must be a member of the partition, and so the port of the service if it is one of ours. */
 static bool partition_fits(const struct sa_query *q, const struct wire_service *what)
 {
-	uint32_t on = topo_find_port(q->sa->view.topo, what->gid.guid);
+	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
 
 	return q->asker != TOPO_NONE && is_member(q->sa, q->asker, what->pkey) &&
 	       (on == TOPO_NONE || is_member(q->sa, on, what->pkey));

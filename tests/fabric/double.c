@@ -266,8 +266,10 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 	for (unsigned n = 1; n <= node->ni.nports; n++)
 		link_drop(&node->ports[n]);
 	node_power_on(d, node);
-	for (unsigned n = 1; n <= node->ni.nports; n++)
+	for (unsigned n = 1; n <= node->ni.nports; n++) {
+		memset(node->ports[n].aliases, 0, sizeof(node->ports[n].aliases));
 		link_update(d, &node->ports[n]);
+	}
 }
 
 void double_retrain(struct double_fabric *d, guid_t node, unsigned num, unsigned lanes)
@@ -404,6 +406,11 @@ bool double_mft(const struct double_fabric *d, guid_t guid, uint16_t mlid, unsig
 	if (!node->mft || mlid < MLID_FIRST || row >= node->si.mft_cap)
 		return false;
 	return node->mft[row * node->columns + port / MFT_PORTS] >> port % MFT_PORTS & 1;
+}
+
+guid_t double_alias(const struct double_fabric *d, guid_t guid, unsigned port, unsigned entry)
+{
+	return double_port(d, guid, port)->aliases[entry];
 }
 
 void double_flip_mft(struct double_fabric *d, guid_t guid, uint16_t mlid, unsigned port)

@@ -136,7 +136,9 @@ void port_power_on(struct double_fabric *d, struct dport *port)
 		.op_vls = 1,
 		.mtu_cap = 5,
 		.neighbor_mtu = 4,
-		.guid_cap = is_switch(node) && port->num ? 0 : 1,
+		.guid_cap = !is_switch(node) ? DOUBLE_ALIASES
+			    : port->num	     ? 0
+					     : 1,
 		.resp_time = 8,
 	};
 	port_speeds(port);

@@ -19,6 +19,8 @@
 
 struct dnode;
 
+#define DOUBLE_ALIASES 16
+
 struct dport {
 	struct dnode *node;
 	struct dport *peer; /* NULL = no cable */
@@ -28,10 +30,11 @@ struct dport {
 	uint8_t (*sl2vl)[8];	/* by input port; CAs: one */
 	struct wire_perf *perf; /* NULL = nothing was counted */
 	uint64_t fec[WIRE_FEC_COUNTERS];
-	unsigned loss; /* per mille */
-	bool cut;      /* the cable; at both ends */
-	bool disabled; /* by the SM; at this end */
-	guid_t guid;   /* CAs */
+	unsigned loss;			/* per mille */
+	bool cut;			/* the cable; at both ends */
+	bool disabled;			/* by the SM; at this end */
+	guid_t guid;			/* CAs */
+	guid_t aliases[DOUBLE_ALIASES]; /* of its table; the first is not used */
 	struct wire_sm_info sm;
 	bool has_sm;
 	unsigned reregistered;

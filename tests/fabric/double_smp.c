@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/mad/wire_sa.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
 
@@ -49,14 +50,23 @@ static uint16_t node_desc_get(struct request *r)
 
 static uint16_t guid_info_get(struct request *r)
 {
-	guid_t guid = r->arrival->guid;
+	guid_t guids[8];
 
-	if (r->mod)
+	if (r->mod >= DOUBLE_ALIASES / 8)
 		return STATUS_BAD_FIELD;
-	memset(r->data, 0, WIRE_SMP_DATA);
-	for (int i = 0; i < 8; i++)
-		r->data[i] = (uint8_t)(guid >> (56 - 8 * i));
+	memcpy(guids, r->arrival->aliases + 8 * r->mod, sizeof(guids));
+	if (!r->mod)
+		guids[0] = r->arrival->guid;
+	wire_guid_info_encode(guids, r->data);
 	return 0;
+}
+
+static uint16_t guid_info_set(struct request *r)
+{
+	if (r->mod >= DOUBLE_ALIASES / 8)
+		return STATUS_BAD_FIELD;
+	wire_guid_info_decode(r->data, r->arrival->aliases + 8 * r->mod);
+	return guid_info_get(r);
 }
 
 static uint16_t sm_info_get(struct request *r)
@@ -457,7 +467,7 @@ static const struct agent_row {
 } agent_table[] = {
 	{ WIRE_NODE_INFO, false, node_info_get, NULL },
 	{ WIRE_NODE_DESC, false, node_desc_get, NULL },
-	{ WIRE_GUID_INFO, false, guid_info_get, NULL },
+	{ WIRE_GUID_INFO, false, guid_info_get, guid_info_set },
 	{ WIRE_SM_INFO, false, sm_info_get, NULL },
 	{ WIRE_PORT_INFO, false, port_info_get, port_info_set },
 	{ WIRE_PKEY_TABLE, false, pkeys_get, pkeys_set },

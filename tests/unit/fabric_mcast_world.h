@@ -47,34 +47,48 @@ static inline struct wire_gid mgid_of(unsigned number)
 	return (struct wire_gid){ 0xff12a01cfe800000ull, number };
 }
 
-/* Lets a host's request go; the answer comes as the loop runs. */
-static inline void ask_in(struct world *w, unsigned host, uint8_t method, unsigned group,
-			  uint8_t state, uint16_t pkey, struct heard *h)
+/* Lets a host's request for a port go; the answer comes as the loop runs. */
+static inline void ask_for(struct world *w, unsigned host, uint8_t method,
+			   const struct wire_mcmember *rec, struct heard *h)
 {
 	const struct wire_mad header = { .mgmt_class = WIRE_SA,
 					 .class_version = 2,
 					 .method = method,
 					 .tid = 1 + host,
 					 .attr_id = WIRE_SA_MCMEMBER };
-	const struct wire_mcmember rec = {
-		.mgid = mgid_of(group),
-		.port_gid = { w->conf.subnet_prefix, port_of(w, host) },
-		.qkey = 1,
-		.pkey = pkey,
-		.join_state = state,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = 4,
-		.rate_sel = WIRE_EXACT,
-		.rate = 3,
-	};
 	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
 	wire_mad_encode(&header, mad);
 	for (unsigned i = 0; i < 8; i++)
 		mad[48 + i] = (uint8_t)((uint64_t)MASK_NEW >> (56 - 8 * i));
-	wire_mcmember_encode(&rec, mad + WIRE_SA_HEADER);
+	wire_mcmember_encode(rec, mad + WIRE_SA_HEADER);
 	double_inject(w->hw, node_of(w, host), 1, &to, mad, sizeof(mad), answer_cb, h);
+}
+
+static inline struct wire_mcmember member_of(const struct world *w, guid_t port, unsigned group)
+{
+	return (struct wire_mcmember){
+		.mgid = mgid_of(group),
+		.port_gid = { w->conf.subnet_prefix, port },
+		.qkey = 1,
+		.pkey = 0xffff,
+		.join_state = WIRE_JOIN_FULL,
+		.mtu_sel = WIRE_EXACT,
+		.mtu = 4,
+		.rate_sel = WIRE_EXACT,
+		.rate = 3,
+	};
+}
+
+static inline void ask_in(struct world *w, unsigned host, uint8_t method, unsigned group,
+			  uint8_t state, uint16_t pkey, struct heard *h)
+{
+	struct wire_mcmember rec = member_of(w, port_of(w, host), group);
+
+	rec.join_state = state;
+	rec.pkey = pkey;
+	ask_for(w, host, method, &rec, h);
 }
 
 static inline void ask(struct world *w, unsigned host, uint8_t method, unsigned group,

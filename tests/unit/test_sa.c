@@ -45,8 +45,6 @@ static void unknown_attributes_and_methods_are_refused_as_unsupported(void **sta
 		{ WIRE_SA_MCMEMBER, 0x14, 0x94 },
 		{ WIRE_SA_MULTI_PATH, WIRE_GET, WIRE_GET_RESP },
 		{ WIRE_SA_NODE, WIRE_GET_MULTI, WIRE_GET_MULTI_RESP },
-		{ WIRE_SA_GUID_INFO, WIRE_SET, WIRE_GET_RESP }, /* no alias GUIDs */
-		{ WIRE_SA_GUID_INFO, WIRE_DELETE, WIRE_DELETE_RESP },
 		{ 0x7777, WIRE_GET, WIRE_GET_RESP },
 		{ WIRE_SA_NODE, WIRE_SET, WIRE_GET_RESP },
 		{ WIRE_SA_PATH, WIRE_DELETE, WIRE_DELETE_RESP },

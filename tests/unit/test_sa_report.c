@@ -99,7 +99,7 @@ static struct heard *listen(struct world *w)
 	h->ack = loop_timer_new(w->loop, ack_cb, h);
 	w->hook = hook;
 	w->hook_arg = h;
-	sa_listen(w->sa, &(struct sa_listener){ changed_cb, told_cb, h });
+	sa_listen(w->sa, &(struct sa_listener){ .changed = changed_cb, .told = told_cb, .arg = h });
 	return h;
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Alias GUIDs by the whole daemon: what a host asks for gets into its port, again after the port was off, and over a restart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/mad/wire_sa.h"
+#include "tests/unit/fabric_mcast_world.h"
+
+#define ALIAS(n) (0xabcd000000000000ull + (n))
+
+static void status_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct heard *h = arg;
+
+	h->count++;
+	h->status = (uint16_t)(mad[4] << 8 | mad[5]);
+}
+
+/* Lets the host ask for an alias at an entry of its port's first block. */
+static void ask_alias(struct world *w, unsigned host, unsigned entry, guid_t alias)
+{
+	const struct wire_mad header = { .mgmt_class = WIRE_SA,
+					 .class_version = 2,
+					 .method = WIRE_SET,
+					 .tid = 1 + host,
+					 .attr_id = WIRE_SA_GUID_INFO };
+	const uint64_t mask = WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(WIRE_GUID_BLOCK) |
+			      WIRE_BIT(WIRE_GUID_FIRST + entry);
+	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+	guid_t guids[8] = { 0 };
+	struct heard h = { 0 };
+
+	wire_mad_encode(&header, mad);
+	for (unsigned i = 0; i < 8; i++)
+		mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
+	guids[entry] = alias;
+	wire_guid_record_encode(lid_of(w, host), 0, guids, mad + WIRE_SA_HEADER);
+	double_inject(w->hw, node_of(w, host), 1, &to, mad, sizeof(mad), status_cb, &h);
+	run_for(w, SECOND_US / 10);
+	assert_int_equal(h.count, 1);
+	assert_int_equal(h.status, WIRE_SA_OK);
+}
+
+static guid_t alias_of(const struct world *w, unsigned host, unsigned entry)
+{
+	return double_alias(w->hw, node_of(w, host), 1, entry);
+}
+
+static void the_port_gets_what_its_host_asked_for(void **state)
+{
+	struct world w;
+
+	small_world(&w);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	assert_true(alias_of(&w, 5, 1) == 0);
+	ask_alias(&w, 5, 1, 0); /* whichever */
+	assert_true(alias_of(&w, 5, 1) != 0);
+	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	world_fini(&w);
+}
+
+static void a_port_that_was_off_gets_its_table_again(void **state)
+{
+	struct world w;
+
+	small_world(&w);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	double_cut(w.hw, node_of(&w, 5), 1);
+	run_for(&w, SECOND_US);
+	double_reboot(w.hw, node_of(&w, 5));
+	assert_true(alias_of(&w, 5, 2) == 0);
+	double_join(w.hw, node_of(&w, 5), 1);
+	run_for(&w, 12 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	world_fini(&w);
+}
+
+static void a_restart_forgets_no_alias(void **state)
+{
+	struct world w;
+
+	small_world(&w);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	stop_fabric(&w);
+	double_reboot(w.hw, node_of(&w, 5));
+	start_fabric(&w);
+	run_for(&w, 12 * SECOND_US);
+	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	world_fini(&w);
+}
+
+/* A group of two functions of one port, and a third host: the tree leads to each port once, as long as one function is in. */
+static void trees_lead_to_members_by_alias(void **state)
+{
+	const struct mcast_tree *tree;
+	struct wire_mcmember function;
+	struct heard h = { 0 };
+	struct model m = { 0 };
+	struct world w;
+	uint32_t leaf, port;
+
+	small_world(&w);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	model_join(&w, &m, 30, 0, WIRE_JOIN_FULL);
+	function = member_of(&w, ALIAS(1), 0);
+	ask_for(&w, 5, WIRE_SET, &function, &h);
+	run_for(&w, 1000);
+	assert_int_equal(h.status, WIRE_SA_OK);
+	model_join(&w, &m, 5, 0, WIRE_JOIN_FULL);
+	run_for(&w, SECOND_US / 2);
+	assert_held(&w, &m);
+	model_leave(&w, &m, 5, 0);
+	run_for(&w, SECOND_US / 2);
+	port = topo_find_port(fabric_topo(w.fabric), port_of(&w, 5));
+	port = fabric_topo(w.fabric)->ports[port].peer;
+	leaf = fabric_topo(w.fabric)->ports[port].node;
+	tree = mcast_plan_tree(fabric_trees(w.fabric), m.mlid[0]);
+	assert_true(tree->nhops > 0);
+	assert_true(double_mft(w.hw, fabric_topo(w.fabric)->nodes[leaf].guid, m.mlid[0],
+			       fabric_topo(w.fabric)->ports[port].num));
+	double_cut(w.hw, node_of(&w, 5), 1); /* with its port goes the function */
+	run_for(&w, SECOND_US);
+	assert_int_equal(status_number(&w, "multicast", "members"), 1);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_port_gets_what_its_host_asked_for),
+		cmocka_unit_test(a_port_that_was_off_gets_its_table_again),
+		cmocka_unit_test(a_restart_forgets_no_alias),
+		cmocka_unit_test(trees_lead_to_members_by_alias),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
