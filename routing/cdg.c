@@ -3,6 +3,10 @@
  * cdg: channels as bitmaps of output ports, cycles by Tarjan's strongly connected components
  * (1972), with the recursion unrolled onto an own stack: a path through 180,000 channels would not
  * fit the process's.
+ *
+ * Before it comes what needs no search. A channel is settled when all it depends on are: none of
+ * them is on a cycle, nor is it. In what order that is asked decides only how many are found; up and
+ * down the ranks it finds all of a fabric without detours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +20,63 @@ static bool is_channel(const struct topo *t, const struct topo_port *port, bool 
 	       t->nodes[t->ports[port->peer].node].type == TOPO_SWITCH;
 }
 
+static void rank_switches(struct cdg *c, const struct topo *t, uint32_t *by_rank)
+{
+	uint32_t next[UINT8_MAX + 2] = { 0 }; /* rank, by level */
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		next[t->nodes[sw].level + 1]++;
+	for (unsigned level = 0; level < UINT8_MAX; level++)
+		next[level + 1] += next[level];
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		c->port0[sw] = t->nodes[sw].port0;
+		c->rank[sw] = next[t->nodes[sw].level]++;
+		by_rank[c->rank[sw]] = sw;
+	}
+}
+
+/* The channels into a switch that fall, or those that rise. */
+static uint32_t settle_next(struct cdg *c, const struct topo *t, uint32_t sw, bool falling,
+			    uint32_t count)
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		uint32_t peer = topo_port(t, sw, num)->peer;
+		uint32_t channel = peer == TOPO_NONE ? TOPO_NONE : c->channel[peer];
+
+		if (channel != TOPO_NONE && cdg_falls(c, channel) == falling)
+			c->settling[count++] = channel;
+	}
+	return count;
+}
+
+/* Down before up; the lower end first on the way down, the upper one on the way up. */
+static void order_channels(struct cdg *c, const struct topo *t)
+{
+	uint32_t *by_rank = mem_alloc(t->nswitches + 1, sizeof(*by_rank)), count = 0;
+
+	rank_switches(c, t, by_rank);
+	for (uint32_t i = 0; i < t->nswitches; i++)
+		count = settle_next(c, t, by_rank[i], true, count);
+	for (uint32_t i = t->nswitches; i-- > 0;)
+		count = settle_next(c, t, by_rank[i], false, count);
+	free(by_rank);
+}
+
+static void find_ends(struct cdg *c, const struct topo *t, uint32_t channel)
+{
+	const struct topo_port *port = &t->ports[c->port_of[channel]];
+
+	c->from[channel] = port->node;
+	c->to[channel] = t->ports[port->peer].node;
+	c->head[channel] = t->nodes[c->to[channel]].port0;
+	c->head_ports[channel] = t->nodes[c->to[channel]].nports;
+	c->back[channel] = c->channel[port->peer];
+}
+
 static void init(struct cdg *c, const struct topo *t, bool down_too)
 {
 	*c = (struct cdg){ .nports = t->nports,
+			   .nswitches = t->nswitches,
 			   .channel = mem_alloc(t->nports + 1, sizeof(*c->channel)),
 			   .port_of = mem_alloc(t->nports + 1, sizeof(*c->port_of)) };
 	for (uint32_t i = 0; i < t->nports; i++) {
@@ -35,14 +93,14 @@ static void init(struct cdg *c, const struct topo *t, bool down_too)
 	c->height = mem_alloc(c->nchannels + 1, sizeof(*c->height));
 	c->by = mem_alloc(c->nchannels + 1, sizeof(*c->by));
 	c->mark = mem_alloc(c->nchannels + 1, sizeof(*c->mark));
-	for (uint32_t i = 0; i < c->nchannels; i++) {
-		const struct topo_node *head =
-			&t->nodes[t->ports[t->ports[c->port_of[i]].peer].node];
-
-		c->head[i] = head->port0;
-		c->head_ports[i] = head->nports;
-		c->back[i] = c->channel[t->ports[c->port_of[i]].peer];
-	}
+	c->rank = mem_alloc(t->nswitches + 1, sizeof(*c->rank));
+	c->port0 = mem_alloc(t->nswitches + 1, sizeof(*c->port0));
+	c->from = mem_alloc(c->nchannels + 1, sizeof(*c->from));
+	c->to = mem_alloc(c->nchannels + 1, sizeof(*c->to));
+	c->settling = mem_alloc(c->nchannels + 1, sizeof(*c->settling));
+	for (uint32_t i = 0; i < c->nchannels; i++)
+		find_ends(c, t, i);
+	order_channels(c, t);
 }
 
 void cdg_init(struct cdg *c, const struct topo *t)
@@ -74,6 +132,11 @@ void cdg_copy(struct cdg *to, const struct cdg *from)
 	to->height = copy_of(from->height, n, sizeof(*to->height));
 	to->by = copy_of(from->by, n, sizeof(*to->by));
 	to->mark = copy_of(from->mark, n, sizeof(*to->mark));
+	to->from = copy_of(from->from, n, sizeof(*to->from));
+	to->to = copy_of(from->to, n, sizeof(*to->to));
+	to->settling = copy_of(from->settling, n, sizeof(*to->settling));
+	to->rank = copy_of(from->rank, from->nswitches + 1, sizeof(*to->rank));
+	to->port0 = copy_of(from->port0, from->nswitches + 1, sizeof(*to->port0));
 }
 
 void cdg_fini(struct cdg *c)
@@ -87,6 +150,11 @@ void cdg_fini(struct cdg *c)
 	free(c->height);
 	free(c->by);
 	free(c->mark);
+	free(c->port0);
+	free(c->rank);
+	free(c->from);
+	free(c->to);
+	free(c->settling);
 	*c = (struct cdg){ 0 };
 }
 
@@ -197,6 +265,47 @@ static void walk_on(struct cdg_search *s)
 	}
 }
 
+/* Output ports of a switch that nothing on a cycle is behind; ports without a channel are such. */
+struct settled {
+	uint64_t word[CDG_WORDS];
+};
+
+static struct settled *settled_new(const struct cdg *c)
+{
+	struct settled *settled = mem_alloc(c->nswitches + 1, sizeof(*settled));
+
+	memset(settled, 0xff, c->nswitches * sizeof(*settled));
+	for (uint32_t i = 0; i < c->nchannels; i++) {
+		uint8_t out = c->port_of[i] - c->port0[c->from[i]];
+
+		settled[c->from[i]].word[out / 64] &= ~(1ull << (out % 64));
+	}
+	return settled;
+}
+
+/* Visits what is on no cycle as is plain to see, and gives it heights: the later settled, the higher. */
+static void settle(struct cdg_search *s)
+{
+	const struct cdg *c = s->c;
+	struct settled *settled = settled_new(c);
+
+	for (uint32_t i = 0; i < c->nchannels; i++) {
+		uint32_t channel = c->settling[i];
+		uint8_t out = c->port_of[channel] - c->port0[c->from[channel]];
+		const struct settled *behind = &settled[c->to[channel]];
+		uint64_t open = 0;
+
+		for (unsigned w = 0; w < CDG_WORDS; w++)
+			open |= c->next[channel][w] & ~behind->word[w];
+		if (open || s->index[channel])
+			continue;
+		s->index[channel] = ++s->counter;
+		c->height[channel] = (int32_t)s->counter;
+		settled[c->from[channel]].word[out / 64] |= 1ull << (out % 64);
+	}
+	free(settled);
+}
+
 struct cdg_search *cdg_search_new(const struct cdg *c)
 {
 	struct cdg_search *s = mem_alloc(1, sizeof(*s));
@@ -210,6 +319,7 @@ struct cdg_search *cdg_search_new(const struct cdg *c)
 	s->trail = mem_alloc(n, sizeof(*s->trail));
 	s->at_port = mem_alloc(n, sizeof(*s->at_port));
 	memset(c->height, 0, c->nchannels * sizeof(*c->height));
+	settle(s);
 	return s;
 }
 

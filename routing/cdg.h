@@ -19,12 +19,17 @@
 #define CDG_WORDS 4 /* output ports of a switch as a bitmap */
 
 struct cdg {
-	uint32_t nports, nchannels;
+	uint32_t nports, nchannels, nswitches;
 	uint32_t *channel;   /* by topo port: the channel that leaves there, TOPO_NONE = none */
 	uint32_t *port_of;   /* by channel: its topo port */
 	uint32_t *head;	     /* by channel: port0 of the switch it leads to */
 	uint32_t *back;	     /* by channel: the cable's other direction */
 	uint8_t *head_ports; /* by channel: that switch's highest port number */
+	uint32_t *port0;     /* by switch */
+	uint32_t *rank;	     /* by switch: by level, then by index; no two have the same */
+	uint32_t *from, *to; /* by channel: the switches at its ends */
+	uint32_t
+		*settling; /* channels as up/down routing has them wait: the first waits for none */
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
 	uint32_t *by, *mark;	     /* by channel, cdg_grow()'s: the way back; when it was met */
@@ -50,6 +55,19 @@ static inline void cdg_drop(struct cdg *c, uint32_t channel, uint8_t out_port)
 static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_port)
 {
 	return c->next[channel][out_port / 64] >> (out_port % 64) & 1;
+}
+
+/* Whether there is a channel to wait for at that port. */
+static inline bool cdg_leads_on(const struct cdg *c, uint32_t channel, uint8_t out_port)
+{
+	return out_port <= c->head_ports[channel] &&
+	       c->channel[c->head[channel] + out_port] != TOPO_NONE;
+}
+
+/* Whether a channel leads down the ranks: those that do not, lead up. */
+static inline bool cdg_falls(const struct cdg *c, uint32_t channel)
+{
+	return c->rank[c->to[channel]] <= c->rank[c->from[channel]];
 }
 
 /* Strongly connected groups of more than one channel; the first one's channels (at most `size`) in

@@ -2,9 +2,8 @@
 /*
  * check: proves forwarding tables (see check.h).
  *
- * One pass over all entries, row by row (36 to 64 neighbouring rows stream through the cache beside
- * it): each entry's next switch and that switch's next port give a channel dependency, and show
- * whether the entry leads anywhere. Then:
+ * All entries are read (check_turns.c): which channels may wait for which, and which entries lead
+ * nowhere. Then:
  *   - no cycle among channels: no deadlock, and no forwarding loop either (a loop is a cycle of
  * channels);
  *   - without loops every packet ends somewhere. A destination is plain when all switches with
@@ -31,7 +30,7 @@ static void name_entry(struct check *c, const char *what, uint32_t sw, uint32_t 
 		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].desc);
 }
 
-/* ---- The pass over all entries ----------------------------------------------------------------- */
+/* ---- Entries ----------------------------------------------------------------------------------- */
 
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
 {
@@ -44,73 +43,13 @@ bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t l
 	return topo_port(c->t, sw, out)->peer == dest && topo_port(c->t, sw, out)->link_up;
 }
 
-static void inspect_end(struct check *c, uint32_t sw, unsigned out, uint32_t lid)
+void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid)
 {
-	if (check_delivers(c, sw, out, lid))
+	if (check_delivers(c, sw, tables_row(c->tables, sw)[lid], lid))
 		return;
 	c->report->bad_ports++;
 	c->walk[lid] = true;
 	name_entry(c, "entry leads to a port with nothing or somebody else behind it", sw, lid);
-}
-
-struct exits {			 /* of one switch, by output port */
-	const uint8_t *row[256]; /* next switch's row; NULL = no switch there */
-	uint32_t channel[256];
-};
-
-static void find_exits(const struct check *c, uint32_t sw, struct exits *e)
-{
-	memset(e->row, 0, sizeof(e->row));
-	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
-		uint32_t port = c->t->nodes[sw].port0 + num;
-
-		e->channel[num] = c->cdg.channel[port];
-		if (check_is_channel(c, port))
-			e->row[num] =
-				tables_row(c->tables, c->t->ports[c->t->ports[port].peer].node);
-	}
-}
-
-/* What follows what at the next switches: plain stores in the loop, turned into dependencies once a row. */
-struct turns {
-	uint8_t met[256][256]; /* by output port here, output port there */
-};
-
-static void add_dependencies(struct check *c, uint32_t sw, const struct exits *e,
-			     const struct turns *turns)
-{
-	for (unsigned out = 1; out <= c->t->nodes[sw].nports; out++) {
-		if (!e->row[out])
-			continue;
-		for (unsigned next = 0; next < TABLES_NO_ROUTE; next++)
-			if (turns->met[out][next])
-				cdg_add(&c->cdg, e->channel[out], next);
-	}
-}
-
-static void inspect_row(struct check *c, uint32_t sw, struct turns *turns)
-{
-	const uint8_t *row = tables_row(c->tables, sw);
-	bool sources = c->hosts[sw] || c->specials[sw];
-	struct exits e;
-
-	find_exits(c, sw, &e);
-	memset(turns->met, 0, (c->t->nodes[sw].nports + 1u) * sizeof(turns->met[0]));
-	for (uint32_t lid = 1; lid <= c->tables->top; lid++) {
-		unsigned out = row[lid];
-
-		if (out == TABLES_NO_ROUTE) {
-			c->walk[lid] |= sources;
-		} else if (e.row[out]) {
-			unsigned next = e.row[out][lid];
-
-			turns->met[out][next] = 1;
-			c->walk[lid] |= next == TABLES_NO_ROUTE;
-		} else {
-			inspect_end(c, sw, out, lid);
-		}
-	}
-	add_dependencies(c, sw, &e, turns);
 }
 
 static void judge_cycles(struct check *c)
@@ -163,6 +102,7 @@ void check_scratch_init(struct check *c)
 	c->part_specials = mem_alloc(t->nnodes + 1, sizeof(*c->part_specials));
 	c->arrival = mem_alloc(t->nswitches + 1, sizeof(*c->arrival));
 	c->hops = mem_alloc(t->nswitches + 1, sizeof(*c->hops));
+	c->leads = mem_alloc(t->nports + 1, sizeof(*c->leads));
 	c->trail = mem_alloc(t->nswitches + 1, sizeof(*c->trail));
 }
 
@@ -175,6 +115,7 @@ void check_scratch_fini(struct check *c)
 	free(c->part_specials);
 	free(c->arrival);
 	free(c->hops);
+	free(c->leads);
 	free(c->trail);
 }
 
@@ -194,21 +135,60 @@ void check_result_fini(struct check *c)
 #define VISITS_A_CALL  (1u << 18)
 #define STEPS_A_CALL   (1u << 18) /* of walks, a switch each */
 
-enum { BAD_SHAPE, ROWS, CYCLES, WALKS, SUM, ENDED };
+enum { BAD_SHAPE, READ, LOOK, CYCLES, DEPENDENCIES, EXACT_CYCLES, WALKS, SUM, ENDED };
 
-static bool rows_go(struct check *c)
+/* True: there are rows left. */
+static bool rows_go(struct check *c, void (*row_go)(struct check *c, uint32_t sw))
 {
 	uint32_t rows = ENTRIES_A_CALL / (c->tables->top + 1u) + 1;
 
 	for (; rows && c->at < c->t->nswitches; rows--)
-		inspect_row(c, c->at++, c->turns);
+		row_go(c, c->at++);
 	if (c->at < c->t->nswitches)
 		return true;
+	c->at = 0;
+	return false;
+}
+
+static bool read_go(struct check *c)
+{
+	return rows_go(c, check_turns_read);
+}
+
+static bool look_go(struct check *c)
+{
+	if (rows_go(c, check_turns_look))
+		return true;
+	check_turns_mark_lids(c);
 	c->search = cdg_search_new(&c->cdg);
 	return false;
 }
 
 static bool cycles_go(struct check *c)
+{
+	uint32_t cycle;
+	unsigned length;
+
+	if (cdg_search_go(c->search, VISITS_A_CALL))
+		return true;
+	c->exact = !cdg_search_groups(c->search, &cycle, 1, &length);
+	if (!c->exact)
+		check_turns_forget(c);
+	return false;
+}
+
+static bool dependencies_go(struct check *c)
+{
+	if (c->exact)
+		return false;
+	if (rows_go(c, check_turns_take))
+		return true;
+	cdg_search_free(c->search);
+	c->search = cdg_search_new(&c->cdg);
+	return false;
+}
+
+static bool exact_cycles_go(struct check *c)
 {
 	if (cdg_search_go(c->search, VISITS_A_CALL))
 		return true;
@@ -246,16 +226,24 @@ void check_begin(struct check *c)
 	cdg_init_cables(&c->cdg, c->t);
 	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
 	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
-	c->turns = mem_alloc(1, sizeof(*c->turns));
+	c->turns = check_turns_new(c);
 	c->measured = mem_alloc(c->t->nswitches + 1u, sizeof(*c->measured));
+	check_find_leads(c);
 	check_find_parts(c);
-	c->phase = ROWS;
+	check_turns_allow(c);
+	c->phase = READ;
 }
 
 bool check_go(struct check *c)
 {
 	static bool (*const phases[])(struct check * c) = {
-		[ROWS] = rows_go, [CYCLES] = cycles_go, [WALKS] = walks_go, [SUM] = sum_go
+		[READ] = read_go,
+		[LOOK] = look_go,
+		[CYCLES] = cycles_go,
+		[DEPENDENCIES] = dependencies_go,
+		[EXACT_CYCLES] = exact_cycles_go,
+		[WALKS] = walks_go,
+		[SUM] = sum_go,
 	};
 
 	if (c->phase == BAD_SHAPE || c->phase == ENDED)
@@ -269,7 +257,7 @@ bool check_end(struct check *c)
 {
 	const struct check_report *r = c->report;
 
-	free(c->turns);
+	check_turns_free(c->turns);
 	cdg_search_free(c->search);
 	free(c->measured);
 	c->turns = NULL;

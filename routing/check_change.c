@@ -10,7 +10,8 @@
  *             neighbours that send there. Dependencies are added, never taken away, but for those
  *             of a port that went up or down: then all are forgotten, and found again by the
  *             entries just said (before, nothing led there: the base was sound). So the graph holds
- *             all there are, and may hold some that are past: these go when they close a cycle
+ *             all there are, and may hold some that are past, or that no packet ever had
+ *             (check_turns.c): these go when they close a cycle
  *             (detours come and go, and those of one fault may not suit those of the next). Its order
  *             (cdg.h) proves a superset.
  *   arrival   The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
@@ -80,7 +81,8 @@ static void note_added(struct check_base *base, uint32_t channel, uint8_t out)
 
 static void depend(struct change *w, uint32_t channel, uint8_t next)
 {
-	if (next == TABLES_NO_ROUTE || w->wrong || cdg_has(&w->c.cdg, channel, next))
+	if (w->wrong || !cdg_leads_on(&w->c.cdg, channel, next) ||
+	    cdg_has(&w->c.cdg, channel, next))
 		return;
 	note_added(w->base, channel, next);
 	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
@@ -287,6 +289,7 @@ static void change_begin(struct change *w)
 	cdg_grow_begin(&w->c.cdg);
 	w->c.walk = base->walk;
 	w->c.counts = base->counts;
+	check_find_leads(&w->c);
 	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
 	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_own: what the proof's files share: check.c (all entries), check_walk.c (who reaches whom),
+ * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c (who reaches whom),
  * check_change.c (only what changed). Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_OWN_H
@@ -30,12 +30,14 @@ struct check {
 	uint64_t all_hosts;
 	uint8_t *arrival; /* by switch, for one LID */
 	uint16_t *hops;
+	uint32_t *leads; /* by port: the switch behind its cable, TOPO_NONE = none, or it is down */
 	uint32_t *trail;
 	uint64_t hop_sum, hop_count;
 	/* Of a proof of all entries, on its way: see check.c. */
 	unsigned phase;
 	uint32_t at; /* row or LID that is next in the phase */
-	struct turns *turns;
+	struct check_turns *turns;
+	bool exact; /* the graph is of dependencies alone */
 	struct cdg_search *search;
 	bool *measured; /* by switch: hops to a LID behind it */
 };
@@ -43,7 +45,7 @@ struct check {
 /* A cable between switches that is up leaves here. */
 static inline bool check_is_channel(const struct check *c, uint32_t port)
 {
-	return c->cdg.channel[port] != TOPO_NONE && c->t->ports[port].link_up;
+	return c->leads[port] != TOPO_NONE;
 }
 
 /* check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end. When end says true the
@@ -56,8 +58,23 @@ void check_scratch_fini(struct check *c);
 void check_result_fini(struct check *c); /* cdg, walk, counts */
 /* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid);
+/* The same of the entry there is, which leads to no switch: what is wrong goes into the report. */
+void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
+
+/* check_turns.c. First allow; then read each switch; then look at each: the graph holds all dependencies, and all ends and gaps
+ * are known, these by block till they are marked. */
+struct check_turns *check_turns_new(const struct check *c);
+void check_turns_free(struct check_turns *turns); /* NULL is fine */
+void check_turns_allow(struct check *c);
+void check_turns_read(struct check *c, uint32_t sw);
+void check_turns_look(struct check *c, uint32_t sw);
+void check_turns_mark_lids(struct check *c);
+/* Or forget the graph, and take each switch: it holds dependencies alone. */
+void check_turns_forget(struct check *c);
+void check_turns_take(struct check *c, uint32_t sw);
 
 /* check_walk.c */
+void check_find_leads(struct check *c); /* from the graph's channels */
 void check_find_parts(struct check *c);
 uint32_t check_part(const struct check *c, uint32_t node);
 /* The CA port that has the LID and is cabled to a switch, else NULL. */

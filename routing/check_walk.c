@@ -46,6 +46,16 @@ static void count_host_port(struct check *c, uint32_t index)
 	c->all_hosts += !special;
 }
 
+void check_find_leads(struct check *c)
+{
+	for (uint32_t i = 0; i < c->t->nports; i++) {
+		uint32_t channel = c->cdg.channel[i];
+
+		c->leads[i] = channel != TOPO_NONE && c->t->ports[i].link_up ? c->cdg.to[channel]
+									     : TOPO_NONE;
+	}
+}
+
 void check_find_parts(struct check *c)
 {
 	const struct topo *t = c->t;
@@ -81,7 +91,7 @@ static enum arrival next_step(const struct check *c, uint32_t sw, uint32_t lid, 
 	if (out > c->t->nodes[sw].nports)
 		return STRANDED;
 	if (out && check_is_channel(c, c->t->nodes[sw].port0 + out)) {
-		*next = topo_peer(c->t, topo_port(c->t, sw, out))->node;
+		*next = c->leads[c->t->nodes[sw].port0 + out];
 		return UNSEEN;
 	}
 	return check_delivers(c, sw, out, lid) ? ARRIVES : STRANDED;
@@ -130,12 +140,19 @@ static void note_hops(struct check *c, uint32_t sw)
 	c->hop_count += c->hosts[sw];
 }
 
+/* From where hosts are. The next one that is measured is not far from here, and not in the cache. */
 void check_measure_hops(struct check *c, uint32_t lid)
 {
-	check_walk_loops(c, lid);
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
-		if (c->hosts[sw] && c->arrival[sw] == ARRIVES)
+	memset(c->arrival, UNSEEN, c->t->nswitches);
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
+		__builtin_prefetch(tables_row(c->tables, sw) + lid + TABLES_BLOCK);
+		if (!c->hosts[sw])
+			continue;
+		if (c->arrival[sw] == UNSEEN)
+			walk_one(c, sw, lid);
+		if (c->arrival[sw] == ARRIVES)
 			note_hops(c, sw);
+	}
 }
 
 /* ---- Host pairs -------------------------------------------------------------------------------- */

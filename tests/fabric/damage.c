@@ -162,17 +162,23 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
 	return shuffled;
 }
 
+static int add_attr(struct topo_builder *b, const struct topo_node_attr *attr)
+{
+	struct topo_port_attr port = { .guid = attr->guid, .state = TOPO_INIT };
+	int handle = topo_builder_node(b, attr);
+
+	topo_builder_port(b, handle, attr->type == TOPO_SWITCH ? 0 : 1, &port);
+	return handle;
+}
+
 static int add_node(struct topo_builder *b, enum topo_type type, guid_t guid, unsigned nports,
 		    const char *name)
 {
-	struct topo_node_attr attr = {
-		.guid = guid, .sys_guid = guid, .desc = name, .type = type, .nports = nports
-	};
-	struct topo_port_attr port = { .guid = guid, .state = TOPO_INIT };
-	int handle = topo_builder_node(b, &attr);
-
-	topo_builder_port(b, handle, type == TOPO_SWITCH ? 0 : 1, &port);
-	return handle;
+	return add_attr(b, &(struct topo_node_attr){ .guid = guid,
+						     .sys_guid = guid,
+						     .desc = name,
+						     .type = type,
+						     .nports = nports });
 }
 
 struct topo *damage_ring(unsigned switches, unsigned hosts_each)
@@ -194,6 +200,51 @@ struct topo *damage_ring(unsigned switches, unsigned hosts_each)
 			int host = add_node(b, TOPO_CA, 0x10000 + s * 0x100 + h, 1, name);
 			topo_builder_link(b, s, 3 + h, host, 1, true);
 		}
+	}
+	return topo_freeze(b);
+}
+
+#define TANGLE_PORTS 12
+
+/* One of four is a SHARP aggregation node. */
+static void add_tangle_hosts(struct topo_builder *b, unsigned s, uint64_t *seed)
+{
+	unsigned hosts = damage_random(seed) % 4;
+	char name[48];
+
+	for (unsigned h = 0; h < hosts; h++) {
+		struct topo_node_attr attr = { .guid = 0x100000 + s * 0x100 + h,
+					       .desc = name,
+					       .type = TOPO_CA,
+					       .nports = 1,
+					       .sharp = damage_random(seed) % 4 == 0 };
+
+		attr.sys_guid = attr.guid;
+		snprintf(name, sizeof(name), "host-%u-%u HCA-1", s, h);
+		topo_builder_link(b, s, 1 + h, add_attr(b, &attr), 1, true);
+	}
+}
+
+struct topo *damage_tangle(uint64_t seed)
+{
+	struct topo_builder *b = topo_builder_new();
+	unsigned switches = 2 + damage_random(&seed) % 9;
+	char name[32];
+
+	for (unsigned s = 0; s < switches; s++) {
+		snprintf(name, sizeof(name), "tangle-%u", s);
+		add_node(b, TOPO_SWITCH, 0x100 + damage_random(&seed) % 4096 * 16 + s, TANGLE_PORTS,
+			 name);
+	}
+	for (unsigned s = 0; s < switches; s++)
+		add_tangle_hosts(b, s, &seed);
+	for (unsigned n = 0; n < switches * 6; n++) {
+		unsigned a = damage_random(&seed) % switches, z = damage_random(&seed) % switches;
+
+		/* A port that is taken stays as it is. */
+		topo_builder_link(b, a, 1 + damage_random(&seed) % TANGLE_PORTS, z,
+				  1 + damage_random(&seed) % TANGLE_PORTS,
+				  damage_random(&seed) % 8 != 0);
 	}
 	return topo_freeze(b);
 }

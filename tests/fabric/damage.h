@@ -21,6 +21,8 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
 
 /* Small fabrics that are no textbook tree. */
 struct topo *damage_ring(unsigned switches, unsigned hosts_each);
+/* Switches cabled at random: several times to one another, to themselves, some cables down. */
+struct topo *damage_tangle(uint64_t seed);
 /* A random PGFT of two or three tiers with at most a few hundred hosts. */
 struct topo *damage_random_pgft(uint64_t seed);
 

@@ -5,32 +5,13 @@
 #include <string.h>
 #include "routing/check.h"
 #include "tests/fabric/mixture.h"
+#include "tests/fabric/plain_judge.h"
 #include "topology/mem.h"
 
-enum end { ELSEWHERE, ARRIVES, LOOPS };
-
-static enum end follow(const struct mixture *m, const struct tables *tables, uint32_t sw,
-		       uint32_t lid)
+static enum plain_end follow(const struct mixture *m, const struct tables *tables, uint32_t sw,
+			     uint32_t lid)
 {
-	const struct topo *t = m->topo;
-
-	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
-		unsigned out = tables_row(tables, sw)[lid];
-		const struct topo_port *port;
-
-		if (out == 0)
-			return m->lids->port_of_lid[lid] == t->nodes[sw].port0 ? ARRIVES
-									       : ELSEWHERE;
-		if (out > t->nodes[sw].nports)
-			return ELSEWHERE;
-		port = topo_port(t, sw, out);
-		if (!port->link_up)
-			return ELSEWHERE;
-		if (t->ports[port->peer].node >= t->nswitches)
-			return m->lids->port_of_lid[lid] == port->peer ? ARRIVES : ELSEWHERE;
-		sw = t->ports[port->peer].node;
-	}
-	return LOOPS;
+	return plain_follow(m->topo, m->lids, tables, sw, lid);
 }
 
 void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map *lids,
@@ -43,8 +24,8 @@ void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (uint32_t lid = 1; lid <= lids->top; lid++)
 			m->owed[(size_t)sw * m->now.stride + lid] =
-				follow(m, older, sw, lid) == ARRIVES &&
-				follow(m, newer, sw, lid) == ARRIVES;
+				follow(m, older, sw, lid) == PLAIN_ARRIVES &&
+				follow(m, newer, sw, lid) == PLAIN_ARRIVES;
 }
 
 void mixture_fini(struct mixture *m)
@@ -63,13 +44,13 @@ void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t
 static bool lid_sound(struct mixture *m, uint32_t lid)
 {
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++) {
-		enum end end = follow(m, &m->now, sw, lid);
+		enum plain_end end = follow(m, &m->now, sw, lid);
 		bool owed = m->owed[(size_t)sw * m->now.stride + lid] && !m->excused[lid];
 
-		if (end != LOOPS && (end == ARRIVES || !owed))
+		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !owed))
 			continue;
 		snprintf(m->fault, sizeof(m->fault), "write %u: from %s to LID %u: %s", m->writes,
-			 m->topo->nodes[sw].desc, lid, end == LOOPS ? "a loop" : "dark");
+			 m->topo->nodes[sw].desc, lid, end == PLAIN_LOOPS ? "a loop" : "dark");
 		return false;
 	}
 	return true;

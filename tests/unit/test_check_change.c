@@ -13,6 +13,7 @@
 #include "routing/check_change.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/fabric/spoil.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -152,111 +153,13 @@ static bool judge(struct world *w, const struct tables *tables, struct tally *ta
 	return sound;
 }
 
-/* ---- Spoilt tables ----------------------------------------------------------------------------- */
-
-static uint16_t some_lid(struct world *w)
-{
-	return 1 + pick(w, w->lids->top);
-}
-
-static void spoil_entry(struct world *w, uint8_t *lft_port_or_none)
-{
-	uint32_t sw = pick(w, w->topo->nswitches);
-	uint8_t *entry = &tables_row(&w->spoilt, sw)[some_lid(w)];
-
-	*entry = lft_port_or_none ? *lft_port_or_none : pick(w, w->topo->nodes[sw].nports + 4u);
-}
-
-static void spoil_dead_end(struct world *w)
-{
-	uint8_t none = TABLES_NO_ROUTE;
-
-	spoil_entry(w, &none);
-}
-
-/* Two neighbours send a LID to one another. */
-static void spoil_loop(struct world *w)
-{
-	uint32_t sw = pick(w, w->topo->nswitches);
-	uint16_t lid = some_lid(w);
-
-	for (unsigned num = 1; num <= w->topo->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(w->topo, topo_port(w->topo, sw, num));
-
-		if (!peer || peer->node >= w->topo->nswitches)
-			continue;
-		tables_row(&w->spoilt, sw)[lid] = num;
-		tables_row(&w->spoilt, peer->node)[lid] = peer->num;
-		return;
-	}
-}
-
-/* Packets turn where no tree would have them turn: some of it makes credit cycles without a loop. */
-static void spoil_turns(struct world *w)
-{
-	for (unsigned n = 0; n < 12; n++) {
-		uint32_t sw = pick(w, w->topo->nswitches);
-		uint16_t lid = some_lid(w);
-		unsigned num = 1 + pick(w, w->topo->nodes[sw].nports);
-		const struct topo_port *port = topo_port(w->topo, sw, num),
-				       *peer = topo_peer(w->topo, port);
-		uint8_t next;
-
-		if (!port->link_up || peer->node >= w->topo->nswitches)
-			continue;
-		next = tables_row(&w->spoilt, peer->node)[lid];
-		if (next != TABLES_NO_ROUTE && next != peer->num)
-			tables_row(&w->spoilt, sw)[lid] = num;
-	}
-}
-
-/* A switch sends to one that has no entry, which stays as it was. */
-static void spoil_towards_a_gap(struct world *w)
-{
-	uint32_t start = pick(w, w->topo->nswitches);
-	uint16_t lid = some_lid(w);
-
-	for (uint32_t i = 0; i < w->topo->nswitches; i++) {
-		uint32_t sw = (start + i) % w->topo->nswitches;
-		const struct topo_port *port =
-			topo_port(w->topo, sw, 1 + pick(w, w->topo->nodes[sw].nports));
-		const struct topo_port *peer = topo_peer(w->topo, port);
-
-		if (!port->link_up || peer->node >= w->topo->nswitches ||
-		    tables_row(&w->spoilt, peer->node)[lid] != TABLES_NO_ROUTE)
-			continue;
-		tables_row(&w->spoilt, sw)[lid] = port->num;
-		return;
-	}
-}
-
-static void spoil(struct world *w)
-{
-	switch (pick(w, 5)) {
-	case 4:
-		spoil_towards_a_gap(w);
-		break;
-	case 0:
-		spoil_entry(w, NULL);
-		break;
-	case 1:
-		spoil_dead_end(w);
-		break;
-	case 2:
-		spoil_loop(w);
-		break;
-	default:
-		spoil_turns(w);
-	}
-}
-
-/* ---- */
+/* ---- Faults and spoilt tables ----------------------------------------------------------------- */
 
 static void spoil_for_a_while(struct world *w, struct tally *tally)
 {
 	tables_copy(&w->spoilt, &w->tables);
 	for (unsigned n = pick(w, 5); n; n--) {
-		spoil(w);
+		spoil_tables(w->topo, &w->spoilt, &w->random);
 		judge(w, &w->spoilt, tally);
 	}
 }

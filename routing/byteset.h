@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * byteset: which bytes of a forwarding row are among some, a bit each. The judge's own (check_turns.c): what makes the tables
+ * has no part in it.
+ */
+#ifndef FMD_ROUTING_BYTESET_H
+#define FMD_ROUTING_BYTESET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BYTESET_BLOCK 64 /* bytes to a word of bits, the first byte's lowest */
+
+/* Byte h * 16 + l is in the set when bit h of low[l] is set; from h = 8 on it is bit h - 8 of high[l]. */
+struct byteset {
+	uint8_t low[16], high[16];
+};
+
+void byteset_add(struct byteset *set, uint8_t byte);
+bool byteset_has(const struct byteset *set, uint8_t byte);
+/* found[i]: the bytes of block i that are in the set. */
+void byteset_find(const struct byteset *set, const uint8_t *bytes, size_t blocks, uint64_t *found);
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+/* The bytes of a block that have this value. */
+static inline uint64_t byteset_equal(const uint8_t *block, uint8_t value)
+{
+	const __m128i all = _mm_set1_epi8((char)value);
+	uint64_t equal = 0;
+
+	for (unsigned i = 0; i < BYTESET_BLOCK / 16; i++) {
+		__m128i part = _mm_loadu_si128((const __m128i *)(block + i * 16));
+		uint64_t bits = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(part, all));
+
+		equal |= bits << (i * 16);
+	}
+	return equal;
+}
+#else
+static inline uint64_t byteset_equal(const uint8_t *block, uint8_t value)
+{
+	uint64_t equal = 0;
+
+	for (unsigned i = 0; i < BYTESET_BLOCK; i++)
+		equal |= (uint64_t)(block[i] == value) << i;
+	return equal;
+}
+#endif
+
+#endif
