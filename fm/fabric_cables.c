@@ -296,13 +296,46 @@ static void forget_cables(struct fabric *f)
 	f->cables_known.ndown = 0;
 }
 
+static int compare_guid(const void *a, const void *b)
+{
+	const guid_t *guid = a;
+	const struct lid_entry *entry = b;
+
+	return *guid < entry->port_guid ? -1 : *guid > entry->port_guid;
+}
+
+/* The LID that a port had. One that answers says what it has. */
+static void remember_lid(const struct lid_memory *memory, struct inv_port *port, guid_t guid)
+{
+	const struct lid_entry *entry;
+
+	entry = memory->count ? bsearch(&guid, memory->entries, memory->count,
+					sizeof(*memory->entries), compare_guid)
+			      : NULL;
+	if (entry) {
+		port->lid = entry->lid;
+		port->lmc = entry->lmc;
+	}
+}
+
+static void remember_lids(struct fabric *f, struct inv_node *node)
+{
+	if (inv_is_switch(node))
+		remember_lid(&f->memory, &node->ports[0], node->guid);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		remember_lid(&f->memory, &node->ports[p], node->port_guids[p]);
+}
+
 void fabric_cables_load(struct fabric *f)
 {
+	const struct inventory *inv = sweep_inventory(f->sweep);
 	struct fabric_cables *c = &f->cables_known;
 
 	fabric_state_read(f, &fabric_cables_file);
 	if (c->ndown)
 		qsort(c->down, c->ndown, sizeof(*c->down), compare_down);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		remember_lids(f, node);
 }
 
 void fabric_cables_fini(struct fabric *f)

@@ -511,7 +511,7 @@ void fabric_remember_programmed(struct fabric *f, const struct program_result *r
 
 /* fabric_cables.c: cables that are known, in state_dir/cables. */
 extern const struct state_file fabric_cables_file;
-void fabric_cables_load(struct fabric *f);    /* before the first look */
+void fabric_cables_load(struct fabric *f);    /* before the first look, behind the LIDs */
 void fabric_cables_settled(struct fabric *f); /* takes note of the published snapshot */
 void fabric_cables_fini(struct fabric *f);
 

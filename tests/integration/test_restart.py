@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A restart of fmd is nothing to the fabric, damaged or not."""
+
+SM_HOST = "H-0002c90380000100"
+LEAVES = [f"S-0002c9030000{number:02x}00" for number in range(1, 9)]
+SPINES = [f"S-0002c9030000{number:02x}00" for number in range(9, 13)]
+ALL_PAIRS = (256 * 255, 256 * 255)
+
+
+def seen(fabric):
+    status = fabric.status()
+    return {"tables": fabric.tables(), "lids": fabric.lids(), "down": fabric.ask("links", "--down"),
+            **{key: status[key] for key in ("switches", "hcas", "links", "links_down", "at_risk", "proof")}}
+
+
+def restart(fabric, *while_away):
+    assert fabric.stop_fmd() == 0
+    if while_away:
+        fabric.console(*while_away)
+    fabric.start_fmd(SM_HOST)
+    return fabric.wait_up()
+
+
+def test_damage_is_remembered_and_no_table_is_written(start, pod_net):
+    fabric = start(pod_net, SM_HOST, rebalance=0)
+    fabric.console(f'Unlink "{LEAVES[6]}"[33]', 'Unlink "H-0002c90380000a00"', f'Clear "{SPINES[1]}"')
+    fabric.wait_up(lambda s: s["links_down"] == 66, "all damage is seen")
+    before, held = seen(fabric), fabric.simulated_tables()[1]
+    assert before["at_risk"] and all(row["since"] for row in before["down"])
+    status = restart(fabric)
+    assert status["lft_blocks_written"] == 0
+    assert seen(fabric) == before
+    assert fabric.simulated_tables()[1] == held
+    told = [event for event in fabric.ask("events", "-n", "100") if event["kind"] == "tables-held"]
+    assert len(told) == 1 and (told[0]["differed"], told[0]["written"]) == (0, 0) and told[0]["read"] > 0
+    fabric.console(f'Relink "{SPINES[1]}"', f'Relink "{LEAVES[6]}"[33]', 'Relink "H-0002c90380000a00"')
+    fabric.wait_up(lambda s: s["links_down"] == 0 and fabric.pairs_reached() == ALL_PAIRS, "all is mended")
+
+
+def test_what_happens_meanwhile_is_found_and_no_more_is_written(start, pod_net):
+    fabric = start(pod_net, SM_HOST, rebalance=0)
+    whole = seen(fabric)
+    blocks = fabric.status()["lft_blocks_written"]
+    status = restart(fabric, f'Unlink "{LEAVES[6]}"[33]')
+    assert (status["links_down"], status["links"]) == (1, whole["links"])
+    assert 0 < status["lft_blocks_written"] < blocks
+    assert fabric.pairs_reached() == ALL_PAIRS
+    assert fabric.stop_fmd() == 0
+    fabric.console(f'Relink "{LEAVES[6]}"[33]')
+    fabric.lose_tables(LEAVES[2])
+    fabric.start_fmd(SM_HOST)
+    fabric.wait_up()
+    assert seen(fabric) == whole
+    assert fabric.pairs_reached() == ALL_PAIRS
+
+
+def test_what_is_forgotten_stays_forgotten(start, pod_net):
+    fabric = start(pod_net, SM_HOST, rebalance=0)
+    fabric.console(f'Unlink "{LEAVES[6]}"[33]', 'Unlink "H-0002c90380000a00"')
+    fabric.wait_up(lambda s: s["links_down"] == 2, "both are seen")
+    assert fabric.fmctl("forget", "H-0002c90380000100", check=False).returncode == 1  # nothing of it is down
+    fabric.fmctl("forget", "--down")
+    status = restart(fabric)
+    assert (status["links"], status["links_down"], status["hcas"], status["lft_blocks_written"]) == (510, 0, 255, 0)
+    fabric.console(f'Relink "{LEAVES[6]}"[33]', 'Relink "H-0002c90380000a00"')
+    fabric.wait_up(lambda s: (s["links"], s["hcas"]) == (512, 256), "they are back")
+    assert fabric.pairs_reached() == ALL_PAIRS
