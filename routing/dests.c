@@ -64,31 +64,57 @@ static void place_host(struct dests *d, struct numbering *n, const struct lid_ma
 		      number_of(n, host, own, offset, lids->lmc));
 }
 
-static bool continues_run(const struct dests *d, uint32_t lid)
+/* All runs in LID order, with their switches in `home`. Returns how many there are. */
+static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t *home)
 {
-	return lid > 1 && d->sw[lid - 1] == d->sw[lid];
+	uint32_t last = TOPO_NONE, n = 0;
+
+	for (uint32_t lid = 1; lid <= d->top; lid++) {
+		uint32_t sw = d->sw[lid];
+
+		if (sw != last && sw != TOPO_NONE) {
+			home[n] = sw;
+			runs[n++] = (struct dest_run){ lid, 0 };
+		}
+		last = sw;
+		if (sw != TOPO_NONE)
+			runs[n - 1].count++;
+	}
+	return n;
 }
 
 static void gather_runs(struct dests *d, uint32_t nswitches)
 {
-	uint32_t *next = mem_alloc(nswitches + 1, sizeof(*next));
+	struct dest_run *runs = mem_alloc_unset(d->top + 1u, sizeof(*runs));
+	uint32_t *home = mem_alloc_unset(d->top + 1u, sizeof(*home));
+	uint32_t n = find_runs(d, runs, home),
+		 *next = mem_alloc_unset(nswitches + 1, sizeof(*next));
 
-	for (uint32_t lid = 1; lid <= d->top; lid++)
-		if (d->sw[lid] != TOPO_NONE && !continues_run(d, lid))
-			d->first_run[d->sw[lid] + 1]++;
+	d->runs = mem_alloc_unset(n + 1, sizeof(*d->runs));
+	for (uint32_t i = 0; i < n; i++)
+		d->first_run[home[i] + 1]++;
 	for (uint32_t sw = 0; sw < nswitches; sw++) {
-		d->first_run[sw + 1] += d->first_run[sw];
 		next[sw] = d->first_run[sw];
+		d->first_run[sw + 1] += d->first_run[sw];
 	}
-	d->runs = mem_alloc(d->first_run[nswitches] + 1, sizeof(*d->runs));
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
-		if (d->sw[lid] == TOPO_NONE)
-			continue;
-		if (!continues_run(d, lid))
-			d->runs[next[d->sw[lid]]++].lid = lid;
-		d->runs[next[d->sw[lid]] - 1].count++;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		d->runs[next[home[i]]++] = runs[i];
 	free(next);
+	free(home);
+	free(runs);
+}
+
+/* The usual case: one LID a port, and all ports of one class. */
+static void place_plain_hosts(struct dests *d, const struct graph *g, const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_host *host = &g->hosts[g->switches[sw].first_host],
+					*end = host + g->switches[sw].nhosts;
+
+		for (; host < end; host++)
+			place(d, lids->lid_of_port[host->port], sw,
+			      host->live ? host->sw_port : TABLES_NO_ROUTE, host->order);
+	}
 }
 
 static void place_hosts(struct dests *d, struct numbering *n, const struct lid_map *lids)
@@ -147,7 +173,10 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
 	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
-	(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
+	if (!params->classes && !lids->lmc)
+		place_plain_hosts(d, g, lids);
+	else
+		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
 	gather_runs(d, g->nswitches);

@@ -9,6 +9,8 @@
 
 struct digits {
 	const struct dests *d;
+	struct digit_sequence *sequences;
+	uint32_t nsequences;
 	uint32_t row_bytes;
 	struct digit_row *rows;
 	unsigned nrows;
