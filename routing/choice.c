@@ -18,6 +18,21 @@
 #define MASKS_WORTH                                                                                \
 	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
 
+static void look_at_switches(struct choice *c)
+{
+	const struct dests *d = c->d;
+
+	c->has_hosts = mem_alloc_unset(c->g->nswitches + 1, 1);
+	c->only_lid = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lid));
+	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
+		uint32_t run = d->first_run[sw];
+		bool one = d->first_run[sw + 1] == run + 1 && d->runs[run].count == 1;
+
+		c->has_hosts[sw] = c->g->switches[sw].nhosts ? 0xff : 0;
+		c->only_lid[sw] = one ? d->runs[run].lid : 0;
+	}
+}
+
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
@@ -28,6 +43,7 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
 	c->slots = mem_alloc_unset(row_bytes, 1);
 	c->moved = mem_alloc_unset(row_bytes, 1);
+	look_at_switches(c);
 	digits_init(&c->digits, d, row_bytes);
 	agree(&c->agreed, g, d, &c->digits);
 }
@@ -42,6 +58,8 @@ void choice_fini(struct choice *c)
 	free(c->masks);
 	free(c->slots);
 	free(c->moved);
+	free(c->has_hosts);
+	free(c->only_lid);
 }
 
 /* ---- Candidates -------------------------------------------------------------------------------- */
@@ -69,28 +87,43 @@ static void make_masks(struct choice *c)
 	}
 }
 
-static bool never_hosts(const struct choice *c)
+static bool never_hosts(const uint8_t *count, const uint8_t *has_hosts, uint32_t n)
 {
-	for (uint32_t d = 0; d < c->g->nswitches; d++)
-		if (c->nearest.count[d] == 0 && c->g->switches[d].nhosts)
-			return true;
-	return false;
+	uint8_t found = 0;
+
+	for (uint32_t d = 0; d < n; d++)
+		found |= (count[d] ? 0 : 0xff) & has_hosts[d];
+	return found;
+}
+
+/* Destinations that several parents lead to, but not all. Summed up in bytes as long as those hold it. */
+static uint32_t count_partly(const uint8_t *count, uint32_t n, uint8_t nparents)
+{
+	uint32_t partly = 0;
+
+	for (uint32_t at = 0; at < n; at += UINT8_MAX) {
+		uint32_t end = at + UINT8_MAX < n ? at + UINT8_MAX : n;
+		uint8_t sum = 0;
+
+		for (uint32_t d = at; d < end; d++)
+			sum += (count[d] > 1) & (count[d] < nparents);
+		partly += sum;
+	}
+	return partly;
 }
 
 static void find_candidates(struct choice *c)
 {
-	uint32_t n = c->g->nswitches, partly = 0;
 	unsigned nparents = c->family->nparents;
-	const uint8_t *parents[UINT8_MAX];
+	uint32_t n = c->g->nswitches;
+	const uint8_t *parents[UINT8_MAX], *count = c->nearest.count;
 
 	for (unsigned p = 0; p < nparents; p++)
 		parents[p] = parent_cost(c, p);
 	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
-	c->has_never = memchr(c->nearest.count, 0, n) != NULL;
-	c->has_never_hosts = c->has_never && never_hosts(c);
-	for (uint32_t d = 0; d < n; d++)
-		partly += c->nearest.count[d] > 1 && c->nearest.count[d] < nparents;
-	c->has_masks = partly > n / MASKS_WORTH;
+	c->has_never = memchr(count, 0, n) != NULL;
+	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
+	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
 	if (c->has_masks)
 		make_masks(c);
 }
@@ -235,23 +268,46 @@ static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
 					c->first_by_parent[c->nearest.last[d] + 1u] == first + 1);
 }
 
+static void choose_one(struct choice *c, uint32_t d, uint8_t slot)
+{
+	const struct dest_run *run = &c->d->runs[c->d->first_run[d]],
+			      *end = &c->d->runs[c->d->first_run[d + 1]];
+
+	if (c->only_lid[d]) {
+		c->slots[c->only_lid[d]] = slot;
+		return;
+	}
+	for (; run < end; run++)
+		memset(c->slots + run->lid, slot, run->count);
+}
+
 static void choose_for(struct choice *c, uint32_t d)
 {
-	struct parent_set set;
-	uint8_t slot;
-	bool one = one_slot(c, d, &slot);
+	struct parent_set set = choice_candidates(c, d);
 
-	if (!one)
-		set = choice_candidates(c, d);
 	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
 		const struct dest_run *run = &c->d->runs[r];
 
-		if (one) {
-			memset(c->slots + run->lid, slot, run->count);
-			continue;
-		}
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
 			c->slots[lid] = choice_slot(c, lid, &set);
+	}
+}
+
+/* Those that not all parents lead to. */
+static void choose_for_others(struct choice *c)
+{
+	const uint8_t *count = c->nearest.count;
+	unsigned nparents = c->family->nparents;
+	uint32_t n = c->g->nswitches;
+	uint8_t slot;
+
+	for (uint32_t d = 0; d < n; d++) {
+		if (count[d] == nparents)
+			continue;
+		if (one_slot(c, d, &slot))
+			choose_one(c, d, slot);
+		else
+			choose_for(c, d);
 	}
 }
 
@@ -311,7 +367,5 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	find_candidates(c);
 	find_homes(c);
 	memcpy(c->slots, c->home, c->row_bytes);
-	for (uint32_t d = 0; d < c->g->nswitches; d++)
-		if (c->nearest.count[d] != family->nparents)
-			choose_for(c, d);
+	choose_for_others(c);
 }

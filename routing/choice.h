@@ -41,6 +41,8 @@ struct choice {
 	bool has_masks;				      /* many D: only some parents lead there */
 	bool has_never;				      /* some D: none does */
 	bool has_never_hosts;			      /* .. and it has hosts */
+	uint8_t *has_hosts;			      /* by D: all bits or none */
+	uint16_t *only_lid;			      /* by D: 0 = has none or several */
 	uint32_t row_bytes;
 	const uint8_t *home; /* by LID: the slot wanted */
 	uint8_t *moved;	     /* room for a home row that differs from the digits */
