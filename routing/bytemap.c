@@ -18,12 +18,24 @@ static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* ---- AVX-512: two shuffles of 128 entries, and the input's top bit chooses ---------------------- */
+/* ---- AVX-512: a shuffle of 64 entries, or two of 128 between which the input's top bit chooses ------ */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX512_INLINED                                                                             \
+	__attribute__((target("avx512f,avx512bw,avx512vbmi"), always_inline)) static inline
 
-AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
-				const uint8_t *map, bool over)
+AVX512_INLINED __m512i look_up(const __m512i part[4], __m512i x, bool small)
+{
+	if (small)
+		return _mm512_permutexvar_epi8(x, part[0]);
+	__m512i low = _mm512_permutex2var_epi8(part[0], x, part[1]);
+	__m512i high = _mm512_permutex2var_epi8(part[2], x, part[3]);
+
+	return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
+}
+
+AVX512_INLINED size_t map_lines(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+				const uint8_t *map, bool small, bool over)
 {
 	const __m512i none = _mm512_set1_epi8((char)BYTEMAP_KEEP);
 	__m512i part[4];
@@ -32,16 +44,24 @@ AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict i
 	for (unsigned p = 0; p < 4; p++)
 		part[p] = _mm512_loadu_si512(map + p * 64);
 	for (i = 0; i + 64 <= count; i += 64) {
-		__m512i x = _mm512_loadu_si512(in + i),
-			old = over ? _mm512_loadu_si512(out + i) : none;
-		__m512i low = _mm512_permutex2var_epi8(part[0], x, part[1]);
-		__m512i high = _mm512_permutex2var_epi8(part[2], x, part[3]);
-		__m512i both = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
+		__m512i x = _mm512_loadu_si512(in + i), y = look_up(part, x, small);
+		__mmask64 kept = _mm512_cmpeq_epi8_mask(x, none);
 
-		_mm512_storeu_si512(
-			out + i, _mm512_mask_mov_epi8(both, _mm512_cmpeq_epi8_mask(x, none), old));
+		if (over)
+			_mm512_mask_storeu_epi8(out + i, ~kept, y);
+		else
+			_mm512_storeu_si512(out + i, _mm512_mask_mov_epi8(y, kept, none));
 	}
 	return i;
+}
+
+AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
+				const uint8_t *map, unsigned used, bool over)
+{
+	if (used <= 64)
+		return over ? map_lines(out, in, count, map, true, true)
+			    : map_lines(out, in, count, map, true, false);
+	return map_lines(out, in, count, map, false, over);
 }
 
 /* ---- AVX2: shuffles of 16 entries ---------------------------------------------------------------- */
@@ -104,7 +124,7 @@ static size_t map_fast(uint8_t *restrict out, const uint8_t *restrict in, size_t
 		       const uint8_t *map, unsigned used, bool over)
 {
 	if (count >= 64 && __builtin_cpu_supports("avx512vbmi"))
-		return map_avx512(out, in, count, map, over);
+		return map_avx512(out, in, count, map, used, over);
 	if (count >= 32 && used <= AVX2_TABLE && __builtin_cpu_supports("avx2"))
 		return map_avx2(out, in, count, map, used, over);
 	return 0;
@@ -120,8 +140,12 @@ static size_t map_fast(uint8_t *restrict out, const uint8_t *restrict in, size_t
 static void map_all(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 		    const uint8_t *map, unsigned used, bool over)
 {
-	size_t done = map_fast(out, in, count, map, used, over);
+	size_t done = map_fast(out, in, count, map, used, over), step = count < 64 ? 32 : 64;
+	size_t last = count - step;
 
+	if (done &&
+	    done < count) /* the end once more with what is before it, which changes nothing there */
+		done = last + map_fast(out + last, in + last, step, map, used, over);
 	map_plain(out + done, in + done, count - done, map, over);
 }
 
