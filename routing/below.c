@@ -370,23 +370,50 @@ static void replace_dead(struct belows *b, const struct below *below, uint32_t s
 	}
 }
 
-void belows_overlay(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+/* Returns how many cables lead down. */
+static unsigned map_cables(const struct belows *b, uint32_t sw, uint8_t *port_of_cable, bool *dead)
 {
-	const struct graph_switch *s = &b->g->switches[sw];
-	const struct graph_group *downs = graph_downs(b->g, sw), *last = &downs[s->ndown - 1];
+	const struct graph_group *downs = graph_downs(b->g, sw),
+				 *last = &downs[b->g->switches[sw].ndown - 1];
 	const struct graph_lane *lanes = &b->g->lanes[downs->first_lane];
 	unsigned cables = last->first_lane + last->nlanes - downs->first_lane;
-	uint8_t port_of_cable[256] = { 0 };
-	bool dead = false;
 
+	*dead = false;
 	for (unsigned c = 0; c < cables; c++) {
 		port_of_cable[c] = lanes[c].live ? lanes[c].port : DEAD;
-		dead |= !lanes[c].live;
+		*dead |= !lanes[c].live;
 	}
+	return cables;
+}
+
+static void map_below(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row,
+		      __typeof__(bytemap) *map)
+{
+	uint8_t port_of_cable[256] = { 0 };
+	bool dead;
+	unsigned cables = map_cables(b, sw, port_of_cable, &dead);
+
 	if (below->first >= below->end)
 		return;
-	bytemap_over(row + below->first, below->cable + below->first, below->end - below->first,
-		     port_of_cable, cables);
+	map(row + below->first, below->cable + below->first, below->end - below->first,
+	    port_of_cable, cables);
 	if (dead)
 		replace_dead(b, below, sw, row);
+}
+
+void belows_overlay(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+{
+	map_below(b, below, sw, row, bytemap_over);
+}
+
+_Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no way");
+
+void belows_fill(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row)
+{
+	uint32_t first = below->first < below->end ? below->first : b->row_bytes;
+
+	memset(row, TABLES_NO_ROUTE, first);
+	if (first < b->row_bytes)
+		memset(row + below->end, TABLES_NO_ROUTE, b->row_bytes - below->end);
+	map_below(b, below, sw, row, bytemap);
 }

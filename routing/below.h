@@ -42,7 +42,9 @@ void belows_fini(struct belows *b);
 
 /* Of a switch that has cables down. Good until the next call. */
 const struct below *belows_of(struct belows *b, uint32_t sw);
-/* Overlays a switch's row with the ports of what is below it. */
+/* A row of nothing but the ports of what is below a switch. */
+void belows_fill(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row);
+/* Overlays a switch's row with them. */
 void belows_overlay(struct belows *b, const struct below *below, uint32_t sw, uint8_t *row);
 
 #endif

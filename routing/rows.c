@@ -75,6 +75,15 @@ static const struct graph_group *live_parent(const struct member *m, unsigned pa
 	return group ? &m->ups[group - 1] : NULL;
 }
 
+static void map_whole(const struct rows *w, struct member *m)
+{
+	const struct graph_slot *slots = &w->g->slots[w->choice.family->first_slot];
+
+	for (unsigned s = 0; s < w->choice.family->nslots; s++)
+		m->port_of_slot[s] =
+			w->g->lanes[m->ups[slots[s].parent].first_lane + slots[s].lane].port;
+}
+
 /* Returns whether some slot is dead here. */
 static bool map_slots(const struct rows *w, struct member *m)
 {
@@ -82,6 +91,10 @@ static bool map_slots(const struct rows *w, struct member *m)
 	bool dead = false;
 
 	memset(m->port_of_slot, TABLES_NO_ROUTE, sizeof(m->port_of_slot));
+	if (w->g->switches[m->sw].whole) {
+		map_whole(w, m);
+		return false;
+	}
 	for (unsigned s = 0; s < w->choice.family->nslots; s++) {
 		const struct graph_group *group = live_parent(m, slots[s].parent);
 		const struct graph_lane *lane =
@@ -165,15 +178,11 @@ static void patch_dead(const struct rows *w, struct member *m)
 	}
 }
 
-/* Returns whether some slot is dead here. */
+/* Of a switch with a way up. Returns whether some slot is dead here. */
 static bool make_up(const struct rows *w, struct member *m)
 {
 	bool dead;
 
-	if (!w->choice.family->nslots) {
-		memset(m->row, TABLES_NO_ROUTE, w->out->stride);
-		return false;
-	}
 	find_live_parents(w, m);
 	dead = map_slots(w, m);
 	bytemap(m->row, w->choice.slots, w->out->stride, m->port_of_slot, w->choice.family->nslots);
@@ -275,10 +284,17 @@ static void make_row(struct rows *w, uint32_t sw)
 {
 	struct member m = { .sw = sw, .row = w->row ? w->row : tables_row(w->out, sw) };
 	const struct below *below = w->g->switches[sw].ndown ? belows_of(&w->belows, sw) : NULL;
-	bool dead = make_up(w, &m);
+	bool dead = false;
 
-	if (below)
-		belows_overlay(&w->belows, below, sw, m.row);
+	if (w->choice.family->nslots) {
+		dead = make_up(w, &m);
+		if (below)
+			belows_overlay(&w->belows, below, sw, m.row);
+	} else if (below) {
+		belows_fill(&w->belows, below, sw, m.row);
+	} else {
+		memset(m.row, TABLES_NO_ROUTE, w->out->stride);
+	}
 	overlay_itself(w, &m);
 	if (below)
 		complete_costs(w, &m, below);
