@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabric_mcast: multicast in the conductor: fabric_mcast.c (from groups to tables), fabric_groups.c (files, documents). */
+/* fabric_mcast: multicast in the conductor: fabric_mcast.c (from groups to tables), fabric_mcast_learn.c (from tables to groups),
+ * fabric_groups.c (files, documents). */
 #ifndef FMD_FABRIC_MCAST_H
 #define FMD_FABRIC_MCAST_H
 
@@ -53,6 +54,12 @@ struct fabric_mcast {
 	bool known;		    /* who is a member of what, when fmd began */
 	struct state_writer writer; /* of the groups */
 };
+
+/* fabric_mcast.c: what switches are to hold of a tree, or no more */
+void fabric_mcast_want(struct fabric_mcast *m, const struct mcast_tree *tree, bool wanted);
+
+/* fabric_mcast_learn.c: a step of the job; its argument is the fabric */
+enum job_said fabric_mcast_learn(void *arg);
 
 /* fabric_groups.c */
 void fabric_groups_init(struct fabric *f);
