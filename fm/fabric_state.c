@@ -123,14 +123,16 @@ static void note(struct fabric *f, const struct state_file *file, int status)
 	char *what = trouble_name(file->name),
 	     *error = mem_printf("not saved: %s", strerror(-status));
 	struct unsaved *it;
+	bool waits; /* for the others: who fails often does not put off their turn */
 
 	fabric_trouble(f, what, status ? error : NULL);
 	forget_unsaved(f, file);
+	waits = f->unsaved.list != NULL;
 	if (status) {
 		it = mem_alloc(1, sizeof(*it));
 		*it = (struct unsaved){ f->unsaved.list, file };
 		f->unsaved.list = it;
-		if (f->conf.retry_interval_ms)
+		if (f->conf.retry_interval_ms && !waits)
 			loop_timer_set(f->unsaved.retry, f->conf.retry_interval_ms * 1000ull);
 	}
 	free(what);

@@ -143,6 +143,28 @@ static void every_answer_tells_while_the_folder_is_gone_and_one_event_does(void 
 	world_fini(&w);
 }
 
+static void a_file_that_fails_often_does_not_put_off_the_others(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	fill_disk_for(&w, "cordons");
+	json_decref(cordon(&w, "spine-02", true).result);
+	assert_false(file_has(&w, "cordons", "0x"));
+	for (unsigned i = 0; i < 6; i++) {
+		struct reply r = { 0 };
+
+		fill_disk_for(&w, "nvswitch");
+		fabric_nvswitch_set(w.fabric, "dgx-su01-05", i % 2 ? "FATAL" : "NO_P2P", reply_cb,
+				    &r);
+		run_for(&w, 3 * SECOND_US);
+		json_decref(r.result);
+	}
+	assert_true(count_events(&w, "trouble") >= 2);
+	assert_true(file_has(&w, "cordons", "0x"));
+	world_fini(&w);
+}
+
 static void release_that_is_not_saved_is_told(void **state)
 {
 	struct reply r = { 0 };
@@ -206,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cordon_on_a_full_disk_is_in_force_and_told_as_not_saved),
 		cmocka_unit_test(every_answer_tells_while_the_folder_is_gone_and_one_event_does),
+		cmocka_unit_test(a_file_that_fails_often_does_not_put_off_the_others),
 		cmocka_unit_test(release_that_is_not_saved_is_told),
 		cmocka_unit_test(what_a_child_could_not_write_is_told_and_written_again),
 	};
