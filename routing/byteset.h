@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * byteset: which bytes of a forwarding row are among some, a bit each. The judge's own (check_turns.c): what makes the tables
- * has no part in it.
+ * byteset: which bytes of a forwarding row are among some, a bit each. For the judge (check_turns.c) and the order of a change:
+ * what makes the tables has no part in it.
  */
 #ifndef FMD_ROUTING_BYTESET_H
 #define FMD_ROUTING_BYTESET_H

@@ -342,7 +342,7 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 			continue;
 		row = tables_row(w->newer, from) + (size_t)u->block * TABLES_BLOCK;
 		out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
-		mask |= bits_where(row, out);
+		mask |= byteset_equal(row, out);
 	}
 	return mask;
 }

@@ -30,17 +30,6 @@ static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 		mask |= bits_equal16(_mm_loadu_si128(x + i), _mm_loadu_si128(y + i)) << 16 * i;
 	return mask;
 }
-
-/* Where a block has a value. */
-static inline uint64_t bits_where(const uint8_t *a, uint8_t value)
-{
-	const __m128i *x = (const __m128i *)a, y = _mm_set1_epi8((char)value);
-	uint64_t mask = 0;
-
-	for (unsigned i = 0; i < TABLES_BLOCK / 16; i++)
-		mask |= bits_equal16(_mm_loadu_si128(x + i), y) << 16 * i;
-	return mask;
-}
 #else
 static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 {
@@ -48,15 +37,6 @@ static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 
 	for (unsigned i = 0; i < TABLES_BLOCK; i++)
 		mask |= (uint64_t)(a[i] == b[i]) << i;
-	return mask;
-}
-
-static inline uint64_t bits_where(const uint8_t *a, uint8_t value)
-{
-	uint64_t mask = 0;
-
-	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		mask |= (uint64_t)(a[i] == value) << i;
 	return mask;
 }
 #endif

@@ -4,6 +4,7 @@
 #define FMD_ROUTING_ORDER_OWN_H
 
 #include "routing/order.h"
+#include "routing/byteset.h"
 #include "routing/order_bits.h"
 
 struct order_unit { /* a block that changes */

@@ -114,7 +114,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
 		/* New before old there is not. */
 		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
-		FOR_BITS(bit, bits_where(row, port->num) & mask)
+		FOR_BITS(bit, byteset_equal(row, port->num) & mask)
 		q->fn(q->arg, &(struct order_turn){ .unit = unit,
 						    .bit = (uint8_t)bit,
 						    .out = s->old[bit],
@@ -196,7 +196,7 @@ static bool has_witness(const struct order_work *w, const struct order_turn *tur
 
 		block = block == w->nblocks ? 0 : block;
 		at = (size_t)block * TABLES_BLOCK;
-		if (bits_where(before + at, port->num) & bits_where(after + at, turn->out))
+		if (byteset_equal(before + at, port->num) & byteset_equal(after + at, turn->out))
 			return true;
 	}
 	return false;

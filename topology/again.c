@@ -31,15 +31,7 @@ void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *at
 {
 	struct topo_port *port = (struct topo_port *)&t->ports[i];
 
-	port->lid = attr->lid;
-	port->lmc = attr->lmc;
-	port->state = attr->state;
-	port->speed = attr->speed;
-	port->width = attr->width;
-	port->mtu = attr->mtu;
-	port->capmask = attr->capmask;
-	port->cordoned = attr->cordoned;
-	port->quarantined = attr->quarantined;
+	topo_port_take(port, attr);
 	port->link_up = port->peer != TOPO_NONE && up;
 	t->ncordoned += port->cordoned;
 	t->nlinks_down += !port->link_up && port->peer != TOPO_NONE && port->peer > i;

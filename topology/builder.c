@@ -182,15 +182,7 @@ int topo_builder_port(struct topo_builder *b, int node, unsigned num,
 		return -ERANGE;
 	is_switch = b->nodes[node].type == TOPO_SWITCH;
 	port->guid = !is_switch ? attr->guid : num == 0 ? b->nodes[node].guid : 0;
-	port->lid = attr->lid;
-	port->lmc = attr->lmc;
-	port->state = attr->state;
-	port->speed = attr->speed;
-	port->width = attr->width;
-	port->mtu = attr->mtu;
-	port->capmask = attr->capmask;
-	port->cordoned = attr->cordoned;
-	port->quarantined = attr->quarantined;
+	topo_port_take(port, attr);
 	return 0;
 }
 

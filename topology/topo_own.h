@@ -22,4 +22,18 @@ struct topo_own {
 	const struct topo_guid *guids; /* by GUID; of a GUID held twice, the cabled port first */
 };
 
+/* What a port says of itself: all of it but its place and its GUID. */
+static inline void topo_port_take(struct topo_port *port, const struct topo_port_attr *attr)
+{
+	port->lid = attr->lid;
+	port->lmc = attr->lmc;
+	port->state = attr->state;
+	port->speed = attr->speed;
+	port->width = attr->width;
+	port->mtu = attr->mtu;
+	port->capmask = attr->capmask;
+	port->cordoned = attr->cordoned;
+	port->quarantined = attr->quarantined;
+}
+
 #endif
