@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fabric_overrides: the entries that re-balancing has moved (fabric_rebalance.c), in state_dir/overrides: a line each, `GUID LID PORT`, by
- * GUID and LID. After a restart the first tables have them again; the pass that follows finds the same ones, or better.
+ * GUID and LID, as many as may be at most. After a restart the first tables have them again; the pass that follows finds the same ones, or better.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static unsigned read_overrides(struct fabric *f, FILE *in)
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		struct kept_override override;
 
-		if (!parse_line(line, &override) ||
+		if (r->nkept == REBALANCE_MOST || !parse_line(line, &override) ||
 		    (r->nkept && !comes_after(&override, &r->kept[r->nkept - 1])))
 			return number;
 		if (r->nkept == size) {
@@ -68,7 +68,7 @@ static void write_again(struct fabric *f)
 
 const struct state_file fabric_overrides_file = {
 	.name = "overrides",
-	.form = "`GUID LID PORT`, by GUID and LID",
+	.form = "`GUID LID PORT`, by GUID and LID, or too many",
 	.read = read_overrides,
 	.forget = forget_overrides,
 	.write = write_overrides,

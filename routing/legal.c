@@ -99,6 +99,43 @@ void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint
 		add_ups(g, r, sw, d, out);
 }
 
+void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *out)
+{
+	const struct graph_group *groups = graph_ups(g, sw);
+	unsigned ngroups = g->switches[sw].nup + g->switches[sw].ndown;
+
+	*out = (struct legal_exits){ .downs = graph_downs(g, sw) };
+	for (unsigned i = 0; i < ngroups; i++)
+		for (unsigned l = 0; l < groups[i].nlanes; l++) {
+			const struct graph_lane *lane = &g->lanes[groups[i].first_lane + l];
+
+			if (lane->live)
+				out->by_port[lane->port] = &groups[i];
+		}
+}
+
+/* From the switch on to which d is, down all the way. */
+static unsigned cost_below(const struct reach *r, uint32_t sw, uint32_t d)
+{
+	const struct reach_entry *below = sw == d ? NULL : reach_find(r, sw, d);
+
+	return sw == d ? 0 : below ? below->dist : REACH_NEVER;
+}
+
+bool legal_is_like(const struct graph *g, const struct reach *r, const struct legal_exits *exits,
+		   uint32_t d, uint8_t port, uint8_t like)
+{
+	const struct graph_group *a = exits->by_port[port], *b = exits->by_port[like];
+
+	if (!a || !b || a == b)
+		return a && b;
+	if ((a < exits->downs) != (b < exits->downs))
+		return false;
+	if (a < exits->downs)
+		return reach_cost(r, g, a->peer)[d] == reach_cost(r, g, b->peer)[d];
+	return cost_below(r, a->peer, d) == cost_below(r, b->peer, d);
+}
+
 bool *legal_find_open(const struct graph *g, const struct holes *holes)
 {
 	bool *open = mem_alloc(g->nswitches + 1, sizeof(*open));

@@ -37,6 +37,18 @@ void legal_fini(struct legal *legal);
 void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
 		 struct legal_ports *out);
 
+/* Whom a switch's live ports lead to; NULL for those that lead to no switch. */
+struct legal_exits {
+	const struct graph_group *by_port[256], *downs; /* groups up are before the first down */
+};
+void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *out);
+/*
+ * Whether legal_ports() would name `port` where it names `like`: for one port less work than to
+ * look at all. False when either leads to no switch.
+ */
+bool legal_is_like(const struct graph *g, const struct reach *r, const struct legal_exits *exits,
+		   uint32_t d, uint8_t port, uint8_t like);
+
 /*
  * By destination switch: some switch with hosts has no legal path to its hosts. Entries for these
  * are the engine's alone: whether a detour can be found must not depend on what else was chosen.

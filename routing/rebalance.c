@@ -9,6 +9,7 @@
  *             entries, those whose packets come to one, and those on the way down to which packets
  *             of a candidate may come
  *   improve   pass by pass, candidate by candidate: see rebalance_improve.c
+ *   collect   what moved, by switch and LID: counted by switch, then put there LID by LID
  *
  * Everything is taken in topological order, so that LIDs do not show.
  */
@@ -32,8 +33,8 @@ enum stage {
 	BEGIN,
 	IMPROVE,
 	FINISH,
+	COUNT_MOVED,
 	COLLECT,
-	SORT,
 	DONE
 };
 
@@ -66,6 +67,8 @@ void rebalance_free(struct rebalance *job)
 	free(job->users);
 	free(job->known);
 	free(job->others);
+	free(job->of_lid);
+	free(job->place);
 	free(job->result.overrides);
 	free(job);
 }
@@ -324,13 +327,6 @@ static bool over_sources(struct rebalance *job, uint32_t units, range_fn *fn)
 
 /* ---- The end ------------------------------------------------------------------------------------ */
 
-static int by_switch(const void *a, const void *b)
-{
-	const struct route_override *x = a, *y = b;
-
-	return x->sw != y->sw ? (x->sw < y->sw ? -1 : 1) : (int)x->lid - (int)y->lid;
-}
-
 static bool lower(double before, double after, unsigned percent)
 {
 	return after < before && (before - after) * 100 >= before * percent;
@@ -362,33 +358,79 @@ static enum stage finish(struct rebalance *job)
 		return DONE;
 	}
 	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
+	job->of_lid = mem_alloc(job->lids->top + 1u, sizeof(*job->of_lid));
+	job->place = mem_alloc(job->t->nswitches + 1, sizeof(*job->place));
 	job->next = 0;
-	return COLLECT;
+	return COUNT_MOVED;
 }
 
-static enum stage collect(struct rebalance *job, uint32_t units)
+/* Where the candidate's entry leads now, 0 = as before. */
+static uint8_t moved_to(const struct rebalance *job, const struct candidate *c)
 {
-	struct rebalance_result *result = &job->result;
+	uint8_t out = tables_row(&job->legal.tables, c->sw)[c->lid];
+
+	return out == c->stable ? 0 : out;
+}
+
+/* Makes numbers of overrides places of the first. */
+static void find_places(struct rebalance *job)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++) {
+		uint32_t count = job->place[sw];
+
+		job->place[sw] = sum;
+		sum += count;
+	}
+	job->result.count = sum;
+}
+
+static enum stage count_moved(struct rebalance *job, uint32_t units)
+{
 	uint32_t left = job->ncandidates - job->next;
 	uint32_t end = job->next + (units < left ? units : left);
 
 	for (; job->next < end; job->next++) {
 		const struct candidate *c = &job->candidates[job->next];
-		uint8_t out = tables_row(&job->legal.tables, c->sw)[c->lid];
 
-		if (out != c->stable)
-			result->overrides[result->count++] =
-				(struct route_override){ c->sw, c->lid, out };
+		job->place[c->sw] += moved_to(job, c) != 0;
+		if (!job->next || c[-1].lid != c->lid)
+			job->of_lid[c->lid] = 1 + job->next;
 	}
-	return job->next < job->ncandidates ? COLLECT : SORT;
+	if (job->next < job->ncandidates)
+		return COUNT_MOVED;
+	find_places(job);
+	job->next = 0;
+	return COLLECT;
 }
 
-static enum stage sort(struct rebalance *job)
+/* Returns about how much work it was. */
+static uint32_t collect_lid(struct rebalance *job, uint32_t lid)
 {
-	struct rebalance_result *result = &job->result;
+	uint32_t first = job->of_lid[lid] - 1, at;
 
-	qsort(result->overrides, result->count, sizeof(*result->overrides), by_switch);
-	return DONE;
+	for (at = first; at < job->ncandidates && job->candidates[at].lid == lid; at++) {
+		const struct candidate *c = &job->candidates[at];
+		uint8_t out = moved_to(job, c);
+
+		if (out)
+			job->result.overrides[job->place[c->sw]++] =
+				(struct route_override){ c->sw, lid, out };
+	}
+	return at - first;
+}
+
+/* By LID, each behind those of its switch that are there: so they are in order. */
+static enum stage collect(struct rebalance *job, uint32_t units)
+{
+	while (job->next <= job->lids->top && units) {
+		uint32_t lid = job->next++;
+		uint32_t work = 1 + (job->of_lid[lid] ? collect_lid(job, lid) : 0);
+
+		units -= work < units ? work : units;
+	}
+	return job->next <= job->lids->top ? COLLECT : DONE;
 }
 
 static enum stage take_step(struct rebalance *job, uint32_t units)
@@ -423,10 +465,10 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 		return rebalance_improve(job, units) ? FINISH : IMPROVE;
 	case FINISH:
 		return finish(job);
+	case COUNT_MOVED:
+		return count_moved(job, units);
 	case COLLECT:
 		return collect(job, units);
-	case SORT:
-		return sort(job);
 	case DONE:
 		break;
 	}

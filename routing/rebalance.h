@@ -18,6 +18,7 @@
 
 #define REBALANCE_ENTRIES 50000 /* usual limits */
 #define REBALANCE_GAIN	  5
+#define REBALANCE_MOST	  100000 /* entries: route_compute() looks at each, and is one call */
 
 struct rebalance_limits {
 	uint32_t entries; /* that may move at most */

@@ -31,7 +31,7 @@ struct rebalance {
 	struct shift_load load;
 	struct candidate *candidates; /* by LID, in topological order; of a LID by rank */
 	uint32_t ncandidates, size;
-	uint32_t next;	  /* switch, LID of the load, channel, source or candidate */
+	uint32_t next;	  /* switch, LID (of the load), channel, source or candidate */
 	uint32_t hops_of; /* LID */
 	struct hop *hops; /* by switch */
 	uint8_t *mark;	  /* by switch: while candidates are looked for */
@@ -44,6 +44,9 @@ struct rebalance {
 	uint32_t *users;     /* by switch: sources whose packets to the LID pass */
 	uint32_t *known;     /* by switch: 1 + the LID's candidate there, 0 = none */
 	uint32_t *others;    /* sources */
+
+	uint32_t *of_lid; /* 1 + its first candidate, 0 = none */
+	uint32_t *place;  /* by switch: of its next override */
 	struct rebalance_result result;
 };
 

@@ -45,7 +45,8 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 			   const struct reach *r, const struct holes *holes, struct tables *out)
 {
 	bool *open = job->params->noverrides ? legal_find_open(g, holes) : NULL;
-	struct legal_ports ports;
+	struct legal_exits exits;
+	uint32_t sw = TOPO_NONE; /* whose these are */
 
 	for (uint32_t i = 0; i < job->params->noverrides; i++) {
 		const struct route_override *o = &job->params->overrides[i];
@@ -53,9 +54,10 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 
 		if (dest == TOPO_NONE || o->sw >= g->nswitches || open[dest])
 			continue;
-		legal_ports(g, r, o->sw, dest, &ports);
-		if (memchr(ports.port, o->port, ports.n))
-			tables_row(out, o->sw)[o->lid] = o->port;
+		if (o->sw != sw)
+			legal_find_exits(g, sw = o->sw, &exits);
+		if (legal_is_like(g, r, &exits, dest, o->port, tables_row(out, sw)[o->lid]))
+			tables_row(out, sw)[o->lid] = o->port;
 	}
 	free(open);
 }

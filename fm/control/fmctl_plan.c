@@ -72,7 +72,8 @@ static bool take_option(struct plan *p, int option, const char *value)
 	case 'b':
 		p->limits.entries = value ? strtoul(value, &end, 10) : REBALANCE_ENTRIES;
 		p->limits.gain = REBALANCE_GAIN;
-		return p->limits.entries && (!value || !*end);
+		return p->limits.entries && p->limits.entries <= REBALANCE_MOST &&
+		       (!value || !*end);
 	case 'r':
 		p->repeat = strtoul(value, &end, 10);
 		return !*end && p->repeat >= 1 && p->repeat <= PLAN_MAX_REPEAT;

@@ -120,7 +120,7 @@ static const struct option options[] = {
 	  .text = "ftree",
 	  .words = { "ftree", "updn" } },
 	INT_OPTION("lmc", lmc, 0, 7, 0, NULL),
-	INT_OPTION("rebalance", rebalance, 0, 10000000, REBALANCE_ENTRIES, "entries"),
+	INT_OPTION("rebalance", rebalance, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),
 	INT_OPTION("rebalance_gain", rebalance_gain, 0, 100, REBALANCE_GAIN, "%"),
 	{ .name = "rebalance_hold",
 	  .kind = SECONDS,

@@ -117,7 +117,7 @@ def test_storage_is_named_by_pattern(pod_net):
     assert "no such node" in fmctl("plan", pod_net, "--storage", "nobody-*", code=2).stderr
 
 
-@pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--rebalance=0"],
+@pytest.mark.parametrize("words", [["--tables", "x", "--engine", "ftree"], ["--repeat", "0"], ["--rebalance=0"], ["--rebalance=100001"],
                                    ["--rebalance=x"], ["--heatmap"], ["--tables", "/nonexistent"]])
 def test_wrong_options_are_refused(pod_net, words):
     assert fmctl("plan", pod_net, *words, code=2).stderr

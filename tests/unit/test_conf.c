@@ -124,6 +124,7 @@ static void value_out_of_range_is_refused(void **state)
 		"transaction_timeout = 5 is outside 10..60000 ms");
 	refuses(f, "sweep_interval = 0.01;", 1,
 		"sweep_interval = 0.01 is outside 0.1..86400 s (0 = off)");
+	refuses(f, "rebalance = 100001;", 1, "rebalance = 100001 is outside 0..100000 entries");
 	refuses(f, "max_wire_smps = 4294967297L;", 1,
 		"max_wire_smps = 4.29497e+09 is outside 1..1024");
 }

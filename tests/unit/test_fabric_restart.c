@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include "routing/rebalance.h"
 #include "tests/unit/fabric_world.h"
 
 struct seen { /* of the fabric, by whoever looks */
@@ -423,6 +424,30 @@ static void cables_that_are_not_right_are_set_aside(void **state)
 	world_fini(&w);
 }
 
+static bool takes_overrides(struct world *w, unsigned count)
+{
+	char *text = mem_alloc(count + 1, 32);
+	size_t length = 0;
+	bool taken;
+
+	for (unsigned i = 0; i < count; i++)
+		length += sprintf(text + length, "0x%x %u 1\n", 1 + i / 1000, 1 + i % 1000);
+	taken = restart_with(w, "overrides", text);
+	free(text);
+	return taken;
+}
+
+static void more_overrides_than_may_be_are_set_aside(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	assert_true(takes_overrides(&w, REBALANCE_MOST));
+	assert_false(takes_overrides(&w, REBALANCE_MOST + 1));
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
 static void overrides_that_are_not_right_are_set_aside(void **state)
 {
 	static const char *const spoilt[] = { "0x1 0 1\n", "0x1 5 0\n", "0x1 5 1\n0x1 5 2\n",
@@ -539,6 +564,7 @@ int main(void)
 		cmocka_unit_test(tables_that_are_not_right_are_as_none),
 		cmocka_unit_test(cables_that_are_not_right_are_set_aside),
 		cmocka_unit_test(overrides_that_are_not_right_are_set_aside),
+		cmocka_unit_test(more_overrides_than_may_be_are_set_aside),
 		cmocka_unit_test(files_are_written_while_it_runs_and_not_for_nothing),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
 		cmocka_unit_test(nothing_is_forgotten_before_the_first_look),

@@ -11,6 +11,18 @@
 
 /* ---- Bounds ------------------------------------------------------------------------------------- */
 
+static bool are_in_order(const struct rebalance_result *result)
+{
+	for (uint32_t i = 1; i < result->count; i++) {
+		const struct route_override *a = &result->overrides[i - 1],
+					    *b = &result->overrides[i];
+
+		if (a->sw > b->sw || (a->sw == b->sw && a->lid >= b->lid))
+			return false;
+	}
+	return true;
+}
+
 static void random_damage_is_balanced_within_the_law(void **state)
 {
 	const char *more = getenv("FMD_RANDOM_FABRICS");
@@ -22,7 +34,7 @@ static void random_damage_is_balanced_within_the_law(void **state)
 		struct rebalance_limits limits = { seed % 3 ? REBALANCE_ENTRIES : 4, 0 };
 		struct both b = balance(t, NULL, NULL, &limits);
 
-		if (!is_legal(&b) || b.result->count > limits.entries)
+		if (!is_legal(&b) || b.result->count > limits.entries || !are_in_order(b.result))
 			fail_msg("seed %llu: %u entries", (unsigned long long)seed,
 				 b.result->count);
 		moved += b.result->count;
