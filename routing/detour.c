@@ -8,6 +8,10 @@
  * accepted when s cannot be reached from m by legal turns and the valleys already accepted. That judges
  * by all turns that any table might use, so it is safe whatever else the tables hold; check.c judges the result by the bytes.
  *
+ * Each valley in use is in the way of others, so there should be few: whoever got a way hands it on to all holes around
+ * it that can take it without a new one, and only what is left opens the next. That also makes ways there and back:
+ * those by one leaf, in both directions, bear each other.
+ *
  * Holes between hosts come first. Those of management are filled while they are few: after one
  * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
  * left stays without a way and is named by the proof. Order is fixed: the same damage gives the
@@ -22,6 +26,8 @@
 #define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
 #define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
 #define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
+#define DETOUR_CLIMB	      3 /* switches above a hole, one above the other, that get a way for it */
+#define DETOUR_MAX_CLIMBS     1024 /* switches so asked for holes of management, in one computation */
 
 struct valley {
 	uint32_t from, at, to;
@@ -51,6 +57,10 @@ struct detour {
 	struct risen *stack; /* of that search */
 	uint32_t nstack;
 	struct look *looks; /* by switch */
+	uint32_t *handed,
+		nhanded;  /* switches that got a way to the destination at hand, oldest first */
+	bool opens;	  /* new valleys may be tried */
+	uint32_t nclimbs; /* that are left */
 	uint32_t nfilled;
 	uint64_t open_pairs;
 };
@@ -59,6 +69,7 @@ struct look {		     /* what is known of a switch and one destination */
 	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
 	uint32_t refused_at; /* 1 + holes that were filled when it found nobody to send to */
 	bool way;
+	bool wanted; /* it is a hole */
 };
 
 /* ---- Is a valley safe? -------------------------------------------------------------------------- */
@@ -162,7 +173,7 @@ static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32
 
 	if (*place)
 		return w->valleys[*place - 1].accepted;
-	if (w->nvalleys == DETOUR_MAX_TRIALS)
+	if (!w->opens || w->nvalleys == DETOUR_MAX_TRIALS)
 		return false;
 	bool accepted = !leads_back(w, from, at, to);
 	w->valleys[w->nvalleys] =
@@ -249,8 +260,8 @@ static void send_to(struct detour *w, uint32_t s, const struct graph_group *grou
 	unsigned n = 0;
 
 	look_at(w, s, d)->way = true;
+	w->handed[w->nhanded++] = s;
 	w->nfilled++;
-
 	for (unsigned l = 0; l < group->nlanes; l++)
 		if (lanes[l].live)
 			live[n++] = lanes[l].port;
@@ -289,31 +300,61 @@ static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
 static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_group *ups = graph_ups(w->g, s);
+
+	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
+		if (give_way_by(w, s, &ups[i], d))
+			return true;
+	return give_way_down(w, s, d);
+}
+
+/* Who is above a hole gets a way first where that needs one too: a leaf sends by a spine that itself detours. */
+static bool fill_hole(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
+{
+	const struct graph_group *ups = graph_ups(w->g, s);
 	struct look *look = look_at(w, s, d);
 
 	if (look->refused_at == w->nfilled + 1)
 		return false;
-	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
-		if (give_way_by(w, s, &ups[i], d))
-			return true;
-	if (give_way_down(w, s, d))
+	if (look->way || give_way(w, s, d))
 		return true;
+	for (unsigned i = 0; depth && w->nclimbs && i < w->g->switches[s].nup; i++) {
+		if (!ups[i].nlive || has_way(w, ups[i].peer, d))
+			continue;
+		w->nclimbs--;
+		if (fill_hole(w, ups[i].peer, d, depth - 1))
+			return give_way(w, s, d);
+	}
 	look->refused_at = w->nfilled + 1;
 	return false;
 }
 
-/* A hole's neighbours get a way first where they need one too (a leaf sends by a spine that itself detours). */
-static bool fill_hole(struct detour *w, uint32_t s, uint32_t d)
+static const struct graph_group *group_to(const struct graph *g, uint32_t sw, uint32_t peer)
 {
-	const struct graph_switch *sw = &w->g->switches[s];
-	const struct graph_group *ups = graph_ups(w->g, s);
+	const struct graph_group *group = graph_ups(g, sw);
 
-	if (has_way(w, s, d) || give_way(w, s, d))
-		return true;
-	for (unsigned i = 0; i < sw->nup; i++)
-		if (ups[i].nlive && !has_way(w, ups[i].peer, d) && give_way(w, ups[i].peer, d))
-			return give_way(w, s, d);
-	return false;
+	while (group->peer != peer)
+		group++;
+	return group;
+}
+
+/* Holes beside those that got a way take it from there, and hand it on, as far as that needs no new valley. */
+static void hand_on(struct detour *w, uint32_t d)
+{
+	w->opens = false;
+	for (uint32_t i = 0; i < w->nhanded; i++) {
+		uint32_t sw = w->handed[i];
+		const struct graph_group *group = graph_ups(w->g, sw),
+					 *end = graph_downs(w->g, sw) + w->g->switches[sw].ndown;
+
+		for (; group < end; group++) {
+			const struct look *look = look_at(w, group->peer, d);
+
+			if (look->wanted && !look->way)
+				give_way_by(w, group->peer, group_to(w->g, group->peer, sw), d);
+		}
+	}
+	w->nhanded = 0;
+	w->opens = true;
 }
 
 /* ---- All holes ---------------------------------------------------------------------------------- */
@@ -344,20 +385,105 @@ static void sort_holes(const struct detour *w, struct holes *holes)
 	qsort(holes->list, n, sizeof(*holes->list), by_destination);
 }
 
+/* Hops from a switch that has a legal way: leaves have no costs of their own. */
+static unsigned length_of_way(const struct detour *w, uint32_t sw, uint32_t d)
+{
+	uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
+	unsigned near = 0, extra = 0;
+
+	if (w->r->cost_row[sw] == TOPO_NONE) {
+		sw = neighbour_at(w->g, sw, port, &near);
+		extra = 1;
+	}
+	return extra + reach_cost(w->r, w->g, sw)[d];
+}
+
+/* What a detour down from here would take. */
+static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_group *group = graph_downs(w->g, s),
+				 *end = group + w->g->switches[s].ndown;
+	uint32_t best = UINT32_MAX;
+
+	for (; group < end; group++) {
+		if (!group->nlive || group->peer == d || !has_way(w, group->peer, d))
+			continue;
+		uint32_t length = length_of_way(w, group->peer, d);
+
+		best = length < best ? length : best;
+	}
+	return best;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct hole *x = a, *y = b;
+
+	if (x->length != y->length)
+		return x->length < y->length ? -1 : 1;
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+/* Those of one destination, between hosts or not. */
+static void fill_column(struct detour *w, struct hole *holes, uint32_t n, bool hosts)
+{
+	uint32_t d = holes->d;
+
+	if (hosts && !w->g->switches[d].nhosts)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		look_at(w, holes[i].sw, d)->wanted = true;
+		holes[i].length = n > 1 ? length_by_detour(w, holes[i].sw, d) : 0;
+	}
+	qsort(holes, n, sizeof(*holes), by_length);
+	for (uint32_t i = 0; i < n; i++) {
+		if (between_hosts(w, &holes[i]) != hosts)
+			continue;
+		fill_hole(w, holes[i].sw, d, hosts ? 1 : DETOUR_CLIMB);
+		hand_on(w, d);
+	}
+	for (uint32_t i = 0; hosts && i < n; i++)
+		w->open_pairs += between_hosts(w, &holes[i]) && !has_way(w, holes[i].sw, d);
+}
+
+/* Where each destination's holes begin: index + 1, 0 = it has none, or they are done. */
+static uint32_t *find_columns(const struct detour *w, const struct holes *holes)
+{
+	uint32_t *columns = mem_alloc(w->g->nswitches + 1, sizeof(*columns));
+
+	for (uint32_t i = holes->count; i-- > 0;)
+		columns[holes->list[i].d] = i + 1;
+	return columns;
+}
+
+static void fill_column_once(struct detour *w, const struct holes *holes, uint32_t *columns,
+			     uint32_t d, bool hosts)
+{
+	uint32_t first = columns[d], end = first;
+
+	columns[d] = 0;
+	while (first && end < holes->count && holes->list[end].d == d)
+		end++;
+	if (first)
+		fill_column(w, &holes->list[first - 1], end + 1 - first, hosts);
+}
+
+/* A column is followed by those of the ways back, while nothing else is in their way. */
 static void fill_holes(struct detour *w, const struct holes *holes, bool hosts)
 {
-	for (uint32_t i = 0; i < holes->count; i++) {
-		const struct hole *hole = &holes->list[i];
+	uint32_t *columns = find_columns(w, holes);
 
-		if (between_hosts(w, hole) == hosts && !fill_hole(w, hole->sw, hole->d) && hosts)
-			w->open_pairs++;
+	for (uint32_t i = 0; i < holes->count; i++) {
+		fill_column_once(w, holes, columns, holes->list[i].d, hosts);
+		fill_column_once(w, holes, columns, holes->list[i].sw, hosts);
 	}
+	free(columns);
 }
 
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
 		     struct tables *out, struct holes *holes)
 {
-	struct detour w = { .g = g, .d = d, .r = r, .out = out };
+	struct detour w = { .g = g, .d = d, .r = r, .out = out, .opens = true };
 
 	if (!holes->count)
 		return holes->host_pairs;
@@ -370,8 +496,11 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
+	w.handed = mem_alloc_unset(g->nswitches + 1, sizeof(*w.handed));
 	sort_holes(&w, holes);
+	w.nclimbs = UINT32_MAX;
 	fill_holes(&w, holes, true);
+	w.nclimbs = DETOUR_MAX_CLIMBS;
 	fill_holes(&w, holes, false);
 	free(w.valleys);
 	free(w.chain);
@@ -382,5 +511,6 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.is_spent);
 	free(w.stack);
 	free(w.looks);
+	free(w.handed);
 	return w.open_pairs;
 }

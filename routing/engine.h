@@ -76,6 +76,7 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
 
 struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
 	uint32_t sw, d;
+	uint32_t length; /* detour.c's: hops that a way around would take */
 };
 struct holes {
 	struct hole *list; /* by D when detours look at it; at most HOLES_MAX */

@@ -237,7 +237,7 @@ static void add_hole(struct holes *holes, uint32_t sw, uint32_t d, bool hosts_at
 	if (!(holes->count & (holes->count - 1))) /* room for the next power of two */
 		holes->list = mem_resize(holes->list, holes->count ? holes->count * 2 : 1,
 					 sizeof(*holes->list));
-	holes->list[holes->count++] = (struct hole){ sw, d };
+	holes->list[holes->count++] = (struct hole){ .sw = sw, .d = d };
 }
 
 static void add_probes(struct rows *w, bool with_hosts)

@@ -195,6 +195,62 @@ static void leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree
 	topo_unref(t);
 }
 
+static bool arrives(const struct routed *r, uint32_t sw, uint32_t lid)
+{
+	const struct topo *t = r->topo;
+
+	for (unsigned hops = 0; hops <= t->nswitches; hops++) {
+		uint8_t port = tables_row(&r->tables, sw)[lid];
+		const struct topo_port *out =
+			port == TABLES_NO_ROUTE ? NULL : topo_port(t, sw, port);
+
+		if (!out)
+			return false;
+		if (!port || out->peer == r->lids->port_of_lid[lid])
+			return t->nodes[sw].port0 == r->lids->port_of_lid[lid] || port;
+		if (!out->link_up)
+			return false;
+		sw = t->ports[out->peer].node;
+	}
+	return false;
+}
+
+/* Hosts of a leaf and a switch above, or no more above. */
+static void assert_ways_both_ways(const struct routed *r, uint32_t leaf, uint32_t sw)
+{
+	uint32_t to_switch = r->lids->lid_of_port[r->topo->nodes[sw].port0];
+	uint32_t host = topo_port(r->topo, leaf, 1)->peer;
+
+	if (!arrives(r, leaf, to_switch) || !arrives(r, sw, r->lids->lid_of_port[host]))
+		print_error("%s and %s\n", r->topo->nodes[leaf].desc, r->topo->nodes[sw].desc);
+	assert_true(arrives(r, leaf, to_switch));
+	assert_true(arrives(r, sw, r->lids->lid_of_port[host]));
+}
+
+/* A PerfMgr's question to a switch behind a dead uplink is worth as much as the way back of the answer. */
+static void whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways(void **state)
+{
+	static const unsigned m[] = { 3, 3, 6 }, w[] = { 1, 3, 3 }, p[] = { 1, 1, 1 };
+	struct topo *t = pgft(3, m, w, p);
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i], *peer = topo_peer(t, port);
+
+		if (!peer || peer->node >= t->nswitches || port->peer < i ||
+		    port->node >= t->nswitches)
+			continue;
+		struct routed r = route_it(damage_cut(t, port->node, port->num), "ftree");
+
+		assert_proven(&r);
+		for (uint32_t leaf = 0; leaf < t->nswitches; leaf++)
+			for (uint32_t sw = 0; !t->nodes[leaf].level && sw < t->nswitches; sw++)
+				if (t->nodes[sw].level)
+					assert_ways_both_ways(&r, leaf, sw);
+		drop(&r);
+	}
+	topo_unref(t);
+}
+
 /* ---- What changes ------------------------------------------------------------------------------- */
 
 static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
@@ -350,6 +406,7 @@ int main(void)
 		cmocka_unit_test(random_damage_loses_no_pair_that_cables_connect),
 		cmocka_unit_test(
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
+		cmocka_unit_test(whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways),
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),
 		cmocka_unit_test(a_cable_that_comes_back_gives_the_same_bytes),
