@@ -41,13 +41,30 @@ void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t
 	m->writes++;
 }
 
+void mixture_rewind(struct mixture *m, const struct tables *older)
+{
+	tables_copy(&m->now, older);
+	m->writes = 0;
+}
+
+static bool between_hosts(const struct mixture *m, uint32_t sw, uint32_t lid)
+{
+	return m->topo->nodes[sw].role == TOPO_LEAF &&
+	       m->topo->ports[m->lids->port_of_lid[lid]].node >= m->topo->nswitches;
+}
+
+static bool is_owed(const struct mixture *m, uint32_t sw, uint32_t lid)
+{
+	return m->owed[(size_t)sw * m->now.stride + lid] &&
+	       (!m->excused[lid] || (m->hosts_owed && between_hosts(m, sw, lid)));
+}
+
 static bool lid_sound(struct mixture *m, uint32_t lid)
 {
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++) {
 		enum plain_end end = follow(m, &m->now, sw, lid);
-		bool owed = m->owed[(size_t)sw * m->now.stride + lid] && !m->excused[lid];
 
-		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !owed))
+		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !is_owed(m, sw, lid)))
 			continue;
 		snprintf(m->fault, sizeof(m->fault), "write %u: from %s to LID %u: %s", m->writes,
 			 m->topo->nodes[sw].desc, lid, end == PLAIN_LOOPS ? "a loop" : "dark");

@@ -251,6 +251,41 @@ static void whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways(vo
 	topo_unref(t);
 }
 
+/* Leaves and switches above of which one does not reach the other. */
+static unsigned count_apart(const struct routed *r)
+{
+	const struct topo *t = r->topo;
+	unsigned apart = 0;
+
+	for (uint32_t leaf = 0; leaf < t->nswitches; leaf++)
+		for (uint32_t sw = 0; !t->nodes[leaf].level && sw < t->nswitches; sw++) {
+			uint32_t host = r->lids->lid_of_port[topo_port(t, leaf, 1)->peer];
+			uint32_t lid = r->lids->lid_of_port[t->nodes[sw].port0];
+
+			apart += t->nodes[sw].level &&
+				 (!arrives(r, leaf, lid) || !arrives(r, sw, host));
+		}
+	return apart;
+}
+
+/* Of 61,440 pairs, with some three cables dead: 300 when others go first. */
+static void ways_back_are_found_before_others_ways_there(void **state)
+{
+	static const unsigned m[] = { 4, 4, 8 }, w[] = { 1, 4, 4 }, p[] = { 1, 1, 1 };
+	struct topo *t = pgft(3, m, w, p);
+	unsigned apart = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct routed r = route_it(damage_links(t, 1, seed), "ftree");
+
+		assert_proven(&r);
+		apart += count_apart(&r);
+		drop(&r);
+	}
+	assert_in_range(apart, 1, 200);
+	topo_unref(t);
+}
+
 /* ---- What changes ------------------------------------------------------------------------------- */
 
 static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
@@ -407,6 +442,7 @@ int main(void)
 		cmocka_unit_test(
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
 		cmocka_unit_test(whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways),
+		cmocka_unit_test(ways_back_are_found_before_others_ways_there),
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),
 		cmocka_unit_test(a_cable_that_comes_back_gives_the_same_bytes),
