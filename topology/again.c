@@ -16,13 +16,16 @@ struct topo *topo_again(const struct topo *older)
 	struct arena *arena = arena_new();
 	struct topo_own *own = arena_alloc(arena, 1, sizeof(*own));
 	struct topo_port *ports = arena_alloc(arena, older->nports, sizeof(*ports));
+	struct topo_end *ends = arena_alloc(arena, older->nswitch_ports, sizeof(*ends));
 
 	memcpy(ports, older->ports, older->nports * sizeof(*ports));
+	memcpy(ends, older->ends, older->nswitch_ports * sizeof(*ends));
 	*own = *was;
 	own->refs = 1;
 	own->arena = arena;
 	own->base = topo_ref(was->base ? was->base : older);
 	own->pub.ports = ports;
+	own->pub.ends = ends;
 	own->pub.nlinks_down = own->pub.ncordoned = 0;
 	return &own->pub;
 }
@@ -35,4 +38,6 @@ void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *at
 	port->link_up = port->peer != TOPO_NONE && up;
 	t->ncordoned += port->cordoned;
 	t->nlinks_down += !port->link_up && port->peer != TOPO_NONE && port->peer > i;
+	if (i < t->nswitch_ports)
+		((struct topo_end *)t->ends)[i].up = port->link_up;
 }

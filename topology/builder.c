@@ -293,6 +293,7 @@ static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
 		port0 += nodes[n].nports + 1u;
 		place[keys[n].handle] = n;
 		t->nswitches += nodes[n].type == TOPO_SWITCH;
+		t->nswitch_ports = nodes[n].type == TOPO_SWITCH ? port0 : t->nswitch_ports;
 		t->ncas += nodes[n].type == TOPO_CA && !nodes[n].sharp;
 	}
 	free(keys);
@@ -319,6 +320,22 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 			t->nlinks_down += !from->link_up;
 		}
 	}
+}
+
+static void place_ends(struct topo *t, struct arena *arena)
+{
+	struct topo_end *ends = arena_alloc(arena, t->nswitch_ports, sizeof(*ends));
+
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+
+		ends[p].to = !peer			 ? TOPO_NONE
+			     : peer->node < t->nswitches ? peer->node
+							 : port->peer;
+		ends[p].num = peer ? peer->num : 0;
+		ends[p].up = port->link_up;
+	}
+	t->ends = ends;
 }
 
 struct guid_index { /* being filled */
@@ -386,6 +403,7 @@ struct topo *topo_freeze(struct topo_builder *b)
 	place = place_nodes(b, t);
 	place_ports(b, t, place);
 	free(place);
+	place_ends(t, own->arena);
 	index_guids(own);
 	b->arena = NULL; /* the snapshot's now */
 	topo_builder_free(b);

@@ -20,8 +20,7 @@ struct graph_work {
 	struct graph_how how;
 	const struct topo *t;
 	struct graph *g;
-	uint32_t switch_ports; /* in topo.ports those of switches come first */
-	uint32_t *key;	       /* by switch: what ranks are sorted by, smaller = higher */
+	uint32_t *key; /* by switch: what ranks are sorted by, smaller = higher */
 };
 
 struct rank_entry {
@@ -36,49 +35,50 @@ static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
 }
 
 /* A cable that is up, or is taken for it. */
-static bool carries(const struct graph_work *w, const struct topo_port *port,
-		    const struct topo_port *peer)
+static bool carries(const struct graph_work *w, const struct topo_port *port)
 {
+	const struct topo_port *peer = topo_peer(w->t, port);
+
 	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
 	       is_lifted(w, port) || is_lifted(w, peer);
 }
 
-static void add_host(struct graph *g, const struct topo_port *port)
+static void add_host(struct graph *g, const struct topo_end *end, uint8_t num)
 {
-	g->hosts[g->nhosts++] = (struct graph_host){ .port = port->peer,
-						     .sw_port = port->num,
-						     .live = port->link_up };
+	g->hosts[g->nhosts++] =
+		(struct graph_host){ .port = end->to, .sw_port = num, .live = end->up };
 }
 
 /* Groups and lanes as the ports have them: see order_groups(). */
 static void read_ports(struct graph_work *w, uint32_t sw)
 {
-	const struct topo_port *ports = w->t->ports, *port = topo_port(w->t, sw, 1),
-			       *end = port + w->t->nodes[sw].nports;
+	const struct topo_port *ports = topo_port(w->t, sw, 0);
+	const struct topo_end *ends = &w->t->ends[w->t->nodes[sw].port0];
 	struct graph_group *group = &w->g->groups[w->g->ngroups], now = { .peer = TOPO_NONE };
 	struct graph_lane *lanes = w->g->lanes;
 	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
-	uint32_t switch_ports = w->switch_ports, lane = w->g->nlanes;
+	uint32_t nswitches = w->t->nswitches, lane = w->g->nlanes;
+	unsigned nports = w->t->nodes[sw].nports;
 
-	for (; port < end; port++) {
-		if (port->peer >= switch_ports) {
-			if (port->peer != TOPO_NONE)
-				add_host(w->g, port);
+	for (unsigned num = 1; num <= nports; num++) {
+		const struct topo_end end = ends[num];
+		bool live = end.up | damage;
+
+		if (end.to >= nswitches) {
+			if (end.to != TOPO_NONE)
+				add_host(w->g, &ends[num], num);
 			continue;
 		}
-		const struct topo_port *peer = &ports[port->peer];
-		bool live = port->link_up | damage;
-
-		if (peer->node == sw)
+		if (end.to == sw)
 			continue;
 		if (cordons)
-			live = live && carries(w, port, peer);
-		if (peer->node != now.peer) {
+			live = live && carries(w, &ports[num]);
+		if (end.to != now.peer) {
 			if (now.nlanes)
 				*group++ = now;
-			now = (struct graph_group){ .peer = peer->node, .first_lane = lane };
+			now = (struct graph_group){ .peer = end.to, .first_lane = lane };
 		}
-		lanes[lane++] = (struct graph_lane){ port->num, peer->num, live };
+		lanes[lane++] = (struct graph_lane){ num, end.num, live };
 		now.nlanes++;
 		now.nlive += live;
 	}
@@ -92,11 +92,9 @@ static void read_all_ports(struct graph_work *w)
 {
 	struct graph *g = w->g;
 
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		w->switch_ports += w->t->nodes[sw].nports + 1u;
-	g->groups = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->groups));
-	g->lanes = mem_alloc_unset(w->switch_ports + 1, sizeof(*g->lanes));
-	g->hosts = mem_alloc_unset(w->t->nports - w->switch_ports + 1, sizeof(*g->hosts));
+	g->groups = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->groups));
+	g->lanes = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->lanes));
+	g->hosts = mem_alloc_unset(w->t->nports - w->t->nswitch_ports + 1, sizeof(*g->hosts));
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
 		struct graph_switch *s = &g->switches[sw];
 

@@ -72,6 +72,14 @@ struct topo_port {
 	bool quarantined; /* ..because it is sick, and not by an operator's wish */
 };
 
+/* The far end of a switch's port: what routing asks of every port, each time, without the rest. */
+struct topo_end {
+	uint32_t
+		to; /* a switch: index in topo.nodes; a host: in topo.ports, beyond all of switches; TOPO_NONE = no cable known */
+	uint8_t num; /* port number there */
+	bool up;     /* the port's link_up */
+};
+
 struct topo_node {
 	guid_t guid, sys_guid;
 	const char *desc; /* NodeDescription, never NULL */
@@ -100,13 +108,15 @@ struct topo_host {
 
 struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
-	uint32_t nlinks;      /* cables, up or down */
-	uint32_t nlinks_down; /* of these, down */
-	uint32_t ncordoned;   /* ports */
-	uint32_t ncas;	      /* CA nodes without SHARP aggregation nodes */
-	uint8_t nlevels;      /* highest switch level + 1; 0 without switches */
+	uint32_t nswitch_ports; /* ports[0 .. nswitch_ports) are those of switches */
+	uint32_t nlinks;	/* cables, up or down */
+	uint32_t nlinks_down;	/* of these, down */
+	uint32_t ncordoned;	/* ports */
+	uint32_t ncas;		/* CA nodes without SHARP aggregation nodes */
+	uint8_t nlevels;	/* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;
+	const struct topo_end *ends; /* by port of a switch */
 	const struct topo_host *hosts;
 	const uint32_t *host_cas;
 };
