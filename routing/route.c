@@ -17,11 +17,15 @@
 #include "topology/mem.h"
 
 struct route {
+	struct graph *graph; /* of the computation before */
+	const struct topo *
+		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
 	struct tables spare; /* another try at the tables, when one was needed */
 	bool bent;	     /* cordons did not count for some pairs of hosts */
 };
 
 struct job { /* one computation */
+	struct route *route;
 	const struct topo *t;
 	const struct lid_map *lids;
 	const struct route_params *params;
@@ -37,6 +41,8 @@ void route_free(struct route *route)
 {
 	if (!route)
 		return;
+	graph_free(route->graph);
+	topo_unref(route->shape);
 	tables_fini(&route->spare);
 	free(route);
 }
@@ -62,10 +68,26 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 	free(open);
 }
 
+/* What follows from cables alone, levels and families, is kept as long as only their state differs. */
+static const struct graph *take_graph(const struct job *job)
+{
+	struct route *r = job->route;
+
+	if (r->shape && topo_is_again(r->shape, job->t) && job->how.orientation == GRAPH_BY_LEVEL) {
+		graph_again(r->graph, job->t, job->how);
+		return r->graph;
+	}
+	graph_free(r->graph);
+	topo_unref(r->shape);
+	r->graph = graph_new(job->t, job->how);
+	r->shape = job->how.orientation == GRAPH_BY_LEVEL ? topo_ref_frozen(job->t) : NULL;
+	return r->graph;
+}
+
 /* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
 static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
 {
-	struct graph *g = graph_new(job->t, job->how);
+	const struct graph *g = take_graph(job);
 	uint64_t open_pairs;
 	struct dests d;
 	struct reach r;
@@ -84,7 +106,6 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 		holes_fini(&holes);
 	reach_fini(&r);
 	dests_fini(&d);
-	graph_free(g);
 	return open_pairs;
 }
 
@@ -284,10 +305,11 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 	static const struct route_params defaults;
 	const char *engine = params && params->engine ? params->engine : "ftree";
 	bool updn = strcmp(engine, "updn") == 0;
-	struct job job = { t,
-			   lids,
-			   params ? params : &defaults,
-			   { .orientation = updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL } };
+	struct job job = { .route = route,
+			   .t = t,
+			   .lids = lids,
+			   .params = params ? params : &defaults,
+			   .how = { .orientation = updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL } };
 
 	if (!updn && strcmp(engine, "ftree") != 0)
 		return -EINVAL;

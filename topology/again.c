@@ -10,7 +10,7 @@
 #include "topology/topo.h"
 #include "topology/topo_own.h"
 
-struct topo *topo_again(const struct topo *older)
+struct topo *topo_alike(const struct topo *older)
 {
 	const struct topo_own *was = (const struct topo_own *)older;
 	struct arena *arena = arena_new();
@@ -26,8 +26,40 @@ struct topo *topo_again(const struct topo *older)
 	own->base = topo_ref(was->base ? was->base : older);
 	own->pub.ports = ports;
 	own->pub.ends = ends;
-	own->pub.nlinks_down = own->pub.ncordoned = 0;
 	return &own->pub;
+}
+
+struct topo *topo_again(const struct topo *older)
+{
+	struct topo *t = topo_alike(older);
+
+	t->nlinks_down = t->ncordoned = 0;
+	return t;
+}
+
+struct topo *topo_ref_frozen(const struct topo *t)
+{
+	const struct topo *base = ((const struct topo_own *)t)->base;
+
+	return topo_ref(base ? base : t);
+}
+
+static void set_link(struct topo *t, uint32_t i, bool up)
+{
+	((struct topo_port *)t->ports)[i].link_up = up;
+	if (i < t->nswitch_ports)
+		((struct topo_end *)t->ends)[i].up = up;
+}
+
+void topo_alike_cut(struct topo *t, uint32_t i)
+{
+	const struct topo_port *port = &t->ports[i];
+
+	if (!port->link_up)
+		return;
+	set_link(t, i, false);
+	set_link(t, port->peer, false);
+	t->nlinks_down++;
 }
 
 void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
@@ -35,9 +67,7 @@ void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *at
 	struct topo_port *port = (struct topo_port *)&t->ports[i];
 
 	topo_port_take(port, attr);
-	port->link_up = port->peer != TOPO_NONE && up;
+	set_link(t, i, port->peer != TOPO_NONE && up);
 	t->ncordoned += port->cordoned;
 	t->nlinks_down += !port->link_up && port->peer != TOPO_NONE && port->peer > i;
-	if (i < t->nswitch_ports)
-		((struct topo_end *)t->ends)[i].up = port->link_up;
 }

@@ -22,9 +22,6 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-#define FAMILY_MAX_SLOTS                                                                           \
-	250 /* slot numbers are bytes; the values above have meanings of their own in routing */
-
 struct batch { /* switches with one parent set: sorted[first .. first + count) */
 	uint32_t first, count;
 	uint32_t family;
@@ -235,7 +232,7 @@ static void collect_parents(struct family_work *w, struct graph_family *family)
 {
 	struct graph *g = w->g;
 	uint32_t *parents = &g->parents[g->nparents], batch = TOPO_NONE;
-	uint64_t order[FAMILY_MAX_SLOTS];
+	uint64_t order[GRAPH_MAX_SLOTS];
 
 	family->first_parent = g->nparents;
 	for (uint32_t m = 0; m < family->nmembers; m++) {
@@ -244,7 +241,7 @@ static void collect_parents(struct family_work *w, struct graph_family *family)
 		for (unsigned i = 0; w->batch_of[sw] != batch && i < g->switches[sw].nup; i++) {
 			uint32_t parent = graph_ups(g, sw)[i].peer;
 
-			if (w->number[parent] || family->nparents == FAMILY_MAX_SLOTS)
+			if (w->number[parent] || family->nparents == GRAPH_MAX_SLOTS)
 				continue;
 			w->number[parent] = 1;
 			order[family->nparents++] =
@@ -276,17 +273,14 @@ static void number_groups(struct family_work *w, const struct graph_family *fami
 	for (uint32_t m = 0; m < family->nmembers; m++) {
 		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
 		struct graph_group *ups = &g->groups[s->first_group];
-		unsigned live = 0;
 
 		for (unsigned i = 0; i < s->nup; i++) {
 			unsigned number = w->number[ups[i].peer];
 
-			ups[i].slot = number ? number - 1 : FAMILY_MAX_SLOTS;
+			ups[i].slot = number ? number - 1 : GRAPH_MAX_SLOTS;
 			if (number && ups[i].nlanes > lanes[ups[i].slot])
 				lanes[ups[i].slot] = ups[i].nlanes;
-			live += ups[i].nlive > 0;
 		}
-		s->ndead = family->nparents - live;
 		sort_if_needed(ups, s->nup, sizeof(*ups), compare_group_slots);
 	}
 	for (unsigned i = 0; i < family->nparents; i++)
@@ -300,7 +294,7 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 	family->first_slot = g->nslots;
 	for (unsigned round = 0; dealt; round++) {
 		dealt = false;
-		for (unsigned i = 0; i < family->nparents && family->nslots < FAMILY_MAX_SLOTS;
+		for (unsigned i = 0; i < family->nparents && family->nslots < GRAPH_MAX_SLOTS;
 		     i++) {
 			if (lanes[i] <= round)
 				continue;
@@ -308,22 +302,6 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 			family->nslots++;
 			dealt = true;
 		}
-	}
-}
-
-/* Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots has them all. */
-static void find_whole(struct graph *g, const struct graph_family *family)
-{
-	for (uint32_t m = 0; m < family->nmembers; m++) {
-		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
-		const struct graph_group *ups = &g->groups[s->first_group];
-		unsigned nlive = 0;
-
-		for (unsigned i = 0; i < s->nup; i++)
-			nlive += ups[i].nlive;
-		s->whole = s->nup == family->nparents && !s->ndead && nlive == family->nslots &&
-			   nlive < FAMILY_MAX_SLOTS &&
-			   (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
 	}
 }
 
@@ -461,12 +439,11 @@ void family_assign(struct graph *g)
 	assign_families(&w);
 	list_members(&w);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		uint8_t lanes[FAMILY_MAX_SLOTS + 1] = { 0 };
+		uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
 
 		collect_parents(&w, &g->families[f]);
 		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
-		find_whole(g, &g->families[f]);
 	}
 	number_hosts(&w);
 	assign_pitches(g);

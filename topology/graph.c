@@ -29,62 +29,38 @@ struct rank_entry {
 
 /* ---- Ports ------------------------------------------------------------------------------------- */
 
-static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
-{
-	return w->how.lifted && w->how.lifted[port - w->t->ports];
-}
-
-/* A cable that is up, or is taken for it. */
-static bool carries(const struct graph_work *w, const struct topo_port *port)
-{
-	const struct topo_port *peer = topo_peer(w->t, port);
-
-	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
-	       is_lifted(w, port) || is_lifted(w, peer);
-}
-
-static void add_host(struct graph *g, const struct topo_end *end, uint8_t num)
-{
-	g->hosts[g->nhosts++] =
-		(struct graph_host){ .port = end->to, .sw_port = num, .live = end->up };
-}
-
 /* Groups and lanes as the ports have them: see order_groups(). */
 static void read_ports(struct graph_work *w, uint32_t sw)
 {
-	const struct topo_port *ports = topo_port(w->t, sw, 0);
 	const struct topo_end *ends = &w->t->ends[w->t->nodes[sw].port0];
 	struct graph_group *group = &w->g->groups[w->g->ngroups], now = { .peer = TOPO_NONE };
+	struct graph_host *host = &w->g->hosts[w->g->nhosts];
 	struct graph_lane *lanes = w->g->lanes;
-	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
 	uint32_t nswitches = w->t->nswitches, lane = w->g->nlanes;
 	unsigned nports = w->t->nodes[sw].nports;
 
 	for (unsigned num = 1; num <= nports; num++) {
 		const struct topo_end end = ends[num];
-		bool live = end.up | damage;
 
 		if (end.to >= nswitches) {
 			if (end.to != TOPO_NONE)
-				add_host(w->g, &ends[num], num);
+				*host++ = (struct graph_host){ .port = end.to, .sw_port = num };
 			continue;
 		}
 		if (end.to == sw)
 			continue;
-		if (cordons)
-			live = live && carries(w, &ports[num]);
 		if (end.to != now.peer) {
 			if (now.nlanes)
 				*group++ = now;
 			now = (struct graph_group){ .peer = end.to, .first_lane = lane };
 		}
-		lanes[lane++] = (struct graph_lane){ num, end.num, live };
+		lanes[lane++] = (struct graph_lane){ .port = num, .peer_port = end.num };
 		now.nlanes++;
-		now.nlive += live;
 	}
 	if (now.nlanes)
 		*group++ = now;
 	w->g->ngroups = group - w->g->groups;
+	w->g->nhosts = host - w->g->hosts;
 	w->g->nlanes = lane;
 }
 
@@ -276,7 +252,6 @@ static struct graph_lane *join_groups(struct graph *g, struct graph_group *group
 		memcpy(lane, from + (group.first_lane - base), group.nlanes * sizeof(*lane));
 		if (i && last->peer == group.peer) {
 			last->nlanes += group.nlanes;
-			last->nlive += group.nlive;
 		} else {
 			group.first_lane = lane - g->lanes;
 			*++last = group;
@@ -344,6 +319,79 @@ static void order_groups(struct graph *g, uint32_t sw)
 				       sizeof(*g->lanes), by_peer_port);
 }
 
+/* ---- What is alive ------------------------------------------------------------------------------ */
+
+static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
+{
+	return w->how.lifted && w->how.lifted[port - w->t->ports];
+}
+
+/* No cordon keeps a cable's transit off, or none that counts. */
+static bool carries(const struct graph_work *w, uint32_t i)
+{
+	const struct topo_port *port = &w->t->ports[i], *peer = topo_peer(w->t, port);
+
+	return w->how.through_cordons || !(port->cordoned || peer->cordoned) ||
+	       is_lifted(w, port) || is_lifted(w, peer);
+}
+
+/* Of a group of cables of the switch with port number 0 at `port0`. */
+static void tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
+{
+	struct graph_lane *lane = &w->g->lanes[group->first_lane], *end = lane + group->nlanes;
+	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
+	unsigned nlive = 0;
+
+	for (; lane < end; lane++) {
+		uint32_t port = port0 + lane->port;
+		bool live = w->t->ends[port].up | damage;
+
+		lane->live = live && (!cordons || carries(w, port));
+		nlive += lane->live;
+	}
+	group->nlive = nlive;
+}
+
+/* Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots has them all. */
+static void tell_whole(const struct graph *g, struct graph_switch *s)
+{
+	const struct graph_family *family = &g->families[s->family];
+	const struct graph_group *ups = &g->groups[s->first_group];
+	unsigned live = 0, nlive = 0;
+
+	for (unsigned i = 0; i < s->nup; i++) {
+		live += ups[i].nlive > 0;
+		nlive += ups[i].nlive;
+	}
+	s->ndead = family->nparents - live;
+	s->whole = s->nup == family->nparents && !s->ndead && nlive == family->nslots &&
+		   nlive < GRAPH_MAX_SLOTS && (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
+}
+
+static void tell_live(const struct graph_work *w)
+{
+	struct graph *g = w->g;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		struct graph_switch *s = &g->switches[sw];
+		uint32_t port0 = w->t->nodes[sw].port0;
+
+		for (unsigned i = 0; i < s->nup + s->ndown; i++)
+			tell_lanes(w, port0, &g->groups[s->first_group + i]);
+		for (unsigned h = 0; h < s->nhosts; h++) {
+			struct graph_host *host = &g->hosts[s->first_host + h];
+
+			host->live = w->t->ends[port0 + host->sw_port].up;
+		}
+		tell_whole(g, s);
+	}
+}
+
+void graph_again(struct graph *g, const struct topo *t, struct graph_how how)
+{
+	tell_live(&(struct graph_work){ .how = how, .t = t, .g = g });
+}
+
 struct graph *graph_new(const struct topo *t, struct graph_how how)
 {
 	struct graph *g = mem_alloc(1, sizeof(*g));
@@ -360,6 +408,7 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		order_groups(g, sw);
 	family_assign(g);
+	tell_live(&w);
 	free(w.key);
 	return g;
 }

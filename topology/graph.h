@@ -22,6 +22,9 @@
 #include <stdint.h>
 #include "topology/topo.h"
 
+#define GRAPH_MAX_SLOTS                                                                            \
+	250 /* of a family: numbers are bytes, those above have meanings of their own in routing */
+
 enum graph_orientation {
 	GRAPH_BY_LEVEL, /* from the leaves up: the fat tree */
 	GRAPH_BY_ROOT,	/* by distance from a central switch: connects whatever cables connect */
@@ -94,6 +97,8 @@ struct graph {
 };
 
 struct graph *graph_new(const struct topo *t, struct graph_how how);
+/* A graph by levels becomes that of another moment of the same fabric (topo_is_again()): only what is alive differs. */
+void graph_again(struct graph *g, const struct topo *t, struct graph_how how);
 void graph_free(struct graph *g); /* NULL is fine */
 
 static inline const struct graph_group *graph_ups(const struct graph *g, uint32_t sw)

@@ -207,11 +207,16 @@ struct topo *topo_freeze(struct topo_builder *b);
  */
 struct topo *topo_again(const struct topo *older);
 void topo_again_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
+/* .. or all ports are as they were, until their cables are cut. */
+struct topo *topo_alike(const struct topo *older);
+void topo_alike_cut(struct topo *t, uint32_t port);
 /* The one was made from the other so, or both from a third. False says nothing. */
 static inline bool topo_is_again(const struct topo *a, const struct topo *b)
 {
 	return a->nodes == b->nodes;
 }
+/* The snapshot they were all made from, itself included: who holds it knows later ones by topo_is_again(). */
+struct topo *topo_ref_frozen(const struct topo *t);
 
 /* ---- Inside the layer --------------------------------------------------------------- */
 /* Called by topo_freeze() on the not yet published snapshot, in this order. */

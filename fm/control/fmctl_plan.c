@@ -121,8 +121,8 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 
 /* ---- The fabric -------------------------------------------------------------------------------- */
 
-/* Takes down one cable (port given) or all cables of a node. Handles of topo_builder_from() are node indices. */
-static enum fmctl_exit fail_one(const struct topo *t, struct topo_builder *b, const char *what)
+/* Takes down one cable (port given) or all cables of a node. */
+static enum fmctl_exit fail_one(const struct topo *t, struct topo *broken, const char *what)
 {
 	char err[256];
 	unsigned port;
@@ -132,13 +132,13 @@ static enum fmctl_exit fail_one(const struct topo *t, struct topo_builder *b, co
 		fprintf(stderr, "fmctl: plan: --fail %s: %s\n", what, err);
 		return FMCTL_USAGE;
 	}
-	if (port > t->nodes[node].nports || (port && topo_builder_link_down(b, node, port))) {
+	if (port > t->nodes[node].nports || (port && topo_port(t, node, port)->peer == TOPO_NONE)) {
 		fprintf(stderr, "fmctl: plan: --fail %s: no cable there\n", what);
 		return FMCTL_USAGE;
 	}
-	for (unsigned num = 1; !port && num <= t->nodes[node].nports; num++)
-		if (topo_port(t, node, num)->link_up)
-			topo_builder_link_down(b, node, num);
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
+		if (!port || num == port)
+			topo_alike_cut(broken, t->nodes[node].port0 + num);
 	return FMCTL_DONE;
 }
 
@@ -186,10 +186,9 @@ static enum fmctl_exit load(struct plan *p)
 		fprintf(stderr, "fmctl: plan: %s\n", err);
 		return FMCTL_USAGE;
 	}
-	struct topo_builder *b = topo_builder_from(p->intact);
+	p->topo = topo_alike(p->intact);
 	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
-		status = fail_one(p->intact, b, p->fails[i]);
-	p->topo = topo_freeze(b);
+		status = fail_one(p->intact, p->topo, p->fails[i]);
 	if (status == FMCTL_DONE)
 		status = find_storage(p);
 	return status == FMCTL_DONE ? plan_assume(p) : status;

@@ -137,15 +137,14 @@ static bool is_uplink(const struct topo *t, const struct topo_port *port)
 /* The same fabric with the first uplink of the first leaf dead, and known. */
 static struct topo *break_uplink(const struct topo *t)
 {
-	struct topo_builder *b = topo_builder_from(t);
+	struct topo *broken = topo_alike(t);
+	uint32_t port = 0;
 
-	for (uint32_t s = 0; s < t->nswitches; s++)
-		for (unsigned num = 1; num <= t->nodes[s].nports; num++)
-			if (is_uplink(t, topo_port(t, s, num))) {
-				topo_builder_link_down(b, (int)s, num);
-				return topo_freeze(b);
-			}
-	return topo_freeze(b);
+	while (port < t->nswitch_ports && !is_uplink(t, &t->ports[port]))
+		port++;
+	if (port < t->nswitch_ports)
+		topo_alike_cut(broken, port);
+	return broken;
 }
 
 static void prepare(struct bench *b)

@@ -43,6 +43,26 @@ struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port)
 	return topo_freeze(b);
 }
 
+struct topo *damage_moment(const struct topo *t, uint64_t seed)
+{
+	struct topo *now = topo_again(t);
+	bool *down = mem_alloc(t->nports, sizeof(*down));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		struct topo_port_attr attr = { .lid = port->lid, .state = port->state };
+
+		if (port->peer == TOPO_NONE || port->peer > i)
+			down[i] = damage_random(&seed) % 10 == 0;
+		else
+			down[i] = down[port->peer];
+		attr.cordoned = seed % 4 == 0 && damage_random(&seed) % 16 == 0;
+		topo_again_port(now, i, &attr, !down[i]);
+	}
+	free(down);
+	return now;
+}
+
 static struct topo_node_attr attr_of(const struct topo_node *n, guid_t guid)
 {
 	return (struct topo_node_attr){ .guid = guid,

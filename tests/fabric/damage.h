@@ -12,6 +12,8 @@ uint64_t damage_random(uint64_t *state); /* splitmix64 */
 struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed);
 /* Takes down one cable, or (port 0) all cables of a node. */
 struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
+/* Another moment of the same fabric (topo_again): a tenth of all cables down, and some cordoned. */
+struct topo *damage_moment(const struct topo *t, uint64_t seed);
 /* The same cables between the same names under other GUIDs. */
 struct topo *damage_new_guids(const struct topo *t, uint64_t seed);
 /* The same switches; where several cables join two of them, the ends are plugged otherwise, and others of them are down. */

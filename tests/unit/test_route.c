@@ -394,6 +394,48 @@ static void a_cable_that_comes_back_gives_the_same_bytes(void **state)
 	topo_unref(again);
 }
 
+static void assert_like_a_new_one(struct route *kept, const struct topo *t,
+				  const struct lid_map *lids, const char *engine)
+{
+	struct topo *copy = topo_freeze(topo_builder_from(t));
+	struct route *fresh = route_new();
+	struct tables by_kept = { 0 }, by_fresh = { 0 };
+	struct route_params params = { .engine = engine };
+
+	assert_false(topo_is_again(copy, t));
+	assert_int_equal(route_compute(kept, t, lids, &params, &by_kept), 0);
+	assert_int_equal(route_compute(fresh, copy, lids, &params, &by_fresh), 0);
+	assert_memory_equal(by_kept.lft, by_fresh.lft, (size_t)t->nswitches * by_fresh.stride);
+	tables_fini(&by_kept);
+	tables_fini(&by_fresh);
+	route_free(fresh);
+	topo_unref(copy);
+}
+
+static void a_router_that_has_seen_other_moments_and_fabrics_gives_the_bytes_of_a_new_one(
+	void **state)
+{
+	struct route *kept = route_new();
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct topo *t = damage_random_pgft(seed), *before = topo_ref(t);
+		struct lid_map *lids = lid_plan(t, NULL);
+
+		for (uint64_t moment = 0; moment < 5; moment++) {
+			struct topo *now = damage_moment(before, seed * 5 + moment);
+
+			topo_unref(before);
+			before = now;
+			assert_like_a_new_one(kept, now, lids, moment == 3 ? "updn" : "ftree");
+		}
+		assert_like_a_new_one(kept, t, lids, "ftree");
+		topo_unref(before);
+		lid_map_free(lids);
+		topo_unref(t);
+	}
+	route_free(kept);
+}
+
 static void other_guids_give_equally_good_tables(void **state)
 {
 	static const unsigned m[] = { 6, 6, 4 }, w[] = { 1, 6, 3 }, p[] = { 1, 1, 2 };
@@ -446,6 +488,8 @@ int main(void)
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),
 		cmocka_unit_test(a_cable_that_comes_back_gives_the_same_bytes),
+		cmocka_unit_test(
+			a_router_that_has_seen_other_moments_and_fabrics_gives_the_bytes_of_a_new_one),
 		cmocka_unit_test(other_guids_give_equally_good_tables),
 		cmocka_unit_test(a_host_that_goes_changes_its_leaf_alone),
 	};
