@@ -31,6 +31,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FABRICS = ROOT.parent / "shared" / "fabrics"
+SAQUERY_MS = 10000
 DEADLINE_S = 60  # of one wait: far beyond what anything here takes on a busy machine
 POLL_S = 0.02
 TAIL_LINES = 40
@@ -246,6 +247,8 @@ class Fabric:
     def run(self, *command, host=None, check=True, timeout=DEADLINE_S):
         """A tool at a node of the simulated fabric (`H-..`; the first of the file when None)."""
         folder = self.folder(command[0])
+        if command[0] == "saquery" and "-t" not in command:  # by itself it gives up after a second
+            command = (command[0], "-t", SAQUERY_MS, *command[1:])
         process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, cwd=folder, env=self.environment(host))
         try:
