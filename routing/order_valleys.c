@@ -75,7 +75,7 @@ static void find_from(struct valleys *v, uint32_t p)
 			continue;
 		below[num] = tables_row(v->w->newer, s);
 		rising[num] = v->rising[s];
-		met = met ? met : mem_alloc(256, sizeof(*met));
+		met = met ? met : mem_alloc(t->nodes[p].nports + 1u, sizeof(*met));
 	}
 	for (uint32_t lid = 1; met && lid <= v->w->newer->top; lid++) {
 		unsigned num = row[lid], out;

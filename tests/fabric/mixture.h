@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * mixture: the tables that switches hold while a change is under way, judged after every write. The
- * judge knows cables and bytes, nothing of how the order was made.
+ * judge knows cables and bytes, nothing of how the order was made, and looks at what a write
+ * changed: an order is judged in the time of its entries.
  */
 #ifndef FMD_TESTS_MIXTURE_H
 #define FMD_TESTS_MIXTURE_H
@@ -14,22 +15,32 @@ struct mixture {
 	const struct topo *topo; /* with the cables as they are now */
 	const struct lid_map *lids;
 	struct tables now;
-	bool *owed;	 /* by switch and LID: works before and after */
-	bool *excused;	 /* by LID: the order says that it goes dark for a time */
-	bool hosts_owed; /* even so not the ways between hosts */
+	const struct tables *older, *newer, *between; /* NULL = none */
+	bool *known;				      /* by LID: what is owed */
+	bool *owed;	  /* by switch and LID: works before and after */
+	bool *excused;	  /* by LID: the order says that it goes dark for a time */
+	bool hosts_owed;  /* even so not the ways between hosts */
+	uint32_t *waits;  /* by port that packets leave by, and the next switch's port: LIDs */
+	uint32_t width;	  /* ports in a row of these */
+	uint8_t *met;	  /* by port: on the search for a cycle */
+	bool *begun;	  /* by port: somebody waits for it who did not when there was no cycle */
+	uint64_t changed; /* LIDs of the block that was written last */
 	unsigned writes;
 	char fault[512];
 };
 
+/* All is borrowed until the end. */
 void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map *lids,
 		  const struct tables *older, const struct tables *newer);
+/* Others were wanted on the way, before the first write: nobody is owed what these do not give. */
+void mixture_goes_by(struct mixture *m, const struct tables *between);
 void mixture_fini(struct mixture *m);
 
 /* Back to the beginning. */
-void mixture_rewind(struct mixture *m, const struct tables *older);
+void mixture_rewind(struct mixture *m);
 void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t *entries);
 
-/* What is wrong after a write to the block, or NULL. */
+/* What is wrong after a write to the block, or NULL; to be asked after each. */
 const char *mixture_fault(struct mixture *m, uint32_t block);
 
 #endif

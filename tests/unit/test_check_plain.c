@@ -13,6 +13,7 @@
 #include "routing/check.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/fabric/mixture.h"
 #include "tests/fabric/plain_judge.h"
 #include "tests/fabric/spoil.h"
 
@@ -162,11 +163,77 @@ static void tables_of_tangles_are_judged_as_plainly_seen(void **state)
 	assert_true(tally.cycles > 20);
 }
 
+/* Block by block from the tables in the mixture to the spoilt ones. False: a fault was found, and there is one. */
+static bool write_all(struct world *w, struct mixture *mix, struct tally *tally)
+{
+	for (uint32_t sw = 0; sw < w->topo->nswitches; sw++)
+		for (uint32_t block = 0; block < tables_blocks(&w->spoilt); block++) {
+			size_t at = (size_t)block * TABLES_BLOCK;
+			const uint8_t *new = tables_row(&w->spoilt, sw) + at;
+			struct check_report report;
+			bool fault;
+
+			if (!memcmp(tables_row(&mix->now, sw) + at, new, TABLES_BLOCK))
+				continue;
+			mixture_write(mix, sw, block, new);
+			fault = mixture_fault(mix, block) != NULL;
+			check_tables(w->topo, w->lids, &mix->now, &report);
+			if (fault != (report.loops || report.credit_cycles))
+				fail_msg("fabric %u: %s", w->seed,
+					 fault ? mix->fault : report.first);
+			tally->judged++;
+			tally->loops += report.loops > 0;
+			tally->cycles += report.credit_cycles && !report.loops;
+			if (fault)
+				return false;
+		}
+	return true;
+}
+
+static void judge_mixtures(struct world *w, struct tally *tally)
+{
+	for (unsigned n = 0; n < EACH; n++) {
+		struct mixture mix;
+
+		mixture_init(&mix, w->topo, w->lids, &w->tables, &w->tables);
+		memset(mix.excused, true, w->tables.stride); /* who goes dark is not asked here */
+		tables_copy(&w->spoilt, &w->tables);
+		do
+			spoil(w);
+		while (write_all(w, &mix, tally) && pick(w, 20));
+		mixture_fini(&mix);
+	}
+}
+
+/* What is there after some writes is as it would be without the way to there. */
+static void a_mixture_is_judged_as_its_tables_are(void **state)
+{
+	struct tally tally = { 0 };
+
+	for (unsigned seed = 1; seed <= FABRICS / 2; seed++) {
+		struct world w = { .topo = damage_tangle(seed), .random = seed, .seed = seed };
+		struct route *route = route_new();
+
+		w.lids = lid_plan(w.topo, NULL);
+		assert_int_equal(route_compute(route, w.topo, w.lids, NULL, &w.tables), 0);
+		judge_mixtures(&w, &tally);
+		tables_fini(&w.tables);
+		tables_fini(&w.spoilt);
+		route_free(route);
+		lid_map_free(w.lids);
+		topo_unref(w.topo);
+	}
+	print_message("%u writes: loops after %u, cycles alone after %u\n", tally.judged,
+		      tally.loops, tally.cycles);
+	assert_true(tally.loops > 50 && tally.cycles > 20 && tally.judged > 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_of_trees_are_judged_as_plainly_seen),
 		cmocka_unit_test(tables_of_tangles_are_judged_as_plainly_seen),
+		cmocka_unit_test(a_mixture_is_judged_as_its_tables_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void judge_change(struct world *w, uint64_t us, const char *what)
 	tables_held(w, &after);
 	mixture_init(&mix, fabric_topo(w->fabric), fabric_lids(w->fabric), &before, &after);
 	excuse_drains(w, &mix, &after);
-	mixture_rewind(&mix, &before);
+	mixture_rewind(&mix);
 	mix.hosts_owed = true;
 	for (uint32_t i = 0; i < w->nrecords; i++) {
 		const char *fault;

@@ -204,18 +204,6 @@ static void a_silent_switch_keeps_others_from_sending_there(void **state)
 	fails_in_turn(double_set_silent);
 }
 
-/* Pairs that work before, with what was wanted for a while and with what is wanted at last. */
-static void owe_only_what_all_give(struct world *w)
-{
-	struct mixture third;
-	size_t i, n = (size_t)w->b.found->nswitches * w->after.stride;
-
-	mixture_init(&third, w->b.found, w->b.lids, &w->before, &w->other);
-	for (i = 0; i < n; i++)
-		w->mix.owed[i] = w->mix.owed[i] && third.owed[i];
-	mixture_fini(&third);
-}
-
 /* False: the first apply was over by then. */
 static bool supersede_at(unsigned first, unsigned second, unsigned when)
 {
@@ -224,7 +212,7 @@ static bool supersede_at(unsigned first, unsigned second, unsigned when)
 	bool busy;
 
 	world_init(&w, first, second);
-	owe_only_what_all_give(&w);
+	mixture_goes_by(&w.mix, &w.other);
 	program_apply(w.program, w.b.found, &w.after, done_cb, &w);
 	stop = loop_timer_new(w.b.loop, (loop_fn *)loop_stop, w.b.loop);
 	loop_timer_set(stop, when);
