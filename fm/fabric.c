@@ -3,7 +3,7 @@
  * fabric: the conductor (see fabric.h). The whole pipe:
  *
  *   fabric_look      starts the next look: everything, or the suspects                              (sweep)
- *   looked           a look ended; it is followed by
+ *   looked           a look ended; while nobody rules yet it decides who does                     (fabric_election.c); as master it is followed by
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (fabric_update.c)
  *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
  *   fabric_settle    both are done: say so, answer those who asked                            (fabric_settle.c)
@@ -51,6 +51,10 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
 	f->figures.duplicates = result->duplicates;
+	if (!result->error && !fabric_rules(f)) {
+		fabric_election_looked(f);
+		return;
+	}
 	if (!result->error) {
 		update(f);
 		look_beyond(f, result);
@@ -63,10 +67,24 @@ static void looked(void *arg, const struct sweep_result *result)
 	fabric_settle(f);
 }
 
+/* The switches whose PortStateChange was left as it is are looked at again: something may have changed behind the look. */
+void fabric_rule(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+
+	sweep_set_shy(f->sweep, false);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		if (inv_is_switch(node) && !node->gone && node->sw.port_state_change)
+			guid_list_add(&f->suspects, node->guid);
+	update(f);
+}
+
 void fabric_look(struct fabric *f)
 {
 	bool wanted = f->want_discover || f->suspects.count;
 
+	if (!fabric_may_look(f) || (!wanted && !fabric_rules(f)))
+		return;
 	/* A poll makes way: behind a dead cable it would wait long for answers that can't come. */
 	if (sweep_busy(f->sweep) && !(wanted && sweep_polls(f->sweep)))
 		return; /* looked() or polled() comes back here */
@@ -153,31 +171,23 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
-struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
+/* All that the manager of a fabric works with. */
+static void parts_init(struct fabric *f)
 {
-	struct fabric *f = mem_alloc(1, sizeof(*f));
-	const struct sm_conf sm = { .sm_key = conf->sm_key,
-				    .mkey = conf->mkey,
-				    .priority = conf->sm_priority };
-	const struct bringup_conf ports = bringup_conf(conf);
+	const struct bringup_conf ports = bringup_conf(&f->conf);
 
-	f->loop = loop;
-	f->mad = mad;
-	f->conf = *conf;
-	f->started_us = loop_now_us(loop);
-	f->events = event_log_new(EVENTS_KEPT);
-	event_log_listen(f->events, fabric_report_event, f);
 	fabric_state_init(f);
 	f->route = route_new();
 	f->proof_base = check_base_new(random_seed());
-	f->sweep = sweep_new(loop, mad);
-	f->bringup = bringup_new(loop, mad, sweep_inventory(f->sweep), &ports);
-	f->program = program_new(loop, mad, sweep_inventory(f->sweep), conf->packet_life_time);
+	f->sweep = sweep_new(f->loop, f->mad);
+	sweep_set_shy(f->sweep, true);
+	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
+	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
+				 (uint8_t)f->conf.packet_life_time);
 	program_use_proofs(f->program, f->proof_base);
 	fabric_sa_init(f);
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);
-	f->sm = sm_new(loop, mad, &sm, fabric_trap, f);
 	fabric_watch_init(f);
 	fabric_traps_init(f);
 	fabric_noise_init(f);
@@ -189,10 +199,9 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	fabric_nvlink_init(f);
 	fabric_rebalance_init(f);
 	fabric_remember_init(f);
-	return f;
 }
 
-void fabric_start(struct fabric *f)
+static void parts_load(struct fabric *f)
 {
 	fabric_state_load(f);
 	fabric_remember_load(f);
@@ -201,7 +210,73 @@ void fabric_start(struct fabric *f)
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	fabric_sa_load(f);
 	fabric_nvlink_load(f);
-	sm_set_state(f->sm, SM_DISCOVERING);
+}
+
+static void parts_fini(struct fabric *f)
+{
+	fabric_remember_fini(f);
+	fabric_nvlink_fini(f);
+	fabric_watch_fini(f);
+	fabric_rebalance_fini(f);
+	fabric_settle_fini(f);
+	fabric_update_fini(f);
+	fabric_traps_fini(f);
+	fabric_noise_fini(f);
+	fabric_health_fini(f);
+	fabric_audit_fini(f);
+	fabric_mcast_fini(f);
+	fabric_sa_fini(f);
+	fabric_state_fini(f);
+	program_free(f->program);
+	bringup_free(f->bringup);
+	fabric_partitions_fini(f);
+	sweep_free(f->sweep);
+	route_free(f->route);
+	check_base_free(f->proof_base);
+	tables_fini(&f->tables);
+	topo_unref(f->topo);
+	lid_map_free(f->lids);
+	lid_memory_fini(&f->memory);
+	fabric_acts_fini(f);
+	fabric_cordons_fini(f);
+	fabric_quarantine_fini(f);
+	fabric_cables_fini(f);
+}
+
+void fabric_renew(struct fabric *f)
+{
+	parts_fini(f);
+	*f = (struct fabric){ .loop = f->loop,
+			      .mad = f->mad,
+			      .conf = f->conf,
+			      .started_us = f->started_us,
+			      .events = f->events,
+			      .sm = f->sm,
+			      .election = f->election,
+			      .troubles = f->troubles,
+			      .followers = f->followers };
+	parts_init(f);
+	parts_load(f);
+}
+
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
+{
+	struct fabric *f = mem_alloc(1, sizeof(*f));
+
+	f->loop = loop;
+	f->mad = mad;
+	f->conf = *conf;
+	f->started_us = loop_now_us(loop);
+	f->events = event_log_new(EVENTS_KEPT);
+	event_log_listen(f->events, fabric_report_event, f);
+	fabric_election_init(f);
+	parts_init(f);
+	return f;
+}
+
+void fabric_start(struct fabric *f)
+{
+	parts_load(f);
 	f->want_discover = true;
 	fabric_watch_schedule(f);
 	fabric_look(f);
@@ -212,6 +287,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	const struct bringup_conf ports = bringup_conf(conf);
 
 	f->conf = *conf;
+	fabric_election_configure(f);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_sa_configure(f);
@@ -229,36 +305,10 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
-	fabric_remember_fini(f);
-	fabric_nvlink_fini(f);
-	fabric_watch_fini(f);
-	fabric_rebalance_fini(f);
-	fabric_settle_fini(f);
-	fabric_update_fini(f);
-	sm_free(f->sm);
-	fabric_traps_fini(f);
-	fabric_noise_fini(f);
-	fabric_health_fini(f);
-	fabric_audit_fini(f);
-	fabric_mcast_fini(f);
-	fabric_sa_fini(f);
-	fabric_state_fini(f);
-	program_free(f->program);
-	bringup_free(f->bringup);
-	fabric_partitions_fini(f);
-	sweep_free(f->sweep);
-	route_free(f->route);
-	check_base_free(f->proof_base);
+	parts_fini(f);
+	fabric_election_fini(f);
 	event_log_free(f->events);
-	tables_fini(&f->tables);
-	topo_unref(f->topo);
-	lid_map_free(f->lids);
-	lid_memory_fini(&f->memory);
-	fabric_acts_fini(f);
-	fabric_cordons_fini(f);
-	fabric_quarantine_fini(f);
 	fabric_report_fini(f);
 	fabric_troubles_fini(f);
-	fabric_cables_fini(f);
 	free(f);
 }

@@ -55,6 +55,9 @@ json_t *fabric_nvswitch(const struct fabric *fabric);
 /* The document of `fmctl --json health`; the caller owns it. */
 json_t *fabric_health(const struct fabric *fabric);
 
+/* Why this manager changes nothing: who is master instead. NULL = it is master, or about to know. Valid until control returns to the loop. */
+const char *fabric_refusal(const struct fabric *fabric);
+
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
 typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
 void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,

@@ -3,7 +3,7 @@
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_trouble.c (what does not work), fabric_report.c (JSON), fabric_state.c (files),
- * fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
+ * fabric_election.c (who is master), fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -29,6 +29,7 @@ enum fabric_state {
 	FABRIC_UP,	 /* as wanted */
 	FABRIC_CHANGING, /* up, and a change is being programmed */
 	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
+	FABRIC_STANDBY,	 /* another subnet manager is master, or has disabled us */
 };
 
 struct fault { /* a change of the fabric, see fabric_fault.c */
@@ -220,6 +221,8 @@ struct fabric {
 	struct fabric_alias *alias;
 	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
+	struct fabric_election *election;
+	bool succeeds; /* another manager was at work until now: what it left is read first */
 	struct route *route;
 	struct event_log *events;
 
@@ -257,10 +260,9 @@ struct fabric {
 	} doubt;		  /* to look soon; to poll */
 	struct traps *traps;
 	struct noise *noise;
-	struct fault fault;	 /* its look or update is to come */
-	struct fault answered;	 /* published, and not programmed yet */
-	unsigned told_silent;	 /* nodes, of those told of and not taken back */
-	unsigned other_managers; /* ports with IsSM set that are not ours, when last looked */
+	struct fault fault;    /* its look or update is to come */
+	struct fault answered; /* published, and not programmed yet */
+	unsigned told_silent;  /* nodes, of those told of and not taken back */
 
 	struct audit *audit;
 	struct spoilt *spoilt;
@@ -290,6 +292,24 @@ struct fabric {
 
 /* fabric.c */
 void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
+/*
+ * As if fmd had ended and began anew, but that events, those who follow them and the election go on: files are written and read.
+ * Not from within a step of a job or a callback of what is replaced.
+ */
+void fabric_renew(struct fabric *f);
+void fabric_rule(struct fabric *f); /* the look is over, and this manager is master: first update */
+
+/* fabric_election.c: who is master. */
+void fabric_election_init(struct fabric *f);
+void fabric_election_fini(struct fabric *f);
+void fabric_election_configure(struct fabric *f);
+bool fabric_rules(const struct fabric *f);     /* as master: it may change the fabric */
+bool fabric_may_look(const struct fabric *f);  /* .. or is about to know */
+void fabric_election_looked(struct fabric *f); /* a look is over, and nobody rules yet */
+void fabric_election_ask(struct fabric *f);    /* as master: all other managers that are known */
+void fabric_election_settled(
+	struct fabric *f); /* all is as wanted: tells how long a take-over took */
+json_t *fabric_election_json(const struct fabric *f);
 
 /* fabric_update.c */
 void fabric_update_init(struct fabric *f);
@@ -405,7 +425,6 @@ void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
 void fabric_watch_doubt(
 	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
-void fabric_note_managers(struct fabric *f, const struct topo *t);
 
 /* fabric_change.c */
 /* False: nothing is different, down to the last bit of a port. */

@@ -10,7 +10,8 @@
 
 static const char *state_name(enum fabric_state state)
 {
-	static const char *const names[] = { "starting", "bringup", "up", "changing", "refused" };
+	static const char *const names[] = { "starting", "bringup", "up",
+					     "changing", "refused", "standby" };
 
 	return names[state];
 }
@@ -69,11 +70,11 @@ static json_t *sa_json(const struct fabric *f)
 {
 	struct sa_stats s = sa_stats(f->sa);
 
-	return json_pack("{sI sI sI sI sI sI sI sI si si}", "requests", (json_int_t)s.requests,
-			 "answered", (json_int_t)s.answered, "busy", (json_int_t)s.busy, "bad",
-			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported, "reports",
-			 (json_int_t)s.reports, "reports_unanswered",
-			 (json_int_t)s.reports_unanswered, "reports_skipped",
+	return json_pack("{sI sI sI sI sI sI sI sI sI si si}", "requests", (json_int_t)s.requests,
+			 "ignored", (json_int_t)s.ignored, "answered", (json_int_t)s.answered,
+			 "busy", (json_int_t)s.busy, "bad", (json_int_t)s.bad, "unsupported",
+			 (json_int_t)s.unsupported, "reports", (json_int_t)s.reports,
+			 "reports_unanswered", (json_int_t)s.reports_unanswered, "reports_skipped",
 			 (json_int_t)s.reports_skipped, "subscriptions", (int)s.subscriptions,
 			 "services", (int)s.services);
 }
@@ -146,6 +147,7 @@ json_t *fabric_status(const struct fabric *f)
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
+	json_object_set_new(doc, "election", fabric_election_json(f));
 	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
 	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));
 	json_object_set_new(doc, "audit", audit_json(f));

@@ -134,6 +134,8 @@ static enum job_said answer(void *arg)
 		f->state = FABRIC_UP;
 	if (!f->settle.told_up)
 		tell_up(f);
+	fabric_election_settled(f);
+	fabric_election_ask(f);
 	fabric_acts_answer(f, NULL);
 	fabric_rebalance_settled(f);
 	fabric_alias_settled(f);

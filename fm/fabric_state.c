@@ -8,6 +8,8 @@
  * A full disk, or another, keeps nothing from being in force: what could not be written is a trouble, told to whoever asked for it, and
  * written again until it works.
  *
+ * Only a master writes: a standby knows less than its files, which serve it when it takes over.
+ *
  * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`. A wrong LID is
  * worse than a new one.
  */
@@ -169,8 +171,11 @@ void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
 
 /* ---- Writing ------------------------------------------------------------------------------------- */
 
+/* Who is not master knows less than the files say. */
 void fabric_state_write(struct fabric *f, const struct state_file *file)
 {
+	if (!fabric_rules(f))
+		return;
 	note(f, file, write_file(f, file));
 }
 
@@ -225,7 +230,7 @@ bool fabric_state_write_aside(struct fabric *f, const struct state_file *const *
 {
 	unsigned count = 0;
 
-	if (w->pid && !reap(w, WNOHANG))
+	if (!fabric_rules(f) || (w->pid && !reap(w, WNOHANG)))
 		return false;
 	if (!w->timer)
 		w->timer = loop_timer_new(f->loop, reap_cb, w);

@@ -80,12 +80,12 @@ static enum job_said tell_changes(void *arg)
 	if (fabric_nvlink_refuses(f, f->update.topo))
 		return leave_alone(f);
 	differs = !f->topo || fabric_note_changes(f, f->topo, f->update.topo);
-	fabric_note_managers(f, f->update.topo);
 	if (differs || f->must_update || f->unfinished || fabric_acts_wait(f)) {
 		f->must_update = false;
 		return JOB_NEXT;
 	}
 	fabric_fault_none(f);
+	fabric_election_ask(f);
 	return end_here(f);
 }
 
@@ -104,6 +104,8 @@ static enum job_said plan_lids(void *arg)
 	struct fabric_update *u = &f->update;
 	uint32_t before = f->memory.count;
 
+	if (f->succeeds && !f->topo)
+		lid_memory_yield(&f->memory, u->topo);
 	u->lids = same_lids(f) ? lid_map_copy(f->lids)
 			       : lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
 	if (same_lids(f))
@@ -277,7 +279,6 @@ static void apply(struct fabric *f)
 	f->programming = f->bringing_up = f->settle.due = true;
 	f->unfinished = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
-	sm_set_state(f->sm, SM_MASTER);
 	fabric_publish_to_sa(f);
 	fabric_fault_published(f);
 	fabric_mcast_published(f, f->update.topo);

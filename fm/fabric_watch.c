@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_watch: polls, and other subnet managers.
+ * fabric_watch: polls.
  *
  * Polls ask every switch once an interval for PortStateChange and so find what no trap told (fabric_trap.c): one lost on the very
  * link it was about, or a switch that hangs.
@@ -8,9 +8,7 @@
  * While something is in doubt, they come sooner: a node that is silent or answered in part, links or tables that are not finished.
  * 50 ms at first, twice as long each time up to the interval (or 10 s, without one), and anew when there is more doubt than before.
  */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include "fm/fabric_own.h"
 
 #define DOUBT_MS     50
@@ -38,6 +36,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.partial = result->partial;
 	fabric_note_silent(f);
 	fabric_watch_doubt(f);
+	fabric_election_ask(f);
 	fabric_look(f);
 }
 
@@ -67,7 +66,7 @@ static void poll_due(void *arg)
 	struct fabric *f = arg;
 
 	fabric_watch_schedule(f);
-	if (sweep_busy(f->sweep))
+	if (sweep_busy(f->sweep) || !fabric_may_look(f))
 		return;
 	if (!f->topo && !fabric_updates(f))
 		f->want_discover = true;
@@ -102,43 +101,4 @@ void fabric_watch_fini(struct fabric *f)
 	loop_timer_free(f->hold_timer);
 	loop_timer_free(f->poll_timer);
 	free(f->suspects.guids);
-}
-
-/* ---- Other subnet managers ---------------------------------------------------------------------- */
-
-/* The first port but our own that has IsSM set, TOPO_NONE = none; how many in all. */
-static uint32_t find_managers(const struct fabric *f, const struct topo *t, unsigned *count)
-{
-	guid_t own = mad_port_info(f->mad)->port_guid;
-	uint32_t first = TOPO_NONE;
-
-	*count = 0;
-	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!(t->ports[i].capmask & WIRE_CAP_IS_SM) || t->ports[i].guid == own ||
-		    !t->ports[i].guid)
-			continue;
-		first = first == TOPO_NONE ? i : first;
-		++*count;
-	}
-	return first;
-}
-
-/* Two masters undo each other's work, and fmd does not negotiate: people have to know. */
-void fabric_note_managers(struct fabric *f, const struct topo *t)
-{
-	unsigned count;
-	uint32_t port = find_managers(f, t, &count);
-
-	if (count == f->other_managers)
-		return;
-	f->other_managers = count;
-	if (!count)
-		event_log_add(f->events, LOG_NOTICE, "other-sm", NULL,
-			      "fabric: no other subnet manager any more");
-	else
-		event_log_add(f->events, LOG_WARNING, "other-sm", NULL,
-			      "%s (port GUID 0x%016" PRIx64
-			      "): runs a subnet manager too, %u in all; fmd does not "
-			      "negotiate with others: stop it, or both will undo each other's work",
-			      t->nodes[t->ports[port].node].desc, t->ports[port].guid, count);
 }

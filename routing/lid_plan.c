@@ -260,6 +260,65 @@ static int compare_entries(const void *a, const void *b)
 	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
+/* Whether some port holds a LID of the entry's, and it is not the entry's own port that does, as it says. */
+static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
+			    const uint32_t *holder)
+{
+	uint32_t port = topo_find_port(t, entry->port_guid);
+
+	if (port != TOPO_NONE && t->ports[port].lid && t->ports[port].lid != entry->lid &&
+	    t->ports[port].lid < LID_SPACE && holder[t->ports[port].lid] == port)
+		return true;
+	for (uint32_t i = 0; i < 1u << entry->lmc && entry->lid + i < LID_SPACE; i++) {
+		uint32_t by = holder[entry->lid + i];
+
+		if (by != TOPO_NONE && by != port)
+			return true;
+	}
+	return false;
+}
+
+/* What is away says nothing: its LID is one that was remembered. */
+static bool is_there(const struct topo *t, uint32_t port)
+{
+	const struct topo_node *node = &t->nodes[t->ports[port].node];
+	bool there = t->ports[port].link_up;
+
+	for (unsigned n = 1; t->ports[port].num == 0 && !there && n <= node->nports; n++)
+		there = topo_port(t, t->ports[port].node, n)->link_up;
+	return there;
+}
+
+/* By LID the one end port that holds it; TOPO_NONE: nobody, or two. */
+static uint32_t *find_holders(const struct topo *t)
+{
+	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder));
+	uint8_t *claims = mem_alloc(LID_SPACE, 1);
+
+	memset(holder, 0xff, LID_SPACE * sizeof(*holder));
+	for (uint32_t i = 0; i < t->nports; i++) {
+		uint16_t lid = t->ports[i].lid;
+
+		if (!lid || lid >= LID_SPACE || !is_end_port(t, &t->ports[i]) || !is_there(t, i))
+			continue;
+		holder[lid] = claims[lid] ? TOPO_NONE : i;
+		claims[lid] = 1;
+	}
+	free(claims);
+	return holder;
+}
+
+void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
+{
+	uint32_t *holder = find_holders(t), kept = 0;
+
+	for (uint32_t i = 0; i < memory->count; i++)
+		if (!is_contradicted(&memory->entries[i], t, holder))
+			memory->entries[kept++] = memory->entries[i];
+	memory->count = kept;
+	free(holder);
+}
+
 void lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map)
 {
 	uint32_t old = memory->count, added = 0;

@@ -42,6 +42,11 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory);
 struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 
+/*
+ * Another manager has dealt LIDs meanwhile: what a port of the snapshot holds (valid, and no other holds it) is what it has;
+ * entries that say otherwise of the port or the LID are dropped.
+ */
+void lid_memory_yield(struct lid_memory *memory, const struct topo *t);
 /* The memory after this plan: entries of the old one kept, those of the plan added or replaced. */
 void lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map);
 

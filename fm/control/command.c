@@ -47,7 +47,10 @@ static const struct topo *published(const struct command_env *env, char *err)
 	const struct topo *t = fabric_topo(env->fabric);
 
 	if (!t)
-		refuse(err, "no picture of the fabric yet: the first sweep is under way");
+		refuse(err, "%s",
+		       fabric_refusal(env->fabric)
+			       ? fabric_refusal(env->fabric)
+			       : "no picture of the fabric yet: the first sweep is under way");
 	return t;
 }
 

@@ -224,7 +224,13 @@ static void answer_now(struct client *c, const struct command *command, json_t *
 
 static void answer_by_act(struct client *c, const struct command *command, json_t *args)
 {
+	const char *refusal = fabric_refusal(c->control->env.fabric);
+
 	c->acting = true;
+	if (refusal) {
+		act_done_cb(c, NULL, refusal);
+		return;
+	}
 	if (command->ask)
 		command->ask(c->control->env.fabric, args, act_done_cb, c);
 	else

@@ -157,6 +157,24 @@ static void print_troubles(const struct fmctl *ctl, const json_t *troubles)
 	}
 }
 
+static void print_manager(const struct fmctl *ctl, const json_t *s)
+{
+	const json_t *e = json_object_get(s, "election"), *master = json_object_get(e, "master");
+
+	printf("; this subnet manager is %s", string(s, "sm"));
+	if (json_is_object(master))
+		printf(", behind %s (port GUID %s, priority %lld), for %lld s\n",
+		       string(master, "name"), string(master, "port_guid"),
+		       (long long)integer(master, "priority"), (long long)integer(e, "since_s"));
+	else
+		printf(", LID %lld\n", (long long)integer(s, "sm_lid"));
+	if (!json_is_true(json_object_get(e, "two_masters")))
+		return;
+	print_label("trouble");
+	print_coloured(ctl, false, "two masters");
+	printf(": another subnet manager is master too; see fmctl events\n");
+}
+
 void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
@@ -165,8 +183,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	print_coloured(ctl, up, up ? "UP" : "NOT UP");
 	if (strcmp(string(s, "state"), "up"))
 		printf(" (%s)", string(s, "state"));
-	printf("; this subnet manager is %s, LID %lld\n", string(s, "sm"),
-	       (long long)integer(s, "sm_lid"));
+	print_manager(ctl, s);
 	print_label("size");
 	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));

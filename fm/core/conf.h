@@ -24,6 +24,7 @@ struct conf {
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	/* fabric manager */
 	int sm_priority;
+	int sminfo_polling_timeout_ms, polling_retry_number; /* of the master, as standby */
 	uint64_t sm_key, mkey, subnet_prefix;
 	int sweep_interval_ms; /* key sweep_interval, seconds as float; 0 = off */
 	char routing_engine[16];

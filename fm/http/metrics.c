@@ -26,6 +26,18 @@ struct metric {
 
 static const struct metric metrics[] = {
 	METRIC("fmd_fabric_up", GAUGE, "Whether the fabric is as wanted (1)", "fabric_up"),
+	METRIC("fmd_sm_state", GAUGE, "0 disabled, 1 discovering, 2 standby, 3 master (IBA 14.4.1)",
+	       "election.state"),
+	METRIC("fmd_sm_others", GAUGE, "Other subnet managers, when last asked", "election.others"),
+	METRIC("fmd_sm_two_masters", GAUGE, "Whether another is master as well (1)",
+	       "election.two_masters"),
+	METRIC("fmd_sm_take_overs_total", COUNTER, "Times that another's fabric was taken over",
+	       "election.take_overs"),
+	METRIC("fmd_sm_take_over_seconds", GAUGE,
+	       "The latest, from the other's last sign of life until all was as wanted",
+	       "election.take_over_ms", .scale = MS),
+	METRIC("fmd_sm_controls_refused_total", COUNTER, "Control packets of others refused",
+	       "election.controls_refused"),
 	METRIC("fmd_troubles", GAUGE, "What does not work as configured; status has their names",
 	       "troubles"),
 	METRIC("fmd_uptime_seconds", GAUGE, "Since this process began", "uptime_s"),

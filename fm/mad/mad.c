@@ -62,6 +62,7 @@ struct mad {
 	unsigned clean;	    /* answers since the window changed */
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
+	bool quiet;
 	struct loop_timer *timeouts, *soon;
 	uint64_t timeouts_due;
 	struct handler handlers[256]; /* by management class */
@@ -217,11 +218,29 @@ static int io_send(struct mad *mad, const struct xact *x)
 	return mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 }
 
+static void send_failed(struct mad *mad, struct xact *x)
+{
+	queue_leave(mad, x);
+	link_insert(mad->failed.prev, &x->link);
+	x->state = XACT_FAILED;
+	loop_timer_set(mad->soon, 0);
+}
+
+static bool is_kept_back(const struct mad *mad, const struct xact *x)
+{
+	return mad->quiet && x->method == WIRE_SET && wire_is_smi(x->mgmt_class) &&
+	       x->attr_id != WIRE_SM_INFO;
+}
+
 /* A first try that cannot be sent ends the transaction; a later one counts as lost on the way. */
 static void xact_transmit(struct mad *mad, struct xact *x)
 {
 	int status;
 
+	if (is_kept_back(mad, x)) {
+		send_failed(mad, x);
+		return;
+	}
 	if (!x->tid)
 		xact_give_tid(&mad->table, x);
 	status = io_send(mad, x);
@@ -231,10 +250,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		return;
 	}
 	if (status && !x->tries) {
-		queue_leave(mad, x);
-		link_insert(mad->failed.prev, &x->link);
-		x->state = XACT_FAILED;
-		loop_timer_set(mad->soon, 0);
+		send_failed(mad, x);
 		return;
 	}
 	if (wire_is_smi(x->mgmt_class))
@@ -500,6 +516,11 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len)
 {
 	return mad->io->ops->send(mad->io, to, raw, len, 0);
+}
+
+void mad_set_quiet(struct mad *mad, bool on)
+{
+	mad->quiet = on;
 }
 
 const struct io_port_info *mad_port_info(const struct mad *mad)

@@ -76,6 +76,12 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 /* Sends an answer as it is; 0 or -errno. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
 
+/*
+ * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on. Those that are asked for, or wait,
+ * or would be sent again, end with MAD_SEND_FAILED.
+ */
+void mad_set_quiet(struct mad *mad, bool on);
+
 const struct io_port_info *mad_port_info(const struct mad *mad);
 int mad_set_is_sm(struct mad *mad, bool on);
 

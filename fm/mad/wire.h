@@ -160,11 +160,12 @@ struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
 	bool toggle;
 	uint16_t count;
 	uint8_t details[54];
-	uint16_t lid;	   /* 128-131, 144, 145, 256-259: the (first) LID in the details */
-	uint8_t port;	   /* 129-131, 259 */
-	guid_t guid;	   /* 64-67: of the GID; 145: system image GUID */
-	uint8_t gid[16];   /* 64-67 */
-	bool desc_changed; /* 144 */
+	uint16_t lid;	 /* 128-131, 144, 145, 256-259: the (first) LID in the details */
+	uint8_t port;	 /* 129-131, 259 */
+	guid_t guid;	 /* 64-67: of the GID; 145: system image GUID */
+	uint8_t gid[16]; /* 64-67 */
+	bool desc_changed, priority_changed; /* 144 */
+	uint32_t capmask;		     /* 144, of a CA */
 };
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
 /* The details, with the fields that the trap number uses laid over them. */

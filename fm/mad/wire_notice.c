@@ -4,7 +4,7 @@
  *   64-67        a GID at byte 6
  *   128          the switch's LID at byte 0
  *   129-131      LID at 2, port at 4
- *   144          LID at 2, bit 0 of byte 5 = other local changes, bit 0 of bytes 10-11 = NodeDescription changed
+ *   144          LID at 2, CapabilityMask at 6, bit 0 of byte 5 = other local changes; of bytes 10-11 bit 0 = NodeDescription changed, bit 3 = SM priority changed
  *   145          LID at 2, system image GUID at 6
  *   256-258      LID of who had the wrong key at 2
  *   259          the same, and the switch's port at 50
@@ -55,6 +55,12 @@ static enum details details_kind(bool generic, uint16_t trap)
 	}
 }
 
+static bool local_change(const ib_mad_notice_attr_t *ntc, uint16_t flag)
+{
+	return (ntc->data_details.ntc_144.local_changes & TRAP_144_MASK_OTHER_LOCAL_CHANGES) &&
+	       (ntc->data_details.ntc_144.change_flgs & flag);
+}
+
 static void details_decode(const ib_mad_notice_attr_t *ntc, struct wire_notice *out)
 {
 	switch (details_kind(out->generic, out->trap)) {
@@ -71,10 +77,9 @@ static void details_decode(const ib_mad_notice_attr_t *ntc, struct wire_notice *
 		break;
 	case DETAILS_LOCAL:
 		out->lid = cl_ntoh16(ntc->data_details.ntc_144.lid);
-		out->desc_changed = (ntc->data_details.ntc_144.local_changes &
-				     TRAP_144_MASK_OTHER_LOCAL_CHANGES) &&
-				    (ntc->data_details.ntc_144.change_flgs &
-				     TRAP_144_MASK_NODE_DESCRIPTION_CHANGE);
+		out->capmask = cl_ntoh32(ntc->data_details.ntc_144.new_cap_mask);
+		out->desc_changed = local_change(ntc, TRAP_144_MASK_NODE_DESCRIPTION_CHANGE);
+		out->priority_changed = local_change(ntc, TRAP_144_MASK_SM_PRIORITY_CHANGE);
 		break;
 	case DETAILS_GUID:
 		out->lid = cl_ntoh16(ntc->data_details.ntc_145.lid);
@@ -114,10 +119,13 @@ void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 static void local_encode(const struct wire_notice *in, ib_mad_notice_attr_t *ntc)
 {
 	ntc->data_details.ntc_144.lid = cl_hton16(in->lid);
-	if (!in->desc_changed)
-		return;
-	ntc->data_details.ntc_144.local_changes |= TRAP_144_MASK_OTHER_LOCAL_CHANGES;
-	ntc->data_details.ntc_144.change_flgs |= TRAP_144_MASK_NODE_DESCRIPTION_CHANGE;
+	ntc->data_details.ntc_144.new_cap_mask = cl_hton32(in->capmask);
+	if (in->desc_changed || in->priority_changed)
+		ntc->data_details.ntc_144.local_changes |= TRAP_144_MASK_OTHER_LOCAL_CHANGES;
+	if (in->desc_changed)
+		ntc->data_details.ntc_144.change_flgs |= TRAP_144_MASK_NODE_DESCRIPTION_CHANGE;
+	if (in->priority_changed)
+		ntc->data_details.ntc_144.change_flgs |= TRAP_144_MASK_SM_PRIORITY_CHANGE;
 }
 
 static void details_encode(const struct wire_notice *in, ib_mad_notice_attr_t *ntc)

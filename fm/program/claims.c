@@ -11,6 +11,8 @@
  *                  came while nobody was there, or comes now, does not wait for the rest
  *   the rest       is read when nothing is left to write. What differs from the claim is written, in rounds again
  *
+ * Where another manager was at work until now, all that the file does not tell of is claimed to be as wanted, so that it is read.
+ *
  * A claim ends when its block was read, or is written. Where a switch does not say what it holds, its claims end unread,
  * and so they do when its LinearFDBTop is 0: it has forgotten all. Then its blocks are unknown, as without a file.
  */
@@ -94,6 +96,27 @@ bool claims_load(struct program *p)
 	}
 	claims_forget_file(p);
 	return false;
+}
+
+/* Behind the file, whose claims are about the same blocks. */
+void claims_assume(struct program *p)
+{
+	if (!p->claims.all)
+		return;
+	p->claims.all = false;
+	p->claims.some = true;
+	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
+		struct store_switch *sw = store_find(&p->store, p->topo->nodes[row].guid);
+
+		for (uint32_t b = 0; sw && b < sw->nblocks; b++)
+			if (is_open(sw, b))
+				store_put(&sw->claimed, b, true);
+	}
+}
+
+void program_read_first(struct program *p)
+{
+	p->claims.all = true;
 }
 
 void claims_forget_file(struct program *p)

@@ -57,6 +57,8 @@ void program_use_proofs(struct program *p, const struct check_base *proofs);
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);
 bool program_busy(const struct program *p);
+/* Before the first apply: another manager was at work. What switches hold is read, then only what differs is written. */
+void program_read_first(struct program *p);
 /* Before the first apply: a file of program_write_tables(). What is wrong with it is told, and is as if there were none. */
 void program_remember(struct program *p, const char *path);
 /* What switches hold, as far as that is known or remembered: table_file.h. Errors are left to ferror(). */

@@ -188,7 +188,10 @@ static enum job_said read_file(void *arg)
 	struct program *p = arg;
 
 	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
-	return claims_load(p) ? JOB_MORE : JOB_NEXT;
+	if (claims_load(p))
+		return JOB_MORE;
+	claims_assume(p);
+	return JOB_NEXT;
 }
 
 static uint32_t rows_end(const struct program *p)

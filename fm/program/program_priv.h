@@ -34,8 +34,9 @@ struct program_part {
 struct program_claims {
 	struct table_reader *reader; /* not read to its end yet */
 	bool some;		     /* there may be claims */
-	struct store_set columns;    /* blocks that are read now, of all switches */
-	uint32_t block, row;	     /* the next one to be asked for */
+	bool all; /* of each block that nobody claims it is claimed that it is as wanted */
+	struct store_set columns; /* blocks that are read now, of all switches */
+	uint32_t block, row;	  /* the next one to be asked for */
 };
 
 struct readback;
@@ -105,7 +106,8 @@ void plan_content(const struct program *p, const struct store_switch *sw, uint32
 
 /* ---- claims.c ------------------------------------------------------------------------------- */
 
-bool claims_load(struct program *p); /* more of the file; true: call again */
+bool claims_load(struct program *p);   /* more of the file; true: call again */
+void claims_assume(struct program *p); /* what program_read_first() asked for */
 void claims_forget_file(struct program *p);
 /* Rows are doubted, then reading begins: false = there is nothing to read. */
 void claims_doubt(struct program *p, const struct store_switch *sw);

@@ -2,7 +2,7 @@
 /*
  * Subnet administration (IBA 15): requests in, answers out.
  *
- * A request is judged in this order: malformed, or with a SM_Key that is not ours (C15-0.1.5):
+ * Who is not the master answers nothing. A request is judged in this order: malformed, or with a SM_Key that is not ours (C15-0.1.5):
  * dropped and counted. No such record or method here: refused as unsupported. No view published
  * yet, or too many requests of one host: BUSY, so that the asker tries again; never silence. Then the
  * engine (sa_query.c) walks the record.
@@ -192,6 +192,10 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	struct sa *sa = arg;
 	struct sa_query q;
 
+	if (sa->away) {
+		sa->stats.ignored++;
+		return;
+	}
 	sa->stats.requests++;
 	if (!acceptable(sa, from, mad, len))
 		return;
@@ -266,6 +270,11 @@ void sa_publish(struct sa *sa, const struct sa_view *view)
 	sa->view = *view;
 	sa_links_forget(sa);
 	sa_reports_compare(sa);
+}
+
+void sa_serve(struct sa *sa, bool on)
+{
+	sa->away = !on;
 }
 
 void sa_listen(struct sa *sa, const struct sa_listener *listener)

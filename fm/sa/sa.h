@@ -75,6 +75,9 @@ guid_t sa_alias_next(const struct sa *sa, guid_t after);
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64]);
 guid_t sa_alias_port(const struct sa *sa, guid_t guid); /* whose alias that is; 0 = nobody's */
 
+/* Off: this manager is not the master, and requests are left to the SA of who is, unanswered. At first on. */
+void sa_serve(struct sa *sa, bool on);
+
 /* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
 typedef void sa_groups_fn(void *arg, uint16_t mlid);
 struct sa_groups *sa_mcast_groups(struct sa *sa);
@@ -85,7 +88,8 @@ void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 
 struct sa_stats {
-	uint64_t requests, answered, busy, bad, unsupported;
+	uint64_t requests, answered, busy, bad, unsupported,
+		ignored;				       /* ignored: not the master's */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;
 };

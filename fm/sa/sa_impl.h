@@ -76,6 +76,7 @@ struct sa {
 	void *groups_arg;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
+	bool away; /* does not serve */
 	struct log_limit refused;
 };
 

@@ -4,11 +4,12 @@
  * traps (IBA 14.2.5.1, 14.3.13).
  *
  * Get(SMInfo) is answered in any state; the SM_Key is shown to who has our M_Key. Set(SMInfo) carries
- * the election's control packets in its modifier (IBA 14.4.1); this SM takes no part in an election
- * yet, so each is answered as not valid here, with the reason in the log. An answer is the request
+ * the election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
+ * gives a reason why not, which goes to the log, and the answer says that it is not valid. An answer is the request
  * turned round: for a directed route that is the direction bit, and the hop pointer stays where it
  * arrived, one past the route's end; the driver walks it back from there (IBA 14.2.2.4).
  *
+ * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is.
  * A sender repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a
  * port that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it.
  * The first is handed on at once. More of the kind (from the same LID, about the same port) within
@@ -26,8 +27,7 @@
 #define TRAPS	       512 /* kinds remembered, each in the one slot where its hash leads */
 #define LID_PERMISSIVE 0xffff
 #define INVALID_FIELD  0x001C /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
-
-enum control { HANDOVER = 1, ACKNOWLEDGE = 2, DISABLE = 3, STANDBY = 4, DISCOVER = 5 };
+#define TRAP_LOCAL     144    /* capabilities, description or the manager's priority changed */
 
 struct trap {
 	struct wire_notice notice; /* the latest */
@@ -44,20 +44,15 @@ struct sm {
 	struct sm_conf conf;
 	enum sm_state state;
 	sm_trap_fn *trap;
+	sm_control_fn *control; /* NULL: all are refused */
 	void *arg;
 	struct trap traps[TRAPS];
 	unsigned nheld; /* slots that hold some back */
 	struct loop_timer *fold;
 	struct sm_stats stats;
 	struct log_limit refused;
+	uint64_t announced;
 };
-
-const char *sm_state_name(enum sm_state state)
-{
-	static const char *const names[] = { "not active", "discovering", "standby", "master" };
-
-	return (unsigned)state <= SM_MASTER ? names[state] : "unknown";
-}
 
 /* ---- SMInfo ---------------------------------------------------------------------------------- */
 
@@ -87,49 +82,81 @@ static bool mkey_right(const struct sm *sm, const struct wire_mad *mad)
 }
 
 /* ActCount tells others that this SM lives: it moves with whatever the SM does. */
-static void sm_info_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
-			   const uint8_t *raw, uint16_t status)
+struct wire_sm_info sm_info(const struct sm *sm)
 {
-	struct wire_sm_info info = {
+	return (struct wire_sm_info){
 		.guid = mad_port_info(sm->mad)->port_guid,
-		.sm_key = mkey_right(sm, mad) ? sm->conf.sm_key : 0,
-		.act_count = (uint32_t)(mad_stats(sm->mad).sent + ++sm->stats.sm_info_answered),
+		.sm_key = sm->conf.sm_key,
+		.act_count = (uint32_t)(mad_stats(sm->mad).sent + sm->stats.sm_info_answered),
 		.priority = sm->conf.priority,
 		.state = (uint8_t)sm->state,
 	};
+}
+
+static void sm_info_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
+			   const uint8_t *raw, uint16_t status)
+{
+	struct wire_sm_info info;
 	uint8_t data[WIRE_SMP_DATA];
 
+	sm->stats.sm_info_answered++;
+	info = sm_info(sm);
+	if (!mkey_right(sm, mad))
+		info.sm_key = 0;
 	wire_sm_info_encode(&info, data);
 	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);
 }
 
-/* Why a control packet is not acted on (IBA 14.4.1: who may send it, and what we are). */
-static const char *control_refusal(const struct sm *sm, uint32_t control,
-				   const struct wire_sm_info *sender)
+static void control_refused(struct sm *sm, uint32_t control, const struct wire_sm_info *sender,
+			    const char *why)
 {
-	if (control < HANDOVER || control > DISCOVER)
-		return "no such control";
-	if (sm->conf.sm_key && sender->sm_key != sm->conf.sm_key)
-		return "wrong SM_Key";
-	if (sender->state != (control == ACKNOWLEDGE ? SM_STANDBY : SM_MASTER))
-		return "sender is in the wrong state";
-	return "not taken part in";
+	sm->stats.controls_refused++;
+	if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
+		log_line(LOG_SM, LOG_WARNING,
+			 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
+			 (unsigned long long)sender->guid, control, sm_state_name(sm->state), why);
 }
 
 static void control_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
 			   const uint8_t *raw)
 {
 	struct wire_sm_info sender;
+	const char *why;
 
-	if (!mkey_right(sm, mad))
+	if (!mkey_right(sm, mad)) {
+		sm->stats.controls_refused++;
 		return;
+	}
 	wire_sm_info_decode(wire_smp_data((uint8_t *)raw), &sender);
-	if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
-		log_line(LOG_SM, LOG_WARNING,
-			 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
-			 (unsigned long long)sender.guid, mad->attr_mod, sm_state_name(sm->state),
-			 control_refusal(sm, mad->attr_mod, &sender));
-	sm_info_answer(sm, from, mad, raw, INVALID_FIELD);
+	why = sm->control ? sm->control(sm->arg, mad->attr_mod, &sender) : "not taken part in";
+	if (why)
+		control_refused(sm, mad->attr_mod, &sender, why);
+	sm_info_answer(sm, from, mad, raw, why ? INVALID_FIELD : 0);
+}
+
+/* OpenSM's masters look at who is there when they hear this. */
+void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capmask)
+{
+	const struct wire_mad header = { .mgmt_class = WIRE_SMI_LID,
+					 .class_version = 1,
+					 .method = WIRE_TRAP,
+					 .tid = ++sm->announced,
+					 .attr_id = WIRE_NOTICE,
+					 .key = sm->conf.mkey };
+	const struct wire_notice notice = { .generic = true,
+					    .type = 4, /* informational */
+					    .producer = 1,
+					    .trap = TRAP_LOCAL,
+					    .issuer_lid = own_lid,
+					    .lid = own_lid,
+					    .capmask = capmask,
+					    .priority_changed = true };
+	const struct io_addr to = { .lid = to_lid };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
+
+	wire_mad_encode(&header, mad);
+	wire_notice_encode(&notice, wire_smp_data(mad));
+	mad_reply(sm->mad, &to, mad, sizeof(mad));
 }
 
 /* ---- Traps ----------------------------------------------------------------------------------- */
@@ -215,6 +242,8 @@ static void trap_receive(struct sm *sm, const struct io_addr *from, const struct
 	struct wire_notice notice;
 	struct trap *trap;
 
+	if (sm->state == SM_STANDBY || sm->state == SM_NOT_ACTIVE)
+		return;
 	wire_notice_decode(wire_smp_data((uint8_t *)raw), &notice);
 	sm->stats.traps++;
 	trap = trap_slot(sm, &notice, from->lid);
@@ -276,6 +305,16 @@ void sm_free(struct sm *sm)
 	mad_handle(sm->mad, WIRE_SMI_DR, NULL, NULL);
 	loop_timer_free(sm->fold);
 	free(sm);
+}
+
+void sm_on_control(struct sm *sm, sm_control_fn *fn)
+{
+	sm->control = fn;
+}
+
+void sm_configure(struct sm *sm, const struct sm_conf *conf)
+{
+	sm->conf = *conf;
 }
 
 void sm_set_state(struct sm *sm, enum sm_state state)

@@ -5,8 +5,7 @@
 
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
-
-enum sm_state { SM_NOT_ACTIVE = 0, SM_DISCOVERING = 1, SM_STANDBY = 2, SM_MASTER = 3 };
+#include "fm/sm/election.h"
 
 struct sm_conf {
 	uint64_t sm_key, mkey;
@@ -16,18 +15,26 @@ struct sm_conf {
 typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid,
 			unsigned times);
 
+/* A control packet that has our M_Key: NULL = it is taken, else why it is refused. The answer leaves behind this. */
+typedef const char *sm_control_fn(void *arg, uint32_t control, const struct wire_sm_info *sender);
+
 struct sm;
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
 		  void *arg);
 void sm_free(struct sm *sm); /* takes IsSM back */
+void sm_configure(struct sm *sm, const struct sm_conf *conf);
+void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
+struct wire_sm_info sm_info(const struct sm *sm);     /* as others see us */
+/* Tells the manager at a LID that there is one here, of another rank than it may know: trap 144. capmask: our port's. */
+void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capmask);
 void sm_set_state(struct sm *sm, enum sm_state state);
 enum sm_state sm_state(const struct sm *sm);
-const char *sm_state_name(enum sm_state state);
 
 struct sm_stats {
 	uint64_t sm_info_answered, traps;
 	uint64_t traps_repeated;      /* of these: folded, or the same again */
 	uint64_t traps_not_repressed; /* too many of a kind */
+	uint64_t controls_refused;
 };
 struct sm_stats sm_stats(const struct sm *sm);
 

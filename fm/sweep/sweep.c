@@ -219,6 +219,11 @@ bool sweep_polls(const struct sweep *s)
 	return s->look == LOOK_POLL;
 }
 
+void sweep_set_shy(struct sweep *s, bool on)
+{
+	s->shy = on;
+}
+
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent)
 {
@@ -281,7 +286,7 @@ static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn
 	batch_drop(s->batch);
 	s->look = look;
 	s->number++;
-	s->reroute = false;
+	s->reroute = s->managed = false;
 	s->fn = fn;
 	s->arg = arg;
 	s->result = (struct sweep_result){ 0 };

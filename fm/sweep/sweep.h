@@ -47,6 +47,11 @@ void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, swe
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
+/*
+ * Who looks may not be the master: PortStateChange is left as it is in a fabric that somebody has given tables. (One that
+ * nobody has is dark to all.) The switches it is left at are those whose sw.port_state_change still says so.
+ */
+void sweep_set_shy(struct sweep *sweep, bool on);
 bool sweep_polls(const struct sweep *sweep); /* with a poll, which a look may replace */
 
 #endif

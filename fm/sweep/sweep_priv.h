@@ -47,6 +47,7 @@ struct sweep {
 	unsigned changed_room;
 	struct inv_node **touched; /* what the next look has to open anew */
 	uint32_t ntouched, touched_room;
+	bool shy, managed; /* managed: a switch with tables was met, in a shy look */
 	bool odd; /* some node may be silent or partial, some port without a node behind it */
 	struct log_limit twice_log, bad_log, silent_log;
 };

@@ -49,27 +49,40 @@ bool double_chance(struct double_fabric *d, unsigned per_mille)
 
 /* ---- io --------------------------------------------------------------------------------------- */
 
+struct dclient *double_client(struct double_fabric *d, const struct dport *port)
+{
+	for (unsigned i = 0; i < DOUBLE_CLIENTS; i++)
+		if (d->clients[i].attach == port && d->clients[i].io.recv && !d->clients[i].frozen)
+			return &d->clients[i];
+	return NULL;
+}
+
 static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 			  unsigned timeout_ms)
 {
-	struct double_fabric *d = (struct double_fabric *)io;
+	struct dclient *c = (struct dclient *)io;
 	struct wire_mad m;
 
+	if (c->frozen)
+		return 0;
 	if (!wire_mad_decode(mad, len, &m) &&
 	    (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR))
-		d->sent[m.method][m.attr_id & 0xff]++;
-	net_send(d, d->attach, to, mad, len);
+		c->sent[m.method][m.attr_id & 0xff]++;
+	net_send(c->d, c->attach, to, mad, len);
 	return 0;
+}
+
+static void set_is_sm(struct dclient *c, bool on)
+{
+	if (on)
+		c->attach->info.capmask |= WIRE_CAP_IS_SM;
+	else
+		c->attach->info.capmask &= ~WIRE_CAP_IS_SM;
 }
 
 static int double_io_set_is_sm(struct io *io, bool on)
 {
-	struct double_fabric *d = (struct double_fabric *)io;
-
-	if (on)
-		d->attach->info.capmask |= WIRE_CAP_IS_SM;
-	else
-		d->attach->info.capmask &= ~WIRE_CAP_IS_SM;
+	set_is_sm((struct dclient *)io, on);
 	return 0;
 }
 
@@ -85,9 +98,37 @@ static const struct io_ops double_io_ops = {
 	.free = double_io_free,
 };
 
+static void client_attach(struct double_fabric *d, struct dclient *c, struct dport *port)
+{
+	c->d = d;
+	c->attach = port;
+	c->io.ops = &double_io_ops;
+	c->io.info = (struct io_port_info){
+		.device = "double0",
+		.port = port->num,
+		.port_guid = port->guid,
+		.node_guid = port->node->guid,
+		.lid = port->info.lid,
+	};
+}
+
 struct io *double_io(struct double_fabric *d)
 {
-	return &d->io;
+	return &d->clients[0].io;
+}
+
+struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port)
+{
+	client_attach(d, &d->clients[1], double_port(d, attach, port));
+	return &d->clients[1].io;
+}
+
+void double_freeze(struct io *io, bool on)
+{
+	struct dclient *c = (struct dclient *)io;
+
+	c->frozen = on;
+	set_is_sm(c, !on);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------- */
@@ -174,18 +215,6 @@ static void links_come_up(struct double_fabric *d)
 	}
 }
 
-static void io_describe(struct double_fabric *d)
-{
-	d->io.ops = &double_io_ops;
-	d->io.info = (struct io_port_info){
-		.device = "double0",
-		.port = d->attach->num,
-		.port_guid = d->attach->guid,
-		.node_guid = d->attach->node->guid,
-		.lid = d->attach->info.lid,
-	};
-}
-
 struct double_fabric *double_new(struct loop *loop, const struct topo *topo, guid_t attach,
 				 unsigned port, const struct double_conf *conf)
 {
@@ -208,8 +237,7 @@ struct double_fabric *double_new(struct loop *loop, const struct topo *topo, gui
 		node_power_on(d, &d->nodes[i]);
 	links_come_up(d);
 	d->traps = true;
-	d->attach = double_port(d, attach, port);
-	io_describe(d);
+	client_attach(d, &d->clients[0], double_port(d, attach, port));
 	return d;
 }
 
@@ -468,20 +496,31 @@ void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,
 
 /* ---- Watching --------------------------------------------------------------------------------- */
 
-uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id)
+uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id)
 {
+	const struct dclient *c = (const struct dclient *)io;
 	uint64_t count = 0;
 
 	for (unsigned m = 0; m < 256; m++)
 		for (unsigned a = 0; a < SM_INFO_ATTR_MAX; a++)
 			if ((!method || m == method) && (!attr_id || a == (attr_id & 0xff)))
-				count += d->sent[m][a];
+				count += c->sent[m][a];
+	return count;
+}
+
+uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < DOUBLE_CLIENTS; i++)
+		count += double_sent_by(&d->clients[i].io, method, attr_id);
 	return count;
 }
 
 void double_sent_reset(struct double_fabric *d)
 {
-	memset(d->sent, 0, sizeof(d->sent));
+	for (unsigned i = 0; i < DOUBLE_CLIENTS; i++)
+		memset(d->clients[i].sent, 0, sizeof(d->clients[i].sent));
 }
 
 const struct double_drops *double_drops(const struct double_fabric *d)

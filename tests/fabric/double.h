@@ -32,6 +32,10 @@ struct double_fabric *double_new(struct loop *loop, const struct topo *topo, gui
 				 unsigned port, const struct double_conf *conf);
 void double_free(struct double_fabric *d);     /* after its io's mad_free() */
 struct io *double_io(struct double_fabric *d); /* its free() leaves the double alive */
+/* A second client, at another port. */
+struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port);
+/* As if its process was killed: nothing is received or sent any more, and IsSM goes; or it is back. */
+void double_freeze(struct io *io, bool on);
 
 /* ---- What the hardware does by itself --------------------------------------------------------- */
 
@@ -110,6 +114,7 @@ void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wir
 
 /* SMPs handed to io's send(); attr_id or method 0 = any. */
 uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id);
+uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id);
 void double_sent_reset(struct double_fabric *d);
 
 struct double_drops {

@@ -257,11 +257,12 @@ static void hand_over(struct devent *event)
 {
 	struct double_fabric *d = event->d;
 	struct dport *port = event->port;
+	struct dclient *client = double_client(d, port);
 
 	if (port->listener)
 		port->listener(port->listener_arg, &event->addr, event->mad, event->len);
-	else if (port == d->attach && d->io.recv)
-		d->io.recv(d->io.arg, &event->addr, event->mad, event->len);
+	else if (client)
+		client->io.recv(client->io.arg, &event->addr, event->mad, event->len);
 	else
 		d->drops.nobody++;
 }
@@ -349,10 +350,9 @@ static void agent_takes(struct devent *event, struct dport *at, struct wire_mad 
 /* ---- The way ---------------------------------------------------------------------------------- */
 
 /* SMInfo requests are for the subnet manager attached here; all else of Get and Set for the node's agent. */
-static bool is_for_agent(const struct double_fabric *d, const struct dport *at,
-			 const struct wire_mad *m)
+static bool is_for_agent(struct double_fabric *d, const struct dport *at, const struct wire_mad *m)
 {
-	bool sm_here = at == d->attach && d->io.recv && !at->has_sm;
+	bool sm_here = double_client(d, at) && !at->has_sm;
 
 	return is_request(m) && !(m->attr_id == WIRE_SM_INFO && sm_here);
 }

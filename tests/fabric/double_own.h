@@ -80,14 +80,23 @@ struct devent {
 	size_t size; /* of mad */
 };
 
-struct double_fabric {
+#define DOUBLE_CLIENTS 2
+
+struct dclient {
 	struct io io; /* first */
+	struct double_fabric *d;
+	struct dport *attach; /* NULL = none */
+	bool frozen;
+	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, attribute (low byte) */
+};
+
+struct double_fabric {
+	struct dclient clients[DOUBLE_CLIENTS];
 	struct loop *loop;
 	struct topo *topo;
 	struct double_conf conf;
-	struct dnode *nodes; /* by topo index */
-	struct dport *ports; /* by topo index */
-	struct dport *attach;
+	struct dnode *nodes;	/* by topo index */
+	struct dport *ports;	/* by topo index */
 	struct devent *pool;	/* events not in use */
 	struct devent **events; /* all, to free them */
 	unsigned nevents;
@@ -97,9 +106,9 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
-	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, attribute (low byte) */
 };
 
+struct dclient *double_client(struct double_fabric *d, const struct dport *port); /* or NULL */
 struct dnode *double_node(const struct double_fabric *d, guid_t guid);
 struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned port);
 bool double_chance(struct double_fabric *d, unsigned per_mille);

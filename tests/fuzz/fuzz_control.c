@@ -48,6 +48,11 @@ json_t *fabric_groups(const struct fabric *f)
 {
 	return json_pack("[{s:s, s:s}]", "mgid", "ff12::1", "mlid", "0xc000");
 }
+const char *fabric_refusal(const struct fabric *f)
+{
+	return NULL;
+}
+
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	return json_array();

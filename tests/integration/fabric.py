@@ -169,7 +169,8 @@ class Ibsim:
 
 
 class Fabric:
-    def __init__(self, scratch, net, **conf):
+    def __init__(self, scratch, net, ibsim=None, **conf):
+        """ibsim: of another Fabric, on which a second fmd is to run; it is that one's to stop."""
         self.scratch = pathlib.Path(scratch)
         self.state_dir = self.scratch / "state"
         self.socket = self.scratch / "fmd.sock"
@@ -179,10 +180,15 @@ class Fabric:
         self.suppressions = self.scratch / "asan"  # for an fmd with sanitizers: what is not its own
         self.suppressions.write_text("interceptor_via_lib:libumad2sim.so\n")
         self.fmd = None
-        self.ibsim = None
+        self.ibsim, self.shared = ibsim, ibsim is not None
         self.write_conf(**conf)
-        self.start_ibsim(net)
+        if not self.shared:
+            self.start_ibsim(net)
         running.append(self)
+
+    def another(self, **conf):
+        """A second fmd's side of the same simulator."""
+        return Fabric(self.folder("another"), self.ibsim.net, ibsim=self.ibsim, **conf)
 
     # ---- Configuration
 
@@ -232,7 +238,8 @@ class Fabric:
             if self.fmd:
                 assert self.stop_fmd() == 0, f"fmd did not end with 0:\n{tail(self.log)}"
         finally:
-            self.ibsim.stop()
+            if not self.shared:
+                self.ibsim.stop()
 
     def restart_ibsim(self):
         """Every port forgets its LID, every switch its tables. fmd must have ended."""

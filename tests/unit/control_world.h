@@ -35,6 +35,7 @@ struct fabric {
 	fabric_event_fn *event_fn; /* of the follower */
 	void *event_arg;
 	bool cordon_on;
+	const char *refusal; /* it is not master */
 };
 
 const struct topo *fabric_topo(const struct fabric *f)
@@ -68,6 +69,11 @@ json_t *fabric_groups(const struct fabric *f)
 	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",
 			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");
 }
+const char *fabric_refusal(const struct fabric *f)
+{
+	return f->refusal;
+}
+
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	json_t *events = json_array();

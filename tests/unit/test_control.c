@@ -271,6 +271,23 @@ static void act_that_fails_is_refused_with_its_reason(void **state)
 	answers(f, "{\"ok\":false,\"error\":\"the local port does not answer\"}");
 }
 
+static void standby_refuses_acts_and_pictures_and_says_who_is_master(void **state)
+{
+	struct fixture *f = *state;
+	struct topo *kept = f->fabric.topo;
+
+	f->fabric.refusal = "this subnet manager stands by: ask that of mgmt-1";
+	say(f, "{\"cmd\":\"reroute\"}\n");
+	answers(f,
+		"{\"ok\":false,\"error\":\"this subnet manager stands by: ask that of mgmt-1\"}");
+	assert_int_equal(f->fabric.acts, 0);
+	f->fabric.topo = NULL;
+	say(f, "{\"cmd\":\"nodes\"}\n");
+	answers(f,
+		"{\"ok\":false,\"error\":\"this subnet manager stands by: ask that of mgmt-1\"}");
+	f->fabric.topo = kept;
+}
+
 static void asker_that_leaves_gets_no_callback(void **state)
 {
 	struct fixture *f = *state;
@@ -405,6 +422,7 @@ int main(void)
 		TEST_BIG(slow_reader_does_not_hold_others),
 		TEST(act_is_answered_when_it_is_done),
 		TEST(act_that_fails_is_refused_with_its_reason),
+		TEST(standby_refuses_acts_and_pictures_and_says_who_is_master),
 		TEST(asker_that_leaves_gets_no_callback),
 		TEST(end_of_control_cancels_acts),
 		TEST(asker_that_only_stops_sending_is_answered),

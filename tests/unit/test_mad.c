@@ -85,6 +85,30 @@ static void silence_is_retried_with_the_same_tid_then_reported(void **state)
 	mad_world_fini(&w);
 }
 
+static void a_quiet_one_sends_no_set_but_of_sm_info(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	mad_world_ask(&w, (struct mad_request){ .method = WIRE_SET, .attr_id = WIRE_LFT });
+	assert_int_equal(w.io->nsent, 1);
+	mad_set_quiet(w.mad, true);
+	mad_world_pass(&w, 300000); /* its second try */
+	assert_int_equal(w.io->nsent, 1);
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.last.result, MAD_SEND_FAILED);
+	mad_world_ask(&w, (struct mad_request){ .method = WIRE_SET, .attr_id = WIRE_LFT });
+	mad_world_ask(&w, (struct mad_request){ .method = WIRE_SET, .attr_id = WIRE_SM_INFO });
+	mad_world_ask(&w, (struct mad_request){ .method = WIRE_GET, .attr_id = WIRE_LFT });
+	mad_world_pass(&w, 1);
+	assert_int_equal(w.io->nsent, 3);
+	assert_int_equal(w.done, 2);
+	mad_set_quiet(w.mad, false);
+	mad_world_ask(&w, (struct mad_request){ .method = WIRE_SET, .attr_id = WIRE_LFT });
+	assert_int_equal(w.io->nsent, 4);
+	mad_world_fini(&w);
+}
+
 static void retry_that_is_answered_is_a_success(void **state)
 {
 	struct mad_world w;
@@ -529,6 +553,7 @@ int main(void)
 		cmocka_unit_test(answer_ends_the_transaction_with_its_data),
 		cmocka_unit_test(request_goes_out_as_asked),
 		cmocka_unit_test(silence_is_retried_with_the_same_tid_then_reported),
+		cmocka_unit_test(a_quiet_one_sends_no_set_but_of_sm_info),
 		cmocka_unit_test(retry_that_is_answered_is_a_success),
 		cmocka_unit_test(old_transaction_keeps_its_tid_while_thousands_pass),
 		cmocka_unit_test(request_has_its_own_timeout_and_retries),

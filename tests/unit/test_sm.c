@@ -231,6 +231,45 @@ static void control_packets_are_refused_without_effect(void **state)
 	assert_int_equal(sm_state(d->sm), SM_MASTER);
 }
 
+static const char *odd_controls(void *arg, uint32_t control, const struct wire_sm_info *sender)
+{
+	assert_int_equal(sender->guid, 7);
+	return control % 2 ? NULL : "even";
+}
+
+static void whoever_decides_takes_or_refuses_control_packets(void **state)
+{
+	struct desk *d = *state;
+	struct wire_sm_info sender = { .guid = 7, .sm_key = SM_KEY, .state = SM_MASTER };
+	uint8_t data[WIRE_SMP_DATA];
+
+	sm_on_control(d->sm, odd_controls);
+	wire_sm_info_encode(&sender, data);
+	for (uint32_t mod = 1; mod <= 4; mod++) {
+		struct wire_mad set = request(WIRE_SMI_LID, WIRE_SET, mod);
+
+		arrive(d, &set, data, 42);
+		assert_int_equal(answer_header(d).status, mod % 2 ? 0 : 0x001c);
+	}
+	assert_int_equal(sm_stats(d->sm).controls_refused, 2);
+}
+
+static void it_makes_itself_heard_by_a_trap(void **state)
+{
+	struct desk *d = *state;
+	struct wire_notice notice;
+
+	sm_announce(d->sm, 3, 9, 0x02510868);
+	assert_int_equal(d->nsent, 1);
+	assert_int_equal(d->sent_to.lid, 3);
+	assert_int_equal(answer_header(d).method, WIRE_TRAP);
+	wire_notice_decode(wire_smp_data(d->sent), &notice);
+	assert_int_equal(notice.trap, 144);
+	assert_int_equal(notice.lid, 9);
+	assert_int_equal(notice.capmask, 0x02510868);
+	assert_true(notice.generic && notice.priority_changed && !notice.desc_changed);
+}
+
 static void a_control_packet_with_a_wrong_mkey_is_dropped(void **state)
 {
 	struct desk *d = *state;
@@ -303,6 +342,17 @@ static void a_trap_is_repressed_and_handed_on(void **state)
 	assert_int_equal(d->trap.trap, 128);
 	assert_int_equal(d->trap_lid, 5);
 	assert_int_equal(sm_stats(d->sm).traps, 1);
+}
+
+static void who_is_not_master_leaves_traps_to_the_master(void **state)
+{
+	struct desk *d = *state;
+
+	sm_set_state(d->sm, SM_STANDBY);
+	trap_arrives(d, 128, 5, 99);
+	sm_set_state(d->sm, SM_NOT_ACTIVE);
+	trap_arrives(d, 128, 5, 99);
+	assert_int_equal(d->nsent + d->ntraps, 0);
 }
 
 static void the_same_trap_again_is_repressed_and_not_handed_on(void **state)
@@ -390,6 +440,9 @@ int main(void)
 		TEST(the_activity_count_moves),
 		TEST(the_sm_key_is_shown_to_who_has_the_mkey),
 		TEST(control_packets_are_refused_without_effect),
+		TEST(whoever_decides_takes_or_refuses_control_packets),
+		TEST(who_is_not_master_leaves_traps_to_the_master),
+		TEST(it_makes_itself_heard_by_a_trap),
 		TEST(a_control_packet_with_a_wrong_mkey_is_dropped),
 		TEST(other_requests_are_not_ours),
 		TEST(a_trap_is_repressed_and_handed_on),

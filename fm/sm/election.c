@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The state machine of subnet managers (IBA 14.4.1) as a table: state x event -> next state and act.
+ *
+ *   DISCOVERING   a look by Gets; then whoever is master stays it, whatever its rank, and we stand by; without one, the highest rank wins
+ *   STANDBY       polls the master. When that is silent for too long: DISCOVERING, so a way that is cut is no dead master
+ *   MASTER        asks the others now and then. One that outranks us gets a HANDOVER when it is ready for it; of two masters
+ *                 the lower one hands over, the higher one waits for that
+ *   NOT-ACTIVE    a master has disabled us, and only a master can end it
+ *
+ * Rank is the priority, then the lower port GUID. A manager with another SM_Key than ours (0 = any) is none of ours. One
+ * that goes on answering with the same ActCount for ELECTION_STUCK_US does not work any more and counts as silent, until it moves.
+ */
+#include "fm/sm/election.h"
+
+#define STAY(state)                                                                                \
+	{                                                                                          \
+		SM_##state, ELECTION_STAY                                                          \
+	}
+#define REFUSE(state)                                                                              \
+	{                                                                                          \
+		SM_##state, ELECTION_REFUSE                                                        \
+	}
+
+/* Events that are not listed change nothing. */
+static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
+	[SM_DISCOVERING] = {
+		[ELECTION_NONE_BETTER] = { SM_MASTER, ELECTION_RULE },
+		[ELECTION_MASTER_MET] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_BETTER_MET] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_HANDOVER] = { SM_DISCOVERING, ELECTION_LOOK }, /* its sender is master no more */
+		[ELECTION_ACKNOWLEDGE] = REFUSE(DISCOVERING),
+		[ELECTION_DISABLE] = REFUSE(DISCOVERING),
+		[ELECTION_STANDBY] = REFUSE(DISCOVERING),
+		[ELECTION_DISCOVER] = REFUSE(DISCOVERING),
+	},
+	[SM_STANDBY] = {
+		[ELECTION_LOST] = { SM_DISCOVERING, ELECTION_LOOK },
+		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER },
+		[ELECTION_ACKNOWLEDGE] = STAY(STANDBY), /* of the HANDOVER that brought us here */
+		[ELECTION_DISABLE] = { SM_NOT_ACTIVE, ELECTION_REST },
+		[ELECTION_STANDBY] = REFUSE(STANDBY),
+		[ELECTION_DISCOVER] = { SM_DISCOVERING, ELECTION_LOOK },
+	},
+	[SM_MASTER] = {
+		[ELECTION_BETTER_WAITS] = { SM_MASTER, ELECTION_HAND_OVER },
+		[ELECTION_WORSE_MASTER] = { SM_MASTER, ELECTION_WARN },
+		[ELECTION_GIVEN] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_KEPT] = { SM_MASTER, ELECTION_RESUME },
+		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER }, /* what it wrote is not known here */
+		[ELECTION_ACKNOWLEDGE] = REFUSE(MASTER),
+		[ELECTION_DISABLE] = REFUSE(MASTER),
+		[ELECTION_STANDBY] = REFUSE(MASTER),
+		[ELECTION_DISCOVER] = REFUSE(MASTER),
+	},
+	[SM_NOT_ACTIVE] = {
+		[ELECTION_HANDOVER] = REFUSE(NOT_ACTIVE),
+		[ELECTION_ACKNOWLEDGE] = REFUSE(NOT_ACTIVE),
+		[ELECTION_DISABLE] = REFUSE(NOT_ACTIVE),
+		[ELECTION_STANDBY] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_DISCOVER] = REFUSE(NOT_ACTIVE),
+	},
+};
+
+const char *sm_state_name(enum sm_state state)
+{
+	static const char *const names[SM_STATES] = { "not active", "discovering", "standby",
+						      "master" };
+
+	return (unsigned)state < SM_STATES ? names[state] : "unknown";
+}
+
+/* ---- Ranks ----------------------------------------------------------------------------------- */
+
+bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *b)
+{
+	return a->priority > b->priority || (a->priority == b->priority && a->guid < b->guid);
+}
+
+bool election_outranks_us(const struct election *e, const struct wire_sm_info *other)
+{
+	const struct wire_sm_info us = { .guid = e->guid, .priority = e->priority };
+
+	return election_outranks(other, &us);
+}
+
+bool election_ignores(const struct election *e, const struct wire_sm_info *other)
+{
+	return (e->sm_key && other->sm_key != e->sm_key) ||
+	       (e->stuck.guid == other->guid && e->stuck.act_count == other->act_count);
+}
+
+/* ---- What the others answered ---------------------------------------------------------------- */
+
+static unsigned bit(enum sm_state state)
+{
+	return 1u << state;
+}
+
+/* The highest of those in one of the states, -1 = there is none. */
+static int highest(const struct election *e, const struct wire_sm_info *others, unsigned count,
+		   unsigned states)
+{
+	int best = -1;
+
+	for (unsigned i = 0; i < count; i++)
+		if (others[i].state < SM_STATES && states & bit(others[i].state) &&
+		    !election_ignores(e, &others[i]) &&
+		    (best < 0 || election_outranks(&others[i], &others[best])))
+			best = (int)i;
+	return best;
+}
+
+static enum election_event judge_as_master(const struct election *e,
+					   const struct wire_sm_info *others, unsigned count,
+					   int *whom)
+{
+	*whom = highest(e, others, count, bit(SM_MASTER) | bit(SM_STANDBY));
+	if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
+		return ELECTION_BETTER_WAITS;
+	*whom = highest(e, others, count, bit(SM_MASTER));
+	return *whom >= 0 ? ELECTION_WORSE_MASTER : ELECTION_NONE_BETTER;
+}
+
+enum election_event election_judge(const struct election *e, const struct wire_sm_info *others,
+				   unsigned count, int *whom)
+{
+	if (e->state == SM_MASTER)
+		return judge_as_master(e, others, count, whom);
+	*whom = highest(e, others, count, bit(SM_MASTER));
+	if (*whom >= 0)
+		return ELECTION_MASTER_MET;
+	*whom = highest(e, others, count, bit(SM_DISCOVERING) | bit(SM_STANDBY));
+	if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
+		return ELECTION_BETTER_MET;
+	*whom = -1;
+	return ELECTION_NONE_BETTER;
+}
+
+/* ---- Polls ----------------------------------------------------------------------------------- */
+
+void election_follow(struct election *e, const struct wire_sm_info *master, uint64_t now_us)
+{
+	e->master = *master;
+	e->missed = 0;
+	e->moved_us = now_us;
+}
+
+/* One that outranks us and is not master yet is waited for; one that was master and is not any more has handed over to somebody. */
+static bool still_leads(const struct election *e, const struct wire_sm_info *info)
+{
+	if (info->state == SM_MASTER)
+		return true;
+	return info->state != SM_NOT_ACTIVE && e->master.state != SM_MASTER &&
+	       election_outranks_us(e, info);
+}
+
+enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
+				    unsigned retries, uint64_t now_us)
+{
+	if (!info || info->guid != e->master.guid || election_ignores(e, info))
+		return ++e->missed >= retries ? ELECTION_LOST : ELECTION_ALIVE;
+	if (!still_leads(e, info))
+		return ELECTION_LOST;
+	if (info->act_count != e->master.act_count)
+		e->moved_us = now_us;
+	e->missed = 0;
+	e->master = *info;
+	if (now_us - e->moved_us < ELECTION_STUCK_US)
+		return ELECTION_ALIVE;
+	e->stuck = *info;
+	return ELECTION_LOST;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+enum election_act election_take(struct election *e, enum election_event event)
+{
+	const struct election_step *step = &table[e->state][event];
+
+	if (step->act == ELECTION_STAY || step->act == ELECTION_REFUSE)
+		return step->act;
+	e->state = step->next;
+	e->handing = step->act == ELECTION_HAND_OVER;
+	return step->act;
+}
+
+const char *election_control(const struct election *e, uint32_t control,
+			     const struct wire_sm_info *sender, enum election_event *event)
+{
+	bool acknowledges = control == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
+
+	if (!control || control >= ELECTION_EVENTS - ELECTION_CONTROL)
+		return "no such control";
+	if (e->sm_key && sender->sm_key != e->sm_key)
+		return "wrong SM_Key";
+	if (sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
+		return "sender is in the wrong state";
+	*event = ELECTION_CONTROL + control;
+	if (acknowledges && e->handing)
+		*event = ELECTION_GIVEN;
+	return table[e->state][*event].act == ELECTION_REFUSE ? "not valid in this state" : NULL;
+}

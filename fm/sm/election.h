@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * election: who is master (IBA 14.4.1). Decides only: no I/O, no clock; what was heard goes in, what is to be done comes out.
+ */
+#ifndef FMD_SM_ELECTION_H
+#define FMD_SM_ELECTION_H
+
+#include "fm/mad/wire.h"
+
+enum sm_state { SM_NOT_ACTIVE = 0, SM_DISCOVERING = 1, SM_STANDBY = 2, SM_MASTER = 3, SM_STATES };
+const char *sm_state_name(enum sm_state state);
+
+enum election_event {
+	/* A look is over, and all others that it met were asked. */
+	ELECTION_NONE_BETTER,  /* nobody to give way to */
+	ELECTION_MASTER_MET,   /* another is master.. */
+	ELECTION_BETTER_MET,   /* ..or nobody is, and another outranks us */
+	ELECTION_BETTER_WAITS, /* one that outranks us is standby or master: it can take over now */
+	ELECTION_WORSE_MASTER, /* one that we outrank is master as well */
+	/* STANDBY's polls */
+	ELECTION_ALIVE,
+	ELECTION_LOST, /* silent for too long, or no master any more */
+	/* What came of our HANDOVER. */
+	ELECTION_GIVEN,
+	ELECTION_KEPT, /* refused, or not answered */
+	/* Control packets, by their modifier behind ELECTION_CONTROL. */
+	ELECTION_CONTROL,
+	ELECTION_HANDOVER,
+	ELECTION_ACKNOWLEDGE,
+	ELECTION_DISABLE,
+	ELECTION_STANDBY,
+	ELECTION_DISCOVER,
+	ELECTION_EVENTS
+};
+
+enum election_act {
+	ELECTION_STAY,
+	ELECTION_REFUSE,    /* a control packet that is not valid in this state */
+	ELECTION_RULE,	    /* manage the fabric as it was looked at */
+	ELECTION_TAKE_OVER, /* look at all anew, then manage it: another did until now */
+	ELECTION_LOOK,	    /* look anew, by Gets only, and ask all others */
+	ELECTION_WATCH,	    /* change nothing; poll the master */
+	ELECTION_REST,	    /* change nothing */
+	ELECTION_HAND_OVER, /* stop writing, send HANDOVER */
+	ELECTION_RESUME,    /* go on writing: it was not taken */
+	ELECTION_WARN,	    /* two masters: wait for the other's HANDOVER */
+};
+
+struct election_step {
+	enum sm_state next;
+	enum election_act act;
+};
+
+#define ELECTION_STUCK_US                                                                          \
+	60000000ull /* an ActCount that does not move for so long is that of a dead manager */
+
+struct election {
+	enum sm_state state;
+	guid_t guid; /* our port's */
+	uint8_t priority;
+	uint64_t sm_key;
+	bool handing;		    /* our HANDOVER is out */
+	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
+	unsigned missed;	    /* polls in a row without an answer */
+	uint64_t moved_us;	    /* when its ActCount last did */
+	struct wire_sm_info stuck;  /* answers, and does nothing; guid 0 = nobody */
+};
+
+bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *b);
+bool election_outranks_us(const struct election *e, const struct wire_sm_info *other);
+/* Not of our subnet's managers: another SM_Key, or stuck. */
+bool election_ignores(const struct election *e, const struct wire_sm_info *other);
+
+/* What the answers of all others come to in DISCOVERING or MASTER; *whom is the one that it is about, or -1. */
+enum election_event election_judge(const struct election *e, const struct wire_sm_info *others,
+				   unsigned count, int *whom);
+/* STANDBY begins: whom it polls. */
+void election_follow(struct election *e, const struct wire_sm_info *master, uint64_t now_us);
+/* A poll is over; info NULL = no answer. */
+enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
+				    unsigned retries, uint64_t now_us);
+/* Takes the step. */
+enum election_act election_take(struct election *e, enum election_event event);
+/* A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes no step. */
+const char *election_control(const struct election *e, uint32_t control,
+			     const struct wire_sm_info *sender, enum election_event *event);
+
+#endif

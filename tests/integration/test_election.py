@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Two subnet managers on one fabric: fmd and fmd, fmd and OpenSM. One of them changes it, the other waits."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from fabric import end_process, poll, tail
+
+HERE, THERE = "H-0002c90380000100", "H-0002c9038000ff00"
+ALL_PAIRS = (256 * 255, 256 * 255)
+FAST = {"sminfo_polling_timeout": 500}  # 1.5 s of silence: a busy machine is not taken for a dead one
+
+
+class Opensm:
+    """At a node of the simulated fabric, with a log that is flushed line by line (-d2)."""
+
+    def __init__(self, fabric, host, priority):
+        folder = fabric.folder("opensm")
+        self.log = folder / "osm.log"
+        environment = {**fabric.environment(host), "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)}
+        self.process = subprocess.Popen(["opensm", "-R", "ftree", "-p", str(priority), "-s", "1", "-f", self.log, "-d2"],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        cwd=folder, env=environment)
+
+    def said(self, pattern):
+        return re.search(pattern, self.log.read_text(errors="replace")) if self.log.exists() else None
+
+    def wait(self, pattern):
+        def holds():
+            assert self.process.poll() is None, f"opensm ended:\n{tail(self.log)}"
+            return self.said(pattern)
+
+        poll(holds, f"OpenSM says {pattern}:\n{tail(self.log)}")
+
+    def stop(self):
+        end_process(self.process)
+
+
+@pytest.fixture
+def second(start):
+    """second(fabric, **conf): another fmd's side of it; opensm(fabric, host, priority): OpenSM. Both end with the test."""
+    mine = []
+
+    def begin(fabric, **conf):
+        mine.append(fabric.another(**conf))
+        return mine[-1]
+
+    try:
+        yield begin
+    finally:
+        for it in mine:
+            it.stop()
+
+
+@pytest.fixture
+def opensm(start):
+    mine = []
+
+    def begin(fabric, host, priority):
+        mine.append(Opensm(fabric, host, priority))
+        return mine[-1]
+
+    if not shutil.which("opensm"):
+        pytest.skip("opensm is not installed")
+    try:
+        yield begin
+    finally:
+        for it in mine:
+            it.stop()
+
+
+def managed(status):
+    return status["sm"] == "master" and status["state"] == "up"
+
+
+def held(fabric):
+    """What switches and ports hold: tables and LIDs."""
+    ports, tables = fabric.simulated_tables()
+    return tables, {end: port["lid"] for end, port in ports.items()}
+
+
+def took_over(fabric):
+    return [event for event in fabric.ask("events", "-n", "100") if event["kind"] == "take-over"]
+
+
+def test_the_second_fmd_stands_by_and_takes_over_without_a_write(start, pod_net, second):
+    master = start(pod_net, HERE)
+    before = held(master)
+    standby = second(master, **FAST)
+    standby.start_fmd(THERE)
+    standby.wait(lambda s: s["sm"] == "standby", "it stands by")
+    assert standby.status()["election"]["master"]["priority"] == 0
+    refused = standby.fmctl("reroute", check=False)
+    assert refused.returncode == 1 and "stands by" in refused.stderr, refused
+    assert "standby" in standby.fmctl("status").stdout
+    assert held(master) == before
+    assert master.stop_fmd() == 0
+    status = standby.wait(managed, "it has taken over")
+    assert status["lft_blocks_written"] == 0
+    assert held(master) == before
+    assert standby.pairs_reached() == ALL_PAIRS
+    told = took_over(standby)
+    assert len(told) == 1 and told[0]["lft_blocks_written"] == 0
+    print("taken over after", told[0]["silent_ms"], "ms of silence in", told[0]["took_ms"], "ms")
+
+
+def test_a_higher_fmd_is_handed_the_fabric(start, pod_net, second):
+    lower = start(pod_net, HERE, **FAST)
+    before = held(lower)
+    higher = second(lower, sm_priority=5, **FAST)
+    higher.start_fmd(THERE)
+    higher.wait(managed, "the higher one is master")
+    lower.wait(lambda s: s["sm"] == "standby", "the lower one stands by")
+    assert held(lower) == before
+    lower.console('Unlink "S-0002c90300000100"[33]')
+    higher.wait_up(lambda s: s["links_down"] == 1, "the new master answers a fault")
+    lower.wait(lambda s: s["sm"] == "standby", "the lower one stands by still")
+    assert higher.pairs_reached() == ALL_PAIRS
+
+
+def test_fmd_stands_by_for_opensm_and_takes_over(start, pod_net, opensm):
+    fabric = start(pod_net, fmd=False, sm_priority=1, **FAST)
+    other = opensm(fabric, THERE, 14)
+    other.wait("SUBNET UP")
+    before = held(fabric)
+    fabric.start_fmd(HERE)
+    fabric.wait(lambda s: s["sm"] == "standby", "fmd stands by")
+    assert fabric.status()["lft_blocks_written"] == 0
+    assert held(fabric) == before
+    other.stop()
+    fabric.wait(managed, "fmd has taken over")
+    assert held(fabric)[1] == before[1]  # LIDs
+    assert fabric.pairs_reached() == ALL_PAIRS
+    told = took_over(fabric)
+    assert len(told) == 1
+    print("taken over after", told[0]["silent_ms"], "ms of silence in", told[0]["took_ms"], "ms")
+
+
+def test_a_lower_opensm_stands_by_for_fmd_and_is_followed_by_nothing(start, pod_net, opensm):
+    fabric = start(pod_net, HERE, sm_priority=9, sweep_interval=0.5)
+    before = held(fabric)
+    other = opensm(fabric, THERE, 3)
+    other.wait("Entering STANDBY state")
+    fabric.wait(lambda s: [o["state"] for o in s["election"]["others"]] == ["standby"], "fmd knows of it")
+    assert managed(fabric.status())
+    assert held(fabric) == before
+
+
+def test_a_higher_opensm_is_handed_the_fabric(start, pod_net, opensm):
+    """ibsim drops the TrapRepress that OpenSM waits for, so OpenSM gets no further here than to be master."""
+    fabric = start(pod_net, HERE, sm_priority=5, **FAST)
+    before = held(fabric)
+    other = opensm(fabric, THERE, 9)
+    other.wait("Entering MASTER state")
+    fabric.wait(lambda s: s["sm"] == "standby", "fmd stands by")
+    assert held(fabric) == before
+    other.stop()
+    fabric.wait(managed, "fmd is master again")
+    assert held(fabric) == before
+    assert took_over(fabric)
+
+
+def test_opensm_hands_over_to_a_higher_fmd(start, pod_net, opensm):
+    fabric = start(pod_net, fmd=False, sm_priority=9, **FAST)
+    other = opensm(fabric, THERE, 3)
+    other.wait("SUBNET UP")
+    before = held(fabric)
+    fabric.start_fmd(HERE)
+    fabric.wait(managed, "fmd was handed the fabric")
+    other.wait("(?s)MASTER state.*Entering STANDBY state")
+    assert held(fabric)[1] == before[1]
+    assert fabric.pairs_reached() == ALL_PAIRS
+    told = took_over(fabric)
+    assert len(told) == 1 and told[0]["silent_ms"] == 0

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The election's table row by row (IBA 14.4.1), ranks, polls and control packets. Nothing but the module is linked that decides. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/sm/election.h"
+
+#define US	0x50
+#define PERIOD	1000000ull
+#define RETRIES 3
+
+static struct election in_state(enum sm_state state)
+{
+	return (struct election){ .state = state, .guid = US, .priority = 5, .sm_key = 1 };
+}
+
+static struct wire_sm_info other(guid_t guid, uint8_t priority, enum sm_state state)
+{
+	return (struct wire_sm_info){
+		.guid = guid, .priority = priority, .state = (uint8_t)state, .sm_key = 1
+	};
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+struct row {
+	enum sm_state state;
+	enum election_event event;
+	enum sm_state next;
+	enum election_act act;
+};
+
+/* IBA 14.4.1's figure and table. What is not here changes nothing. */
+static const struct row rows[] = {
+	{ SM_DISCOVERING, ELECTION_NONE_BETTER, SM_MASTER, ELECTION_RULE },
+	{ SM_DISCOVERING, ELECTION_MASTER_MET, SM_STANDBY, ELECTION_WATCH },
+	{ SM_DISCOVERING, ELECTION_BETTER_MET, SM_STANDBY, ELECTION_WATCH },
+	{ SM_DISCOVERING, ELECTION_HANDOVER, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_DISCOVERING, ELECTION_ACKNOWLEDGE, SM_DISCOVERING, ELECTION_REFUSE },
+	{ SM_DISCOVERING, ELECTION_DISABLE, SM_DISCOVERING, ELECTION_REFUSE },
+	{ SM_DISCOVERING, ELECTION_STANDBY, SM_DISCOVERING, ELECTION_REFUSE },
+	{ SM_DISCOVERING, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_REFUSE },
+	{ SM_STANDBY, ELECTION_LOST, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_STANDBY, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
+	{ SM_STANDBY, ELECTION_ACKNOWLEDGE, SM_STANDBY, ELECTION_STAY },
+	{ SM_STANDBY, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_REST },
+	{ SM_STANDBY, ELECTION_STANDBY, SM_STANDBY, ELECTION_REFUSE },
+	{ SM_STANDBY, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_MASTER, ELECTION_BETTER_WAITS, SM_MASTER, ELECTION_HAND_OVER },
+	{ SM_MASTER, ELECTION_WORSE_MASTER, SM_MASTER, ELECTION_WARN },
+	{ SM_MASTER, ELECTION_GIVEN, SM_STANDBY, ELECTION_WATCH },
+	{ SM_MASTER, ELECTION_KEPT, SM_MASTER, ELECTION_RESUME },
+	{ SM_MASTER, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
+	{ SM_MASTER, ELECTION_ACKNOWLEDGE, SM_MASTER, ELECTION_REFUSE },
+	{ SM_MASTER, ELECTION_DISABLE, SM_MASTER, ELECTION_REFUSE },
+	{ SM_MASTER, ELECTION_STANDBY, SM_MASTER, ELECTION_REFUSE },
+	{ SM_MASTER, ELECTION_DISCOVER, SM_MASTER, ELECTION_REFUSE },
+	{ SM_NOT_ACTIVE, ELECTION_HANDOVER, SM_NOT_ACTIVE, ELECTION_REFUSE },
+	{ SM_NOT_ACTIVE, ELECTION_ACKNOWLEDGE, SM_NOT_ACTIVE, ELECTION_REFUSE },
+	{ SM_NOT_ACTIVE, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_REFUSE },
+	{ SM_NOT_ACTIVE, ELECTION_STANDBY, SM_STANDBY, ELECTION_WATCH },
+	{ SM_NOT_ACTIVE, ELECTION_DISCOVER, SM_NOT_ACTIVE, ELECTION_REFUSE },
+};
+
+static const struct row *find_row(enum sm_state state, enum election_event event)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].state == state && rows[i].event == event)
+			return &rows[i];
+	return NULL;
+}
+
+static void every_row_of_the_table_leads_where_it_should(void **state)
+{
+	for (unsigned s = 0; s < SM_STATES; s++) {
+		for (unsigned event = 0; event < ELECTION_EVENTS; event++) {
+			const struct row *row = find_row(s, event);
+			struct election e = in_state(s);
+			enum election_act act = election_take(&e, event);
+
+			assert_int_equal(act, row ? row->act : ELECTION_STAY);
+			assert_int_equal(e.state, row ? row->next : s);
+			assert_int_equal(e.handing, act == ELECTION_HAND_OVER);
+		}
+	}
+}
+
+static void a_handover_that_came_to_an_end_is_out_no_more(void **state)
+{
+	struct election e = in_state(SM_MASTER);
+
+	election_take(&e, ELECTION_BETTER_WAITS);
+	assert_true(e.handing);
+	election_take(&e, ELECTION_ALIVE);
+	assert_true(e.handing);
+	election_take(&e, ELECTION_KEPT);
+	assert_false(e.handing);
+}
+
+/* ---- Ranks ----------------------------------------------------------------------------------- */
+
+static void the_higher_priority_wins_then_the_lower_guid(void **state)
+{
+	struct wire_sm_info a = other(2, 7, SM_STANDBY), b = other(1, 6, SM_STANDBY);
+
+	assert_true(election_outranks(&a, &b) && !election_outranks(&b, &a));
+	b.priority = 7;
+	assert_true(election_outranks(&b, &a) && !election_outranks(&a, &b));
+	assert_false(election_outranks(&a, &a));
+}
+
+static void judged(enum sm_state ours, const struct wire_sm_info *others, unsigned count,
+		   enum election_event event, int whom)
+{
+	struct election e = in_state(ours);
+	int index;
+
+	assert_int_equal(election_judge(&e, others, count, &index), event);
+	assert_int_equal(index, whom);
+}
+
+static void a_look_is_judged_by_states_then_ranks(void **state)
+{
+	const struct wire_sm_info all[] = {
+		other(0x10, 4, SM_MASTER),     other(0x20, 5, SM_STANDBY),
+		other(0x30, 9, SM_NOT_ACTIVE), other(0x40, 8, SM_DISCOVERING),
+		other(0x60, 5, SM_STANDBY),
+	};
+
+	judged(SM_DISCOVERING, NULL, 0, ELECTION_NONE_BETTER, -1);
+	judged(SM_DISCOVERING, all, 5, ELECTION_MASTER_MET, 0); /* though it is a lower one */
+	judged(SM_DISCOVERING, all + 1, 4, ELECTION_BETTER_MET, 2);
+	judged(SM_DISCOVERING, all + 1, 2, ELECTION_BETTER_MET, 0);
+	judged(SM_DISCOVERING, all + 2, 1, ELECTION_NONE_BETTER, -1);
+	judged(SM_DISCOVERING, all + 4, 1, ELECTION_NONE_BETTER, -1);
+	judged(SM_MASTER, NULL, 0, ELECTION_NONE_BETTER, -1);
+	judged(SM_MASTER, all, 5, ELECTION_BETTER_WAITS, 1);
+	judged(SM_MASTER, all, 1, ELECTION_WORSE_MASTER, 0);
+	judged(SM_MASTER, all + 2, 3, ELECTION_NONE_BETTER,
+	       -1); /* one that looks still can't take over */
+}
+
+static void another_sm_key_or_a_state_that_is_none_is_ignored(void **state)
+{
+	struct wire_sm_info info = other(0x10, 9, SM_MASTER);
+
+	info.sm_key = 2;
+	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
+	info.sm_key = 1;
+	info.state = 7;
+	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
+}
+
+/* ---- Polls ----------------------------------------------------------------------------------- */
+
+static struct election following(struct wire_sm_info master)
+{
+	struct election e = in_state(SM_STANDBY);
+
+	election_follow(&e, &master, 0);
+	return e;
+}
+
+static void silence_of_so_many_polls_in_a_row_is_a_dead_master(void **state)
+{
+	struct wire_sm_info master = other(0x10, 9, SM_MASTER);
+	struct election e = following(master);
+
+	for (unsigned i = 1; i < RETRIES; i++)
+		assert_int_equal(election_polled(&e, NULL, RETRIES, i * PERIOD), ELECTION_ALIVE);
+	master.act_count++;
+	assert_int_equal(election_polled(&e, &master, RETRIES, 3 * PERIOD), ELECTION_ALIVE);
+	for (unsigned i = 1; i < RETRIES; i++)
+		assert_int_equal(election_polled(&e, NULL, RETRIES, 4 * PERIOD), ELECTION_ALIVE);
+	assert_int_equal(election_polled(&e, NULL, RETRIES, 5 * PERIOD), ELECTION_LOST);
+}
+
+static void the_answer_of_somebody_else_is_none(void **state)
+{
+	struct election e = following(other(0x10, 9, SM_MASTER));
+	struct wire_sm_info stranger = other(0x11, 9, SM_MASTER);
+
+	assert_int_equal(election_polled(&e, &stranger, 1, PERIOD), ELECTION_LOST);
+	e = following(other(0x10, 9, SM_MASTER));
+	stranger = other(0x10, 9, SM_MASTER);
+	stranger.sm_key = 2;
+	assert_int_equal(election_polled(&e, &stranger, 1, PERIOD), ELECTION_LOST);
+}
+
+static void a_master_that_ceased_to_be_one_is_lost_at_once(void **state)
+{
+	for (unsigned s = 0; s < SM_STATES; s++) {
+		struct election e = following(other(0x10, 9, SM_MASTER));
+		struct wire_sm_info now = other(0x10, 9, s);
+
+		assert_int_equal(election_polled(&e, &now, RETRIES, PERIOD),
+				 s == SM_MASTER ? ELECTION_ALIVE : ELECTION_LOST);
+	}
+}
+
+static void a_higher_one_that_is_no_master_yet_is_waited_for(void **state)
+{
+	struct election e = following(other(0x10, 9, SM_DISCOVERING));
+	struct wire_sm_info now = other(0x10, 9, SM_STANDBY);
+
+	assert_int_equal(election_polled(&e, &now, RETRIES, PERIOD), ELECTION_ALIVE);
+	now.priority = 1;
+	assert_int_equal(election_polled(&e, &now, RETRIES, PERIOD), ELECTION_LOST);
+	e = following(other(0x10, 9, SM_DISCOVERING));
+	now = other(0x10, 9, SM_NOT_ACTIVE);
+	assert_int_equal(election_polled(&e, &now, RETRIES, PERIOD), ELECTION_LOST);
+}
+
+static void an_activity_count_that_stands_still_is_death_until_it_moves(void **state)
+{
+	struct wire_sm_info master = other(0x10, 9, SM_MASTER);
+	struct election e = following(master);
+	int whom;
+
+	assert_int_equal(election_polled(&e, &master, RETRIES, ELECTION_STUCK_US - 1),
+			 ELECTION_ALIVE);
+	master.act_count++;
+	assert_int_equal(election_polled(&e, &master, RETRIES, ELECTION_STUCK_US), ELECTION_ALIVE);
+	assert_int_equal(election_polled(&e, &master, RETRIES, 2 * ELECTION_STUCK_US),
+			 ELECTION_LOST);
+	e.state = SM_DISCOVERING;
+	assert_int_equal(election_judge(&e, &master, 1, &whom), ELECTION_NONE_BETTER);
+	master.act_count++;
+	assert_int_equal(election_judge(&e, &master, 1, &whom), ELECTION_MASTER_MET);
+}
+
+/* ---- Control packets ------------------------------------------------------------------------- */
+
+static void controls_are_judged_by_sender_key_and_state(void **state)
+{
+	struct wire_sm_info master = other(0x10, 9, SM_MASTER),
+			    standby = other(0x10, 9, SM_STANDBY);
+	struct election e = in_state(SM_STANDBY);
+	enum election_event event;
+
+	assert_null(election_control(&e, 1, &master, &event));
+	assert_int_equal(event, ELECTION_HANDOVER);
+	assert_null(election_control(&e, 2, &standby, &event));
+	assert_int_equal(event, ELECTION_ACKNOWLEDGE);
+	assert_null(election_control(&e, 3, &master, &event));
+	assert_int_equal(event, ELECTION_DISABLE);
+	assert_null(election_control(&e, 5, &master, &event));
+	assert_int_equal(event, ELECTION_DISCOVER);
+	assert_string_equal(election_control(&e, 4, &master, &event), "not valid in this state");
+	assert_string_equal(election_control(&e, 0, &master, &event), "no such control");
+	assert_string_equal(election_control(&e, 6, &master, &event), "no such control");
+	assert_string_equal(election_control(&e, 1, &standby, &event),
+			    "sender is in the wrong state");
+	assert_string_equal(election_control(&e, 2, &master, &event),
+			    "sender is in the wrong state");
+	master.sm_key = 2;
+	assert_string_equal(election_control(&e, 1, &master, &event), "wrong SM_Key");
+	e.sm_key = 0;
+	assert_null(election_control(&e, 1, &master, &event));
+}
+
+static void an_acknowledge_ends_a_rule_only_while_a_handover_is_out(void **state)
+{
+	struct wire_sm_info standby = other(0x10, 9, SM_STANDBY);
+	struct election e = in_state(SM_MASTER);
+	enum election_event event;
+
+	assert_non_null(election_control(&e, 2, &standby, &event));
+	election_take(&e, ELECTION_BETTER_WAITS);
+	assert_null(election_control(&e, 2, &standby, &event));
+	assert_int_equal(event, ELECTION_GIVEN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_of_the_table_leads_where_it_should),
+		cmocka_unit_test(a_handover_that_came_to_an_end_is_out_no_more),
+		cmocka_unit_test(the_higher_priority_wins_then_the_lower_guid),
+		cmocka_unit_test(a_look_is_judged_by_states_then_ranks),
+		cmocka_unit_test(another_sm_key_or_a_state_that_is_none_is_ignored),
+		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
+		cmocka_unit_test(the_answer_of_somebody_else_is_none),
+		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),
+		cmocka_unit_test(a_higher_one_that_is_no_master_yet_is_waited_for),
+		cmocka_unit_test(an_activity_count_that_stands_still_is_death_until_it_moves),
+		cmocka_unit_test(controls_are_judged_by_sender_key_and_state),
+		cmocka_unit_test(an_acknowledge_ends_a_rule_only_while_a_handover_is_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
