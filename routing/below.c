@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * below: see below.h. A row of cables is filled child by child, in runs as long as LIDs follow each
- * other: in the order of a regular fabric's leaves that is one stroke for a whole pod. A LID whose
- * lane is dead at some switch takes there the lane of its own climb (agree.h) if that lives, else
- * another by its number.
+ * other: in the order of a regular fabric's leaves that is one stroke for a whole pod. Where the
+ * wanted child or lane is dead, a LID takes another by its number, and nobody else moves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,14 @@
 struct descent { /* the way down by one group of cables */
 	const struct graph_group *group;
 	const uint8_t *digits; /* by LID: the lane wanted; only where there are several */
-	const uint8_t *spare;  /* by LID: the lane to take where that is dead */
 	uint32_t spread;       /* order / spread deals a dead lane's LIDs */
 	uint8_t cable;	       /* number of the group's first lane */
+};
+
+struct ways { /* children that lead to one D, or did before their cables died */
+	const struct graph_group *child[UINT8_MAX];
+	bool live[UINT8_MAX];
+	unsigned n;
 };
 
 struct entries { /* of reach.below: those picked, or `count` from the first on */
@@ -74,7 +78,7 @@ static void prepare_descent(struct belows *b, uint32_t sw, struct descent *way,
 	way->cable = group->first_lane - graph_downs(b->g, sw)->first_lane;
 	way->spread = pitch * group->nlanes;
 	if (group->nlanes > 1)
-		way->digits = choice_lanes(b->choice, group->peer, group, &way->spare);
+		way->digits = choice_lanes(b->choice, group->peer, group);
 }
 
 static void add_to_digits(uint8_t *restrict cable, const uint8_t *restrict digits, uint32_t count,
@@ -93,30 +97,58 @@ static void fill_run(struct below *below, const struct dest_run *run, const stru
 			      way->cable);
 }
 
-/* Several children lead to D equally well: deal its LIDs over them. */
+/* Whether a child leads to D at the least distance. */
+static bool leads(const struct belows *b, const struct graph_group *child,
+		  const struct reach_entry *entry)
+{
+	const struct reach_entry *on = reach_find(b->r, child->peer, entry->sw);
+	unsigned dist = child->peer == entry->sw ? 1 : on ? on->dist + 1 : REACH_NEVER;
+
+	return child->nlive && dist == entry->dist;
+}
+
+static void find_ways(struct belows *b, uint32_t sw, const struct reach_entry *entry,
+		      struct ways *ways)
+{
+	struct design_row design = design_of(b->choice->design, entry->sw);
+	bool as_designed = entry->dist == design.down[sw];
+
+	ways->n = 0;
+	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
+		const struct graph_group *child = &graph_downs(b->g, sw)[c];
+		bool led = as_designed && design.down[child->peer] + 1 == entry->dist;
+
+		ways->live[ways->n] = leads(b, child, entry);
+		ways->child[ways->n] = child;
+		ways->n += led || ways->live[ways->n];
+	}
+}
+
+/* The one wanted; the LIDs of a dead one go on to the others by turns. */
+static const struct graph_group *choose_way(const struct ways *ways, uint32_t order)
+{
+	unsigned n = ways->n, wanted = order % n, at = wanted;
+
+	for (uint32_t turn = order / n; !ways->live[at]; turn++)
+		at = (wanted + 1 + turn % (n - 1)) % n;
+	return ways->child[at];
+}
+
+/* Several children lead to D equally well: deal its LIDs over those that do by design. */
 static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 		       const struct reach_entry *entry)
 {
-	const struct graph_group *downs = graph_downs(b->g, sw), *candidates[UINT8_MAX];
-	unsigned n = 0;
+	struct ways ways;
 
-	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
-		const struct reach_entry *child = reach_find(b->r, downs[c].peer, entry->sw);
-		unsigned dist = downs[c].peer == entry->sw ? 1
-				: child			   ? child->dist + 1
-							   : REACH_NEVER;
-
-		if (downs[c].nlive && dist == entry->dist)
-			candidates[n++] = &downs[c];
-	}
+	find_ways(b, sw, entry, &ways);
 	for (uint32_t r = b->d->first_run[entry->sw]; r < b->d->first_run[entry->sw + 1]; r++) {
 		const struct dest_run *run = &b->d->runs[r];
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
 			struct dest_run one = { lid, 1 };
-			struct descent way;
+			struct descent way = { 0 };
 
-			prepare_descent(b, sw, &way, candidates[b->d->order[lid] % n]);
+			prepare_descent(b, sw, &way, choose_way(&ways, b->d->order[lid]));
 			fill_run(below, &one, &way);
 		}
 	}
@@ -203,7 +235,7 @@ static void fill_children(struct belows *b, struct below *below, uint32_t sw)
 
 	sort_entries(b, &b->r->lists[sw]);
 	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
-		struct descent way;
+		struct descent way = { 0 };
 
 		if (at < b->first_entry[c]) {
 			prepare_descent(b, sw, &way, &downs[c]);
@@ -261,7 +293,7 @@ static void fill_apart(struct belows *b, struct below *below, uint32_t sw)
 
 	for (; group < end; group++) {
 		uint32_t own = b->d->first_run[group->peer];
-		struct descent way;
+		struct descent way = { 0 };
 
 		if (!group->nlive)
 			continue;
@@ -335,12 +367,7 @@ const struct below *belows_of(struct belows *b, uint32_t sw)
 
 static uint8_t descent_port(const struct belows *b, const struct descent *way, uint32_t lid)
 {
-	const struct graph_lane *lanes = &b->g->lanes[way->group->first_lane];
-	unsigned wanted = way->digits[lid], spare = way->spare[lid];
-
-	if (!lanes[wanted].live && spare < way->group->nlanes && lanes[spare].live)
-		return lanes[spare].port;
-	return choice_lane_port(b->g, way->group, wanted, b->d->order[lid] / way->spread);
+	return choice_lane_port(b->g, way->group, way->digits[lid], b->d->order[lid] / way->spread);
 }
 
 static bool has_cable(const struct descent *way, unsigned cable)

@@ -6,9 +6,11 @@
  * and the last that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
  * or by one (known from `last`); bitmaps are made only when much is missing.
  *
- * Where half of the parents or fewer lead to D, that is design rather than damage (a pod's leaf
- * below some spines only): the destinations are then dealt over the candidates by rank, which is
- * even, instead of probing through holes.
+ * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the destinations are dealt over these
+ * by rank, which is even, instead of walking through holes.
+ *
+ * Whatever the rule, each LID has one order of preference among the slots, which design, weights and the LID alone make, and takes
+ * the first that lives. Loads that depend on who else was displaced are left to re-balancing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ static void look_at_switches(struct choice *c)
 {
 	const struct dests *d = c->d;
 
+	c->at_home = mem_alloc(c->g->nswitches + 1, sizeof(*c->at_home));
 	c->has_hosts = mem_alloc_unset(c->g->nswitches + 1, 1);
 	c->only_lid = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lid));
 	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
@@ -33,6 +36,15 @@ static void look_at_switches(struct choice *c)
 	}
 }
 
+static bool all_live(const struct graph *g)
+{
+	bool live = true;
+
+	for (uint32_t i = 0; i < g->ngroups; i++)
+		live &= g->groups[i].nlive == g->groups[i].nlanes;
+	return live;
+}
+
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
@@ -42,22 +54,25 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
 	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
 	c->slots = mem_alloc_unset(row_bytes, 1);
-	c->moved = mem_alloc_unset(row_bytes, 1);
 	look_at_switches(c);
+	design_init(&c->own_design, g);
+	c->design = r->design ? r->design : &c->own_design;
+	c->design_lives = all_live(g);
 	digits_init(&c->digits, d, row_bytes);
-	agree(&c->agreed, g, d, &c->digits);
 }
 
 void choice_fini(struct choice *c)
 {
 	digits_fini(&c->digits);
-	agree_fini(&c->agreed);
+	design_fini(&c->own_design);
 	free(c->nearest.cost);
 	free(c->nearest.count);
 	free(c->nearest.last);
 	free(c->masks);
 	free(c->slots);
-	free(c->moved);
+	for (uint32_t d = 0; d < c->g->nswitches; d++)
+		free(c->at_home[d]);
+	free(c->at_home);
 	free(c->has_hosts);
 	free(c->only_lid);
 }
@@ -187,61 +202,157 @@ static unsigned set_size(const struct parent_set *set)
 	return size;
 }
 
-static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set,
-			     unsigned size)
+static bool any_in(const struct parent_set *a, const struct parent_set *b)
 {
-	unsigned parent = nth_parent(set, x % size);
+	uint64_t both = 0;
+
+	for (unsigned w = 0; w < CHOICE_WORDS; w++)
+		both |= a->word[w] & b->word[w];
+	return both != 0;
+}
+
+/* A destination that half of the parents or fewer lead to by design is dealt over these alone; the LIDs of a dead one go on by turns. */
+static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
+{
+	const struct parent_set *among = &c->few.parents;
+	unsigned n = c->few.size, wanted = x % n, parent = nth_parent(among, wanted);
+
+	for (uint32_t turn = x / n; !parent_in(set, parent); turn++)
+		parent = nth_parent(among, (wanted + 1 + turn % (n - 1)) % n);
 	unsigned first = c->first_by_parent[parent], lanes = c->first_by_parent[parent + 1] - first;
 
-	return c->by_parent[first + x / size % lanes];
+	return c->by_parent[first + x / n % lanes];
 }
 
-static unsigned silent_takers(const struct choice *c, const struct dest_run *run, uint8_t slot)
+/* The parents that lead to D by design. */
+static struct parent_set designed(const struct choice *c, uint32_t d)
 {
-	unsigned silent = 0;
+	const uint32_t *parents = &c->g->parents[c->family->first_parent];
+	const uint8_t *cost = design_of(c->design, d).cost;
+	struct parent_set set = { { 0 } };
+	uint8_t best = REACH_NEVER;
 
-	for (unsigned i = 0; c->d->weight && i < run->count; i++)
-		silent += c->slots[run->lid + i] == slot && !c->d->weight[run->lid + i];
-	return silent;
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (cost[parents[p]] < best)
+			best = cost[parents[p]];
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (cost[parents[p]] == best)
+			set.word[p / 64] |= 1ull << (p % 64);
+	return set;
 }
 
-/* Whether two LIDs behind the same switch take the slot already: a third on one cable is what hurts. */
-static bool crowded(const struct choice *c, uint32_t lid, uint8_t slot)
+static void find_few(struct choice *c, uint32_t d)
 {
-	uint32_t sw = c->d->sw[lid];
-	unsigned takers = 0;
+	c->few.d = d + 1;
+	c->few.parents = c->design_lives ? choice_candidates(c, d) : designed(c, d);
+	c->few.size = set_size(&c->few.parents);
+}
 
-	for (uint32_t r = c->d->first_run[sw]; r < c->d->first_run[sw + 1]; r++) {
-		const uint8_t *slots = c->slots + c->d->runs[r].lid;
-		uint8_t here = 0;
+/* Whether D's LIDs are dealt by rank. */
+static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
+{
+	if (set_size(set) * 2 > c->family->nparents)
+		return false;
+	if (c->few.d != d + 1)
+		find_few(c, d);
+	return c->few.size * 2 <= c->family->nparents && any_in(&c->few.parents, set);
+}
 
-		for (unsigned i = 0; i < c->d->runs[r].count; i++)
-			here += slots[i] == slot;
-		takers += here - silent_takers(c, &c->d->runs[r], slot);
+static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
+{
+	struct at_home *w = mem_alloc(1, sizeof(*w));
+
+	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &c->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			if (c->d->port[lid])
+				w->weight[c->home[lid]] += dests_weight(c->d, lid);
 	}
-	return takers > 1;
+	w->least = UINT32_MAX;
+	for (unsigned s = 0; s < c->family->nslots; s++) {
+		w->least = w->weight[s] < w->least ? w->weight[s] : w->least;
+		w->most = w->weight[s] > w->most ? w->weight[s] : w->most;
+	}
+	return w;
 }
 
-unsigned choice_slot(const struct choice *c, uint32_t lid, const struct parent_set *set)
+/*
+ * What the hosts on a leaf send to by which slot when nothing is dead, for families that number slots as its own does. NULL = by all alike;
+ * higher up that is so.
+ */
+static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 {
-	uint32_t x = c->d->order[lid] / c->family->pitch;
+	const struct graph_family *own = &c->g->families[c->g->switches[d].family];
+
+	if (own->pitch != c->family->pitch || own->nslots != c->family->nslots)
+		return NULL;
+	if (!c->at_home[d])
+		c->at_home[d] = weigh_slots(c, d);
+	return c->at_home[d]->least == c->at_home[d]->most ? NULL : c->at_home[d];
+}
+
+/* The slots that a LID goes on to when its home does not lead there: far strides, so that what is missing together is left together. */
+struct walk {
+	unsigned home, at, stride, others, left;
+};
+
+static struct walk walk_from(unsigned home, uint32_t turn, unsigned nslots)
+{
+	struct walk w = { .home = home, .others = nslots - 1, .left = 2 * nslots };
+
+	if (w.others) {
+		w.at = turn % w.others;
+		w.stride = w.others > 1 ? 1 + (w.others * 3 / 8 + turn / w.others) % (w.others - 1)
+					: 1;
+	}
+	return w;
+}
+
+/* After a round of strides, which may have left some out, one by one. */
+static unsigned walk_on(struct walk *w)
+{
+	unsigned slot = w->home + 1 + w->at;
+
+	w->at += w->stride;
+	if (w->at >= w->others)
+		w->at -= w->others;
+	if (--w->left == w->others + 1)
+		w->stride = 1;
+	return slot > w->others ? slot - w->others - 1 : slot;
+}
+
+/* Of those that lead there the slot with the least at home, among equals the first. */
+static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
+{
 	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
-	unsigned width = c->family->nslots, size;
-	uint32_t home = c->home[lid], q = x / width;
+	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
+	unsigned width = c->family->nslots, best_slot = c->home[lid];
+	struct walk walk = walk_from(best_slot, c->d->order[lid] / c->family->pitch / width, width);
+	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
+
+	while (best > least && walk.left) {
+		unsigned slot = walk_on(&walk);
+		uint32_t weight = weights ? weights->weight[slot] : 0;
+
+		if (weight >= best || !parent_in(set, slots[slot].parent))
+			continue;
+		best = weight;
+		best_slot = slot;
+	}
+	return best_slot;
+}
+
+unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *set)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	unsigned home = c->home[lid];
 
 	if (parent_in(set, slots[home].parent))
 		return home;
-	size = set_size(set);
-	if (size * 2 <= c->family->nparents)
-		return slot_by_rank(c, x, set, size);
-	uint32_t others = width - 1, stride = 1 + q / others % (others > 1 ? others - 1 : 1);
-	for (uint32_t try = 0; try < CHOICE_MAX_TRY; try++) {
-		unsigned slot = (home + 1 + (q + try * stride) % others) % width;
-
-		if (parent_in(set, slots[slot].parent) && !crowded(c, lid, slot))
-			return slot;
-	}
-	return slot_by_rank(c, x, set, size);
+	if (by_rank(c, c->d->sw[lid], set))
+		return slot_by_rank(c, c->d->order[lid] / c->family->pitch, set);
+	return slot_elsewhere(c, lid, set);
 }
 
 static void list_by_parent(struct choice *c)
@@ -311,29 +422,10 @@ static void choose_for_others(struct choice *c)
 	}
 }
 
-/* D-Mod-K's digits, but for LIDs that were moved at this place of their climb. */
-static void find_homes(struct choice *c)
-{
-	const struct graph_family *family = c->family;
-	const struct agreed_level *level = &c->agreed.levels[family->level];
-	uint32_t place = c->agreed.place[family - c->g->families];
-
-	c->home = digits_row(&c->digits, family->pitch, family->nslots);
-	for (uint32_t i = 0; i < level->nmoves; i++) {
-		if (level->moves[i].place != place || level->moves[i].slot >= family->nslots)
-			continue;
-		if (c->home != c->moved)
-			c->home = memcpy(c->moved, c->home, c->row_bytes);
-		c->moved[level->moves[i].lid] = level->moves[i].slot;
-	}
-}
-
-const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group,
-			    const uint8_t **spare)
+const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group)
 {
 	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
 
-	*spare = c->agreed.levels[family->level].spare_lane;
 	return digits_row(&c->digits, family->pitch * (family->nparents ? family->nparents : 1),
 			  group->nlanes);
 }
@@ -364,8 +456,9 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	c->all = (struct parent_set){ { 0 } };
 	for (unsigned p = 0; p < family->nparents; p++)
 		c->all.word[p / 64] |= 1ull << (p % 64);
+	c->few.d = 0;
 	find_candidates(c);
-	find_homes(c);
+	c->home = digits_row(&c->digits, family->pitch, family->nslots);
 	memcpy(c->slots, c->home, c->row_bytes);
 	choose_for_others(c);
 }

@@ -57,8 +57,9 @@ struct reach {
 	uint32_t nlists; /* all numbers of lists are below */
 	uint32_t *twins; /* by switch: set of switches with equal children, TOPO_NONE = alone */
 	uint32_t ntwins;
-	uint8_t *costs;	     /* rows of cost_bytes: hops to each D by legal path */
-	uint32_t cost_bytes; /* nswitches, rounded up to a multiple of NEAREST_BYTES */
+	uint8_t *costs;	       /* rows of cost_bytes: hops to each D by legal path */
+	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
+	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
 	uint32_t
 		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
 };

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "routing/design.h"
 #include "routing/legal.h"
 #include "routing/route.h"
 #include "topology/mem.h"
@@ -20,8 +21,9 @@ struct route {
 	struct graph *graph; /* of the computation before */
 	const struct topo *
 		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
-	struct tables spare; /* another try at the tables, when one was needed */
-	bool bent;	     /* cordons did not count for some pairs of hosts */
+	struct design design; /* .. of its graph, as far as that was asked for */
+	struct tables spare;  /* another try at the tables, when one was needed */
+	bool bent;	      /* cordons did not count for some pairs of hosts */
 };
 
 struct job { /* one computation */
@@ -37,12 +39,19 @@ struct route *route_new(void)
 	return mem_alloc(1, sizeof(struct route));
 }
 
+static void drop_graph(struct route *route)
+{
+	if (route->graph)
+		design_fini(&route->design);
+	graph_free(route->graph);
+	topo_unref(route->shape);
+}
+
 void route_free(struct route *route)
 {
 	if (!route)
 		return;
-	graph_free(route->graph);
-	topo_unref(route->shape);
+	drop_graph(route);
 	tables_fini(&route->spare);
 	free(route);
 }
@@ -77,9 +86,9 @@ static const struct graph *take_graph(const struct job *job)
 		graph_again(r->graph, job->t, job->how);
 		return r->graph;
 	}
-	graph_free(r->graph);
-	topo_unref(r->shape);
+	drop_graph(r);
 	r->graph = graph_new(job->t, job->how);
+	design_init(&r->design, r->graph);
 	r->shape = job->how.orientation == GRAPH_BY_LEVEL ? topo_ref_frozen(job->t) : NULL;
 	return r->graph;
 }
@@ -95,6 +104,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 
 	dests_init(&d, g, job->t, job->lids, job->params);
 	reach_init(&r, g);
+	r.design = &job->route->design;
 	tables_resize(out, job->t->nswitches, job->lids->top);
 	rows_fill(g, &d, &r, out, &holes);
 	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)

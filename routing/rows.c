@@ -148,7 +148,7 @@ static bool set_empty(const struct parent_set *set)
 	return !(set->word[0] | set->word[1] | set->word[2] | set->word[3]);
 }
 
-static uint8_t patched_port(const struct rows *w, const struct member *m, uint16_t lid,
+static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid,
 			    const struct parent_set *set)
 {
 	const struct graph_family *family = w->choice.family;
@@ -161,7 +161,7 @@ static uint8_t patched_port(const struct rows *w, const struct member *m, uint16
 	return choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane, x / family->nslots);
 }
 
-static void patch_dead(const struct rows *w, struct member *m)
+static void patch_dead(struct rows *w, struct member *m)
 {
 	struct parent_set live = live_parents(w, m), set;
 	uint32_t set_of = TOPO_NONE;
@@ -179,7 +179,7 @@ static void patch_dead(const struct rows *w, struct member *m)
 }
 
 /* Of a switch with a way up. Returns whether some slot is dead here. */
-static bool make_up(const struct rows *w, struct member *m)
+static bool make_up(struct rows *w, struct member *m)
 {
 	bool dead;
 

@@ -142,6 +142,22 @@ static void swap_states(const struct topo *t, bool *up, uint64_t *seed)
 	}
 }
 
+struct topo *damage_remove(const struct topo *t, unsigned percent, uint64_t seed)
+{
+	struct topo_builder *b = nodes_alone(t, NULL);
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *p = &t->ports[i];
+
+		if (p->peer == TOPO_NONE || p->peer < i ||
+		    (first_end_of_isl(t, i) && damage_random(&seed) % 100 < percent))
+			continue;
+		topo_builder_link(b, p->node, p->num, t->ports[p->peer].node, t->ports[p->peer].num,
+				  p->link_up);
+	}
+	return topo_freeze(b);
+}
+
 struct topo *damage_new_cables(const struct topo *t, uint64_t seed)
 {
 	struct topo_builder *b = nodes_alone(t, NULL);
@@ -221,6 +237,47 @@ struct topo *damage_ring(unsigned switches, unsigned hosts_each)
 			topo_builder_link(b, s, 3 + h, host, 1, true);
 		}
 	}
+	return topo_freeze(b);
+}
+
+/* Ports of a pod's switches: its own first, by number of the peer, then a spine's cores. */
+static void add_crossed_pod(struct topo_builder *b, unsigned pod, unsigned wide, int first_core)
+{
+	int first = 0;
+	char name[48];
+
+	for (unsigned s = 0; s < 2 * wide; s++) {
+		snprintf(name, sizeof(name), "%s-%u-%u", s < wide ? "leaf" : "spine", pod,
+			 s % wide);
+		int sw = add_node(b, TOPO_SWITCH, 0x1000 + pod * 0x100 + s, 2 * wide, name);
+		first = s ? first : sw;
+	}
+	for (unsigned l = 0; l < wide; l++)
+		for (unsigned s = 0; s < wide; s++) {
+			snprintf(name, sizeof(name), "host-%u-%u-%u HCA-1", pod, l, s);
+			int host = add_node(b, TOPO_CA, 0x100000 + pod * 0x10000 + l * 0x100 + s, 1,
+					    name);
+
+			topo_builder_link(b, first + l, 1 + s, first + wide + s, 1 + l, true);
+			topo_builder_link(b, first + l, 1 + wide + s, host, 1, true);
+		}
+	for (unsigned s = 0; s < wide; s++)
+		for (unsigned core = s % 2; core < wide; core += 2)
+			topo_builder_link(b, first + wide + s, 1 + wide + core, first_core + core,
+					  1 + pod * wide + s, true);
+}
+
+struct topo *damage_crossed_pods(unsigned pods, unsigned wide)
+{
+	struct topo_builder *b = topo_builder_new();
+	char name[32];
+
+	for (unsigned core = 0; core < wide; core++) {
+		snprintf(name, sizeof(name), "core-%u", core);
+		add_node(b, TOPO_SWITCH, 0x100 + core, pods * wide, name);
+	}
+	for (unsigned pod = 0; pod < pods; pod++)
+		add_crossed_pod(b, pod, wide, 0);
 	return topo_freeze(b);
 }
 

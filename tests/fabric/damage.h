@@ -10,6 +10,8 @@ uint64_t damage_random(uint64_t *state); /* splitmix64 */
 
 /* Takes down each switch-to-switch cable with the probability `percent`. */
 struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed);
+/* Takes each away with that probability: nobody ever knew of it. */
+struct topo *damage_remove(const struct topo *t, unsigned percent, uint64_t seed);
 /* Takes down one cable, or (port 0) all cables of a node. */
 struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
 /* Another moment of the same fabric (topo_again): a tenth of all cables down, and some cordoned. */
@@ -25,6 +27,8 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
 struct topo *damage_ring(unsigned switches, unsigned hosts_each);
 /* Switches cabled at random: several times to one another, to themselves, some cables down. */
 struct topo *damage_tangle(uint64_t seed);
+/* Pods of `wide` leaves, with a host a spine, and as many spines; each of `wide` cores is cabled to every second spine of all pods. */
+struct topo *damage_crossed_pods(unsigned pods, unsigned wide);
 /* A random PGFT of two or three tiers with at most a few hundred hosts. */
 struct topo *damage_random_pgft(uint64_t seed);
 
