@@ -111,6 +111,7 @@ static void make_room(struct mixture *m)
 	m->waits = mem_alloc((size_t)t->nports * m->width, sizeof(*m->waits));
 	m->begun = mem_alloc(t->nports, sizeof(*m->begun));
 	m->met = mem_alloc(t->nports, 1);
+	m->ends = mem_alloc(t->nswitches, 1);
 }
 
 void mixture_rewind(struct mixture *m)
@@ -149,6 +150,7 @@ void mixture_fini(struct mixture *m)
 	free(m->waits);
 	free(m->begun);
 	free(m->met);
+	free(m->ends);
 }
 
 /* ---- Writes ------------------------------------------------------------------------------------ */
@@ -202,10 +204,24 @@ static bool is_owed(const struct mixture *m, uint32_t sw, uint32_t lid)
 	       (!m->excused[lid] || (m->hosts_owed && between_hosts(m, sw, lid)));
 }
 
+/* Whoever comes by where he was goes round. */
+static enum plain_end end_from(struct mixture *m, uint32_t sw, uint32_t lid)
+{
+	uint32_t out = exit_of(m, sw, lid);
+
+	if (m->ends[sw])
+		return m->ends[sw] - 1;
+	m->ends[sw] = 1 + PLAIN_LOOPS;
+	m->ends[sw] = 1 + (out == TOPO_NONE ? follow(m, &m->now, sw, lid)
+					    : end_from(m, next_switch(m, out), lid));
+	return m->ends[sw] - 1;
+}
+
 static bool lid_sound(struct mixture *m, uint32_t lid)
 {
+	memset(m->ends, 0, m->topo->nswitches);
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++) {
-		enum plain_end end = follow(m, &m->now, sw, lid);
+		enum plain_end end = end_from(m, sw, lid);
 
 		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !is_owed(m, sw, lid)))
 			continue;

@@ -17,13 +17,14 @@ struct mixture {
 	struct tables now;
 	const struct tables *older, *newer, *between; /* NULL = none */
 	bool *known;				      /* by LID: what is owed */
-	bool *owed;	  /* by switch and LID: works before and after */
-	bool *excused;	  /* by LID: the order says that it goes dark for a time */
-	bool hosts_owed;  /* even so not the ways between hosts */
-	uint32_t *waits;  /* by port that packets leave by, and the next switch's port: LIDs */
-	uint32_t width;	  /* ports in a row of these */
-	uint8_t *met;	  /* by port: on the search for a cycle */
-	bool *begun;	  /* by port: somebody waits for it who did not when there was no cycle */
+	bool *owed;	 /* by switch and LID: works before and after */
+	bool *excused;	 /* by LID: the order says that it goes dark for a time */
+	bool hosts_owed; /* even so not the ways between hosts */
+	uint32_t *waits; /* by port that packets leave by, and the next switch's port: LIDs */
+	uint32_t width;	 /* ports in a row of these */
+	uint8_t *met;	 /* by port: on the search for a cycle */
+	uint8_t *ends;	 /* by switch, while one LID is followed: 1 + enum plain_end, 0 = not yet */
+	bool *begun;	 /* by port: somebody waits for it who did not when there was no cycle */
 	uint64_t changed; /* LIDs of the block that was written last */
 	unsigned writes;
 	char fault[512];
