@@ -17,6 +17,7 @@
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
 
+#include <complib/cl_fleximap.h>
 #include <complib/cl_qmap.h>
 #include "fm/core/log.h"
 #include "fm/mad/wire_sa.h"
@@ -35,14 +36,18 @@ struct sa_link {	/* by port index, for the cable at the port */
 };
 
 struct service {
+	cl_fmap_item_t item; /* key: the record, by what identifies it */
 	struct wire_service record;
-	uint64_t ends; /* by the loop's clock; UINT64_MAX = never */
+	uint64_t ends;	/* by the loop's clock; UINT64_MAX = never */
+	uint32_t place; /* in the list */
 };
 
 struct services {
-	struct service *list;
-	uint32_t count;
-	struct loop_timer *lease; /* the first to end */
+	struct service **list; /* to walk over, item by item of a query */
+	uint32_t count, size;
+	cl_fmap_t map;
+	struct loop_timer *lease; /* armed: not behind the first to end .. */
+	uint64_t due;		  /* .. for this time; UINT64_MAX = not armed */
 };
 
 struct limit {

@@ -23,17 +23,54 @@ static const uint8_t no_key[sizeof(((struct wire_service *)0)->key)];
 
 /* ---- The records ------------------------------------------------------------------------------ */
 
+static int by_identity(const void *a, const void *b)
+{
+	const struct wire_service *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (x->gid.guid != y->gid.guid)
+		return x->gid.guid < y->gid.guid ? -1 : 1;
+	if (x->gid.prefix != y->gid.prefix)
+		return x->gid.prefix < y->gid.prefix ? -1 : 1;
+	return (int)x->pkey - (int)y->pkey;
+}
+
 static struct service *service_find(const struct services *all, const struct wire_service *what)
 {
-	for (uint32_t i = 0; i < all->count; i++) {
-		const struct wire_service *s = &all->list[i].record;
+	cl_fmap_item_t *item = cl_fmap_get(&all->map, what);
 
-		if (s->id == what->id && s->gid.guid == what->gid.guid &&
-		    s->gid.prefix == what->gid.prefix && s->pkey == what->pkey)
-			return &all->list[i];
-	}
-	return NULL;
+	return item == cl_fmap_end(&all->map) ? NULL : (struct service *)item;
 }
+
+static struct service *service_add(struct services *all, const struct wire_service *what)
+{
+	struct service *s = mem_alloc(1, sizeof(*s));
+
+	if (all->count == all->size) {
+		all->size = all->size ? 2 * all->size : 64;
+		all->list = mem_resize(all->list, all->size, sizeof(struct service *));
+	}
+	s->record = *what;
+	s->place = all->count;
+	all->list[all->count++] = s;
+	cl_fmap_insert(&all->map, &s->record, &s->item);
+	return s;
+}
+
+static void service_drop(struct sa *sa, struct service *s)
+{
+	struct services *all = &sa->services;
+	struct service *last = all->list[--all->count];
+
+	last->place = s->place;
+	all->list[last->place] = last;
+	cl_fmap_remove_item(&all->map, &s->item);
+	free(s);
+	sa_changed(sa);
+}
+
+/* ---- Leases ----------------------------------------------------------------------------------- */
 
 uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
 {
@@ -44,23 +81,15 @@ uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
 	return s->ends <= now ? 0 : (uint32_t)((s->ends - now + SECOND_US - 1) / SECOND_US);
 }
 
-static void lease_arm(struct sa *sa)
+/* Sooner than for others, if at all: one that was renewed since finds out when the timer is there. */
+static void lease_arm(struct sa *sa, uint64_t ends)
 {
-	uint64_t now = loop_now_us(sa->loop), due = FOREVER;
+	uint64_t now = loop_now_us(sa->loop);
 
-	for (uint32_t i = 0; i < sa->services.count; i++)
-		if (sa->services.list[i].ends < due)
-			due = sa->services.list[i].ends;
-	if (due == FOREVER)
-		loop_timer_stop(sa->services.lease);
-	else
-		loop_timer_set(sa->services.lease, due > now ? due - now : 0);
-}
-
-static void service_drop(struct sa *sa, struct service *s)
-{
-	*s = sa->services.list[--sa->services.count];
-	sa_changed(sa);
+	if (ends >= sa->services.due)
+		return;
+	sa->services.due = ends;
+	loop_timer_set(sa->services.lease, ends > now ? ends - now : 0);
 }
 
 static void lease_cb(void *arg)
@@ -68,10 +97,12 @@ static void lease_cb(void *arg)
 	struct sa *sa = arg;
 	uint64_t now = loop_now_us(sa->loop);
 
+	sa->services.due = FOREVER;
 	for (uint32_t i = sa->services.count; i-- > 0;)
-		if (sa->services.list[i].ends <= now)
-			service_drop(sa, &sa->services.list[i]);
-	lease_arm(sa);
+		if (sa->services.list[i]->ends <= now)
+			service_drop(sa, sa->services.list[i]);
+	for (uint32_t i = 0; i < sa->services.count; i++)
+		lease_arm(sa, sa->services.list[i]->ends);
 }
 
 bool sa_service_put(struct sa *sa, const struct wire_service *record)
@@ -82,15 +113,14 @@ bool sa_service_put(struct sa *sa, const struct wire_service *record)
 	if (!s) {
 		if (all->count >= SERVICES_MAX)
 			return false;
-		all->list = mem_resize(all->list, all->count + 1, sizeof(*all->list));
-		s = &all->list[all->count++];
+		s = service_add(all, record);
 	}
 	s->record = *record;
 	s->ends = record->lease == WIRE_LEASE_FOREVER
 			  ? FOREVER
 			  : loop_now_us(sa->loop) + record->lease * SECOND_US;
 	sa_changed(sa);
-	lease_arm(sa);
+	lease_arm(sa, s->ends);
 	return true;
 }
 
@@ -211,10 +241,10 @@ void sa_service_emit(struct sa_query *q, uint32_t item)
 		return;
 	}
 	if (item >= all->count || q->asker == TOPO_NONE ||
-	    !is_member(q->sa, q->asker, all->list[item].record.pkey))
+	    !is_member(q->sa, q->asker, all->list[item]->record.pkey))
 		return;
-	record = all->list[item].record;
-	record.lease = sa_service_lease(q->sa, &all->list[item]);
+	record = all->list[item]->record;
+	record.lease = sa_service_lease(q->sa, all->list[item]);
 	wire_service_encode(&record, row);
 	if (!wire_sa_match(&q->match, row))
 		return;
@@ -227,15 +257,23 @@ void sa_service_emit(struct sa_query *q, uint32_t item)
 
 void sa_services_init(struct sa *sa)
 {
+	cl_fmap_init(&sa->services.map, by_identity);
+	sa->services.due = FOREVER;
 	sa->services.lease = loop_timer_new(sa->loop, lease_cb, sa);
 }
 
 void sa_services_forget(struct sa *sa)
 {
-	free(sa->services.list);
-	sa->services.list = NULL;
-	sa->services.count = 0;
-	loop_timer_stop(sa->services.lease);
+	struct services *all = &sa->services;
+
+	cl_fmap_remove_all(&all->map);
+	while (all->count)
+		free(all->list[--all->count]);
+	free(all->list);
+	all->list = NULL;
+	all->size = 0;
+	all->due = FOREVER;
+	loop_timer_stop(all->lease);
 }
 
 void sa_services_fini(struct sa *sa)

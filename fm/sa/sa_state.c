@@ -147,7 +147,7 @@ unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
 {
 	for (uint32_t i = 0; i < sa->services.count; i++) {
-		const struct service *s = &sa->services.list[i];
+		const struct service *s = sa->services.list[i];
 		uint32_t lease = sa_service_lease(sa, s);
 		uint8_t row[SERVICE_ROW];
 

@@ -8,6 +8,7 @@
 #include "fm/sa/sa_impl.h"
 #include "tests/unit/sa_ask.h"
 
+#define MOST	  16384 /* services */
 #define SECOND_US 1000000ull
 #define RID	  (WIRE_BIT(WIRE_SERVICE_ID) | WIRE_BIT(WIRE_SERVICE_GID))
 #define LEASE	  WIRE_BIT(WIRE_SERVICE_LEASE)
@@ -223,11 +224,36 @@ static void a_lease_runs_down_and_ends(void **state)
 	assert_int_equal(count(w, &a, 0), 0);
 }
 
+static void who_ends_sooner_does_not_wait_for_others(void **state)
+{
+	struct world *w = *state;
+	struct wire_service a = service(10, 1, "x"), b = service(11, 1, "y"),
+			    c = service(12, 1, "z");
+
+	a.lease = 100;
+	b.lease = 10;
+	c.lease = 50;
+	put(w, &a, RID | LEASE);
+	put(w, &b, RID | LEASE);
+	put(w, &c, RID | LEASE);
+	pass(w, 10 * SECOND_US);
+	assert_int_equal(count(w, &a, 0), 2);
+	a.lease = 20; /* which it had longer */
+	put(w, &a, RID | LEASE);
+	pass(w, 20 * SECOND_US);
+	assert_int_equal(count(w, &a, 0), 1);
+	assert_int_equal(answered(w, 0).id, 12);
+	sa_services_forget(w->sa);
+	put(w, &c, RID | LEASE);
+	pass(w, 50 * SECOND_US);
+	assert_int_equal(count(w, &a, 0), 0);
+}
+
 static void too_many_services_are_refused(void **state)
 {
 	struct world *w = *state;
 
-	for (uint64_t id = 0; id < 16384; id++) {
+	for (uint64_t id = 0; id < MOST; id++) {
 		struct wire_service a = service(id, 1, "x");
 
 		a.lease = WIRE_LEASE_FOREVER;
@@ -270,6 +296,37 @@ static void services_outlive_the_process_and_leases_go_on(void **state)
 	world_free(next);
 }
 
+static uint64_t compared;
+static cl_pfn_fmap_cmp_t compare;
+
+static int count_and_compare(const void *a, const void *b)
+{
+	compared++;
+	return compare(a, b);
+}
+
+static void as_many_as_may_be_are_read_with_few_looks_at_others(void **state)
+{
+	struct world *w = *state, *next = world_new();
+	FILE *file = tmpfile();
+
+	for (uint64_t n = 0; n < MOST; n++) {
+		struct wire_service a = service(n * 40503 % MOST, n % 4, "x");
+
+		a.lease = 1000 + n % 7;
+		assert_true(sa_service_put(w->sa, &a));
+	}
+	sa_services_write(w->sa, file, 0);
+	rewind(file);
+	compare = next->sa->services.map.pfn_compare;
+	next->sa->services.map.pfn_compare = count_and_compare;
+	assert_int_equal(sa_services_read(next->sa, file, 0), 0);
+	assert_int_equal(sa_stats(next->sa).services, MOST);
+	assert_in_range(compared, MOST, MOST * 100);
+	fclose(file);
+	world_free(next);
+}
+
 static void spoilt_lines_are_named(void **state)
 {
 	struct world *w = *state;
@@ -297,8 +354,10 @@ int main(void)
 		TEST(a_key_keeps_others_off),
 		TEST(the_trusted_may_delete_what_has_a_key),
 		TEST(a_lease_runs_down_and_ends),
+		TEST(who_ends_sooner_does_not_wait_for_others),
 		TEST(too_many_services_are_refused),
 		TEST(services_outlive_the_process_and_leases_go_on),
+		TEST(as_many_as_may_be_are_read_with_few_looks_at_others),
 		TEST(spoilt_lines_are_named),
 	};
 
