@@ -247,6 +247,7 @@ struct fabric {
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
+	bool reading;		       /* all is written, and what was remembered is not read yet */
 	bool unfinished;	       /* something failed: try again at the next poll */
 
 	/* What to look at next. */

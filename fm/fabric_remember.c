@@ -35,15 +35,17 @@ static const struct state_file tables_file = { .name = "tables",
 
 void fabric_remember_programmed(struct fabric *f, const struct program_result *result)
 {
+	uint64_t written = program_blocks_written(f->program);
+
 	if (result->read)
 		event_log_add(
 			f->events, LOG_NOTICE, "tables-held",
-			json_pack("{si si si}", "read", (int)result->read, "differed",
-				  (int)result->differed, "written", (int)result->blocks),
+			json_pack("{si si sI}", "read", (int)result->read, "differed",
+				  (int)result->differed, "written", (json_int_t)written),
 			"fabric: tables of before the restart: %u blocks read, %u differ from "
-			"what was remembered, %u written",
-			result->read, result->differed, result->blocks);
-	if (result->differed || program_blocks_written(f->program) != f->memory_files.blocks)
+			"what was remembered, %llu written",
+			result->read, result->differed, (unsigned long long)written);
+	if (result->differed || written != f->memory_files.blocks)
 		fabric_remember(f, FABRIC_TABLES);
 }
 

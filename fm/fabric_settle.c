@@ -5,7 +5,7 @@
  *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
  *   compare, show       what is shown is what is. LIDs and tables go by index, so the cables must be the same, and
  *                       cordons too; when they are not, an update is on its way that publishes them
- *   answer              the fabric is up; those who asked hear of it
+ *   answer              those who asked hear of it; the fabric is up, unless tables of before a restart are still being read
  *   remember            cables that are known or down now and were not before go to their file
  *   tidy, room          the proof forgets what is past; the next update finds memory for its tables
  *
@@ -22,25 +22,35 @@ static double ms_since(const struct fabric *f, uint64_t start_us)
 
 /* ---- What was begun has ended -------------------------------------------------------------------- */
 
-void fabric_programmed(void *arg, const struct program_result *result)
+static void keep_figures(struct fabric *f, const struct program_result *result)
 {
-	struct fabric *f = arg;
-
-	f->programming = false;
 	f->figures.programmed = *result;
 	f->figures.program_ms = result->took_us / 1e3;
 	f->figures.reroutes += result->blocks > 0;
-	if (result->failed) {
+}
+
+/* After a restart twice: what waits for the tables goes on while the rest of them is read. */
+void fabric_programmed(void *arg, const struct program_result *result)
+{
+	struct fabric *f = arg;
+	bool again = f->reading;
+
+	f->programming = false;
+	f->reading = result->unread > 0;
+	if (!again || result->blocks)
+		keep_figures(f, result);
+	if (result->failed && !f->unfinished) {
 		f->unfinished = true;
 		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
 			      "fabric: %u LFT blocks were not acknowledged; tried again soon",
 			      result->failed);
-	} else {
+	} else if (!result->failed) {
 		fabric_audit_repaired(f);
 	}
 	fabric_remember_programmed(f, result);
 	fabric_fault_programmed(f);
 	fabric_mcast_wake(f);
+	f->settle.due |= again;
 	fabric_settle(f);
 }
 
@@ -124,16 +134,22 @@ static void tell_up(struct fabric *f)
 		      (unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
 }
 
+static void is_up(struct fabric *f)
+{
+	if (f->state != FABRIC_REFUSED) /* by an update since then: that is still so */
+		f->state = FABRIC_UP;
+	if (!f->settle.told_up)
+		tell_up(f);
+}
+
 static enum job_said answer(void *arg)
 {
 	struct fabric *f = arg;
 
 	f->settle.due = false;
 	f->settled_us = loop_now_us(f->loop);
-	if (f->state != FABRIC_REFUSED) /* by an update since then: that is still so */
-		f->state = FABRIC_UP;
-	if (!f->settle.told_up)
-		tell_up(f);
+	if (!f->reading)
+		is_up(f);
 	fabric_election_settled(f);
 	fabric_election_ask(f);
 	fabric_acts_answer(f, NULL);

@@ -277,7 +277,7 @@ static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = f->settle.due = true;
-	f->unfinished = false;
+	f->unfinished = f->reading = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	fabric_publish_to_sa(f);
 	fabric_fault_published(f);

@@ -192,9 +192,13 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	print_last_changes(s);
 	print_last_run(s);
 	print_label("packets");
-	printf("%lld sent, %lld without an answer; %lld table blocks written\n",
+	printf("%lld sent, %lld without an answer; %lld table blocks written",
 	       (long long)integer(s, "smps_sent"), (long long)integer(s, "smps_timed_out"),
 	       (long long)integer(s, "lft_blocks_written"));
+	if (integer(s, "lft_blocks_unread"))
+		printf(", %lld of before the restart not read yet",
+		       (long long)integer(s, "lft_blocks_unread"));
+	putchar('\n');
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
 	print_troubles(ctl, json_object_get(s, "troubles"));
 }

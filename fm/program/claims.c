@@ -6,9 +6,10 @@
  *
  *   the file       is read by the first apply, in steps, against the rows that are wanted by then: of a block that is as
  *                  wanted nothing is kept but a bit (store.h: claimed)
- *   doubted first  blocks by whose number some switch's claim is not as wanted are read of all switches; then what
- *                  is to change is written in the order's rounds, from a state that is known exactly. So a fault that
- *                  came while nobody was there, or comes now, does not wait for the rest
+ *   doubted first  claims that are not as wanted; then what is to change is written in the order's rounds. So a fault that
+ *                  came while nobody was there, or comes now, does not wait for the rest: of that it is believed
+ *                  that it is as claimed, until one block is found that is not. From then on blocks of the same
+ *                  numbers are read of all switches before any is written, so that the order knows what there is
  *   the rest       is read when nothing is left to write. What differs from the claim is written, in rounds again
  *
  * Where another manager was at work until now, all that the file does not tell of is claimed to be as wanted, so that it is read.
@@ -104,7 +105,7 @@ void claims_assume(struct program *p)
 	if (!p->claims.all)
 		return;
 	p->claims.all = false;
-	p->claims.some = true;
+	p->claims.some = p->claims.first = p->claims.wrong = true;
 	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
 		struct store_switch *sw = store_find(&p->store, p->topo->nodes[row].guid);
 
@@ -127,9 +128,12 @@ void claims_forget_file(struct program *p)
 
 /* ---- Which to read ------------------------------------------------------------------------------ */
 
-static bool has_any(const struct store_set *set)
+/* What it holds is something else than what is wanted. */
+static bool is_other(const struct store_switch *sw, uint32_t block)
 {
-	return store_next(set, 0) < STORE_BLOCKS;
+	return store_has(&sw->own, block) &&
+	       memcmp(store_own_block(sw, block), sw->row_wanted + (size_t)block * TABLES_BLOCK,
+		      TABLES_BLOCK) != 0;
 }
 
 static bool is_there(const struct store_switch *sw)
@@ -137,15 +141,26 @@ static bool is_there(const struct store_switch *sw)
 	return sw && sw->node && !sw->node->gone && !sw->node->silent && !sw->failed;
 }
 
-/* Blocks of which it is known, or claimed, that they hold something else than what is wanted. */
+void claims_doubt_none(struct program *p)
+{
+	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
+	p->claims.every = p->claims.wrong;
+}
+
+/* Blocks of which it is known, or claimed, that they hold something else than what is wanted; known ones matter to the others
+ * of their number alone. */
 void claims_doubt(struct program *p, const struct store_switch *sw)
 {
 	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
 	     b = store_next(&sw->own, b + 1))
-		if ((store_has(&sw->known, b) || store_has(&sw->claimed, b)) &&
-		    memcmp(store_own_block(sw, b), sw->row_wanted + (size_t)b * TABLES_BLOCK,
-			   TABLES_BLOCK) != 0)
+		if (is_other(sw, b) &&
+		    (store_has(&sw->claimed, b) || (p->claims.every && store_has(&sw->known, b))))
 			store_put(&p->claims.columns, b, true);
+}
+
+static bool has_any(const struct store_set *set)
+{
+	return store_next(set, 0) < STORE_BLOCKS;
 }
 
 bool claims_begin(struct program *p)
@@ -178,10 +193,26 @@ bool claims_rest(struct program *p)
 	if (!p->claims.some)
 		return false;
 	memset(&p->claims.columns, 0xff, sizeof(p->claims.columns));
+	p->claims.every = true;
 	if (claims_begin(p))
 		return true;
 	p->claims.some = some_left(p);
 	return false;
+}
+
+unsigned claims_count(const struct program *p)
+{
+	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+	unsigned count = 0;
+
+	for (; p->claims.some && item != cl_qmap_end(&p->store.switches);
+	     item = cl_qmap_next(item)) {
+		const struct store_switch *sw = (struct store_switch *)item;
+
+		for (unsigned i = 0; is_there(sw) && i < STORE_WORDS; i++)
+			count += (unsigned)__builtin_popcountll(sw->claimed.words[i]);
+	}
+	return count;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------ */
@@ -196,7 +227,8 @@ static bool next_job(struct program *p, struct batch_job *job)
 		while (c->row < p->topo->nswitches) {
 			struct store_switch *sw = p->rows[c->row++];
 
-			if (!is_there(sw) || !store_has(&sw->claimed, c->block))
+			if (!is_there(sw) || !store_has(&sw->claimed, c->block) ||
+			    !(c->every || is_other(sw, c->block)))
 				continue;
 			*job = (struct batch_job){ .object = sw,
 						   .arg = c->block,
@@ -236,8 +268,11 @@ void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 {
 	if (!store_has(&sw->claimed, block))
 		return; /* written meanwhile, or forgotten */
-	p->result.read++;
-	p->result.differed += memcmp(data, store_block(sw, block), TABLES_BLOCK) != 0;
+	p->claims.read++;
+	if (memcmp(data, store_block(sw, block), TABLES_BLOCK) != 0) {
+		p->claims.differed++;
+		p->claims.wrong = true;
+	}
 	store_sent(sw, block, data);
 	store_put(&sw->claimed, block, false);
 	store_put(&sw->known, block, true);

@@ -311,27 +311,56 @@ static unsigned count_failed(const struct program *p)
 	return failed;
 }
 
+/* What was read is told when all is, whichever apply began with it. */
+static void tell_read(struct program *p, struct program_result *result)
+{
+	result->read = p->claims.read;
+	result->differed = p->claims.differed;
+	p->claims.read = p->claims.differed = 0;
+	p->claims.first = false;
+}
+
+static void program_tell(struct program *p, unsigned unread)
+{
+	struct program_result result = p->result;
+
+	result.smps = batch_smps(p->batch) - p->smps_before;
+	result.took_us = loop_now_us(p->loop) - p->started_us;
+	result.unread = unread;
+	if (!unread)
+		tell_read(p, &result);
+	p->result = (struct program_result){ 0 };
+	p->fn(p->arg, &result); /* may free p */
+}
+
+/* All is written, as far as that is known; what is claimed is read behind it. */
+static void program_read_rest(struct program *p)
+{
+	batch_wake(p->batch);
+	if (p->told || p->claims.first)
+		return;
+	p->told = true;
+	p->result.failed = count_failed(p);
+	program_tell(p, claims_count(p));
+}
+
 static void program_idle(void *owner)
 {
 	struct program *p = owner;
-	struct program_result result;
 
 	if (plan_waits(p))
 		return;
 	if (p->stage == PROGRAM_READS) {
 		plan_again(p);
-		return;
-	}
-	if (plan_next(p) || claims_rest(p)) {
+	} else if (plan_next(p)) {
 		batch_wake(p->batch);
-		return;
+	} else if (claims_rest(p)) {
+		program_read_rest(p);
+	} else {
+		p->result.failed = count_failed(p);
+		program_release(p);
+		program_tell(p, 0);
 	}
-	p->result.failed = count_failed(p);
-	result = p->result;
-	program_release(p);
-	result.smps = batch_smps(p->batch) - p->smps_before;
-	result.took_us = loop_now_us(p->loop) - p->started_us;
-	p->fn(p->arg, &result); /* may free p */
 }
 
 static const struct batch_ops program_ops = {
@@ -384,6 +413,11 @@ void program_configure(struct program *p, uint8_t packet_life_time)
 bool program_busy(const struct program *p)
 {
 	return p->busy;
+}
+
+unsigned program_unread(const struct program *p)
+{
+	return claims_count(p);
 }
 
 uint64_t program_blocks_written(const struct program *p)
@@ -470,7 +504,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->busy = true;
 	p->result = (struct program_result){ 0 };
 	p->started_us = loop_now_us(p->loop);
-	p->trouble = false;
+	p->trouble = p->told = false;
 	plan_apply(p);
 	batch_wake(p->batch);
 }

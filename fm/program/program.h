@@ -10,8 +10,8 @@
  * when the last one is acknowledged; where nothing is known (a cold start) there is but one.
  * Blocks that fail are retried and reported; a switch that fails does not hold the others, except
  * for entries whose new way leads through what it did not take (program_plan.c).
- * After a restart a file says what switches held (program_remember). Such blocks are read before
- * anything is built on them; those that are as wanted are not written (claims.c).
+ * After a restart a file says what switches held (program_remember). Blocks that are to change are
+ * read before, the others behind it; those that are as wanted are not written (claims.c).
  * A newer apply() supersedes a running one from the acknowledged state; the older callback does not
  * come. The caller has proven the tables.
  */
@@ -35,8 +35,9 @@ struct program_result {
 	unsigned failed_switches;
 	unsigned held; /* entries that keep their old way because of what failed */
 	unsigned rounds;
-	unsigned read;	   /* blocks, in the place of writing them: they were remembered */
-	unsigned differed; /* .. from what was remembered */
+	unsigned unread;   /* blocks that are remembered, and read from now on */
+	unsigned read;	   /* with none unread: blocks, in the place of writing them.. */
+	unsigned differed; /* .. of these: from what was remembered */
 	uint64_t entries;  /* LFT entries that changed, where it was known what was there */
 	uint64_t smps, took_us;
 };
@@ -51,12 +52,15 @@ void program_configure(struct program *p, uint8_t packet_life_time); /* from the
 void program_use_proofs(struct program *p, const struct check_base *proofs);
 
 /*
- * Rows are those of `t`'s switches; t is referenced until the callback. The memory of the rows (not the struct) stays as it is until
+ * The callback comes when all is written that is not as wanted. While result->unread says that something is but remembered, it
+ * comes once more when that is read too, with what was written because of it.
+ * Rows are those of `t`'s switches; t is referenced until the last callback. The memory of the rows (not the struct) stays as it is until
  * the next apply has returned: it is what switches are taken to hold. So newer tables have other memory than the older.
  */
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);
-bool program_busy(const struct program *p);
+bool program_busy(const struct program *p);	  /* the last callback is still to come */
+unsigned program_unread(const struct program *p); /* blocks that are but remembered */
 /* Before the first apply: another manager was at work. What switches hold is read, then only what differs is written. */
 void program_read_first(struct program *p);
 /* Before the first apply: a file of program_write_tables(). What is wrong with it is told, and is as if there were none. */

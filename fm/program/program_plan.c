@@ -187,7 +187,6 @@ static enum job_said read_file(void *arg)
 {
 	struct program *p = arg;
 
-	memset(&p->claims.columns, 0, sizeof(p->claims.columns));
 	if (claims_load(p))
 		return JOB_MORE;
 	claims_assume(p);
@@ -207,6 +206,8 @@ static enum job_said doubt_rows(void *arg)
 	struct program *p = arg;
 	uint32_t end = rows_end(p);
 
+	if (!p->planned)
+		claims_doubt_none(p);
 	for (; p->claims.some && p->planned < end; p->planned++) {
 		struct store_switch *sw = switch_here(p, p->planned);
 
@@ -259,7 +260,7 @@ static enum job_said begin_sending(void *arg)
 	return JOB_END;
 }
 
-#define COMPARE 2 /* a step */
+#define DOUBT 1 /* a step */
 static const struct job_step plan_steps[] = {
 	{ "program-remember", read_file },  { "program-doubt", doubt_rows },
 	{ "program-compare", mark_rows },   { "program-order", find_order },
@@ -281,7 +282,7 @@ void plan_again(struct program *p)
 	plan_forget(p);
 	p->stage = PROGRAM_PLANS;
 	p->planned = 0;
-	job_start(p->plan, plan_steps + COMPARE, NULL);
+	job_start(p->plan, plan_steps + DOUBT, NULL);
 }
 
 void plan_init(struct program *p)

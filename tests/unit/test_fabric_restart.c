@@ -323,6 +323,136 @@ static void what_another_manager_wrote_meanwhile_is_found_and_mended(void **stat
 	world_fini(&w);
 }
 
+static double unread(const struct world *w)
+{
+	return status_number(w, NULL, "lft_blocks_unread");
+}
+
+static bool is_answered(const struct world *w)
+{
+	json_t *status = fabric_status(w->fabric);
+	bool answered = json_is_object(json_object_get(status, "last_fault"));
+
+	json_decref(status);
+	return answered;
+}
+
+/* Up to the first moment when that holds, of the next second. */
+static void run_until(struct world *w, bool (*holds)(const struct world *w))
+{
+	for (unsigned i = 0; i < 20000 && !holds(w); i++)
+		run_for(w, 50);
+	assert_true(holds(w));
+}
+
+static bool is_reading(const struct world *w)
+{
+	return fabric_topo(w->fabric) && unread(w) > 0;
+}
+
+static void start_and_read(struct world *w)
+{
+	double_sent_reset(w->hw);
+	start_fabric(w);
+	run_until(w, is_reading);
+	double_set_fault(w->hw, 0, DOUBLE_DELAY, 1000, 1000);
+}
+
+/* With so many LIDs that it takes a while. */
+static void begin_to_read(struct world *w)
+{
+	world_init(w, pod(2));
+	stop_fabric(w);
+	w->conf.lmc = 4;
+	start_fabric(w);
+	run_for(w, 2 * SECOND_US);
+	assert_true(is_up(w));
+	stop_fabric(w);
+	start_and_read(w);
+}
+
+/* .. nor does who waits for its answer; the fabric is not called up before all is read. */
+static void a_fault_is_answered_before_the_rest_is_read(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	double before, took;
+
+	begin_to_read(&w);
+	leaf = far_leaf(&w);
+	before = unread(&w);
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_until(&w, is_answered);
+	assert_hardware_holds_the_tables(&w);
+	assert_hardware_delivers(&w, 9);
+	assert_in_range(unread(&w), before / 2, before);
+	took = status_number(&w, NULL, "program_ms");
+	while (unread(&w)) {
+		assert_false(is_up(&w));
+		assert_int_equal(count_told(&w, "up", "fabric: up"), 0);
+		run_for(&w, 50);
+	}
+	run_for(&w, SECOND_US);
+	assert_true(is_up(&w));
+	assert_true(written(&w) > 0);
+	assert_true(status_number(&w, NULL, "program_ms") == took);
+	double_join(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_told(&w, "restored", ""), 1);
+	assert_int_equal(count_told(&w, "tables-held", " 0 differ"), 1);
+	assert_int_equal(count_told(&w, "up", "fabric: up"), 1);
+	world_fini(&w);
+}
+
+static void acts_are_answered_before_the_rest_is_read(void **state)
+{
+	struct reply r = { 0 };
+	struct world w;
+	char name[32];
+	uint32_t leaf;
+
+	begin_to_read(&w);
+	leaf = far_leaf(&w);
+	snprintf(name, sizeof(name), "0x%016llx:%u", (unsigned long long)w.design->nodes[leaf].guid,
+		 uplink_of(w.design, leaf));
+	fabric_cordon(w.fabric, name, true, reply_cb, &r);
+	for (unsigned i = 0; i < 2000 && !r.count; i++)
+		run_for(&w, 50);
+	assert_int_equal(r.count, 1);
+	assert_string_equal(r.error, "");
+	assert_true(unread(&w) > 0);
+	assert_hardware_holds_the_tables(&w);
+	assert_false(is_up(&w));
+	run_for(&w, SECOND_US);
+	assert_true(is_up(&w));
+	json_decref(r.result);
+	world_fini(&w);
+}
+
+/* What others wrote is found by the reading: told, written, and only then the fabric is up. */
+static void what_is_found_behind_a_fault_is_mended_before_the_fabric_is_up(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	guid_t guid;
+
+	begin_to_read(&w);
+	leaf = far_leaf(&w);
+	guid = w.design->nodes[0].guid;
+	stop_fabric(&w);
+	double_set_lft(w.hw, guid, 4000, double_lft(w.hw, guid, 4000) == 1 ? 2 : 1);
+	double_set_fault(w.hw, 0, DOUBLE_DELAY, 0, 0);
+	start_and_read(&w);
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_until(&w, is_answered);
+	assert_true(unread(&w) > 0 && !is_up(&w));
+	run_until(&w, is_up);
+	assert_hardware_holds_the_tables(&w);
+	assert_int_equal(count_told(&w, "tables-held", " 1 differ"), 1);
+	assert_int_equal(count_told(&w, "rerouted", ""), 1);
+	world_fini(&w);
+}
+
 /* A fault that comes while the tables are read does not wait for the rest of them. */
 static void a_fault_during_the_reading_is_answered(void **state)
 {
@@ -561,6 +691,9 @@ int main(void)
 		cmocka_unit_test(a_switch_that_rebooted_meanwhile_is_written_alone),
 		cmocka_unit_test(what_another_manager_wrote_meanwhile_is_found_and_mended),
 		cmocka_unit_test(a_fault_during_the_reading_is_answered),
+		cmocka_unit_test(a_fault_is_answered_before_the_rest_is_read),
+		cmocka_unit_test(acts_are_answered_before_the_rest_is_read),
+		cmocka_unit_test(what_is_found_behind_a_fault_is_mended_before_the_fabric_is_up),
 		cmocka_unit_test(tables_that_are_not_right_are_as_none),
 		cmocka_unit_test(cables_that_are_not_right_are_set_aside),
 		cmocka_unit_test(overrides_that_are_not_right_are_set_aside),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* program after a restart, on the fabric double: what a file claims is read before anything is built on it, and what is to change first. */
+/* program after a restart, on the fabric double: what a file claims is read where it is to change, then written, and the rest is read behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,10 @@ struct world {
 	struct bench b;
 	char path[64];
 	struct program *program;
-	struct program_result result;
+	struct program_result result; /* the last.. */
+	struct program_result first;  /* ..and the first of an apply */
+	unsigned told;
+	unsigned unlike;	     /* entries that were not as in `after`, when told first */
 	struct tables before, after; /* with a cable dead, and with it alive for some LIDs */
 	struct mixture mix;
 	bool judging;
@@ -49,17 +52,32 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 		strcpy(w->fault, fault);
 }
 
+static unsigned count_unlike(const struct world *w, const struct tables *tables)
+{
+	unsigned count = 0;
+
+	for (uint32_t row = 0; row < w->b.found->nswitches; row++)
+		for (uint32_t lid = 1; lid <= tables->top; lid++)
+			count += double_lft(w->b.d, w->b.found->nodes[row].guid, (uint16_t)lid) !=
+				 tables_row(tables, row)[lid];
+	return count;
+}
+
 static void done_cb(void *arg, const struct program_result *result)
 {
 	struct world *w = arg;
 
 	w->result = *result;
+	if (!w->told++) {
+		w->first = *result;
+		w->unlike = count_unlike(w, &w->after);
+	}
 	w->b.looks++;
 }
 
 static void begin(struct world *w, const struct tables *wanted)
 {
-	w->written = 0;
+	w->written = w->told = 0;
 	double_sent_reset(w->b.d);
 	program_apply(w->program, w->b.found, wanted, done_cb, w);
 }
@@ -143,18 +161,32 @@ static unsigned all_blocks(const struct world *w)
 	return w->b.found->nswitches * tables_blocks(&w->after);
 }
 
-static unsigned columns_that_differ(const struct world *w)
+static bool block_changes(const struct world *w, uint32_t sw, uint32_t block)
+{
+	return memcmp(tables_row(&w->before, sw) + block * TABLES_BLOCK,
+		      tables_row(&w->after, sw) + block * TABLES_BLOCK, TABLES_BLOCK) != 0;
+}
+
+static unsigned blocks_that_change(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t block = 0; block < tables_blocks(&w->after); block++)
+		for (uint32_t sw = 0; sw < w->b.found->nswitches; sw++)
+			count += block_changes(w, sw, block);
+	return count;
+}
+
+static unsigned columns_that_change(const struct world *w)
 {
 	unsigned count = 0;
 
 	for (uint32_t block = 0; block < tables_blocks(&w->after); block++) {
-		bool differs = false;
+		uint32_t sw = 0;
 
-		for (uint32_t sw = 0; sw < w->b.found->nswitches; sw++)
-			differs |= memcmp(tables_row(&w->before, sw) + block * TABLES_BLOCK,
-					  tables_row(&w->after, sw) + block * TABLES_BLOCK,
-					  TABLES_BLOCK) != 0;
-		count += differs;
+		while (sw < w->b.found->nswitches && !block_changes(w, sw, block))
+			sw++;
+		count += sw < w->b.found->nswitches;
 	}
 	return count;
 }
@@ -163,11 +195,7 @@ static void assert_held(const struct world *w, const struct tables *tables)
 {
 	if (w->fault[0])
 		fail_msg("%s", w->fault);
-	for (uint32_t row = 0; row < w->b.found->nswitches; row++)
-		for (uint32_t lid = 1; lid <= tables->top; lid++)
-			assert_int_equal(
-				double_lft(w->b.d, w->b.found->nodes[row].guid, (uint16_t)lid),
-				tables_row(tables, row)[lid]);
+	assert_int_equal(count_unlike(w, tables), 0);
 }
 
 /* ---- -------------------------------------------------------------------------------------------- */
@@ -188,22 +216,77 @@ static void what_is_held_as_remembered_is_read_once(void **state)
 	world_fini(&w);
 }
 
+/* .. and is told of before the rest is read. */
 static void what_is_to_change_is_read_first_and_written_in_order(void **state)
 {
-	unsigned columns;
+	unsigned change;
 	struct world w;
 
 	world_init(&w);
-	columns = columns_that_differ(&w);
-	assert_true(columns > 0 && columns < tables_blocks(&w.after));
+	change = blocks_that_change(&w);
 	program_again(&w);
 	w.judging = true;
 	apply(&w, &w.after);
-	assert_int_equal(w.read, columns * w.b.found->nswitches);
+	assert_int_equal(w.read, change);
+	assert_true(w.written > 0 && w.written == w.first.blocks);
+	assert_true(w.first.rounds > 1);
+	assert_int_equal(w.unlike, 0);
+	assert_int_equal(w.told, 2);
+	assert_int_equal(w.first.unread, all_blocks(&w) - change);
+	assert_int_equal(w.first.read, 0);
 	assert_int_equal(w.result.read, all_blocks(&w));
-	assert_true(w.written > 0 && w.written == w.result.blocks);
-	assert_true(w.result.rounds > 1);
+	assert_int_equal(w.result.unread + w.result.blocks + w.result.differed, 0);
 	assert_held(&w, &w.after);
+	world_fini(&w);
+}
+
+/* Somebody else wrote one block of those that are to change: who knows what else. */
+static void where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_is_written(
+	void **state)
+{
+	unsigned columns;
+	struct world w;
+	uint32_t sw = 0, block = 0;
+
+	world_init(&w);
+	columns = columns_that_change(&w);
+	assert_true(columns > 0 && columns < tables_blocks(&w.after));
+	while (!block_changes(&w, sw, block))
+		if (++sw == w.b.found->nswitches)
+			sw = 0, block++;
+	program_again(&w);
+	double_set_lft(w.b.d, w.b.found->nodes[sw].guid, (uint16_t)(block * TABLES_BLOCK + 1), 3);
+	apply(&w, &w.after);
+	assert_int_equal(w.read, columns * w.b.found->nswitches);
+	assert_int_equal(w.result.differed, 1);
+	assert_int_equal(w.unlike, 0);
+	assert_held(&w, &w.after);
+	world_fini(&w);
+}
+
+/* Newer tables in the middle of it: what was read is not read again, and told once. */
+static void what_is_read_for_several_tables_is_told_once(void **state)
+{
+	struct loop_timer *stop;
+	struct world w;
+
+	world_init(&w);
+	stop = loop_timer_new(w.b.loop, (loop_fn *)loop_stop, w.b.loop);
+	program_again(&w);
+	begin(&w, &w.before);
+	loop_timer_set(stop, 100);
+	loop_run(w.b.loop);
+	assert_int_equal(w.told, 1);
+	assert_in_range(program_unread(w.program), 1, all_blocks(&w) - 1);
+	w.told = 0;
+	program_apply(w.program, w.b.found, &w.after, done_cb, &w);
+	loop_run(w.b.loop);
+	assert_true(w.told == 1 || !w.first.read);
+	assert_int_equal(w.result.read, all_blocks(&w));
+	assert_int_equal(double_sent(w.b.d, WIRE_GET, WIRE_LFT), all_blocks(&w));
+	assert_int_equal(program_unread(w.program), 0);
+	assert_held(&w, &w.after);
+	loop_timer_free(stop);
 	world_fini(&w);
 }
 
@@ -345,6 +428,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_held_as_remembered_is_read_once),
 		cmocka_unit_test(what_is_to_change_is_read_first_and_written_in_order),
+		cmocka_unit_test(
+			where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_is_written),
+		cmocka_unit_test(what_is_read_for_several_tables_is_told_once),
 		cmocka_unit_test(what_the_file_does_not_know_is_found),
 		cmocka_unit_test(a_switch_without_a_file_is_written),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_is_not_asked),
