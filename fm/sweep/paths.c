@@ -169,17 +169,27 @@ void inventory_update_paths(struct inventory *inv)
 	free(walk.queue);
 }
 
+/* Cables only went since its way was found: if none of that, there is no better one now. */
+static bool way_holds(const struct inventory *inv, const struct inv_node *node)
+{
+	bool clean;
+
+	return node && !node->gone && path_end(inv, &node->path, &clean) == node && clean;
+}
+
+/* A dead switch takes its cables with it one by one, and a walk for each would take longer than all the answers. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t num,
 			 struct mad_path *path)
 {
 	const struct inv_port *port = &node->ports[num];
+	bool own = inv_is_switch(node) || node == inv->local || !num;
 
-	if (inv->paths_stale)
+	if (inv->paths_stale && !way_holds(inv, own ? node : port->peer))
 		inventory_update_paths(inv);
 	*path = node->path;
 	if (node->gone || node->removed)
 		return false;
-	if (inv_is_switch(node) || node == inv->local || !num)
+	if (own)
 		return inv_is_switch(node) || !num || num == inv->local_port;
 	if (!port->peer || !path_exit(inv, port->peer, port->peer_port))
 		return false;

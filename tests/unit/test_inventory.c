@@ -84,6 +84,24 @@ static void dead_cable_moves_only_the_ways_over_it(void **state)
 	inventory_fini(&s.inv);
 }
 
+static void a_way_that_holds_is_not_sought_again(void **state)
+{
+	struct square s;
+	uint32_t walks;
+
+	square_init(&s);
+	walks = s.inv.walks;
+	inventory_link_down(&s.inv, s.c, 2);
+	assert_path(&s, s.d, 0, "123");
+	assert_path(&s, s.c, 0, "13");
+	assert_int_equal(s.inv.walks, walks);
+	inventory_path_failed(&s.inv, &s.c->path,
+			      s.inv.clock); /* as all ways go over its first cable */
+	assert_path(&s, s.c, 0, "13");
+	assert_int_equal(s.inv.walks, walks + 1);
+	inventory_fini(&s.inv);
+}
+
 static void suspect_cables_are_the_last_resort(void **state)
 {
 	struct square s;
@@ -379,6 +397,7 @@ static void name_tells_type_description_guid_and_port(void **state)
 static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(ways_are_the_shortest),
 	cmocka_unit_test(dead_cable_moves_only_the_ways_over_it),
+	cmocka_unit_test(a_way_that_holds_is_not_sought_again),
 	cmocka_unit_test(suspect_cables_are_the_last_resort),
 	cmocka_unit_test(cable_that_worked_meanwhile_is_not_blamed),
 	cmocka_unit_test(silent_switch_is_gone_around),
