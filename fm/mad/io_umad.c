@@ -204,18 +204,21 @@ static int take_one(struct umad_io *u)
 	return 0;
 }
 
-/* How many were taken; -errno when the port is lost. */
+/* How many were taken, in no more than a slice of time, whatever they bring about; -errno when the port is lost. */
 static int drain(struct umad_io *u)
 {
-	for (int taken = 0; taken < DRAIN_MAX; taken++) {
+	uint64_t start = loop_clock_us(u->loop), slice = loop_pace(u->loop).slice_us;
+	int taken = 0;
+
+	do {
 		int status = take_one(u);
 
 		if (status == -EAGAIN || status == -EINTR)
 			return taken;
 		if (status < 0)
 			return status;
-	}
-	return DRAIN_MAX;
+	} while (++taken < DRAIN_MAX && loop_clock_us(u->loop) - start < slice);
+	return taken;
 }
 
 static void readable_cb(void *arg, unsigned events)
