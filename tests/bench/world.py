@@ -243,12 +243,12 @@ class Manager:
 
 
 class Fmd(Manager):
-    def __init__(self, world, sim, settings=""):
+    def __init__(self, world, sim, settings="", state=None):
         super().__init__(world, sim, "fmd")
         self.socket = os.path.join(self.dir, "fmd.sock")
         conf = os.path.join(self.dir, "fmd.conf")
         with open(conf, "w") as out:
-            out.write(f'state_dir = "{self.dir}/state";\nsocket = "{self.socket}";\n{settings}')
+            out.write(f'state_dir = "{state or self.dir + "/state"}";\nsocket = "{self.socket}";\n{settings}')
         self.launch([world.fmd, "-c", conf], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.log = Lines(self.process.stderr)
 
@@ -267,8 +267,9 @@ class Fmd(Manager):
 class Opensm(Manager):
     """OpenSM with ftree and its defaults; -d2 only flushes the twenty lines of its log as they come."""
 
-    def __init__(self, world, sim, options=(), flush=True):
+    def __init__(self, world, sim, options=(), flush=True, cache=None):
         super().__init__(world, sim, "opensm")
+        self.environment["OSM_CACHE_DIR"] = cache or self.dir
         self.log = os.path.join(self.dir, "osm.log")
         self.launch(["opensm", "-R", "ftree", "-f", self.log, *(("-d2",) if flush else ()), *options],
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
