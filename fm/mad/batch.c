@@ -6,7 +6,8 @@
  *
  * A slot is a job that mad has; its address is the callback's argument, so slots never move. The
  * pump runs after each answer and from a timer of zero delay, never inside batch_add(): owners may
- * add from anywhere.
+ * add from anywhere. Jobs that are no longer wanted can be most of a long queue: after so many
+ * looks others have their turn.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "topology/mem.h"
 
 #define BATCH_LIMIT 512
+#define BATCH_LOOKS 2048
 
 struct ring {
 	struct batch_job *jobs;
@@ -160,14 +162,17 @@ static bool batch_next(struct batch *b, struct batch_job *job)
 static void batch_pump(struct batch *b)
 {
 	struct batch_job job;
+	unsigned looks = 0;
 
-	while (b->in_flight < BATCH_LIMIT) {
+	while (b->in_flight < BATCH_LIMIT && looks++ < BATCH_LOOKS) {
 		if (batch_next(b, &job))
 			batch_send(b, &job);
 		else if (!b->ops->more || !b->ops->more(b->owner))
 			break;
 	}
-	if (b->busy && !b->in_flight && !b->urgent.count && !b->normal.count) {
+	if (looks > BATCH_LOOKS)
+		batch_wake(b);
+	else if (b->busy && !b->in_flight && !b->urgent.count && !b->normal.count) {
 		b->busy = false;
 		loop_timer_stop(b->wake);
 		ring_reset(&b->urgent);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* batch's queue, where nothing is sent: what is no longer wanted, however much of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/mad/batch.h"
+
+#define JOBS	100000
+#define AT_ONCE 5000 /* looks that are over within a millisecond */
+
+struct queue {
+	struct loop *loop;
+	struct batch *batch;
+	struct loop_timer *other;    /* somebody else's, always due */
+	unsigned looks, since, most; /* in all; since the other had its turn */
+	unsigned idle, more;
+	uint32_t next;
+};
+
+static bool unwanted(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	struct queue *q = owner;
+
+	assert_int_equal(job->arg, q->next++);
+	q->looks++;
+	q->since++;
+	return false;
+}
+
+static void never_done(void *owner, const struct batch_job *job, const struct batch_way *way,
+		       const struct mad_answer *answer)
+{
+	fail();
+}
+
+static bool some_more(void *owner)
+{
+	struct queue *q = owner;
+
+	for (unsigned i = 0; i < 64 && q->more; i++, q->more--)
+		batch_add(q->batch, &(struct batch_job){ .arg = q->next + i });
+	return q->more > 0;
+}
+
+static void note_idle(void *owner)
+{
+	struct queue *q = owner;
+
+	q->idle++;
+	loop_timer_stop(q->other);
+}
+
+static void others_turn(void *arg)
+{
+	struct queue *q = arg;
+
+	q->most = q->since > q->most ? q->since : q->most;
+	q->since = 0;
+	loop_timer_set(q->other, 0);
+}
+
+static const struct batch_ops ops = {
+	.make = unwanted, .done = never_done, .more = some_more, .idle = note_idle
+};
+
+static void begin(struct queue *q)
+{
+	*q = (struct queue){ .loop = loop_new_simulated() };
+	q->batch = batch_new(q->loop, NULL, &ops, q);
+	q->other = loop_timer_new(q->loop, others_turn, q);
+	loop_timer_set(q->other, 0);
+}
+
+static void end(struct queue *q)
+{
+	loop_timer_free(q->other);
+	batch_free(q->batch);
+	loop_free(q->loop);
+}
+
+static void others_have_their_turn_between_jobs_that_are_not_wanted(void **state)
+{
+	struct queue q;
+
+	begin(&q);
+	for (uint32_t i = 0; i < JOBS; i++)
+		batch_add(q.batch, &(struct batch_job){ .arg = i });
+	assert_int_equal(loop_run(q.loop), 0);
+	assert_int_equal(q.looks, JOBS);
+	assert_in_range(q.most, 1, AT_ONCE);
+	assert_int_equal(q.idle, 1);
+	end(&q);
+}
+
+static void others_have_their_turn_between_jobs_that_come_as_asked_for(void **state)
+{
+	struct queue q;
+
+	begin(&q);
+	q.more = JOBS;
+	batch_wake(q.batch);
+	assert_int_equal(loop_run(q.loop), 0);
+	assert_int_equal(q.looks, JOBS);
+	assert_in_range(q.most, 1, AT_ONCE);
+	assert_int_equal(q.idle, 1);
+	end(&q);
+}
+
+static void an_empty_queue_is_idle_once(void **state)
+{
+	struct queue q;
+
+	begin(&q);
+	batch_wake(q.batch);
+	assert_int_equal(loop_run(q.loop), 0);
+	assert_int_equal(q.looks, 0);
+	assert_int_equal(q.idle, 1);
+	end(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_have_their_turn_between_jobs_that_are_not_wanted),
+		cmocka_unit_test(others_have_their_turn_between_jobs_that_come_as_asked_for),
+		cmocka_unit_test(an_empty_queue_is_idle_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
