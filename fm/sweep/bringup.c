@@ -25,7 +25,7 @@
 #define SETS_MAX     5
 #define GIVEN_UP     UINT8_MAX /* inv_port.errors */
 #define JOB_GET	     UINT8_MAX /* inv_port.job: PortInfo is being read */
-#define NODES_A_STEP 1024
+#define PORTS_A_STEP 16384
 
 struct step { /* what is due at a port */
 	bool set, get;
@@ -422,10 +422,11 @@ void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map)
 static bool each_node(struct bringup *b, void (*fn)(struct bringup *b, struct inv_node *node))
 {
 	struct inv_node *node = inventory_from(b->inv, b->planned);
-	unsigned count;
+	unsigned ports;
 
-	for (count = 0; node && count < NODES_A_STEP; count++) {
+	for (ports = 0; node && ports < PORTS_A_STEP;) {
 		fn(b, node);
+		ports += node->nports + 1u;
 		node = inventory_next(b->inv, node);
 	}
 	b->planned = node ? node->guid : 0;
