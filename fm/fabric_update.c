@@ -22,8 +22,6 @@
 #include "fm/fabric_own.h"
 #include "routing/report.h"
 
-#define ROOM_AT_ONCE (2u << 20) /* bytes */
-
 /* ---- Snapshot ------------------------------------------------------------------------------------ */
 
 static enum job_said collect(void *arg)
@@ -147,19 +145,15 @@ void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_
 	route_free(route);
 }
 
-/* The first touch of memory takes longer than the tables that come there. True: there is more to do. */
+/* True: there is more to do. */
 static bool make_room(struct fabric_update *u, uint32_t nswitches, uint16_t top)
 {
-	size_t left, bytes = u->tables.capacity;
+	size_t bytes = u->tables.capacity;
 
 	tables_resize(&u->tables, nswitches, top);
 	if (u->tables.capacity != bytes || u->room > bytes)
 		u->room = 0;
-	left = u->tables.capacity - u->room;
-	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
-	memset(u->tables.lft + u->room, TABLES_NO_ROUTE, left);
-	u->room += left;
-	return u->room < u->tables.capacity;
+	return tables_make_room(&u->tables, &u->room);
 }
 
 /* While nobody waits. */
@@ -168,12 +162,16 @@ bool fabric_update_room(struct fabric *f)
 	return make_room(&f->update, f->tables.nswitches, f->tables.top);
 }
 
-/* .. which did not happen yet at the first one, or the fabric grew. */
+/* .. which did not happen yet at the first one, or the fabric grew. Cordons take other tables beside these. */
 static enum job_said find_room(void *arg)
 {
-	struct fabric_update *u = &((struct fabric *)arg)->update;
+	struct fabric *f = arg;
+	struct fabric_update *u = &f->update;
 
-	return make_room(u, u->topo->nswitches, u->lids->top) ? JOB_MORE : JOB_NEXT;
+	if (make_room(u, u->topo->nswitches, u->lids->top) ||
+	    (u->topo->ncordoned && route_make_room(f->route, u->topo->nswitches, u->lids->top)))
+		return JOB_MORE;
+	return JOB_NEXT;
 }
 
 static enum job_said compute_tables(void *arg)

@@ -22,7 +22,8 @@ struct route {
 	const struct topo *
 		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
 	struct design design; /* .. of its graph, as far as that was asked for */
-	struct tables spare;  /* another try at the tables, when one was needed */
+	struct tables spare;  /* another try at the tables, when one was needed.. */
+	size_t room;	      /* ..and how much of their memory was touched */
 	bool bent;	      /* cordons did not count for some pairs of hosts */
 };
 
@@ -54,6 +55,16 @@ void route_free(struct route *route)
 	drop_graph(route);
 	tables_fini(&route->spare);
 	free(route);
+}
+
+bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
+{
+	size_t bytes = route->spare.capacity;
+
+	tables_resize(&route->spare, nswitches, top);
+	if (route->spare.capacity != bytes)
+		route->room = 0;
+	return route->room < route->spare.capacity && tables_make_room(&route->spare, &route->room);
 }
 
 static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,

@@ -44,6 +44,8 @@ struct route_params {
 struct route;
 struct route *route_new(void);
 void route_free(struct route *route);
+/* Prepares a part of that memory, for a snapshot with cordons (tables_make_room). True: there is more to do. */
+bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top);
 
 /*
  * Fills `out` (resized to the snapshot). Returns 0, or -EINVAL for an unknown engine.

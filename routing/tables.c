@@ -7,6 +7,8 @@
 #include "routing/tables.h"
 #include "topology/mem.h"
 
+#define ROOM_AT_ONCE (2u << 20) /* bytes */
+
 void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 {
 	uint32_t stride = (top / TABLES_BLOCK + 1u) * TABLES_BLOCK;
@@ -21,6 +23,16 @@ void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 	t->nswitches = nswitches;
 	t->stride = stride;
 	t->top = top;
+}
+
+bool tables_make_room(struct tables *t, size_t *room)
+{
+	size_t left = t->capacity - *room;
+
+	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
+	memset(t->lft + *room, TABLES_NO_ROUTE, left);
+	*room += left;
+	return *room < t->capacity;
 }
 
 #if defined(__SSE2__)

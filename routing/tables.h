@@ -10,6 +10,7 @@
 #ifndef FMD_ROUTING_TABLES_H
 #define FMD_ROUTING_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,11 @@ static inline uint32_t tables_blocks(const struct tables *t)
 
 void tables_resize(struct tables *t, uint32_t nswitches,
 		   uint16_t top); /* contents undefined; grows only */
+/*
+ * The first touch of memory takes longer than what comes there: touches a few megabytes more, of which contents are lost. *room is how
+ * many bytes were, 0 for new memory. True: there is more to do.
+ */
+bool tables_make_room(struct tables *t, size_t *room);
 /* Sets a whole row. It goes past the cache, as one that is not read again soon. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 void tables_copy(struct tables *to, const struct tables *from);

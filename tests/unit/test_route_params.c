@@ -348,6 +348,34 @@ static void a_cordoned_leaf_keeps_its_hosts(void **state)
 	topo_unref(t);
 }
 
+/* .. of whatever size, at once and again. */
+static void room_that_was_made_before_shows_in_no_table(void **state)
+{
+	const struct route_params params = { 0 };
+	struct tables plain = { 0 }, roomy = { 0 };
+	struct route *route = route_new();
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct topo *t = pod(i % 2 ? 16 : 2), *drained = cordon(t, first_of_level(t, 1));
+		struct lid_map *lids = lid_plan_lmc(t, NULL, 2);
+		unsigned calls = 1;
+
+		while (route_make_room(route, t->nswitches, lids->top))
+			calls++;
+		assert_int_equal(calls > 1,
+				 i == 1); /* some 2 MB; and there is enough from then on */
+		assert_int_equal(route_compute(route, drained, lids, &params, &roomy), 0);
+		compute(drained, lids, NULL, &plain);
+		assert_memory_equal(plain.lft, roomy.lft, (size_t)plain.nswitches * plain.stride);
+		lid_map_free(lids);
+		topo_unref(drained);
+		topo_unref(t);
+	}
+	route_free(route);
+	tables_fini(&plain);
+	tables_fini(&roomy);
+}
+
 static void cordons_lmc_and_damage_together_stay_proven(void **state)
 {
 	for (uint64_t seed = 1; seed <= RANDOM_FABRICS; seed++) {
@@ -378,6 +406,7 @@ int main(void)
 		cmocka_unit_test(another_lmc_is_planned_anew_and_the_same_is_kept),
 		cmocka_unit_test(a_cordoned_spine_carries_nothing_and_is_reached_still),
 		cmocka_unit_test(a_cordoned_leaf_keeps_its_hosts),
+		cmocka_unit_test(room_that_was_made_before_shows_in_no_table),
 		cmocka_unit_test(cordons_lmc_and_damage_together_stay_proven),
 	};
 
