@@ -130,11 +130,26 @@ static void batch_answer_cb(void *arg, const struct mad_answer *answer)
 	batch_pump(b);
 }
 
-static void request_fill(struct batch_request *request)
+static void batch_way_cb(void *arg, struct mad_path *path)
 {
-	if (!request->mad.lid)
-		request->mad.path = &request->way.path;
+	struct slot *slot = arg;
+	const struct batch *b = slot->batch;
+	struct batch_way now = slot->way;
+
+	if (!b->ops->way(b->owner, &slot->job, &now))
+		return;
+	slot->way = now;
+	*path = now.path;
+}
+
+static void request_fill(const struct batch *b, struct batch_request *request)
+{
 	request->mad.data = request->data;
+	if (request->mad.lid)
+		return;
+	request->mad.path = &request->way.path;
+	if (b->ops->way)
+		request->mad.way = batch_way_cb;
 }
 
 static void batch_send(struct batch *b, const struct batch_job *job)
@@ -145,7 +160,7 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 	memset(&request, 0, sizeof(request));
 	if (!b->ops->make(b->owner, job, &request))
 		return;
-	request_fill(&request);
+	request_fill(b, &request);
 	assert(b->in_flight < BATCH_LIMIT && !slot->token);
 	b->free = slot->next_free;
 	b->in_flight++;

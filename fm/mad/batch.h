@@ -41,6 +41,9 @@ struct batch_ops {
 	bool (*more)(void *owner); /* or NULL. The queue is empty: add some jobs; false = there are
 				      none */
 	void (*idle)(void *owner);
+	/* Where the job's request goes now: asked before each try, for it may have waited. false: nobody knows, it goes where it went.
+	 * NULL = as make() said. */
+	bool (*way)(void *owner, const struct batch_job *job, struct batch_way *way);
 };
 
 struct batch;

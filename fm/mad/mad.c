@@ -28,6 +28,7 @@
 
 #define WINDOW_START	 32
 #define WINDOW_MIN	 4
+#define URGENT_ROOM	 8
 #define WINDOW_DEFAULT	 64
 #define DEVICE_DEFAULT	 16
 #define TIMEOUT_DEFAULT	 200 /* ms */
@@ -243,6 +244,8 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	}
 	if (!x->tid)
 		xact_give_tid(&mad->table, x);
+	if (x->way)
+		x->way(x->arg, &x->path);
 	status = io_send(mad, x);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
@@ -278,11 +281,19 @@ static struct xact *next_to_send(struct mad *mad)
 	return NULL;
 }
 
+/* Where a cable died the window is full of what waits for its time-out: a few that are urgent, and may tell why, go beside them. */
+static unsigned room_for(const struct mad *mad, const struct xact *x)
+{
+	unsigned room = mad->window + (x->urgent ? URGENT_ROOM : 0);
+
+	return room < mad->conf.window_max ? room : mad->conf.window_max;
+}
+
 static void pump(struct mad *mad)
 {
 	struct xact *x;
 
-	while (!mad->blocked && mad->in_flight < mad->window && (x = next_to_send(mad)))
+	while (!mad->blocked && (x = next_to_send(mad)) && mad->in_flight < room_for(mad, x))
 		xact_transmit(mad, x);
 	if (mad->io->ops->expect)
 		mad->io->ops->expect(mad->io, mad->in_flight);
@@ -482,6 +493,7 @@ mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_
 	assert(!request->path || request->path->hops <= WIRE_MAX_HOPS);
 	xact_fill(mad, x, request);
 	x->fn = fn;
+	x->way = request->way;
 	x->arg = arg;
 	x->state = XACT_QUEUED;
 	link_insert(mad->queue[x->urgent].prev, &x->link);

@@ -48,6 +48,8 @@ struct mad_request {
 	bool urgent;   /* before those that are not */
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
+	/* Asked before each try, with the callback's arg, also from within mad_send(): by then there may be another path. NULL = it stays. */
+	void (*way)(void *arg, struct mad_path *path);
 };
 
 enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };

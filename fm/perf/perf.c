@@ -457,7 +457,9 @@ static void perf_idle(void *owner)
 		loop_timer_set(p->tick, 0); /* nobody to ask among those looked at */
 }
 
-static const struct batch_ops batch_ops = { perf_make, perf_answer, perf_more, perf_idle };
+static const struct batch_ops batch_ops = {
+	.make = perf_make, .done = perf_answer, .more = perf_more, .idle = perf_idle
+};
 
 /* ---- The outside ---------------------------------------------------------------------------------------- */
 

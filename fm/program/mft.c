@@ -283,19 +283,26 @@ static struct mft_switch *job_switch(const struct batch_job *job)
 	return job->kind == JOB_WRITE ? ((struct mft_block *)job->object)->sw : job->object;
 }
 
+static bool mft_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	const struct mft *m = owner;
+	const struct mft_switch *sw = job_switch(job);
+
+	way->stamp = m->inv->clock;
+	return sw->node && inventory_port_path(m->inv, sw->node, 0, &way->path);
+}
+
 static bool mft_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct mft *m = owner;
 	struct mft_switch *sw = job_switch(job);
 	const struct mft_block *block = job->object;
 
-	if (!is_usable(sw) || sw->node->removed ||
-	    !inventory_port_path(m->inv, sw->node, 0, &request->way.path)) {
+	if (!is_usable(sw) || sw->node->removed || !mft_way(m, job, &request->way)) {
 		if (is_usable(sw))
 			switch_fail(m, sw, "out of reach");
 		return false;
 	}
-	request->way.stamp = m->inv->clock;
 	request->mad.method = job->kind == JOB_READ ? WIRE_GET : WIRE_SET;
 	request->mad.device = sw->guid;
 	request->mad.doubtful = job->tries > 0;
@@ -435,6 +442,7 @@ static void mft_idle(void *owner)
 
 static const struct batch_ops mft_ops = {
 	.make = mft_make,
+	.way = mft_way,
 	.done = mft_answer,
 	.idle = mft_idle,
 };

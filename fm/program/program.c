@@ -165,18 +165,26 @@ static void switch_give_up(struct program *p, struct store_switch *sw, const cha
 	program_fail(p, sw, why);
 }
 
+static bool program_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	struct program *p = owner;
+	const struct store_switch *sw = job->object;
+
+	way->stamp = p->inv->clock;
+	return sw->node && inventory_port_path(p->inv, sw->node, 0, &way->path);
+}
+
 static bool program_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct program *p = owner;
 	struct store_switch *sw = job->object;
 
 	if (!is_wanted(p, sw) || sw->failed || !sw->node || sw->node->removed ||
-	    !inventory_port_path(p->inv, sw->node, 0, &request->way.path)) {
+	    !program_way(p, job, &request->way)) {
 		if (is_wanted(p, sw))
 			switch_give_up(p, sw, "out of reach");
 		return false;
 	}
-	request->way.stamp = p->inv->clock;
 	request->mad.method = WIRE_SET;
 	request->mad.device = sw->guid;
 	request->mad.urgent = job->urgent;
@@ -365,6 +373,7 @@ static void program_idle(void *owner)
 
 static const struct batch_ops program_ops = {
 	.make = program_make,
+	.way = program_way,
 	.done = program_answer,
 	.more = program_more,
 	.idle = program_idle,

@@ -53,17 +53,25 @@ static bool readback_more(void *owner)
 	return added > 0;
 }
 
+static bool readback_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	const struct readback *r = owner;
+	const struct store_switch *sw = job->object;
+
+	way->stamp = r->program->inv->clock;
+	return sw->node && inventory_port_path(r->program->inv, sw->node, 0, &way->path);
+}
+
 static bool readback_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct readback *r = owner;
 	struct store_switch *sw = job->object;
 
 	if (!sw->node || sw->node->removed || sw->node->silent ||
-	    !inventory_port_path(r->program->inv, sw->node, 0, &request->way.path)) {
+	    !readback_way(r, job, &request->way)) {
 		r->result.failed++;
 		return false;
 	}
-	request->way.stamp = r->program->inv->clock;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_LFT;
 	request->mad.attr_mod = job->arg;
@@ -119,6 +127,7 @@ static void readback_idle(void *owner)
 
 static const struct batch_ops readback_ops = {
 	.make = readback_make,
+	.way = readback_way,
 	.done = readback_answer,
 	.more = readback_more,
 	.idle = readback_idle,

@@ -129,6 +129,14 @@ static bool make_port(struct bringup *b, const struct batch_job *job, struct bat
 	return true;
 }
 
+static bool bringup_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	struct bringup *b = owner;
+
+	way->stamp = b->inv->clock;
+	return inventory_port_path(b->inv, job->object, (uint8_t)job->arg, &way->path);
+}
+
 static bool bringup_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct bringup *b = owner;
@@ -309,6 +317,7 @@ static void bringup_idle(void *owner)
 
 static const struct batch_ops bringup_ops = {
 	.make = bringup_make,
+	.way = bringup_way,
 	.done = bringup_answer,
 	.idle = bringup_idle,
 };

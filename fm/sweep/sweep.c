@@ -104,6 +104,14 @@ static unsigned job_rounds(const struct batch_job *job)
 	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
+static bool sweep_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	struct sweep *s = owner;
+
+	way->stamp = s->inv.clock;
+	return job_path(s, job, &way->path);
+}
+
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct sweep *s = owner;
@@ -113,13 +121,13 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	if (job->kind == JOB_PROBE && node->ports[job->arg].probe != PROBE_OUT)
 		return false; /* met from its other end meanwhile */
-	if (!job_path(s, job, &request->way.path))
+	if (!sweep_way(s, job, &request->way))
 		return false;
 	job_fill(job, request);
-	request->way.stamp = s->inv.clock;
 	request->mad.device = target ? target->guid : 0;
-	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job);
+	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
+	request->mad.urgent = job->urgent || (s->look == LOOK_REFRESH && !request->mad.doubtful);
 	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
@@ -178,6 +186,7 @@ static void sweep_idle(void *owner)
 
 static const struct batch_ops sweep_ops = {
 	.make = sweep_make,
+	.way = sweep_way,
 	.done = sweep_answer,
 	.idle = sweep_idle,
 };

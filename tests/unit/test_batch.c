@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* batch's queue, where nothing is sent: what is no longer wanted, however much of it. */
+/* batch's queue: what is no longer wanted, however much of it; and the way each request takes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/batch.h"
+#include "tests/fabric/mad_world.h"
 
 #define JOBS	100000
 #define AT_ONCE 5000 /* looks that are over within a millisecond */
@@ -120,12 +121,105 @@ static void an_empty_queue_is_idle_once(void **state)
 	end(&q);
 }
 
+/* ---- Ways --------------------------------------------------------------------------------------- */
+
+struct trip {
+	struct mad_world w;
+	struct batch *batch;
+	unsigned ways, done;
+	struct batch_way last;
+	bool lost; /* no way is known any more */
+};
+
+static bool next_way(void *owner, const struct batch_job *job, struct batch_way *way)
+{
+	struct trip *t = owner;
+
+	t->ways++;
+	way->path = (struct mad_path){ .hops = 1, .ports = { (uint8_t)(job->arg + t->ways) } };
+	way->stamp = 100 + t->ways;
+	return !t->lost;
+}
+
+static bool ask(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_NODE_INFO;
+	request->mad.retries = 2;
+	return next_way(owner, job, &request->way);
+}
+
+static void note_done(void *owner, const struct batch_job *job, const struct batch_way *way,
+		      const struct mad_answer *answer)
+{
+	struct trip *t = owner;
+
+	t->done++;
+	t->last = *way;
+}
+
+static void nothing(void *owner)
+{
+}
+
+static void trip_begin(struct trip *t)
+{
+	static const struct batch_ops trip_ops = {
+		.make = ask, .way = next_way, .done = note_done, .idle = nothing
+	};
+
+	*t = (struct trip){ .ways = 0 };
+	mad_world_init(&t->w, (struct mad_conf){ 0 });
+	t->batch = batch_new(t->w.loop, t->w.mad, &trip_ops, t);
+	batch_add(t->batch, &(struct batch_job){ .arg = 10 });
+}
+
+static void trip_end(struct trip *t)
+{
+	batch_free(t->batch);
+	mad_world_fini(&t->w);
+}
+
+static void each_try_takes_the_way_of_its_time_and_the_last_one_is_told(void **state)
+{
+	struct trip t;
+
+	trip_begin(&t);
+	assert_int_equal(loop_run(t.w.loop), 0);
+	assert_int_equal(t.w.io->nsent, 3);
+	assert_int_equal(t.done, 1);
+	assert_int_equal(t.ways, 1 + 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(mad_world_header(&t.w, i).path[1], 12 + i);
+	assert_int_equal(t.last.path.ports[0], 14);
+	assert_int_equal(t.last.stamp, 104);
+	trip_end(&t);
+}
+
+static void where_no_way_is_known_any_more_the_older_is_kept(void **state)
+{
+	struct trip t;
+
+	trip_begin(&t);
+	mad_world_pass(&t.w, 1000);
+	t.lost = true;
+	assert_int_equal(loop_run(t.w.loop), 0);
+	assert_int_equal(t.w.io->nsent, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(mad_world_header(&t.w, i).path[1], 12);
+	assert_int_equal(t.last.path.ports[0], 12);
+	assert_int_equal(t.last.stamp, 102);
+	trip_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_have_their_turn_between_jobs_that_are_not_wanted),
 		cmocka_unit_test(others_have_their_turn_between_jobs_that_come_as_asked_for),
 		cmocka_unit_test(an_empty_queue_is_idle_once),
+		cmocka_unit_test(each_try_takes_the_way_of_its_time_and_the_last_one_is_told),
+		cmocka_unit_test(where_no_way_is_known_any_more_the_older_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

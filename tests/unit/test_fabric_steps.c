@@ -173,6 +173,40 @@ static void a_fault_in_the_first_update_is_answered(void **state)
 	end(&b);
 }
 
+/* Settled is twice after a restart: when all is written, and when all that was remembered is read. */
+static void cut_while_reading(struct between *b)
+{
+	assert_true(status_number(&b->w, NULL, "lft_blocks_unread") > 0);
+	assert_false(is_up(&b->w));
+	cut_first_leaf(b);
+}
+
+static void a_fault_between_settling_and_the_end_of_reading_is_answered(void **state)
+{
+	struct between b;
+
+	begin(&b, small_tree());
+	b.w.conf.lmc = 4; /* so that there is much to read */
+	stop_fabric(&b.w);
+	start_fabric(&b.w);
+	run_for(&b.w, 2 * SECOND_US);
+	double_set_fault(b.w.hw, 0, DOUBLE_DELAY, 1000, 1000);
+	for (unsigned i = 0; i < COUNT(settle_steps); i++) {
+		stop_fabric(&b.w);
+		start_fabric(&b.w);
+		when_due(&b, settle_steps[i], cut_while_reading);
+		run_for(&b.w, 2 * SECOND_US);
+		assert_null(b.step);
+		assert_settled(&b);
+		assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 1);
+		assert_int_equal(status_number(&b.w, NULL, "lft_blocks_unread"), 0);
+		join(&b, first_leaf(&b));
+		run_for(&b.w, 2 * SECOND_US);
+		assert_int_equal(fabric_topo(b.w.fabric)->nlinks_down, 0);
+	}
+	end(&b);
+}
+
 /* ---- What others see meanwhile ------------------------------------------------------------------- */
 
 static void what_is_published_stays_whole_until_the_next_is(void **state)
@@ -522,6 +556,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fault_between_any_two_steps_is_answered),
 		cmocka_unit_test(a_fault_in_the_first_update_is_answered),
+		cmocka_unit_test(a_fault_between_settling_and_the_end_of_reading_is_answered),
 		cmocka_unit_test(what_is_published_stays_whole_until_the_next_is),
 		cmocka_unit_test(the_sa_answers_of_what_is_published_all_along),
 		cmocka_unit_test(refused_tables_leave_the_old_ones_in_force),

@@ -109,6 +109,29 @@ static void a_quiet_one_sends_no_set_but_of_sm_info(void **state)
 	mad_world_fini(&w);
 }
 
+static void take_the_next_port(void *arg, struct mad_path *path)
+{
+	path->ports[path->hops - 1]++;
+}
+
+static void each_try_goes_the_way_that_is_known_by_then(void **state)
+{
+	const struct mad_path path = { .hops = 2, .ports = { 1, 20 } };
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 2 });
+	mad_world_ask(&w, (struct mad_request){ .path = &path, .way = take_the_next_port });
+	loop_run(w.loop);
+	assert_int_equal(w.io->nsent, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		struct wire_mad m = mad_world_header(&w, i);
+
+		assert_int_equal(m.hop_count, 2);
+		assert_int_equal(m.path[2], 21 + i);
+	}
+	mad_world_fini(&w);
+}
+
 static void retry_that_is_answered_is_a_success(void **state)
 {
 	struct mad_world w;
@@ -554,6 +577,7 @@ int main(void)
 		cmocka_unit_test(request_goes_out_as_asked),
 		cmocka_unit_test(silence_is_retried_with_the_same_tid_then_reported),
 		cmocka_unit_test(a_quiet_one_sends_no_set_but_of_sm_info),
+		cmocka_unit_test(each_try_goes_the_way_that_is_known_by_then),
 		cmocka_unit_test(retry_that_is_answered_is_a_success),
 		cmocka_unit_test(old_transaction_keeps_its_tid_while_thousands_pass),
 		cmocka_unit_test(request_has_its_own_timeout_and_retries),

@@ -128,6 +128,36 @@ static void urgent_goes_first(void **state)
 	mad_world_fini(&w);
 }
 
+static void a_few_urgent_ones_go_beside_what_awaits_its_time_out(void **state)
+{
+	struct mad_world w;
+	unsigned sent;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 3 });
+	mad_world_ask_many(&w, 64, 0, 0);
+	mad_world_pass(&w, TIMEOUT_MS * 1000 + 10);
+	assert_int_equal(mad_stats(w.mad).in_flight, 16);
+	sent = w.io->nsent;
+	for (unsigned i = 0; i < 16; i++)
+		mad_world_ask(&w, (struct mad_request){ .urgent = true, .attr_mod = 100 + i });
+	assert_int_equal(w.io->nsent, sent + 8);
+	assert_int_equal(mad_world_sent_mod(&w, sent), 100);
+	mad_world_answer(&w, sent);
+	assert_int_equal(w.io->nsent, sent + 9);
+	mad_world_fini(&w);
+}
+
+static void urgent_ones_keep_to_the_configured_window(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .window_max = 4 });
+	mad_world_ask_many(&w, 4, 0, 0);
+	mad_world_ask(&w, (struct mad_request){ .urgent = true });
+	assert_int_equal(w.io->nsent, 4);
+	mad_world_fini(&w);
+}
+
 /* ---- Trouble with sending --------------------------------------------------------------------- */
 
 static void full_queue_puts_the_request_back_in_its_place(void **state)
@@ -282,6 +312,8 @@ int main(void)
 		cmocka_unit_test(device_at_its_cap_does_not_block_others),
 		cmocka_unit_test(parked_requests_survive_the_cancel_of_the_one_before),
 		cmocka_unit_test(urgent_goes_first),
+		cmocka_unit_test(a_few_urgent_ones_go_beside_what_awaits_its_time_out),
+		cmocka_unit_test(urgent_ones_keep_to_the_configured_window),
 		cmocka_unit_test(full_queue_puts_the_request_back_in_its_place),
 		cmocka_unit_test(failed_send_is_reported_from_the_loop),
 		cmocka_unit_test(failed_send_may_be_cancelled),
