@@ -34,6 +34,34 @@ static void a_restart_is_nothing_members_notice(void **state)
 	world_fini(&w);
 }
 
+/* So many LIDs, and answers so late, that forwarding tables are still read back when the join's tree stands. */
+static void who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_back(void **state)
+{
+	struct model m = { 0 };
+	struct world w;
+
+	small_world(&w);
+	stop_fabric(&w);
+	w.conf.lmc = 7;
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	stop_fabric(&w);
+	start_fabric(&w);
+	for (unsigned i = 0; i < 20000 && !status_number(&w, NULL, "lft_blocks_unread"); i++)
+		run_for(&w, 50);
+	double_set_fault(w.hw, 0, DOUBLE_DELAY, 1000, 3000);
+	for (unsigned host = 1; host < 12; host += 5)
+		model_join(&w, &m, host, 0, WIRE_JOIN_FULL);
+	for (unsigned i = 0; i < 100 && !status_number(&w, "multicast", "mft_blocks_written"); i++)
+		run_for(&w, 1000);
+	assert_true(status_number(&w, "multicast", "mft_blocks_written") > 0);
+	assert_true(status_number(&w, NULL, "lft_blocks_unread") > 0);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_held(&w, &m);
+	world_fini(&w);
+}
+
 static void groups_are_saved_while_it_runs(void **state)
 {
 	struct world w;
@@ -210,6 +238,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_restart_is_nothing_members_notice),
+		cmocka_unit_test(
+			who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_back),
 		cmocka_unit_test(groups_are_saved_while_it_runs),
 		cmocka_unit_test(a_spoilt_file_of_groups_is_set_aside),
 		cmocka_unit_test(members_that_are_away_at_a_restart_are_waited_for),
