@@ -290,6 +290,35 @@ static void what_is_read_for_several_tables_is_told_once(void **state)
 	world_fini(&w);
 }
 
+/* Nothing that is but remembered is believed then, and nobody hears that all is written before all is read. */
+static void behind_another_manager_all_is_read_before_it_is_told(void **state)
+{
+	struct world w;
+
+	world_init(&w);
+	apply(&w, &w.after);
+	program_again(&w); /* the file says `before` */
+	program_read_first(w.program);
+	apply(&w, &w.after);
+	assert_int_equal(w.told, 1);
+	assert_int_equal(w.result.read, all_blocks(&w));
+	assert_int_equal(w.written + w.unlike, 0);
+	unlink(w.path);
+	program_again(&w);
+	program_read_first(w.program);
+	w.judging = true;
+	mixture_fini(&w.mix);
+	mixture_init(&w.mix, w.b.found, w.b.lids, &w.after, &w.before);
+	apply(&w, &w.before);
+	assert_int_equal(w.told, 1);
+	assert_int_equal(w.read, all_blocks(&w)); /* when the first was written */
+	assert_int_equal(w.written, blocks_that_change(&w));
+	assert_held(&w, &w.before);
+	apply(&w, &w.after); /* and from then on as ever */
+	assert_int_equal(w.told, 1);
+	world_fini(&w);
+}
+
 /* The file says `before`, the switches hold `after`: of some all, of others none of it. */
 static void what_the_file_does_not_know_is_found(void **state)
 {
@@ -431,6 +460,7 @@ int main(void)
 		cmocka_unit_test(
 			where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_is_written),
 		cmocka_unit_test(what_is_read_for_several_tables_is_told_once),
+		cmocka_unit_test(behind_another_manager_all_is_read_before_it_is_told),
 		cmocka_unit_test(what_the_file_does_not_know_is_found),
 		cmocka_unit_test(a_switch_without_a_file_is_written),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_is_not_asked),
