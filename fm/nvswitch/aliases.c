@@ -3,15 +3,12 @@
  * aliases: the file is read as a whole or not at all. Whether its hosts are in the fabric is not asked: they may come later.
  */
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/aliases.h"
+#include "fm/nvswitch/lines.h"
 #include "fm/nvswitch/targets.h"
 #include "topology/mem.h"
-
-#define LINE_SIZE 4096
 
 size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 {
@@ -47,13 +44,12 @@ static const char *add(struct aliases *a, const char *host, const char *name)
 	return NULL;
 }
 
-/* NULL, or what is wrong with the line. */
-static const char *read_line(struct aliases *a, char *line)
+static const char *read_line(void *arg, char *line)
 {
+	struct aliases *a = arg;
 	char *rest = line, *host, *name;
 	const char *wrong = NULL;
 
-	line[strcspn(line, "#\r\n")] = '\0';
 	host = strtok_r(rest, " \t", &rest);
 	if (!host)
 		return NULL;
@@ -68,24 +64,7 @@ static const char *read_line(struct aliases *a, char *line)
 
 int aliases_read(struct aliases *a, const char *path, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "r");
-	const char *wrong = NULL;
-	char line[LINE_SIZE];
-	unsigned number = 0;
-
-	if (!in) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return -1;
-	}
-	while (!wrong && fgets(line, sizeof(line), in)) {
-		number++;
-		wrong = strlen(line) == LINE_SIZE - 1 ? "a line that is too long"
-						      : read_line(a, line);
-	}
-	fclose(in);
-	if (wrong)
-		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
-	return wrong ? -1 : 0;
+	return lines_read(path, read_line, a, err, err_size);
 }
 
 const char *aliases_find(const struct aliases *a, const char *name)

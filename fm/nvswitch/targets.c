@@ -6,14 +6,11 @@
  * name's is given no URL, and neither is a GUID, which stands for a machine that has told no name.
  */
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/nvswitch/lines.h"
 #include "fm/nvswitch/targets.h"
 #include "topology/mem.h"
-
-#define LINE_SIZE 1024
 
 bool targets_name_fits(const char *name)
 {
@@ -53,25 +50,24 @@ int targets_add(struct targets *targets, const char *host, const char *pattern,
 	return status;
 }
 
-/* NULL, or what is wrong with the line. */
-static const char *read_line(struct targets *targets, char *line)
+static const char *read_line(void *arg, char *line)
 {
+	struct targets *targets = arg;
 	char *rest = line, *host, *url, *word;
 	int system = NVSWITCH_SYSTEM_AUTO;
 
-	line[strcspn(line, "#\n")] = '\0';
-	host = strtok_r(rest, " \t\r", &rest);
+	host = strtok_r(rest, " \t", &rest);
 	if (!host)
 		return NULL;
-	url = strtok_r(rest, " \t\r", &rest);
-	word = strtok_r(rest, " \t\r", &rest);
+	url = strtok_r(rest, " \t", &rest);
+	word = strtok_r(rest, " \t", &rest);
 	if (word)
 		system = nvswitch_system_parse(word);
 	if (!url)
 		return "`HOST URL [SYSTEM]` is expected";
 	if (system < 0)
 		return "no such system: auto, a100, h100, h200, b200, nvl72 or other";
-	if (strtok_r(rest, " \t\r", &rest))
+	if (strtok_r(rest, " \t", &rest))
 		return "more than `HOST URL [SYSTEM]`";
 	return add(targets, host, url, (enum nvswitch_system)system) ? "no host name, or no URL"
 								     : NULL;
@@ -80,22 +76,8 @@ static const char *read_line(struct targets *targets, char *line)
 int targets_read(struct targets *targets, const char *path, char *err, size_t err_size)
 {
 	struct targets read = { 0 };
-	FILE *in = fopen(path, "r");
-	const char *wrong = NULL;
-	char line[LINE_SIZE];
-	unsigned number = 0;
 
-	if (!in) {
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
-		return -1;
-	}
-	while (!wrong && fgets(line, sizeof(line), in)) {
-		number++;
-		wrong = read_line(&read, line);
-	}
-	fclose(in);
-	if (wrong) {
-		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
+	if (lines_read(path, read_line, &read, err, err_size)) {
 		targets_fini(&read);
 		return -1;
 	}

@@ -407,6 +407,29 @@ static void files_of_a_configuration_are_looked_at_beforehand(void **state)
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
 }
 
+/* Its end is no line of its own. */
+static void a_line_that_does_not_fit_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char err[256] = "", expected[256], text[9000];
+
+	for (unsigned blanks = 1000; blanks <= 4100; blanks += 3100) {
+		snprintf(text, sizeof(text), "node-1 http://a/\n# none%*snode-2 http://b/\n",
+			 blanks, "");
+		write_hosts(f, text);
+		f->conf.hosts_file = f->hosts;
+		f->conf.alias_file = "";
+		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)),
+				 blanks < 4000 ? 0 : -1);
+		f->conf.hosts_file = "";
+		f->conf.alias_file = f->hosts;
+		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)),
+				 blanks < 4000 ? 0 : -1);
+	}
+	snprintf(expected, sizeof(expected), "%s:2: a line that is too long", f->hosts);
+	assert_string_equal(err, expected);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -421,6 +444,7 @@ int main(void)
 		TEST(names_of_a_file_are_known_in_logs),
 		TEST(nothing_is_tried_again_without_an_interval),
 		TEST(files_of_a_configuration_are_looked_at_beforehand),
+		TEST(a_line_that_does_not_fit_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("nvswitch_inputs", tests, NULL, NULL);
