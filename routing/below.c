@@ -39,7 +39,9 @@ void belows_init(struct belows *b, struct choice *choice, uint32_t row_bytes)
 			      .g = choice->g,
 			      .d = choice->d,
 			      .r = choice->r,
-			      .row_bytes = row_bytes };
+			      .row_bytes = row_bytes,
+			      .capacity = 64 };
+	b->strokes = mem_alloc_unset(b->capacity, sizeof(*b->strokes));
 	b->shared = mem_alloc(b->r->ntwins + 1, sizeof(*b->shared));
 	b->by_child = mem_alloc_unset(n + 1, sizeof(*b->by_child));
 	b->first_entry = mem_alloc_unset(UINT8_MAX + 2, sizeof(*b->first_entry));
@@ -159,7 +161,7 @@ static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 static void add_stroke(struct belows *b, uint32_t lid)
 {
 	if (b->nstrokes == b->capacity) {
-		b->capacity = b->capacity * 2 + 64;
+		b->capacity *= 2;
 		b->strokes = mem_resize(b->strokes, b->capacity, sizeof(*b->strokes));
 	}
 	b->strokes[b->nstrokes++] = (struct dest_run){ lid, 0 };
