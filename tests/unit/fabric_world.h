@@ -11,6 +11,7 @@
 #include "fm/fabric.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -108,13 +109,6 @@ static inline void world_fini(struct world *w)
 	topo_unref(w->design);
 }
 
-static inline struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
-
 static inline struct topo *small_tree(void)
 {
 	static const unsigned m[] = { 4, 4, 3 }, w[] = { 1, 4, 2 }, p[] = { 1, 1, 2 };
@@ -179,19 +173,6 @@ static inline void assert_hardware_holds_the_tables(const struct world *w)
 				fail_msg("%s LID %u", t->nodes[sw].desc, lid);
 }
 
-/* A leaf's first port to a spine. */
-static inline unsigned uplink_of(const struct topo *t, uint32_t leaf)
-{
-	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
-
-		if (peer && peer->node < t->nswitches)
-			return num;
-	}
-	fail();
-	return 0;
-}
-
 static inline uint32_t far_leaf(const struct world *w)
 {
 	for (uint32_t sw = w->design->nswitches; sw-- > 0;)
@@ -252,6 +233,16 @@ static inline void reply_cb(void *arg, json_t *result, const char *error)
 	r->count++;
 	r->result = json_incref(result);
 	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+}
+
+static inline struct reply cordon(struct world *w, const char *what, bool on)
+{
+	struct reply r = { 0 };
+
+	fabric_cordon(w->fabric, what, on, reply_cb, &r);
+	run_for(w, SECOND_US);
+	assert_int_equal(r.count, 1);
+	return r;
 }
 
 struct answer {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "routing/mcast_tree.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -84,13 +85,6 @@ static inline void assert_plan_right(const struct topo *t, const struct crowd *c
 	assert_int_equal(plan->ntrees, c->n);
 	for (uint32_t i = 0; i < c->n; i++)
 		assert_right(t, &c->groups[i], &plan->trees[i]);
-}
-
-static inline struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
 }
 
 static inline struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)

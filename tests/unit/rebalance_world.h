@@ -10,6 +10,7 @@
 #include "routing/delta.h"
 #include "routing/rebalance.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -70,13 +71,6 @@ static inline bool same(const struct tables *a, const struct tables *b)
 {
 	return a->nswitches == b->nswitches && a->stride == b->stride &&
 	       !memcmp(a->lft, b->lft, (size_t)a->nswitches * a->stride);
-}
-
-static inline struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
 }
 
 static inline struct topo *damaged_pod(unsigned su, unsigned percent, uint64_t seed)

@@ -9,25 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/cabling.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
-
-static struct topo *pod(void)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, 1, err, sizeof(err));
-}
-
-static uint32_t find(const struct topo *t, const char *desc)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (!strcmp(t->nodes[n].desc, desc))
-			return n;
-	fail_msg("no %s", desc);
-	return 0;
-}
 
 struct cable {
 	const char *a, *b;
@@ -56,16 +41,16 @@ static struct topo *rewire(const struct topo *t, const struct cable *without,
 		bool cut = false;
 
 		for (const struct cable *c = without; c && c->a; c++)
-			cut |= find(t, c->a) == port->node && c->a_port == port->num;
+			cut |= find_desc(t, c->a) == port->node && c->a_port == port->num;
 		for (const struct cable *c = without; peer && c && c->a; c++)
-			cut |= find(t, c->a) == peer->node && c->a_port == peer->num;
+			cut |= find_desc(t, c->a) == peer->node && c->a_port == peer->num;
 		if (peer && port->peer > p && !cut)
 			topo_builder_link(b, (int)port->node, port->num, (int)peer->node, peer->num,
 					  port->link_up);
 	}
 	for (; with && with->a; with++)
-		assert_int_equal(topo_builder_link(b, (int)find(t, with->a), with->a_port,
-						   (int)find(t, with->b), with->b_port, true),
+		assert_int_equal(topo_builder_link(b, (int)find_desc(t, with->a), with->a_port,
+						   (int)find_desc(t, with->b), with->b_port, true),
 				 0);
 	return topo_freeze(b);
 }
@@ -101,7 +86,7 @@ static const struct cable swapped_in[] = { { LEAF0, HCA1, 5, 1 }, { LEAF1, HCA0,
 
 static void a_fabric_as_it_should_be_has_no_findings(void **state)
 {
-	struct topo *t = pod(), *same = rewire(t, NULL, NULL, NULL);
+	struct topo *t = pod(1), *same = rewire(t, NULL, NULL, NULL);
 	struct cabling *c = cabling_compare(t, same);
 
 	assert_int_equal(c->compared, 512);
@@ -116,7 +101,7 @@ static void a_fabric_as_it_should_be_has_no_findings(void **state)
 
 static void swapped_rails_are_found_without_a_plan(void **state)
 {
-	struct topo *t = pod(), *swapped = rewire(t, swapped_out, swapped_in, NULL);
+	struct topo *t = pod(1), *swapped = rewire(t, swapped_out, swapped_in, NULL);
 
 	assert_finds(cabling_rails(swapped),
 		     HCA0 " p1 is of rail 0, and on " LEAF1 " p5 of rail 1; it belongs on " LEAF0
@@ -128,7 +113,7 @@ static void swapped_rails_are_found_without_a_plan(void **state)
 
 static void swapped_cables_are_two_lines_against_the_plan(void **state)
 {
-	struct topo *t = pod(), *swapped = rewire(t, swapped_out, swapped_in, NULL);
+	struct topo *t = pod(1), *swapped = rewire(t, swapped_out, swapped_in, NULL);
 
 	assert_finds(cabling_compare(t, swapped), LEAF0
 		     " p5 - " HCA0 " p1: planned, but " LEAF0 " p5 leads to " HCA1 " p1, " HCA0
@@ -142,9 +127,9 @@ static void missing_down_and_extra_cables_are_told_apart(void **state)
 {
 	static const struct cable out[] = { { .a = LEAF0, .a_port = 5 }, { 0 } };
 	static const struct cable spare[] = { { .a = LEAF0, .a_port = 64 }, { 0 } };
-	struct topo *t = pod(), *plan = rewire(t, spare, NULL, NULL),
+	struct topo *t = pod(1), *plan = rewire(t, spare, NULL, NULL),
 		    *cut = rewire(t, out, NULL, NULL);
-	struct topo *down = damage_cut(cut, find(cut, LEAF1), 7);
+	struct topo *down = damage_cut(cut, find_desc(cut, LEAF1), 7);
 
 	assert_finds(cabling_compare(t, down),
 		     LEAF0 " p5 - " HCA0 " p1: planned, and not there\n" LEAF1
@@ -158,7 +143,7 @@ static void missing_down_and_extra_cables_are_told_apart(void **state)
 
 static void a_node_that_came_or_went_is_one_line(void **state)
 {
-	struct topo *t = pod(), *other = rewire(t, NULL, NULL, "spine-02");
+	struct topo *t = pod(1), *other = rewire(t, NULL, NULL, "spine-02");
 
 	assert_finds(cabling_compare(t, other),
 		     "spine-02: planned, and not there\nrenamed: not planned\n");
@@ -168,7 +153,7 @@ static void a_node_that_came_or_went_is_one_line(void **state)
 
 static void nodes_without_a_name_of_their_own_are_left_out(void **state)
 {
-	struct topo *t = pod(), *once = rewire(t, NULL, NULL, HCA0),
+	struct topo *t = pod(1), *once = rewire(t, NULL, NULL, HCA0),
 		    *twice = rewire(once, NULL, NULL, HCA1);
 	struct cabling *c = cabling_compare(twice, twice);
 

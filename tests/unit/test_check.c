@@ -11,6 +11,7 @@
 #include "routing/path.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 
 struct world {
@@ -35,13 +36,6 @@ static void world_fini(struct world *w)
 	topo_unref(w->topo);
 	lid_map_free(w->lids);
 	tables_fini(&w->tables);
-}
-
-static struct topo *pod(void)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, 1, err, sizeof(err));
 }
 
 static uint16_t host_lid(const struct world *w, uint32_t host)
@@ -82,7 +76,7 @@ static void sound_tables_are_counted_exactly(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	assert_int_equal(w.report.reachable, 256 * 255);
 	assert_int_equal(w.report.unreachable, 0);
 	assert_int_equal(w.report.disconnected, 0);
@@ -95,7 +89,7 @@ static void a_loop_is_found_and_named(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	uint16_t lid = host_lid(&w, 0);
 	uint32_t spine = some_spine(&w), other;
 	uint8_t port = port_to_switch(&w, spine, leaf_of(&w, 0));
@@ -115,7 +109,7 @@ static void an_entry_to_an_empty_port_is_refused(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	tables_row(&w.tables, leaf_of(&w, 0))[host_lid(&w, 0)] = 200;
 	assert_false(check_tables(w.topo, w.lids, &w.tables, &w.report));
 	assert_int_equal(w.report.bad_ports, 1);
@@ -126,7 +120,7 @@ static void an_entry_to_somebody_elses_host_is_refused(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	uint32_t leaf = leaf_of(&w, 0);
 	uint8_t *row = tables_row(&w.tables, leaf);
 	uint16_t lid = host_lid(&w, 0);
@@ -140,7 +134,7 @@ static void a_dead_end_costs_exactly_the_pairs_behind_it(void **state)
 {
 	struct world w;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	/* The host's own leaf drops its packets: nobody reaches it, 255 pairs. */
 	tables_row(&w.tables, leaf_of(&w, 0))[host_lid(&w, 0)] = TABLES_NO_ROUTE;
 	assert_true(check_tables(w.topo, w.lids, &w.tables, &w.report));
@@ -152,7 +146,7 @@ static void a_dead_end_costs_exactly_the_pairs_behind_it(void **state)
 
 static void hosts_without_cables_are_disconnected_not_unreachable(void **state)
 {
-	struct topo *t = pod(), *cut;
+	struct topo *t = pod(1), *cut;
 	struct world w;
 
 	/* All cables of one leaf to the spines: its 32 hosts are an island. */
@@ -204,7 +198,7 @@ static void tables_of_another_fabric_are_refused(void **state)
 	struct world w;
 	struct topo *ring = damage_ring(4, 1);
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	assert_false(check_tables(ring, w.lids, &w.tables, &w.report));
 	topo_unref(ring);
 	world_fini(&w);
@@ -216,7 +210,7 @@ static void a_path_is_what_the_tables_say(void **state)
 	struct path path;
 	uint32_t from, far = 0;
 
-	world_init(&w, pod());
+	world_init(&w, pod(1));
 	while (leaf_of(&w, far) == leaf_of(&w, 0))
 		far++;
 	from = w.topo->nodes[w.topo->nswitches].port0 + 1;

@@ -14,6 +14,7 @@
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/spoil.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -202,19 +203,12 @@ static void a_change_is_judged_like_the_whole(void **state)
 	assert_true(tally.unreachable > 100);
 }
 
-static struct topo *pod(void)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, 4, err, sizeof(err));
-}
-
 static void one_cable_is_no_whole_proof(void **state)
 {
 	struct check_report report;
 	struct world w;
 
-	world_init(&w, pod(), 1);
+	world_init(&w, pod(4), 1);
 	look_again(&w);
 	assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
 	assert_true(check_change_last(w.base).whole);
@@ -297,7 +291,7 @@ static void another_fabric_is_proven_whole(void **state)
 	struct lid_map *lids = lid_plan(ring, NULL);
 	struct world w;
 
-	world_init(&w, pod(), 1);
+	world_init(&w, pod(4), 1);
 	look_again(&w);
 	assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
 	assert_int_equal(route_compute(w.route, ring, lids, NULL, &w.tables), 0);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/unit/fabrics.h"
 #include "topology/diff.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
@@ -26,16 +27,6 @@
 	"Ca 1 \"H-0000000000000101\" # \"a HCA-1\"\n"                                              \
 	"Ca 1 \"H-0000000000000201\" # \"b HCA-1\"\n"
 
-static struct topo *parse(const char *text)
-{
-	char err[256] = "";
-	struct topo *t = netfile_parse("file", text, strlen(text), err, sizeof(err));
-
-	if (!t)
-		fail_msg("%s", err);
-	return t;
-}
-
 /* BASE with every `from` replaced by `to`. */
 static struct topo *changed(const char *from, const char *to)
 {
@@ -49,7 +40,7 @@ static struct topo *changed(const char *from, const char *to)
 		fprintf(out, "%.*s%s", (int)(at - p), p, to);
 	fputs(p, out);
 	fclose(out);
-	t = parse(text);
+	t = parse_netfile(text);
 	free(text);
 	return t;
 }
@@ -90,13 +81,13 @@ static void assert_told(struct topo *older, struct topo *newer, const char *expe
 
 static void equal_snapshots_differ_in_nothing(void **state)
 {
-	assert_told(parse(BASE), parse(BASE), "");
+	assert_told(parse_netfile(BASE), parse_netfile(BASE), "");
 	assert_told(topo_freeze(topo_builder_new()), topo_freeze(topo_builder_new()), "");
 }
 
 static void a_link_going_down_and_up_is_told_once(void **state)
 {
-	struct topo *t = parse(BASE);
+	struct topo *t = parse_netfile(BASE);
 
 	assert_told(topo_ref(t), with_link_down(t, "spine", 2), "leaf-1 p4 - spine p2: down\n");
 	assert_told(with_link_down(t, "leaf-1", 4), topo_ref(t), "leaf-1 p4 - spine p2: up\n");
@@ -105,7 +96,7 @@ static void a_link_going_down_and_up_is_told_once(void **state)
 
 static void items_carry_both_indices_and_the_lower_guids_port(void **state)
 {
-	struct topo *t = parse(BASE), *cut = with_link_down(t, "spine", 2);
+	struct topo *t = parse_netfile(BASE), *cut = with_link_down(t, "spine", 2);
 	struct diff *d = diff_new(t, cut);
 
 	assert_int_equal(d->count, 1);
@@ -127,34 +118,34 @@ static void a_node_that_goes_takes_its_cables_along(void **state)
 
 	memset(end, '\n', strlen(host));
 	memset(cable, '\n', strcspn(cable, "\n"));
-	assert_told(parse(BASE), parse(text), "b HCA-1 0x0000000000000201: gone\n");
-	assert_told(parse(text), parse(BASE), "b HCA-1 0x0000000000000201: new\n");
+	assert_told(parse_netfile(BASE), parse_netfile(text), "b HCA-1 0x0000000000000201: gone\n");
+	assert_told(parse_netfile(text), parse_netfile(BASE), "b HCA-1 0x0000000000000201: new\n");
 	free(text);
 }
 
 static void a_moved_cable_is_gone_and_new(void **state)
 {
-	assert_told(parse(BASE),
+	assert_told(parse_netfile(BASE),
 		    changed("[4] \"S-0000000000000003\"[2]", "[5] \"S-0000000000000003\"[2]"),
 		    "leaf-1 p4 - spine p2: gone\nleaf-1 p5 - spine p2: new\n");
-	assert_told(parse(BASE),
+	assert_told(parse_netfile(BASE),
 		    changed("[4] \"S-0000000000000003\"[2]", "[4] \"S-0000000000000003\"[7]"),
 		    "leaf-1 p4 - spine p2: gone\nleaf-1 p4 - spine p7: new\n");
 }
 
 static void a_slower_link_and_a_new_name_are_told(void **state)
 {
-	assert_told(parse(BASE),
+	assert_told(parse_netfile(BASE),
 		    changed("\"S-0000000000000003\"[3] # \"spine\" lid 0 4xHDR",
 			    "\"S-0000000000000003\"[3] # \"spine\" lid 0 1xEDR"),
 		    "leaf-2 p3 - spine p3: 1xEDR, was 4xHDR\n");
-	assert_told(parse(BASE), changed("# \"leaf-2\"", "# \"leaf-9\""),
+	assert_told(parse_netfile(BASE), changed("# \"leaf-2\"", "# \"leaf-9\""),
 		    "leaf-9 0x0000000000000002: name changed, was 'leaf-2'\n");
 }
 
 static void a_self_link_is_told_at_its_lower_port(void **state)
 {
-	assert_told(parse(BASE),
+	assert_told(parse_netfile(BASE),
 		    changed("Ca 1 \"H-0000000000000101\"",
 			    "[7] \"S-0000000000000003\"[6]\nCa 1 \"H-0000000000000101\""),
 		    "spine p6 - spine p7: new\n");
@@ -168,7 +159,7 @@ static struct topo *apart(const struct topo *t)
 
 static void snapshots_made_again_differ_as_others_do(void **state)
 {
-	struct topo *older = parse(BASE), *newer = topo_again(older), *other;
+	struct topo *older = parse_netfile(BASE), *newer = topo_again(older), *other;
 	struct diff *quick, *slow;
 
 	for (uint32_t i = 0; i < older->nports; i++) {
@@ -204,7 +195,7 @@ static void snapshots_made_again_differ_as_others_do(void **state)
 
 static void faults_come_first(void **state)
 {
-	struct topo *older = parse(BASE), *newer;
+	struct topo *older = parse_netfile(BASE), *newer;
 	struct topo *other = changed("# \"a HCA-1\"", "# \"z HCA-1\"");
 	struct topo_builder *b = topo_builder_from(other);
 	struct topo_node_attr attr = {
@@ -224,7 +215,7 @@ static void faults_come_first(void **state)
 
 static void nodes_are_matched_by_guid_whatever_their_index(void **state)
 {
-	struct topo *t = parse(BASE), *newer;
+	struct topo *t = parse_netfile(BASE), *newer;
 	struct topo_builder *b = topo_builder_from(t);
 	struct topo_node_attr attr = {
 		.guid = 0, .type = TOPO_SWITCH, .nports = 4, .desc = "first"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "tests/unit/fabrics.h"
 #include "topology/dump.h"
 #include "topology/generate.h"
 #include "topology/hostlist.h"
@@ -47,26 +48,9 @@ static unsigned count_of(const char *text, const char *word)
 	return n;
 }
 
-static struct topo *parse(const char *text)
-{
-	char err[256] = "";
-	struct topo *t = netfile_parse("file", text, strlen(text), err, sizeof(err));
-
-	if (!t)
-		fail_msg("%s", err);
-	return t;
-}
-
-static struct topo *pod(unsigned su)
-{
-	char err[128];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
-
 static struct topo *small(void)
 {
-	return parse(
+	return parse_netfile(
 		"Switch 4 \"S-0000000000000001\" # \"leaf {1}\" enhanced port 0 lid 10 lmc 0\n"
 		"[1] \"H-0000000000000101\"[1](102) # \"n1 HCA-1\" lid 11 4xHDR\n"
 		"[2] \"S-0000000000000002\"[1] # \"MF0;spine-2:X/U1\" lid 12 4xQDR\n"
@@ -244,7 +228,7 @@ static void slurm_lists_every_host_once(void **state)
 
 static void slurm_names_are_words_and_unique(void **state)
 {
-	struct topo *t = parse(
+	struct topo *t = parse_netfile(
 		"Switch 4 \"S-0000000000000001\" # \"Infiniscale Mellanox Technologies\"\n[1] "
 		"\"a\"[1]\n"
 		"Switch 4 \"S-0000000000000002\" # \"same\"\n[1] \"b\"[1]\n"
@@ -376,10 +360,11 @@ static void json_hosts_list_their_hcas_by_rail(void **state)
 /* A dual-port HCA with one dead port: the node is as good as its best, the host as bad as its worst. */
 static void json_nodes_show_their_best_port_and_hosts_their_worst_hca(void **state)
 {
-	struct topo *t = parse("Switch 4 \"s\"\n[1] \"h\"[2] # \"h\" lid 5 4xHDR\n[2] \"i\"[1] # "
-			       "\"i\" lid 6 1xEDR\n"
-			       "[3] \"j\"[1] # \"j\" lid 7 4xNDR\nCa 2 \"h\" # \"n1 HCA-1\"\n"
-			       "Ca 1 \"i\" # \"n1 HCA-2\"\nCa 1 \"j\" # \"n1 HCA-3\"\n");
+	struct topo *t =
+		parse_netfile("Switch 4 \"s\"\n[1] \"h\"[2] # \"h\" lid 5 4xHDR\n[2] \"i\"[1] # "
+			      "\"i\" lid 6 1xEDR\n"
+			      "[3] \"j\"[1] # \"j\" lid 7 4xNDR\nCa 2 \"h\" # \"n1 HCA-1\"\n"
+			      "Ca 1 \"i\" # \"n1 HCA-2\"\nCa 1 \"j\" # \"n1 HCA-3\"\n");
 	json_t *nodes = dump_json_nodes(t, false), *hosts = dump_json_hosts(t);
 	json_t *host = json_array_get(hosts, 0),
 	       *hca = json_array_get(json_object_get(host, "hcas"), 0);
@@ -398,7 +383,7 @@ static void json_nodes_show_their_best_port_and_hosts_their_worst_hca(void **sta
 
 static void bytes_that_are_no_utf8_do_not_lose_the_row(void **state)
 {
-	struct topo *t = parse("Switch 4 \"s\" # \"caf\xe9 \xff\"\n");
+	struct topo *t = parse_netfile("Switch 4 \"s\" # \"caf\xe9 \xff\"\n");
 	json_t *rows = dump_json_nodes(t, false);
 
 	assert_string_equal(text_of(json_array_get(rows, 0), "name"), "caf? ?");
@@ -424,7 +409,7 @@ static void dot_ranks_tiers_and_bundles_cables(void **state)
 
 static void svg_shows_a_dead_line_dashed_and_escapes_names(void **state)
 {
-	struct topo *t = parse("Switch 4 \"s\" # \"<s> & co\"\n[1] \"h\"[1]\nCa 1 \"h\"\n");
+	struct topo *t = parse_netfile("Switch 4 \"s\" # \"<s> & co\"\n[1] \"h\"[1]\nCa 1 \"h\"\n");
 	char *text;
 
 	t = with_link_down(t, 0, 1);

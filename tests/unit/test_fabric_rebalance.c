@@ -47,19 +47,6 @@ static void wait_for_quiet(struct world *w)
 	run_for(w, HOLD_US + 2 * SECOND_US);
 }
 
-static unsigned events(const struct world *w, const char *kind)
-{
-	json_t *all = fabric_events(w->fabric, 1000);
-	unsigned count = 0;
-	json_t *event;
-	size_t i;
-
-	json_array_foreach (all, i, event)
-		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
-	json_decref(all);
-	return count;
-}
-
 static double overrides(const struct world *w)
 {
 	return status_number(w, "rebalance", "overrides");
@@ -118,14 +105,14 @@ static void a_damaged_fabric_is_balanced_once_it_is_quiet(void **state)
 	run_for(&w, HOLD_US - 2 * SECOND_US);
 	assert_true(same_as(&w, &at_once));
 	run_for(&w, 3 * SECOND_US);
-	assert_int_equal(events(&w, "rebalanced"), 1);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
 	assert_string_equal(rebalance_state(&w), "done");
 	assert_true(overrides(&w) > 0);
 	assert_false(same_as(&w, &at_once));
 	assert_sound(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(events(&w, "rebalanced"), 1);
-	assert_int_equal(events(&w, "refused"), 0);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_int_equal(count_told(&w, "refused", ""), 0);
 	tables_fini(&at_once);
 	world_fini(&w);
 }
@@ -139,7 +126,7 @@ static void a_whole_fabric_is_left_alone(void **state)
 	written = status_number(&w, NULL, "lft_blocks_written");
 	run_for(&w, 20 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "lft_blocks_written"), written);
-	assert_int_equal(events(&w, "rebalanced"), 0);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 0);
 	world_fini(&w);
 }
 
@@ -187,11 +174,11 @@ static void a_fault_in_the_middle_of_a_pass_ends_it(void **state)
 	run_for(&w, 3 * SECOND_US);
 	assert_string_equal(rebalance_state(&w), "waiting");
 	assert_int_equal(status_number(&w, NULL, "links_down"), 2);
-	assert_int_equal(events(&w, "rebalanced"), 0);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 0);
 	assert_sound(&w);
 	loop_set_pace(w.loop, (struct loop_pace){ .slice_us = 1000, .gap_us = 0 });
 	run_for(&w, 2 * HOLD_US);
-	assert_int_equal(events(&w, "rebalanced"), 1);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
 	assert_sound(&w);
 	world_fini(&w);
 }
@@ -238,7 +225,7 @@ static void a_whole_fabric_has_its_first_tables_again_at_once(void **state)
 	assert_sound(&w);
 	wait_for_quiet(&w);
 	assert_true(same_as(&w, &whole));
-	assert_int_equal(events(&w, "rebalanced"), 1);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
 	tables_fini(&whole);
 	world_fini(&w);
 }
@@ -257,7 +244,7 @@ static void an_operators_reroute_ends_where_it_began(void **state)
 	wait_for_quiet(&w);
 	assert_int_equal(answer.count, 1);
 	assert_true(same_as(&w, &before));
-	assert_int_equal(events(&w, "rebalanced"), 1);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
 	tables_fini(&before);
 	world_fini(&w);
 }

@@ -319,18 +319,6 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 
 /* ---- Re-balancing -------------------------------------------------------------------------------- */
 
-static unsigned told(const struct between *b, const char *kind)
-{
-	json_t *all = fabric_events(b->w.fabric, 1000), *event;
-	unsigned count = 0;
-	size_t i;
-
-	json_array_foreach (all, i, event)
-		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
-	json_decref(all);
-	return count;
-}
-
 static void assert_tables(const struct between *b, const struct tables *expected)
 {
 	const struct tables *now = fabric_tables(b->w.fabric);
@@ -360,11 +348,11 @@ static void a_refused_rebalancing_leaves_what_was_in_force(void **state)
 
 	begin(&b, pod(2));
 	cut_and_refuse_to_balance(&b, first_leaf(&b), &at_once);
-	assert_int_equal(told(&b, "refused"), 1);
-	assert_int_equal(told(&b, "rebalanced"), 0);
+	assert_int_equal(count_told(&b.w, "refused", ""), 1);
+	assert_int_equal(count_told(&b.w, "rebalanced", ""), 0);
 	cut(&b, far_leaf(&b.w));
 	run_for(&b.w, 10 * SECOND_US);
-	assert_int_equal(told(&b, "rebalanced"), 1);
+	assert_int_equal(count_told(&b.w, "rebalanced", ""), 1);
 	assert_settled(&b);
 	tables_fini(&at_once);
 	end(&b);
@@ -379,11 +367,11 @@ static void a_refused_rebalancing_leaves_the_one_before_in_force(void **state)
 	begin(&b, pod(2));
 	cut(&b, first_leaf(&b));
 	run_for(&b.w, 10 * SECOND_US);
-	assert_int_equal(told(&b, "rebalanced"), 1);
+	assert_int_equal(count_told(&b.w, "rebalanced", ""), 1);
 	overrides = status_number(&b.w, "rebalance", "overrides");
 	assert_true(overrides > 0);
 	cut_and_refuse_to_balance(&b, far_leaf(&b.w), &with_first);
-	assert_int_equal(told(&b, "refused"), 1);
+	assert_int_equal(count_told(&b.w, "refused", ""), 1);
 	assert_int_equal(status_number(&b.w, "rebalance", "overrides"), overrides);
 	join(&b, far_leaf(&b.w));
 	join(&b, first_leaf(&b));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "topology/generate.h"
+#include "tests/unit/fabrics.h"
 #include "topology/mem.h"
 
 static struct topo *superpod(enum generate_system system, unsigned su)
@@ -50,18 +50,9 @@ static unsigned cabled_ports(const struct topo *t, uint32_t node)
 	return n;
 }
 
-static uint32_t node_named(const struct topo *t, const char *desc)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (strcmp(t->nodes[n].desc, desc) == 0)
-			return n;
-	fail_msg("no node '%s'", desc);
-	return TOPO_NONE;
-}
-
 static const char *peer_name(const struct topo *t, const char *desc, unsigned num)
 {
-	const struct topo_port *peer = topo_peer(t, topo_port(t, node_named(t, desc), num));
+	const struct topo_port *peer = topo_peer(t, topo_port(t, find_desc(t, desc), num));
 
 	return peer ? t->nodes[peer->node].desc : "-";
 }
@@ -169,7 +160,7 @@ static void each_system_has_its_own_devices_and_speed(void **state)
 static void rails_stay_below_the_cores(void **state)
 {
 	struct topo *t = superpod(GENERATE_H100, 16);
-	uint32_t spine = node_named(t, "spine-p02-05");
+	uint32_t spine = find_desc(t, "spine-p02-05");
 	unsigned leaves = 0, cores = 0;
 
 	for (unsigned num = 1; num <= 64; num++) {

@@ -10,15 +10,9 @@
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
-
-static struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
 
 static uint16_t lid_of_host(const struct topo *t, const struct lid_map *map, uint32_t host)
 {

@@ -8,20 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "tests/unit/fabrics.h"
 #include "tests/unit/topo_equal.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
-
-static struct topo *parse(const char *text)
-{
-	char err[512] = "";
-	struct topo *t = netfile_parse("file", text, strlen(text), err, sizeof(err));
-
-	if (!t)
-		fail_msg("%s", err);
-	return t;
-}
 
 static void assert_error(const char *text, const char *expected)
 {
@@ -31,15 +22,6 @@ static void assert_error(const char *text, const char *expected)
 	assert_null(t);
 	if (strncmp(err, expected, strlen(expected)) != 0)
 		fail_msg("'%s' is not '%s..'", err, expected);
-}
-
-static const struct topo_node *node_named(const struct topo *t, const char *desc)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (strcmp(t->nodes[n].desc, desc) == 0)
-			return &t->nodes[n];
-	fail_msg("no node '%s'", desc);
-	return NULL;
 }
 
 static const struct topo_port *port_of(const struct topo *t, const char *desc, unsigned num)
@@ -59,7 +41,7 @@ static const struct topo_port *port_of(const struct topo *t, const char *desc, u
 
 static void what_ibnetdiscover_prints_is_read(void **state)
 {
-	struct topo *t = parse("#\n# Topology file: generated on Tue\n#\n" TWO_NODES);
+	struct topo *t = parse_netfile("#\n# Topology file: generated on Tue\n#\n" TWO_NODES);
 	const struct topo_node *leaf = node_named(t, "leaf 1"), *ca = node_named(t, "node-1 HCA-1");
 	const struct topo_port *port = port_of(t, "node-1 HCA-1", 1);
 
@@ -82,7 +64,7 @@ static void what_ibnetdiscover_prints_is_read(void **state)
 
 static void all_links_are_up_and_ports_init(void **state)
 {
-	struct topo *t = parse(TWO_NODES);
+	struct topo *t = parse_netfile(TWO_NODES);
 
 	assert_int_equal(t->nlinks, 1);
 	assert_int_equal(t->nlinks_down, 0);
@@ -95,15 +77,15 @@ static void all_links_are_up_and_ports_init(void **state)
 
 static void chassis_remarks_and_external_ports_are_read(void **state)
 {
-	struct topo *t =
-		parse("\nChassis 1 (guid 0x2c9)\n\nSpine Nodes\n\n"
-		      "sysimgguid=0x8f104\t\t# Chassis 1 slot 3\n"
-		      "switchguid=0x11(11)\t\t# ISR9288 Spine 1 Chip 1\n"
-		      "Switch\t4 \"S-0000000000000011\"\t\t# \"a\" base port 0 lid 0 lmc 0\n"
-		      "[1][ext 5]\t\"S-0000000000000012\"[2][ext 7]\t\t# \"b\" lid 0 4xQDR\n"
-		      "Line Nodes\nChassis Switches\nNon-Chassis Nodes\n"
-		      "switchguid=0x12(12)\n"
-		      "Switch\t4 \"S-0000000000000012\"\t\t# \"b\" base port 0 lid 0 lmc 0\n");
+	struct topo *t = parse_netfile(
+		"\nChassis 1 (guid 0x2c9)\n\nSpine Nodes\n\n"
+		"sysimgguid=0x8f104\t\t# Chassis 1 slot 3\n"
+		"switchguid=0x11(11)\t\t# ISR9288 Spine 1 Chip 1\n"
+		"Switch\t4 \"S-0000000000000011\"\t\t# \"a\" base port 0 lid 0 lmc 0\n"
+		"[1][ext 5]\t\"S-0000000000000012\"[2][ext 7]\t\t# \"b\" lid 0 4xQDR\n"
+		"Line Nodes\nChassis Switches\nNon-Chassis Nodes\n"
+		"switchguid=0x12(12)\n"
+		"Switch\t4 \"S-0000000000000012\"\t\t# \"b\" base port 0 lid 0 lmc 0\n");
 
 	assert_int_equal(node_named(t, "a")->guid, 0x11);
 	assert_int_equal(node_named(t, "a")->sys_guid, 0x8f104);
@@ -113,8 +95,8 @@ static void chassis_remarks_and_external_ports_are_read(void **state)
 
 static void hand_made_files_need_no_guids_and_no_remarks(void **state)
 {
-	struct topo *t = parse("Switch 8 \"sw 1\"\n[1] \"Hca1\"[2]\n[0x2]\t\"Hca2\"\n"
-			       "Hca 2 \"Hca1\"\n[2] \"sw 1\"[1]\nCa 0x2 \"Hca2\"\r\n");
+	struct topo *t = parse_netfile("Switch 8 \"sw 1\"\n[1] \"Hca1\"[2]\n[0x2]\t\"Hca2\"\n"
+				       "Hca 2 \"Hca1\"\n[2] \"sw 1\"[1]\nCa 0x2 \"Hca2\"\r\n");
 	const struct topo_node *ca = node_named(t, "Hca1");
 
 	assert_int_equal(t->nlinks, 2);
@@ -128,7 +110,7 @@ static void hand_made_files_need_no_guids_and_no_remarks(void **state)
 
 static void a_guid_made_from_a_name_stays(void **state)
 {
-	struct topo *t = parse("Switch 1 \"Switch1\"\n");
+	struct topo *t = parse_netfile("Switch 1 \"Switch1\"\n");
 
 	assert_int_equal(t->nodes[0].guid, 0xfabee1fb42ef0500); /* saved LID maps hang on it */
 	topo_unref(t);
@@ -137,10 +119,10 @@ static void a_guid_made_from_a_name_stays(void **state)
 static void the_guid_line_counts_before_the_name(void **state)
 {
 	struct topo *t =
-		parse("switchguid=0x77\nSwitch 2 \"S-0002c90200000010\" # \"a\"\n"
-		      "Switch 2 \"S-0002c90200000020\" # \"b\"\n"
-		      "Switch 2 \"S-20\" # \"c\"\n"
-		      "switchguid=2c90a\nSwitch 2 \"d\"\nswitchguid=100\nSwitch 2 \"e\"\n");
+		parse_netfile("switchguid=0x77\nSwitch 2 \"S-0002c90200000010\" # \"a\"\n"
+			      "Switch 2 \"S-0002c90200000020\" # \"b\"\n"
+			      "Switch 2 \"S-20\" # \"c\"\n"
+			      "switchguid=2c90a\nSwitch 2 \"d\"\nswitchguid=100\nSwitch 2 \"e\"\n");
 
 	assert_int_equal(node_named(t, "a")->guid, 0x77);
 	assert_int_equal(node_named(t, "b")->guid, 0x0002c90200000020);
@@ -152,9 +134,9 @@ static void the_guid_line_counts_before_the_name(void **state)
 
 static void options_and_defaults_of_ibsim_are_read(void **state)
 {
-	struct topo *t =
-		parse("width=1\nspeed=2\nSwitch 8 \"s\"\n[1] \"h\"[1]\n[2] \"h\"[2] w=12 s=4\n"
-		      "[3] \"h\"[3] w=2 e=4\n[4] \"s\"[5]\nCa 3 \"h\"\n");
+	struct topo *t = parse_netfile(
+		"width=1\nspeed=2\nSwitch 8 \"s\"\n[1] \"h\"[1]\n[2] \"h\"[2] w=12 s=4\n"
+		"[3] \"h\"[3] w=2 e=4\n[4] \"s\"[5]\nCa 3 \"h\"\n");
 
 	assert_int_equal(port_of(t, "s", 1)->width, 1);
 	assert_int_equal(port_of(t, "s", 1)->speed, TOPO_DDR);
@@ -167,7 +149,7 @@ static void options_and_defaults_of_ibsim_are_read(void **state)
 
 static void ibsims_dump_is_read(void **state)
 {
-	struct topo *t = parse(
+	struct topo *t = parse_netfile(
 		"# Net status - Fri Nov 20\n\nSwitch 3 \"S1\"\tnodeguid 200000\tsysimgguid 200001\n"
 		"#\tlinearcap 30720 FDBtop 0 portchange 1\n"
 		"200000\t[0]\t\"Sma Port\"[0]\t lid 3 lmc 0 smlid 1  4x  2.5G Active/LinkUp\n"
@@ -192,8 +174,9 @@ static void ibsims_dump_is_read(void **state)
 
 static void a_link_may_be_written_at_one_end(void **state)
 {
-	struct topo *t = parse("Switch 4 \"s\" # \"s\" base port 0 lid 2 lmc 0\n"
-			       "[1] \"h\"[1](abc) # \"h\" lid 9 4xEDR\nCa 1 \"h\" # \"h\"\n");
+	struct topo *t =
+		parse_netfile("Switch 4 \"s\" # \"s\" base port 0 lid 2 lmc 0\n"
+			      "[1] \"h\"[1](abc) # \"h\" lid 9 4xEDR\nCa 1 \"h\" # \"h\"\n");
 
 	assert_int_equal(port_of(t, "h", 1)->guid, 0xabc);
 	assert_int_equal(port_of(t, "h", 1)->lid, 9);
@@ -203,8 +186,9 @@ static void a_link_may_be_written_at_one_end(void **state)
 
 static void each_end_keeps_what_its_own_line_says(void **state)
 {
-	struct topo *t = parse("Switch 4 \"s\"\n[1] \"h\"[1](abc) # \"h\" lid 9 4xEDR\n"
-			       "Ca 1 \"h\"\n[1](def) \"s\"[1] # lid 8 lmc 1 \"s\" lid 2 1xDDR\n");
+	struct topo *t =
+		parse_netfile("Switch 4 \"s\"\n[1] \"h\"[1](abc) # \"h\" lid 9 4xEDR\n"
+			      "Ca 1 \"h\"\n[1](def) \"s\"[1] # lid 8 lmc 1 \"s\" lid 2 1xDDR\n");
 
 	assert_int_equal(port_of(t, "h", 1)->guid, 0xdef);
 	assert_int_equal(port_of(t, "h", 1)->lid, 8);
@@ -216,12 +200,12 @@ static void each_end_keeps_what_its_own_line_says(void **state)
 
 static void descriptions_may_hold_quotes_marks_and_nothing(void **state)
 {
-	struct topo *t =
-		parse("Switch 4 \"a\" # \"Voltaire 4036 # 4036-8C5C\" enhanced port 0 lid 4 lmc 0\n"
-		      "[1] \"b\"[1] # \"the \"lid 77\" one\" lid 6 4xQDR\n"
-		      "Switch 4 \"b\" # \"the \"lid 77\" one\" base port 0 lid 6 lmc 0\n"
-		      "Switch 4 \"c\" # without quotes base port 0 lid 8 lmc 0\n"
-		      "Switch 4 \"d\" # \"\" base port 0 lid 0 lmc 0\n");
+	struct topo *t = parse_netfile(
+		"Switch 4 \"a\" # \"Voltaire 4036 # 4036-8C5C\" enhanced port 0 lid 4 lmc 0\n"
+		"[1] \"b\"[1] # \"the \"lid 77\" one\" lid 6 4xQDR\n"
+		"Switch 4 \"b\" # \"the \"lid 77\" one\" base port 0 lid 6 lmc 0\n"
+		"Switch 4 \"c\" # without quotes base port 0 lid 8 lmc 0\n"
+		"Switch 4 \"d\" # \"\" base port 0 lid 0 lmc 0\n");
 
 	assert_true(node_named(t, "Voltaire 4036 # 4036-8C5C")->enhanced_port0);
 	assert_int_equal(port_of(t, "the \"lid 77\" one", 0)->lid, 6);
@@ -232,8 +216,9 @@ static void descriptions_may_hold_quotes_marks_and_nothing(void **state)
 
 static void aggregation_nodes_are_no_hosts(void **state)
 {
-	struct topo *t = parse("Switch 41 \"s\"\n[41] \"an\"[1]\n"
-			       "Ca 1 \"an\" # \"Mellanox Technologies Aggregation Node\"\n");
+	struct topo *t =
+		parse_netfile("Switch 41 \"s\"\n[41] \"an\"[1]\n"
+			      "Ca 1 \"an\" # \"Mellanox Technologies Aggregation Node\"\n");
 
 	assert_true(node_named(t, "Mellanox Technologies Aggregation Node")->sharp);
 	assert_int_equal(t->ncas, 0);
@@ -243,7 +228,8 @@ static void aggregation_nodes_are_no_hosts(void **state)
 
 static void routers_are_read(void **state)
 {
-	struct topo *t = parse("rtguid=0x99\nRt\t2 \"R-0000000000000099\"\t\t# \"gateway\"\n");
+	struct topo *t =
+		parse_netfile("rtguid=0x99\nRt\t2 \"R-0000000000000099\"\t\t# \"gateway\"\n");
 
 	assert_int_equal(node_named(t, "gateway")->type, TOPO_ROUTER);
 	assert_int_equal(node_named(t, "gateway")->guid, 0x99);
@@ -367,7 +353,7 @@ static char *written(const struct topo *t)
 static void assert_round_trip(const struct topo *t)
 {
 	char *text = written(t);
-	struct topo *again = parse(text);
+	struct topo *again = parse_netfile(text);
 
 	assert_same_topo(t, again);
 	topo_unref(again);
@@ -410,7 +396,7 @@ static void every_form_comes_back_the_same(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct topo *t = parse(texts[i]);
+		struct topo *t = parse_netfile(texts[i]);
 
 		assert_round_trip(t);
 		topo_unref(t);
@@ -447,7 +433,7 @@ static void every_real_fabric_comes_back_the_same(void **state)
 
 static void a_down_link_is_not_written(void **state)
 {
-	struct topo *t = parse(TWO_NODES), *cut;
+	struct topo *t = parse_netfile(TWO_NODES), *cut;
 	struct topo_builder *b = topo_builder_from(t);
 	char *text;
 
@@ -456,7 +442,7 @@ static void a_down_link_is_not_written(void **state)
 	t = topo_freeze(b);
 	text = written(t);
 	assert_null(strstr(text, "\n["));
-	cut = parse(text);
+	cut = parse_netfile(text);
 	assert_int_equal(cut->nlinks, 0);
 	topo_unref(cut);
 	topo_unref(t);
@@ -475,7 +461,7 @@ static void no_written_line_is_too_long_for_ibsim(void **state)
 		 "Ca 254 \"b\" # \"%s\"\n[254] \"a\"[254] # lid 49151 lmc 7 \"\" lid 49151 "
 		 "12xFDR10\n",
 		 name, name);
-	t = parse(text);
+	t = parse_netfile(text);
 	out = written(t);
 	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
 		assert_true(strlen(line) < 254);

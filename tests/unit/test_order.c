@@ -16,6 +16,7 @@
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
@@ -76,26 +77,6 @@ static void assert_order_by_proof_is_the_same(const struct order *order, const s
 	order_end(making, &by_proof);
 	assert_same_order(&by_proof, order);
 	order_fini(&by_proof);
-}
-
-static struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
-
-/* A leaf's first port to a spine. */
-static unsigned uplink_of(const struct topo *t, uint32_t leaf)
-{
-	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
-
-		if (peer && peer->node < t->nswitches)
-			return num;
-	}
-	fail();
-	return 0;
 }
 
 static uint32_t some_switch(const struct topo *t, unsigned level)

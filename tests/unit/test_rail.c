@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/unit/fabrics.h"
 #include "tests/unit/topo_equal.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
-
-static const struct topo_node *node_named(const struct topo *t, const char *desc)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (strcmp(t->nodes[n].desc, desc) == 0)
-			return &t->nodes[n];
-	fail_msg("no node '%s'", desc);
-	return NULL;
-}
 
 static void assert_place(const struct topo *t, const char *desc, int rail, int su)
 {

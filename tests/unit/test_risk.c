@@ -7,29 +7,14 @@
 #include <cmocka.h>
 #include <string.h>
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/risk.h"
-
-static struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
-
-static uint32_t find(const struct topo *t, const char *desc)
-{
-	for (uint32_t n = 0; n < t->nnodes; n++)
-		if (!strcmp(t->nodes[n].desc, desc))
-			return n;
-	fail_msg("no %s", desc);
-	return 0;
-}
 
 /* Cuts `count` of the cables between two switches; takes the snapshot. */
 static struct topo *cut(struct topo *t, const char *from, const char *to, unsigned count)
 {
-	uint32_t a = find(t, from), b = find(t, to);
+	uint32_t a = find_desc(t, from), b = find_desc(t, to);
 
 	for (unsigned num = 1; num <= t->nodes[a].nports && count; num++) {
 		const struct topo_port *port = topo_port(t, a, num);
@@ -85,7 +70,7 @@ static void a_spine_out_of_reach_is_told_in_spines_and_comes_first(void **state)
 
 static void a_dead_spine_counts_at_every_leaf_and_not_itself(void **state)
 {
-	struct topo *t = pod(1), *dead = damage_cut(t, find(t, "spine-04"), 0);
+	struct topo *t = pod(1), *dead = damage_cut(t, find_desc(t, "spine-04"), 0);
 	json_t *doc = risk_json(dead);
 
 	assert_int_equal(json_integer_value(json_object_get(doc, "has")), 3);

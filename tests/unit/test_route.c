@@ -12,6 +12,7 @@
 #include "routing/delta.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/graph.h"
 #include "topology/mem.h"
@@ -72,13 +73,6 @@ static struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const
 	char err[256];
 
 	return generate_pgft(h, m, w, p, err, sizeof(err));
-}
-
-static struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
 }
 
 /* ---- What must hold everywhere ------------------------------------------------------------------ */

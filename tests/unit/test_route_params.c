@@ -12,17 +12,11 @@
 #include "routing/path.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 
 #define RANDOM_FABRICS 1500
-
-static struct topo *pod(unsigned su)
-{
-	char err[256];
-
-	return generate_superpod(GENERATE_H100, su, err, sizeof(err));
-}
 
 static void compute(const struct topo *t, const struct lid_map *lids, const uint8_t *classes,
 		    struct tables *out)

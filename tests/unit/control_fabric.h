@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* control_fabric: the fabric that control sees, which does as it is told. For one file of a program: it defines what fm/fabric.h promises. */
+#ifndef FMD_TESTS_CONTROL_FABRIC_H
+#define FMD_TESTS_CONTROL_FABRIC_H
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/control.h"
+#include "routing/check.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+
+#define HOSTS 3 /* that may be cut off: port n of switch 0 leads to LID n + 1 */
+
+struct fabric {
+	struct topo *topo;
+	struct lid_map lids;
+	struct tables tables;
+	fabric_done_fn *act_fn; /* of the act under way */
+	void *act_arg;
+	unsigned acts, cancelled;
+	bool instant; /* acts end before they return */
+	char cordoned[32];
+	fabric_event_fn *event_fn; /* of the follower */
+	void *event_arg;
+	bool cordon_on;
+	const char *refusal; /* it is not master */
+};
+
+const struct topo *fabric_topo(const struct fabric *f)
+{
+	return f->topo;
+}
+const struct lid_map *fabric_lids(const struct fabric *f)
+{
+	return f->topo ? &f->lids : NULL;
+}
+const struct tables *fabric_tables(const struct fabric *f)
+{
+	return f->topo ? &f->tables : NULL;
+}
+json_t *fabric_status(const struct fabric *f)
+{
+	return json_pack("{s:s}", "state", "master");
+}
+const struct mcast_plan *fabric_trees(const struct fabric *f)
+{
+	return NULL;
+}
+json_t *fabric_partitions(const struct fabric *f, const char *which)
+{
+	if (which && strcmp(which, "tenant-a") && strcmp(which, "0x8001"))
+		return NULL;
+	return json_pack("[{s:s, s:s}]", "name", "tenant-a", "pkey", "0x0001");
+}
+json_t *fabric_groups(const struct fabric *f)
+{
+	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",
+			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");
+}
+const char *fabric_refusal(const struct fabric *f)
+{
+	return f->refusal;
+}
+
+json_t *fabric_events(const struct fabric *f, unsigned count)
+{
+	json_t *events = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(events, json_integer(i));
+	return events;
+}
+bool fabric_check(const struct fabric *f, struct check_report *report)
+{
+	return check_tables(f->topo, &f->lids, &f->tables, report);
+}
+
+static inline void finish_act(struct fabric *f, json_t *result, const char *error)
+{
+	fabric_done_fn *fn = f->act_fn;
+
+	f->act_fn = NULL;
+	fn(f->act_arg, result, error);
+	json_decref(result);
+}
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	f->acts++;
+	f->act_fn = fn;
+	f->act_arg = arg;
+	if (f->instant)
+		finish_act(f, json_pack("{s:i}", "blocks", 7), NULL);
+}
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
+{
+	f->cordon_on = on;
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
+	fabric_reroute(f, fn, arg);
+}
+void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	fabric_cordon(f, what, false, fn, arg);
+}
+void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	fabric_cordon(f, what ? what : "all that is down", false, fn, arg);
+}
+json_t *fabric_links_down(const struct fabric *f)
+{
+	return dump_json_links(f->topo, true);
+}
+json_t *fabric_sick(const struct fabric *f)
+{
+	return json_pack("[{s:s}]", "sick", "quarantined");
+}
+void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
+			 void *arg)
+{
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
+	fabric_reroute(f, fn, arg);
+}
+json_t *fabric_nvswitch(const struct fabric *f)
+{
+	return json_pack("{s:[]}", "hosts");
+}
+json_t *fabric_health(const struct fabric *f)
+{
+	return json_pack("{s:[]}", "ports");
+}
+void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
+		  size_t err_size)
+{
+	if (strcmp(text, "host-1=NO_P2P")) {
+		snprintf(err, err_size, "no host there: %s", text);
+		return -1;
+	}
+	free(*states);
+	*states = mem_alloc(1, 1);
+	return 0;
+}
+json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		     const struct tables *tables)
+{
+	return json_pack("[{ss}]", "host", "host-1");
+}
+void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		struct tables *out)
+{
+	tables_copy(out, &f->tables);
+	for (uint32_t h = 1; h <= HOSTS; h++)
+		if (!topo_port(variant, 0, h)->link_up)
+			tables_row(out, 0)[h + 1] = TABLES_NO_ROUTE;
+}
+uint8_t *fabric_port_classes(const struct fabric *f)
+{
+	return NULL;
+}
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+	f->event_fn = fn;
+	f->event_arg = arg;
+}
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+	assert(arg == f->event_arg);
+	f->event_fn = NULL;
+}
+void fabric_act_cancel(struct fabric *f, void *arg)
+{
+	assert(arg == f->act_arg);
+	f->cancelled++;
+	f->act_fn = NULL;
+}
+
+#endif
