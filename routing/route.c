@@ -6,14 +6,15 @@
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
- * hosts are left even so (a ring, a mesh, a torus), it is oriented from a root instead and routed
- * by the same code. "updn" asks for the latter at once.
+ * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, it is
+ * oriented from a root instead and routed by the same code. "updn" asks for the latter at once.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "routing/design.h"
 #include "routing/legal.h"
+#include "routing/mend.h"
 #include "routing/route.h"
 #include "topology/mem.h"
 
@@ -320,6 +321,18 @@ bool route_cordons_bent(const struct route *route)
 	return route->bent;
 }
 
+/* Detours that were found one by one are in each other's way: they are given up for others. Of cordoned fabrics, those that there are stay. */
+static uint64_t mend(struct job *job, struct tables *out)
+{
+	struct holes holes;
+
+	if (!job->t->ncordoned) {
+		compute(job, out, &holes);
+		holes_fini(&holes);
+	}
+	return mend_tables(job->t, job->lids, out);
+}
+
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 {
@@ -336,10 +349,14 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 		return -EINVAL;
 	route->bent = false;
 	uint64_t open_pairs = compute_around_cordons(route, &job, out);
-	if (updn || !open_pairs)
+	if (updn || !open_pairs || !(open_pairs = mend_count(t, lids, out)))
+		return 0;
+	open_pairs = mend(&job, out);
+	if (!open_pairs)
 		return 0;
 	job.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
-	if (compute(&job, &route->spare, NULL) < open_pairs) {
+	compute(&job, &route->spare, NULL);
+	if (mend_tables(t, lids, &route->spare) < open_pairs) {
 		struct tables tree = *out;
 
 		*out = route->spare;

@@ -286,6 +286,31 @@ static void ways_back_are_found_before_others_ways_there(void **state)
 	topo_unref(t);
 }
 
+/*
+ * Two planes that only leaves connect, five tiers, and leaves left with one cable upwards: whoever turns from one plane into the other must do
+ * so at one leaf. Nothing else moves for them.
+ */
+static void a_tree_stays_a_tree_where_detours_are_scarce(void **state)
+{
+	static const unsigned m[] = { 3, 3, 3, 3, 3 }, w[] = { 1, 2, 2, 2, 2 },
+			      p[] = { 1, 1, 1, 1, 1 };
+	struct topo *t = pgft(5, m, w, p);
+	struct routed whole = route_it(pgft(5, m, w, p), "ftree");
+
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct routed r = route_it(damage_links(t, 3 + seed % 4, seed), "ftree");
+		struct delta d;
+
+		assert_proven(&r);
+		delta_count(&whole.tables, &r.tables, &d);
+		assert_int_equal(d.entries,
+				 delta_minimum(r.topo, r.lids, &whole.tables, &r.tables));
+		drop(&r);
+	}
+	drop(&whole);
+	topo_unref(t);
+}
+
 /* ---- What changes ------------------------------------------------------------------------------- */
 
 static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
@@ -541,6 +566,7 @@ int main(void)
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
 		cmocka_unit_test(whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways),
 		cmocka_unit_test(ways_back_are_found_before_others_ways_there),
+		cmocka_unit_test(a_tree_stays_a_tree_where_detours_are_scarce),
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
 		cmocka_unit_test(one_fault_changes_only_what_used_it),
 		cmocka_unit_test(one_more_fault_changes_only_what_used_it),
