@@ -5,7 +5,7 @@
  *   agree    the usual way: each tree agrees with the order of channels found by an earlier search
  *   try      else all starts from the bare tables, with one search for all trees together. If it finds a cycle, half of them are
  *            tried, and so on: of a thousand trees with a few offenders most come in by a few searches
- *   other    an offender is built otherwise, until one holds: from a switch where trees that are in turn already, for one that
+ *   other    an offender is built otherwise, until one holds: from a switch where trees that are in turn already, or unicast does, for one that
  *            turns there alone is in nobody's way; up and down from a central switch, as unicast goes where there are no
  *            levels; up and down by levels alone, which leaves members out. If none holds nobody gets the group
  *
@@ -19,7 +19,8 @@
 
 #define TREES_A_STEP  32
 #define VISITS_A_STEP 40000
-#define ROOTS_MAX     4 /* places to turn at that are tried */
+#define ROOTS_MAX     4 /* places to turn at that are tried.. */
+#define UNICAST_ROOTS 4 /* ..and where unicast turns */
 
 enum admit_state { AGREE, TRY, SEARCH, OTHER, BUILD, DONE };
 enum alternative { AT_TURN, BY_ROOT, NARROW, NOBODY };
@@ -37,7 +38,8 @@ struct mcast_admission {
 	enum alternative alternative;
 	uint32_t own_turn;
 	uint32_t to_look_at; /* for places to turn: trees that are in, and then itself */
-	uint32_t roots[ROOTS_MAX];
+	uint32_t roots[ROOTS_MAX + UNICAST_ROOTS];
+	unsigned looked_at_unicast;
 	unsigned nroots;
 	struct mcast_tree hint;
 	struct mcast_hop hint_hop;
@@ -131,7 +133,7 @@ static void begin_other(struct mcast_admission *a)
 	a->alternative = AT_TURN;
 	a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
 	a->to_look_at = a->at + 1;
-	a->nroots = 0;
+	a->nroots = a->looked_at_unicast = 0;
 	a->state = OTHER;
 }
 
@@ -161,6 +163,18 @@ static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
 	return root == TOPO_NONE;
 }
 
+/* .. and then where unicast does. */
+static uint32_t next_root_of_unicast(struct mcast_admission *a)
+{
+	while (a->looked_at_unicast < UNICAST_ROOTS) {
+		uint32_t root = mcast_proof_turn(a->proof, a->looked_at_unicast++);
+
+		if (!root_was_tried(a, root))
+			return a->roots[a->nroots++] = root;
+	}
+	return TOPO_NONE;
+}
+
 /* A switch where a tree turns that is in, the last ones first; then where this one would. TOPO_NONE = none that is new. */
 static uint32_t next_root(struct mcast_admission *a)
 {
@@ -172,7 +186,7 @@ static uint32_t next_root(struct mcast_admission *a)
 		if (!root_was_tried(a, root))
 			return a->roots[a->nroots++] = root;
 	}
-	return TOPO_NONE;
+	return next_root_of_unicast(a);
 }
 
 /* A tree that says where the root is to be, and nothing else. */

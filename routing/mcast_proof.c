@@ -25,13 +25,16 @@ struct mcast_proof {
 	struct cdg cdg;
 	uint64_t (*bare)[CDG_WORDS];   /* by channel: unicast's own */
 	uint64_t (*cables)[CDG_WORDS]; /* by switch: its ports that are channels */
-	uint32_t *hop_of;	       /* by switch, + 1: of the tree at hand */
-	bool ordered;		       /* the heights are those of the graph */
-	int32_t *height;	       /* as they were before the trial */
+	uint32_t *turns;  /* by switch: ways by which unicast turns up there that came down */
+	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
+	bool ordered;	  /* the heights are those of the graph */
+	int32_t *height;  /* as they were before the trial */
 	struct tried *trial;
 	uint32_t ntrial, room;
 	struct cdg_search *search;
 };
+
+static void count_turns(struct mcast_proof *p);
 
 static void find_cables(struct mcast_proof *p)
 {
@@ -56,6 +59,7 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 		memcpy(p->bare[p->cdg.channel[unicast->port_of[i]]], unicast->next[i],
 		       sizeof(p->bare[0]));
 	find_cables(p);
+	count_turns(p);
 	mcast_proof_reset(p);
 	return p;
 }
@@ -68,6 +72,7 @@ void mcast_proof_free(struct mcast_proof *p)
 	cdg_fini(&p->cdg);
 	free(p->bare);
 	free(p->cables);
+	free(p->turns);
 	free(p->hop_of);
 	free(p->height);
 	free(p->trial);
@@ -142,6 +147,51 @@ static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree
 	for (uint32_t i = 0; i < tree->nhops; i++)
 		p->hop_of[tree->hops[i].sw] = 0;
 	return all;
+}
+
+/* ---- Where unicast turns ------------------------------------------------------------------------- */
+
+/* Ways on from a channel that leads down which lead up. */
+static uint32_t rises_after(const struct mcast_proof *p, uint32_t channel)
+{
+	const struct cdg *c = &p->cdg;
+	uint32_t rises = 0;
+
+	for (unsigned w = 0; w < CDG_WORDS && cdg_falls(c, channel); w++)
+		for (uint64_t left = p->bare[channel][w]; left; left &= left - 1) {
+			unsigned out = w * 64 + __builtin_ctzll(left);
+
+			rises += cdg_leads_on(c, channel, out) &&
+				 !cdg_falls(c, c->channel[c->head[channel] + out]);
+		}
+	return rises;
+}
+
+static void count_turns(struct mcast_proof *p)
+{
+	p->turns = mem_alloc(p->t->nswitches + 1, sizeof(*p->turns));
+	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++)
+		p->turns[p->cdg.to[channel]] += rises_after(p, channel);
+}
+
+static bool turns_more(const struct mcast_proof *p, uint32_t a, uint32_t b)
+{
+	return p->turns[a] > p->turns[b] || (p->turns[a] == p->turns[b] && a < b);
+}
+
+uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
+{
+	uint32_t last = TOPO_NONE, best;
+
+	do {
+		best = TOPO_NONE;
+		for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+			if (p->turns[sw] && (last == TOPO_NONE || turns_more(p, last, sw)) &&
+			    (best == TOPO_NONE || turns_more(p, sw, best)))
+				best = sw;
+		last = best;
+	} while (n-- && best != TOPO_NONE);
+	return best;
 }
 
 /* ---- Agreeing ------------------------------------------------------------------------------------ */

@@ -17,6 +17,9 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 void mcast_proof_free(struct mcast_proof *p);  /* NULL is fine */
 void mcast_proof_reset(struct mcast_proof *p); /* no trees */
 
+/* The switch where unicast's packets turn up that came down, by the n-th most ways; TOPO_NONE = there are not so many. */
+uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n);
+
 /* Takes the tree in if all its dependencies agree with the order; else nothing changes. */
 bool mcast_proof_agrees(struct mcast_proof *p, const struct mcast_tree *tree);
 /* Puts a tree on trial beside those that are. */
