@@ -17,6 +17,7 @@
 #include "topology/topo.h"
 #include "topology/topo_own.h"
 #include "topology/mem.h"
+#include "topology/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,14 +109,13 @@ static void make_room(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
 	}
 }
 
-/* What hardware reports may hold anything: control bytes would break every text that shows it. */
 static const char *copy_desc(struct topo_builder *b, const char *desc)
 {
 	size_t len = desc ? strnlen(desc, DESC_MAX) : 0;
 	char *copy = arena_alloc(b->arena, len + 1, 1);
 
-	for (size_t i = 0; i < len; i++)
-		copy[i] = (unsigned char)desc[i] < ' ' || desc[i] == 0x7f ? ' ' : desc[i];
+	if (len)
+		text_clean(desc, len, copy);
 	return copy;
 }
 

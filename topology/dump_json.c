@@ -15,23 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Node descriptions may hold any byte; JSON is UTF-8. */
-static json_t *json_text(const char *text)
-{
-	json_t *value = json_string(text);
-	char *copy;
-
-	if (value)
-		return value;
-	copy = mem_strdup(text);
-	for (char *p = copy; *p; p++)
-		if ((unsigned char)*p >= 0x80)
-			*p = '?';
-	value = json_string(copy);
-	free(copy);
-	return value;
-}
-
 static json_t *json_guid(guid_t guid)
 {
 	char text[sizeof("0x0123456789abcdef")];
@@ -102,7 +85,7 @@ static json_t *node_row(const struct topo *t, uint32_t n)
 	const struct topo_port *best = best_port(t, n);
 	json_t *row = json_object();
 
-	json_object_set_new(row, "name", json_text(node->desc));
+	json_object_set_new(row, "name", json_string(node->desc));
 	json_object_set_new(row, "guid", json_guid(node->guid));
 	json_object_set_new(row, "lid", json_integer(node_lid(t, n, best)));
 	json_object_set_new(row, "type", json_string(types[node->type]));
@@ -114,7 +97,7 @@ static json_t *node_row(const struct topo *t, uint32_t n)
 	if (node->type == TOPO_SWITCH)
 		json_object_set_new(row, "level", json_integer(node->level));
 	if (node->host != TOPO_NONE)
-		json_object_set_new(row, "host", json_text(t->hosts[node->host].name));
+		json_object_set_new(row, "host", json_string(t->hosts[node->host].name));
 	return row;
 }
 
@@ -132,7 +115,7 @@ static json_t *link_end(const struct topo *t, const struct topo_port *port)
 	const struct topo_node *node = &t->nodes[port->node];
 	json_t *end = json_object();
 
-	json_object_set_new(end, "name", json_text(node->desc));
+	json_object_set_new(end, "name", json_string(node->desc));
 	json_object_set_new(end, "guid", json_guid(node->guid));
 	json_object_set_new(end, "port", json_integer(port->num));
 	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));
@@ -196,7 +179,7 @@ static json_t *host_row(const struct topo *t, const struct topo_host *host)
 			worst = best;
 		json_array_append_new(hcas, node_row(t, cas[i]));
 	}
-	json_object_set_new(row, "name", json_text(host->name));
+	json_object_set_new(row, "name", json_string(host->name));
 	json_object_set_new(row, "guid", json_guid(t->nodes[cas[0]].guid));
 	json_object_set_new(row, "lid", json_integer(best_port(t, cas[0])->lid));
 	json_object_set_new(row, "role", json_string(topo_role_name(TOPO_HOST)));

@@ -9,6 +9,7 @@
 #include <time.h>
 #include "fm/core/event_log.h"
 #include "topology/mem.h"
+#include "topology/text.h"
 
 struct event_log {
 	unsigned capacity;
@@ -56,19 +57,6 @@ static void format_now(char *buf, size_t size)
 	snprintf(buf + used, size - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Names in it may hold any byte, and a long text is cut anywhere; JSON is UTF-8. */
-static json_t *json_text(char *text)
-{
-	json_t *value = json_string(text);
-
-	if (value)
-		return value;
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p >= 0x80)
-			*p = '?';
-	return json_string(text);
-}
-
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...)
 {
@@ -79,11 +67,12 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	text_clean(text, sizeof(text), text); /* a long one may be cut within a character */
 	log_line(LOG_CORE, level, "%s", text);
 	format_now(when, sizeof(when));
 	json_decref(*place);
 	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
-			   "level", level_name(level), "kind", kind, "text", json_text(text));
+			   "level", level_name(level), "kind", kind, "text", json_string(text));
 	if (details) {
 		json_object_update(*place, details);
 		json_decref(details);

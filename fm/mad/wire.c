@@ -16,6 +16,7 @@
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire.h"
+#include "topology/text.h"
 
 #define DIRECTION_BIT 0x8000
 #define STATUS_MASK   0x7fff
@@ -172,13 +173,7 @@ void wire_node_desc_decode(const uint8_t data[64], char text[65])
 		len--;
 	while (first < len && data[first] <= ' ')
 		first++;
-	len -= first;
-	for (size_t i = 0; i < len; i++) {
-		uint8_t c = data[first + i];
-
-		text[i] = c < ' ' || c == 0x7f ? '.' : (char)c;
-	}
-	text[len] = '\0';
+	text_clean((const char *)data + first, len - first, text);
 }
 
 void wire_node_desc_encode(const char *text, uint8_t data[64])

@@ -171,7 +171,7 @@ void wire_notice_decode(const uint8_t data[64], struct wire_notice *out);
 /* The details, with the fields that the trap number uses laid over them. */
 void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]);
 
-void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* printable, trimmed */
+void wire_node_desc_decode(const uint8_t data[64], char text[65]); /* trimmed, by text_clean() */
 void wire_node_desc_encode(const char *text, uint8_t data[64]);
 void wire_pkeys_decode(const uint8_t data[64], uint16_t pkeys[32]);
 void wire_pkeys_encode(const uint16_t pkeys[32], uint8_t data[64]);

@@ -9,6 +9,7 @@
 #include "fm/nvswitch/lines.h"
 #include "fm/nvswitch/targets.h"
 #include "topology/mem.h"
+#include "topology/text.h"
 
 size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 {
@@ -54,7 +55,7 @@ static const char *read_line(void *arg, char *line)
 	if (!host)
 		return NULL;
 	name = strtok_r(rest, " \t", &rest);
-	if (!targets_name_fits(host) || !name)
+	if (!text_is_host_name(host) || !name)
 		return "`HOST NAME..` is expected";
 	for (; name && !wrong; name = strtok_r(rest, " \t", &rest))
 		wrong = strlen(name) > NAME_MAX_LEN ? "a name that is too long"

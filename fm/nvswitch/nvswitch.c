@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
+#include "topology/text.h"
 
 #define STEP_US	     2000
 #define CONNECT_MS   1000
@@ -235,7 +236,7 @@ static void take_names(struct nvswitch *nv, const char *const *names, unsigned c
 		unsigned host;
 
 		nv->present[i] = mem_strdup(names[i]);
-		if (!targets_name_fits(names[i]) || nv->health.nhosts >= HOSTS_MAX)
+		if (!text_is_host_name(names[i]) || nv->health.nhosts >= HOSTS_MAX)
 			continue;
 		host = health_add(&nv->health, names[i]);
 		nv->health.hosts[host].present = true;

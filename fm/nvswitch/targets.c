@@ -2,31 +2,22 @@
 /*
  * targets: the list of exporters.
  *
- * Names of hosts in the fabric come from node descriptions, which anybody with a port may write: one with other letters than a host
- * name's is given no URL, and neither is a GUID, which stands for a machine that has told no name.
+ * Names of hosts in the fabric come from node descriptions, which anybody with a port may write: what is no host's name
+ * (text_is_host_name) is given no URL, and neither is a GUID, which stands for a machine that has told no name.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/lines.h"
 #include "fm/nvswitch/targets.h"
 #include "topology/mem.h"
-
-bool targets_name_fits(const char *name)
-{
-	if (!isalnum((unsigned char)*name) || !strncmp(name, "0x", 2))
-		return false;
-	while (isalnum((unsigned char)*name) || *name == '-' || *name == '.' || *name == '_')
-		name++;
-	return *name == '\0';
-}
+#include "topology/text.h"
 
 static int add(struct targets *targets, const char *host, const char *url,
 	       enum nvswitch_system system)
 {
 	struct target target = { .system = system };
 
-	if (!targets_name_fits(host) || fetch_url_parse(url, &target.url))
+	if (!text_is_host_name(host) || fetch_url_parse(url, &target.url))
 		return -1;
 	target.host = mem_strdup(host);
 	target.where = mem_strdup(url);

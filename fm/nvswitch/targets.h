@@ -6,8 +6,6 @@
 #include "fm/nvswitch/fetch.h"
 #include "fm/nvswitch/state.h"
 
-bool targets_name_fits(const char *host); /* letters, digits, - . _ and no GUID */
-
 struct target {
 	char *host, *where; /* where: the URL as written */
 	enum nvswitch_system system;

@@ -173,7 +173,7 @@ static void a_builder_from_a_snapshot_makes_the_same_again(void **state)
 	topo_unref(again);
 }
 
-static void control_bytes_of_a_description_become_blanks(void **state)
+static void control_bytes_of_a_description_become_dots(void **state)
 {
 	struct topo_builder *b = topo_builder_new();
 	struct topo *t;
@@ -181,7 +181,7 @@ static void control_bytes_of_a_description_become_blanks(void **state)
 	add_node(b, 1, "a\nb\x7f", TOPO_SWITCH, 1);
 	add_node(b, 2, NULL, TOPO_SWITCH, 1);
 	t = topo_freeze(b);
-	assert_string_equal(t->nodes[0].desc, "a b ");
+	assert_string_equal(t->nodes[0].desc, "a.b.");
 	assert_string_equal(t->nodes[1].desc, "");
 	topo_unref(t);
 }
@@ -476,7 +476,7 @@ int main(void)
 		cmocka_unit_test(a_switch_may_be_cabled_to_itself_but_no_port),
 		cmocka_unit_test(a_down_link_stays_known),
 		cmocka_unit_test(a_builder_from_a_snapshot_makes_the_same_again),
-		cmocka_unit_test(control_bytes_of_a_description_become_blanks),
+		cmocka_unit_test(control_bytes_of_a_description_become_dots),
 		cmocka_unit_test(a_reference_keeps_the_snapshot),
 		cmocka_unit_test(order_of_arrival_does_not_show),
 		cmocka_unit_test(every_node_and_end_port_is_found),
