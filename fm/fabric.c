@@ -253,7 +253,7 @@ void fabric_renew(struct fabric *f)
 			      .events = f->events,
 			      .sm = f->sm,
 			      .election = f->election,
-			      .troubles = f->troubles,
+			      .alerts = f->alerts,
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);
@@ -269,6 +269,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
+	f->alerts = alerts_new(loop, f->events);
 	fabric_election_init(f);
 	parts_init(f);
 	return f;
@@ -307,8 +308,8 @@ void fabric_free(struct fabric *f)
 		return;
 	parts_fini(f);
 	fabric_election_fini(f);
+	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);
-	fabric_troubles_fini(f);
 	free(f);
 }

@@ -2,12 +2,13 @@
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
- * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_trouble.c (what does not work), fabric_report.c (JSON), fabric_state.c (files),
+ * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_election.c (who is master), fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
 #include <sys/types.h>
+#include "fm/core/alert.h"
 #include "fm/core/event_log.h"
 #include "fm/core/job.h"
 #include "fm/fabric.h"
@@ -276,7 +277,7 @@ struct fabric {
 	struct quarantines *quarantines;
 
 	struct nvswitch *nvswitch;
-	struct trouble *troubles;
+	struct alerts *alerts; /* raised and ended by whoever sees it: fm/core/alert.h */
 	struct {
 		struct unsaved *list; /* files that are to be written again.. */
 		struct loop_timer *retry;
@@ -480,11 +481,6 @@ json_t *fabric_report_stages(const struct job_step *steps,
 			     const uint64_t *spent_us);	  /* milliseconds by name */
 void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
-
-/* fabric_trouble.c */
-const char *fabric_trouble_error(const struct fabric *f, const char *what); /* NULL = none */
-json_t *fabric_troubles_json(const struct fabric *f);
-void fabric_troubles_fini(struct fabric *f);
 
 /* fabric_class.c. By name alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);

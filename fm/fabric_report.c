@@ -157,7 +157,8 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "rebalance", fabric_rebalance_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
-	json_object_set_new(doc, "troubles", fabric_troubles_json(f));
+	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
+	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
@@ -169,6 +170,11 @@ json_t *fabric_status(const struct fabric *f)
 						       : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	return doc;
+}
+
+void fabric_trouble(struct fabric *f, const char *what, const char *error)
+{
+	trouble_set(f->alerts, what, error);
 }
 
 json_t *fabric_events(const struct fabric *f, unsigned count)

@@ -162,7 +162,7 @@ static void retry(void *arg)
 void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
 {
 	char *what = trouble_name(name);
-	const char *error = fabric_trouble_error(f, what);
+	const char *error = trouble_error(f->alerts, what);
 
 	if (error)
 		json_object_set_new(result, "not_saved", json_string(error));

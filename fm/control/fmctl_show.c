@@ -145,15 +145,16 @@ static void print_last_run(const json_t *s)
 	       string(s, "engine"), number(s, "route_ms"), number(s, "program_ms"));
 }
 
-static void print_troubles(const struct fmctl *ctl, const json_t *troubles)
+/* Troubles are among them. */
+static void print_alerts(const struct fmctl *ctl, const json_t *alerts)
 {
-	const json_t *trouble;
+	const json_t *alert;
 	size_t index;
 
-	json_array_foreach (troubles, index, trouble) {
-		print_label("trouble");
-		print_coloured(ctl, false, string(trouble, "what"));
-		printf(": %s\n", string(trouble, "error"));
+	json_array_foreach (alerts, index, alert) {
+		print_label(!strcmp(string(alert, "what"), "trouble") ? "trouble" : "alert");
+		print_coloured(ctl, false, string(alert, "text"));
+		putchar('\n');
 	}
 }
 
@@ -200,7 +201,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 		       (long long)integer(s, "lft_blocks_unread"));
 	putchar('\n');
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
-	print_troubles(ctl, json_object_get(s, "troubles"));
+	print_alerts(ctl, json_object_get(s, "alerts"));
 }
 
 /* ---- Lists ---- */

@@ -45,7 +45,7 @@ static const char *level_name(enum log_level level)
 	return names[level - LOG_ERR];
 }
 
-static void format_now(char *buf, size_t size)
+void event_now(char when[EVENT_TIME])
 {
 	struct timespec now;
 	struct tm utc;
@@ -53,14 +53,14 @@ static void format_now(char *buf, size_t size)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
-	used = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(buf + used, size - used, ".%03ldZ", now.tv_nsec / 1000000);
+	used = strftime(when, EVENT_TIME, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(when + used, EVENT_TIME - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...)
 {
-	char text[512], when[40];
+	char text[512], when[EVENT_TIME];
 	json_t **place = &events->ring[events->next % events->capacity];
 	va_list args;
 
@@ -69,7 +69,7 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	va_end(args);
 	text_clean(text, sizeof(text), text); /* a long one may be cut within a character */
 	log_line(LOG_CORE, level, "%s", text);
-	format_now(when, sizeof(when));
+	event_now(when);
 	json_decref(*place);
 	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
 			   "level", level_name(level), "kind", kind, "text", json_string(text));

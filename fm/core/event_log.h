@@ -25,4 +25,7 @@ void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
 /* The newest `count`, oldest first, as an array the caller owns: {"seq","time","level","kind","text", details..}. */
 json_t *event_log_json(const struct event_log *events, unsigned count);
 
+#define EVENT_TIME 40
+void event_now(char when[EVENT_TIME]); /* the wall-clock UTC, as in "time" */
+
 #endif
