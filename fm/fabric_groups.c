@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_groups: multicast groups over a restart, their members' going out of service, and groups for
- * people to look at.
+ * fabric_groups: multicast groups over a restart, and for people to look at.
  *
  * The file `groups` has a line for each group and, behind it, one for each of its members:
  *
@@ -9,30 +8,23 @@
  *   member PORT_GUID JoinState proxy
  *
  * It is written once changes have gathered for some seconds, by a child: a fabric's file has a hundred
- * thousand lines; and at the end. A member whose port is not there after a restart waits for it for some
- * minutes: it may be rebooting as we are, and will not be told that fmd forgot it.
+ * thousand lines; and at the end. Members whose ports are out of service: fabric_absent.c.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric_mcast.h"
-#include "topology/mem.h"
-#include "topology/sort.h"
 
-#define SAVE_US	    3000000
-#define PATIENCE_US 600000000
-#define LINE	    256
+#define SAVE_US 3000000
+#define LINE	256
 
 static struct sa_groups *groups_of(const struct fabric *f)
 {
 	return sa_mcast_groups(f->sa);
 }
 
-typedef void group_fn(struct fabric *f, struct sa_group *group, void *arg);
-
-/* Each group once; it may end in the course of it. */
-static void each_group(struct fabric *f, group_fn *fn, void *arg)
+void fabric_groups_each(struct fabric *f, fabric_group_fn *fn, void *arg)
 {
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups_of(f)); mlid++) {
 		struct sa_group *next = sa_groups_by_mlid(groups_of(f), (uint16_t)mlid), *group;
@@ -156,98 +148,6 @@ void fabric_groups_changed(struct fabric *f)
 		loop_timer_set(f->mcast->save, SAVE_US);
 }
 
-/* ---- Out of service ------------------------------------------------------------------------------ */
-
-static bool in_service(const struct topo *t, guid_t guid)
-{
-	uint32_t port = topo_find_port(t, guid);
-
-	return port != TOPO_NONE && (t->ports[port].node < t->nswitches || t->ports[port].link_up);
-}
-
-struct lost { /* ports, by GUID */
-	guid_t *guids;
-	uint32_t count;
-};
-
-static int compare_guids(const void *a, const void *b)
-{
-	guid_t x = *(const guid_t *)a, y = *(const guid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void list_lost(const struct topo *older, const struct topo *newer, struct lost *lost)
-{
-	for (uint32_t i = 0; i < older->nports; i++) {
-		guid_t guid = older->ports[i].guid;
-
-		if (guid && in_service(older, guid) && !in_service(newer, guid))
-			lost->guids[lost->count++] = guid;
-	}
-	sort_if_needed(lost->guids, lost->count, sizeof(*lost->guids), compare_guids);
-}
-
-static void leave_all(struct fabric *f, struct sa_group *group, guid_t port)
-{
-	sa_groups_leave(groups_of(f), group, port, WIRE_JOIN_BITS, loop_now_us(f->loop));
-}
-
-/* Whichever are fewer are looked up among the others. The group may end in the course of it. */
-static void group_loses(struct fabric *f, struct sa_group *group, void *arg)
-{
-	const struct lost *lost = arg;
-	struct wire_gid mgid = group->attr.mgid;
-
-	if (lost->count < group->nmembers && !sa_alias_next(f->sa, 0)) {
-		for (uint32_t i = 0; i < lost->count && sa_groups_find(groups_of(f), &mgid); i++)
-			leave_all(f, group, lost->guids[i]);
-		return;
-	}
-	for (uint32_t i = group->nmembers; i-- > 0;) {
-		guid_t port = group->members[i].port, own = fabric_port_guid(f, port);
-
-		if (!bsearch(&own, lost->guids, lost->count, sizeof(own), compare_guids))
-			continue;
-		leave_all(f, group, port);
-		if (!sa_groups_find(groups_of(f), &mgid))
-			return;
-	}
-}
-
-void fabric_groups_prune(struct fabric *f, const struct topo *older, const struct topo *newer)
-{
-	struct lost lost = { .guids = mem_alloc(older->nports + 1u, sizeof(guid_t)) };
-
-	list_lost(older, newer, &lost);
-	if (lost.count)
-		each_group(f, group_loses, &lost);
-	free(lost.guids);
-}
-
-static void end_absent(struct fabric *f, struct sa_group *group, void *arg)
-{
-	struct wire_gid mgid = group->attr.mgid;
-
-	for (uint32_t i = group->nmembers; i-- > 0;) {
-		if (in_service(f->topo, fabric_port_guid(f, group->members[i].port)))
-			continue;
-		leave_all(f, group, group->members[i].port);
-		if (!sa_groups_find(groups_of(f), &mgid))
-			return;
-	}
-}
-
-static void patience_over(void *arg)
-{
-	struct fabric *f = arg;
-
-	if (f->topo)
-		each_group(f, end_absent, NULL);
-	else
-		loop_timer_set(f->mcast->patience, PATIENCE_US);
-}
-
 /* ---- Documents ----------------------------------------------------------------------------------- */
 
 static const char *joined(const struct sa_member *member)
@@ -262,12 +162,13 @@ static const char *joined(const struct sa_member *member)
 static json_t *json_member(const struct fabric *f, const struct sa_member *member)
 {
 	const struct topo *t = f->topo;
-	uint32_t port = t ? topo_find_port(t, fabric_port_guid(f, member->port)) : TOPO_NONE;
+	guid_t own = fabric_port_guid(f, member->port);
+	uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
 
-	return json_pack("{so ss ss si sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
+	return json_pack("{so ss ss si sb sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
 			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc,
 			 "joined", joined(member), "state", (int)member->state, "proxy",
-			 member->proxy);
+			 member->proxy, "waits", fabric_is_awaited(f, own));
 }
 
 static int count_full(const struct sa_group *group)
@@ -276,6 +177,15 @@ static int count_full(const struct sa_group *group)
 
 	for (uint32_t i = 0; i < group->nmembers; i++)
 		n += group->members[i].state & WIRE_JOIN_FULL;
+	return n;
+}
+
+static int count_waiting(const struct fabric *f, const struct sa_group *group)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; f->mcast->nawaited && i < group->nmembers; i++)
+		n += fabric_is_awaited(f, fabric_port_guid(f, group->members[i].port));
 	return n;
 }
 
@@ -319,12 +229,13 @@ static json_t *json_group(const struct fabric *f, const struct sa_group *group)
 
 	wire_gid_encode(&a->mgid, raw);
 	inet_ntop(AF_INET6, raw, mgid, sizeof(mgid));
-	return json_pack("{ss so so sI si si si sb si si so so}", "mgid", mgid, "mlid",
+	return json_pack("{ss so so sI si si si sb si si si so so}", "mgid", mgid, "mlid",
 			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
 			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
 			 "sl", (int)a->sl, "preset", group->preset, "full", count_full(group),
-			 "senders", (int)group->nmembers - count_full(group), "tree",
-			 json_tree(f, group->mlid), "members", json_members(f, group));
+			 "senders", (int)group->nmembers - count_full(group), "waiting",
+			 count_waiting(f, group), "tree", json_tree(f, group->mlid), "members",
+			 json_members(f, group));
 }
 
 json_t *fabric_groups(const struct fabric *f)
@@ -343,11 +254,12 @@ json_t *fabric_mcast_figures(const struct fabric *f)
 {
 	const struct fabric_mcast *m = f->mcast;
 
-	return json_pack("{si si si si sI sI si}", "groups", (int)sa_groups_count(groups_of(f)),
-			 "members", (int)sa_groups_members(groups_of(f)), "mlids",
-			 (int)sa_groups_mlids(groups_of(f)), "with_turns", (int)m->with_turns,
-			 "mft_blocks_written", (json_int_t)mft_blocks_written(m->mft), "rounds",
-			 (json_int_t)m->rounds, "failed", (int)m->result.failed);
+	return json_pack("{si si si si si sI sI si}", "groups", (int)sa_groups_count(groups_of(f)),
+			 "members", (int)sa_groups_members(groups_of(f)), "waiting",
+			 (int)m->waiting, "mlids", (int)sa_groups_mlids(groups_of(f)), "with_turns",
+			 (int)m->with_turns, "mft_blocks_written",
+			 (json_int_t)mft_blocks_written(m->mft), "rounds", (json_int_t)m->rounds,
+			 "failed", (int)m->result.failed);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
@@ -367,11 +279,10 @@ void fabric_mcast_start(struct fabric *f)
 	fabric_state_read(f, &groups_file);
 	fabric_mcast_configure(f);
 	fabric_partitions_preset(f);
-	each_group(f, end_unkept, NULL);
+	fabric_groups_each(f, end_unkept, NULL);
 	loop_timer_stop(f->mcast->save); /* what was just read is no change */
 	if (!f->mcast->known)
 		fabric_groups_changed(f);
-	loop_timer_set(f->mcast->patience, PATIENCE_US);
 }
 
 bool fabric_mcast_known(const struct fabric *f)
@@ -382,7 +293,7 @@ bool fabric_mcast_known(const struct fabric *f)
 void fabric_groups_init(struct fabric *f)
 {
 	f->mcast->save = loop_timer_new(f->loop, save, f);
-	f->mcast->patience = loop_timer_new(f->loop, patience_over, f);
+	fabric_absent_init(f);
 }
 
 void fabric_groups_fini(struct fabric *f)
@@ -391,5 +302,5 @@ void fabric_groups_fini(struct fabric *f)
 	if (loop_timer_armed(f->mcast->save))
 		fabric_state_write(f, &groups_file);
 	loop_timer_free(f->mcast->save);
-	loop_timer_free(f->mcast->patience);
+	fabric_absent_fini(f);
 }

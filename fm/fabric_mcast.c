@@ -430,8 +430,7 @@ void fabric_mcast_published(struct fabric *f, const struct topo *older)
 {
 	f->mcast->proof_due = true;
 	sa_groups_set_capacity(sa_mcast_groups(f->sa), mlids_of(f->topo));
-	if (older)
-		fabric_groups_prune(f, older, f->topo);
+	fabric_absent_published(f, older);
 }
 
 void fabric_mcast_shown(struct fabric *f, const struct topo *older)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fabric_mcast: multicast in the conductor: fabric_mcast.c (from groups to tables), fabric_mcast_learn.c (from tables to groups),
- * fabric_groups.c (files, documents). */
+ * fabric_groups.c (files, documents), fabric_absent.c (members out of service). */
 #ifndef FMD_FABRIC_MCAST_H
 #define FMD_FABRIC_MCAST_H
 
@@ -13,6 +13,14 @@
 struct fabric_gathered { /* of one MLID: the members of its groups, as ports of a snapshot */
 	struct mcast_member *list;
 	uint32_t count;
+};
+
+/* An end port out of service whose memberships are kept, see fabric_absent.c. */
+struct awaited_port {
+	guid_t guid;
+	uint64_t until_us;
+	bool rebooting; /* since before the first look: whatever its leaf says of it */
+	bool member;	/* of some group */
 };
 
 struct fabric_mcast {
@@ -49,8 +57,14 @@ struct fabric_mcast {
 	unsigned with_turns; /* trees, as last told */
 	uint64_t rounds;
 
+	/* fabric_absent.c */
+	struct awaited_port *awaited; /* by GUID */
+	uint32_t nawaited;
+	unsigned waiting; /* of these, members */
+	struct loop_timer *patience;
+
 	/* fabric_groups.c */
-	struct loop_timer *save, *patience;
+	struct loop_timer *save;
 	bool known;		    /* who is a member of what, when fmd began */
 	struct state_writer writer; /* of the groups */
 };
@@ -66,7 +80,16 @@ void fabric_groups_init(struct fabric *f);
 void fabric_groups_fini(struct fabric *f);
 void fabric_groups_load(struct fabric *f);
 void fabric_groups_changed(struct fabric *f); /* they are to be saved */
-/* Ends what ports had joined that were in service in the older snapshot and are not in the newer. */
-void fabric_groups_prune(struct fabric *f, const struct topo *older, const struct topo *newer);
+typedef void fabric_group_fn(struct fabric *f, struct sa_group *group, void *arg);
+/* Each group once; it may end in the course of it. */
+void fabric_groups_each(struct fabric *f, fabric_group_fn *fn, void *arg);
+
+/* fabric_absent.c: members whose ports are out of service. */
+void fabric_absent_init(struct fabric *f);
+void fabric_absent_fini(struct fabric *f);
+/* Another snapshot is published; older NULL: the first one. Ahead of bring-up. */
+void fabric_absent_published(struct fabric *f, const struct topo *older);
+/* The port with that GUID of its own is out of service, and its memberships are kept. */
+bool fabric_is_awaited(const struct fabric *f, guid_t port);
 
 #endif

@@ -333,24 +333,24 @@ void show_path(const struct fmctl *ctl, const json_t *result)
 
 void show_groups(const struct fmctl *ctl, const json_t *result)
 {
-	static const struct table_column columns[] = { { "MGID", "mgid" },
-						       { "MLID", "mlid" },
-						       { "P_KEY", "pkey" },
-						       { "FULL", "full" },
-						       { "SENDERS", "senders" },
-						       { "ROOT", "tree.root" },
-						       { "SWITCHES", "tree.switches" },
-						       { "TURNS", "tree.turns" },
-						       { 0 } };
+	static const struct table_column columns[] = {
+		{ "MGID", "mgid" },	   { "MLID", "mlid" },
+		{ "P_KEY", "pkey" },	   { "FULL", "full" },
+		{ "SENDERS", "senders" },  { "WAITING", "waiting" },
+		{ "ROOT", "tree.root" },   { "SWITCHES", "tree.switches" },
+		{ "TURNS", "tree.turns" }, { 0 }
+	};
 
 	table_print(ctl, result, columns);
 }
 
 void show_members(const struct fmctl *ctl, const json_t *result)
 {
-	static const struct table_column columns[] = {
-		{ "MEMBER", "name" }, { "GUID", "guid" }, { "JOINED", "joined" }, { 0 }
-	};
+	static const struct table_column columns[] = { { "MEMBER", "name" },
+						       { "GUID", "guid" },
+						       { "JOINED", "joined" },
+						       { "WAITS", "waits" },
+						       { 0 } };
 	const json_t *group;
 	size_t index;
 

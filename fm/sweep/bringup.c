@@ -356,6 +356,14 @@ void bringup_reregister(struct bringup *b)
 			node->ports[p].reregister = can_reregister(node, &node->ports[p]);
 }
 
+void bringup_reregister_port(struct bringup *b, guid_t guid, uint8_t num)
+{
+	struct inv_node *node = inventory_find(b->inv, guid);
+
+	if (node && num && num <= node->nports)
+		node->ports[num].reregister = can_reregister(node, &node->ports[num]);
+}
+
 /* What was settled under the old configuration is open again. */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 {

@@ -42,6 +42,8 @@ void bringup_free(struct bringup *b); /* NULL is fine */
  * don't. A host whose link has come up, or whose LID or SM LID changes, is asked in any case.
  */
 void bringup_reregister(struct bringup *b);
+/* The host at that port alone; nothing for a switch, or a host that can't be asked. */
+void bringup_reregister_port(struct bringup *b, guid_t node, uint8_t port);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
 /* Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in the default one. */

@@ -141,6 +141,7 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
 	inventory_link_down(inv, node, num);
 	port->state = state; /* the cable is another; what the ports said holds */
 	peer->state = peer_state;
+	port->said_down = peer->said_down = false;
 	port->peer = peer->peer = NULL;
 }
 
@@ -160,6 +161,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pb->peer = a;
 	pb->peer_port = port_a;
 	pa->link_up = pb->link_up = true;
+	pa->said_down = pb->said_down = false;
 }
 
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)

@@ -79,6 +79,7 @@ struct inv_port {
 	uint8_t probe;	 /* sweep.c's */
 	bool cordoned,
 		quarantined; /* carries no transit; set by the conductor before each snapshot */
+	bool said_down; /* an end of the cable answered that it is down; else no way may lead there */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
 	uint16_t want_lid; /* bringup.c's, from here on */

@@ -100,6 +100,8 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	port->state = TOPO_DOWN;
 	port->seen = s->number;
 	port->probe = PROBE_NONE;
+	if (port->peer)
+		port->said_down = port->peer->ports[port->peer_port].said_down = true;
 	if (!port->peer || !port->link_up)
 		return;
 	log_line(LOG_SWEEP, LOG_NOTICE, "%s: down, to %s", inventory_name(node, (int)num).text,
