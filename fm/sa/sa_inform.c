@@ -30,6 +30,7 @@ static struct subscriber *subscriber_get(struct sa *sa, guid_t guid)
 		return sub;
 	sub = mem_alloc(1, sizeof(*sub));
 	sub->sa = sa;
+	cl_qlist_init(&sub->held);
 	cl_qmap_insert(&sa->subscribers, guid, &sub->item);
 	return sub;
 }

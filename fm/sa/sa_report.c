@@ -9,7 +9,9 @@
  * not a burst. A subscription that the ring has overtaken skips what is lost, and that is told.
  *
  * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a row
- * end the subscription: its owner has gone without a word.
+ * end the subscription: its owner has gone without a word. A port that can't be reached misses what there is meanwhile and
+ * loses nothing else by it. One port has EACH Reports on their way at a time: its other subscriptions are held until one of
+ * these is over, so that who never answers leaves the window to others.
  *
  * In service is a host's port whose link is Active, and a switch with any link up: what was programmed
  * for it is in force when it is told of.
@@ -22,6 +24,7 @@
 #include "topology/sort.h"
 
 #define WINDOW	      32
+#define EACH	      4 /* of these to one port */
 #define RING_MIN      64
 #define RING_MAX      32768 /* two for each port of a large fabric */
 #define TOLD_BURST    20
@@ -127,7 +130,44 @@ static guid_t guid_of(const struct subscription *s)
 /* Who has notices to look at is due, who saw all is idle. */
 static cl_qlist_t *list_of(struct reports *r, const struct subscription *s)
 {
+	if (s->held)
+		return &s->by->held;
 	return s->next < r->end ? &r->due : &r->idle;
+}
+
+static void hold(struct subscription *s)
+{
+	s->held = true;
+	cl_qlist_insert_tail(&s->by->held, &s->item);
+}
+
+/* A Report to the port is over. */
+static void let_go(struct sa *sa, struct subscriber *sub)
+{
+	struct reports *r = &sa->reports;
+
+	r->in_flight--;
+	sub->in_flight--;
+	while (cl_qlist_count(&sub->held)) {
+		struct subscription *s = (struct subscription *)cl_qlist_remove_head(&sub->held);
+
+		s->held = false;
+		cl_qlist_insert_tail(list_of(r, s), &s->item);
+	}
+	loop_timer_set(r->step, 0);
+}
+
+static uint32_t port_of(const struct sa *sa, const struct subscription *s)
+{
+	return sa->view.topo ? topo_find_port(sa->view.topo, guid_of(s)) : TOPO_NONE;
+}
+
+static bool in_reach(const struct sa *sa, uint32_t port)
+{
+	const struct topo *t = sa->view.topo;
+
+	return port != TOPO_NONE && sa_port_lid(sa, port) &&
+	       (t->ports[port].node < t->nswitches || t->ports[port].link_up);
 }
 
 static void give_up(struct sa *sa, struct subscription *s)
@@ -148,14 +188,16 @@ static void reported(void *arg, const struct mad_answer *answer)
 	bool heard = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
 	s->token = 0;
-	r->in_flight--;
 	cl_qlist_insert_tail(list_of(r, s), &s->item);
-	loop_timer_set(r->step, 0);
-	s->failures = heard ? 0 : (uint8_t)(s->failures + 1);
+	let_go(sa, s->by);
+	if (heard)
+		s->failures = 0;
 	if (heard)
 		return;
 	sa->stats.reports_unanswered++;
-	if (s->failures >= FAILURES_MAX)
+	if (!in_reach(sa, port_of(sa, s)))
+		return;
+	if (++s->failures >= FAILURES_MAX)
 		give_up(sa, s);
 }
 
@@ -178,6 +220,7 @@ static void report_send(struct sa *sa, struct subscription *s, uint16_t lid,
 
 	wire_report_encode(&n->notice, &n->issuer, data);
 	sa->reports.in_flight++;
+	s->by->in_flight++;
 	sa->stats.reports++;
 	s->token = mad_send(sa->mad, &request, reported, s);
 }
@@ -197,22 +240,25 @@ static void catch_up(struct sa *sa, struct subscription *s)
 	s->next = r->first;
 }
 
-/* To the next notice that is wanted, which is sent, or to the end. A port that is out of service misses all. */
+/* To the next notice that is wanted, which is sent, or to the end. A port that can't be reached misses all. */
 static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 {
 	struct reports *r = &sa->reports;
-	uint32_t port = topo_find_port(sa->view.topo, guid_of(s));
-	uint16_t lid = port == TOPO_NONE ? 0 : sa_port_lid(sa, port);
+	uint32_t port = port_of(sa, s);
 
+	if (s->by->in_flight >= EACH) {
+		hold(s);
+		return;
+	}
 	catch_up(sa, s);
-	if (!lid)
+	if (!in_reach(sa, port))
 		s->next = r->end;
 	while (s->next < r->end && *budget) {
 		const struct sa_notice *n = ring_at(r, s->next++);
 
 		--*budget;
 		if (wanted(sa, s, port, n)) {
-			report_send(sa, s, lid, n);
+			report_send(sa, s, sa_port_lid(sa, port), n);
 			return;
 		}
 	}
@@ -255,8 +301,7 @@ void sa_report_leave(struct subscription *s)
 		return;
 	}
 	mad_cancel(sa->mad, s->token);
-	r->in_flight--;
-	loop_timer_set(r->step, 0);
+	let_go(sa, s->by);
 }
 
 /* ---- What there is to be told ------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 
 struct sa;
 
-/* A wish for notices. On one of the lists of struct reports, or a Report to it is on its way. */
+/* A wish for notices. On one of the lists of struct reports, on its subscriber's, or a Report to it is on its way. */
 struct subscription {
 	cl_list_item_t item; /* first */
 	struct subscriber *by;
@@ -21,6 +21,7 @@ struct subscription {
 	uint16_t pkey_index;	      /* as the next two: of the request that made it */
 	uint8_t sl;
 	bool trusted;
+	bool held;	  /* on the subscriber's list */
 	uint8_t failures; /* Reports in a row that nobody acknowledged */
 	uint64_t next;	  /* the first notice not looked at yet */
 	mad_token token;  /* 0: none is on its way */
@@ -31,6 +32,8 @@ struct subscriber {
 	struct sa *sa;
 	unsigned count;
 	struct subscription **subs;
+	unsigned in_flight; /* Reports */
+	cl_qlist_t held;    /* subscriptions that wait for one of these to be over */
 };
 
 struct sa_notice {

@@ -427,6 +427,31 @@ static void silence_is_asked_again_then_ends_the_subscription(void **state)
 	unlisten(h);
 }
 
+static void a_port_that_answers_nothing_leaves_the_window_to_others(void **state)
+{
+	struct world *w = *state;
+	struct heard *h = listen(w);
+	struct wire_inform_info info = everything;
+	uint64_t begun;
+	unsigned i = 0;
+
+	mad_configure(w->mad, &(struct mad_conf){ .retries = 3, .timeout_ms = 200 });
+	for (info.lid_end = 1; info.lid_end <= 64; info.lid_end++) {
+		info.lid_begin = 0;
+		assert_int_equal(subscribe_from(w, HOST(1), &info, 0), WIRE_SA_OK);
+	}
+	subscribe_to(w, HOST(2), 128);
+	h->deaf = world_lid(w, HOST(1));
+	begun = loop_now_us(w->loop);
+	notify(w, 128, HOST(3));
+	while (i < h->count && h->report[i].lid != world_lid(w, HOST(2)))
+		i++;
+	assert_true(i < h->count);
+	assert_true(h->report[i].at - begun < 1000);
+	assert_int_equal(mad_stats(w->mad).in_flight, 0);
+	unlisten(h);
+}
+
 static void one_answer_in_between_forgives_earlier_silence(void **state)
 {
 	struct world *w = *state;
@@ -531,6 +556,7 @@ int main(void)
 		TEST(storm_leaves_by_a_window),
 		TEST(who_falls_behind_too_far_skips_and_it_is_told),
 		TEST(silence_is_asked_again_then_ends_the_subscription),
+		TEST(a_port_that_answers_nothing_leaves_the_window_to_others),
 		TEST(one_answer_in_between_forgives_earlier_silence),
 		TEST(who_unsubscribes_is_not_told_any_more),
 		TEST(subscriptions_outlive_the_process),
