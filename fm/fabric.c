@@ -192,6 +192,7 @@ static void parts_init(struct fabric *f)
 	fabric_traps_init(f);
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
+	fabric_isolation_init(f);
 	fabric_health_init(f);
 	fabric_audit_init(f);
 	fabric_update_init(f);
@@ -216,6 +217,7 @@ static void parts_fini(struct fabric *f)
 {
 	fabric_remember_fini(f);
 	fabric_nvlink_fini(f);
+	fabric_isolation_fini(f);
 	fabric_watch_fini(f);
 	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);

@@ -119,6 +119,7 @@ struct fabric_draft fabric_draft(struct fabric *f)
 	for (unsigned i = 0; i < f->ncordons; i++)
 		mark(f, &f->cordons[i], true);
 	fabric_quarantine_mark(f);
+	fabric_isolate_mark(f);
 	fabric_traps_drafted(f);
 	if (f->topo)
 		draft.topo = inventory_again(inv, f->topo, f->shapes);

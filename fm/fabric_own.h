@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
  * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
- * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
+ * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_election.c (who is master), fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
@@ -275,6 +275,7 @@ struct fabric {
 	struct cordon *cordons;
 	unsigned ncordons;
 	struct quarantines *quarantines;
+	struct isolation *isolation;
 
 	struct nvswitch *nvswitch;
 	struct alerts *alerts; /* raised and ended by whoever sees it: fm/core/alert.h */
@@ -386,6 +387,24 @@ struct cable_name fabric_cable_name(const struct fabric *f, guid_t node,
 				    uint8_t port); /* both its ends */
 /* A row of `links --sick`; takes why. */
 json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why);
+
+/*
+ * fabric_isolate.c: a switch (port 0) or a link, by either end, that is there and can not be worked with. It carries no transit, as
+ * if it were cordoned, and is named in an alert for as long as it lasts, unless too many are: then nothing is moved, and
+ * that is the alert. To say so again changes nothing. Whoever said so releases it when the fault is over, but for
+ *   ISOLATED_NOT_ACTIVE   ends by itself when both ends are Active, and when the link is down
+ *   ISOLATED_NO_SETS      such a switch is sent no Set any more but one probe a minute, and is released by the first that it takes
+ * An update follows by itself. Both may be called at any time, from any callback.
+ */
+enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
+void fabric_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause);
+void fabric_isolate_release(struct fabric *f, guid_t node, uint8_t port,
+			    enum isolation_cause cause);
+void fabric_isolate_mark(struct fabric *f); /* before a snapshot */
+json_t *fabric_isolated_json(
+	const struct fabric *f); /* {"what", "why", "in_force", "since_s"} each */
+void fabric_isolation_init(struct fabric *f);
+void fabric_isolation_fini(struct fabric *f);
 
 /* fabric_sa.c: what hosts have asked the SA for, in files of state_dir. */
 void fabric_sa_init(struct fabric *f);

@@ -38,20 +38,24 @@ static json_t *answered_json(const struct answered *a)
 			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks);
 }
 
-static bool is_drained(const struct topo_port *port, bool quarantined)
+/* Cables that carry no transit, by an operator's wish, because they are sick, or because they can not be worked with. */
+enum drain { BY_OPERATOR, QUARANTINED, ISOLATED };
+
+static bool is_drained(const struct topo_port *port, enum drain why)
 {
-	return port->cordoned && port->quarantined == quarantined;
+	enum drain is = port->isolated ? ISOLATED : port->quarantined ? QUARANTINED : BY_OPERATOR;
+
+	return port->cordoned && is == why;
 }
 
-/* Cables that carry no transit, by an operator's wish or because they are sick. */
-static int drained(const struct topo *t, bool quarantined)
+static int drained(const struct topo *t, enum drain why)
 {
 	int count = 0;
 
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
-			count += is_drained(&t->ports[p], quarantined) ||
-				 is_drained(&t->ports[t->ports[p].peer], quarantined);
+			count += is_drained(&t->ports[p], why) ||
+				 is_drained(&t->ports[t->ports[p].peer], why);
 	return count;
 }
 
@@ -59,11 +63,13 @@ static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->topo;
 
-	return json_pack("{si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
-			 t ? (int)t->ncas : 0, "links", t ? (int)t->nlinks : 0, "links_down",
-			 t ? (int)t->nlinks_down : 0, "links_cordoned", t ? drained(t, false) : 0,
-			 "links_quarantined", t ? drained(t, true) : 0, "levels",
-			 t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
+	return json_pack("{si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0,
+			 "hcas", t ? (int)t->ncas : 0, "links", t ? (int)t->nlinks : 0,
+			 "links_down", t ? (int)t->nlinks_down : 0, "links_cordoned",
+			 t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+			 t ? drained(t, QUARANTINED) : 0, "links_isolated",
+			 t ? drained(t, ISOLATED) : 0, "levels", t ? (int)t->nlevels : 0, "lids",
+			 f->lids ? (int)f->lids->top : 0);
 }
 
 static json_t *sa_json(const struct fabric *f)
@@ -159,6 +165,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
+	json_object_set_new(doc, "isolated", fabric_isolated_json(f));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
 	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));

@@ -57,7 +57,7 @@ static uint16_t node_lid(const struct topo *t, uint32_t n, const struct topo_por
 
 static bool by_operator(const struct topo_port *port)
 {
-	return port->cordoned && !port->quarantined;
+	return port->cordoned && !port->quarantined && !port->isolated;
 }
 
 static void set_links(const struct topo *t, uint32_t n, json_t *row)
@@ -134,6 +134,7 @@ static json_t *link_row(const struct topo *t, const struct topo_port *a, const s
 	json_object_set_new(row, "up", json_boolean(a->link_up));
 	json_object_set_new(row, "cordoned", json_boolean(by_operator(a) || by_operator(b)));
 	json_object_set_new(row, "quarantined", json_boolean(a->quarantined || b->quarantined));
+	json_object_set_new(row, "isolated", json_boolean(a->isolated || b->isolated));
 	return row;
 }
 

@@ -69,7 +69,8 @@ struct topo_port {
 	uint32_t capmask; /* PortInfo:CapabilityMask, host order */
 	bool link_up;	  /* peer known and the link is not down */
 	bool cordoned;	  /* no transit through this cable wanted.. */
-	bool quarantined; /* ..because it is sick, and not by an operator's wish */
+	bool quarantined; /* ..because it is sick, and not by an operator's wish.. */
+	bool isolated;	  /* ..or because it, or its switch, can not be worked with */
 };
 
 /* The far end of a switch's port: what routing asks of every port, each time, without the rest. */
@@ -166,7 +167,7 @@ struct topo_port_attr {
 	uint32_t capmask;
 	uint16_t lid;
 	uint8_t lmc, state, speed, width, mtu;
-	bool cordoned, quarantined;
+	bool cordoned, quarantined, isolated;
 };
 
 struct topo_node_attr {

@@ -34,6 +34,7 @@ static inline void topo_port_take(struct topo_port *port, const struct topo_port
 	port->capmask = attr->capmask;
 	port->cordoned = attr->cordoned;
 	port->quarantined = attr->quarantined;
+	port->isolated = attr->isolated;
 }
 
 #endif

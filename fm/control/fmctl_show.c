@@ -97,6 +97,8 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	if (integer(status, "links_quarantined"))
 		printf(", %lld quarantined  (fmctl links --sick)",
 		       (long long)integer(status, "links_quarantined"));
+	if (integer(status, "links_isolated"))
+		printf(", %lld isolated", (long long)integer(status, "links_isolated"));
 	puts(down ? "  (fmctl links --down)" : "");
 	if (*string(status, "at_risk.text")) {
 		print_label("at risk");

@@ -481,7 +481,7 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
 	x->timeout_us = timeout_ms * 1000;
-	x->retries = request->retries ? request->retries : mad->conf.retries;
+	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
 	x->device = device_get(mad, request->device);
 }
 

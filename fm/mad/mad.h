@@ -48,6 +48,7 @@ struct mad_request {
 	bool urgent;   /* before those that are not */
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
+	bool once;		      /* sent once, whatever mad_conf says */
 	/* Asked before each try, with the callback's arg, also from within mad_send(): by then there may be another path. NULL = it stays. */
 	void (*way)(void *arg, struct mad_path *path);
 };

@@ -77,8 +77,9 @@ struct inv_port {
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
 	uint8_t suspect; /* requests over this cable that timed out since one passed */
 	uint8_t probe;	 /* sweep.c's */
-	bool cordoned,
-		quarantined; /* carries no transit; set by the conductor before each snapshot */
+	bool cordoned, quarantined,
+		isolated; /* carries no transit; set by the conductor before each snapshot, as.. */
+	bool kept;	  /* ..this: routed over although it is not Active */
 	bool said_down; /* an end of the cable answered that it is down; else no way may lead there */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
@@ -119,6 +120,7 @@ struct inv_node {
 	uint16_t want_top;  /* what program sets in SwitchInfo, 0 = nothing yet */
 	uint8_t want_life_time;
 	bool no_ext, no_state_table; /* refused these once */
+	bool no_sets;		     /* answers, and takes no Set: is sent none; the conductor's */
 	bool answered;		     /* in the present look */
 	bool touched;		     /* sweep's */
 	uint8_t waiting;	     /* sweep's: answers before its ports are read */

@@ -53,8 +53,9 @@ static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num
 		.speed = up ? port_speed(node, port) : 0,
 		.width = up ? port->lanes : 0,
 		.mtu = port->mtu,
-		.cordoned = port->cordoned || port->quarantined,
-		.quarantined = port->quarantined && !port->cordoned,
+		.cordoned = port->cordoned || port->quarantined || port->isolated,
+		.quarantined = port->quarantined && !port->cordoned && !port->isolated,
+		.isolated = port->isolated && !port->cordoned,
 	};
 }
 

@@ -349,6 +349,16 @@ void double_set_silent(struct double_fabric *d, guid_t node, bool silent)
 	double_node(d, node)->silent = silent;
 }
 
+void double_set_active(struct double_fabric *d, guid_t node, unsigned port, enum double_active how)
+{
+	double_port(d, node, port)->active = (uint8_t)how;
+}
+
+void double_set_no_sets(struct double_fabric *d, guid_t node, bool on)
+{
+	double_node(d, node)->no_sets = on;
+}
+
 void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid)
 {
 	double_node(d, node)->ni.node_guid = guid;
@@ -479,6 +489,13 @@ int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint
 	struct dport *end;
 
 	return net_trace((struct double_fabric *)d, double_port(d, node, port), dlid, false, &end);
+}
+
+int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
+{
+	struct dport *end;
+
+	return net_trace((struct double_fabric *)d, double_port(d, node, port), dlid, true, &end);
 }
 
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,

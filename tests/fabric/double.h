@@ -57,6 +57,11 @@ void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsign
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
 /* VLCap's code, until it is switched off. */
 void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
+/* How a port takes the state Active, once asked for it. What it already has stays. */
+enum double_active { DOUBLE_TAKES_ACTIVE, DOUBLE_REFUSES_ACTIVE, DOUBLE_FEIGNS_ACTIVE };
+void double_set_active(struct double_fabric *d, guid_t node, unsigned port, enum double_active how);
+/* Gets are answered, Sets are not: a hung agent, or somebody else's M_Key. */
+void double_set_no_sets(struct double_fabric *d, guid_t node, bool on);
 /* The node GUID it says it has; callers keep its old name. */
 void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
@@ -99,6 +104,9 @@ const uint8_t *double_arb(const struct double_fabric *d, guid_t node, unsigned p
 /* Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP, -ENOTCONN dead end. */
 int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
 
+/* The same for data packets: they pass links that are Active at both ends alone. */
+int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
+
 /* Another subnet manager answers SMInfo at that port; NULL = none does. */
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned port,
 		   const struct wire_sm_info *info);
@@ -118,7 +126,7 @@ uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id);
 void double_sent_reset(struct double_fabric *d);
 
 struct double_drops {
-	uint64_t lost, dead_link, no_entry, loop, inactive, bad_route, mkey, silent, nobody;
+	uint64_t lost, dead_link, no_entry, loop, inactive, bad_route, mkey, sets, silent, nobody;
 };
 const struct double_drops *double_drops(const struct double_fabric *d);
 

@@ -233,6 +233,8 @@ uint8_t port_set_state(struct double_fabric *d, struct dport *port, uint8_t stat
 		return 0;
 	if (state != info->state + 1 || peer < state - 1)
 		return STATUS_BAD_FIELD;
+	if (state == TOPO_ACTIVE && port->active != DOUBLE_TAKES_ACTIVE)
+		return port->active == DOUBLE_FEIGNS_ACTIVE ? 0 : STATUS_BAD_FIELD;
 	info->state = state;
 	return 0;
 }

@@ -62,6 +62,12 @@ static struct dport *cross(struct double_fabric *d, struct dport *out, bool data
 	return out->peer;
 }
 
+static bool link_carries(const struct dport *out, bool data)
+{
+	return link_is_up(out) &&
+	       (!data || (out->info.state == TOPO_ACTIVE && out->peer->info.state == TOPO_ACTIVE));
+}
+
 /* ---- By LID ----------------------------------------------------------------------------------- */
 
 static bool lid_is_mine(const struct dport *port, uint16_t lid)
@@ -117,7 +123,7 @@ static int lid_walk(struct double_fabric *d, struct dport *from, uint16_t dlid, 
 			return -ENOTCONN; /* came to a host that it is not for */
 		}
 		at = &at->node->ports[num];
-		at = look ? (link_is_up(at) ? at->peer : NULL) : cross(d, at, data);
+		at = look ? (link_carries(at, data) ? at->peer : NULL) : cross(d, at, data);
 		if (!at)
 			return -ENOTCONN;
 		route->hops++;

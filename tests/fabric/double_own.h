@@ -41,6 +41,7 @@ struct dport {
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;
 	uint8_t num;
+	uint8_t active;	      /* enum double_active */
 	uint8_t speed, width; /* of the cable: enum topo_speed, lanes */
 	uint32_t capmask;
 };
@@ -60,7 +61,7 @@ struct dnode {
 	uint32_t lft_size;
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
-	bool silent, state_table;
+	bool silent, state_table, no_sets;
 	struct wire_perf_caps perf_caps;
 	struct dfault faults[DOUBLE_FAULTS];
 };

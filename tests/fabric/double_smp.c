@@ -488,14 +488,17 @@ static const struct agent_row *agent_find(const struct dnode *node, uint16_t att
 	return NULL;
 }
 
-/* M_Key protection 0 and 1 let Gets pass (IBA 14.2.4.1). */
+/* M_Key protection 0 and 1 let Gets pass; what does not is counted (IBA 14.2.4.1). */
 static bool mkey_passes(const struct request *r, const struct wire_mad *m)
 {
-	const struct dport *own = is_switch(r->node) ? &r->node->ports[0] : r->arrival;
+	struct dport *own = is_switch(r->node) ? &r->node->ports[0] : r->arrival;
 
 	if (!own->info.mkey || own->info.mkey == m->key)
 		return true;
-	return m->method == WIRE_GET && own->info.mkey_protect < 2;
+	if (m->method == WIRE_GET && own->info.mkey_protect < 2)
+		return true;
+	own->info.mkey_violations += own->info.mkey_violations < UINT16_MAX;
+	return false;
 }
 
 static uint16_t agent_run(struct request *r, const struct wire_mad *m)
@@ -527,6 +530,10 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 
 	if (!mkey_passes(&r, m)) {
 		d->drops.mkey++;
+		return false;
+	}
+	if (r.node->no_sets && m->method != WIRE_GET) {
+		d->drops.sets++;
 		return false;
 	}
 	m->status = agent_run(&r, m);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What may be isolated: a quarter of a tier, and no leaf's last uplink. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/fabric_isolate.h"
+#include "tests/unit/fabrics.h"
+
+/* 8 leaves with a cable to each of 8 spines. */
+static struct topo *eight_by_eight(void)
+{
+	static const unsigned m[] = { 2, 8 }, w[] = { 1, 8 }, p[] = { 1, 1 };
+	char err[256];
+
+	return generate_pgft(2, m, w, p, err, sizeof(err));
+}
+
+static uint32_t of_level(const struct topo *t, unsigned level, unsigned nth)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (t->nodes[sw].level == level && !nth--)
+			return sw;
+	fail();
+	return 0;
+}
+
+static void a_quarter_of_the_spines_may_be_isolated(void **state)
+{
+	struct topo *t = eight_by_eight();
+	struct isolate_ask asks[] = { { .node = of_level(t, 1, 0) },
+				      { .node = of_level(t, 1, 5) } };
+
+	assert_int_equal(isolate_judge(t, asks, 2), 0);
+	assert_true(asks[0].allowed && asks[1].allowed);
+	topo_unref(t);
+}
+
+static void of_more_none_is(void **state)
+{
+	struct topo *t = eight_by_eight();
+	struct isolate_ask asks[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		asks[i] = (struct isolate_ask){ .node = of_level(t, 1, i) };
+	assert_int_equal(isolate_judge(t, asks, 3), 3);
+	topo_unref(t);
+}
+
+static void what_is_in_force_stays_and_counts(void **state)
+{
+	struct topo *t = eight_by_eight();
+	struct isolate_ask asks[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		asks[i] = (struct isolate_ask){ .node = of_level(t, 1, i), .in_force = i < 2 };
+	assert_int_equal(isolate_judge(t, asks, 3), 1);
+	assert_true(asks[0].allowed && asks[1].allowed && !asks[2].allowed);
+	topo_unref(t);
+}
+
+static void a_cable_counts_once_by_either_end(void **state)
+{
+	struct topo *t = eight_by_eight();
+	uint32_t leaf = of_level(t, 0, 0);
+	struct isolate_ask asks[17];
+	unsigned count = 0;
+
+	/* 16 of 64 cables, two of each leaf, and one of them by its other end too */
+	for (unsigned i = 0; i < 8; i++)
+		for (unsigned up = 0; up < 2; up++)
+			asks[count++] = (struct isolate_ask){
+				.node = of_level(t, 0, i),
+				.port = (uint8_t)(uplink_of(t, of_level(t, 0, i)) + up),
+			};
+	const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, uplink_of(t, leaf)));
+
+	asks[count++] = (struct isolate_ask){ .node = peer->node, .port = peer->num };
+	assert_int_equal(isolate_judge(t, asks, count), 0);
+	asks[16] = (struct isolate_ask){ .node = leaf, .port = (uint8_t)(uplink_of(t, leaf) + 2) };
+	assert_int_equal(isolate_judge(t, asks, count), 17);
+	topo_unref(t);
+}
+
+/* All but one of a leaf's uplinks are down. */
+static void a_leafs_last_uplink_is_not_taken(void **state)
+{
+	struct topo *t = eight_by_eight(), *damaged = topo_alike(t);
+	uint32_t leaf = of_level(t, 0, 3);
+	unsigned first = uplink_of(t, leaf);
+	struct isolate_ask asks[2] = { { .node = leaf, .port = (uint8_t)(first + 7) },
+				       { .node = of_level(t, 0, 4), .port = (uint8_t)first } };
+
+	for (unsigned i = 0; i < 7; i++)
+		topo_alike_cut(damaged, t->nodes[leaf].port0 + first + i);
+	assert_int_equal(isolate_judge(damaged, asks, 2), 1);
+	assert_true(!asks[0].allowed && asks[1].allowed);
+	asks[0] = (struct isolate_ask){
+		.node = topo_peer(t, topo_port(t, leaf, first + 7))->node
+	}; /* the spine behind it, as a whole */
+	assert_int_equal(isolate_judge(damaged, asks, 1), 1);
+	topo_unref(damaged);
+	topo_unref(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_quarter_of_the_spines_may_be_isolated),
+		cmocka_unit_test(of_more_none_is),
+		cmocka_unit_test(what_is_in_force_stays_and_counts),
+		cmocka_unit_test(a_cable_counts_once_by_either_end),
+		cmocka_unit_test(a_leafs_last_uplink_is_not_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
