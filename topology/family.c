@@ -9,16 +9,19 @@
  * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
  * slots. A batch with a parent on its own level stays alone: merged families must only look
  * upwards, or computing one could need another in a circle.
- *   3. A family's parents are put in the order of their own families, then of their node index; its
- * slots are dealt in rounds: first lane of every parent, second lane of every parent that has one,
- * and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod w, lane = x /
- * w mod p); with unequal ones each cable still gets an equal share. Then the leaves are numbered
- * family by family, in the order in which they hang on their parents, and each reserves a block of
- * topological numbers rounded so that the same position on every leaf meets the same slot.
+ *   3. A family's parents are put in the order of their own families' columns, then of their node
+ * index; its slots are dealt in rounds: first lane of every parent, second lane of every parent that
+ * has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod w, lane
+ * = x / w mod p); with unequal ones each cable still gets an equal share. Columns are what aligns
+ * tiers beyond the third: families with the same parents' columns are one column, whichever subtree
+ * they are in. Then the leaves are numbered subtree by subtree and family by family, in the order in
+ * which they hang on their parents, and each reserves a block of topological numbers rounded so that
+ * the same position on every leaf meets the same slot.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "topology/graph.h"
+#include "topology/likeness.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 
@@ -30,22 +33,17 @@ struct batch { /* switches with one parent set: sorted[first .. first + count) *
 	bool alone; /* has a parent on its own level */
 };
 
-struct founder { /* a family's entry in the chain of one parent */
-	uint32_t family, next;
-};
-
 struct family_work {
 	struct graph *g;
 	uint32_t *sorted;   /* switches, equal parents side by side */
 	uint32_t *batch_of; /* by switch; numbers of before the batches are put in order */
 	struct batch *batches;
 	uint32_t nbatches;
-	uint32_t *chain; /* by switch: 1 + index of its first founder entry, 0 = none */
-	struct founder *founders;
-	uint32_t nfounders;
-	uint16_t *overlap; /* by family */
-	uint8_t *number;   /* by switch: its number among the parents of the family in hand, + 1 */
-	uint32_t *key;	   /* by switch: what they are sorted by */
+	struct likeness families; /* by parents */
+	struct likeness columns;  /* of families, by what find_column() says */
+	uint32_t *column;	  /* by family */
+	uint8_t *number; /* by switch: its number among the parents of the family in hand, + 1 */
+	uint32_t *key;	 /* by switch: what they are sorted by */
 };
 
 /* ---- Batches: equal parents -------------------------------------------------------------------- */
@@ -140,60 +138,29 @@ static int compare_batches(const void *a, const void *b, void *work)
 
 /* ---- Families ---------------------------------------------------------------------------------- */
 
-static uint32_t found_family(struct family_work *w, const struct batch *batch)
+static uint32_t family_of(struct family_work *w, const struct batch *batch)
 {
-	uint32_t family = w->g->nfamilies++;
-	uint32_t sw = w->sorted[batch->first];
+	const struct graph_group *ups = graph_ups(w->g, w->sorted[batch->first]);
+	unsigned n = batch->alone ? 0 : batch->nparents;
+	uint32_t parents[UINT8_MAX], family;
 
+	for (unsigned i = 0; i < n; i++)
+		parents[i] = ups[i].peer;
+	family = batch->alone ? TOPO_NONE : likeness_find(&w->families, batch->level, parents, n);
+	if (family != TOPO_NONE)
+		return family;
+	family = likeness_found(&w->families, batch->level, parents, n);
 	w->g->families[family].level = batch->level;
-	for (unsigned i = 0; i < batch->nparents && !batch->alone; i++) {
-		uint32_t parent = graph_ups(w->g, sw)[i].peer;
-
-		w->founders[w->nfounders] = (struct founder){ family, w->chain[parent] };
-		w->chain[parent] = ++w->nfounders;
-	}
+	w->g->nfamilies++;
 	return family;
-}
-
-/* The family of this level that has most of the batch's parents, if that is at least 3/4 of them.
- */
-static uint32_t family_to_join(struct family_work *w, const struct batch *batch)
-{
-	uint32_t sw = w->sorted[batch->first], best = TOPO_NONE;
-
-	for (int pass = 0; pass < 2; pass++) {
-		for (unsigned i = 0; i < batch->nparents; i++) {
-			uint32_t entry = w->chain[graph_ups(w->g, sw)[i].peer];
-
-			for (; entry; entry = w->founders[entry - 1].next) {
-				uint32_t family = w->founders[entry - 1].family;
-
-				if (pass == 1) {
-					w->overlap[family] = 0;
-					continue;
-				}
-				if (w->g->families[family].level != batch->level)
-					continue;
-				w->overlap[family]++;
-				if (best == TOPO_NONE || w->overlap[family] > w->overlap[best] ||
-				    (w->overlap[family] == w->overlap[best] && family < best))
-					best = family;
-			}
-		}
-		if (pass == 0 && best != TOPO_NONE && w->overlap[best] * 4 < batch->nparents * 3)
-			best = TOPO_NONE;
-	}
-	return best;
 }
 
 static void assign_families(struct family_work *w)
 {
 	for (uint32_t b = 0; b < w->nbatches; b++) {
 		struct batch *batch = &w->batches[b];
-		uint32_t family = batch->alone ? TOPO_NONE : family_to_join(w, batch);
+		uint32_t family = family_of(w, batch);
 
-		if (family == TOPO_NONE)
-			family = found_family(w, batch);
 		batch->family = family;
 		for (uint32_t i = 0; i < batch->count; i++)
 			w->g->switches[w->sorted[batch->first + i]].family = family;
@@ -227,7 +194,7 @@ static int compare_slot_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In the order of their own families, then of their node index. Members of one batch have the same parents. */
+/* In the order of their own families' columns, then of their node index. Members of one batch have the same parents. */
 static void collect_parents(struct family_work *w, struct graph_family *family)
 {
 	struct graph *g = w->g;
@@ -245,7 +212,7 @@ static void collect_parents(struct family_work *w, struct graph_family *family)
 				continue;
 			w->number[parent] = 1;
 			order[family->nparents++] =
-				(uint64_t)g->switches[parent].family << 32 | parent;
+				(uint64_t)w->column[g->switches[parent].family] << 32 | parent;
 		}
 		batch = w->batch_of[sw];
 	}
@@ -255,6 +222,28 @@ static void collect_parents(struct family_work *w, struct graph_family *family)
 		w->number[parents[i]] = i + 1;
 	}
 	g->nparents += family->nparents;
+}
+
+/*
+ * Families whose parents' families are in (nearly) the same columns stand in one column themselves: the spines that lead to the same
+ * part of the roots, in whatever pod they are. A root is its own column here: nothing is above it to know it by.
+ */
+static uint32_t find_column(struct family_work *w, const struct graph_family *family)
+{
+	struct graph *g = w->g;
+	uint32_t items[GRAPH_MAX_SLOTS], column;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < family->nparents; i++) {
+		uint32_t parent = g->parents[family->first_parent + i];
+		uint32_t above = w->column[g->switches[parent].family];
+		uint32_t item = g->switches[parent].nup ? g->nswitches + above : parent;
+
+		if (!n || items[n - 1] != item)
+			items[n++] = item;
+	}
+	column = n ? likeness_find(&w->columns, family->level, items, n) : TOPO_NONE;
+	return column == TOPO_NONE ? likeness_found(&w->columns, family->level, items, n) : column;
 }
 
 static int compare_group_slots(const void *a, const void *b)
@@ -349,22 +338,25 @@ static uint8_t hanging_place(const struct graph *g, uint32_t sw)
 	return place;
 }
 
-/* By level, family, and the place on the parents; equals by index. */
+/* By level, subtree, family, and the place on the parents; equals by index. */
 static void sort_leaves(struct family_work *w)
 {
 	const struct graph *g = w->g;
+	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place));
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w->sorted[sw] = sw;
-		w->key[sw] = hanging_place(g, sw);
+		place[sw] = hanging_place(g, sw);
 	}
-	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
+	sort_by_key(w->sorted, g->nswitches, place, UINT8_MAX + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		w->key[sw] = g->switches[sw].family;
 	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
+	subtree_sort(g, place, w->sorted);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		w->key[sw] = g->switches[sw].level;
 	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
+	free(place);
 }
 
 /* The family that most leaves with parents are in; NULL when none has any. */
@@ -423,9 +415,9 @@ void family_assign(struct graph *g)
 
 	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
 	w.batches = mem_alloc(n, sizeof(*w.batches));
-	w.chain = mem_alloc(n, sizeof(*w.chain));
-	w.founders = mem_alloc_unset(g->ngroups + 1, sizeof(*w.founders));
-	w.overlap = mem_alloc(n, sizeof(*w.overlap));
+	w.column = mem_alloc_unset(n, sizeof(*w.column));
+	likeness_init(&w.families, n, n, g->ngroups);
+	likeness_init(&w.columns, 2 * n, n, g->ngroups);
 	w.number = mem_alloc(n, sizeof(*w.number));
 	w.batch_of = mem_alloc_unset(n, sizeof(*w.batch_of));
 	w.key = mem_alloc_unset(n, sizeof(*w.key));
@@ -442,6 +434,7 @@ void family_assign(struct graph *g)
 		uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
 
 		collect_parents(&w, &g->families[f]);
+		w.column[f] = find_column(&w, &g->families[f]);
 		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
 	}
@@ -449,9 +442,9 @@ void family_assign(struct graph *g)
 	assign_pitches(g);
 	free(w.sorted);
 	free(w.batches);
-	free(w.chain);
-	free(w.founders);
-	free(w.overlap);
+	free(w.column);
+	likeness_fini(&w.families);
+	likeness_fini(&w.columns);
 	free(w.number);
 	free(w.batch_of);
 	free(w.key);

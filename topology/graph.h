@@ -8,12 +8,12 @@
  * legal paths (up*, then down*) cannot make a credit cycle.
  *
  * Siblings: switches of one level with (nearly) the same parents form a family. Members share one
- * list of slots, that is of (parent, lane) pairs, in an order aligned between families by the
- * parents' own families: slot i of every pod leads to the same family of spines. Known-but-down
- * cables keep their slots.
+ * list of slots, that is of (parent, lane) pairs, in an order aligned between families through all
+ * tiers: slot i of every pod leads to the same part of the roots. Known-but-down cables keep their
+ * slots.
  *
- * Topological numbers: every end port has one (`order`), leaf by leaf, from structure and not from
- * LIDs.
+ * Topological numbers: every end port has one (`order`), subtree by subtree and leaf by leaf, from
+ * structure and not from LIDs.
  */
 #ifndef FMD_TOPOLOGY_GRAPH_H
 #define FMD_TOPOLOGY_GRAPH_H
@@ -110,7 +110,11 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
 
-/* ---- Inside the layer: family.c, called by graph_new() on the oriented graph ------------------- */
-void family_assign(struct graph *g); /* families, slots, topological numbers */
+/* ---- Inside the layer -------------------------------------------------------------------------- */
+/* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
+void family_assign(struct graph *g);
+/* subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they are. place: by switch, the lowest
+ * port that it hangs on. */
+void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches);
 
 #endif
