@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build deps check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now
+.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now
 .PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
 all: $(BIN)/fmd $(BIN)/fmctl
 
@@ -109,6 +109,11 @@ unit: $(UNIT_BIN)
 deps:
 	$(Q)etc/install-packages etc/packages.txt
 
+# promtool judges /metrics; its package would start a service, so that one file is all that is taken of it.
+promtool: deps
+	$(Q)etc/unpack-tool prometheus usr/bin/promtool build/tools
+
+check integration: promtool
 check integration chaos demo bench fuzz: deps
 	$(Q)$(submake) $@-now
 

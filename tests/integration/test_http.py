@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import promtext
 from fabric import Fabric, own_address, poll, program
 
 HOST = "H-0002c90380000100"
@@ -53,6 +54,31 @@ def test_metrics_are_the_status_in_prometheus_text(web):
     assert samples["fmd_fabric_up"] == "1"
     assert float(samples["fmd_smps_sent_total"]) >= 1000
     assert samples["fmd_proof_pairs_reachable"] == str(256 * 255)
+
+
+BAD_PAGES = {
+    "told twice": "# HELP a_x h\n# TYPE a_x gauge\na_x 1\n# HELP a_x h\n# TYPE a_x gauge\na_x 1\n",
+    "no help": "# TYPE a_x gauge\na_x 1\n", "of no type": "# HELP a_x h\n# TYPE a_x thing\na_x 1\n",
+    "type behind": "# HELP a_x h\na_x 1\n# TYPE a_x gauge\n", "no counter": "# HELP a_total h\n# TYPE a_total gauge\na_total 1\n",
+    "counter": "# HELP a h\n# TYPE a counter\na 1\n", "milliseconds": "# HELP a_ms h\n# TYPE a_ms gauge\na_ms 1\n",
+    "minutes": "# HELP a_minutes h\n# TYPE a_minutes gauge\na_minutes 1\n", "camel": "# HELP aB h\n# TYPE aB gauge\naB 1\n",
+    "quote": "# HELP a_x h\n# TYPE a_x gauge\na_x{l=\"a\"b\"} 1\n", "no number": "# HELP a_x h\n# TYPE a_x gauge\na_x one\n",
+    "label twice": "# HELP a_x h\n# TYPE a_x gauge\na_x{l=\"1\",l=\"2\"} 1\n", "no end": "# HELP a_x h\n# TYPE a_x gauge\na_x 1",
+    "type in name": "# HELP a_gauge h\n# TYPE a_gauge gauge\na_gauge 1\n"}
+
+
+@pytest.mark.parametrize("page", BAD_PAGES.values(), ids=BAD_PAGES)
+def test_judge_of_metrics_refuses_what_promtool_refuses(page):
+    assert promtext.problems(page)
+    if promtext.promtool():
+        assert promtext.promtool_says(page)[0] != 0
+
+
+def test_metrics_are_taken_by_strict_parsers(web):
+    page = ask(web, "/metrics")[2].decode()
+    assert promtext.problems(page) == []
+    if promtext.promtool():
+        assert promtext.promtool_says(page) == (0, "")
 
 
 @pytest.mark.parametrize("name, command", [
