@@ -3,7 +3,10 @@
 #ifndef FMD_TESTS_FABRICS_H
 #define FMD_TESTS_FABRICS_H
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "topology/generate.h"
 #include "topology/netfile.h"
 
@@ -20,6 +23,44 @@ static inline struct topo *parse_netfile(const char *text)
 	char err[512] = "";
 	struct topo *t = netfile_parse("file", text, strlen(text), err, sizeof(err));
 
+	if (!t)
+		fail_msg("%s", err);
+	return t;
+}
+
+/*
+ * Irregular fabrics: those of tests/fabrics, which are like what is found in the world, and published ones from the world itself where
+ * FMD_FABRICS (else ../shared/fabrics) has them. Tests begin in the top folder.
+ */
+struct irregular {
+	const char *name;
+	unsigned links;
+	bool published; /* in a folder of its own, which may be absent */
+};
+
+static const struct irregular irregulars[] = {
+	{ "storage_3_tiers", 246, false }, { "uneven_groups", 99, false },
+	{ "one_slow_link", 96, false },	   { "linked_pair", 12, false },
+	{ "missing_link", 30, false },	   { "hosts_on_spines", 76, false },
+	{ "selene_storage", 3286, true },  { "psmn_x5", 159, true },
+	{ "edr2023", 144, true },	   { "ufm_small", 16, true },
+	{ "is4_3l_1944n", 5832, true },	   { "4_ary_2_tree_missing_sw_link", 29, true },
+	{ "IS3_128", 256, true },
+};
+#define IRREGULARS (sizeof(irregulars) / sizeof(irregulars[0]))
+
+/* NULL: a published one that is not on this machine. */
+static inline struct topo *irregular_fabric(size_t number)
+{
+	const struct irregular *it = &irregulars[number];
+	const char *folder = it->published ? getenv("FMD_FABRICS") : "tests/fabrics";
+	char path[512], err[512] = "";
+	struct topo *t;
+
+	snprintf(path, sizeof(path), "%s/%s.net", folder ? folder : "../shared/fabrics", it->name);
+	if (it->published && access(path, R_OK))
+		return NULL;
+	t = netfile_read(path, err, sizeof(err));
 	if (!t)
 		fail_msg("%s", err);
 	return t;

@@ -7,14 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "fm/core/log.h"
+#include "tests/unit/fabrics.h"
 #include "tests/unit/sweep_bench.h"
 #include "topology/netfile.h"
-
-#define FABRICS "../shared/fabrics/"
 
 /*
  * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two
@@ -63,20 +63,13 @@ static void generated_fabrics_are_found_exactly(void **state)
 	discover_and_compare(generate_superpod(GENERATE_B200, 2, err, sizeof(err)), 0);
 }
 
-/* Fabrics of the real world, where the checkout has them beside it. */
-static void real_fabrics_are_found_exactly(void **state)
+static void irregular_fabrics_are_found_exactly(void **state)
 {
-	static const char *const names[] = { "psmn_x5.net",   "edr2023.net",
-					     "ufm_small.net", "4_ary_2_tree_missing_sw_link.net",
-					     "IS3_128.net",   "selene_storage.net" };
-	char path[128], err[256];
-	unsigned i;
+	for (size_t i = 0; i < IRREGULARS; i++) {
+		struct topo *t = irregular_fabric(i);
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), FABRICS "%s", names[i]);
-		if (access(path, R_OK))
-			skip();
-		discover_and_compare(netfile_read(path, err, sizeof(err)), 20);
+		if (t)
+			discover_and_compare(t, 20);
 	}
 }
 
@@ -409,7 +402,7 @@ static void refresh_of_nothing_ends_too(void **state)
 
 static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(generated_fabrics_are_found_exactly),
-	cmocka_unit_test(real_fabrics_are_found_exactly),
+	cmocka_unit_test(irregular_fabrics_are_found_exactly),
 	cmocka_unit_test(second_discovery_asks_no_descriptions),
 	cmocka_unit_test(state_table_saves_the_ports_that_are_down),
 	cmocka_unit_test(lanes_of_every_generation_arrive),
