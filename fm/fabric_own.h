@@ -112,6 +112,7 @@ struct act { /* an operator's wish, to be answered once */
 struct fabric_figures { /* of the latest of each kind */
 	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
 	unsigned reroutes; /* updates that changed tables, since start */
+	uint64_t polls;	   /* that ended, since start */
 	bool check_whole;  /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, partial, duplicates;
 	struct program_result programmed;

@@ -133,13 +133,14 @@ static json_t *stages_json(const struct fabric *f)
 
 static json_t *figures_json(const struct fabric *f)
 {
-	return json_pack("{sf sf sf sf sf sI si si si si}", "sweep_ms", f->figures.sweep_ms,
+	return json_pack("{sf sf sf sf sf sI si si si sI si}", "sweep_ms", f->figures.sweep_ms,
 			 "route_ms", f->figures.route_ms, "check_ms", f->figures.check_ms,
 			 "program_ms", f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
 			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
 			 "lft_blocks_unread", (int)program_unread(f->program), "silent",
-			 (int)f->figures.silent, "reroutes", (int)f->figures.reroutes,
-			 "duplicate_guids", (int)f->figures.duplicates);
+			 (int)f->figures.silent, "reroutes", (int)f->figures.reroutes, "polls",
+			 (json_int_t)f->figures.polls, "duplicate_guids",
+			 (int)f->figures.duplicates);
 }
 
 json_t *fabric_status(const struct fabric *f)

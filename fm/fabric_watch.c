@@ -31,6 +31,7 @@ static void polled(void *arg, const struct sweep_result *result)
 		f->want_discover = true;
 	if (result->nchanged)
 		fabric_fault_open(f, "found by poll");
+	f->figures.polls++;
 	f->figures.sweep_smps = result->smps;
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;

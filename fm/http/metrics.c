@@ -85,6 +85,7 @@ static const struct metric metrics[] = {
 	METRIC("fmd_last_fault_lft_entries", GAUGE, "Entries that changed for it",
 	       "last_fault.lft_entries_changed"),
 	METRIC("fmd_reroutes_total", COUNTER, "Updates that changed tables", "reroutes"),
+	METRIC("fmd_polls_total", COUNTER, "Light sweeps: one packet a switch", "polls"),
 	METRIC("fmd_traps_total", COUNTER, "Traps received", "traps.received"),
 	METRIC("fmd_traps_repeated_total", COUNTER, "Of these, folded into others",
 	       "traps.repeated"),

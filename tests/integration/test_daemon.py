@@ -166,7 +166,7 @@ def test_socket_option_goes_before_the_configuration(fabric):
 
 
 def test_demo_ends_by_itself_with_0():
-    demo = subprocess.run([ROOT / "tests/demo/demo"], capture_output=True, text=True, timeout=60)
+    demo = subprocess.run([ROOT / "tests/demo/demo"], capture_output=True, text=True, timeout=170)
     assert demo.returncode == 0, demo.stderr
     assert "the very same as in the beginning" in demo.stdout
     assert "\033" not in demo.stdout

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -260,7 +259,6 @@ def test_events_follow_shows_each_once(tmp_path, serve):
     try:
         for n in range(1, 5):
             assert run.stdout.readline().endswith(f"event {n}\n")
-        time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         assert run.stdout.read() == ""
         assert server.requests == [("follow", {"count": 2})]

@@ -15,7 +15,7 @@ from fabric import ROOT, Fabric, own_address, poll, tail
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
 QUICK = {"nvswitch_poll_interval": 0.2, "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
-         "nvswitch_reroute_interval": 0, "nvswitch_timeout": 0.5}
+         "nvswitch_reroute_interval": 0, "nvswitch_timeout": 30}  # on a busy machine an answer may take its time
 LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"
 
 
@@ -139,6 +139,7 @@ BAD = [exporter.endless, exporter.endless_chunk, exporter.long_line, exporter.bi
 
 def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     before, rss = world.fabric.tables(), world.fabric.status()["rss_kb"]
+    reconfigure(world, nvswitch_timeout=1)  # for those that never end; others may be late by it now and then
     sick = HOSTS[10:10 + len(BAD)]
     for host, behaviour in zip(sick, BAD):
         world.exporters.behave(host, behaviour)
@@ -147,7 +148,10 @@ def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
         poll(lambda: not world.row(host)["sources"][0]["up"], f"{host}'s exporter is known to fail")
     asked = world.exporters.asked.copy()
     poll(lambda: all(world.exporters.asked[h] > asked[h] + 3 for h in HOSTS), "they are asked on and on")
-    assert {h: world.row(h)["state"] for h in HOSTS if h not in sick} == {h: "HEALTHY" for h in HOSTS if h not in sick}
+    for host in sick:
+        assert world.row(host)["state"] == "UNKNOWN"
+    for host in set(HOSTS) - set(sick):
+        world.wait_state(host, "HEALTHY")
     assert world.fabric.tables() == before
     assert world.fabric.status()["rss_kb"] - rss < 65536
     for host in sick:
@@ -155,12 +159,16 @@ def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     errors = {world.row(host)["sources"][0]["error"] for host in sick}
     assert "HTTP 302: redirects are not followed" in errors and "HTTP 500" in errors and f"it speaks of {OTHER}" in errors
     assert "a line beyond all bounds" in errors and "it says nothing about NVLinks" in errors
+    for host in sick:
+        world.exporters.say(host, body(host))
+    for host in sick:
+        world.wait_state(host, "HEALTHY")  # before the long patience is back: some would drip as long as that
+    reconfigure(world, nvswitch_timeout=QUICK["nvswitch_timeout"])
 
 
 def test_too_many_at_once_change_nothing(world):
     before = world.fabric.tables()
-    world.fabric.write_conf(**{**conf_of(world.fabric), "nvswitch_worsen_hold": 1})
-    world.fabric.fmctl("reload")
+    reconfigure(world, nvswitch_worsen_hold=1)
     for host in HOSTS[:20]:
         world.exporters.say(host, body(host, lost={0: [1]}))
     poll(lambda: world.fabric.status()["nvswitch"]["guarded"], "the guard is up")
@@ -171,8 +179,7 @@ def test_too_many_at_once_change_nothing(world):
     for host in HOSTS[:20]:
         world.exporters.say(host, body(host))
     poll(lambda: not world.fabric.status()["nvswitch"]["guarded"], "the guard is down")
-    world.fabric.write_conf(**{**conf_of(world.fabric), "nvswitch_worsen_hold": 0})
-    world.fabric.fmctl("reload")
+    reconfigure(world, nvswitch_worsen_hold=0)
 
 
 def conf_of(fabric):
@@ -180,6 +187,11 @@ def conf_of(fabric):
     found = re.findall(r"^(\w+) = (.*);$", fabric.conf.read_text(), re.M)
     keys = {key: value.strip('"') if value.startswith('"') else float(value) for key, value in found}
     return {key: value for key, value in keys.items() if key not in ("state_dir", "socket")}
+
+
+def reconfigure(world, **keys):
+    world.fabric.write_conf(**{**conf_of(world.fabric), **keys})
+    world.fabric.fmctl("reload")
 
 
 # ---- Kernel logs
