@@ -12,6 +12,7 @@
  * says where it is.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,9 +82,21 @@ static void keep_opened(struct conf *next, const struct conf *now)
 	strcpy(next->http_listen, now->http_listen);
 }
 
+static struct http_conf http_conf_of(const struct conf *conf)
+{
+	return (struct http_conf){
+		.listen = conf->http_listen,
+		.hosts = conf->http_hosts,
+		.token_file = conf->http_token_file,
+		.cert_file = conf->http_cert_file,
+		.key_file = conf->http_key_file,
+	};
+}
+
 static int reload(void *arg, char *err, size_t err_size)
 {
 	struct daemon *d = arg;
+	struct http_conf http_conf;
 	struct mad_conf mad_conf;
 	struct conf next;
 
@@ -98,6 +111,9 @@ static int reload(void *arg, char *err, size_t err_size)
 			 "%s: port, state_dir, socket and http_listen change at a restart",
 			 d->conf_path);
 	keep_opened(&next, &d->conf);
+	http_conf = http_conf_of(&next);
+	if (d->http && http_configure(d->http, &http_conf, err, err_size))
+		return -1;
 	d->conf = next;
 	log_set_level(-1, log_level_parse(next.log_level));
 	mad_conf = mad_conf_of(&next);
@@ -173,12 +189,12 @@ static void tell_service_manager(struct daemon *d)
 
 /* ---- Beginning and end ---- */
 
-/* Makes the last folder of a path, 0750, if it is missing. 0, or -1 with the reason said. */
-static int make_dir(const char *path)
+/* Makes the last folder of a path, if it is missing. 0, or -1 with the reason said. */
+static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;
 
-	if (mkdir(path, 0750) && errno != EEXIST) {
+	if (mkdir(path, mode) && errno != EEXIST) {
 		fprintf(stderr, "fmd: folder %s: %s\n", path, strerror(errno));
 		return -1;
 	}
@@ -193,13 +209,36 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 {
 	char *dir = mem_strdup(socket_path);
 	char *slash = strrchr(dir, '/');
-	int status = make_dir(state_dir);
+	int status = make_dir(state_dir, 0750);
 
 	if (!status && slash && slash != dir) {
 		*slash = '\0';
-		status = make_dir(dir);
+		status = make_dir(dir,
+				  0755); /* operators of other groups reach the socket through it */
 	}
 	free(dir);
+	return status;
+}
+
+/* One daemon a state_dir: two would write each other's files. The lock ends with the process, however that ends. */
+static int lock_state_dir(const char *state_dir)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char *path = mem_printf("%s/lock", state_dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640), status = -1;
+
+	if (fd < 0) {
+		fprintf(stderr, "fmd: %s: %s\n", path, strerror(errno));
+	} else if (!fcntl(fd, F_SETLK, &lock)) {
+		status = 0; /* the descriptor stays open, and with it the lock */
+	} else {
+		lock.l_pid = 0;
+		fcntl(fd, F_GETLK, &lock);
+		fprintf(stderr, "fmd: %s: another fmd (process %d) uses this state_dir\n", path,
+			(int)lock.l_pid);
+		close(fd);
+	}
+	free(path);
 	return status;
 }
 
@@ -207,9 +246,10 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 static void open_http(void *arg)
 {
 	struct daemon *d = arg;
+	const struct http_conf conf = http_conf_of(&d->conf);
 	char err[256] = "";
 
-	d->http = http_new(d->loop, d->fabric, d->conf.http_listen, err, sizeof(err));
+	d->http = http_new(d->loop, d->fabric, &conf, err, sizeof(err));
 	fabric_trouble(d->fabric, "http", d->http ? NULL : err);
 	if (!d->http && d->conf.retry_interval_ms)
 		loop_timer_set(d->http_retry, d->conf.retry_interval_ms * 1000ull);
@@ -225,6 +265,8 @@ static int daemon_open(struct daemon *d)
 	log_set_level(-1, log_level_parse(d->conf.log_level));
 	if (make_dirs(d->conf.state_dir, socket_path))
 		return EXIT_USAGE;
+	if (lock_state_dir(d->conf.state_dir))
+		return EXIT_FAILURE;
 	d->loop = loop_new();
 	d->io = io_umad_open(d->loop, d->conf.guid, d->conf.device, d->conf.port, err, sizeof(err));
 	if (!d->io) {

@@ -509,8 +509,8 @@ static const struct command commands[] = {
 	{ .name = "forget", .ask = act_forget },
 	{ .name = "nvswitch", .answer = answer_nvswitch, .long_answer = true },
 	{ .name = "nvswitch-set", .ask = act_nvswitch },
-	{ .name = "reload", .answer = answer_reload },
-	{ .name = "loglevel", .answer = answer_loglevel },
+	{ .name = "reload", .answer = answer_reload, .changes = true },
+	{ .name = "loglevel", .answer = answer_loglevel, .changes = true },
 };
 
 const struct command *command_find(const char *name)

@@ -34,8 +34,9 @@ struct command {
 	command_act_fn *act;
 	command_ask_fn *ask;  /* the same with arguments */
 	const char *act_when; /* `act` only if this argument is true; NULL = always */
-	bool long_answer;     /* grows with the fabric: for a child to write */
-	bool follows;	      /* events come behind the answer, until the client goes */
+	bool changes;	  /* `answer` changes something: as acts, not for those who may only look */
+	bool long_answer; /* grows with the fabric: for a child to write */
+	bool follows;	  /* events come behind the answer, until the client goes */
 };
 
 const struct command *command_find(const char *name); /* NULL = no such */

@@ -13,6 +13,9 @@
  * events is busy with that until it goes; its events are queued from wherever they happen, and sent by
  * the loop.
  *
+ * Who may ask what is the kernel's word on the process at the other end (peer.h). A client that asks for it ("progress": true) gets
+ * a line {"progress": true} every PROGRESS_US until its answer begins: what takes long is told from a daemon that hangs.
+ *
  * client_settle() ends every callback: it alone decides what to read, to write, and when a client
  * is over.
  */
@@ -27,11 +30,15 @@
 #include "fm/control/child.h"
 #include "fm/control/command.h"
 #include "fm/control/control.h"
+#include "fm/control/peer.h"
+#include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "topology/mem.h"
 
 #define LINE_SIZE   65536
 #define CLIENTS_MAX 32
+#define USER_MAX    16 /* of them of one user, but root */
+#define PROGRESS_US 1000000
 #define OUT_HIGH                                                                                   \
 	(256 * 1024) /* bytes queued from which on a child is held back, a follower dropped */
 
@@ -44,8 +51,10 @@ struct client {
 	struct control *control;
 	struct client *next;
 	int fd;
+	struct peer peer;
 	struct loop_fd *watch;
-	unsigned events; /* watched now */
+	struct loop_timer *progress; /* NULL until a request wants it */
+	unsigned events;	     /* watched now */
 	struct buffer out;
 	struct child *child;	       /* writes the present answer */
 	size_t child_bytes;	       /* had from it */
@@ -66,7 +75,8 @@ struct control {
 	struct command_env env;
 	struct client *clients;
 	unsigned nclients;
-	struct loop_fd *watch;
+	struct peer_rules rules;
+	struct listener *listener;
 	int fd;
 	struct sockaddr_un addr;
 };
@@ -274,16 +284,54 @@ static void answer_and_follow(struct client *c, const struct command *command, j
 	client_reply(c, result, err);
 }
 
+/* ---- Progress ---- */
+
+static bool client_busy(const struct client *c)
+{
+	return c->acting || c->child || (c->following && !c->late);
+}
+
+static void progress_cb(void *arg)
+{
+	struct client *c = arg;
+
+	if (!client_busy(c) || c->following || c->child_bytes)
+		return;
+	buffer_add(&c->out, "{\"progress\":true}\n", 18);
+	loop_timer_set(c->progress, PROGRESS_US);
+	client_watch(c);
+}
+
+static void client_progress(struct client *c)
+{
+	if (!c->progress)
+		c->progress = loop_timer_new(c->control->loop, progress_cb, c);
+	if (client_busy(c))
+		loop_timer_set(c->progress, PROGRESS_US);
+}
+
 /* ---- Requests ---- */
+
+static const char *client_may_not(const struct client *c, const struct command *command,
+				  json_t *args)
+{
+	if (c->peer.rights == PEER_ACT || !(command->changes || command_is_act(command, args)))
+		return NULL;
+	return "not permitted: root and members of group " PEER_ACT_GROUP " may";
+}
 
 static void client_dispatch(struct client *c, const char *name, json_t *args)
 {
 	const struct command *command = command_find(name);
+	const char *may_not = command ? client_may_not(c, command, args) : NULL;
 	char err[COMMAND_ERROR_SIZE];
 
+	c->child_bytes = 0;
 	if (!command) {
 		snprintf(err, sizeof(err), "unknown command %s", name);
 		client_reply(c, NULL, err);
+	} else if (may_not) {
+		client_reply(c, NULL, may_not);
 	} else if (command_is_act(command, args)) {
 		answer_by_act(c, command, args);
 	} else if (command->follows) {
@@ -300,10 +348,11 @@ static void client_request(struct client *c, const char *line, size_t len)
 	json_t *request, *args = NULL;
 	const char *name = NULL;
 	json_error_t why;
+	int progress = 0;
 
 	request = json_loadb(line, len, 0, &why);
-	if (!request ||
-	    json_unpack_ex(request, &why, JSON_STRICT, "{s:s, s?o}", "cmd", &name, "args", &args)) {
+	if (!request || json_unpack_ex(request, &why, JSON_STRICT, "{s:s, s?o, s?b}", "cmd", &name,
+				       "args", &args, "progress", &progress)) {
 		char err[COMMAND_ERROR_SIZE];
 
 		snprintf(err, sizeof(err), "not a request: %s", why.text);
@@ -314,13 +363,10 @@ static void client_request(struct client *c, const char *line, size_t len)
 		args = args ? json_incref(args) : json_object();
 		client_dispatch(c, name, args);
 		json_decref(args);
+		if (progress)
+			client_progress(c);
 	}
 	json_decref(request);
-}
-
-static bool client_busy(const struct client *c)
-{
-	return c->acting || c->child || (c->following && !c->late);
 }
 
 /* Takes whole lines while no answer is on its way. */
@@ -384,6 +430,7 @@ static void client_free(struct client *c)
 	child_kill(c->child);
 	json_decref(c->args);
 	loop_fd_free(c->watch);
+	loop_timer_free(c->progress);
 	close(c->fd);
 	free(c->out.data);
 	free(c);
@@ -425,12 +472,13 @@ static void client_ready_cb(void *arg, unsigned events)
 	client_settle(c);
 }
 
-static void client_new(struct control *control, int fd)
+static void client_new(struct control *control, int fd, struct peer peer)
 {
 	struct client *c = mem_alloc(1, sizeof(*c));
 
 	c->control = control;
 	c->fd = fd;
+	c->peer = peer;
 	c->next = control->clients;
 	control->clients = c;
 	control->nclients++;
@@ -438,9 +486,9 @@ static void client_new(struct control *control, int fd)
 	c->watch = loop_fd_new(control->loop, fd, c->events, client_ready_cb, c);
 }
 
-static void refuse_client(int fd)
+static void refuse_client(int fd, const char *why)
 {
-	char *text = answer_line(NULL, "too many clients");
+	char *text = answer_line(NULL, why);
 
 	if (send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
 		send(fd, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -448,17 +496,28 @@ static void refuse_client(int fd)
 	close(fd);
 }
 
-static void accept_cb(void *arg, unsigned events)
+static unsigned clients_of(const struct control *control, uid_t uid)
+{
+	unsigned count = 0;
+
+	for (const struct client *c = control->clients; c; c = c->next)
+		count += c->peer.uid == uid;
+	return count;
+}
+
+static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
 	struct control *control = arg;
-	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct peer peer = peer_of(&control->rules, fd);
 
-	if (fd < 0)
-		return;
-	if (control->nclients < CLIENTS_MAX)
-		client_new(control, fd);
+	if (peer.rights == PEER_NONE)
+		refuse_client(fd, "not permitted: root and members of groups " PEER_LOOK_GROUP
+				  " and " PEER_ACT_GROUP " may ask");
+	else if (control->nclients == CLIENTS_MAX ||
+		 (peer.uid && clients_of(control, peer.uid) == USER_MAX))
+		refuse_client(fd, "too many clients");
 	else
-		refuse_client(fd);
+		client_new(control, fd, peer);
 }
 
 /* ---- Life ---- */
@@ -484,10 +543,13 @@ static int clear_place(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) ? -errno : 0;
 }
 
-/* 0660 from the first moment on: the mask holds while the file is made. */
-static int bind_private(int fd, const struct sockaddr_un *addr)
+/*
+ * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told by credentials; else nobody but
+ * root and fmd's own user could have rights, and the file's mode says so too.
+ */
+static int bind_private(int fd, const struct sockaddr_un *addr, bool shared)
 {
-	mode_t mask = umask(0117);
+	mode_t mask = umask(shared ? 0111 : 0117);
 	int status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
 
 	umask(mask);
@@ -503,7 +565,7 @@ static int control_listen(struct control *control)
 	control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (control->fd < 0)
 		return -errno;
-	status = bind_private(control->fd, &control->addr);
+	status = bind_private(control->fd, &control->addr, peer_rules_share(&control->rules));
 	if (!status && listen(control->fd, CLIENTS_MAX))
 		status = -errno;
 	if (status)
@@ -531,6 +593,7 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 
 	control->loop = loop;
 	control->env = (struct command_env){ fabric, reload, arg };
+	control->rules = peer_rules_read();
 	control->addr.sun_family = AF_UNIX;
 	if (strlen(socket_path) < sizeof(control->addr.sun_path)) {
 		strcpy(control->addr.sun_path, socket_path);
@@ -541,7 +604,7 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 		free(control);
 		return NULL;
 	}
-	control->watch = loop_fd_new(loop, control->fd, LOOP_READ, accept_cb, control);
+	control->listener = listener_new(loop, control->fd, "control socket", accept_cb, control);
 	return control;
 }
 
@@ -551,7 +614,7 @@ void control_free(struct control *control)
 		return;
 	while (control->clients)
 		client_free(control->clients);
-	loop_fd_free(control->watch);
+	listener_free(control->listener);
 	close(control->fd);
 	unlink(control->addr.sun_path);
 	free(control);

@@ -11,6 +11,7 @@
 #include "fm/control/fmctl.h"
 
 #define DEFAULT_SOCKET "/run/fmd/fmd.sock"
+#define TIMEOUT_S      10
 
 static const struct command {
 	const char *name, *arguments, *help;
@@ -66,7 +67,7 @@ static const struct command {
 
 static void print_help(FILE *out)
 {
-	fputs("usage: fmctl [-s SOCKET] [--json] COMMAND ...\n\n", out);
+	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json] COMMAND ...\n\n", out);
 	for (size_t i = 0; i < COMMANDS; i++) {
 		const struct command *c = &commands[i];
 		int used = fprintf(out, "  %s %s", c->name, c->arguments);
@@ -122,10 +123,24 @@ static int run(const struct fmctl *ctl, const struct command *command, int argc,
 	return status;
 }
 
+static bool read_seconds(const char *text, unsigned *seconds)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (!digits || digits > 6 || text[digits]) {
+		fprintf(stderr, "fmctl: --timeout %s: whole seconds are expected, 0 = none\n",
+			text);
+		return false;
+	}
+	*seconds = (unsigned)strtoul(text, NULL, 10);
+	return true;
+}
+
 /* Options before the command; returns its index in argv, 0 = ended with *status. */
 static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 {
 	static const struct option longs[] = { { "socket", required_argument, NULL, 's' },
+					       { "timeout", required_argument, NULL, 't' },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
@@ -136,11 +151,13 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 			ctl->socket = optarg;
 			continue;
 		}
+		if (c == 't' && read_seconds(optarg, &ctl->timeout_s))
+			continue;
 		if (c == 'h')
 			print_help(stdout);
 		else if (c == 'V')
 			puts("fmctl " FMD_VERSION);
-		*status = c == '?' ? FMCTL_USAGE : FMCTL_DONE;
+		*status = c == '?' || c == 't' ? FMCTL_USAGE : FMCTL_DONE;
 		return 0;
 	}
 	if (optind < argc)
@@ -152,7 +169,9 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 
 int main(int argc, char **argv)
 {
-	struct fmctl ctl = { .socket = DEFAULT_SOCKET, .colour = colour_wanted() };
+	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
+			     .timeout_s = TIMEOUT_S,
+			     .colour = colour_wanted() };
 	const struct command *command;
 	int status = FMCTL_DONE, first;
 

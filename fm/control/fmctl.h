@@ -12,8 +12,9 @@ enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DA
 
 struct fmctl {
 	const char *socket;
-	bool json;   /* one document instead of tables */
-	bool colour; /* stdout is a terminal */
+	unsigned timeout_s; /* without any answer or sign of progress; 0 = none */
+	bool json;	    /* one document instead of tables */
+	bool colour;	    /* stdout is a terminal */
 };
 
 /* fmctl_ask.c: one question, one answer. */

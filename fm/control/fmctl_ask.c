@@ -22,6 +22,15 @@ static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)
 	return absent ? FMCTL_NO_DAEMON : FMCTL_FAILED;
 }
 
+/* For each single wait: what comes, be it a sign of progress, begins it anew. 0 = for ever. */
+static void set_timeout(int fd, unsigned seconds)
+{
+	const struct timeval limit = { .tv_sec = seconds };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
 static FILE *dial(const struct fmctl *ctl, enum fmctl_exit *status)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -35,6 +44,7 @@ static FILE *dial(const struct fmctl *ctl, enum fmctl_exit *status)
 		return NULL;
 	}
 	strcpy(addr.sun_path, ctl->socket);
+	set_timeout(fd, ctl->timeout_s);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) || !(stream = fdopen(fd, "r"))) {
 		*status = say_no_daemon(ctl);
 		close(fd);
@@ -45,7 +55,8 @@ static FILE *dial(const struct fmctl *ctl, enum fmctl_exit *status)
 
 static int send_request(int fd, const char *cmd, json_t *args)
 {
-	json_t *request = json_pack("{s:s, s:o}", "cmd", cmd, "args", args ? args : json_object());
+	json_t *request = json_pack("{s:s, s:o, s:b}", "cmd", cmd, "args",
+				    args ? args : json_object(), "progress", 1);
 	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	size_t len = text ? strlen(text) : 0, sent = 0;
 
@@ -71,27 +82,47 @@ static struct fmctl_answer failed(const char *cmd, const char *reason)
 	return (struct fmctl_answer){ .status = FMCTL_FAILED };
 }
 
-static struct fmctl_answer read_answer(FILE *stream, const char *cmd)
+static bool timed_out(FILE *stream)
+{
+	return ferror(stream) && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+/* The answer's line, without the signs of progress before it; NULL = there is none. */
+static json_t *read_line(FILE *stream)
+{
+	json_t *line = NULL;
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	do {
+		json_decref(line);
+		len = getline(&text, &size, stream);
+		line = len > 0 && text[len - 1] == '\n' ? json_loadb(text, len, 0, NULL) : NULL;
+	} while (json_object_get(line, "progress"));
+	free(text);
+	return line;
+}
+
+static struct fmctl_answer read_answer(const struct fmctl *ctl, FILE *stream, const char *cmd)
 {
 	struct fmctl_answer answer;
 	const char *error = NULL;
-	json_t *result = NULL, *line = NULL;
-	char *text = NULL;
-	size_t size = 0;
-	ssize_t len = getline(&text, &size, stream);
+	json_t *result = NULL, *line = read_line(stream);
+	char late[64];
 	int ok = 0;
 
-	if (len > 0 && text[len - 1] == '\n')
-		line = json_loadb(text, len, 0, NULL);
-	if (!line ||
-	    json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result, "error", &error))
+	snprintf(late, sizeof(late), "no sign of life from fmd in %u s", ctl->timeout_s);
+	if (!line && timed_out(stream))
+		answer = failed(cmd, late);
+	else if (!line || json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result,
+				      "error", &error))
 		answer = failed(cmd, "fmd gave no answer");
 	else if (!ok || !result)
 		answer = failed(cmd, error ? error : "fmd gave no reason");
 	else
 		answer = (struct fmctl_answer){ FMCTL_DONE, json_incref(result) };
 	json_decref(line);
-	free(text);
 	return answer;
 }
 
@@ -110,7 +141,7 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	status = send_request(fileno(*stream), cmd, args);
 	if (status)
 		return failed(cmd, strerror(-status));
-	return read_answer(*stream, cmd);
+	return read_answer(ctl, *stream, cmd);
 }
 
 struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd, json_t *args)
@@ -211,6 +242,7 @@ enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_sh
 	struct fmctl_answer answer = ask(ctl, "follow", args, &stream);
 
 	if (answer.status == FMCTL_DONE) {
+		set_timeout(fileno(stream), 0); /* the next event may be a week away */
 		show(ctl, answer.result);
 		answer.status = fflush(stdout) ? FMCTL_FAILED : follow(ctl, stream, show);
 	}

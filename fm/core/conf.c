@@ -100,6 +100,10 @@ static const struct option options[] = {
 	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", conf_check_path),
 	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", conf_check_path),
 	CHECKED_OPTION("http_listen", http_listen, "", conf_check_http),
+	TEXT_OPTION("http_hosts", http_hosts, ""),
+	TEXT_OPTION("http_token_file", http_token_file, ""),
+	TEXT_OPTION("http_cert_file", http_cert_file, ""),
+	TEXT_OPTION("http_key_file", http_key_file, ""),
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
 	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),
@@ -470,6 +474,10 @@ static int check_together(const struct load *load, const struct conf *conf, cons
 	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
 	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max"))
 		return -1;
+	if (!*conf->http_cert_file != !*conf->http_key_file)
+		return refuse(
+			load, line_of(config, "http_cert_file", "http_key_file"),
+			"http_cert_file and http_key_file go together: one of them is not set");
 	if (!strncmp(conf->nvswitch_url, "https:", 6) && !*conf->nvswitch_ca_file)
 		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
 			      "nvswitch_url is https: nvswitch_ca_file is needed, and not set");

@@ -20,7 +20,9 @@ struct conf {
 	int port;
 	/* paths */
 	char state_dir[256], socket[108];
-	char http_listen[80];  /* ADDRESS:PORT; empty = no HTTP */
+	char http_listen[80]; /* ADDRESS:PORT; empty = no HTTP */
+	char http_hosts[512]; /* names that it answers to; empty = the default */
+	char http_token_file[256], http_cert_file[256], http_key_file[256];
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	/* fabric manager */
 	int sm_priority;

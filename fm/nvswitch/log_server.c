@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fm/core/address.h"
+#include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "fm/nvswitch/log_server.h"
 #include "fm/nvswitch/syslog.h"
@@ -32,10 +32,9 @@
 #define BATCHES	     8	/* calls a round */
 #define READ_SIZE    16384
 #define CONNECTIONS  4096
-#define SPARE_FDS    256 /* of the process, for everything else */
+#define FDS_PERCENT  50	 /* of what the process may open */
 #define KMSG_RECORDS 256 /* a round */
 #define FILE_LOOK_US 250000
-#define ACCEPTS	     64 /* a round */
 
 struct connection {
 	struct log_server *server;
@@ -51,7 +50,8 @@ struct log_server {
 	void *arg;
 	struct log_server_stats stats;
 	int fd;
-	struct loop_fd *watch;	       /* NULL: kmsg is a plain file.. */
+	struct listener *listener;     /* of TCP */
+	struct loop_fd *watch;	       /* NULL: TCP, or kmsg is a plain file.. */
 	struct loop_timer *file_timer; /* ..looked at by this */
 	bool kmsg_device;
 	struct connection **connections; /* of TCP */
@@ -176,17 +176,9 @@ static void connection_new(struct log_server *s, int fd)
 	s->connections[s->stats.connections++] = c;
 }
 
-static void accept_cb(void *arg, unsigned events)
+static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
-	struct log_server *s = arg;
-
-	for (unsigned i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd < 0)
-			return;
-		connection_new(s, fd);
-	}
+	connection_new(arg, fd);
 }
 
 /* ---- kmsg ---------------------------------------------------------------------------------------- */
@@ -314,24 +306,15 @@ static int open_udp(struct log_server *s, const char *where)
 	return 0;
 }
 
-static unsigned connections_allowed(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= CONNECTIONS + SPARE_FDS)
-		return CONNECTIONS;
-	return limit.rlim_cur > SPARE_FDS + 16 ? (unsigned)limit.rlim_cur - SPARE_FDS : 16;
-}
-
 static int open_tcp(struct log_server *s, const char *where)
 {
 	int status = open_at(s, where, SOCK_STREAM);
 
 	if (status)
 		return status;
-	s->max_connections = connections_allowed();
+	s->max_connections = listener_allowance(FDS_PERCENT, CONNECTIONS);
 	s->connections = mem_alloc(s->max_connections, sizeof(struct connection *));
-	s->watch = loop_fd_new(s->loop, s->fd, LOOP_READ, accept_cb, s);
+	s->listener = listener_new(s->loop, s->fd, "syslog", accept_cb, s);
 	return 0;
 }
 
@@ -361,6 +344,7 @@ void log_server_free(struct log_server *s)
 	while (s->stats.connections)
 		connection_free(s->connections[0]);
 	loop_fd_free(s->watch);
+	listener_free(s->listener);
 	if (s->fd >= 0)
 		close(s->fd);
 	loop_timer_free(s->file_timer);

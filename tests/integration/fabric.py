@@ -220,10 +220,11 @@ class Fabric:
             self.ibsim.stop()
             raise
 
-    def start_fmd(self, host=None):
+    def start_fmd(self, host=None, before=None):
+        """before: run in the process before it becomes fmd, as subprocess has it."""
         with open(self.log, "a") as log:
             self.fmd = subprocess.Popen([program("fmd"), "-c", self.conf], stdout=log, stderr=log,
-                                        cwd=self.folder("fmd"), env=self.environment(host))
+                                        cwd=self.folder("fmd"), env=self.environment(host), preexec_fn=before)
 
     def stop_fmd(self, how=signal.SIGTERM):
         """Its exit status."""

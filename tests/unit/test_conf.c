@@ -305,7 +305,7 @@ static unsigned read_sample(char *text, size_t size, const char *key)
 
 static void sample_file_has_every_key_once(void **state)
 {
-	static char text[16384];
+	static char text[65536];
 
 	assert_non_null(conf_key(0));
 	for (size_t i = 0; conf_key(i); i++)
@@ -316,7 +316,7 @@ static void sample_file_has_every_key_once(void **state)
 static void sample_file_shows_the_defaults(void **state)
 {
 	struct fixture *f = *state;
-	static char text[16384];
+	static char text[65536];
 	struct conf defaults;
 
 	conf_default(&defaults);

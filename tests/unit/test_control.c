@@ -48,6 +48,19 @@ static void bad_requests_are_refused_and_the_connection_goes_on(void **state)
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
 }
 
+/* An act that takes long: the client that asked for it hears that fmd lives, one that did not hears the answer alone. */
+static void a_client_that_wants_it_hears_of_progress(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, "{\"cmd\":\"sweep\",\"progress\":true}\n");
+	answers(f, "{\"progress\":true}");
+	finish_act(&f->fabric, NULL, NULL);
+	answers(f, "{\"ok\":true,\"result\":{}}");
+	say(f, "{\"cmd\":\"status\"}\n");
+	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
+}
+
 static void pictures_are_refused_before_the_first_sweep(void **state)
 {
 	struct fixture *f = *state;
@@ -407,6 +420,7 @@ int main(void)
 		TEST(status_is_answered_in_one_line),
 		TEST(line_in_two_pieces_is_one_request),
 		TEST(bad_requests_are_refused_and_the_connection_goes_on),
+		TEST(a_client_that_wants_it_hears_of_progress),
 		TEST(pictures_are_refused_before_the_first_sweep),
 		TEST(line_without_an_end_is_refused_and_hung_up),
 		TEST(path_names_every_hop),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * peer: what a program at the other end of the control socket may do, by the credentials that the kernel vouches for (unix(7),
+ * SO_PEERCRED and SO_PEERGROUPS), not by the socket file's mode.
+ *   may act:  root, the user that fmd runs as, members of group `fmd-admin`
+ *   may look: these, and members of group `fmd`
+ */
+#ifndef FMD_CONTROL_PEER_H
+#define FMD_CONTROL_PEER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define PEER_LOOK_GROUP "fmd"
+#define PEER_ACT_GROUP	"fmd-admin"
+
+enum peer_rights { PEER_NONE, PEER_LOOK, PEER_ACT };
+
+struct peer_rules {
+	uid_t self;
+	gid_t look, act; /* (gid_t)-1 = there is no such group */
+};
+struct peer {
+	uid_t uid;
+	enum peer_rights rights;
+};
+
+/* Looks the groups up, which may ask a directory service: once, before the loop runs. */
+struct peer_rules peer_rules_read(void);
+bool peer_rules_share(
+	const struct peer_rules *rules); /* others than root and fmd's own user may have rights */
+
+/* Pure. `groups`: all groups of the process, its primary one among them. */
+enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,
+			    unsigned count);
+/* Of a connected socket; who can't be told has no rights. */
+struct peer peer_of(const struct peer_rules *rules, int fd);
+
+#endif

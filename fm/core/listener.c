@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "fm/core/listener.h"
+#include "fm/core/log.h"
+#include "topology/mem.h"
+
+#define ACCEPTS	     64 /* connections a round */
+#define PAUSE_US     1000000
+#define SAY_AGAIN_US 60000000
+#define RESERVED     64 /* descriptors */
+
+struct listener {
+	struct loop *loop;
+	struct loop_fd *watch;
+	struct loop_timer *pause;
+	const char *name;
+	listener_fn *fn;
+	void *arg;
+	int fd;
+	uint64_t said_us; /* when the shortage was logged; 0 = never */
+};
+
+bool listener_exhausted(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+static void pause_listening(struct listener *l, int error)
+{
+	uint64_t now = loop_now_us(l->loop);
+
+	loop_fd_set(l->watch, 0);
+	loop_timer_set(l->pause, PAUSE_US);
+	if (l->said_us && now - l->said_us < SAY_AGAIN_US)
+		return;
+	l->said_us = now;
+	log_line(LOG_CORE, LOG_WARNING,
+		 "%s: no connection can be taken: %s; tried again each second", l->name,
+		 strerror(error));
+}
+
+static void resume_cb(void *arg)
+{
+	struct listener *l = arg;
+
+	loop_fd_set(l->watch, LOOP_READ);
+}
+
+static void accept_cb(void *arg, unsigned events)
+{
+	struct listener *l = arg;
+
+	for (unsigned i = 0; i < ACCEPTS; i++) {
+		struct sockaddr_storage from = { 0 };
+		socklen_t len = sizeof(from);
+		int fd = accept4(l->fd, (struct sockaddr *)&from, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			l->fn(l->arg, fd, (const struct sockaddr *)&from);
+		} else if (listener_exhausted(errno)) {
+			pause_listening(l, errno);
+			return;
+		} else if (errno == EAGAIN) {
+			return;
+		}
+	}
+}
+
+struct listener *listener_new(struct loop *loop, int fd, const char *name, listener_fn *fn,
+			      void *arg)
+{
+	struct listener *l = mem_alloc(1, sizeof(*l));
+
+	*l = (struct listener){ .loop = loop, .fd = fd, .name = name, .fn = fn, .arg = arg };
+	l->pause = loop_timer_new(loop, resume_cb, l);
+	l->watch = loop_fd_new(loop, fd, LOOP_READ, accept_cb, l);
+	return l;
+}
+
+void listener_free(struct listener *l)
+{
+	if (!l)
+		return;
+	loop_timer_free(l->pause);
+	loop_fd_free(l->watch);
+	free(l);
+}
+
+unsigned listener_allowance(unsigned percent, unsigned most)
+{
+	struct rlimit limit;
+	rlim_t share;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 4;
+	share = limit.rlim_cur > RESERVED ? (limit.rlim_cur - RESERVED) * percent / 100 : 0;
+	return share < 4 ? 4 : share < most ? (unsigned)share : most;
+}

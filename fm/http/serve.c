@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * serve: libmicrohttpd without threads and without a listening socket of its own: connections are taken by fm/core/listener.h, which
+ * survives a shortage of descriptors, and the library's epoll descriptor is one more descriptor of the loop.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "fm/core/address.h"
+#include "fm/core/listener.h"
+#include "fm/core/log.h"
+#include "fm/http/serve.h"
+#include "topology/mem.h"
+
+#define TIMEOUT_S	30u /* without a byte either way */
+#define CONNECTIONS	256
+#define FDS_PERCENT	25 /* of what the process may open */
+#define PER_ADDRESS	32 /* at most a quarter of all is one address's.. */
+#define PER_ADDRESS_MIN 2  /* ..but so many are */
+#define PEM_MAX		(1 << 20)
+#define TLS_PRIORITIES	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+struct serve {
+	struct loop *loop;
+	struct serve_ops ops;
+	int fd;
+	struct listener *listener;
+	struct MHD_Daemon *daemon;
+	struct loop_fd *watch;
+	struct loop_timer *timer;
+	unsigned most; /* connections */
+};
+
+/* ---- The library on the loop ------------------------------------------------------------------------ */
+
+static void arm(struct serve *s)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
+		loop_timer_set(s->timer, (uint64_t)ms * 1000);
+	else
+		loop_timer_stop(s->timer);
+}
+
+static void work_cb(void *arg)
+{
+	struct serve *s = arg;
+
+	MHD_run(s->daemon);
+	arm(s);
+}
+
+static void ready_cb(void *arg, unsigned events)
+{
+	work_cb(arg);
+}
+
+void serve_poke(struct serve *s)
+{
+	loop_timer_set(s->timer, 0);
+}
+
+static socklen_t address_size(const struct sockaddr *at)
+{
+	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+/* One that is over a limit was closed by the library. */
+static void connection_cb(void *arg, int fd, const struct sockaddr *from)
+{
+	struct serve *s = arg;
+
+	if (MHD_add_connection(s->daemon, fd, from, address_size(from)) == MHD_YES)
+		serve_poke(s);
+}
+
+static void log_cb(void *arg, const char *format, va_list args)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), format, args);
+	text[strcspn(text, "\n")] = '\0';
+	log_line(LOG_CORE, LOG_DEBUG, "http: %s", text);
+}
+
+/* ---- Certificates ------------------------------------------------------------------------------------ */
+
+/* The whole file as text, or NULL with the reason. */
+static char *read_pem(const char *path, char *err, size_t err_size)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t len = 0;
+
+	if (file) {
+		text = mem_alloc(PEM_MAX + 1, 1);
+		len = fread(text, 1, PEM_MAX, file);
+		if (ferror(file) || !len) {
+			free(text);
+			text = NULL;
+		}
+		fclose(file);
+	}
+	if (!text)
+		snprintf(err, err_size, "%s: %s", path, errno ? strerror(errno) : "empty");
+	return text;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------- */
+
+static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const char *key)
+{
+	unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+			 MHD_USE_ERROR_LOG | (cert ? MHD_USE_TLS : 0);
+	unsigned per_address = s->most / 4;
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+
+	if (per_address > PER_ADDRESS)
+		per_address = PER_ADDRESS;
+	if (per_address < PER_ADDRESS_MIN)
+		per_address = PER_ADDRESS_MIN;
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, s->ops.request, s->ops.arg, MHD_OPTION_EXTERNAL_LOGGER,
+		log_cb, NULL, MHD_OPTION_NOTIFY_COMPLETED, s->ops.completed, s->ops.arg,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_LIMIT, s->most,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,
+		cert ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
+}
+
+/* NULL with the reason: a certificate and key that can't be read or don't fit. */
+static struct MHD_Daemon *open_daemon(struct serve *s, const struct serve_conf *conf, char *err,
+				      size_t err_size)
+{
+	char *cert = NULL, *key = NULL;
+	struct MHD_Daemon *daemon = NULL;
+
+	if (!*conf->cert_file) {
+		daemon = start_daemon(s, NULL, NULL);
+	} else if ((cert = read_pem(conf->cert_file, err, err_size)) &&
+		   (key = read_pem(conf->key_file, err, err_size))) {
+		daemon = start_daemon(s, cert, key);
+	} else {
+		free(cert);
+		return NULL;
+	}
+	free(cert);
+	free(key);
+	if (!daemon)
+		snprintf(err, err_size,
+			 *conf->cert_file ? "%s: no certificate that fits the key"
+					  : "%s: no HTTP server",
+			 *conf->cert_file ? conf->cert_file : conf->listen);
+	return daemon;
+}
+
+static void take_daemon(struct serve *s, struct MHD_Daemon *daemon)
+{
+	loop_fd_free(s->watch);
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	s->daemon = daemon;
+	s->watch = loop_fd_new(s->loop,
+			       MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+			       LOOP_READ, ready_cb, s);
+	arm(s);
+}
+
+static int listen_at(const struct addrinfo *at)
+{
+	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1,
+	    error;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, SOMAXCONN))
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static int open_socket(const char *where, char *err, size_t err_size)
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	struct address at;
+	char port[8];
+	int fd = -EINVAL, status;
+
+	if (!address_parse(where, &at)) {
+		snprintf(err, err_size, "http_listen = \"%s\": ADDRESS:PORT is expected", where);
+		return -1;
+	}
+	snprintf(port, sizeof(port), "%u", at.port);
+	status = getaddrinfo(at.host, port, &hints, &found);
+	if (!status)
+		fd = listen_at(found);
+	if (fd < 0)
+		snprintf(err, err_size, "http_listen = \"%s\": %s", where,
+			 status ? gai_strerror(status) : strerror(-fd));
+	if (found)
+		freeaddrinfo(found);
+	return fd;
+}
+
+struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
+			const struct serve_ops *ops, char *err, size_t err_size)
+{
+	struct serve *s = mem_alloc(1, sizeof(*s));
+	struct MHD_Daemon *daemon;
+
+	*s = (struct serve){ .loop = loop, .ops = *ops, .fd = -1 };
+	s->most = listener_allowance(FDS_PERCENT, CONNECTIONS);
+	s->fd = open_socket(conf->listen, err, err_size);
+	daemon = s->fd < 0 ? NULL : open_daemon(s, conf, err, err_size);
+	if (!daemon) {
+		serve_free(s);
+		return NULL;
+	}
+	s->timer = loop_timer_new(loop, work_cb, s);
+	take_daemon(s, daemon);
+	s->listener = listener_new(loop, s->fd, "http", connection_cb, s);
+	return s;
+}
+
+int serve_configure(struct serve *s, const struct serve_conf *conf, char *err, size_t err_size)
+{
+	struct MHD_Daemon *daemon = open_daemon(s, conf, err, err_size);
+
+	if (!daemon)
+		return -1;
+	take_daemon(s, daemon);
+	return 0;
+}
+
+void serve_free(struct serve *s)
+{
+	if (!s)
+		return;
+	listener_free(s->listener);
+	loop_timer_free(s->timer);
+	loop_fd_free(s->watch);
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s);
+}
+
+void serve_local_address(struct MHD_Connection *connection, char *text, size_t size)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct sockaddr_storage at = { 0 };
+	socklen_t len = sizeof(at);
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&at;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&at;
+
+	*text = '\0';
+	if (!info || getsockname(info->connect_fd, (struct sockaddr *)&at, &len))
+		return;
+	if (at.ss_family == AF_INET)
+		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
+	else if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, (socklen_t)size);
+	else
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+}
