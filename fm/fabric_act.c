@@ -129,6 +129,8 @@ static void read_back(void *arg, const struct program_readback *result)
 	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
 				(int)result->differ, "failed", (int)result->failed);
 
+	for (unsigned i = 0; i < result->differ; i++)
+		fabric_audit_found(f, result->differing[i].sw, result->differing[i].block);
 	fabric_acts_answer_all(&f->readers, doc, NULL);
 	json_decref(doc);
 }

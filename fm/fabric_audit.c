@@ -21,14 +21,17 @@ static uint64_t idle_since(void *arg)
 	return idle ? f->settled_us : 0;
 }
 
-static void found(void *arg, guid_t sw, uint32_t block)
+void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block)
 {
-	struct fabric *f = arg;
-
 	f->spoilt = mem_resize(f->spoilt, f->nspoilt + 1, sizeof(*f->spoilt));
 	f->spoilt[f->nspoilt++] = (struct spoilt){ sw, block };
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
+}
+
+static void found(void *arg, guid_t sw, uint32_t block)
+{
+	fabric_audit_found(arg, sw, block);
 }
 
 static void mft_found_spoilt(void *arg, guid_t sw, uint16_t block, unsigned position)

@@ -438,6 +438,8 @@ json_t *fabric_mcast_figures(const struct fabric *f);
 void fabric_audit_init(struct fabric *f);
 void fabric_audit_configure(struct fabric *f);
 void fabric_audit_fini(struct fabric *f); /* before the ends of program and multicast */
+/* A switch does not hold what it acknowledged: an update writes it again. */
+void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block);
 void fabric_audit_repaired(struct fabric *f);
 void fabric_audit_mft_repaired(struct fabric *f);
 

@@ -264,6 +264,15 @@ static void heed(struct traps *t, guid_t guid, const char *name, bool fault)
 	hold_add(t, guid);
 }
 
+/* Trap 144 tells of a new description too (IBA 14.2.5.1, table 140). */
+static void name_may_differ(struct fabric *f, guid_t guid)
+{
+	struct inv_node *node = inventory_find(sweep_inventory(f->sweep), guid);
+
+	if (node)
+		node->desc_stale = true;
+}
+
 static void change_trap(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid)
 {
 	uint16_t lid = notice->lid ? notice->lid : from_lid;
@@ -276,6 +285,8 @@ static void change_trap(struct fabric *f, const struct wire_notice *notice, uint
 	if (log_allow(&f->traps->log, loop_now_us(f->loop), LOG_BURST))
 		log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
 			 node ? node->desc : "unknown");
+	if (node && notice->trap == TRAP_CAPABILITY)
+		name_may_differ(f, node->guid);
 	if (node)
 		heed(f->traps, node->guid, node->desc, notice->trap == TRAP_LINK_STATE);
 	else if (f->topo)

@@ -106,6 +106,8 @@ static int reload(void *arg, char *err, size_t err_size)
 	}
 	if (conf_load(d->conf_path, &next, err, err_size))
 		return -1;
+	if (conf_check_reload(&d->conf, &next, err, err_size))
+		return -1;
 	if (wants_restart(&d->conf, &next))
 		log_line(LOG_CORE, LOG_WARNING,
 			 "%s: port, state_dir, socket and http_listen change at a restart",

@@ -230,6 +230,21 @@ static const struct option options[] = {
 };
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
+int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
+{
+	const char *key = now->lmc != next->lmc ? "lmc" : now->mkey != next->mkey ? "m_key" : NULL;
+
+	if (!key)
+		return 0;
+	snprintf(err, err_size,
+		 "%s can't change while fmd runs: %s. Nothing was loaded; restart fmd%s", key,
+		 now->lmc != next->lmc ? "ports would get other LIDs, and connections break"
+				       : "ports hold the present key and would refuse the other",
+		 now->lmc != next->lmc ? " at a time when that may be"
+				       : " with the present key as old_m_key");
+	return -1;
+}
+
 const char *conf_key(size_t index)
 {
 	return index < OPTIONS ? options[index].name : NULL;

@@ -134,7 +134,7 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 static void compare_lft(struct audit *a, const struct store_switch *sw, uint32_t block,
 			const uint8_t *data)
 {
-	if (!memcmp(data, store_block(sw, block), TABLES_BLOCK))
+	if (program_same(sw, block, data))
 		return;
 	program_forget(a->program, sw->guid);
 	a->ops->differs(a->arg, sw->guid, block);
@@ -146,7 +146,7 @@ static void compare_mft(struct audit *a, const struct store_switch *sw, uint32_t
 	uint16_t block = (uint16_t)(arg / MCAST_POSITIONS), held[MCAST_BLOCK], right[MCAST_BLOCK];
 	unsigned position = arg % MCAST_POSITIONS;
 
-	wire_mft_decode(data, held);
+	mft_decode(sw->node, position, data, held);
 	mft_expected(a->mft, sw->guid, block, position, right);
 	if (!memcmp(held, right, sizeof(held)))
 		return;

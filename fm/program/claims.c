@@ -269,11 +269,11 @@ void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 	if (!store_has(&sw->claimed, block))
 		return; /* written meanwhile, or forgotten */
 	p->claims.read++;
-	if (memcmp(data, store_block(sw, block), TABLES_BLOCK) != 0) {
+	if (!program_same(sw, block, data)) {
 		p->claims.differed++;
 		p->claims.wrong = true;
+		store_sent(sw, block, data);
 	}
-	store_sent(sw, block, data);
 	store_put(&sw->claimed, block, false);
 	store_put(&sw->known, block, true);
 }

@@ -124,9 +124,39 @@ static unsigned positions_of(const struct mft_switch *sw)
 	return sw->node->nports / MCAST_POSITION + 1u;
 }
 
+/* There are no more MLIDs, whatever a device says. */
+static unsigned mft_cap_of(const struct mft_switch *sw)
+{
+	return sw->node->sw.mft_cap < MLIDS ? sw->node->sw.mft_cap : MLIDS - 1u;
+}
+
+static uint16_t mft_top_of(const struct mft_switch *sw)
+{
+	return (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw) - 1);
+}
+
 static bool has_block(const struct mft_switch *sw, unsigned block)
 {
-	return block * MCAST_BLOCK < sw->node->sw.mft_cap;
+	return block * MCAST_BLOCK < mft_cap_of(sw);
+}
+
+/* Bits of ports that the switch has: it may answer anything for the others. */
+static uint16_t ports_of(const struct inv_node *node, unsigned position)
+{
+	unsigned first = position * MCAST_POSITION, nports = node->nports;
+
+	if (first > nports)
+		return 0;
+	return nports - first >= MCAST_POSITION - 1 ? 0xffff
+						    : (uint16_t)((2u << (nports - first)) - 1);
+}
+
+void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
+		uint16_t masks[MCAST_BLOCK])
+{
+	wire_mft_decode(data, masks);
+	for (unsigned i = 0; i < MCAST_BLOCK; i++)
+		masks[i] &= ports_of(node, position);
 }
 
 static void block_holds(struct mft *m, struct mft_block *block, const uint16_t masks[MCAST_BLOCK])
@@ -198,7 +228,7 @@ static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const
 	struct mft_block *block;
 	bool any = false;
 
-	wire_mft_decode(data, masks);
+	mft_decode(sw->node, key & 0xf, data, masks);
 	for (unsigned i = 0; i < MCAST_BLOCK; i++)
 		any |= masks[i] != 0;
 	m->result.read++;
@@ -266,7 +296,7 @@ static void fill_top(const struct mft_switch *sw, struct batch_request *request)
 		info.lft_top = sw->node->want_top;
 		info.life_time = sw->node->want_life_time;
 	}
-	info.mft_top = (uint16_t)(MCAST_FIRST_MLID + info.mft_cap - 1);
+	info.mft_top = mft_top_of(sw);
 	info.port_state_change = false; /* a 1 would clear it: sweep's business */
 	wire_switch_info_encode(&info, request->data);
 	request->mad.attr_id = WIRE_SWITCH_INFO;
@@ -322,6 +352,7 @@ static bool top_taken(const struct mft *m, struct mft_switch *sw, const uint8_t 
 {
 	bool change = sw->node->sw.port_state_change;
 
+	sw->node->want_mft_top = mft_top_of(sw);
 	wire_switch_info_decode(data, &sw->node->sw);
 	sw->node->sw.port_state_change = change;
 	return sw->node->sw.mft_top >= m->top;
@@ -331,7 +362,7 @@ static bool block_taken(struct mft *m, struct mft_block *block, const uint8_t *d
 {
 	uint16_t masks[MCAST_BLOCK];
 
-	wire_mft_decode(data, masks);
+	mft_decode(block->sw->node, block->key & 0xf, data, masks);
 	if (memcmp(masks, block->sent, sizeof(masks)))
 		return false;
 	memcpy(block->must, masks, sizeof(masks));

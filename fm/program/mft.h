@@ -58,6 +58,9 @@ bool mft_expected(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 /* It was found to hold something else: the next apply mends that. Not while one runs. */
 void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 	       const uint16_t masks[MCAST_BLOCK]);
+/* A block as an answer has it, without bits of ports that the switch does not have: these may be anything. */
+void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
+		uint16_t masks[MCAST_BLOCK]);
 bool mft_busy(const struct mft *m);
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
 

@@ -40,6 +40,15 @@ bool program_differs(const struct program *p, const struct store_switch *sw, uin
 		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
 }
 
+bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data)
+{
+	uint32_t first = block * TABLES_BLOCK, count = TABLES_BLOCK;
+
+	if (sw->node && sw->node->want_top && sw->node->want_top < first + count)
+		count = sw->node->want_top < first ? 0 : sw->node->want_top - first + 1u;
+	return !memcmp(data, store_block(sw, block), count);
+}
+
 /* ---- The turn ------------------------------------------------------------------------------- */
 
 static void turn_add(struct program *p, struct store_switch *sw)
@@ -134,6 +143,8 @@ static void make_top(const struct store_switch *sw, struct batch_request *reques
 
 	info.lft_top = sw->node->want_top;
 	info.life_time = sw->node->want_life_time;
+	if (sw->node->want_mft_top && !sw->node->rebooted)
+		info.mft_top = sw->node->want_mft_top;
 	info.port_state_change = false; /* a 1 would clear it: sweep's business */
 	wire_switch_info_encode(&info, request->data);
 	request->mad.attr_id = WIRE_SWITCH_INFO;
@@ -255,7 +266,7 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 			   const struct mad_answer *answer)
 {
 	bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
-		     !memcmp(answer->data, store_block(sw, job->arg), TABLES_BLOCK);
+		     program_same(sw, job->arg, answer->data);
 
 	store_put(&sw->busy, job->arg, false);
 	if (taken)

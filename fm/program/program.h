@@ -75,11 +75,16 @@ uint64_t program_blocks_written(const struct program *p); /* acknowledged since 
  * that are unknown or being written are not judged. One at a time; a newer one replaces it without
  * a callback.
  */
+struct program_block {
+	guid_t sw;
+	uint32_t block;
+};
 struct program_readback {
 	unsigned blocks; /* compared */
 	unsigned
 		differ; /* of these; named in the log, and unknown from now on: the next apply writes them */
-	unsigned failed; /* could not be read */
+	unsigned failed;		       /* could not be read */
+	const struct program_block *differing; /* [differ], valid during the callback */
 };
 typedef void program_readback_fn(void *arg, const struct program_readback *result);
 void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn,

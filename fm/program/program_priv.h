@@ -93,6 +93,8 @@ static inline const uint8_t *program_wanted(const struct program *p, const struc
 {
 	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
 }
+/* What a switch answered is what it should hold: entries above its LinearFDBTop mean nothing (IBA 14.2.5.4). */
+bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
 
 /* ---- program_plan.c ------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ struct readback {
 	program_readback_fn *fn;
 	void *arg;
 	struct program_readback result;
+	struct program_block *differing;
+	unsigned room; /* of these */
 	struct log_limit differ_log;
 };
 
@@ -81,15 +83,24 @@ static bool readback_make(void *owner, const struct batch_job *job, struct batch
 	return true;
 }
 
+static void keep_differing(struct readback *r, guid_t sw, uint32_t block)
+{
+	if (r->result.differ == r->room) {
+		r->room = r->room ? 2 * r->room : 16;
+		r->differing = mem_resize(r->differing, r->room, sizeof(*r->differing));
+	}
+	r->differing[r->result.differ++] = (struct program_block){ sw, block };
+}
+
 static void readback_compare(struct readback *r, struct store_switch *sw, uint32_t block,
 			     const uint8_t *data)
 {
 	if (!store_has(&sw->known, block))
 		return; /* being written meanwhile */
 	r->result.blocks++;
-	if (!memcmp(data, store_block(sw, block), TABLES_BLOCK))
+	if (program_same(sw, block, data))
 		return;
-	r->result.differ++;
+	keep_differing(r, sw->guid, block);
 	store_put(&sw->known, block, false);
 	if (log_allow(&r->differ_log, loop_now_us(r->program->loop), LOG_BURST))
 		log_line(LOG_PROGRAM, LOG_WARNING,
@@ -122,6 +133,7 @@ static void readback_idle(void *owner)
 	struct program_readback result = r->result;
 
 	r->nblocks = 0;
+	result.differing = r->differing;
 	r->fn(r->arg, &result); /* may free the program */
 }
 
@@ -146,6 +158,7 @@ void readback_free(struct readback *r)
 {
 	batch_free(r->batch);
 	free(r->switches);
+	free(r->differing);
 	free(r);
 }
 

@@ -65,6 +65,9 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 
 	header.method = method;
 	header.status = status;
+	if (method ==
+	    WIRE_TRAP_REPRESS) /* checked as a Set's is (IBA 14.2.4.1); a trap's own may be 0 */
+		header.key = sm->conf.mkey;
 	if (request->mgmt_class == WIRE_SMI_DR) {
 		header.returning = true;
 		to.lid = LID_PERMISSIVE;

@@ -151,6 +151,18 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
 }
 
+static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->settled && num && port_plan_tolerates(port) && port < peer_of(port) &&
+	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING,
+			 "%s: Active, and its ends have different OperationalVLs; left as it is",
+			 inventory_name(node, num).text);
+	port->settled = true;
+}
+
 /* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
 static void port_look(struct bringup *b, struct inv_node *node, uint8_t num)
 {
@@ -162,7 +174,7 @@ static void port_look(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (step.set || step.get)
 		batch_add(b->batch, &job);
 	else if (bringup_port_workable(node, num) && !node->ports[num].job)
-		node->ports[num].settled = true;
+		port_settled(b, node, num);
 }
 
 void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -393,18 +405,26 @@ static uint8_t lids_lmc(const struct lid_map *lids, uint32_t port, uint16_t lid)
 	return lmc;
 }
 
+/* The node may have come back with more ports than the snapshot knows. */
+static uint32_t port_index(const struct topo *t, uint32_t node, uint32_t num)
+{
+	if (node == TOPO_NONE || num > t->nodes[node].nports)
+		return TOPO_NONE;
+	return t->nodes[node].port0 + num;
+}
+
 static void node_want(struct bringup *b, struct inv_node *node)
 {
 	uint32_t index = topo_find(b->topo, node->guid), p;
 
 	for (p = 0; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
-		uint32_t i = index == TOPO_NONE ? 0 : b->topo->nodes[index].port0 + p;
+		uint32_t i = port_index(b->topo, index, p);
 
-		pkeys_want(b, node, (uint8_t)p, index == TOPO_NONE ? TOPO_NONE : i);
+		pkeys_want(b, node, (uint8_t)p, i);
 		lanes_begin(port);
 		port->sets = port->errors = 0;
-		port->want_lid = index == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
+		port->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
 	}
 }

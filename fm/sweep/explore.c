@@ -45,8 +45,9 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	node->gone = node->gone && !path;
 	if (path)
 		node->path = *path;
-	/* A host that comes back may have another name. */
-	if (!node->have_desc || (s->look == LOOK_REFRESH && !inv_is_switch(node)))
+	/* A host that comes back may have another name; a switch that was renamed says so by a trap, which may be lost. */
+	if (!node->have_desc || node->desc_stale || s->look == LOOK_DISCOVER ||
+	    !inv_is_switch(node))
 		sweep_ask(s, JOB_DESC, node, 0, false);
 	if (!inv_is_switch(node))
 		return;
@@ -75,6 +76,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 			 inventory_name(node, -1).text);
 		node->rebooted = true;
 		node->reboots++;
+		sweep_ask(s, JOB_DESC, node, 0, false);
 	}
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
@@ -85,8 +87,10 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		ports_switch_ready(s, node);
 }
 
-static void switch_cleared(struct sweep *s, struct inv_node *node)
+/* The bit was set when it was read, and again if a port has changed since. */
+static void switch_cleared(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
+	wire_switch_info_decode(data, &node->sw);
 	node->sw.port_state_change = false;
 	ports_switch_ready(s, node);
 }
@@ -305,18 +309,22 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	case JOB_DESC:
 		wire_node_desc_decode(data, node->desc);
 		node->have_desc = true;
+		node->desc_stale = false;
 		break;
 	case JOB_SWITCH:
 		switch_met(s, node, data);
 		break;
 	case JOB_CLEAR:
-		switch_cleared(s, node);
+		switch_cleared(s, node, data);
 		break;
-	case JOB_PORT:
 	case JOB_PORT_EXT:
+		node->ext.looks = 0;
+		/* fall through */
+	case JOB_PORT:
 		ports_met(s, node, job->arg, job->kind == JOB_PORT_EXT, data);
 		break;
 	case JOB_STATES:
+		node->states.looks = 0;
 		ports_states_met(s, node, job->arg, data);
 		break;
 	case JOB_POLL:
@@ -328,19 +336,30 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	}
 }
 
+/* An optional attribute is not there: what it would have told is asked by PortInfo. */
+static void ask_without(struct sweep *s, const struct batch_job *job)
+{
+	if (job->kind == JOB_STATES)
+		ports_states_missing(s, job->object, job->arg);
+	else
+		sweep_ask(s, JOB_PORT, job->object, job->arg, false);
+}
+
+/* The node answers, but not this: it may drop what it does not know. */
+static void optional_unanswered(struct sweep *s, struct inv_silence *silence)
+{
+	if (silence->looks < SILENCES_MAX && silence->look != s->number)
+		silence->looks++;
+	silence->look = s->number;
+}
+
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status)
 {
 	struct inv_node *node = job->object;
 
-	if (job->kind == JOB_PORT_EXT) {
-		node->no_ext = true;
-		sweep_ask(s, JOB_PORT, node, job->arg, false);
-		return;
-	}
-	if (job->kind == JOB_STATES) {
-		node->no_state_table = true;
-		if (job->arg == 0) /* the other blocks will be refused as well */
-			ports_ask_all(s, node);
+	if (job->kind == JOB_PORT_EXT || job->kind == JOB_STATES) {
+		*(job->kind == JOB_STATES ? &node->no_state_table : &node->no_ext) = true;
+		ask_without(s, job);
 		return;
 	}
 	if (node && log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
@@ -401,12 +420,24 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 		if (!node->silent && !node->answered)
 			sweep_changed(s, node);
 		return;
+	case JOB_PORT_EXT:
+		if (!node->answered)
+			break;
+		optional_unanswered(s, &node->ext);
+		if (node->ext.looks < SILENCES_MAX)
+			break; /* to be asked again: the speed would be wrong without */
+		ask_without(s, job);
+		return;
+	case JOB_STATES:
+		if (!node->answered)
+			break;
+		optional_unanswered(s, &node->states);
+		ask_without(s, job);
+		return;
 	case JOB_SWITCH:
 	case JOB_CLEAR:
 	case JOB_DESC:
 	case JOB_PORT:
-	case JOB_PORT_EXT:
-	case JOB_STATES:
 		break;
 	}
 	s->odd = true;

@@ -190,7 +190,9 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 	else
 		extended = port->capmask & WIRE_CAP_EXT_SPEEDS ||
 			   (port->peer && port_runs_extended(&port->peer->ports[port->peer_port]));
-	return extended && !node->no_ext ? num | WIRE_MOD_EXT_SPEEDS : num;
+	return extended && !node->no_ext && node->ext.looks < SILENCES_MAX
+		       ? num | WIRE_MOD_EXT_SPEEDS
+		       : num;
 }
 
 void inventory_forget_pkeys(struct inv_port *port)

@@ -97,6 +97,12 @@ struct inv_port {
 	uint8_t info[64];	 /* PortInfo as last answered */
 };
 
+#define SILENCES_MAX 3 /* looks; then the attribute counts as not there */
+struct inv_silence {   /* of an optional attribute, while the node answers others */
+	uint32_t look; /* the latest in which it got no answer */
+	uint8_t looks; /* so many in a row */
+};
+
 struct inv_node {
 	cl_map_item_t item; /* in inventory.nodes, key = node GUID */
 	struct inv_node *next_removed;
@@ -105,7 +111,8 @@ struct inv_node {
 	struct wire_switch_info sw; /* switches */
 	char desc[65];
 	bool have_desc;
-	bool silent; /* does not answer although its link is up: kept, retried later */
+	bool desc_stale; /* it may have another name: read again when it is looked at */
+	bool silent;	 /* does not answer although its link is up: kept, retried later */
 	bool partial; /* answers, and one question got no answer: the next poll asks for a new look */
 	bool gone;    /* no way leads to it */
 	bool told_silent; /* the conductor's */
@@ -115,15 +122,17 @@ struct inv_node {
 			  clears it */
 	uint8_t reboots;   /* counts those, for who else keeps tables */
 	uint8_t sl2vl_vls; /* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
-	uint8_t sl2vl_port; /* the port for which that is on its way; 0 = none */
-	bool no_wildcards;  /* refused that once */
-	uint16_t want_top;  /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
+	bool no_wildcards;     /* refused that once */
+	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint16_t want_mft_top; /* likewise mft, 0 = it never had to */
 	uint8_t want_life_time;
-	bool no_ext, no_state_table; /* refused these once */
-	bool no_sets;		     /* answers, and takes no Set: is sent none; the conductor's */
-	bool answered;		     /* in the present look */
-	bool touched;		     /* sweep's */
-	uint8_t waiting;	     /* sweep's: answers before its ports are read */
+	bool no_ext, no_state_table;	/* refused these once */
+	struct inv_silence ext, states; /* likewise not answered */
+	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
+	bool answered;	 /* in the present look */
+	bool touched;	 /* sweep's */
+	uint8_t waiting; /* sweep's: answers before its ports are read */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
 	uint32_t seen;		/* the look that met it last */

@@ -182,7 +182,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 			 struct mad_path *path)
 {
 	const struct inv_port *port = &node->ports[num];
-	bool own = inv_is_switch(node) || node == inv->local || !num;
+	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
 
 	if (inv->paths_stale && !way_holds(inv, own ? node : port->peer))
 		inventory_update_paths(inv);
@@ -190,7 +190,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	if (node->gone || node->removed)
 		return false;
 	if (own)
-		return inv_is_switch(node) || !num || num == inv->local_port;
+		return true;
 	if (!port->peer || !path_exit(inv, port->peer, port->peer_port))
 		return false;
 	return inventory_path_add(&port->peer->path, port->peer_port, path);

@@ -7,7 +7,7 @@
  *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts;
  *                                   P_Key enforcement, where the port's table was written for it
  * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay
- * as they are.
+ * as they are. A link that is Active and works is not taken down because its ends count VLs differently.
  */
 #include "fm/sweep/port_plan.h"
 
@@ -34,6 +34,9 @@ static void plan_end_port(const struct bringup_conf *conf, uint16_t sm_lid,
 	want->lid = port->want_lid;
 	if (!inv_is_switch(node) || node->sw.flags & INV_ENHANCED_PORT0)
 		want->lmc = port->want_lmc;
+	/* It has no link that would give it one, and hosts talk to it. */
+	if (inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0 && want->mtu_cap)
+		want->neighbor_mtu = want->mtu_cap;
 }
 
 static void plan_queues(const struct bringup_conf *conf, const struct inv_node *peer,
@@ -58,11 +61,28 @@ static void plan_link(const struct bringup_conf *conf, const struct wire_port_in
 		want->op_vls = vls;
 }
 
+static bool both_active(const struct wire_port_info *near, const struct wire_port_info *far)
+{
+	return near->state == TOPO_ACTIVE && far->state == TOPO_ACTIVE;
+}
+
 static bool link_clashes(const struct wire_port_info *near, const struct wire_port_info *far)
 {
 	return far->state > TOPO_INIT &&
-	       (near->neighbor_mtu != far->neighbor_mtu || near->op_vls != far->op_vls ||
+	       (near->neighbor_mtu != far->neighbor_mtu ||
+		(near->op_vls != far->op_vls && !both_active(near, far)) ||
 		near->neighbor_mtu > lower(near->mtu_cap, far->mtu_cap));
+}
+
+bool port_plan_tolerates(const struct inv_port *port)
+{
+	struct wire_port_info is, far;
+
+	if (!port->peer || !port->known)
+		return false;
+	wire_port_info_decode(port->info, &is);
+	wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
+	return both_active(&is, &far) && is.op_vls != far.op_vls;
 }
 
 /* Its table is being looked at: what is enforced stays so until that is done. */

@@ -17,4 +17,7 @@ enum port_plan {
 enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			 const struct inv_node *node, uint8_t num, struct wire_port_info *want);
 
+/* An Active link whose ends have different OperationalVLs: left as it is. */
+bool port_plan_tolerates(const struct inv_port *port);
+
 #endif

@@ -26,10 +26,16 @@ static bool has_state_table(const struct inv_node *node)
 {
 	struct wire_port_info info;
 
-	if (node->no_state_table || !node->ports[0].known)
+	if (node->no_state_table || node->states.looks >= SILENCES_MAX || !node->ports[0].known)
 		return false;
 	wire_port_info_decode(node->ports[0].info, &info);
 	return info.capmask & WIRE_CAP_HAS_CAPMASK2 && info.capmask2 & WIRE_CAP2_STATE_TABLE;
+}
+
+static void ask_each(struct sweep *s, struct inv_node *node, unsigned first, unsigned last)
+{
+	for (unsigned i = first; i <= last && i <= node->nports; i++)
+		ports_ask(s, node, i);
 }
 
 void ports_ask_all(struct sweep *s, struct inv_node *node)
@@ -41,8 +47,14 @@ void ports_ask_all(struct sweep *s, struct inv_node *node)
 		for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
 			sweep_ask(s, JOB_STATES, node, i, true);
 	else
-		for (i = 1; i <= node->nports; i++)
-			ports_ask(s, node, i);
+		ask_each(s, node, 1, node->nports);
+}
+
+void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block)
+{
+	unsigned first = block * STATES_PER_BLOCK;
+
+	ask_each(s, node, first ? first : 1, first + STATES_PER_BLOCK - 1);
 }
 
 void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)

@@ -23,6 +23,7 @@
 #define ROUND_MS	 50 /* of the first round; doubles */
 #define ROUNDS		 4
 #define ROUNDS_IF_LIVELY 6
+#define ROUNDS_OPTIONAL	 2 /* of what a device need not have: the common attribute is asked then */
 #define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
 
 static const uint16_t job_attr[] = {
@@ -72,6 +73,8 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 			clear.lft_top = node->want_top;
 			clear.life_time = node->want_life_time;
 		}
+		if (node->want_mft_top && !node->rebooted) /* and mft */
+			clear.mft_top = node->want_mft_top;
 		request->mad.method = WIRE_SET;
 		wire_switch_info_encode(&clear, request->data);
 	}
@@ -101,6 +104,8 @@ static unsigned job_rounds(const struct batch_job *job)
 		return ROUNDS_IF_LIVELY;
 	if (job_is_long_shot(job))
 		return 1;
+	if (job->kind == JOB_STATES)
+		return ROUNDS_OPTIONAL;
 	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
@@ -128,7 +133,9 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job);
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
 	request->mad.urgent = job->urgent || (s->look == LOOK_REFRESH && !request->mad.doubtful);
-	request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
+	/* A poll asks those that were silent once: they may be slow. */
+	if (s->look != LOOK_POLL || !job_is_long_shot(job))
+		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
 }

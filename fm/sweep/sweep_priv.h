@@ -60,6 +60,8 @@ void sweep_touch(struct sweep *s, struct inv_node *node); /* answered, or has a 
 /* ports.c */
 void ports_ask(struct sweep *s, struct inv_node *node, unsigned num);
 void ports_ask_all(struct sweep *s, struct inv_node *node);
+/* A block of SwitchPortStateTable can't be had: PortInfo of each of its ports is asked instead. */
+void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block);
 /* One of the answers that come before a switch's ports is here, or never will be. */
 void ports_switch_ready(struct sweep *s, struct inv_node *node);
 /* At both ends. */

@@ -344,6 +344,21 @@ void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsign
 	double_port(d, node, port)->loss = per_mille;
 }
 
+void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id)
+{
+	d->mute.node = node;
+	d->mute.method = method;
+	d->mute.attr_id = attr_id;
+}
+
+void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey)
+{
+	struct wire_port_info *info = &double_port(d, node, port)->info;
+
+	info->mkey = mkey;
+	info->mkey_protect = mkey ? 1 : 0;
+}
+
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent)
 {
 	double_node(d, node)->silent = silent;
@@ -449,6 +464,14 @@ bool double_mft(const struct double_fabric *d, guid_t guid, uint16_t mlid, unsig
 guid_t double_alias(const struct double_fabric *d, guid_t guid, unsigned port, unsigned entry)
 {
 	return double_port(d, guid, port)->aliases[entry];
+}
+
+void double_grow_mft(struct double_fabric *d, guid_t guid)
+{
+	struct dnode *node = double_node(d, guid);
+
+	free(node->mft);
+	node->mft = mem_alloc((size_t)node->si.mft_cap * node->columns, sizeof(uint16_t));
 }
 
 void double_flip_mft(struct double_fabric *d, guid_t guid, uint16_t mlid, unsigned port)

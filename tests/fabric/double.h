@@ -55,6 +55,10 @@ void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /*
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
+/* It does not answer such requests (node 0: nobody does); attr_id 0 = any. One rule at a time, method 0 ends it. */
+void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
+/* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
+void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
 /* VLCap's code, until it is switched off. */
 void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
 /* How a port takes the state Active, once asked for it. What it already has stays. */
@@ -93,6 +97,8 @@ uint8_t double_lft(const struct double_fabric *d, guid_t node, uint16_t lid); /*
 guid_t double_alias(const struct double_fabric *d, guid_t node, unsigned port, unsigned entry);
 void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid, uint8_t port);
 bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
+void double_grow_mft(struct double_fabric *d,
+		     guid_t node); /* empty, and as large as its MulticastFDBCap */
 void double_flip_mft(struct double_fabric *d, guid_t node, uint16_t mlid,
 		     unsigned port); /* as by itself */
 const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigned port,

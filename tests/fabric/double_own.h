@@ -107,6 +107,11 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
+	struct {
+		guid_t node;
+		uint8_t method; /* 0 = nobody is mute */
+		uint16_t attr_id;
+	} mute;
 };
 
 struct dclient *double_client(struct double_fabric *d, const struct dport *port); /* or NULL */

@@ -501,6 +501,13 @@ static bool mkey_passes(const struct request *r, const struct wire_mad *m)
 	return false;
 }
 
+static bool is_mute(const struct request *r, const struct wire_mad *m)
+{
+	return r->d->mute.method == m->method &&
+	       (!r->d->mute.node || r->d->mute.node == r->node->guid) &&
+	       (!r->d->mute.attr_id || r->d->mute.attr_id == m->attr_id);
+}
+
 static uint16_t agent_run(struct request *r, const struct wire_mad *m)
 {
 	const struct agent_row *row = agent_find(r->node, m->attr_id);
@@ -528,6 +535,10 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 		.data = wire_smp_data(mad),
 	};
 
+	if (is_mute(&r, m)) {
+		d->drops.silent++;
+		return false;
+	}
 	if (!mkey_passes(&r, m)) {
 		d->drops.mkey++;
 		return false;

@@ -8,6 +8,7 @@
 #include "fm/core/log.h"
 #include "fm/sweep/port_plan.h"
 #include "tests/unit/sweep_bench.h"
+#include "topology/mem.h"
 
 static void bench_up(struct bench *b, struct topo *design, const struct double_conf *conf)
 {
@@ -179,6 +180,41 @@ static void mtu_and_vls_are_the_lower_of_both_ends(void **state)
 	assert_int_equal(want.sm_lid, 1);
 }
 
+static void enhanced_port_0_takes_its_largest_mtu(void **state)
+{
+	struct inv_node sw = { .info.type = TOPO_SWITCH };
+	struct inv_port ports[2] = { { .want_lid = 9 } };
+	struct wire_port_info info = { .state = TOPO_ACTIVE, .mtu_cap = 5, .neighbor_mtu = 1 },
+			      want;
+
+	sw.ports = ports;
+	sw.nports = 1;
+	wire_port_info_encode(&info, ports[0].info);
+	port_plan(&bringup_conf, 1, &sw, 0, &want);
+	assert_int_equal(want.neighbor_mtu, 1); /* a base port 0 is no end port for data */
+	sw.sw.flags = INV_ENHANCED_PORT0;
+	assert_int_equal(port_plan(&bringup_conf, 1, &sw, 0, &want), PORT_PLAN_MUST);
+	assert_int_equal(want.neighbor_mtu, 5);
+}
+
+/* A switch that came back with more ports than the snapshot has: the ports behind it are another's. */
+static void ports_that_the_snapshot_lacks_get_no_lid(void **state)
+{
+	struct inv_node *node;
+	struct bench b;
+
+	bench_up(&b, design_pgft2(), NULL);
+	node = inventory_find(sweep_inventory(b.sweep), b.design->nodes[0].guid);
+	node->ports = mem_resize(node->ports, node->nports + 40u, sizeof(*node->ports));
+	for (unsigned i = 1; i < 40; i++)
+		node->ports[node->nports + i] = (struct inv_port){ 0 };
+	node->nports += 39;
+	bench_bringup(&b);
+	for (unsigned i = 1; i <= 39; i++)
+		assert_int_equal(node->ports[node->nports - i + 1].want_lid, 0);
+	bench_fini(&b);
+}
+
 static void silent_host_leaves_the_rest_active(void **state)
 {
 	struct bench b;
@@ -339,7 +375,7 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 	}
 }
 
-/* Left so by somebody else: one end of an Active link has fewer VLs. After a bounce they agree. */
+/* Left so by somebody else: one end of an Active link has a smaller MTU. After a bounce they agree. */
 static void active_link_whose_ends_disagree_is_bounced(void **state)
 {
 	struct wire_port_info info;
@@ -350,8 +386,8 @@ static void active_link_whose_ends_disagree_is_bounced(void **state)
 	bench_up(&b, design_pgft2(), NULL);
 	cable = bench_cable(b.design, 0);
 	info = *double_port_info(b.d, cable.a, cable.port_a);
-	assert_true(info.op_vls > 1);
-	info.op_vls = 1;
+	assert_true(info.neighbor_mtu > 1);
+	info.neighbor_mtu = 1;
 	info.state = info.phys_state = 0;
 	wire_port_info_encode(&info, data);
 	bench_tell(&b, cable.a, (uint8_t)cable.port_a, WIRE_PORT_INFO, data);
@@ -361,13 +397,13 @@ static void active_link_whose_ends_disagree_is_bounced(void **state)
 	b.sweep = sweep_new(b.loop, b.mad);
 	bench_discover(&b);
 	bench_bringup(&b);
-	assert_int_equal(double_port_info(b.d, cable.a, cable.port_a)->op_vls,
-			 double_port_info(b.d, cable.b, cable.port_b)->op_vls);
+	assert_int_equal(double_port_info(b.d, cable.a, cable.port_a)->neighbor_mtu,
+			 double_port_info(b.d, cable.b, cable.port_b)->neighbor_mtu);
 	bench_poll(&b);
 	bench_refresh(&b, b.changed, b.result.nchanged);
 	bench_bringup(&b);
 	assert_all_active(&b);
-	assert_true(double_port_info(b.d, cable.a, cable.port_a)->op_vls > 1);
+	assert_true(double_port_info(b.d, cable.a, cable.port_a)->neighbor_mtu > 1);
 	bench_fini(&b);
 }
 
@@ -397,6 +433,8 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(restart_sets_nothing),
 	cmocka_unit_test(lossy_cables_end_in_the_same_state),
 	cmocka_unit_test(mtu_and_vls_are_the_lower_of_both_ends),
+	cmocka_unit_test(enhanced_port_0_takes_its_largest_mtu),
+	cmocka_unit_test(ports_that_the_snapshot_lacks_get_no_lid),
 	cmocka_unit_test(silent_host_leaves_the_rest_active),
 	cmocka_unit_test(port_that_refuses_is_given_up),
 	cmocka_unit_test(joined_cable_comes_up_alone),

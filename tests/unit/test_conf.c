@@ -327,6 +327,22 @@ static void sample_file_shows_the_defaults(void **state)
 	assert_memory_equal(&f->conf, &defaults, sizeof(defaults));
 }
 
+static void lmc_and_m_key_stay_while_fmd_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct conf next = f->conf;
+
+	next.sm_priority = 3;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
+	next.lmc = 2;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
+	assert_non_null(strstr(f->err, "lmc can't change"));
+	next = f->conf;
+	next.mkey = 0x2222;
+	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
+	assert_non_null(strstr(f->err, "m_key can't change"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -349,6 +365,7 @@ int main(void)
 		TEST(file_that_cannot_be_read_is_refused),
 		TEST(error_in_an_included_file_names_that_file),
 		TEST(long_reason_is_cut_not_overrun),
+		TEST(lmc_and_m_key_stay_while_fmd_runs),
 		TEST(sample_file_has_every_key_once),
 		TEST(sample_file_shows_the_defaults),
 	};

@@ -338,6 +338,7 @@ static void a_trap_is_repressed_and_handed_on(void **state)
 	assert_int_equal(answer_header(d).method, WIRE_TRAP_REPRESS);
 	assert_int_equal(answer_header(d).attr_id, WIRE_NOTICE);
 	assert_int_equal(answer_header(d).tid, 99);
+	assert_int_equal(answer_header(d).key, MKEY); /* the trap's own is 0 */
 	assert_int_equal(d->ntraps, 1);
 	assert_int_equal(d->trap.trap, 128);
 	assert_int_equal(d->trap_lid, 5);
