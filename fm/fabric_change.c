@@ -49,6 +49,7 @@ struct telling {
 
 /* ---- Switches that come and go -------------------------------------------------------------------- */
 
+/* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
 static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts)
 {
 	unsigned live = 0;
@@ -57,8 +58,10 @@ static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts
 	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
 		const struct topo_port *port = topo_port(t, node, num), *peer = topo_peer(t, port);
 
-		live += port->link_up;
-		*hosts += port->link_up && t->nodes[peer->node].type == TOPO_CA;
+		if (!port->link_up || t->nodes[peer->node].sharp)
+			continue;
+		live++;
+		*hosts += t->nodes[peer->node].type == TOPO_CA;
 	}
 	return live;
 }

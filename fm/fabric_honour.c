@@ -34,7 +34,7 @@ static bool *find_hosts(const struct topo *t)
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
 
-		if (t->ports[p].node >= t->nswitches && is_switch(t, peer))
+		if (topo_is_host(t, t->ports[p].node) && is_switch(t, peer))
 			hosts[peer->node] = true;
 	}
 	return hosts;
@@ -46,7 +46,7 @@ static uint32_t home_of(const struct look *l, uint16_t lid)
 	uint32_t port = l->f->lids->port_of_lid[lid];
 	const struct topo_port *peer;
 
-	if (port == TOPO_NONE || l->t->ports[port].node < l->t->nswitches)
+	if (port == TOPO_NONE || !topo_is_host(l->t, l->t->ports[port].node))
 		return TOPO_NONE;
 	peer = topo_peer(l->t, &l->t->ports[port]);
 	return is_switch(l->t, peer) ? peer->node : TOPO_NONE;

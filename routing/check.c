@@ -80,7 +80,8 @@ static bool walk_if_due(struct check *c, uint32_t lid)
 
 	if (dest && (c->walk[lid] || cyclic)) {
 		check_walk_lid(c, lid);
-	} else if (dest && !c->measured[c->t->ports[dest->peer].node]) {
+	} else if (dest && topo_is_host(c->t, dest->node) &&
+		   !c->measured[c->t->ports[dest->peer].node]) {
 		c->measured[c->t->ports[dest->peer].node] = true;
 		check_measure_hops(c, lid);
 	} else if (!dest && cyclic && c->lids->port_of_lid[lid] != TOPO_NONE) {

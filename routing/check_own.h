@@ -11,8 +11,9 @@
 
 struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
 	uint32_t reachable, unreachable, special;
-	uint32_t from; /* the first switch with hosts that does not reach it, TOPO_NONE = all do */
-	bool loop;     /* .. because packets go round */
+	uint32_t
+		from; /* the first switch with hosts that does not reach it, or from which packets go round; TOPO_NONE = none */
+	bool loop;    /* .. because packets go round */
 };
 
 struct check {

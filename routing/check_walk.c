@@ -178,12 +178,13 @@ static void count_switch(struct check *c, uint32_t sw, const struct topo_port *d
 
 	if (c->arrival[sw] == ARRIVES) {
 		count->reachable += special ? 0 : hosts;
-		note_hops(c, sw);
+		if (!special)
+			note_hops(c, sw);
 		return;
 	}
 	count->unreachable += special ? 0 : hosts;
 	count->special += special ? hosts + specials : specials;
-	if (count->from == TOPO_NONE && (hosts || specials)) {
+	if (count->from == TOPO_NONE && ((hosts && !special) || c->arrival[sw] == LOOPS)) {
 		count->from = sw;
 		count->loop = c->arrival[sw] == LOOPS;
 	}

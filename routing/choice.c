@@ -266,7 +266,7 @@ static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
 		const struct dest_run *run = &c->d->runs[r];
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			if (c->d->port[lid])
+			if (dests_is_host(c->d, lid))
 				w->weight[c->home[lid]] += dests_weight(c->d, lid);
 	}
 	w->least = UINT32_MAX;

@@ -57,7 +57,7 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 			const struct topo_node *node = &f->t->nodes[f->t->ports[host->port].node];
 			uint16_t lid = lids->lid_of_port[host->port];
 
-			if (host->live && lid && !node->sharp)
+			if (host->live && lid)
 				f->hosts[f->nhosts++] =
 					(struct flow_host){ .sw = sw,
 							    .order = host->order,

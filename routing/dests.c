@@ -64,6 +64,21 @@ static void place_host(struct dests *d, struct numbering *n, const struct lid_ma
 		      number_of(n, host, own, offset, lids->lmc));
 }
 
+/* Number `index` of the aggregation nodes. Their several LIDs take the same ways. */
+static void place_special(struct dests *d, const struct graph *g, const struct lid_map *lids,
+			  uint32_t sw, uint32_t index)
+{
+	const struct graph_host *special = &g->specials[index];
+	uint32_t lid = lids->lid_of_port[special->port];
+
+	for (unsigned offset = 0; lid && offset < 1u << lids->lmc; offset++) {
+		place(d, lid + offset, sw, special->live ? special->sw_port : TABLES_NO_ROUTE,
+		      g->order_top + g->nswitches + index);
+		if (lid + offset <= d->top)
+			d->special[lid + offset] = true;
+	}
+}
+
 /* All runs in LID order, with their switches in `home`. Returns how many there are. */
 static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t *home)
 {
@@ -151,6 +166,19 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
 	free(sw_of);
 }
 
+/* What is no host has numbers above those of hosts: switches' own LIDs, then aggregation nodes. */
+static void place_others(struct dests *d, const struct graph *g, const struct topo *t,
+			 const struct lid_map *lids)
+{
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		const struct graph_switch *s = &g->switches[sw];
+
+		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
+		for (unsigned i = 0; i < s->nspecials; i++)
+			place_special(d, g, lids, sw, s->first_special + i);
+	}
+}
+
 /* A switch's own LID weighs as much as a host's. */
 static void weigh(struct dests *d, const struct lid_map *lids, const uint8_t *weights)
 {
@@ -177,8 +205,9 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		place_plain_hosts(d, g, lids);
 	else
 		(params->classes ? place_hosts_in_order : place_hosts)(d, &n, lids);
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		place(d, lids->lid_of_port[t->nodes[sw].port0], sw, 0, g->order_top + sw);
+	if (g->nspecials)
+		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
+	place_others(d, g, t, lids);
 	gather_runs(d, g->nswitches);
 	if (params->weights)
 		weigh(d, lids, params->weights);
@@ -188,6 +217,7 @@ void dests_fini(struct dests *d)
 {
 	free(d->sw);
 	free(d->order);
+	free(d->special);
 	free(d->weight);
 	free(d->port);
 	free(d->first_run);

@@ -25,6 +25,7 @@ struct dests {
 	uint16_t top;
 	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = nobody */
 	uint32_t *order; /* by LID: topological number */
+	bool *special;	 /* by LID: an aggregation node's; NULL = there are none */
 	uint8_t *weight; /* by LID: traffic that is expected, beside others'; NULL = all 1 */
 	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its cable is
 			    down */
@@ -34,6 +35,10 @@ struct dests {
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
+static inline bool dests_is_host(const struct dests *d, uint32_t lid)
+{
+	return d->port[lid] && !(d->special && d->special[lid]);
+}
 static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
 {
 	return d->weight ? d->weight[lid] : 1;

@@ -6,7 +6,7 @@
  * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h), the hosts leaf by
  * leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would straddle
  * two, so that they share one LFT block on every switch. The LIDs skipped by that go to the
- * switches, which are dealt last: alignment never costs more LIDs than there are switches.
+ * switches and their aggregation nodes, which are dealt last: alignment costs no LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct plan {
 	unsigned lmc;	  /* of CA ports */
 	uint32_t next;	  /* lowest LID that may be free */
 	uint32_t wanting; /* end ports without a LID yet */
-	uint32_t gap;	  /* LIDs that may be skipped: switches will take them */
+	uint32_t gap;	  /* LIDs that may be skipped: what is dealt last will take them */
 };
 
 void lid_memory_fini(struct lid_memory *memory)
@@ -154,13 +154,29 @@ static void start_leaf(struct plan *p, unsigned hosts)
 	p->gap -= spare;
 }
 
-static uint32_t switches_wanting(const struct plan *p)
+/* Those that will want one LID each, wherever that is. */
+static uint32_t others_wanting(const struct plan *p, const struct graph *g)
 {
 	uint32_t wanting = 0;
 
 	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
 		wanting += !p->map->lid_of_port[p->t->nodes[sw].port0];
+	for (uint32_t i = 0; !p->lmc && i < g->nspecials; i++)
+		wanting += !p->map->lid_of_port[g->specials[i].port];
 	return wanting;
+}
+
+/* Switches, then aggregation nodes in the order of their switches, then CAs cabled to one another. */
+static void deal_others(struct plan *p, const struct graph *g)
+{
+	p->next = 1;
+	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+		give_next(p, p->t->nodes[sw].port0);
+	for (uint32_t i = 0; i < g->nspecials; i++)
+		give_next(p, g->specials[i].port);
+	for (uint32_t i = 0; i < p->t->nports; i++)
+		if (is_end_port(p->t, &p->t->ports[i]))
+			give_next(p, i);
 }
 
 static void deal_new(struct plan *p)
@@ -168,7 +184,7 @@ static void deal_new(struct plan *p)
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
 
-	p->gap = switches_wanting(p);
+	p->gap = others_wanting(p, g);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		if (g->switches[sw].nhosts)
 			leaf_at[g->hosts[g->switches[sw].first_host].order] = sw + 1;
@@ -181,11 +197,8 @@ static void deal_new(struct plan *p)
 			give_next(p, g->hosts[s->first_host + h].port);
 	}
 	free(leaf_at);
+	deal_others(p, g);
 	graph_free(g);
-	p->next = 1;
-	for (uint32_t i = 0; i < p->t->nports; i++) /* switches, and CAs cabled to one another */
-		if (is_end_port(p->t, &p->t->ports[i]))
-			give_next(p, i);
 }
 
 static void index_lids(const struct plan *p)

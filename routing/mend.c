@@ -21,7 +21,7 @@ struct mend {
 	const struct lid_map *lids;
 	struct tables *tables;
 	uint32_t *part;	     /* by switch: connected part, as its lowest switch */
-	bool *hosts;	     /* by switch: host ports that are up */
+	bool *hosts;	     /* by switch: host ports that are up; no aggregation nodes */
 	uint16_t *first_lid; /* by switch: chain of the LIDs behind it, 0 = none.. */
 	uint16_t *next_lid;  /* ..by LID */
 	struct cdg cdg;
@@ -108,7 +108,7 @@ static void find_lids(struct mend *m)
 			home = p->link_up ? m->t->ports[p->peer].node : TOPO_NONE;
 		if (home >= m->t->nswitches)
 			continue;
-		m->hosts[home] |= p->node >= m->t->nswitches;
+		m->hosts[home] |= topo_is_host(m->t, p->node);
 		m->next_lid[lid] = m->first_lid[home];
 		m->first_lid[home] = lid;
 	}

@@ -92,7 +92,7 @@ static enum way way_ends(const struct topo *t, uint32_t sw, unsigned out)
 		return TO_SWITCH;
 	if (out > t->nodes[sw].nports || !topo_port(t, sw, out)->link_up)
 		return NOWHERE;
-	return TO_HOST;
+	return topo_is_host(t, topo_peer(t, topo_port(t, sw, out))->node) ? TO_HOST : TO_SWITCH;
 }
 
 /* From a unit along the new way to the next changed entry, which is returned; or to the end. */
@@ -322,7 +322,7 @@ static bool has_hosts(const struct topo *t, uint32_t sw)
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num);
 
-		if (port->link_up && t->ports[port->peer].node >= t->nswitches)
+		if (port->link_up && topo_is_host(t, t->ports[port->peer].node))
 			return true;
 	}
 	return false;

@@ -140,13 +140,14 @@ static uint32_t home_of(const struct topo *t, uint32_t port)
 	return p->peer == TOPO_NONE ? TOPO_NONE : t->ports[p->peer].node;
 }
 
-/* By switch: some end port of a CA hangs on it. */
+/* By switch: some host's port hangs on it, which aggregation nodes are not. */
 static bool *find_hosts(const struct topo *t)
 {
 	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
 
 	for (uint32_t i = 0; i < t->nports; i++) {
-		uint32_t home = t->ports[i].node < t->nswitches ? TOPO_NONE : home_of(t, i);
+		uint32_t node = t->ports[i].node;
+		uint32_t home = topo_is_host(t, node) ? home_of(t, i) : TOPO_NONE;
 
 		if (home < t->nswitches)
 			hosts[home] = true;

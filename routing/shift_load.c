@@ -54,8 +54,7 @@ struct census { /* what the sources and targets are made from */
 
 static bool counts(const struct census *c, const struct graph_host *host)
 {
-	return host->live && c->lids->lid_of_port[host->port] &&
-	       !c->t->nodes[c->t->ports[host->port].node].sharp;
+	return host->live && c->lids->lid_of_port[host->port];
 }
 
 static bool find_source(const struct census *c, uint32_t sw, struct shift_source *out)

@@ -295,6 +295,7 @@ static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
 		t->nswitches += nodes[n].type == TOPO_SWITCH;
 		t->nswitch_ports = nodes[n].type == TOPO_SWITCH ? port0 : t->nswitch_ports;
 		t->ncas += nodes[n].type == TOPO_CA && !nodes[n].sharp;
+		t->nspecials += nodes[n].sharp;
 	}
 	free(keys);
 	return place;
@@ -317,6 +318,8 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 			t->nodes[place[b->ports[from->peer].node]].port0 + b->ports[from->peer].num;
 		if (p < from->peer) {
 			t->nlinks++;
+			t->nlinks_special += b->nodes[from->node].sharp ||
+					     b->nodes[b->ports[from->peer].node].sharp;
 			t->nlinks_down += !from->link_up;
 		}
 	}
@@ -334,6 +337,7 @@ static void place_ends(struct topo *t, struct arena *arena)
 							 : port->peer;
 		ends[p].num = peer ? peer->num : 0;
 		ends[p].up = port->link_up;
+		ends[p].special = peer && t->nodes[peer->node].sharp;
 	}
 	t->ends = ends;
 }

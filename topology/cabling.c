@@ -82,6 +82,7 @@ struct side {
 	uint32_t *other;	/* by node: the same node on the other side, or those */
 };
 
+/* Aggregation nodes are inside of switches and not cabled by anybody: no name stands for one. */
 static void find_names(struct side *side, struct names *names, uint32_t room)
 {
 	side->node_of_name = mem_alloc(room, sizeof(uint32_t));
@@ -90,8 +91,10 @@ static void find_names(struct side *side, struct names *names, uint32_t room)
 		const char *desc = side->t->nodes[n].desc;
 		uint32_t id = names_id(names, desc, strlen(desc));
 
+		bool names_it = *desc && !side->t->nodes[n].sharp;
+
 		side->node_of_name[id] =
-			*desc && side->node_of_name[id] == TOPO_NONE ? n : AMBIGUOUS;
+			names_it && side->node_of_name[id] == TOPO_NONE ? n : AMBIGUOUS;
 	}
 }
 
@@ -116,7 +119,7 @@ static bool is_node(uint32_t other)
 static void tell_nodes(struct cabling *c, const struct side *side, enum cabling_kind kind)
 {
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
-		c->not_unique += side->other[n] == AMBIGUOUS;
+		c->not_unique += side->other[n] == AMBIGUOUS && !side->t->nodes[n].sharp;
 		if (side->other[n] == TOPO_NONE)
 			add(c, &(struct cabling_item){ .kind = kind,
 						       .a.name = side->t->nodes[n].desc });

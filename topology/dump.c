@@ -75,34 +75,40 @@ static struct text_order *order_switches(const struct topo *t)
 
 static void text_summary(const struct topo *t, FILE *out)
 {
-	uint32_t roles[TOPO_SHARP + 1] = { 0 };
+	uint32_t roles[TOPO_SHARP] = { 0 };
 
 	for (uint32_t n = 0; n < t->nnodes; n++)
-		roles[t->nodes[n].role]++;
+		if (t->nodes[n].role < TOPO_SHARP)
+			roles[t->nodes[n].role]++;
 	fprintf(out, "%" PRIu32 " switches in %u tiers", t->nswitches, t->nlevels);
 	for (int role = TOPO_CORE; role >= TOPO_LEAF; role--)
 		if (roles[role])
 			fprintf(out, ", %" PRIu32 " %s", roles[role],
 				topo_role_name((enum topo_role)role));
 	fprintf(out, "; %" PRIu32 " HCAs in %" PRIu32 " hosts", t->ncas, t->nhosts);
-	if (roles[TOPO_SHARP])
-		fprintf(out, ", %" PRIu32 " SHARP nodes", roles[TOPO_SHARP]);
-	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", t->nlinks, t->nlinks_down);
+	if (t->nspecials)
+		fprintf(out, ", %" PRIu32 " aggregation nodes", t->nspecials);
+	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", t->nlinks - t->nlinks_special,
+		t->nlinks_down);
 }
 
 static void text_switch(const struct topo *t, uint32_t sw, FILE *out)
 {
 	const struct topo_node *node = &t->nodes[sw];
-	unsigned up = 0, down = 0;
+	unsigned up = 0, down = 0, outer = node->nports;
 
 	for (unsigned num = 1; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num);
 
+		if (t->ends[node->port0 + num].special) {
+			outer--;
+			continue;
+		}
 		up += port->link_up;
 		down += port->peer != TOPO_NONE && !port->link_up;
 	}
 	fprintf(out, "  %-32s 0x%016" PRIx64 "  lid %-5u  %u of %u ports up", node->desc,
-		node->guid, topo_port(t, sw, 0)->lid, up, node->nports);
+		node->guid, topo_port(t, sw, 0)->lid, up, outer);
 	if (node->rail >= 0)
 		fprintf(out, ", rail %d", node->rail);
 	if (down)

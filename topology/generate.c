@@ -32,6 +32,9 @@
  * with spines 0..4 of every pod on the first half of the cores and 5..9 on the second: cores
  * have 40 ports in use. Each of these is non-blocking; the published table was not at hand for
  * them.
+ *
+ * QM8700 (40 ports) and QM9700 (64 ports) switches show their SHARP aggregation node as a CA on
+ * one port more, 41 and 65.
  */
 #include "topology/generate.h"
 #include "topology/generate_own.h"
@@ -96,6 +99,7 @@ struct superpod {
 	const struct system *sys;
 	struct design d;
 	struct generator g;
+	bool sharp;  /* aggregation nodes are shown */
 	int *leaves; /* [su][rail] */
 	int *spines; /* [pod][spine] */
 	int *cores;  /* [group][core] */
@@ -161,7 +165,12 @@ static unsigned pod_of(const struct design *d, unsigned su, unsigned rail, unsig
 
 static int make_switch(struct superpod *sp, const char *name)
 {
-	return generate_switch(&sp->g, sp->sys->radix, name);
+	unsigned radix = sp->sys->radix;
+	int sw = generate_switch(&sp->g, radix + sp->sharp, name);
+
+	if (sp->sharp)
+		generate_aggregation_node(&sp->g, sw, radix + 1);
+	return sw;
 }
 
 static void make_switches(struct superpod *sp)
@@ -252,11 +261,13 @@ static struct topo *make_superpod(struct superpod *sp)
 	return topo_freeze(sp->g.builder);
 }
 
-struct topo *generate_superpod(enum generate_system system, unsigned su, char *err, size_t err_size)
+static struct topo *generate(enum generate_system system, unsigned su, bool sharp, char *err,
+			     size_t err_size)
 {
 	const struct system *sys = &systems[system];
 	struct superpod sp = {
 		.sys = sys,
+		.sharp = sharp,
 		.g = { .speed = sys->speed,
 		       .hca_device = sys->hca_device,
 		       .switch_device = sys->switch_device },
@@ -270,6 +281,17 @@ struct topo *generate_superpod(enum generate_system system, unsigned su, char *e
 	sp.d = system == GENERATE_A100 ? design_40(su) : design_64(su);
 	sp.g.builder = topo_builder_new();
 	return make_superpod(&sp);
+}
+
+struct topo *generate_superpod(enum generate_system system, unsigned su, char *err, size_t err_size)
+{
+	return generate(system, su, true, err, err_size);
+}
+
+struct topo *generate_superpod_no_sharp(enum generate_system system, unsigned su, char *err,
+					size_t err_size)
+{
+	return generate(system, su, false, err, err_size);
 }
 
 int generate_find_system(const char *name)

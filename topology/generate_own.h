@@ -18,6 +18,8 @@ struct generator {
  */
 int generate_switch(struct generator *g, unsigned nports, const char *name);
 int generate_hca(struct generator *g, unsigned nports, const char *name);
+/* The SHARP aggregation node of a switch that was made with one port more, behind that port. */
+void generate_aggregation_node(struct generator *g, int sw, unsigned sw_port);
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);
 void generate_cable(struct generator *g, int a, unsigned a_port, int b,
 		    unsigned b_port); /* between switches */

@@ -29,6 +29,9 @@
 
 #define GUID_PREFIX 0x0002c90300000000u
 #define GUID_HCA    0x80000000u
+#define GUID_AN	    0xc0000000u
+#define AN_DEVICE   0xcf09
+#define AN_NAME	    "Mellanox Technologies Aggregation Node"
 #define LIDS	    0xBFFF /* unicast LIDs, IBA 4.1.3 */
 #define PGFT_LEVELS 8
 #define MTU_4096    5
@@ -42,30 +45,38 @@ static struct topo_port_attr live_port(const struct generator *g)
 	};
 }
 
-static int make_node(struct generator *g, enum topo_type type, unsigned nports, const char *name)
+struct made { /* a node of a generated fabric */
+	enum topo_type type;
+	guid_t guid;
+	uint16_t device;
+	unsigned nports;
+	const char *name;
+};
+
+static int make_node(struct generator *g, const struct made *made)
 {
-	unsigned n = type == TOPO_SWITCH ? ++g->switches : ++g->hcas;
-	guid_t guid = GUID_PREFIX + (type == TOPO_SWITCH ? 0 : GUID_HCA) + ((guid_t)n << 8);
+	bool is_switch = made->type == TOPO_SWITCH;
 	struct topo_node_attr attr = {
-		.guid = guid,
-		.sys_guid = guid,
-		.desc = name,
+		.guid = made->guid,
+		.sys_guid = made->guid,
+		.desc = made->name,
 		.vendor = 0x2c9,
-		.device = type == TOPO_SWITCH ? g->switch_device : g->hca_device,
-		.type = (uint8_t)type,
-		.nports = (uint8_t)nports,
-		.enhanced_port0 = type == TOPO_SWITCH,
+		.device = made->device,
+		.type = (uint8_t)made->type,
+		.nports = (uint8_t)made->nports,
+		.enhanced_port0 = is_switch,
+		.sharp = topo_named_sharp(made->name),
 	};
 	int node = topo_builder_node(g->builder, &attr);
 
-	for (unsigned num = 0; num <= nports && node >= 0; num++) {
+	for (unsigned num = 0; num <= made->nports && node >= 0; num++) {
 		struct topo_port_attr port = live_port(g);
 
-		port.guid = guid + num;
+		port.guid = made->guid + num;
 		/* A switch's ports come alive with their cables; an HCA's are all cabled. */
-		if (num == 0 || type == TOPO_SWITCH)
+		if (num == 0 || is_switch)
 			port = (struct topo_port_attr){ .state = num ? TOPO_DOWN : TOPO_ACTIVE };
-		if (num || type == TOPO_SWITCH)
+		if (num || is_switch)
 			topo_builder_port(g->builder, node, num, &port);
 	}
 	return node;
@@ -73,12 +84,16 @@ static int make_node(struct generator *g, enum topo_type type, unsigned nports, 
 
 int generate_switch(struct generator *g, unsigned nports, const char *name)
 {
-	return make_node(g, TOPO_SWITCH, nports, name);
+	guid_t guid = GUID_PREFIX + ((guid_t)++g->switches << 8);
+
+	return make_node(g, &(struct made){ TOPO_SWITCH, guid, g->switch_device, nports, name });
 }
 
 int generate_hca(struct generator *g, unsigned nports, const char *name)
 {
-	return make_node(g, TOPO_CA, nports, name);
+	guid_t guid = GUID_PREFIX + GUID_HCA + ((guid_t)++g->hcas << 8);
+
+	return make_node(g, &(struct made){ TOPO_CA, guid, g->hca_device, nports, name });
 }
 
 /* Generators number ports within what they asked for, each once: these cannot fail. */
@@ -91,6 +106,14 @@ static void cable(struct generator *g, int a, unsigned a_port, int b, unsigned b
 	error = topo_builder_link(g->builder, a, a_port, b, b_port, true);
 	assert(!error);
 	(void)error;
+}
+
+void generate_aggregation_node(struct generator *g, int sw, unsigned sw_port)
+{
+	guid_t guid = GUID_PREFIX + GUID_AN + ((guid_t)g->switches << 8);
+	int node = make_node(g, &(struct made){ TOPO_CA, guid, AN_DEVICE, 1, AN_NAME });
+
+	cable(g, node, 1, sw, sw_port);
 }
 
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port)
@@ -245,7 +268,8 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 
 /* ---- Arguments ---------------------------------------------------------------------- */
 
-#define USAGE "superpod --su N [--system a100|h100|b200], or pgft H m1,.. w1,.. [p1,..]"
+#define USAGE                                                                                      \
+	"superpod --su N [--system a100|h100|b200] [--no-sharp], or pgft H m1,.. w1,.. [p1,..]"
 
 static bool parse_unsigned(const char *text, unsigned *value)
 {
@@ -283,23 +307,29 @@ static struct topo *parse_superpod(int argc, char **argv, char *err, size_t err_
 {
 	int system = GENERATE_H100;
 	unsigned su = 0;
+	bool sharp = true;
 
-	for (int i = 1; i < argc; i += 2) {
+	for (int i = 1; i < argc; i++) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 
-		if (strcmp(argv[i], "--su") == 0) {
+		if (strcmp(argv[i], "--no-sharp") == 0) {
+			sharp = false;
+		} else if (strcmp(argv[i], "--su") == 0) {
 			if (!parse_unsigned(value, &su))
 				return refuse(err, err_size,
 					      "not a number of scalable units:", value);
+			i++;
 		} else if (strcmp(argv[i], "--system") == 0) {
 			system = generate_find_system(value);
 			if (system < 0)
 				return refuse(err, err_size, "unknown system", value);
+			i++;
 		} else {
 			return refuse(err, err_size, "unknown argument", argv[i]);
 		}
 	}
-	return generate_superpod((enum generate_system)system, su, err, err_size);
+	return (sharp ? generate_superpod : generate_superpod_no_sharp)(
+		(enum generate_system)system, su, err, err_size);
 }
 
 static struct topo *parse_pgft(int argc, char **argv, char *err, size_t err_size)

@@ -2,7 +2,7 @@
 /*
  * graph: the dense, oriented switch graph of a snapshot (see graph.h).
  *
- * One look at every port of the snapshot notes its far end: hosts, and lanes to other switches, those that follow each other
+ * One look at every port of the snapshot notes its far end: hosts, aggregation nodes, and lanes to other switches, those that follow each other
  * to one neighbour as a group. Then the switches are ranked, and each one's groups put in order; only where a neighbour turns
  * up in several places are groups joined and lanes moved. Ranks follow the levels; where two neighbours stand on one
  * level, the one that serves fewer hosts is the higher, then the node index decides: some total
@@ -35,6 +35,7 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 	const struct topo_end *ends = &w->t->ends[w->t->nodes[sw].port0];
 	struct graph_group *group = &w->g->groups[w->g->ngroups], now = { .peer = TOPO_NONE };
 	struct graph_host *host = &w->g->hosts[w->g->nhosts];
+	struct graph_host *special = &w->g->specials[w->g->nspecials];
 	struct graph_lane *lanes = w->g->lanes;
 	uint32_t nswitches = w->t->nswitches, lane = w->g->nlanes;
 	unsigned nports = w->t->nodes[sw].nports;
@@ -44,7 +45,8 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 
 		if (end.to >= nswitches) {
 			if (end.to != TOPO_NONE)
-				*host++ = (struct graph_host){ .port = end.to, .sw_port = num };
+				*(end.special ? special++ : host++) =
+					(struct graph_host){ .port = end.to, .sw_port = num };
 			continue;
 		}
 		if (end.to == sw)
@@ -61,6 +63,7 @@ static void read_ports(struct graph_work *w, uint32_t sw)
 		*group++ = now;
 	w->g->ngroups = group - w->g->groups;
 	w->g->nhosts = host - w->g->hosts;
+	w->g->nspecials = special - w->g->specials;
 	w->g->nlanes = lane;
 }
 
@@ -71,13 +74,16 @@ static void read_all_ports(struct graph_work *w)
 	g->groups = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->groups));
 	g->lanes = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->lanes));
 	g->hosts = mem_alloc_unset(w->t->nports - w->t->nswitch_ports + 1, sizeof(*g->hosts));
+	g->specials = mem_alloc_unset(w->t->nports - w->t->nswitch_ports + 1, sizeof(*g->specials));
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
 		struct graph_switch *s = &g->switches[sw];
 
 		s->first_group = g->ngroups;
 		s->first_host = g->nhosts;
+		s->first_special = g->nspecials;
 		read_ports(w, sw);
 		s->nhosts = g->nhosts - s->first_host;
+		s->nspecials = g->nspecials - s->first_special;
 	}
 }
 
@@ -88,27 +94,11 @@ static bool is_isl(const struct topo *t, uint32_t sw, const struct topo_port *pe
 	return peer && peer->node < t->nswitches && peer->node != sw;
 }
 
-/* Without SHARP aggregation nodes. */
-static unsigned host_count(const struct graph_work *w, uint32_t sw)
-{
-	const struct graph_switch *s = &w->g->switches[sw];
-	unsigned hosts = s->nhosts;
-
-	if (w->t->ncas == w->t->nnodes - w->t->nswitches) /* nobody is one */
-		return hosts;
-	for (unsigned h = 0; h < s->nhosts; h++) {
-		uint32_t node = w->t->ports[w->g->hosts[s->first_host + h].port].node;
-
-		hosts -= w->t->nodes[node].sharp;
-	}
-	return hosts;
-}
-
 static void key_by_level(struct graph_work *w)
 {
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		w->key[sw] = (uint32_t)(TOPO_MAX_LEVEL - w->t->nodes[sw].level) << 16 |
-			     host_count(w, sw);
+			     w->g->switches[sw].nhosts;
 }
 
 /* Distances from `root` into dist (TOPO_NONE = not reached); returns how many switches were
@@ -368,6 +358,13 @@ static void tell_whole(const struct graph *g, struct graph_switch *s)
 		   nlive < GRAPH_MAX_SLOTS && (!s->nup || ups[s->nup - 1].slot == s->nup - 1);
 }
 
+static void tell_hosts(const struct graph_work *w, uint32_t port0, struct graph_host *host,
+		       unsigned n)
+{
+	for (const struct graph_host *end = host + n; host < end; host++)
+		host->live = w->t->ends[port0 + host->sw_port].up;
+}
+
 static void tell_live(const struct graph_work *w)
 {
 	struct graph *g = w->g;
@@ -378,11 +375,8 @@ static void tell_live(const struct graph_work *w)
 
 		for (unsigned i = 0; i < s->nup + s->ndown; i++)
 			tell_lanes(w, port0, &g->groups[s->first_group + i]);
-		for (unsigned h = 0; h < s->nhosts; h++) {
-			struct graph_host *host = &g->hosts[s->first_host + h];
-
-			host->live = w->t->ends[port0 + host->sw_port].up;
-		}
+		tell_hosts(w, port0, &g->hosts[s->first_host], s->nhosts);
+		tell_hosts(w, port0, &g->specials[s->first_special], s->nspecials);
 		tell_whole(g, s);
 	}
 }
@@ -421,6 +415,7 @@ void graph_free(struct graph *g)
 	free(g->groups);
 	free(g->lanes);
 	free(g->hosts);
+	free(g->specials);
 	free(g->families);
 	free(g->slots);
 	free(g->members);

@@ -12,8 +12,9 @@
  * tiers: slot i of every pod leads to the same part of the roots. Known-but-down cables keep their
  * slots.
  *
- * Topological numbers: every end port has one (`order`), subtree by subtree and leaf by leaf, from
- * structure and not from LIDs.
+ * Topological numbers: every host's port has one (`order`), subtree by subtree and leaf by leaf, from
+ * structure and not from LIDs. SHARP aggregation nodes are no hosts: they are kept apart and have none, as they
+ * stand on all tiers and would shift the numbers of the hosts beside them.
  */
 #ifndef FMD_TOPOLOGY_GRAPH_H
 #define FMD_TOPOLOGY_GRAPH_H
@@ -50,20 +51,21 @@ struct graph_group {	     /* parallel cables to one neighbour */
 };
 
 struct graph_switch {
-	uint32_t first_group; /* ups first, by slot; then downs, by node index */
-	uint32_t first_host;  /* in graph.hosts */
+	uint32_t first_group;	/* ups first, by slot; then downs, by node index */
+	uint32_t first_host;	/* in graph.hosts */
+	uint32_t first_special; /* in graph.specials */
 	uint32_t family;
 	uint32_t rank; /* position in the total order, 0 = lowest */
 	uint16_t nup, ndown;
-	uint16_t nhosts;
+	uint16_t nhosts, nspecials;
 	uint16_t ndead; /* up groups of the family that it lacks or whose lanes are all dead */
 	uint8_t level;
 	bool whole; /* up group i leads to the family's parent i, and all of its slots are alive */
 };
 
-struct graph_host {	/* an end port on a switch, its cable up or known */
+struct graph_host {	/* a CA's port on a switch, its cable up or known */
 	uint32_t port;	/* index in topo.ports, of the CA side */
-	uint32_t order; /* topological number */
+	uint32_t order; /* hosts: topological number */
 	uint8_t sw_port;
 	bool live;
 };
@@ -82,14 +84,15 @@ struct graph_family {
 };
 
 struct graph {
-	uint32_t nswitches, ngroups, nlanes, nhosts, nfamilies, nslots, nparents;
-	uint32_t order_top;    /* all topological numbers of end ports are below */
+	uint32_t nswitches, ngroups, nlanes, nhosts, nspecials, nfamilies, nslots, nparents;
+	uint32_t order_top;    /* all topological numbers are below */
 	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
 	uint32_t leaf_parents; /* usual number of spines above a leaf, >= 1 */
 	struct graph_switch *switches;
 	struct graph_group *groups;
 	struct graph_lane *lanes;
-	struct graph_host *hosts; /* by switch, then port number */
+	struct graph_host *hosts;    /* by switch, then port number */
+	struct graph_host *specials; /* likewise */
 	struct graph_family *families;
 	struct graph_slot *slots;
 	uint32_t *members, *parents;

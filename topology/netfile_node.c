@@ -230,7 +230,7 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 		.type = (uint8_t)h->type,
 		.nports = (uint8_t)h->nports,
 		.enhanced_port0 = h->type == TOPO_SWITCH && h->enhanced_port0,
-		.sharp = h->type == TOPO_CA && strstr(text, "Aggregation Node"),
+		.sharp = h->type == TOPO_CA && topo_named_sharp(text),
 	};
 	uint32_t name = netfile_name(nf, h->name);
 	int handle;

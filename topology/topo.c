@@ -265,6 +265,11 @@ const char *topo_role_name(enum topo_role role)
 	return (unsigned)role < sizeof(names) / sizeof(names[0]) ? names[role] : "?";
 }
 
+bool topo_named_sharp(const char *desc)
+{
+	return strstr(desc, "Aggregation Node") != NULL;
+}
+
 const char *topo_state_name(enum topo_state state)
 {
 	static const char *const names[] = { "-", "Down", "Init", "Armed", "Active" };

@@ -77,8 +77,9 @@ struct topo_port {
 struct topo_end {
 	uint32_t
 		to; /* a switch: index in topo.nodes; a host: in topo.ports, beyond all of switches; TOPO_NONE = no cable known */
-	uint8_t num; /* port number there */
-	bool up;     /* the port's link_up */
+	uint8_t num;  /* port number there */
+	bool up;      /* the port's link_up */
+	bool special; /* an aggregation node's port */
 };
 
 struct topo_node {
@@ -109,12 +110,14 @@ struct topo_host {
 
 struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
-	uint32_t nswitch_ports; /* ports[0 .. nswitch_ports) are those of switches */
-	uint32_t nlinks;	/* cables, up or down */
-	uint32_t nlinks_down;	/* of these, down */
-	uint32_t ncordoned;	/* ports */
-	uint32_t ncas;		/* CA nodes without SHARP aggregation nodes */
-	uint8_t nlevels;	/* highest switch level + 1; 0 without switches */
+	uint32_t nswitch_ports;	 /* ports[0 .. nswitch_ports) are those of switches */
+	uint32_t nlinks;	 /* cables, up or down */
+	uint32_t nlinks_special; /* of these, inside of a switch: to its aggregation node */
+	uint32_t nlinks_down;	 /* of these, down */
+	uint32_t ncordoned;	 /* ports */
+	uint32_t ncas;		 /* CA nodes without SHARP aggregation nodes.. */
+	uint32_t nspecials;	 /* ..and those */
+	uint8_t nlevels;	 /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;
 	const struct topo_end *ends; /* by port of a switch */
@@ -129,6 +132,15 @@ void topo_unref(const struct topo *topo); /* NULL is fine */
 static inline const struct topo_port *topo_port(const struct topo *t, uint32_t node, unsigned num)
 {
 	return &t->ports[t->nodes[node].port0 + num];
+}
+
+/* By its description, where the device itself is not asked. */
+bool topo_named_sharp(const char *desc);
+
+/* A CA or router that has traffic of its own. SHARP aggregation nodes, which are CAs inside of switches, are none. */
+static inline bool topo_is_host(const struct topo *t, uint32_t node)
+{
+	return node >= t->nswitches && !t->nodes[node].sharp;
 }
 
 /* The port at the other end, or NULL when no cable is known. */

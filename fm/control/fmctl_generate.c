@@ -13,7 +13,8 @@ enum fmctl_exit fmctl_generate(const struct fmctl *ctl, int argc, char **argv)
 	int status;
 
 	if (argc < 2) {
-		fputs("usage: fmctl generate superpod --su N [--system a100|h100|b200]\n"
+		fputs("usage: fmctl generate superpod --su N [--system a100|h100|b200] "
+		      "[--no-sharp]\n"
 		      "       fmctl generate pgft H m1,.. w1,.. [p1,..]\n",
 		      stderr);
 		return FMCTL_USAGE;

@@ -65,15 +65,16 @@ static json_t *rebalance_doc(const struct plan *p)
 
 static json_t *document(const struct plan *p)
 {
-	json_t *doc = json_pack("{si si si si ss sf so sf sI si so so so so}", "switches",
-				(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "links",
-				(int)p->topo->nlinks, "levels", (int)p->topo->nlevels, "engine",
-				p->params.engine, "route_ms", median(p->ms, p->repeat),
-				"route_ms_all", list_ms(p), "check_ms", p->check_ms, "lft_bytes",
-				(json_int_t)p->tables.nswitches * p->tables.stride, "lids",
-				(int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
-				report_congestion(&p->congestion), "tiers", list_tiers(p),
-				"tier_edges", list_edges());
+	json_t *doc = json_pack(
+		"{si si si si si si ss sf so sf sI si so so so so}", "switches",
+		(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
+		(int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special, "links",
+		(int)(p->topo->nlinks - p->topo->nlinks_special), "levels", (int)p->topo->nlevels,
+		"engine", p->params.engine, "route_ms", median(p->ms, p->repeat), "route_ms_all",
+		list_ms(p), "check_ms", p->check_ms, "lft_bytes",
+		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", (int)p->lids->top,
+		"proof", report_proof(&p->proof), "congestion", report_congestion(&p->congestion),
+		"tiers", list_tiers(p), "tier_edges", list_edges());
 
 	if (plan_changes(p))
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
@@ -91,8 +92,12 @@ static json_t *document(const struct plan *p)
 static void print_fabric(const struct plan *p)
 {
 	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
-	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks);
-	printf(p->topo->nlinks_down ? " (%u of them down)\n" : "\n", p->topo->nlinks_down);
+	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks - p->topo->nlinks_special);
+	if (p->topo->nlinks_down)
+		printf(" (%u of them down)", p->topo->nlinks_down);
+	if (p->topo->nspecials)
+		printf(", %u aggregation nodes", p->topo->nspecials);
+	putchar('\n');
 	printf("tables      %s, %u LIDs, %.1f MB", p->foreign ? p->foreign : p->params.engine,
 	       p->lids->top, (double)p->tables.nswitches * p->tables.stride / 1e6);
 	if (p->without_table)
@@ -111,8 +116,8 @@ static void print_proof(const struct plan *p)
 	       (unsigned long long)r->reachable, (unsigned long long)r->unreachable,
 	       (unsigned long long)r->loops, (unsigned long long)r->credit_cycles, p->check_ms);
 	if (r->disconnected || r->unreachable_special)
-		printf("            %llu pairs without a cable path, %llu with a SHARP node "
-		       "unreachable\n",
+		printf("            %llu pairs without a cable path, %llu with an "
+		       "aggregation node unreachable\n",
 		       (unsigned long long)r->disconnected,
 		       (unsigned long long)r->unreachable_special);
 	if (r->first[0])

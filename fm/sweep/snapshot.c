@@ -23,7 +23,7 @@ static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 		.type = node->info.type,
 		.nports = node->nports,
 		.enhanced_port0 = inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0,
-		.sharp = !inv_is_switch(node) && strstr(node->desc, "Aggregation Node"),
+		.sharp = !inv_is_switch(node) && topo_named_sharp(node->desc),
 	};
 
 	node->handle = topo_builder_node(b, &attr);

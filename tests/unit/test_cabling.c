@@ -30,7 +30,8 @@ static struct topo *rewire(const struct topo *t, const struct cable *without,
 		struct topo_node_attr attr = { .guid = node->guid + 0x1000000,
 					       .desc = node->desc,
 					       .type = node->type,
-					       .nports = node->nports };
+					       .nports = node->nports,
+					       .sharp = node->sharp };
 
 		if (rename && !strcmp(node->desc, rename))
 			attr.desc = "renamed";

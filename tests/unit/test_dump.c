@@ -76,8 +76,8 @@ static void text_goes_from_the_top_tier_to_the_hosts(void **state)
 	struct topo *t = pod(2);
 	char *text = dumped(t, dump_text);
 
-	assert_line(text, "24 switches in 2 tiers, 8 spine, 16 leaf; 512 HCAs in 64 hosts; 1024 "
-			  "links, 0 down");
+	assert_line(text, "24 switches in 2 tiers, 8 spine, 16 leaf; 512 HCAs in 64 hosts, 24 "
+			  "aggregation nodes; 1024 links, 0 down");
 	assert_line(text, "tier 2: spine switches");
 	assert_line(text, "scalable unit 2");
 	assert_line(text, "  leaf-su02-rail3                  0x0002c90300000c00  lid 0      64 of "
@@ -93,9 +93,8 @@ static void text_names_what_is_down(void **state)
 	struct topo *t = with_link_down(pod(1), 0, 33);
 	char *text = dumped(t, dump_text);
 
-	assert_line(
-		text,
-		"12 switches in 2 tiers, 4 spine, 8 leaf; 256 HCAs in 32 hosts; 512 links, 1 down");
+	assert_line(text, "12 switches in 2 tiers, 4 spine, 8 leaf; 256 HCAs in 32 hosts, 12 "
+			  "aggregation nodes; 512 links, 1 down");
 	assert_line(text, "  leaf-su01-rail0 p33 - spine-01 p1");
 	assert_non_null(strstr(text, "63 of 64 ports up, rail 0, 1 down"));
 	free(text);
@@ -161,7 +160,7 @@ static void lst_is_what_ibdmchk_reads(void **state)
 	fclose(out);
 	out = popen(command, "r");
 	while (fgets(line, sizeof(line), out))
-		found = found || strstr(line, "Defined 268/268 systems/nodes");
+		found = found || strstr(line, "Defined 280/280 systems/nodes");
 	pclose(out);
 	assert_true(found);
 	free(command);
@@ -293,8 +292,8 @@ static void json_rows_have_what_scripts_ask_for(void **state)
 	json_t *all = dump_json(t), *nodes = json_object_get(all, "nodes"),
 	       *row = json_array_get(nodes, 3);
 
-	assert_int_equal(json_array_size(nodes), 268);
-	assert_int_equal(json_array_size(json_object_get(all, "links")), 512);
+	assert_int_equal(json_array_size(nodes), 280);
+	assert_int_equal(json_array_size(json_object_get(all, "links")), 524);
 	assert_int_equal(json_array_size(json_object_get(all, "hosts")), 32);
 	assert_int_equal(number_of(all, "levels"), 2);
 	assert_string_equal(text_of(row, "name"), "leaf-su01-rail3");

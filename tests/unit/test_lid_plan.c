@@ -26,7 +26,7 @@ static void every_end_port_has_one_and_none_is_wasted(void **state)
 	uint8_t *seen = mem_alloc(TABLES_MAX_LID + 1, 1);
 
 	assert_int_equal(map->without_lid, 0);
-	assert_int_equal(map->top, t->nswitches + t->ncas);
+	assert_int_equal(map->top, t->nnodes);
 	for (uint32_t i = 0; i < t->nports; i++)
 		if (map->lid_of_port[i]) {
 			assert_int_equal(seen[map->lid_of_port[i]]++, 0);
@@ -50,7 +50,7 @@ static void hosts_of_a_leaf_share_one_block(void **state)
 			uint32_t peer = topo_port(t, sw, num)->peer;
 			uint16_t lid = peer == TOPO_NONE ? 0 : map->lid_of_port[peer];
 
-			if (!lid || t->ports[peer].node < t->nswitches)
+			if (!lid || !topo_is_host(t, t->ports[peer].node))
 				continue;
 			low = lid < low ? lid : low;
 			high = lid > high ? lid : high;
@@ -148,7 +148,7 @@ static void the_lid_of_one_who_is_away_is_not_given_to_another(void **state)
 	map = lid_plan(t, &memory);
 	assert_int_equal(map->port_of_lid[3], TOPO_NONE);
 	lid_memory_learn(&memory, t, map);
-	assert_int_equal(memory.count, 1 + t->nswitches + t->ncas);
+	assert_int_equal(memory.count, 1 + t->nnodes);
 	assert_int_equal(memory.entries[0].port_guid, 0xabcdef);
 	lid_map_free(map);
 	lid_memory_fini(&memory);
@@ -166,7 +166,7 @@ static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
 	for (uint32_t i = 0; i < memory.count; i++)
 		memory.entries[i] = (struct lid_entry){ .port_guid = i + 1, .lid = i + 1 };
 	map = lid_plan(t, &memory);
-	assert_int_equal(map->without_lid, t->nswitches + t->ncas - 100);
+	assert_int_equal(map->without_lid, t->nnodes - 100);
 	lid_map_free(map);
 	lid_memory_fini(&memory);
 	topo_unref(t);

@@ -34,7 +34,8 @@ static void groups_spread_over_the_spines(void **state)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		spines += t->nodes[sw].level == 1;
 	for (uint32_t node = t->nswitches; node < t->nnodes; node++)
-		all[n++].port = t->nodes[node].port0 + 1;
+		if (!t->nodes[node].sharp)
+			all[n++].port = t->nodes[node].port0 + 1;
 	assert_true(spines > 1 && spines <= 64);
 	for (uint32_t i = 0; i < spines; i++)
 		groups[i] = (struct mcast_group){ MLID(i), n, all, false };

@@ -286,7 +286,7 @@ static uint32_t first_of_level(const struct topo *t, unsigned level)
 	return 0;
 }
 
-/* Whether any packet for a host passes the switch. */
+/* Whether any packet for a CA passes the switch, on its way to another one. */
 static bool carries_transit(const struct topo *t, const struct lid_map *lids,
 			    const struct tables *tables, uint32_t sw)
 {
@@ -296,7 +296,8 @@ static bool carries_transit(const struct topo *t, const struct lid_map *lids,
 			uint32_t port = lids->port_of_lid[lid];
 
 			if (out == TABLES_NO_ROUTE || port == TOPO_NONE ||
-			    t->ports[port].node < t->nswitches)
+			    t->ports[port].node < t->nswitches ||
+			    topo_peer(t, &t->ports[port])->node == sw)
 				continue;
 			const struct topo_port *peer = topo_peer(t, topo_port(t, other, out));
 			if (peer && peer->node == sw)

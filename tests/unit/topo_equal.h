@@ -47,9 +47,11 @@ static inline void assert_same_topo(const struct topo *a, const struct topo *b)
 	assert_int_equal(a->nswitches, b->nswitches);
 	assert_int_equal(a->nports, b->nports);
 	assert_int_equal(a->nlinks, b->nlinks);
+	assert_int_equal(a->nlinks_special, b->nlinks_special);
 	assert_int_equal(a->nlinks_down, b->nlinks_down);
 	assert_int_equal(a->ncordoned, b->ncordoned);
 	assert_int_equal(a->ncas, b->ncas);
+	assert_int_equal(a->nspecials, b->nspecials);
 	assert_int_equal(a->nlevels, b->nlevels);
 	assert_int_equal(a->nhosts, b->nhosts);
 	for (uint32_t n = 0; n < a->nnodes; n++)

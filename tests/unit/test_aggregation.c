@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Aggregation nodes: routing serves them beside the hosts, who have the same ways with them and without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/check.h"
+#include "routing/congestion.h"
+#include "routing/delta.h"
+#include "routing/route.h"
+#include "tests/fabric/damage.h"
+#include "tests/unit/aggregation_nodes.h"
+#include "tests/unit/fabrics.h"
+#include "topology/mem.h"
+
+struct routed {
+	struct topo *t;
+	struct lid_map *lids;
+	struct tables tables;
+	struct check_report report;
+};
+
+/* Takes the snapshot. Without a plan of LIDs a new one is made. */
+static void route_with(struct routed *r, struct topo *t, struct lid_map *lids)
+{
+	struct route *route = route_new();
+
+	*r = (struct routed){ .t = t, .lids = lids ? lids : lid_plan(t, NULL) };
+	assert_int_equal(route_compute(route, t, r->lids, NULL, &r->tables), 0);
+	assert_true(check_tables(t, r->lids, &r->tables, &r->report));
+	assert_int_equal(r->report.unreachable, 0);
+	route_free(route);
+}
+
+static void drop(struct routed *r)
+{
+	lid_map_free(r->lids);
+	tables_fini(&r->tables);
+	topo_unref(r->t);
+}
+
+/* By the host's GUID: the port on which a switch sends to it. */
+static uint8_t sends_by(const struct routed *r, uint32_t sw, guid_t host)
+{
+	return tables_row(&r->tables, sw)[r->lids->lid_of_port[topo_find_port(r->t, host)]];
+}
+
+static bool has_hosts(const struct topo *t, uint32_t sw)
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+		if (peer && topo_is_host(t, peer->node))
+			return true;
+	}
+	return false;
+}
+
+/* From a switch to a host both send by the same ports all the way. */
+static void assert_same_way(const struct routed *a, const struct routed *b, uint32_t sw,
+			    guid_t host)
+{
+	while (sw < a->t->nswitches) {
+		uint8_t port = sends_by(a, sw, host);
+		const struct topo_port *peer;
+
+		assert_int_equal(port, sends_by(b, sw, host));
+		if (port == TABLES_NO_ROUTE)
+			break;
+		peer = topo_peer(a->t, topo_port(a->t, sw, port));
+		sw = peer->node;
+	}
+}
+
+static void assert_hosts_have_the_same_ways(const struct routed *a, const struct routed *b)
+{
+	for (uint32_t p = a->t->nswitch_ports; p < a->t->nports; p++)
+		for (uint32_t sw = 0; a->t->ports[p].guid && sw < a->t->nswitches; sw++)
+			if (has_hosts(a->t, sw))
+				assert_same_way(a, b, sw, a->t->ports[p].guid);
+}
+
+static void assert_same_for_hosts(struct topo *without)
+{
+	struct routed a, b;
+	struct topo *with = with_aggregation_nodes(without);
+
+	assert_int_equal(with->nspecials, with->nswitches);
+	assert_int_equal(with->ncas, without->ncas);
+	for (uint32_t sw = 0; sw < with->nswitches; sw++) {
+		assert_int_equal(with->nodes[sw].level, without->nodes[sw].level);
+		assert_int_equal(with->nodes[sw].role, without->nodes[sw].role);
+	}
+	route_with(&a, without, NULL);
+	route_with(&b, with, NULL);
+	assert_hosts_have_the_same_ways(&a, &b);
+	assert_int_equal(a.report.reachable, b.report.reachable);
+	assert_int_equal(a.report.max_hops, b.report.max_hops);
+	drop(&a);
+	drop(&b);
+}
+
+static struct topo *tree(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)
+{
+	char err[256];
+	struct topo *t = generate_pgft(h, m, w, p, err, sizeof(err));
+
+	assert_non_null(t);
+	return t;
+}
+
+static struct topo *bare(enum generate_system system, unsigned su)
+{
+	char err[256];
+
+	return generate_superpod_no_sharp(system, su, err, sizeof(err));
+}
+
+static void hosts_have_the_same_ways_as_without(void **state)
+{
+	static const unsigned m3[] = { 6, 6, 6 }, w3[] = { 1, 6, 6 }, one[] = { 1, 1, 1 };
+	static const unsigned m2[] = { 18, 12 }, w2[] = { 1, 6 }, p2[] = { 1, 3 };
+
+	assert_same_for_hosts(tree(3, m3, w3, one));
+	assert_same_for_hosts(tree(2, m2, w2, p2));
+	assert_same_for_hosts(bare(GENERATE_H100, 1));
+	assert_same_for_hosts(bare(GENERATE_H100, 9));
+	assert_same_for_hosts(bare(GENERATE_A100, 7));
+}
+
+static void hosts_have_the_same_ways_as_without_in_damaged_fabrics(void **state)
+{
+	struct topo *whole = bare(GENERATE_H100, 3);
+
+	for (uint64_t seed = 1; seed <= 8; seed++)
+		assert_same_for_hosts(damage_links(whole, 1 + 2 * (unsigned)seed, seed));
+	topo_unref(whole);
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct topo *small = damage_random_pgft(seed);
+
+		assert_same_for_hosts(damage_links(small, seed % 8, seed));
+		topo_unref(small);
+	}
+}
+
+static void an_intact_superpod_carries_shifts_without_collision(void **state)
+{
+	static const struct {
+		enum generate_system system;
+		unsigned su;
+		double all_to_all;
+	} pods[] = { { GENERATE_H100, 4, 1.0 },
+		     { GENERATE_B200, 4, 1.0 },
+		     { GENERATE_A100, 4, 1.0 },
+		     { GENERATE_H100, 16, 1.14 } };
+
+	for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++) {
+		struct congestion figures;
+		struct routed r;
+		char err[256];
+
+		route_with(&r, generate_superpod(pods[i].system, pods[i].su, err, sizeof(err)),
+			   NULL);
+		congestion_study(&(struct congestion_scene){ r.t, r.lids, &r.tables, NULL },
+				 &figures, NULL);
+		assert_int_equal(figures.shift_max, 1);
+		assert_true(figures.all_to_all_ratio <= pods[i].all_to_all + 1e-9);
+		drop(&r);
+	}
+}
+
+static void a_cut_cable_changes_the_fewest_entries(void **state)
+{
+	for (unsigned su = 2; su <= 9; su += 7) {
+		struct routed before, after;
+		struct delta delta;
+		uint32_t leaf = 0;
+
+		route_with(&before, pod(su), NULL);
+		leaf = find_desc(before.t, "leaf-su02-rail3");
+		route_with(&after, damage_cut(before.t, leaf, uplink_of(before.t, leaf)),
+			   lid_map_copy(before.lids));
+		delta_count(&before.tables, &after.tables, &delta);
+		assert_int_equal(delta.entries,
+				 delta_minimum(after.t, after.lids, &before.tables, &after.tables));
+		drop(&before);
+		drop(&after);
+	}
+}
+
+/* LIDs of a leaf's hosts follow each other, whatever else is there. */
+static void they_take_no_lid_between_those_of_hosts(void **state)
+{
+	struct topo *t = pod(2);
+	struct lid_map *lids = lid_plan(t, NULL);
+
+	assert_int_equal(lids->without_lid, 0);
+	assert_int_equal(lids->top, t->nnodes);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 2; num <= 32 && t->nodes[sw].level == 0; num++)
+			assert_int_equal(lids->lid_of_port[topo_port(t, sw, num)->peer],
+					 lids->lid_of_port[topo_port(t, sw, num - 1)->peer] + 1);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+static void every_generated_switch_has_one_behind_its_last_port(void **state)
+{
+	char err[256];
+	struct topo *a = generate_superpod(GENERATE_A100, 1, err, sizeof(err)), *h = pod(9);
+	struct topo *none = bare(GENERATE_H100, 1);
+	const struct topo *all[] = { a, h };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (uint32_t sw = 0; sw < all[i]->nswitches; sw++) {
+			unsigned last = i ? 65 : 41;
+			const struct topo_port *an;
+
+			assert_int_equal(all[i]->nodes[sw].nports, last);
+			an = topo_peer(all[i], topo_port(all[i], sw, last));
+			assert_true(all[i]->nodes[an->node].sharp);
+			assert_int_equal(all[i]->nodes[an->node].device, 0xcf09);
+			assert_int_equal(all[i]->nodes[an->node].role, TOPO_SHARP);
+		}
+	assert_int_equal(none->nspecials, 0);
+	assert_int_equal(none->nodes[0].nports, 64);
+	topo_unref(a);
+	topo_unref(h);
+	topo_unref(none);
+}
+
+static void a_storage_adapter_on_a_spine_is_a_host(void **state)
+{
+	struct topo *t =
+		parse_netfile("Switch 2 \"S-1\" # \"leaf-1\"\n[1] \"H-1\"[1]\n[2] \"S-2\"[1]\n"
+			      "Switch 3 \"S-2\" # \"spine\"\n[1] \"S-1\"[2]\n[2] \"H-2\"[1]\n"
+			      "[3] \"H-3\"[1]\n"
+			      "Ca 1 \"H-1\" # \"n1 HCA-1\"\n[1] \"S-1\"[1]\n"
+			      "Ca 1 \"H-2\" # \"storage-1 mlx5_0\"\n[1] \"S-2\"[2]\n"
+			      "Ca 1 \"H-3\" # \"Mellanox Technologies Aggregation Node\"\n"
+			      "[1] \"S-2\"[3]\n");
+
+	assert_int_equal(node_named(t, "storage-1 mlx5_0")->role, TOPO_HOST);
+	assert_int_equal(t->ncas, 2);
+	assert_int_equal(t->nspecials, 1);
+	assert_int_equal(t->nlinks, 4);
+	assert_int_equal(t->nlinks_special, 1);
+	topo_unref(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hosts_have_the_same_ways_as_without),
+		cmocka_unit_test(hosts_have_the_same_ways_as_without_in_damaged_fabrics),
+		cmocka_unit_test(an_intact_superpod_carries_shifts_without_collision),
+		cmocka_unit_test(a_cut_cable_changes_the_fewest_entries),
+		cmocka_unit_test(they_take_no_lid_between_those_of_hosts),
+		cmocka_unit_test(every_generated_switch_has_one_behind_its_last_port),
+		cmocka_unit_test(a_storage_adapter_on_a_spine_is_a_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
