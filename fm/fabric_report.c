@@ -78,13 +78,14 @@ static json_t *sa_json(const struct fabric *f)
 {
 	struct sa_stats s = sa_stats(f->sa);
 
-	return json_pack("{sI sI sI sI sI sI sI sI sI si si}", "requests", (json_int_t)s.requests,
-			 "ignored", (json_int_t)s.ignored, "answered", (json_int_t)s.answered,
-			 "busy", (json_int_t)s.busy, "bad", (json_int_t)s.bad, "unsupported",
-			 (json_int_t)s.unsupported, "reports", (json_int_t)s.reports,
-			 "reports_unanswered", (json_int_t)s.reports_unanswered, "reports_skipped",
+	return json_pack("{sI sI sI sI sI sI sI sI sI si si si}", "requests",
+			 (json_int_t)s.requests, "ignored", (json_int_t)s.ignored, "answered",
+			 (json_int_t)s.answered, "busy", (json_int_t)s.busy, "bad",
+			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported, "reports",
+			 (json_int_t)s.reports, "reports_unanswered",
+			 (json_int_t)s.reports_unanswered, "reports_skipped",
 			 (json_int_t)s.reports_skipped, "subscriptions", (int)s.subscriptions,
-			 "services", (int)s.services);
+			 "services", (int)s.services, "waiting", (int)s.waiting);
 }
 
 static json_t *audit_json(const struct fabric *f)

@@ -211,7 +211,7 @@ static const struct option options[] = {
 
 	INT_OPTION("consolidate_ipv6_snm_req", consolidate_ipv6_snm, 0, 1, 0, NULL),
 	INT_OPTION("mcast_groups_per_port", mcast_groups_per_port, 0, 16383, 1024, "groups"),
-	INT_OPTION("sa_rate_limit", sa_rate_limit, 0, 10000000, 100000, "requests/s"),
+	INT_OPTION("sa_rate_limit", sa_rate_limit, 0, 10000000, 5000, "requests/s"),
 
 	INT_OPTION("subnet_timeout", subnet_timeout, 0, 31, 18, NULL),
 	INT_OPTION("max_op_vls", max_op_vls, 1, 5, 5, NULL),

@@ -4,8 +4,8 @@
  *
  * Who is not the master answers nothing. A request is judged in this order: malformed, or with a SM_Key that is not ours (C15-0.1.5):
  * dropped and counted. No such record or method here: refused as unsupported. No view published
- * yet, or too many requests of one host: BUSY, so that the asker tries again; never silence. Then the
- * engine (sa_query.c) walks the record.
+ * yet, or too many requests of one host: left unanswered and counted. Clients repeat what is not answered; to a status BUSY
+ * the kernel's and most others give up. Then the engine (sa_query.c) walks the record.
  *
  * An answer is the request's header turned round, and rows. GetTable answers leave as one buffer of
  * any length marked RMPP active; the kernel cuts it into segments (IBA 13.6). Their length is
@@ -107,8 +107,6 @@ static void error_send(struct sa_query *q)
 	memcpy(mad, q->header, WIRE_SA_HEADER);
 	memcpy(mad + WIRE_SA_HEADER, q->data, WIRE_SA_DATA);
 	wire_sa_answer(mad, response_to(q->method), q->status, false, 0);
-	if (q->status == WIRE_SA_BUSY)
-		q->sa->stats.busy++;
 	if (q->status == WIRE_SA_UNSUPPORTED)
 		q->sa->stats.unsupported++;
 	answer_send(q->sa, &q->from, mad, sizeof(mad));
@@ -175,15 +173,34 @@ static bool acceptable(struct sa *sa, const struct io_addr *from, const struct w
 	return true;
 }
 
-static enum wire_sa_status judge(const struct sa_query *q)
+/* False: it stays unanswered for now. */
+static bool is_served(struct sa *sa, const struct io_addr *from)
 {
-	if (!q->record)
-		return WIRE_SA_UNSUPPORTED;
-	if (!q->sa->view.topo || !sa_limit_admits(q->sa, q->from.lid))
-		return WIRE_SA_BUSY;
-	if (q->record->trusted && !q->trusted)
-		return WIRE_SA_REQ_INVALID;
-	return WIRE_SA_OK;
+	if (sa->view.topo && sa_limit_admits(sa, from->lid))
+		return true;
+	sa->stats.busy++;
+	return false;
+}
+
+void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+		   const struct wire_mad *mad, const uint8_t *raw)
+{
+	memset(q, 0, sizeof(*q));
+	q->sa = sa;
+	q->record = record_find(mad->attr_id, mad->method);
+	q->from = *from;
+	q->method = mad->method;
+	q->attr_mod = mad->attr_mod;
+	q->trusted = mad->key != 0;
+	q->comp_mask = wire_sa_comp_mask(raw);
+	q->asker = sa->view.topo ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
+	memcpy(q->mad, raw, sizeof(q->mad));
+}
+
+static void refuse(struct sa_query *q, enum wire_sa_status status)
+{
+	q->status = status;
+	error_send(q);
 }
 
 static void receive(void *arg, const struct io_addr *from, const struct wire_mad *mad,
@@ -199,23 +216,15 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	sa->stats.requests++;
 	if (!acceptable(sa, from, mad, len))
 		return;
-	memset(&q, 0, sizeof(q));
-	q.sa = sa;
-	q.record = record_find(mad->attr_id, mad->method);
-	q.from = *from;
-	q.method = mad->method;
-	q.attr_mod = mad->attr_mod;
-	q.trusted = mad->key != 0;
-	q.comp_mask = wire_sa_comp_mask(raw);
-	memcpy(q.header, raw, WIRE_SA_HEADER);
-	memcpy(q.data, raw + WIRE_SA_HEADER, WIRE_SA_DATA);
-	q.status = judge(&q);
-	if (q.status) {
-		error_send(&q);
+	sa_query_read(sa, &q, from, mad, raw);
+	if (!q.record)
+		refuse(&q, WIRE_SA_UNSUPPORTED);
+	else if (!is_served(sa, from))
 		return;
-	}
-	q.asker = sa_port_by_lid(sa, from->lid);
-	sa_query_start(&q);
+	else if (q.record->trusted && !q.trusted)
+		refuse(&q, WIRE_SA_REQ_INVALID);
+	else
+		sa_query_start(&q);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -232,6 +241,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->step = loop_timer_new(loop, sa_query_step, sa);
 	cl_qmap_init(&sa->subscribers);
 	sa_limit_init(sa);
+	sa_queue_init(&sa->queue);
 	sa_services_init(sa);
 	sa_alias_init(sa);
 	sa_reports_init(sa);
@@ -245,7 +255,7 @@ void sa_free(struct sa *sa)
 	if (!sa)
 		return;
 	mad_handle(sa->mad, WIRE_SA, NULL, NULL);
-	sa_query_drop_jobs(sa);
+	sa_query_forget(sa);
 	loop_timer_free(sa->step);
 	sa->listener = (struct sa_listener){ 0 }; /* an end is no change */
 	sa_subscriptions_forget(sa);
@@ -255,6 +265,7 @@ void sa_free(struct sa *sa)
 	sa_aliases_forget(sa);
 	sa_limit_fini(sa);
 	sa_links_forget(sa);
+	topo_unref(sa->places.topo);
 	free(sa->scratch);
 	free(sa);
 }
@@ -264,17 +275,40 @@ void sa_configure(struct sa *sa, const struct sa_conf *conf)
 	sa->conf = *conf;
 }
 
+/* What jobs refer to by index is where it was. */
+static bool take_places(struct sa *sa, const struct sa_view *view)
+{
+	struct sa_places was = sa->places;
+	bool same;
+
+	sa->places = (struct sa_places){ 0 };
+	if (view->topo)
+		sa->places = (struct sa_places){ topo_ref(view->topo), view->lids->top,
+						 view->lids->lmc };
+	same = was.topo && view->topo && topo_is_again(was.topo, view->topo) &&
+	       was.top == view->lids->top && was.lmc == view->lids->lmc;
+	topo_unref(was.topo);
+	return same;
+}
+
 void sa_publish(struct sa *sa, const struct sa_view *view)
 {
-	sa_query_drop_jobs(sa);
+	bool same = take_places(sa, view);
+
 	sa->view = *view;
 	sa_links_forget(sa);
+	if (view->topo)
+		sa_query_view_changed(sa, same);
+	else
+		sa_query_forget(sa);
 	sa_reports_compare(sa);
 }
 
 void sa_serve(struct sa *sa, bool on)
 {
 	sa->away = !on;
+	if (!on)
+		sa_query_forget(sa);
 }
 
 void sa_listen(struct sa *sa, const struct sa_listener *listener)
@@ -305,5 +339,6 @@ struct sa_stats sa_stats(const struct sa *sa)
 	struct sa_stats stats = sa->stats;
 
 	stats.services = sa->services.count;
+	stats.waiting = sa->queue.count;
 	return stats;
 }

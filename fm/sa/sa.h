@@ -21,7 +21,8 @@ struct sa_conf {
 	uint8_t subnet_timeout; /* the life time of every path */
 	unsigned
 		groups_limit; /* multicast groups of one port, more is NO_RESOURCES; 0 = any number */
-	unsigned rate_limit; /* requests a second of one LID, more is BUSY; 0 = any number */
+	unsigned
+		rate_limit; /* requests a second of one LID, more is not answered; 0 = any number */
 };
 
 struct sa;
@@ -30,7 +31,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 void sa_free(struct sa *sa);
 void sa_configure(struct sa *sa, const struct sa_conf *conf);
 
-/* Swaps the view. The pointers stay the caller's and stay valid until the next publish; NULL topo = no view: BUSY. */
+/* Swaps the view. The pointers stay the caller's and stay valid until the next publish; NULL topo = no view: nothing is answered. */
 struct sa_view {
 	const struct topo *topo;
 	const struct lid_map *lids;
@@ -88,10 +89,13 @@ void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 
 struct sa_stats {
-	uint64_t requests, answered, busy, bad, unsupported,
-		ignored;				       /* ignored: not the master's */
+	uint64_t requests, answered, bad, unsupported;
+	uint64_t
+		busy; /* left unanswered: nothing is published yet, above the rate, or no room to wait */
+	uint64_t ignored;				       /* not the master's */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;
+	unsigned waiting; /* requests for which no job is free at present */
 };
 struct sa_stats sa_stats(const struct sa *sa);
 

@@ -4,6 +4,7 @@
  *
  *   sa.c          life, requests in, answers out, the table of records
  *   sa_query.c    the engine: walks a record's items, keeps the rows the mask asks for, yields when it takes long
+ *   sa_queue.c    requests that wait for it
  *   sa_records.c  rows of nodes, ports, links, tables      sa_path.c    PathRecord, sa_path_mcast.c to groups
  *   sa_inform.c   subscriptions                            sa_report.c  notices to their subscribers
  *   sa_service.c  ServiceRecord                            sa_multipath.c MultiPathRecord
@@ -52,9 +53,16 @@ struct services {
 
 struct limit {
 	uint64_t *even; /* by LID; NULL until one is asked about */
+	uint32_t *told; /* by LID: second from which on it is told of again; NULL until one is */
 	unsigned round; /* rows looked at in this round of the loop */
 	struct loop_timer *next;
-	struct log_limit told;
+	struct log_limit burst;
+};
+
+struct sa_places {		 /* of the view: what indices of its ports and LIDs refer to */
+	const struct topo *topo; /* referenced */
+	uint16_t top;
+	uint8_t lmc;
 };
 
 struct sa {
@@ -63,6 +71,7 @@ struct sa {
 	const struct inventory *inv;
 	struct sa_conf conf;
 	struct sa_view view;
+	struct sa_places places;
 	struct sa_link *
 		links; /* [view.topo->nports]; NULL: nobody asked since the publish. See sa_link() */
 	uint8_t *scratch; /* answer buffer of queries that end at once */
@@ -70,6 +79,7 @@ struct sa {
 	struct sa_query *jobs[SA_JOBS];
 	unsigned turn; /* of the jobs: who had the last slice */
 	struct loop_timer *step;
+	struct sa_queue queue;
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
 	struct services services;
 	struct aliases aliases;

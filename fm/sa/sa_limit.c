@@ -2,9 +2,9 @@
 /*
  * What keeps one host from taking the SA away from the others.
  *
- * Requests of a LID above rate_limit a second are answered BUSY, which costs little and asks the host to
- * come again; a tenth of a second's worth may come at once. One number a LID does it (GCRA): the time at
- * which the host would be even if it had kept to the rate all along.
+ * Requests of a LID above rate_limit a second are not answered, which costs little, and clients repeat them; a
+ * tenth of a second's worth may come at once. One number a LID does it (GCRA): the time at
+ * which the host would be even if it had kept to the rate all along. Who is above is told once an hour.
  *
  * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets a
  * short slice, enough for those that name what they want; one that walks the fabric goes on as a job.
@@ -17,6 +17,34 @@
 #define BURST_PART  10
 #define BURST_MIN   64 /* requests: a usual window of a client */
 #define SLICE_SHORT 64
+#define TOLD_S	    3600
+#define TOLD_BURST  20
+
+static const char *name_of(const struct sa *sa, uint16_t lid)
+{
+	const struct topo *t = sa->view.topo;
+	uint32_t port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
+
+	return port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc;
+}
+
+static void tell(struct sa *sa, uint16_t lid)
+{
+	struct limit *l = &sa->limit;
+	uint64_t now = loop_now_us(sa->loop);
+	uint32_t second = (uint32_t)(now / 1000000);
+
+	if (!l->told)
+		l->told = mem_alloc(UINT16_MAX + 1, sizeof(*l->told));
+	if (second < l->told[lid] || !log_allow(&l->burst, now, TOLD_BURST))
+		return;
+	l->told[lid] = second + TOLD_S;
+	sa_tell(sa,
+		"%s LID %u: asks for more than %u records a second (sa_rate_limit), the rest is "
+		"not "
+		"answered",
+		name_of(sa, lid), lid, sa->conf.rate_limit);
+}
 
 bool sa_limit_admits(struct sa *sa, uint16_t lid)
 {
@@ -34,9 +62,7 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 	if (*even < now)
 		*even = now;
 	if (*even - now >= burst) {
-		if (log_allow(&l->told, loop_now_us(sa->loop), 1))
-			log_line(LOG_SA, LOG_WARNING, "lid %u: over %u requests/s, answered BUSY",
-				 lid, sa->conf.rate_limit);
+		tell(sa, lid);
 		return false;
 	}
 	*even += interval;
@@ -45,7 +71,7 @@ bool sa_limit_admits(struct sa *sa, uint16_t lid)
 
 unsigned sa_round_slice(const struct sa *sa)
 {
-	return sa->limit.round < SA_ROUND ? SA_SLICE : SLICE_SHORT;
+	return sa->limit.round < SA_ROUND && !sa->queue.count ? SA_SLICE : SLICE_SHORT;
 }
 
 void sa_round_add(struct sa *sa, unsigned work)
@@ -69,4 +95,5 @@ void sa_limit_fini(struct sa *sa)
 {
 	loop_timer_free(sa->limit.next);
 	free(sa->limit.even);
+	free(sa->limit.told);
 }

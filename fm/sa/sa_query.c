@@ -7,8 +7,14 @@
  * node narrows the walk to it beforehand.
  *
  * A walk that is not through after SA_SLICE rows becomes a job and goes on from the loop, so that a
- * dump of the whole fabric does not hold up sweeps and reroutes; most queries never get there. Jobs
- * read the view they started with: a publish ends them with BUSY, and their askers ask again.
+ * dump of the whole fabric does not hold up sweeps and reroutes; most queries never get there. When all
+ * jobs are taken, the request waits for one (sa_queue.c) and begins again then, together with all that
+ * ask the same at that moment: after a start of the fabric thousands of hosts do. What the queue has no
+ * room for stays unanswered: clients repeat what is not answered, while BUSY is the end of a query to
+ * most of them.
+ *
+ * A publish may find jobs under way. Where nothing but ports and tables is new (topo_is_again) nodes and LIDs have
+ * their places still, and a walk goes on: each of its rows was right when it was made. Else it begins again.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -18,6 +24,7 @@
 
 #define SCRATCH_NEW  4096
 #define SCRATCH_KEEP (1u << 20)
+#define SEND_BYTES   (256u << 10) /* of answers in one step */
 
 uint8_t *sa_row(struct sa_query *q)
 {
@@ -142,31 +149,83 @@ static void match_prepare(struct sa_query *q)
 				   base_lid, q->sa);
 }
 
-/* The scratch buffer goes with the job; the next query makes a new one. */
-static bool job_start(const struct sa_query *q)
+static unsigned running_of(const struct sa *sa, uint16_t lid)
 {
-	struct sa *sa = q->sa;
-	unsigned same = 0;
+	unsigned count = 0;
 
 	for (unsigned i = 0; i < SA_JOBS; i++)
-		same += sa->jobs[i] && sa->jobs[i]->from.lid == q->from.lid;
-	for (unsigned i = 0; i < SA_JOBS && same < SA_JOBS_EACH; i++) {
-		if (sa->jobs[i])
-			continue;
-		sa->jobs[i] = mem_alloc(1, sizeof(*q));
-		*sa->jobs[i] = *q;
-		sa->jobs[i]->slice = SA_SLICE;
-		sa->scratch = NULL;
-		loop_timer_set(sa->step, 0);
-		return true;
-	}
+		count += sa->jobs[i] && sa->jobs[i]->from.lid == lid;
+	return count;
+}
+
+static bool may_run(void *arg, uint16_t lid)
+{
+	return running_of(arg, lid) < SA_JOBS_EACH;
+}
+
+/* SA_JOBS: all are taken. */
+static unsigned free_job(const struct sa *sa)
+{
+	unsigned i = 0;
+
+	while (i < SA_JOBS && sa->jobs[i])
+		i++;
+	return i;
+}
+
+static bool is_running(const struct sa *sa, const struct sa_query *q)
+{
+	for (unsigned i = 0; i < SA_JOBS; i++)
+		if (sa->jobs[i] &&
+		    sa_same_request(&sa->jobs[i]->from, sa->jobs[i]->mad, &q->from, q->mad))
+			return true;
 	return false;
+}
+
+/* The query goes on as a job, its answer's buffer with it. */
+static struct sa_query *job_start(unsigned i, const struct sa_query *q)
+{
+	struct sa *sa = q->sa;
+	struct sa_query *job = mem_alloc(1, sizeof(*job));
+
+	*job = *q;
+	job->slice = SA_SLICE;
+	cl_qlist_init(&job->also);
+	sa->jobs[i] = job;
+	loop_timer_set(sa->step, 0);
+	return job;
+}
+
+/* The scratch buffer goes with the job; the next query makes a new one. */
+static void go_on_later(const struct sa_query *q)
+{
+	struct sa *sa = q->sa;
+	unsigned i = free_job(sa);
+
+	if (is_running(sa, q))
+		return; /* repeated: its answer is in the making */
+	if (i < SA_JOBS && may_run(sa, q->from.lid)) {
+		job_start(i, q);
+		sa->scratch = NULL;
+	} else if (!sa_queue_add(&sa->queue, &q->from, q->mad)) {
+		sa->stats.busy++;
+	}
 }
 
 static void scratch_resize(struct sa *sa, size_t size)
 {
 	sa->scratch = mem_resize(sa->scratch, size, 1);
 	sa->scratch_size = size;
+}
+
+static void begin(struct sa_query *q, uint8_t *answer, size_t size)
+{
+	q->answer = answer;
+	q->size = size;
+	q->limit = q->method == WIRE_GET ? 2 : UINT32_MAX;
+	q->status = q->record->prepare(q);
+	if (!q->status)
+		match_prepare(q);
 }
 
 void sa_query_start(struct sa_query *q)
@@ -176,34 +235,114 @@ void sa_query_start(struct sa_query *q)
 
 	if (!sa->scratch)
 		scratch_resize(sa, SCRATCH_NEW);
-	q->answer = sa->scratch;
-	q->size = sa->scratch_size;
-	q->limit = q->method == WIRE_GET ? 2 : UINT32_MAX;
 	q->slice = sa_round_slice(sa);
-	q->status = q->record->prepare(q);
-	if (!q->status)
-		match_prepare(q);
+	begin(q, sa->scratch, sa->scratch_size);
 	done = q->status || run(q);
 	sa_round_add(sa, q->work);
 	sa->scratch = q->answer;
 	sa->scratch_size = q->size;
-	if (!done && job_start(q))
+	if (!done) {
+		go_on_later(q);
 		return;
-	if (!done)
-		q->status = WIRE_SA_BUSY;
+	}
 	sa_send(q);
 	if (sa->scratch_size > SCRATCH_KEEP)
 		scratch_resize(sa, SCRATCH_NEW);
 }
 
-static void job_end(struct sa *sa, unsigned i)
-{
-	struct sa_query *q = sa->jobs[i];
+/* ---- Jobs ------------------------------------------------------------------------------------ */
 
+static void job_free(struct sa *sa, unsigned i)
+{
+	while (cl_qlist_count(&sa->jobs[i]->also))
+		free(cl_qlist_remove_head(&sa->jobs[i]->also));
+	free(sa->jobs[i]->answer);
+	free(sa->jobs[i]);
 	sa->jobs[i] = NULL;
-	sa_send(q);
-	free(q->answer);
-	free(q);
+}
+
+static void read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+		       const uint8_t *raw)
+{
+	struct wire_mad mad;
+
+	if (wire_mad_decode(raw, WIRE_MAD_SIZE, &mad))
+		abort(); /* it was decoded when it arrived */
+	sa_query_read(sa, q, from, &mad, raw);
+}
+
+/* Whoever is in the same partitions as who asks is told the same. */
+static bool is_told_the_same(void *arg, uint16_t lid)
+{
+	const struct sa_query *q = arg;
+	uint32_t port = sa_port_by_lid(q->sa, lid);
+	const uint16_t *a, *b;
+	unsigned count;
+
+	if (port == TOPO_NONE || q->asker == TOPO_NONE)
+		return false;
+	if (!q->sa->view.pkeys)
+		return true;
+	count = pkey_map_keys(q->sa->view.pkeys, port, &a);
+	return pkey_map_keys(q->sa->view.pkeys, q->asker, &b) == count &&
+	       !memcmp(a, b, count * sizeof(*a));
+}
+
+/* Takes along those who ask the same. */
+static void gather_also(struct sa_query *job)
+{
+	bool looks = job->method == WIRE_GET || job->method == WIRE_GET_TABLE;
+
+	if (looks)
+		sa_queue_take_same(&job->sa->queue, job->mad, &job->also, is_told_the_same, job);
+}
+
+/* Those that wait become jobs, as many as there is room for. */
+static void fill_jobs(struct sa *sa)
+{
+	struct sa_waiting *request;
+	unsigned i;
+
+	while ((i = free_job(sa)) < SA_JOBS && (request = sa_queue_take(&sa->queue, may_run, sa))) {
+		struct sa_query q;
+
+		read_again(sa, &q, &request->from, request->mad);
+		free(request);
+		begin(&q, mem_alloc_unset(1, SCRATCH_NEW), SCRATCH_NEW);
+		gather_also(job_start(i, &q));
+	}
+}
+
+/* The answer goes to the next of those who ask the same. */
+static void send_also(struct sa_query *job)
+{
+	struct sa_waiting *other = (struct sa_waiting *)cl_qlist_remove_head(&job->also);
+
+	job->from = other->from;
+	memcpy(job->mad, other->mad, sizeof(job->mad));
+	free(other);
+	sa_send(job);
+}
+
+static size_t answer_bytes(const struct sa_query *q)
+{
+	return WIRE_MAD_SIZE + (size_t)q->nrows * q->record->row_size;
+}
+
+/* A slice of its walk, or some of its answers. True: it is over. */
+static bool job_step(struct sa_query *job)
+{
+	size_t bytes = 0;
+
+	if (!job->complete) {
+		job->complete = job->status || run(job);
+		if (job->complete)
+			sa_send(job);
+		return job->complete && !cl_qlist_count(&job->also);
+	}
+	for (; bytes < SEND_BYTES && cl_qlist_count(&job->also); bytes += answer_bytes(job))
+		send_also(job);
+	return !cl_qlist_count(&job->also);
 }
 
 /* One slice of one job a round, in turn. */
@@ -215,20 +354,42 @@ void sa_query_step(void *arg)
 		sa->turn = (sa->turn + 1) % SA_JOBS;
 		if (!sa->jobs[sa->turn])
 			continue;
-		if (run(sa->jobs[sa->turn]))
-			job_end(sa, sa->turn);
+		if (job_step(sa->jobs[sa->turn])) {
+			job_free(sa, sa->turn);
+			fill_jobs(sa);
+		}
 		loop_timer_set(sa->step, 0);
 		return;
 	}
 }
 
-void sa_query_drop_jobs(struct sa *sa)
+static void restart(struct sa *sa, struct sa_query *job)
+{
+	cl_qlist_t also;
+	struct sa_query q;
+
+	read_again(sa, &q, &job->from, job->mad);
+	begin(&q, job->answer, job->size);
+	q.slice = SA_SLICE;
+	cl_qlist_init(&also);
+	cl_qlist_insert_list_tail(&also, &job->also);
+	*job = q;
+	cl_qlist_init(&job->also);
+	cl_qlist_insert_list_tail(&job->also, &also);
+}
+
+void sa_query_view_changed(struct sa *sa, bool same_places)
+{
+	for (unsigned i = 0; i < SA_JOBS; i++)
+		if (sa->jobs[i] && !same_places && !sa->jobs[i]->complete)
+			restart(sa, sa->jobs[i]);
+}
+
+void sa_query_forget(struct sa *sa)
 {
 	loop_timer_stop(sa->step);
-	for (unsigned i = 0; i < SA_JOBS; i++) {
-		if (!sa->jobs[i])
-			continue;
-		sa->jobs[i]->status = WIRE_SA_BUSY;
-		job_end(sa, i);
-	}
+	for (unsigned i = 0; i < SA_JOBS; i++)
+		if (sa->jobs[i])
+			job_free(sa, i);
+	sa_queue_clear(&sa->queue);
 }

@@ -8,6 +8,7 @@
 #include "fm/mad/io.h"
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/sa/sa_queue.h"
 
 struct sa;
 struct sa_query;
@@ -51,7 +52,12 @@ struct sa_query {
 	struct sa *sa;
 	const struct sa_record *record;
 	struct io_addr from;
-	uint8_t header[WIRE_SA_HEADER], data[WIRE_SA_DATA]; /* the request */
+	union { /* the request */
+		uint8_t mad[WIRE_MAD_SIZE];
+		struct {
+			uint8_t header[WIRE_SA_HEADER], data[WIRE_SA_DATA];
+		};
+	};
 	uint8_t method;
 	uint32_t attr_mod;
 	uint64_t comp_mask;
@@ -76,11 +82,20 @@ struct sa_query {
 	enum wire_sa_status status;
 	uint8_t *answer; /* header and rows */
 	size_t size;	 /* bytes allocated */
+
+	bool complete; /* a job that has its answer, and sends it.. */
+	cl_qlist_t
+		also; /* ..then to these too (struct sa_waiting): they ask the same, and had asked when it began */
 };
 
-void sa_query_start(struct sa_query *q); /* answers now, or becomes a job */
+/* A request as it arrived; q->record NULL: no such record or method. */
+void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+		   const struct wire_mad *mad, const uint8_t *raw);
+void sa_query_start(struct sa_query *q); /* answers now, becomes a job, or waits for one */
 void sa_query_step(void *sa);		 /* a slice of one job */
-void sa_query_drop_jobs(struct sa *sa);	 /* their view goes: BUSY */
+/* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */
+void sa_query_view_changed(struct sa *sa, bool same_places);
+void sa_query_forget(struct sa *sa); /* jobs, and what waits: all unanswered */
 /* Room for a row at the answer's end; NULL when it is too long. */
 uint8_t *sa_row(struct sa_query *q);
 void sa_row_keep(struct sa_query *q); /* keeps it if it matches */

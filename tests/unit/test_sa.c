@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/path.h"
-#include "tests/unit/sa_ask.h"
-#include "topology/generate.h"
+#include "tests/unit/sa_pod.h"
 
 static uint16_t lid_of_row(const struct world *w, unsigned i)
 {
@@ -18,21 +17,20 @@ static uint16_t lid_of_row(const struct world *w, unsigned i)
 
 /* ---- Statuses --------------------------------------------------------------------------------- */
 
-static void without_a_view_the_answer_is_busy(void **state)
+/* Clients repeat what is not answered; a status ends their query. */
+static void without_a_view_nothing_is_answered(void **state)
 {
 	struct world *w = world_new();
 	const struct world_request get = { .method = WIRE_GET, .attr = WIRE_SA_PATH };
 	const struct world_request table = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_NODE };
 
-	assert_int_equal(ask_status(w, &get), WIRE_SA_BUSY);
-	assert_int_equal(w->sent[3], WIRE_GET_RESP);
-	assert_int_equal(ask_status(w, &table), WIRE_SA_BUSY);
-	assert_int_equal(w->sent[3], WIRE_GET_TABLE_RESP);
+	assert_int_equal(world_ask(w, &get), 0);
+	assert_int_equal(world_ask(w, &table), 0);
 	assert_int_equal(sa_stats(w->sa).busy, 2);
 	world_publish(w);
 	assert_int_equal(ask_status(w, &table), WIRE_SA_OK);
 	sa_publish(w->sa, &(struct sa_view){ 0 });
-	assert_int_equal(ask_status(w, &table), WIRE_SA_BUSY);
+	assert_int_equal(world_ask(w, &table), 0);
 	world_free(w);
 }
 
@@ -387,40 +385,6 @@ static void switch_info_has_the_top_of_the_tables(void **state)
 
 /* ---- Long walks ------------------------------------------------------------------------------- */
 
-/* 256 hosts' ports and 12 switches: all their pairs are more than one slice. */
-static const struct world_request all_pairs = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PATH };
-
-static void publish_pod(struct world *w, unsigned units)
-{
-	struct route *route = route_new();
-	char err[128];
-
-	topo_unref(w->topo);
-	lid_map_free(w->lids);
-	w->topo = generate_superpod(GENERATE_H100, units, err, sizeof(err));
-	assert_non_null(w->topo);
-	w->lids = lid_plan(w->topo, &(struct lid_memory){ 0 });
-	assert_int_equal(
-		route_compute(route, w->topo, w->lids, &(struct route_params){ 0 }, &w->tables), 0);
-	route_free(route);
-	w->view.topo = w->topo;
-	w->view.lids = w->lids;
-	w->view.sm_lid = 1;
-	sa_publish(w->sa, &w->view);
-}
-
-/* As world_ask(), without letting the loop run. */
-static void post(struct world *w, const struct world_request *r)
-{
-	const struct wire_mad header = {
-		.mgmt_class = WIRE_SA, .class_version = 2, .method = r->method, .attr_id = r->attr
-	};
-	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-
-	wire_mad_encode(&header, mad);
-	w->io.recv(w->io.arg, &(struct io_addr){ .lid = 1 }, mad, sizeof(mad));
-}
-
 static void a_long_walk_yields_and_still_answers_whole(void **state)
 {
 	struct world *w = *state;
@@ -452,34 +416,6 @@ static void short_queries_are_answered_while_a_long_one_runs(void **state)
 	loop_run(w->loop);
 	assert_int_equal(w->nsent, 2);
 	assert_int_equal(w->sent[3], WIRE_GET_TABLE_RESP);
-}
-
-static void a_publish_ends_long_walks_as_busy(void **state)
-{
-	struct world *w = *state;
-
-	publish_pod(w, 1);
-	post(w, &all_pairs);
-	sa_publish(w->sa, &w->view);
-	assert_int_equal(w->nsent, 1);
-	assert_int_equal(world_status(w), WIRE_SA_BUSY);
-	loop_run(w->loop);
-	assert_int_equal(w->nsent, 1);
-}
-
-static void more_long_walks_than_there_is_room_for_are_busy(void **state)
-{
-	struct world *w = *state;
-	unsigned n = 0;
-
-	publish_pod(w, 1);
-	while (!w->nsent && ++n < 100)
-		post(w, &all_pairs);
-	assert_int_equal(world_status(w), WIRE_SA_BUSY);
-	assert_in_range(n, 2, 16);
-	loop_run(w->loop);
-	assert_int_equal(w->nsent, n);
-	assert_int_equal(world_status(w), WIRE_SA_OK);
 }
 
 static void an_answer_too_long_to_send_is_refused(void **state)
@@ -604,7 +540,7 @@ static void a_subscribers_qp_is_for_trusted_askers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_view_the_answer_is_busy),
+		cmocka_unit_test(without_a_view_nothing_is_answered),
 		TEST(unknown_attributes_and_methods_are_refused_as_unsupported),
 		TEST(malformed_requests_are_dropped_and_counted),
 		TEST(a_wrong_sm_key_is_not_answered),
@@ -626,8 +562,6 @@ int main(void)
 		TEST(switch_info_has_the_top_of_the_tables),
 		TEST(a_long_walk_yields_and_still_answers_whole),
 		TEST(short_queries_are_answered_while_a_long_one_runs),
-		TEST(a_publish_ends_long_walks_as_busy),
-		TEST(more_long_walks_than_there_is_room_for_are_busy),
 		TEST(an_answer_too_long_to_send_is_refused),
 		TEST(freeing_with_a_walk_under_way_leaves_nothing_behind),
 		TEST(subscriptions_are_kept_once_and_ended_once),
