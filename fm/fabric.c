@@ -189,6 +189,7 @@ static void parts_init(struct fabric *f)
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);
 	fabric_watch_init(f);
+	fabric_retry_init(f);
 	fabric_traps_init(f);
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
@@ -219,6 +220,7 @@ static void parts_fini(struct fabric *f)
 	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
 	fabric_watch_fini(f);
+	fabric_retry_fini(f);
 	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);

@@ -274,13 +274,13 @@ static void written(void *arg, const struct mft_result *result)
 		event_log_add(f->events, LOG_NOTICE, "mcast-cleared", NULL,
 			      "fabric: %u multicast entries of an earlier manager were cleared",
 			      result->cleared);
-	if (result->failed) {
-		f->unfinished = true;
+	f->unfinished |= result->failed > 0;
+	if (result->failed && !m->told_failed)
 		event_log_add(f->events, LOG_WARNING, "mcast-failed", NULL,
 			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "
-			      "for that; tried again at the next poll",
+			      "for that; tried again, less and less",
 			      result->failed, result->held);
-	}
+	m->told_failed = result->failed > 0;
 	if (!result->failed)
 		fabric_audit_mft_repaired(f);
 	fabric_mcast_wake(f);

@@ -54,6 +54,7 @@ struct fabric_mcast {
 	struct mft_result result;
 	struct spoilt *spoilt; /* multicast's: places, as in fabric_audit.c */
 	unsigned nspoilt;
+	bool told_failed;    /* of blocks that are not acknowledged */
 	unsigned with_turns; /* trees, as last told */
 	uint64_t rounds;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
- * done), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
+ * done), fabric_retry.c (ports that refuse), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_election.c (who is master), fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
@@ -115,6 +115,7 @@ struct fabric_figures { /* of the latest of each kind */
 	uint64_t polls;	   /* that ended, since start */
 	bool check_whole;  /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, partial, duplicates;
+	unsigned links_failed, links_fresh; /* as in bringup_result */
 	struct program_result programmed;
 	struct answered last_fault, last_repair;
 };
@@ -144,7 +145,9 @@ struct fabric_update {
 };
 
 struct fabric_settle {
-	bool due; /* something was published since it was last done */
+	bool due;	  /* something was published since it was last done.. */
+	bool wrote;	  /* ..and changed what devices hold */
+	bool told_failed; /* of blocks that are not acknowledged */
 	bool told_up;
 	struct job *job;
 	struct fabric_draft draft;
@@ -251,6 +254,8 @@ struct fabric {
 	bool programming, bringing_up; /* under way */
 	bool reading;		       /* all is written, and what was remembered is not read yet */
 	bool unfinished;	       /* something failed: try again at the next poll */
+	bool retrying;		       /* the update under way does */
+	struct loop_timer *retry_timer; /* ports that were given up */
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;
@@ -333,6 +338,12 @@ void fabric_settle_stop(struct fabric *f); /* it stays due */
 void fabric_programmed(void *arg, const struct program_result *result);
 void fabric_brought_up(void *arg, const struct bringup_result *result);
 json_t *fabric_settle_stages(const struct fabric *f);
+
+/* fabric_retry.c: ports that were given up. */
+void fabric_retry_init(struct fabric *f);
+void fabric_retry_fini(struct fabric *f);
+void fabric_retry_note(struct fabric *f,
+		       const struct bringup_result *result); /* bring-up has ended */
 
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);

@@ -39,14 +39,16 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	f->reading = result->unread > 0;
 	if (!again || result->blocks)
 		keep_figures(f, result);
-	if (result->failed && !f->unfinished) {
-		f->unfinished = true;
+	f->settle.wrote |= result->blocks > 0;
+	f->unfinished |= result->failed > 0;
+	if (result->failed && !f->settle.told_failed)
 		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
-			      "fabric: %u LFT blocks were not acknowledged; tried again soon",
+			      "fabric: %u LFT blocks were not acknowledged; tried again, less and "
+			      "less",
 			      result->failed);
-	} else if (!result->failed) {
+	f->settle.told_failed = result->failed > 0;
+	if (!result->failed)
 		fabric_audit_repaired(f);
-	}
 	fabric_remember_programmed(f, result);
 	fabric_fault_programmed(f);
 	fabric_mcast_wake(f);
@@ -59,13 +61,10 @@ void fabric_brought_up(void *arg, const struct bringup_result *result)
 	struct fabric *f = arg;
 
 	f->bringing_up = false;
-	f->figures.bringup_ms = result->took_us / 1e3;
-	if (result->links_failed) {
-		f->unfinished = true;
-		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
-			      "fabric: %u links did not come up; tried again soon",
-			      result->links_failed);
-	}
+	if (f->settle.due)
+		f->figures.bringup_ms = result->took_us / 1e3;
+	f->settle.wrote |= result->links_activated > 0;
+	fabric_retry_note(f, result);
 	fabric_settle(f);
 }
 
@@ -147,8 +146,9 @@ static enum job_said answer(void *arg)
 {
 	struct fabric *f = arg;
 
-	f->settle.due = false;
-	f->settled_us = loop_now_us(f->loop);
+	if (f->settle.wrote || !f->settled_us)
+		f->settled_us = loop_now_us(f->loop);
+	f->settle.due = f->settle.wrote = f->retrying = false;
 	if (!f->reading)
 		is_up(f);
 	fabric_election_settled(f);

@@ -275,6 +275,7 @@ static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
 	f->programming = f->bringing_up = f->settle.due = true;
+	f->retrying = f->unfinished;
 	f->unfinished = f->reading = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	fabric_publish_to_sa(f);

@@ -7,6 +7,8 @@
  *
  * While something is in doubt, they come sooner: a node that is silent or answered in part, links or tables that are not finished.
  * 50 ms at first, twice as long each time up to the interval (or 10 s, without one), and anew when there is more doubt than before.
+ * What an update tries again stays in doubt until that is settled. Ports that refuse their settings have a pace of their own
+ * (fabric_retry.c); polls come sooner because of them for a minute alone, which may find why.
  */
 #include <stdlib.h>
 #include "fm/fabric_own.h"
@@ -43,7 +45,8 @@ static void polled(void *arg, const struct sweep_result *result)
 
 static unsigned doubts(const struct fabric *f)
 {
-	return f->figures.silent + f->figures.partial + f->unfinished;
+	return f->figures.silent + f->figures.partial + f->figures.links_fresh +
+	       (f->unfinished || f->retrying);
 }
 
 static uint64_t longest_ms(const struct fabric *f)

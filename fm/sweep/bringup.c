@@ -14,18 +14,23 @@
  * P_Key tables (pkeys.c) go through the same queue, beside it.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/port_plan.h"
 #include "topology/mem.h"
 
-#define ROUNDS	     4
-#define ERRORS_MAX   3
-#define SETS_MAX     5
-#define GIVEN_UP     UINT8_MAX /* inv_port.errors */
-#define JOB_GET	     UINT8_MAX /* inv_port.job: PortInfo is being read */
-#define PORTS_A_STEP 16384
+#define ROUNDS	      4
+#define ERRORS_MAX    3
+#define SETS_MAX      5
+#define SETS_ON_TRIAL 2
+#define GIVEN_UP      UINT8_MAX /* inv_port.errors */
+#define JOB_GET	      UINT8_MAX /* inv_port.job: PortInfo is being read */
+#define PORTS_A_STEP  16384
+#define RETRY_US      200000   /* at first; doubles */
+#define RETRY_MAX_US  59000000 /* a device that works again does so within a minute */
+#define FRESH	      8	       /* refusals in a row, over some 50 s */
 
 struct step { /* what is due at a port */
 	bool set, get;
@@ -50,6 +55,12 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 		return inv_is_switch(node);
 	return port->link_up && peer && peer->known && !port->peer->silent &&
 	       port->state >= TOPO_INIT;
+}
+
+/* One that was given up before is asked once. */
+static bool is_on_trial(const struct inv_port *port)
+{
+	return port->given_up && port->errors != GIVEN_UP;
 }
 
 static bool can_reregister(const struct inv_node *node, const struct inv_port *port)
@@ -146,9 +157,16 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.urgent = job->urgent;
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
+	request->mad.once = is_on_trial(&((struct inv_node *)job->object)->ports[job->arg]);
 	if (job->kind == JOB_PORT)
 		return make_port(b, job, request);
 	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
+}
+
+static void port_cured(struct bringup *b, struct inv_port *port)
+{
+	b->result.cured += port->given_up > 0;
+	port->given_up = 0;
 }
 
 static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -161,6 +179,7 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 			 "%s: Active, and its ends have different OperationalVLs; left as it is",
 			 inventory_name(node, num).text);
 	port->settled = true;
+	port_cured(b, port);
 }
 
 /* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
@@ -188,16 +207,40 @@ void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
 
 /* ---- Answers -------------------------------------------------------------------------------- */
 
+static void tell_given_up(struct bringup *b, const struct inv_node *node, uint8_t num)
+{
+	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+	struct inv_name name = inventory_name(node, num);
+
+	if (!peer || !peer->given_up)
+		b->result.links_new++;
+	if (!b->result.first_new[0])
+		snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s", name.text,
+			 port->refusal);
+	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text, port->refusal,
+			 topo_state_name(port->state));
+}
+
+static uint64_t rest_us(unsigned given_up)
+{
+	uint64_t us = given_up > FRESH ? RETRY_MAX_US : (uint64_t)RETRY_US << (given_up - 1);
+
+	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
+}
+
 static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
-	struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+	struct inv_port *port = &node->ports[num];
 
 	port->errors = GIVEN_UP;
-	if (!peer || peer->errors != GIVEN_UP)
-		b->result.links_failed++;
-	if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s",
-			 inventory_name(node, num).text, why, topo_state_name(port->state));
+	port->refusal = why;
+	b->any_given_up = true;
+	if (!port->given_up)
+		tell_given_up(b, node, num);
+	if (port->given_up < UINT8_MAX)
+		port->given_up++;
+	port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
 }
 
 /* The record may be behind the port: what it says decides. */
@@ -206,7 +249,7 @@ static void port_doubt(struct bringup *b, struct inv_node *node, uint8_t num, co
 	struct inv_port *port = &node->ports[num];
 
 	port->reread = true;
-	if (++port->errors >= ERRORS_MAX)
+	if (++port->errors >= ERRORS_MAX || is_on_trial(port))
 		port_give_up(b, node, num, why);
 }
 
@@ -235,7 +278,7 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		port->reregister = false; /* that Set has said it */
 	if (asked > port->state)
 		port_doubt(b, node, num, "acknowledges a state it does not take");
-	else if (port->sets >= SETS_MAX)
+	else if (port->sets >= (is_on_trial(port) ? SETS_ON_TRIAL : SETS_MAX))
 		port_give_up(b, node, num, "does not take its settings");
 }
 
@@ -247,8 +290,18 @@ static void port_moved(struct bringup *b, struct inv_port *port, uint8_t before)
 	if (port->state <= before)
 		return;
 	port->errors = 0;
+	port_cured(b, port);
 	if (port->state == TOPO_ACTIVE && peer && peer->state == TOPO_ACTIVE)
 		b->result.links_activated++;
+}
+
+/* It has moved on: its tables, which may have failed with it, are tried again. */
+static void tables_again(struct bringup *b, struct inv_port *port)
+{
+	b->result.cured++;
+	if (port->pkey_state == INV_PKEYS_FAILED)
+		port->pkey_state = INV_PKEYS_OPEN;
+	lanes_begin(port);
 }
 
 static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
@@ -261,7 +314,11 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 	port->job = 0;
 	port->reread &= !was_get;
 	if (answer->result == MAD_OK) {
+		bool given_up = port->given_up;
+
 		inventory_set_port_info(node, num, answer->data);
+		if (given_up && !port->given_up)
+			tables_again(b, port);
 		port_moved(b, port, before);
 		if (!was_get)
 			port_set(b, node, num, asked, before);
@@ -269,6 +326,7 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 		port_doubt(b, node, num, "refuses its settings");
 	}
 	bringup_look_link(b, node, num);
+	pkeys_look(b, node, num);
 	lanes_look(b, node, num);
 }
 
@@ -297,7 +355,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 		inventory_path_worked(b->inv, &way->path);
 	else
 		inventory_path_failed(b->inv, &way->path, way->stamp);
-	if (!answered && ++again.tries < ROUNDS) {
+	if (!answered && !is_on_trial(&node->ports[job->arg]) && ++again.tries < ROUNDS) {
 		job_withdrawn(node, job);
 		batch_add(b->batch, &again);
 	} else if (job->kind == JOB_PKEYS) {
@@ -314,14 +372,43 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
+static void count_port(struct bringup *b, const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
+	struct bringup_result *r = &b->result;
+
+	if (!port->given_up || (num && !port->link_up))
+		return;
+	b->any_given_up = true;
+	if (!r->retry_at_us || port->retry_at_us < r->retry_at_us)
+		r->retry_at_us = port->retry_at_us;
+	if (peer && peer->given_up && peer < port)
+		return; /* by its other end */
+	r->links_failed++;
+	r->links_fresh += port->given_up <= FRESH;
+}
+
+/* Mostly there are none. */
+static void count_given_up(struct bringup *b)
+{
+	struct inv_node *node = b->any_given_up ? inventory_first(b->inv) : NULL;
+
+	b->any_given_up = false;
+	for (; node; node = inventory_next(b->inv, node))
+		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++)
+			count_port(b, node, p);
+}
+
 static void bringup_idle(void *owner)
 {
 	struct bringup *b = owner;
-	struct bringup_result result = b->result;
+	struct bringup_result result;
 
 	if (b->topo)
 		return; /* the plan's end goes on */
 	b->busy = false;
+	count_given_up(b);
+	result = b->result;
 	result.smps = batch_smps(b->batch) - b->smps_before;
 	result.took_us = loop_now_us(b->loop) - b->started_us;
 	b->fn(b->arg, &result); /* may free b */
@@ -385,8 +472,10 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 
 	b->conf = *conf;
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node)) {
-		for (p = 0; p <= node->nports; p++)
+		for (p = 0; p <= node->nports; p++) {
 			node->ports[p].settled = false;
+			node->ports[p].given_up = 0;
+		}
 		if (other_lanes)
 			lanes_forget(node);
 	}
@@ -423,7 +512,8 @@ static void node_want(struct bringup *b, struct inv_node *node)
 
 		pkeys_want(b, node, (uint8_t)p, i);
 		lanes_begin(port);
-		port->sets = port->errors = 0;
+		port->sets = 0;
+		port->errors = port->given_up ? GIVEN_UP : 0;
 		port->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
 	}
@@ -497,21 +587,64 @@ static const struct job_step plan_steps[] = {
 	{ NULL, NULL },
 };
 
-void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
-		   uint16_t sm_lid, bringup_done_fn *fn, void *arg)
+static void begin(struct bringup *b, bringup_done_fn *fn, void *arg)
 {
-	batch_drop_queue(b->batch);
 	if (!b->busy)
 		b->smps_before = batch_smps(b->batch);
 	b->busy = true;
 	b->fn = fn;
 	b->arg = arg;
-	b->sm_lid = sm_lid;
 	b->result = (struct bringup_result){ 0 };
 	b->started_us = loop_now_us(b->loop);
+}
+
+void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
+		   uint16_t sm_lid, bringup_done_fn *fn, void *arg)
+{
+	batch_drop_queue(b->batch);
+	begin(b, fn, arg);
+	b->sm_lid = sm_lid;
 	topo_unref(b->topo);
 	b->topo = topo_ref(t);
 	b->lids = lids;
 	b->planned = 0;
 	job_start(b->plan, plan_steps, NULL);
+}
+
+/* ---- Those that were given up ----------------------------------------------------------------- */
+
+static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
+{
+	return port->given_up && port->retry_at_us <= loop_now_us(b->loop);
+}
+
+static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port->errors = port->sets = 0;
+	port->reread = false;
+	port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
+	port_look(b, node, num);
+}
+
+bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
+{
+	struct inv_node *node;
+	bool any = false;
+
+	if (b->busy)
+		return false;
+	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++) {
+			if (!retry_is_due(b, &node->ports[p]))
+				continue;
+			if (!any)
+				begin(b, fn, arg);
+			any = true;
+			retry_port(b, node, (uint8_t)p);
+		}
+	if (any)
+		batch_wake(b->batch);
+	return any;
 }

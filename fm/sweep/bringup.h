@@ -3,7 +3,8 @@
  * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
  * and VLs (the lower of both ends), time-outs, its P_Key table, and the link Active. It works
  * link by link: as soon as both ends of one are configured and Armed it goes Active; no link waits
- * for another. At most two Sets a port, and none for a port that already is as wanted.
+ * for another. At most two Sets a port, and none for a port that already is as wanted. A port that refuses or does not answer is
+ * given up, for a while.
  */
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
@@ -26,7 +27,12 @@ struct bringup_conf {
 
 struct bringup_result {
 	unsigned ports_set, links_activated;
-	unsigned links_failed; /* named in the log, tried again at the next apply */
+	unsigned links_failed; /* links with a port that was given up, now or earlier.. */
+	unsigned links_fresh;  /* ..of these: less than a minute ago.. */
+	unsigned links_new;    /* ..and in this apply, for the first time; named in the log */
+	char first_new[160];   /* one of these: "NAME: why" */
+	uint64_t retry_at_us;  /* of the first of them; 0 = none failed */
+	unsigned cured;	       /* ports that had been given up, and do as they are told again */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */
 	uint64_t smps, took_us;
@@ -55,5 +61,11 @@ void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
+
+/*
+ * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to a minute. An apply passes over
+ * it; this tries those that are due, by one Set each, once. False: an apply is under way, or nothing is due; fn is not called then.
+ */
+bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
 
 #endif

@@ -24,6 +24,7 @@ struct bringup {
 	const struct pkey_map *pkeys; /* the caller's, as lids */
 	uint16_t sm_lid;
 	bool busy;
+	bool any_given_up;	 /* some port may be */
 	struct job *plan;	 /* the look at all ports with which an apply begins */
 	const struct topo *topo; /* what it reads, NULL = it has ended */
 	const struct lid_map *lids;

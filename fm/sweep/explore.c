@@ -183,7 +183,7 @@ static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
 
 	node->answered = true;
 	sweep_touch(s, node);
-	node->silent = false;
+	inventory_node_answers(node);
 	if (first) /* a known switch too: it may have rebooted */
 		explore_visit(s, node, path);
 	if (!inv_is_switch(node) || (first && !node->unread))
@@ -260,7 +260,7 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 	s->inv.paths_stale = true;
 	node->answered = true;
 	sweep_touch(s, node);
-	node->silent = false;
+	inventory_node_answers(node);
 	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
 	explore_visit(s, node, &(struct mad_path){ 0 });
 	if (!inv_is_switch(node))
@@ -277,7 +277,7 @@ static void polled_port_met(struct sweep *s, struct inv_node *node, uint8_t num,
 	wire_node_info_decode(data, &info);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (port->peer && port->peer->guid == info.node_guid) {
-		port->peer->silent = false;
+		inventory_node_answers(port->peer);
 		sweep_changed(s, port->peer);
 	} else {
 		inventory_unlink(&s->inv, node, num);
@@ -298,7 +298,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		sweep_touch(s, node);
 	}
 	if (node && !probe && job->kind != JOB_POLL)
-		node->silent = false;
+		inventory_node_answers(node);
 	switch ((enum sweep_job)job->kind) {
 	case JOB_LOCAL:
 		local_met(s, data);

@@ -216,6 +216,14 @@ static void port_new_life(struct inv_port *port)
 		port->pkeys->known = port->pkeys->planned = 0;
 }
 
+/* Who is silent is sent nothing: what it refused before is no news then. */
+void inventory_node_answers(struct inv_node *node)
+{
+	for (unsigned p = 0; node->silent && p <= node->nports; p++)
+		node->ports[p].given_up = 0;
+	node->silent = false;
+}
+
 void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];
@@ -223,6 +231,8 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
+	if (info.state != port->state)
+		port->given_up = 0; /* something has happened to it */
 	port->known = true;
 	port->state = info.state;
 	port->capmask = info.capmask;

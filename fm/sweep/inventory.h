@@ -87,6 +87,9 @@ struct inv_port {
 	uint8_t want_lmc;
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
 	uint8_t sets, errors; /* in this apply */
+	uint8_t given_up;     /* so often in a row, 0 = it does as it is told.. */
+	uint64_t retry_at_us; /* ..when it is asked again.. */
+	const char *refusal;  /* ..and how it refused, a literal */
 	bool reread;	      /* is to be read before anything else */
 	bool settled;
 	bool reregister;    /* its host is to be asked to register with the SA anew */
@@ -178,7 +181,8 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t p
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
-			     guid_t guid); /* CAs */
+			     guid_t guid);	    /* CAs */
+void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 void inventory_forget_pkeys(struct inv_port *port);
 

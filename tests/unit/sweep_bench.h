@@ -161,6 +161,28 @@ static inline void bench_bringup(struct bench *b)
 	bench_run(b);
 }
 
+static inline void bench_wait_cb(void *arg)
+{
+	loop_stop(arg);
+}
+
+/* Until a port that was given up is to be tried again. */
+static inline void bench_wait(struct bench *b)
+{
+	struct loop_timer *timer = loop_timer_new(b->loop, bench_wait_cb, b->loop);
+
+	assert_true(b->up.retry_at_us > 0);
+	loop_timer_set(timer, b->up.retry_at_us - loop_now_us(b->loop));
+	loop_run(b->loop);
+	loop_timer_free(timer);
+}
+
+static inline void bench_retry(struct bench *b)
+{
+	assert_true(bringup_retry(b->bringup, bringup_done, b));
+	bench_run(b);
+}
+
 static inline void told_cb(void *arg, const struct mad_answer *answer)
 {
 	*(enum mad_result *)arg = answer->result;

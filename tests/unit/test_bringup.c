@@ -226,11 +226,50 @@ static void silent_host_leaves_the_rest_active(void **state)
 	double_set_silent(b.d, host, true);
 	bench_bringup(&b);
 	assert_int_equal(b.up.links_failed, 1);
+	assert_int_equal(b.up.links_new, 1);
+	assert_non_null(strstr(b.up.first_new, "does not answer"));
 	assert_int_equal(b.up.links_activated, b.design->nlinks - 1);
 	double_set_silent(b.d, host, false);
-	bench_bringup(&b); /* tried again */
+	assert_false(bringup_retry(b.bringup, bringup_done, &b)); /* it rests */
+	bench_wait(&b);
+	bench_retry(&b);
 	assert_int_equal(b.up.links_failed, 0);
+	assert_int_equal(b.up.retry_at_us, 0);
+	assert_int_equal(b.up.cured, 1);
 	assert_int_equal(b.up.links_activated, 1);
+	assert_all_active(&b);
+	bench_fini(&b);
+}
+
+/* One packet a try, and less and less of these; an apply in between sends none. */
+static void port_that_takes_no_set_is_asked_less_and_less(void **state)
+{
+	struct bench b;
+	uint64_t began;
+	guid_t host;
+
+	bench_init(&b, design_pgft2(), NULL);
+	bench_discover(&b);
+	host = b.design->nodes[b.design->nnodes - 1].guid;
+	double_set_mkey(b.d, host, 1, 0x9999);
+	bench_bringup(&b);
+	began = loop_now_us(b.loop);
+	for (unsigned tries = 1; tries <= 12; tries++) {
+		assert_int_equal(b.up.links_failed, 1);
+		bench_wait(&b);
+		double_sent_reset(b.d);
+		bench_bringup(&b);
+		assert_int_equal(double_sent(b.d, 0, 0), 0);
+		bench_retry(&b);
+		assert_int_equal(double_sent(b.d, 0, 0), 1);
+		assert_int_equal(b.up.links_new, 0);
+	}
+	assert_true(loop_now_us(b.loop) - began > 200000000);
+	double_set_mkey(b.d, host, 1, 0);
+	bench_wait(&b);
+	assert_true(loop_now_us(b.loop) - began < 400000000);
+	bench_retry(&b);
+	assert_int_equal(b.up.links_failed, 0);
 	assert_all_active(&b);
 	bench_fini(&b);
 }
@@ -436,6 +475,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(enhanced_port_0_takes_its_largest_mtu),
 	cmocka_unit_test(ports_that_the_snapshot_lacks_get_no_lid),
 	cmocka_unit_test(silent_host_leaves_the_rest_active),
+	cmocka_unit_test(port_that_takes_no_set_is_asked_less_and_less),
 	cmocka_unit_test(port_that_refuses_is_given_up),
 	cmocka_unit_test(joined_cable_comes_up_alone),
 	cmocka_unit_test(rebooted_host_gets_everything_back),

@@ -24,6 +24,129 @@ static const char *known_as(const struct world *w, guid_t guid)
 	return t->nodes[topo_find(t, guid)].desc;
 }
 
+/* So many alerts whose text has that in it. */
+static unsigned alerts_with(const struct world *w, const char *text)
+{
+	json_t *status = fabric_status(w->fabric), *alert;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert)
+		count += strstr(json_string_value(json_object_get(alert, "text")), text) != NULL;
+	json_decref(status);
+	return count;
+}
+
+static uint64_t events_told(const struct world *w)
+{
+	json_t *events = fabric_events(w->fabric, 1);
+	uint64_t seq = json_integer_value(json_object_get(json_array_get(events, 0), "seq"));
+
+	json_decref(events);
+	return seq;
+}
+
+static uint64_t smps_in(struct world *w, uint64_t seconds)
+{
+	uint64_t before = status_number(w, NULL, "smps_sent");
+
+	run_for(w, seconds * SECOND_US);
+	return status_number(w, NULL, "smps_sent") - before;
+}
+
+/* Microseconds from the cut of an uplink elsewhere to the last block; the cable is back afterwards. */
+static double cut_answered_in(struct world *w)
+{
+	double ms;
+
+	double_cut(w->hw, leaf_guid(w), uplink_of(w->design, far_leaf(w)));
+	run_for(w, 5 * SECOND_US);
+	ms = status_number(w, "last_fault", "detected_to_programmed_ms");
+	double_join(w->hw, leaf_guid(w), uplink_of(w->design, far_leaf(w)));
+	run_for(w, 5 * SECOND_US);
+	return ms;
+}
+
+/* Seconds until an entry that a switch changed by itself is right again; at most `most`. */
+static unsigned audited_in(struct world *w, unsigned most)
+{
+	uint16_t lid = lid_of(w, 0);
+	uint8_t right = double_lft(w->hw, leaf_guid(w), lid);
+	unsigned s = 0;
+
+	double_set_lft(w->hw, leaf_guid(w), lid, 255);
+	while (s < most && double_lft(w->hw, leaf_guid(w), lid) != right) {
+		run_for(w, SECOND_US);
+		s++;
+	}
+	return s;
+}
+
+struct costs {		       /* of a fabric, with or without an ill device */
+	uint64_t smps, events; /* in 10 minutes, without the audit's */
+	double fault_ms;
+	unsigned audit_s;
+};
+
+static struct costs costs_of(struct world *w)
+{
+	struct costs c;
+
+	c.events = events_told(w);
+	double_sent_reset(w->hw);
+	c.smps = smps_in(w, 600);
+	c.smps -= double_sent(w->hw, WIRE_GET, WIRE_LFT) + double_sent(w->hw, WIRE_GET, WIRE_MFT);
+	c.events = events_told(w) - c.events;
+	c.fault_ms = cut_answered_in(w);
+	run_for(w, 120 * SECOND_US);
+	c.audit_s = audited_in(w, 600);
+	return c;
+}
+
+/* With idle polls alone: no counters, one audit in the place where it is asked for. */
+static void world_for_costs(struct world *w)
+{
+	world_init(w, small_tree());
+	w->conf.perf_interval_ms = 0;
+	w->conf.audit_rate = 1;
+	fabric_configure(w->fabric, &w->conf);
+	run_for(w, 120 * SECOND_US);
+}
+
+static void one_adapter_that_takes_no_set_costs_little(void **state)
+{
+	struct costs well, ill;
+	struct world w;
+
+	world_for_costs(&w);
+	well = costs_of(&w);
+	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0x9999);
+	w.conf.subnet_timeout--; /* all ports are to be set anew */
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 120 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(count_told(&w, "links-failed", ""), 1);
+	assert_int_equal(alerts_with(&w, known_as(&w, host_guid(&w, 9))), 1);
+	ill = costs_of(&w);
+	print_message("10 min idle, without the audit: %llu SMPs, with it %llu; a fault: %.3f ms, "
+		      "with it %.3f; audit: "
+		      "%u s, with it %u\n",
+		      (unsigned long long)well.smps, (unsigned long long)ill.smps, well.fault_ms,
+		      ill.fault_ms, well.audit_s, ill.audit_s);
+	assert_true(ill.smps <= well.smps + 11);
+	assert_int_equal(ill.events, 0);
+	assert_true(ill.fault_ms <= 1.1 * well.fault_ms);
+	assert_true(ill.audit_s < 600);
+	assert_int_equal(count_told(&w, "links-failed", ""), 1);
+	assert_true(is_up(&w));
+	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(alerts_with(&w, known_as(&w, host_guid(&w, 9))), 0);
+	assert_int_equal(double_port_info(w.hw, host_guid(&w, 9), 1)->subnet_timeout,
+			 w.conf.subnet_timeout);
+	world_fini(&w);
+}
+
 /* As world_init(), with switches that announce SwitchPortStateTable. */
 static void world_with_state_tables(struct world *w)
 {
@@ -235,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(state_table_that_is_not_answered_counts_as_not_there),
 		cmocka_unit_test(one_switch_without_its_state_table_is_read_port_by_port),
+		cmocka_unit_test(one_adapter_that_takes_no_set_costs_little),
 		cmocka_unit_test(renamed_nodes_are_known_by_their_new_names),
 		cmocka_unit_test(what_a_readback_finds_is_repaired),
 		cmocka_unit_test(entries_above_the_top_may_be_anything),
