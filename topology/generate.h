@@ -31,7 +31,14 @@ struct topo *generate_superpod_no_sharp(enum generate_system system, unsigned su
 struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p,
 			   char *err, size_t err_size);
 
-/* The arguments of `fmctl generate`: argv[0] = "superpod" or "pgft". */
+/*
+ * Fabrics that are no trees. argv[0] = "torus", "ring", "hypercube", "hyperx", "dragonfly+" or "jellyfish", argv[1] = its sizes
+ * with commas between, then --hosts N (of a switch; 4), --cables N (side by side; 1), --seed N (jellyfish). NULL with a reason.
+ */
+struct topo *generate_shape(int argc, char **argv, char *err, size_t err_size);
+bool generate_is_shape(const char *name);
+
+/* The arguments of `fmctl generate`: argv[0] = "superpod", "pgft" or one of generate_shape()'s. */
 struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size);
 
 #endif

@@ -269,7 +269,8 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 /* ---- Arguments ---------------------------------------------------------------------- */
 
 #define USAGE                                                                                      \
-	"superpod --su N [--system a100|h100|b200] [--no-sharp], or pgft H m1,.. w1,.. [p1,..]"
+	"superpod --su N [--system a100|h100|b200] [--no-sharp], pgft H m1,.. w1,.. [p1,..], or "  \
+	"torus|ring|hypercube|hyperx|dragonfly+|jellyfish SIZE[,SIZE].."
 
 static bool parse_unsigned(const char *text, unsigned *value)
 {
@@ -357,5 +358,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 		return parse_superpod(argc, argv, err, err_size);
 	if (argc > 0 && strcmp(argv[0], "pgft") == 0)
 		return parse_pgft(argc, argv, err, err_size);
+	if (argc > 0 && generate_is_shape(argv[0]))
+		return generate_shape(argc, argv, err, err_size);
 	return refuse(err, err_size, "unknown fabric", argc > 0 ? argv[0] : "");
 }

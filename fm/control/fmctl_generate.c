@@ -15,7 +15,10 @@ enum fmctl_exit fmctl_generate(const struct fmctl *ctl, int argc, char **argv)
 	if (argc < 2) {
 		fputs("usage: fmctl generate superpod --su N [--system a100|h100|b200] "
 		      "[--no-sharp]\n"
-		      "       fmctl generate pgft H m1,.. w1,.. [p1,..]\n",
+		      "       fmctl generate pgft H m1,.. w1,.. [p1,..]\n"
+		      "       fmctl generate torus|ring|hypercube|hyperx|dragonfly+|jellyfish "
+		      "SIZE[,SIZE]..\n"
+		      "                      [--hosts N] [--cables N] [--seed N]\n",
 		      stderr);
 		return FMCTL_USAGE;
 	}

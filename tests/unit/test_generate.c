@@ -271,7 +271,7 @@ static void assert_refused(const char *line, const char *reason)
 static void what_cannot_be_built_is_refused_with_a_reason(void **state)
 {
 	assert_refused("", "unknown fabric ''");
-	assert_refused("torus 3", "unknown fabric 'torus'");
+	assert_refused("butterfly 3", "unknown fabric 'butterfly'");
 	assert_refused("superpod", "1 to 64 scalable units, not 0");
 	assert_refused("superpod --su 0", "1 to 64 scalable units, not 0");
 	assert_refused("superpod --su 65", "1 to 64 scalable units, not 65");
