@@ -490,8 +490,12 @@ void fabric_noise_init(struct fabric *f);
 void fabric_noise_fini(struct fabric *f);
 void fabric_noise(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times);
+/* A trap that names a port which did not send it: counted and told of its sender, and nothing else. */
+void fabric_noise_forged(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
+			 unsigned times);
 void fabric_noise_rows(const struct fabric *f, json_t *rows);
-uint64_t fabric_noise_total(const struct fabric *f); /* traps counted */
+uint64_t fabric_noise_total(const struct fabric *f); /* traps counted, forged ones among them */
+uint64_t fabric_noise_forged_total(const struct fabric *f);
 
 /* fabric_perf.c: cables by the counters of their ports. */
 void fabric_health_init(struct fabric *f);

@@ -98,10 +98,11 @@ static json_t *traps_json(const struct fabric *f)
 {
 	struct sm_stats s = sm_stats(f->sm);
 
-	return json_pack("{sI sI sI sI}", "received", (json_int_t)s.traps, "repeated",
+	return json_pack("{sI sI sI sI sI}", "received", (json_int_t)s.traps, "repeated",
 			 (json_int_t)s.traps_repeated, "not_repressed",
 			 (json_int_t)s.traps_not_repressed, "errors",
-			 (json_int_t)fabric_noise_total(f));
+			 (json_int_t)fabric_noise_total(f), "forged",
+			 (json_int_t)fabric_noise_forged_total(f));
 }
 
 static json_t *smp_json(const struct fabric *f)

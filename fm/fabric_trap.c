@@ -13,7 +13,8 @@
  * something ends it. Other sources are not held up by it. A trap from nobody we know (GUID 0) asks for a look
  * at everything and is treated the same.
  *
- * Traps about errors (129-131, 256-259) change nothing that a look could find: see fabric_noise.c.
+ * Traps about errors (129-131, 256-259) change nothing that a look could find, and traps that name a port which did not send them are not
+ * believed: see fabric_noise.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -295,10 +296,30 @@ static void change_trap(struct fabric *f, const struct wire_notice *notice, uint
 		f->want_discover |= fabric_updates(f);
 }
 
+/*
+ * 128 is the switch's own word, 129-131, 144 and 145 the port's (IBA 14.2.5.1), so they come from a LID of the port that they name. 64-67
+ * are the SA's own and never come from the fabric. Only 256-259 name others. Before anybody is known by LID nobody can be told from another.
+ */
+static bool is_forged(const struct fabric *f, const struct wire_notice *notice, uint16_t from_lid)
+{
+	if (!notice->generic || notice->trap >= 256)
+		return false;
+	if (notice->trap >= 64 && notice->trap <= 67)
+		return true;
+	if (!notice->lid || notice->lid == from_lid || !f->lids)
+		return false;
+	return fabric_port_of_lid(f, from_lid) == TOPO_NONE ||
+	       fabric_port_of_lid(f, from_lid) != fabric_port_of_lid(f, notice->lid);
+}
+
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
 {
 	struct fabric *f = arg;
 
+	if (is_forged(f, notice, from_lid)) {
+		fabric_noise_forged(f, notice, from_lid, times);
+		return;
+	}
 	sa_notice(f->sa, notice, from_lid);
 	if (!notice->generic)
 		return;

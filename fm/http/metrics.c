@@ -94,6 +94,8 @@ static const struct metric metrics[] = {
 	       "traps.repeated"),
 	METRIC("fmd_traps_errors_total", COUNTER, "Of these, about errors of ports and keys",
 	       "traps.errors"),
+	METRIC("fmd_traps_forged_total", COUNTER,
+	       "Of these, naming a port that did not send them; not believed", "traps.forged"),
 	METRIC("fmd_audit_blocks_total", COUNTER, "Blocks read back and compared", "audit.blocks"),
 	METRIC("fmd_audit_repaired_total", COUNTER, "Of these, repaired", "audit.repaired"),
 	METRIC("fmd_sa_requests_total", COUNTER, "Requests to the subnet administrator",

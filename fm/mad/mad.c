@@ -360,7 +360,8 @@ static void soon_cb(void *arg)
 
 /* ---- Receiving -------------------------------------------------------------------------------- */
 
-static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *raw)
+static void answer_take(struct mad *mad, const struct io_addr *from, const struct wire_mad *m,
+			uint8_t *raw)
 {
 	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
 
@@ -368,7 +369,7 @@ static void answer_take(struct mad *mad, const struct wire_mad *m, uint8_t *raw)
 		mad->stats.dropped_late++;
 		return;
 	}
-	if (!xact_answered_by(x, m)) {
+	if (!xact_answered_by(x, m, from->lid)) {
 		mad->stats.dropped_mismatch++;
 		return;
 	}
@@ -399,7 +400,7 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 		return;
 	}
 	if (m.method & WIRE_RESPONSE) {
-		answer_take(mad, &m, (uint8_t *)raw);
+		answer_take(mad, from, &m, (uint8_t *)raw);
 		return;
 	}
 	mad->stats.unsolicited++;

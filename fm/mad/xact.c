@@ -10,6 +10,7 @@
  * TID belong to the kernel, which finds the sending agent by them.
  */
 #include <stdlib.h>
+#include <unistd.h>
 #include "fm/mad/xact.h"
 #include "topology/mem.h"
 
@@ -18,7 +19,7 @@
 
 void xact_table_init(struct xact_table *table)
 {
-	*table = (struct xact_table){ .tid_mask = TID_TABLE_MIN - 1, .tid_next = 1 };
+	*table = (struct xact_table){ .tid_mask = TID_TABLE_MIN - 1 };
 	link_init(&table->free);
 	table->by_tid = mem_alloc(TID_TABLE_MIN, sizeof(*table->by_tid));
 }
@@ -98,12 +99,22 @@ static void tids_grow(struct xact_table *table)
 	table->by_tid = by_tid;
 }
 
+static uint32_t random_word(struct xact_table *table)
+{
+	if (!table->nrandom) {
+		if (getentropy(table->random, sizeof(table->random)))
+			abort(); /* no kernel that runs this lacks it, once it has booted */
+		table->nrandom = XACT_RANDOM;
+	}
+	return table->random[--table->nrandom];
+}
+
 void xact_give_tid(struct xact_table *table, struct xact *x)
 {
 	if (++table->tids * 2 > table->tid_mask)
 		tids_grow(table);
 	do
-		x->tid = table->tid_next++;
+		x->tid = random_word(table);
 	while (!x->tid || table->by_tid[x->tid & table->tid_mask]);
 	table->by_tid[x->tid & table->tid_mask] = x;
 }

@@ -75,12 +75,16 @@ struct xact {
 	};
 };
 
+#define XACT_RANDOM 64 /* TIDs made of one call for random bytes */
+
 struct xact_table {
 	struct xact **chunks; /* XACT_CHUNK each */
 	unsigned nchunks;
 	struct link free;
 	struct xact **by_tid; /* direct-mapped; a TID whose place is taken is passed over */
-	uint32_t tid_mask, tid_next, tids;
+	uint32_t tid_mask, tids;
+	uint32_t random[XACT_RANDOM]; /* from the kernel, not used up yet */
+	unsigned nrandom;
 };
 
 void xact_table_init(struct xact_table *table);
@@ -91,6 +95,7 @@ void xact_free(struct xact_table *table, struct xact *x);
 mad_token xact_token(const struct xact *x);
 struct xact *xact_by_token(const struct xact_table *table, mad_token token); /* or NULL */
 
+/* A TID that nobody can foresee: on a fabric where any host may send, a guess is all that a forged answer takes. */
 void xact_give_tid(struct xact_table *table, struct xact *x);
 struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NULL */
 
@@ -98,6 +103,7 @@ struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NU
 void xact_take_request(struct xact *x, const struct mad_request *request);
 void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
-bool xact_answered_by(const struct xact *x, const struct wire_mad *m);
+/* `from`: the LID that it came from; it has to be the one that a LID-routed request went to. Directed routes carry none. */
+bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t from);
 
 #endif

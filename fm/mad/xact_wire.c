@@ -95,11 +95,11 @@ struct io_addr xact_address(const struct xact *x)
 				 .pkey_index = x->pkey_index };
 }
 
-bool xact_answered_by(const struct xact *x, const struct wire_mad *m)
+bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t from)
 {
 	uint8_t method = x->method == WIRE_SET ? WIRE_GET : x->method;
 
 	return m->mgmt_class == x->mgmt_class && m->method == (method | WIRE_RESPONSE) &&
-	       (!is_directed(x) || m->returning) && m->attr_id == x->attr_id &&
+	       (is_directed(x) ? m->returning : from == x->lid) && m->attr_id == x->attr_id &&
 	       m->attr_mod == x->attr_mod;
 }

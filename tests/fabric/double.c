@@ -439,6 +439,11 @@ const struct wire_port_info *double_port_info(const struct double_fabric *d, gui
 	return &double_port(d, node, port)->info;
 }
 
+void double_set_lid(struct double_fabric *d, guid_t node, unsigned port, uint16_t lid)
+{
+	double_port(d, node, port)->info.lid = lid;
+}
+
 const struct wire_switch_info *double_switch_info(const struct double_fabric *d, guid_t node)
 {
 	return &double_node(d, node)->si;

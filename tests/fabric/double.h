@@ -95,6 +95,7 @@ const struct wire_switch_info *double_switch_info(const struct double_fabric *d,
 uint8_t double_lft(const struct double_fabric *d, guid_t node, uint16_t lid); /* port, 255 = none */
 /* Behind the SM's back. */
 guid_t double_alias(const struct double_fabric *d, guid_t node, unsigned port, unsigned entry);
+void double_set_lid(struct double_fabric *d, guid_t node, unsigned port, uint16_t lid);
 void double_set_lft(struct double_fabric *d, guid_t node, uint16_t lid, uint8_t port);
 bool double_mft(const struct double_fabric *d, guid_t node, uint16_t mlid, unsigned port);
 void double_grow_mft(struct double_fabric *d,

@@ -22,6 +22,7 @@ static int note_send(struct io *io, const struct io_addr *to, const uint8_t *mad
 
 	if (n->results) {
 		n->results--;
+		memcpy(n->refused, mad, WIRE_MAD_SIZE);
 		return n->result;
 	}
 	assert_true(n->nsent < SENT_MAX && len >= WIRE_MAD_SIZE);
@@ -119,7 +120,14 @@ struct wire_mad mad_world_header(const struct mad_world *w, unsigned i)
 
 void mad_world_receive(struct mad_world *w, unsigned i, const struct wire_mad *m, size_t len)
 {
-	const struct io_addr from = { .lid = 0xffff };
+	assert_true(i < w->io->nsent);
+	mad_world_receive_from(w, i, w->io->sent[i].to.lid, m, len);
+}
+
+void mad_world_receive_from(struct mad_world *w, unsigned i, uint16_t lid, const struct wire_mad *m,
+			    size_t len)
+{
+	const struct io_addr from = { .lid = lid };
 	uint8_t mad[WIRE_MAD_SIZE];
 
 	memcpy(mad, w->io->sent[i].mad, sizeof(mad));

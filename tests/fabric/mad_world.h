@@ -22,6 +22,7 @@ struct note_io {
 	unsigned nsent, expected;
 	int result; /* of the next `results` sends */
 	unsigned results;
+	uint8_t refused[WIRE_MAD_SIZE]; /* the latest that was not sent */
 	bool is_sm;
 	struct loop *loop;
 };
@@ -50,7 +51,9 @@ void mad_world_ask_many(struct mad_world *w, unsigned count, guid_t device, uint
 struct wire_mad mad_world_header(const struct mad_world *w, unsigned i);
 uint32_t mad_world_sent_mod(const struct mad_world *w, unsigned i);
 
-/* The i-th MAD sent comes back under that header; or as a proper answer. */
+/* The i-th MAD sent comes back under that header, from where it went to or from another LID; or as a proper answer. */
+void mad_world_receive_from(struct mad_world *w, unsigned i, uint16_t lid, const struct wire_mad *m,
+			    size_t len);
 void mad_world_receive(struct mad_world *w, unsigned i, const struct wire_mad *m, size_t len);
 void mad_world_answer(struct mad_world *w, unsigned i);
 

@@ -5,38 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
-
-/* A trap as a port's agent would send it. */
-static void send_trap(struct world *w, guid_t node, unsigned from_port,
-		      const struct wire_notice *notice, uint64_t tid)
-{
-	const struct io_addr to = { .lid = (uint16_t)status_number(w, NULL, "sm_lid") };
-	struct wire_mad header = { .mgmt_class = WIRE_SMI_LID,
-				   .class_version = 1,
-				   .method = WIRE_TRAP,
-				   .attr_id = WIRE_NOTICE,
-				   .tid = tid };
-	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-
-	wire_mad_encode(&header, mad);
-	wire_notice_encode(notice, wire_smp_data(mad));
-	double_inject(w->hw, node, from_port, &to, mad, sizeof(mad), NULL, NULL);
-}
-
-static struct wire_notice switch_notice(const struct world *w, guid_t sw, uint16_t trap,
-					unsigned port)
-{
-	uint16_t lid = double_port_info(w->hw, sw, 0)->lid;
-
-	return (struct wire_notice){ .generic = true,
-				     .type = 1,
-				     .producer = 2,
-				     .trap = trap,
-				     .issuer_lid = lid,
-				     .lid = lid,
-				     .port = (uint8_t)port };
-}
+#include "tests/unit/trap_world.h"
 
 /* So many of one switch, evenly in time. */
 static void babble(struct world *w, guid_t sw, uint16_t trap, unsigned port, unsigned count,
@@ -48,11 +17,6 @@ static void babble(struct world *w, guid_t sw, uint16_t trap, unsigned port, uns
 		send_trap(w, sw, 0, &notice, i + 1);
 		run_for(w, us / count);
 	}
-}
-
-static guid_t far_leaf_guid(const struct world *w)
-{
-	return w->design->nodes[far_leaf(w)].guid;
 }
 
 static void ten_thousand_traps_of_one_port_cost_next_to_nothing(void **state)
@@ -124,14 +88,18 @@ static void traps_of_nobody_known_do_not_make_sweep_after_sweep(void **state)
 	struct world w;
 	struct wire_notice notice;
 	uint64_t asked;
+	uint16_t lid;
 
 	world_init(&w, pod(1));
 	notice = switch_notice(&w, far_leaf_guid(&w), 128, 0);
+	lid = notice.lid;
 	asked = double_sent(w.hw, WIRE_GET, WIRE_NODE_INFO);
 	for (unsigned i = 0; i < 2000; i++) {
-		notice.lid = (uint16_t)(20000 + i); /* each another */
+		notice.lid = (uint16_t)(20000 + i); /* each another, and sent from it */
+		double_set_lid(w.hw, far_leaf_guid(&w), 0, notice.lid);
 		send_trap(&w, far_leaf_guid(&w), 0, &notice, i + 1);
 		run_for(&w, SECOND_US / 200);
+		double_set_lid(w.hw, far_leaf_guid(&w), 0, lid);
 	}
 	asked = double_sent(w.hw, WIRE_GET, WIRE_NODE_INFO) - asked;
 	assert_in_range(asked, 400, 400 * 12); /* a discovery is some 400 of them */

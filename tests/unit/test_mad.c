@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
 #include "fm/mad/wire_perf.h"
 #include "tests/fabric/mad_world.h"
 
@@ -273,7 +274,7 @@ static void late_reply_to_an_earlier_try_is_an_answer(void **state)
 static void reply_to_what_was_not_sent_yet_is_dropped(void **state)
 {
 	struct mad_world w;
-	struct wire_mad m;
+	struct wire_mad m, second;
 
 	mad_world_init(&w, (struct mad_conf){ 0 });
 	mad_world_ask(&w, (struct mad_request){ 0 });
@@ -281,10 +282,57 @@ static void reply_to_what_was_not_sent_yet_is_dropped(void **state)
 	w.io->results = 1;
 	mad_world_ask(&w, (struct mad_request){ 0 });
 	m = mad_world_header(&w, 0);
-	m.tid++; /* TIDs count up: the second's */
+	assert_int_equal(wire_mad_decode(w.io->refused, WIRE_MAD_SIZE, &second), 0);
+	m.tid = second.tid;
 	mad_world_receive(&w, 0, &m, WIRE_MAD_SIZE);
 	assert_int_equal(w.done, 0);
 	assert_int_equal(mad_stats(w.mad).dropped_late, 1);
+	mad_world_fini(&w);
+}
+
+static void answer_from_another_lid_than_was_asked_is_dropped(void **state)
+{
+	struct mad_world w;
+	struct wire_mad m;
+
+	mad_world_init(&w, (struct mad_conf){ 0 });
+	mad_world_ask(&w, (struct mad_request){ .lid = 9 });
+	m = mad_world_header(&w, 0);
+	mad_world_receive_from(&w, 0, 8, &m, WIRE_MAD_SIZE);
+	assert_int_equal(w.done, 0);
+	assert_int_equal(mad_stats(w.mad).dropped_mismatch, 1);
+	mad_world_receive_from(&w, 0, 9, &m, WIRE_MAD_SIZE);
+	assert_int_equal(w.last.result, MAD_OK);
+	mad_world_fini(&w);
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What a host that is asked itself sees of them must not tell it the next: neither a count nor a step that repeats. */
+static void tids_can_not_be_foreseen(void **state)
+{
+	enum { ASKED = 1000 };
+	uint32_t tids[ASKED], steps[ASKED - 1], high = 0;
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ 0 });
+	for (unsigned i = 0; i < ASKED; i++) {
+		mad_world_ask(&w, (struct mad_request){ 0 });
+		tids[i] = (uint32_t)mad_world_header(&w, i).tid;
+		high += tids[i] >> 31;
+		mad_world_answer(&w, i);
+	}
+	for (unsigned i = 0; i + 1 < ASKED; i++)
+		steps[i] = tids[i + 1] - tids[i];
+	qsort(steps, ASKED - 1, sizeof(*steps), compare_tids);
+	for (unsigned i = 0; i + 3 < ASKED; i++)
+		assert_true(steps[i] != steps[i + 1] || steps[i] != steps[i + 2]);
+	assert_true(high > ASKED / 4 && high < ASKED * 3 / 4);
 	mad_world_fini(&w);
 }
 
@@ -587,6 +635,8 @@ int main(void)
 		cmocka_unit_test(doubled_reply_is_ignored),
 		cmocka_unit_test(late_reply_to_an_earlier_try_is_an_answer),
 		cmocka_unit_test(reply_to_what_was_not_sent_yet_is_dropped),
+		cmocka_unit_test(answer_from_another_lid_than_was_asked_is_dropped),
+		cmocka_unit_test(tids_can_not_be_foreseen),
 		cmocka_unit_test(short_reply_is_dropped),
 		cmocka_unit_test(reply_that_does_not_fit_its_request_is_dropped),
 		cmocka_unit_test(cancelled_transaction_never_calls_back),

@@ -29,6 +29,7 @@ struct heard {
 	struct loop_timer *ack;
 	unsigned nacks;
 	uint8_t acks[HEARD_MAX][WIRE_MAD_SIZE];
+	uint16_t ack_lids[HEARD_MAX]; /* whose they are */
 	unsigned changed;
 	char told[256];
 };
@@ -36,7 +37,7 @@ struct heard {
 static void ack_cb(void *arg)
 {
 	struct heard *h = arg;
-	struct io_addr from = { .lid = 1, .qp = 1 };
+	struct io_addr from = { .qp = 1 };
 	unsigned n = h->nacks;
 
 	h->nacks = 0;
@@ -46,6 +47,7 @@ static void ack_cb(void *arg)
 
 		memcpy(mad, h->acks[i], sizeof(mad));
 		mad[3] = WIRE_REPORT_RESP;
+		from.lid = h->ack_lids[i];
 		h->w->io.recv(h->w->io.arg, &from, mad, sizeof(mad));
 	}
 }
@@ -73,6 +75,7 @@ static void hook(struct world *w, const struct io_addr *to, const uint8_t *mad)
 	note_report(h, to, mad);
 	if (to->lid == h->deaf)
 		return;
+	h->ack_lids[h->nacks] = to->lid;
 	memcpy(h->acks[h->nacks++], mad, WIRE_MAD_SIZE);
 	if (++h->waiting > h->most)
 		h->most = h->waiting;
