@@ -194,6 +194,8 @@ static void parts_init(struct fabric *f)
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
 	fabric_isolation_init(f);
+	fabric_links_init(f);
+	bringup_on_active(f->bringup, fabric_link_activated, f);
 	fabric_health_init(f);
 	fabric_audit_init(f);
 	fabric_update_init(f);
@@ -219,6 +221,7 @@ static void parts_fini(struct fabric *f)
 	fabric_remember_fini(f);
 	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
+	fabric_links_fini(f);
 	fabric_watch_fini(f);
 	fabric_retry_fini(f);
 	fabric_rebalance_fini(f);

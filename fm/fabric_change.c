@@ -7,7 +7,8 @@
  * gives the fault that is being answered its name (fabric_fault.c): switches before cables, losses before repairs.
  *
  * A cable that was up before and is up now may have fallen between two looks: its ports are in Init again. Falls
- * are counted by fabric_quarantine.c.
+ * are counted by fabric_quarantine.c. A link that is up and not Active yet counts as down where others lead around it
+ * (fabric_links.c): it is told when it is Active.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,11 +44,30 @@ struct telling {
 		*up; /* switches of the newer snapshot that lost all cables, or have some again */
 	unsigned ndown, nup;
 	unsigned told[CHANGE_KINDS];
+	unsigned bounces;
 	unsigned losses, repairs;    /* told of cables and nodes otherwise */
 	char loss[256], repair[256]; /* the first of them */
 };
 
 /* ---- Switches that come and go -------------------------------------------------------------------- */
+
+/* The cable is up, whether or not its ports are Active. */
+static bool is_trained(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return peer && !t->nodes[peer->node].sharp && port->state >= TOPO_INIT &&
+	       peer->state >= TOPO_INIT;
+}
+
+static unsigned trained_cables(const struct topo *t, uint32_t node)
+{
+	unsigned trained = 0;
+
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
+		trained += is_trained(t, topo_port(t, node, num));
+	return trained;
+}
 
 /* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
 static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts)
@@ -77,7 +97,7 @@ static void find_switches(struct telling *s)
 		unsigned hosts, before = was == TOPO_NONE ? 0 : live_cables(s->older, was, &hosts);
 		unsigned now = live_cables(s->newer, sw, &hosts);
 
-		if (before && !now)
+		if (before && !now && !trained_cables(s->newer, sw))
 			s->down[s->ndown++] = sw;
 		else if (was != TOPO_NONE && !before && now)
 			s->up[s->nup++] = sw;
@@ -152,12 +172,30 @@ static uint32_t other_end(const struct telling *s, const struct diff_item *item)
 	return gone ? topo_find(s->newer, t->nodes[peer->node].guid) : peer->node;
 }
 
+/* The link to an aggregation node inside of a switch that is coming up: told with that, when the others are Active. */
+static bool is_inside_one_to_come(const struct telling *s, const struct diff_item *item)
+{
+	const struct topo_port *port, *peer;
+	unsigned hosts;
+
+	if (item->kind != DIFF_LINK_UP)
+		return false;
+	port = topo_port(s->newer, item->new_node, item->port);
+	peer = topo_peer(s->newer, port);
+	if (!s->newer->nodes[port->node].sharp && !s->newer->nodes[peer->node].sharp)
+		return false;
+	return !live_cables(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
+			    &hosts);
+}
+
 static bool is_told_by_its_switch(const struct telling *s, const struct diff_item *item)
 {
 	bool down = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE;
 	const uint32_t *list = down ? s->down : s->up;
 	unsigned count = down ? s->ndown : s->nup;
 
+	if (is_inside_one_to_come(s, item))
+		return true;
 	if (!count || !item->port || item->kind == DIFF_LINK_SPEED)
 		return false;
 	return is_listed(list, count, item->new_node) || is_listed(list, count, other_end(s, item));
@@ -236,11 +274,49 @@ static void tell_rest(const struct telling *s, unsigned kind)
 			fabric_word(rest, change_words[kind].one, change_words[kind].several));
 }
 
+/* It was Active and is in Init: fell and came back between two looks. Nodes have their places where none came or went. */
+static bool has_bounced(const struct telling *s, uint32_t p)
+{
+	const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
+
+	return s->older->nports == s->newer->nports && was->link_up && was->state == TOPO_ACTIVE &&
+	       is_trained(s->newer, now) &&
+	       (now->state == TOPO_INIT || s->newer->ports[now->peer].state == TOPO_INIT);
+}
+
+static bool is_told_as_bounce(const struct telling *s, const struct diff_item *item)
+{
+	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
+
+	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
+}
+
+static bool has_retrained(const struct topo_port *was, const struct topo_port *now)
+{
+	return was->speed != now->speed || was->width != now->width;
+}
+
+/* It came back at another speed. */
+static void tell_retrained(struct telling *s, const struct diff_item *item)
+{
+	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
+	const struct topo_port *now = topo_port(s->newer, item->new_node, item->port);
+	struct diff_item speed = *item;
+
+	speed.kind = DIFF_LINK_SPEED;
+	if (has_retrained(was, now))
+		tell_item(s, &speed);
+}
+
 static void tell_items(struct telling *s, const struct diff *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct diff_item *item = &d->items[i];
 
+		if (item->kind == DIFF_LINK_DOWN && is_told_as_bounce(s, item)) {
+			tell_retrained(s, item);
+			continue;
+		}
 		if (item->kind == DIFF_LINK_DOWN)
 			fabric_quarantine_fell(s->f, s->older->nodes[item->old_node].guid,
 					       item->port);
@@ -253,29 +329,31 @@ static void tell_items(struct telling *s, const struct diff *d)
 
 /* ---- What the snapshots don't show ----------------------------------------------------------------- */
 
-/* Nodes have their places where none came or went. */
-static unsigned tell_bounces(struct fabric *f, const struct topo *older, const struct topo *newer)
+static void tell_bounces(struct telling *s)
 {
-	unsigned count = 0;
+	const struct topo *newer = s->newer;
 
-	for (uint32_t p = 0; p < newer->nports && older->nports == newer->nports; p++) {
-		const struct topo_port *now = &newer->ports[p], *peer = topo_peer(newer, now);
+	for (uint32_t p = 0; p < newer->nports; p++) {
+		const struct topo_port *now = &newer->ports[p];
+		char text[256];
 
-		if (!peer || now->peer < p || !now->link_up || !older->ports[p].link_up ||
-		    older->ports[p].state != TOPO_ACTIVE ||
-		    (now->state != TOPO_INIT && peer->state != TOPO_INIT))
+		if (now->peer == TOPO_NONE || now->peer < p || !has_bounced(s, p))
 			continue;
-		if (count++ < TOLD_ONE_BY_ONE)
-			event_log_add(f->events, LOG_WARNING, "link-bounced", NULL,
-				      "%s p%u - %s p%u: fell and came back",
-				      newer->nodes[now->node].desc, now->num,
-				      newer->nodes[peer->node].desc, peer->num);
-		fabric_quarantine_fell(f, newer->nodes[now->node].guid, now->num);
+		snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
+			 newer->nodes[now->node].desc, now->num,
+			 newer->nodes[newer->ports[now->peer].node].desc,
+			 newer->ports[now->peer].num);
+		if (!now->link_up && !has_retrained(&s->older->ports[p], now) &&
+		    !s->losses++) /* others lead around it meanwhile */
+			snprintf(s->loss, sizeof(s->loss), "%s", text);
+		if (s->bounces++ < TOLD_ONE_BY_ONE)
+			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
+		fabric_quarantine_fell(s->f, newer->nodes[now->node].guid, now->num);
 	}
-	if (count > TOLD_ONE_BY_ONE)
-		event_log_add(f->events, LOG_WARNING, "link-bounced", NULL,
-			      "fabric: %u more links fell and came back", count - TOLD_ONE_BY_ONE);
-	return count;
+	if (s->bounces > TOLD_ONE_BY_ONE)
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,
+			      "fabric: %u more links fell and came back",
+			      s->bounces - TOLD_ONE_BY_ONE);
 }
 
 /* Before program_apply() takes note of it. */
@@ -352,13 +430,48 @@ static void name_fault(const struct telling *s)
 		fabric_fault_name(s->f, false, what);
 }
 
-bool fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer)
+/* Some cable has come up, and is published when it is Active. */
+static bool trains(struct telling *s)
+{
+	for (uint32_t p = 0; p < s->newer->nports && s->older->nports == s->newer->nports; p++) {
+		const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
+
+		if (now->state > was->state && was->state <= TOPO_DOWN && now->peer != TOPO_NONE &&
+		    !now->link_up)
+			return true;
+	}
+	return false;
+}
+
+static bool same_marks(const struct topo *older, const struct topo *newer)
+{
+	for (uint32_t p = 0; p < newer->nports; p++)
+		if (older->ports[p].cordoned != newer->ports[p].cordoned ||
+		    older->ports[p].quarantined != newer->ports[p].quarantined)
+			return false;
+	return true;
+}
+
+static enum fabric_change what_changed(const struct telling *s, bool differs)
+{
+	const struct topo *older = s->older, *newer = s->newer;
+
+	if (differs || !topo_is_again(older, newer))
+		return FABRIC_CHANGED;
+	if (!memcmp(older->ports, newer->ports, newer->nports * sizeof(*newer->ports)))
+		return FABRIC_SAME;
+	return same_marks(older, newer) ? FABRIC_STATES : FABRIC_CHANGED;
+}
+
+enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *older,
+				       const struct topo *newer)
 {
 	struct telling s = { .f = f, .older = older, .newer = newer };
 	struct diff *d = diff_new(older, newer);
-	unsigned bounces = tell_bounces(f, older, newer);
-	bool differs;
+	enum fabric_change change;
+	bool differs, training;
 
+	tell_bounces(&s);
 	if (d->count)
 		find_switches(&s);
 	tell_switches(&s, s.down, s.ndown, true);
@@ -367,11 +480,14 @@ bool fabric_note_changes(struct fabric *f, const struct topo *older, const struc
 	tell_switches(&s, s.up, s.nup, false);
 	fabric_note_silent(f);
 	name_fault(&s);
-	differs = d->count || bounces || s.losses;
-	fabric_traps_judge(f, differs);
+	differs = d->count || s.bounces || s.losses;
+	training = trains(&s);
+	if (training)
+		fabric_fault_trains(f);
+	fabric_traps_judge(f, differs || training);
+	change = what_changed(&s, differs);
 	diff_free(d);
 	free(s.down);
 	free(s.up);
-	return differs || older->nports != newer->nports ||
-	       memcmp(older->ports, newer->ports, newer->nports * sizeof(*newer->ports)) != 0;
+	return change;
 }

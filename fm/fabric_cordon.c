@@ -120,6 +120,7 @@ struct fabric_draft fabric_draft(struct fabric *f)
 		mark(f, &f->cordons[i], true);
 	fabric_quarantine_mark(f);
 	fabric_isolate_mark(f);
+	draft.links = fabric_links_judge(f);
 	fabric_traps_drafted(f);
 	if (f->topo)
 		draft.topo = inventory_again(inv, f->topo, f->shapes);
@@ -132,7 +133,7 @@ struct topo *fabric_draft_freeze(struct fabric_draft *draft)
 {
 	struct topo *t = draft->topo ? draft->topo : topo_freeze(draft->builder);
 
-	*draft = (struct fabric_draft){ .shapes = draft->shapes };
+	*draft = (struct fabric_draft){ .shapes = draft->shapes, .links = draft->links };
 	return t;
 }
 

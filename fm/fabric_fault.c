@@ -9,7 +9,8 @@
  *
  * Triggers whose look is still to come stay behind for the next update. Where an update is published before
  * the one before it is programmed, one answer is told for both, from the first trigger on. What was found
- * is a fault if anything was lost, else a repair; what made no difference is forgotten.
+ * is a fault if anything was lost, else a repair; what made no difference is forgotten. A link that came up is in use when it is
+ * Active: its repair stays open for the update that follows bring-up.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +55,20 @@ static void join(struct fault *newer, const struct fault *older)
 
 void fabric_fault_none(struct fabric *f)
 {
-	if (!f->fault.differs && !fabric_traps_wait_since(f))
+	if (!f->fault.differs && !f->fault.trains && !fabric_traps_wait_since(f))
 		f->fault.open = false;
+}
+
+void fabric_fault_trains(struct fabric *f)
+{
+	fabric_fault_open(f, "link up");
+	f->fault.trains = true;
+}
+
+void fabric_fault_trained(struct fabric *f)
+{
+	f->fault.trains = false;
+	fabric_fault_none(f);
 }
 
 void fabric_fault_published(struct fabric *f)
@@ -63,15 +76,18 @@ void fabric_fault_published(struct fabric *f)
 	uint64_t waits_since_us = fabric_traps_wait_since(f);
 	struct fault older = f->answered;
 
-	if (!f->fault.open || (!f->fault.differs && waits_since_us))
-		return; /* nothing, or its look is still to come */
+	if (!f->fault.open || (!f->fault.differs && (waits_since_us || f->fault.trains)))
+		return; /* nothing, or its look or its link is still to come */
 	f->answered = f->fault;
 	f->answered.proven_us = loop_now_us(f->loop);
 	if (older.open)
 		join(&f->answered, &older);
 	f->fault.open = false;
-	if (waits_since_us)
+	if (f->answered.trains && f->answered.loss)
+		open_at(f, "link up", f->answered.detected_us);
+	else if (waits_since_us)
 		open_at(f, "", waits_since_us);
+	f->fault.trains = f->fault.open && f->answered.trains && f->answered.loss;
 }
 
 /* What is at risk is told as it is now: standing damage too, for the next fault meets both. */

@@ -143,7 +143,7 @@ static void alert(struct isolation *is)
 		alert_raise(alerts, "refusing", "",
 			    "%u %s (the first: %s, %s): too much of a tier, or a leaf's last "
 			    "uplink, so "
-			    "nothing is moved; %s",
+			    "nothing more is moved; %s",
 			    refused, fabric_word(refused, "device refuses", "devices refuse"),
 			    name_of(first).text, cause_words[first->cause], keys_text(is));
 	else
@@ -255,19 +255,24 @@ static void reroute(struct fabric *f)
 	loop_timer_set(f->hold_timer, 0);
 }
 
-static void judge_cb(void *arg)
+static void judge_now(struct isolation *is)
 {
-	struct isolation *is = arg;
-
-	if (!is->f->topo) {
-		loop_timer_set(is->judge, GATHER_US);
-		return;
-	}
+	loop_timer_stop(is->judge);
 	is->keys = KEYS_UNKNOWN;
 	judge_hosts(is);
 	if (judge_switches(is))
 		reroute(is->f);
 	alert(is);
+}
+
+static void judge_cb(void *arg)
+{
+	struct isolation *is = arg;
+
+	if (is->f->topo)
+		judge_now(is);
+	else
+		loop_timer_set(is->judge, GATHER_US);
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */
@@ -280,13 +285,21 @@ static void no_sets(const struct isolated *it, bool on)
 		node->no_sets = on;
 }
 
+static void mark_port(struct inv_port *port, bool isolated, bool kept)
+{
+	port->isolated = isolated;
+	port->kept = kept;
+	if (port->peer)
+		port->peer->ports[port->peer_port].kept = kept;
+}
+
 static void unmark(const struct isolated *it)
 {
 	struct inv_node *node = node_of(it);
 
 	for (unsigned p = it->port ? it->port : 1;
 	     node && p <= (it->port ? it->port : node->nports); p++)
-		node->ports[p].isolated = node->ports[p].kept = false;
+		mark_port(&node->ports[p], false, false);
 }
 
 static void arm_probe(struct isolation *is)
@@ -300,11 +313,24 @@ static void arm_probe(struct isolation *is)
 	loop_timer_stop(is->probe);
 }
 
+/* A link goes by the end at its switch, of two by the lower GUID. */
+static void take_end(const struct fabric *f, guid_t *guid, uint8_t *num)
+{
+	const struct inv_node *node = inventory_find(sweep_inventory(f->sweep), *guid);
+	const struct inv_node *peer = node && *num <= node->nports ? node->ports[*num].peer : NULL;
+
+	if (!peer || !inv_is_switch(peer) || (inv_is_switch(node) && peer->guid >= node->guid))
+		return;
+	*guid = peer->guid;
+	*num = node->ports[*num].peer_port;
+}
+
 void fabric_isolate(struct fabric *f, guid_t guid, uint8_t port, enum isolation_cause cause)
 {
 	struct isolation *is = f->isolation;
 	struct isolated *it;
 
+	take_end(f, &guid, &port);
 	if (find(is, guid, port, cause) || is->count == LISTED_MAX)
 		return;
 	it = mem_alloc(1, sizeof(*it));
@@ -351,19 +377,40 @@ static void release(struct isolated *it, const char *why)
 
 void fabric_isolate_release(struct fabric *f, guid_t guid, uint8_t port, enum isolation_cause cause)
 {
-	struct isolated *it = find(f->isolation, guid, port, cause);
+	struct isolated *it;
 
+	take_end(f, &guid, &port);
+	it = find(f->isolation, guid, port, cause);
 	if (it)
 		release(it, "works again");
 }
-
-/* ---- Marks --------------------------------------------------------------------------------------- */
 
 static bool is_active(const struct inv_port *port)
 {
 	return port->peer && port->state == TOPO_ACTIVE &&
 	       port->peer->ports[port->peer_port].state == TOPO_ACTIVE;
 }
+
+static bool gave_up(const struct inv_port *port)
+{
+	return port->given_up || port->peer->ports[port->peer_port].given_up;
+}
+
+void fabric_isolate_links(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+
+	if (inv->nactive == inv->nbetween)
+		return;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
+			if (is_transit(node, p) && node->ports[p].link_up &&
+			    !is_active(&node->ports[p]) && gave_up(&node->ports[p]))
+				fabric_isolate(f, node->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
+	judge_now(f->isolation);
+}
+
+/* ---- Marks --------------------------------------------------------------------------------------- */
 
 /* It is gone, or works. */
 static bool has_ended(const struct isolated *it)
@@ -384,17 +431,20 @@ static bool was_up(const struct fabric *f, const struct isolated *it)
 	return port != TOPO_NONE && f->topo->ports[port].link_up;
 }
 
+/* A link that is not Active counts as down by itself (fabric_links.c). */
 static void mark(const struct isolated *it)
 {
+	bool not_active = it->cause == ISOLATED_NOT_ACTIVE;
 	struct inv_node *node = node_of(it);
 
 	for (unsigned p = it->port ? it->port : 1;
 	     node && p <= (it->port ? it->port : node->nports); p++) {
 		struct inv_port *port = &node->ports[p];
 
-		port->isolated |= it->in_force && is_transit(node, p);
-		port->kept |= it->cause == ISOLATED_NOT_ACTIVE && !it->in_force &&
-			      was_up(it->list->f, it);
+		bool isolated = it->in_force && !not_active && is_transit(node, p);
+		bool kept = not_active && !it->in_force && was_up(it->list->f, it);
+
+		mark_port(port, port->isolated || isolated, port->kept || kept);
 	}
 	no_sets(it, true);
 }

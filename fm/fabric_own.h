@@ -37,6 +37,7 @@ struct fault { /* a change of the fabric, see fabric_fault.c */
 	bool open;
 	bool differs; /* a look found something else than what was published.. */
 	bool loss;    /* ..and some of it is lost */
+	bool trains;  /* a link came up, and is being brought up */
 	char what[256];
 	uint64_t detected_us; /* trap received, or poll answered */
 	uint64_t proven_us;
@@ -122,8 +123,15 @@ struct fabric_figures { /* of the latest of each kind */
 
 #define FABRIC_STEPS_MAX 12
 
+/* Which links a snapshot takes for usable (fabric_links.c). */
+struct fabric_links {
+	uint32_t turns; /* inventory.turns */
+	bool decided;	/* those that are Active at both ends, else all that are up */
+};
+
 /* The present as it was collected. */
 struct fabric_draft {
+	struct fabric_links links;
 	struct topo
 		*topo; /* made at once, where nothing but ports differs from what is published */
 	struct topo_builder *builder; /* else */
@@ -136,6 +144,7 @@ struct fabric_update {
 	struct fabric_draft draft;
 	struct topo *topo;
 	uint32_t shapes;
+	struct fabric_links links;
 	struct lid_map *lids;
 	struct pkey_map *pkeys; /* what was in force, from publish to its end */
 	struct partition_set *partitions;
@@ -233,7 +242,10 @@ struct fabric {
 
 	/* The published present: tables are the engine's answer to exactly this topo and lids. */
 	struct topo *topo;
-	uint32_t shapes; /* of the inventory, when that was collected */
+	uint32_t shapes;	   /* of the inventory, when that was collected.. */
+	struct fabric_links links; /* ..and this */
+	bool lit; /* the fabric was up when it was first met: most links were Active */
+	struct loop_timer *links_timer;
 	struct lid_map *lids;
 	struct tables tables;
 	struct check_report proof;
@@ -345,6 +357,15 @@ void fabric_retry_fini(struct fabric *f);
 void fabric_retry_note(struct fabric *f,
 		       const struct bringup_result *result); /* bring-up has ended */
 
+/* fabric_links.c: links between switches carry data when both their ends are Active. */
+void fabric_links_init(struct fabric *f);
+void fabric_links_fini(struct fabric *f);
+struct fabric_links fabric_links_judge(struct fabric *f);		 /* before a snapshot */
+void fabric_links_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
+/* Some became Active, or ceased to be, since the published snapshot was collected: asks for an update, and says so. */
+bool fabric_links_follow(struct fabric *f);
+void fabric_link_activated(void *arg); /* bring-up's */
+
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
 bool fabric_acts_wait(const struct fabric *f); /* some are taken, and not answered yet */
@@ -412,6 +433,9 @@ enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TAB
 void fabric_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause);
 void fabric_isolate_release(struct fabric *f, guid_t node, uint8_t port,
 			    enum isolation_cause cause);
+void fabric_isolate_links(
+	struct fabric
+		*f); /* judges at once those that bring-up has given up and that are not Active */
 void fabric_isolate_mark(struct fabric *f); /* before a snapshot */
 json_t *fabric_isolated_json(
 	const struct fabric *f); /* {"what", "why", "in_force", "since_s"} each */
@@ -462,14 +486,21 @@ void fabric_watch_doubt(
 	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
 
 /* fabric_change.c */
-/* False: nothing is different, down to the last bit of a port. */
-bool fabric_note_changes(struct fabric *f, const struct topo *older, const struct topo *newer);
+enum fabric_change {
+	FABRIC_SAME, /* down to the last bit of a port */
+	FABRIC_STATES, /* what ports say of themselves: tables are the same, and there may be links to bring up */
+	FABRIC_CHANGED,
+};
+enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *older,
+				       const struct topo *newer);
 void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
 
 /* fabric_fault.c */
 void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
-void fabric_fault_none(struct fabric *f); /* a look found nothing */
+void fabric_fault_trains(struct fabric *f); /* a link is up: its repair is told when it is in use */
+void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none follows */
+void fabric_fault_none(struct fabric *f);    /* a look found nothing */
 void fabric_fault_published(struct fabric *f);
 void fabric_fault_programmed(struct fabric *f);
 

@@ -65,6 +65,8 @@ void fabric_brought_up(void *arg, const struct bringup_result *result)
 		f->figures.bringup_ms = result->took_us / 1e3;
 	f->settle.wrote |= result->links_activated > 0;
 	fabric_retry_note(f, result);
+	if (!fabric_links_follow(f))
+		fabric_fault_trained(f);
 	fabric_settle(f);
 }
 
@@ -117,6 +119,7 @@ static enum job_said show(void *arg)
 		return JOB_NEXT;
 	f->topo = f->settle.now;
 	f->shapes = f->settle.draft.shapes;
+	f->links = f->settle.draft.links;
 	f->settle.now = NULL;
 	fabric_publish_to_sa(f);
 	fabric_mcast_shown(f, older);
@@ -151,6 +154,9 @@ static enum job_said answer(void *arg)
 	f->settle.due = f->settle.wrote = f->retrying = false;
 	if (!f->reading)
 		is_up(f);
+	if (!f->links.decided)
+		fabric_isolate_links(f); /* before they cease to count */
+	fabric_links_follow(f);
 	fabric_election_settled(f);
 	fabric_election_ask(f);
 	fabric_acts_answer(f, NULL);
@@ -197,7 +203,7 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 void fabric_settle(struct fabric *f)
 {
 	if (!f->settle.due || f->programming || f->bringing_up || fabric_updates(f) ||
-	    job_steps(f->settle.job))
+	    job_steps(f->settle.job) || fabric_links_follow(f))
 		return;
 	job_start(f->settle.job, steps, f->settle.spent_us);
 }

@@ -39,6 +39,7 @@ static enum job_said make_snapshot(void *arg)
 
 	u->topo = fabric_draft_freeze(&u->draft);
 	u->shapes = u->draft.shapes;
+	u->links = u->draft.links;
 	return JOB_NEXT;
 }
 
@@ -57,6 +58,7 @@ static enum job_said end_here(struct fabric *f)
 	forget(&f->update);
 	job_stop(f->update.job);
 	fabric_watch_doubt(f);
+	fabric_links_follow(f);
 	fabric_look(f);
 	return JOB_END;
 }
@@ -69,19 +71,40 @@ static enum job_said leave_alone(struct fabric *f)
 	return end_here(f);
 }
 
+/* Tables are the same: what ports say is shown, and what is to be set there is set. */
+static enum job_said bring_up(struct fabric *f)
+{
+	struct topo *older = f->topo;
+
+	f->topo = f->update.topo;
+	f->shapes = f->update.shapes;
+	f->links = f->update.links;
+	f->update.topo = NULL;
+	f->bringing_up = f->settle.due = true;
+	if (f->settle.told_up)
+		f->state = FABRIC_CHANGING;
+	fabric_publish_to_sa(f);
+	fabric_mcast_shown(f, older);
+	topo_unref(older);
+	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
+	return end_here(f);
+}
+
 static enum job_said tell_changes(void *arg)
 {
 	struct fabric *f = arg;
 
-	bool differs;
+	enum fabric_change change;
 
 	if (fabric_nvlink_refuses(f, f->update.topo))
 		return leave_alone(f);
-	differs = !f->topo || fabric_note_changes(f, f->topo, f->update.topo);
-	if (differs || f->must_update || f->unfinished || fabric_acts_wait(f)) {
+	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
+	if (change == FABRIC_CHANGED || f->must_update || f->unfinished || fabric_acts_wait(f)) {
 		f->must_update = false;
 		return JOB_NEXT;
 	}
+	if (change == FABRIC_STATES)
+		return bring_up(f);
 	fabric_fault_none(f);
 	fabric_election_ask(f);
 	return end_here(f);
@@ -192,6 +215,7 @@ static void refuse(struct fabric *f, const struct check_report *report)
 	fabric_acts_undo(f);
 	fabric_acts_answer(f, "new tables were refused; see fmctl events");
 	job_stop(f->update.job);
+	fabric_links_follow(f);
 	fabric_look(f);
 }
 
@@ -263,6 +287,7 @@ static void exchange(struct fabric *f)
 
 	f->topo = f->update.topo;
 	f->shapes = f->update.shapes;
+	f->links = f->update.links;
 	f->lids = f->update.lids;
 	f->tables = f->update.tables;
 	f->update.topo = older.topo;
@@ -316,6 +341,7 @@ static enum job_said publish(void *arg)
 	keep_times(f);
 	fabric_rebalance_stop(f);
 	exchange(f);
+	fabric_links_published(f, f->update.topo);
 	fabric_partitions_publish(f);
 	fabric_nvlink_present(f);
 	fabric_rebalance_published(f);

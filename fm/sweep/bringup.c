@@ -291,8 +291,11 @@ static void port_moved(struct bringup *b, struct inv_port *port, uint8_t before)
 		return;
 	port->errors = 0;
 	port_cured(b, port);
-	if (port->state == TOPO_ACTIVE && peer && peer->state == TOPO_ACTIVE)
-		b->result.links_activated++;
+	if (port->state != TOPO_ACTIVE || !peer || peer->state != TOPO_ACTIVE)
+		return;
+	b->result.links_activated++;
+	if (b->active_fn && inv_is_switch(port->peer) && inv_is_switch(peer->peer))
+		b->active_fn(b->active_arg);
 }
 
 /* It has moved on: its tables, which may have failed with it, are tried again. */
@@ -317,6 +320,7 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 		bool given_up = port->given_up;
 
 		inventory_set_port_info(node, num, answer->data);
+		inventory_port_changed(b->inv, node, num);
 		if (given_up && !port->given_up)
 			tables_again(b, port);
 		port_moved(b, port, before);
@@ -443,6 +447,12 @@ void bringup_free(struct bringup *b)
 	topo_unref(b->topo);
 	batch_free(b->batch);
 	free(b);
+}
+
+void bringup_on_active(struct bringup *b, void (*fn)(void *arg), void *arg)
+{
+	b->active_fn = fn;
+	b->active_arg = arg;
 }
 
 void bringup_reregister(struct bringup *b)

@@ -52,6 +52,9 @@ void bringup_reregister(struct bringup *b);
 void bringup_reregister_port(struct bringup *b, guid_t node, uint8_t port);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
+/* Called when a link between switches has become Active at both ends, from within an answer: it may not call bringup. */
+void bringup_on_active(struct bringup *b, void (*fn)(void *arg), void *arg);
+
 /* Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in the default one. */
 void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
 

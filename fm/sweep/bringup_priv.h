@@ -31,6 +31,8 @@ struct bringup {
 	guid_t planned; /* nodes before this one */
 	bringup_done_fn *fn;
 	void *arg;
+	void (*active_fn)(void *arg); /* or NULL */
+	void *active_arg;
 	struct bringup_result result;
 	uint64_t started_us, smps_before;
 	struct log_limit failed_log, bounce_log, pkeys_log, lanes_log;

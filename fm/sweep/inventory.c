@@ -113,6 +113,35 @@ static struct inv_port *port_peer(struct inv_port *port)
 	return &port->peer->ports[port->peer_port];
 }
 
+static bool is_between(const struct inv_node *node, const struct inv_port *port)
+{
+	return inv_is_switch(node) && inv_is_switch(port->peer);
+}
+
+static bool link_carries(const struct inv_port *a, const struct inv_port *b)
+{
+	if (!a->known && !b->known)
+		return false;
+	return (!a->known || a->state == TOPO_ACTIVE) && (!b->known || b->state == TOPO_ACTIVE);
+}
+
+void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num], *peer = port->peer ? port_peer(port) : NULL;
+	bool before = port->carries, between = peer && is_between(node, port);
+
+	if (!peer)
+		return;
+	port->carries = port->link_up && (!between || link_carries(port, peer));
+	peer->carries = port->carries;
+	if (!between || port->carries == before)
+		return;
+	inv->nactive += port->carries ? 1 : -1u;
+	node->ncarry += port->carries ? 1 : -1;
+	port->peer->ncarry += port->carries ? 1 : -1;
+	inv->turns++;
+}
+
 /* A cable that is down is not suspect any more: it is known. */
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
@@ -125,6 +154,8 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	port->suspect = peer->suspect = 0;
 	port->link_up = peer->link_up = false;
 	port->state = peer->state = TOPO_DOWN;
+	inv->nbetween -= is_between(node, port);
+	inventory_port_changed(inv, node, num);
 	inv->paths_stale = true;
 }
 
@@ -160,8 +191,10 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pa->peer_port = port_b;
 	pb->peer = a;
 	pb->peer_port = port_a;
+	inv->nbetween += !pa->link_up && is_between(a, pa);
 	pa->link_up = pb->link_up = true;
 	pa->said_down = pb->said_down = false;
+	inventory_port_changed(inv, a, port_a);
 }
 
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)

@@ -72,6 +72,7 @@ struct inv_port {
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
 	bool link_up;
+	bool carries;	  /* .. and data may go over it: between switches both ends are Active */
 	uint32_t capmask; /* of info, from here.. */
 	uint16_t lid;
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
@@ -120,6 +121,8 @@ struct inv_node {
 	bool gone;    /* no way leads to it */
 	bool told_silent; /* the conductor's */
 	bool removed;
+	bool leaf;	   /* a switch with hosts, at the bottom; the conductor's */
+	uint8_t ncarry;	   /* its cables to other switches that carry data */
 	bool unread;	   /* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
@@ -151,7 +154,13 @@ struct inventory {
 	struct inv_node *removed;
 	uint32_t nswitches;
 	uint32_t nsuspects; /* cables */
-	uint32_t ngone;	    /* nodes, by the last walk */
+	uint32_t nbetween;  /* cables between switches that are up.. */
+	uint32_t nactive;   /* ..and carry data */
+	uint32_t turns;	    /* counts those that began to, or ceased */
+	/* Snapshots take a cable between switches that carries no data for down, but those of a leaf none of whose do: nothing can be lost there.
+	 * The conductor's. */
+	bool active_decides;
+	uint32_t ngone; /* nodes, by the last walk */
 	uint32_t walks;
 	uint32_t clock;	 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
@@ -184,6 +193,8 @@ void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8
 			     guid_t guid);	    /* CAs */
 void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */
+void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
 void inventory_forget_pkeys(struct inv_port *port);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
@@ -203,7 +214,7 @@ struct inv_name {
 };
 struct inv_name inventory_name(const struct inv_node *node, int port);
 
-/* A snapshot of the present; known cables that are down are in it as such. The draft is all that is read of the inventory:
+/* A snapshot of the present; known cables that are down are in it as such, and where active_decides says so those that carry no data too. The draft is all that is read of the inventory:
  * topo_freeze() makes the snapshot of it, at any time. */
 struct topo_builder *inventory_draft(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);

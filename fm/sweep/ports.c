@@ -156,6 +156,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 	uint8_t before = node->ports[num].state;
 
 	inventory_set_port_info(node, (uint8_t)num, data);
+	inventory_port_changed(&s->inv, node, (uint8_t)num);
 	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
 		ports_set_probe(s, node, num, PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {

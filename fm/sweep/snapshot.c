@@ -30,6 +30,20 @@ static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 	assert(node->handle >= 0); /* types, sizes and GUIDs were checked when it was met */
 }
 
+static bool is_dark_leaf(const struct inv_node *node)
+{
+	return node->leaf && !node->ncarry;
+}
+
+/* Whether tables may lead over its cable; at both ends alike. */
+static bool is_usable(const struct inventory *inv, const struct inv_node *node,
+		      const struct inv_port *port)
+{
+	if (!port->link_up || port->carries || port->kept || !inv->active_decides)
+		return port->link_up;
+	return is_dark_leaf(node) || is_dark_leaf(port->peer);
+}
+
 /* Both ends of a cable run at one speed; a CA's own answer may lack the extended fields. */
 static uint8_t port_speed(const struct inv_node *node, const struct inv_port *port)
 {
@@ -78,7 +92,8 @@ static bool is_first_end(const struct inv_node *node, unsigned num)
 	return port->peer && (node < port->peer || (node == port->peer && num < port->peer_port));
 }
 
-static void snapshot_links(struct topo_builder *b, const struct inv_node *node)
+static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
+			   const struct inv_node *node)
 {
 	unsigned p;
 	int err;
@@ -89,7 +104,7 @@ static void snapshot_links(struct topo_builder *b, const struct inv_node *node)
 		if (!is_first_end(node, p))
 			continue;
 		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
-					port->link_up);
+					is_usable(inv, node, port));
 		assert(!err); /* a cable is at both ends or at none */
 		(void)err;
 	}
@@ -107,7 +122,7 @@ struct topo_builder *inventory_draft(const struct inventory *inv)
 			snapshot_port(b, node, p);
 	}
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
-		snapshot_links(b, node);
+		snapshot_links(b, inv, node);
 	return b;
 }
 
@@ -150,7 +165,7 @@ struct topo *inventory_again(const struct inventory *inv, const struct topo *old
 			struct topo_port_attr attr = port_attr(node, p);
 
 			topo_again_port(t, older->nodes[n].port0 + p, &attr,
-					node->ports[p].link_up);
+					is_usable(inv, node, &node->ports[p]));
 		}
 	}
 	return t;

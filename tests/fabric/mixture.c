@@ -110,6 +110,8 @@ static void make_room(struct mixture *m)
 			m->width = t->nodes[sw].nports + 1u;
 	m->waits = mem_alloc((size_t)t->nports * m->width, sizeof(*m->waits));
 	m->begun = mem_alloc(t->nports, sizeof(*m->begun));
+	m->dark = mem_alloc(t->nports, sizeof(*m->dark));
+	m->dark_first = mem_alloc(t->nports, sizeof(*m->dark_first));
 	m->met = mem_alloc(t->nports, 1);
 	m->ends = mem_alloc(t->nswitches, 1);
 }
@@ -117,6 +119,7 @@ static void make_room(struct mixture *m)
 void mixture_rewind(struct mixture *m)
 {
 	tables_copy(&m->now, m->older);
+	memcpy(m->dark, m->dark_first, m->topo->nports * sizeof(*m->dark));
 	m->writes = 0;
 	memset(m->waits, 0, (size_t)m->topo->nports * m->width * sizeof(*m->waits));
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++)
@@ -136,6 +139,17 @@ void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map 
 	mixture_rewind(m);
 }
 
+void mixture_link_dark(struct mixture *m, uint32_t port)
+{
+	m->dark_first[port] = m->dark_first[m->topo->ports[port].peer] = true;
+	mixture_link(m, port, false);
+}
+
+void mixture_link(struct mixture *m, uint32_t port, bool active)
+{
+	m->dark[port] = m->dark[m->topo->ports[port].peer] = !active;
+}
+
 void mixture_goes_by(struct mixture *m, const struct tables *between)
 {
 	m->between = between;
@@ -149,15 +163,35 @@ void mixture_fini(struct mixture *m)
 	free(m->excused);
 	free(m->waits);
 	free(m->begun);
+	free(m->dark);
+	free(m->dark_first);
 	free(m->met);
 	free(m->ends);
 }
 
 /* ---- Writes ------------------------------------------------------------------------------------ */
 
+/* At the beginning, over a link that was not Active. */
+static bool was_dark(const struct mixture *m, uint32_t sw, uint32_t lid)
+{
+	for (uint32_t hops = 0; hops <= m->topo->nswitches; hops++) {
+		const struct topo_node *node = &m->topo->nodes[sw];
+		unsigned out = tables_row(m->older, sw)[lid];
+		uint32_t port = node->port0 + out;
+
+		if (!out || out > node->nports || !m->topo->ports[port].link_up ||
+		    next_switch(m, port) >= m->topo->nswitches)
+			return false;
+		if (m->dark_first[port])
+			return true;
+		sw = next_switch(m, port);
+	}
+	return false;
+}
+
 static bool works_throughout(const struct mixture *m, uint32_t sw, uint32_t lid)
 {
-	return follow(m, m->older, sw, lid) == PLAIN_ARRIVES &&
+	return follow(m, m->older, sw, lid) == PLAIN_ARRIVES && !was_dark(m, sw, lid) &&
 	       follow(m, m->newer, sw, lid) == PLAIN_ARRIVES &&
 	       (!m->between || follow(m, m->between, sw, lid) == PLAIN_ARRIVES);
 }
@@ -212,8 +246,9 @@ static enum plain_end end_from(struct mixture *m, uint32_t sw, uint32_t lid)
 	if (m->ends[sw])
 		return m->ends[sw] - 1;
 	m->ends[sw] = 1 + PLAIN_LOOPS;
-	m->ends[sw] = 1 + (out == TOPO_NONE ? follow(m, &m->now, sw, lid)
-					    : end_from(m, next_switch(m, out), lid));
+	m->ends[sw] = 1 + (out != TOPO_NONE && m->dark[out] ? PLAIN_ELSEWHERE
+			   : out == TOPO_NONE		    ? follow(m, &m->now, sw, lid)
+					      : end_from(m, next_switch(m, out), lid));
 	return m->ends[sw] - 1;
 }
 

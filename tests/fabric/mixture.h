@@ -2,7 +2,8 @@
 /*
  * mixture: the tables that switches hold while a change is under way, judged after every write. The
  * judge knows cables and bytes, nothing of how the order was made, and looks at what a write
- * changed: an order is judged in the time of its entries.
+ * changed: an order is judged in the time of its entries. Where it is told of the states of links, data pass those alone
+ * that are Active at both ends.
  */
 #ifndef FMD_TESTS_MIXTURE_H
 #define FMD_TESTS_MIXTURE_H
@@ -24,7 +25,9 @@ struct mixture {
 	uint32_t width;	 /* ports in a row of these */
 	uint8_t *met;	 /* by port: on the search for a cycle */
 	uint8_t *ends;	 /* by switch, while one LID is followed: 1 + enum plain_end, 0 = not yet */
-	bool *begun;	 /* by port: somebody waits for it who did not when there was no cycle */
+	bool *dark,
+		*dark_first; /* by port: its link is not Active; was not, before the first write */
+	bool *begun;	  /* by port: somebody waits for it who did not when there was no cycle */
 	uint64_t changed; /* LIDs of the block that was written last */
 	unsigned writes;
 	char fault[512];
@@ -36,6 +39,11 @@ void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map 
 /* Others were wanted on the way, before the first write: nobody is owed what these do not give. */
 void mixture_goes_by(struct mixture *m, const struct tables *between);
 void mixture_fini(struct mixture *m);
+
+/* Before the first write: the link at that port is not Active yet. */
+void mixture_link_dark(struct mixture *m, uint32_t port);
+/* On the way: now it is, or is no more. */
+void mixture_link(struct mixture *m, uint32_t port, bool active);
 
 /* Back to the beginning. */
 void mixture_rewind(struct mixture *m);

@@ -462,9 +462,10 @@ static void a_fault_next_to_the_manager_does_not_wait_for_what_goes_there(void *
 	run_for(&w, 5000);
 	assert_answered_soon(&w);
 	assert_true(status_number(&w, NULL, "smps_retried") > 30);
+	double_join(w.hw, w.design->nodes[0].guid, uplink_of(w.design, 0));
+	run_for(&w, 2 * SECOND_US);
 	stop_fabric(&w);
 	remove_state(&w, "tables");
-	double_join(w.hw, w.design->nodes[0].guid, uplink_of(w.design, 0));
 	start_fabric(&w);
 	for (unsigned i = 0; i < 2000 && !fabric_topo(w.fabric); i++)
 		run_for(&w, 100);

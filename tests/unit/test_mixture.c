@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The whole daemon on the fabric double, with every write to a forwarding table recorded: the
- * mixture that the switches hold after each of them is judged by the cables as they are then.
+ * The whole daemon on the fabric double, with every write to a forwarding table and to a port recorded: the
+ * mixture that the switches hold after each of them is judged by the cables as they are then, and by the states of both ends of each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,10 @@
 #define CHAOS_STEPS 150
 #define DOWN_MAX    4
 
-struct record { /* a block as a switch took it over */
+struct record { /* a block as a switch took it over, or the state of a link */
 	guid_t sw;
-	uint32_t block;
+	bool is_link, active;
+	uint32_t block; /* or port */
 	uint8_t entries[TABLES_BLOCK];
 };
 
@@ -55,20 +56,43 @@ static void run_for(struct world *w, uint64_t us)
 	assert_int_equal(loop_run(w->loop), 0);
 }
 
+static bool is_active(const struct world *w, guid_t guid, unsigned num)
+{
+	uint32_t node = topo_find(w->design, guid);
+	const struct topo_port *peer = topo_peer(w->design, topo_port(w->design, node, num));
+
+	return double_link_state(w->hw, guid, num) == TOPO_ACTIVE &&
+	       double_link_state(w->hw, w->design->nodes[peer->node].guid, peer->num) ==
+		       TOPO_ACTIVE;
+}
+
+static bool is_between_switches(const struct topo *t, uint32_t node, unsigned num)
+{
+	const struct topo_port *peer = num ? topo_peer(t, topo_port(t, node, num)) : NULL;
+
+	return node < t->nswitches && peer && peer->node < t->nswitches;
+}
+
 static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 {
 	struct world *w = arg;
+	uint32_t at = topo_find(w->design, node);
 	struct record *record;
 
-	if (attr != WIRE_LFT)
+	mod &= attr == WIRE_PORT_INFO ? UINT8_MAX : UINT32_MAX;
+	if (attr != WIRE_LFT &&
+	    (attr != WIRE_PORT_INFO || !is_between_switches(w->design, at, mod)))
 		return;
 	if (w->nrecords == w->size) {
 		w->size = w->size ? 2 * w->size : 256;
 		w->records = mem_resize(w->records, w->size, sizeof(*w->records));
 	}
 	record = &w->records[w->nrecords++];
-	record->sw = node;
-	record->block = mod;
+	*record = (struct record){ .sw = node, .is_link = attr != WIRE_LFT, .block = mod };
+	if (record->is_link) {
+		record->active = is_active(w, node, mod);
+		return;
+	}
 	for (uint32_t i = 0; i < TABLES_BLOCK; i++)
 		record->entries[i] = double_lft(w->hw, node, (uint16_t)(mod * TABLES_BLOCK + i));
 }
@@ -133,7 +157,12 @@ static void tables_held(const struct world *w, struct tables *out)
 
 static void write_record(struct mixture *mix, const struct record *record)
 {
-	mixture_write(mix, topo_find(mix->topo, record->sw), record->block, record->entries);
+	if (record->is_link)
+		mixture_link(mix, topo_port_of(mix->topo, record->sw, record->block),
+			     record->active);
+	else
+		mixture_write(mix, topo_find(mix->topo, record->sw), record->block,
+			      record->entries);
 }
 
 /*
@@ -146,7 +175,7 @@ static void excuse_drains(struct world *w, struct mixture *mix, const struct tab
 		const struct record *record = &w->records[n];
 		uint32_t sw = topo_find(mix->topo, record->sw), lid = record->block * TABLES_BLOCK;
 
-		for (uint32_t i = 0; i < TABLES_BLOCK; i++, lid++) {
+		for (uint32_t i = 0; i < TABLES_BLOCK && !record->is_link; i++, lid++) {
 			if (record->entries[i] != TABLES_NO_ROUTE ||
 			    tables_row(&mix->now, sw)[lid] == TABLES_NO_ROUTE ||
 			    tables_row(after, sw)[lid] == TABLES_NO_ROUTE)
@@ -158,17 +187,41 @@ static void excuse_drains(struct world *w, struct mixture *mix, const struct tab
 	}
 }
 
+/* By port of the design: links between switches that are not Active. */
+static bool *dark_links(const struct world *w)
+{
+	const struct topo *t = w->design;
+	bool *dark = mem_alloc(t->nports, sizeof(*dark));
+
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (is_between_switches(t, t->ports[p].node, t->ports[p].num))
+			dark[p] = !is_active(w, t->nodes[t->ports[p].node].guid, t->ports[p].num);
+	return dark;
+}
+
+static uint32_t port_known_as(const struct world *w, uint32_t p)
+{
+	const struct topo_port *port = &w->design->ports[p];
+
+	return topo_port_of(fabric_topo(w->fabric), w->design->nodes[port->node].guid, port->num);
+}
+
 /* Runs until a change is answered, then judges what the switches held after each write for it. */
 static void judge_change(struct world *w, uint64_t us, const char *what)
 {
 	struct tables before = { 0 }, after = { 0 };
 	struct mixture mix;
+	bool *dark = dark_links(w);
 
 	tables_held(w, &before);
 	w->nrecords = 0;
 	run_for(w, us);
 	tables_held(w, &after);
 	mixture_init(&mix, fabric_topo(w->fabric), fabric_lids(w->fabric), &before, &after);
+	for (uint32_t p = 0; p < w->design->nports; p++)
+		if (dark[p])
+			mixture_link_dark(&mix, port_known_as(w, p));
+	free(dark);
 	excuse_drains(w, &mix, &after);
 	mixture_rewind(&mix);
 	mix.hosts_owed = true;
@@ -176,6 +229,8 @@ static void judge_change(struct world *w, uint64_t us, const char *what)
 		const char *fault;
 
 		write_record(&mix, &w->records[i]);
+		if (w->records[i].is_link)
+			continue; /* who is dark by it is found at the next write to a table */
 		fault = mixture_fault(&mix, w->records[i].block);
 		if (fault)
 			fail_msg("%s: %s", what, fault);
