@@ -42,6 +42,13 @@ static void look_beyond(struct fabric *f, const struct sweep_result *result)
 	}
 }
 
+/* What was found is of no use; if the own port has left, all that was known goes too. */
+static void found_nobody(struct fabric *f)
+{
+	fabric_acts_take(f);
+	fabric_acts_answer(f, "the switch behind this manager's own port does not answer");
+}
+
 static void looked(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
@@ -51,6 +58,10 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
 	f->figures.duplicates = result->duplicates;
+	if (!result->error && !fabric_port_swept(f, !fabric_rules(f))) {
+		found_nobody(f);
+		return;
+	}
 	if (!result->error && !fabric_rules(f)) {
 		fabric_election_looked(f);
 		return;
@@ -88,6 +99,8 @@ void fabric_look(struct fabric *f)
 	/* A poll makes way: behind a dead cable it would wait long for answers that can't come. */
 	if (sweep_busy(f->sweep) && !(wanted && sweep_polls(f->sweep)))
 		return; /* looked() or polled() comes back here */
+	if (wanted)
+		fabric_port_check(f);
 	if (f->want_discover) {
 		f->must_update |= f->want_reroute;
 		f->want_discover = f->want_reroute = false;
@@ -260,6 +273,7 @@ void fabric_renew(struct fabric *f)
 			      .events = f->events,
 			      .sm = f->sm,
 			      .election = f->election,
+			      .port = f->port,
 			      .alerts = f->alerts,
 			      .followers = f->followers };
 	parts_init(f);
@@ -278,6 +292,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	event_log_listen(f->events, fabric_report_event, f);
 	f->alerts = alerts_new(loop, f->events);
 	fabric_election_init(f);
+	fabric_port_init(f);
 	parts_init(f);
 	return f;
 }
@@ -285,9 +300,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	parts_load(f);
-	f->want_discover = true;
-	fabric_watch_schedule(f);
-	fabric_look(f);
+	fabric_port_start(f);
 }
 
 void fabric_configure(struct fabric *f, const struct conf *conf)
@@ -314,6 +327,7 @@ void fabric_free(struct fabric *f)
 	if (!f)
 		return;
 	parts_fini(f);
+	fabric_port_fini(f);
 	fabric_election_fini(f);
 	alerts_free(f->alerts);
 	event_log_free(f->events);

@@ -20,7 +20,7 @@
 
 struct fabric;
 
-/* Opens nothing: mad is the caller's. State is read from and kept in conf->state_dir. */
+/* mad is the caller's; its port may be closed: fabric_start() opens it, or waits for it. State is read from and kept in conf->state_dir. */
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf);
 void fabric_free(struct fabric *fabric);
 void fabric_start(struct fabric *fabric);
@@ -54,6 +54,9 @@ json_t *fabric_links_down(const struct fabric *fabric);
 json_t *fabric_nvswitch(const struct fabric *fabric);
 /* The document of `fmctl --json health`; the caller owns it. */
 json_t *fabric_health(const struct fabric *fabric);
+
+/* Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL = it can. */
+const char *fabric_failed(const struct fabric *fabric);
 
 /* Why this manager changes nothing: who is master instead. NULL = it is master, or about to know. Valid until control returns to the loop. */
 const char *fabric_refusal(const struct fabric *fabric);

@@ -37,7 +37,8 @@ bool fabric_may_look(const struct fabric *f)
 {
 	const struct election *core = &f->election->core;
 
-	return core->state == SM_DISCOVERING || (core->state == SM_MASTER && !core->handing);
+	return fabric_port_has_link(f) &&
+	       (core->state == SM_DISCOVERING || (core->state == SM_MASTER && !core->handing));
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------------- */
@@ -353,6 +354,40 @@ static void begin_look(struct fabric *f)
 	f->want_discover = true;
 	fabric_watch_schedule(f);
 	fabric_look(f);
+}
+
+/* ---- The own port's ------------------------------------------------------------------------------- */
+
+bool fabric_election_is_disabled(const struct fabric *f)
+{
+	return f->election->core.state == SM_NOT_ACTIVE;
+}
+
+void fabric_election_opened(struct fabric *f)
+{
+	f->election->core.guid = mad_port_info(f->mad)->port_guid;
+}
+
+/* Who stood by goes on as one who did: another was at work. */
+void fabric_election_leave(struct fabric *f)
+{
+	struct fabric_election *e = f->election;
+
+	leave_role(f);
+	loop_timer_stop(e->act);
+	mad_set_quiet(f->mad, true);
+	election_take(&e->core, ELECTION_PORT_LOST);
+	e->rules = e->warned = false;
+	e->taking.begun_us = 0;
+	e->nothers = 0;
+	renew(f);
+	show_state(f);
+}
+
+void fabric_election_enter(struct fabric *f)
+{
+	if (f->election->core.state == SM_DISCOVERING)
+		begin_look(f);
 }
 
 /* With a HANDOVER there is no silence. */

@@ -25,12 +25,15 @@
 #include "routing/route.h"
 
 enum fabric_state {
-	FABRIC_STARTING, /* nothing known yet */
-	FABRIC_BRINGUP,	 /* first tables and links under way */
-	FABRIC_UP,	 /* as wanted */
-	FABRIC_CHANGING, /* up, and a change is being programmed */
-	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
-	FABRIC_STANDBY,	 /* another subnet manager is master, or has disabled us */
+	FABRIC_STARTING,  /* nothing known yet */
+	FABRIC_BRINGUP,	  /* first tables and links under way */
+	FABRIC_UP,	  /* as wanted */
+	FABRIC_CHANGING,  /* up, and a change is being programmed */
+	FABRIC_REFUSED,	  /* the newest tables were not proven: the old ones stay in force */
+	FABRIC_STANDBY,	  /* another subnet manager is master, or has disabled us */
+	FABRIC_NO_DEVICE, /* from here on: the own port is in no fabric (fabric_port.c) */
+	FABRIC_PORT_BUSY,
+	FABRIC_NO_LINK,
 };
 
 struct fault { /* a change of the fabric, see fabric_fault.c */
@@ -236,6 +239,7 @@ struct fabric {
 	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct fabric_election *election;
+	struct fabric_port *port;
 	bool succeeds; /* another manager was at work until now: what it left is read first */
 	struct route *route;
 	struct event_log *events;
@@ -484,6 +488,24 @@ void fabric_watch_fini(struct fabric *f);
 void fabric_watch_schedule(struct fabric *f);
 void fabric_watch_doubt(
 	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
+
+/* The own port is in no fabric any more: nobody's master or standby, nothing is known. It is up again: everything is looked at. */
+void fabric_election_leave(struct fabric *f);
+void fabric_election_enter(struct fabric *f);
+void fabric_election_opened(struct fabric *f); /* it has a GUID, perhaps another than before */
+bool fabric_election_is_disabled(const struct fabric *f);
+
+/* fabric_port.c: the manager's own port. */
+void fabric_port_init(struct fabric *f);
+void fabric_port_fini(struct fabric *f);
+void fabric_port_start(struct fabric *f); /* opens it; what follows, follows from the loop */
+bool fabric_port_has_link(const struct fabric *f); /* else there is nobody to ask */
+void fabric_port_check(struct fabric *f);	   /* reads it; before a look's first request */
+void fabric_port_probe(struct fabric *f);	   /* asks the neighbour who it is; one SMP */
+/* A sweep is over; fresh: nothing was known before it. False: the port is in no fabric, or in another place; what was found is of no use. */
+bool fabric_port_swept(struct fabric *f, bool fresh);
+const char *fabric_port_refusal(
+	const struct fabric *f); /* NULL: it has a link, or that is about to be known */
 
 /* fabric_change.c */
 enum fabric_change {

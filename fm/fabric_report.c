@@ -10,8 +10,9 @@
 
 static const char *state_name(enum fabric_state state)
 {
-	static const char *const names[] = { "starting", "bringup", "up",
-					     "changing", "refused", "standby" };
+	static const char *const names[] = { "starting",  "bringup",   "up",
+					     "changing",  "refused",   "standby",
+					     "no-device", "port-busy", "no-link" };
 
 	return names[state];
 }

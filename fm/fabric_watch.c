@@ -65,6 +65,13 @@ void fabric_watch_doubt(struct fabric *f)
 	f->doubt.count = now;
 }
 
+static void poll(struct fabric *f)
+{
+	fabric_port_check(f);
+	fabric_port_probe(f);
+	sweep_poll(f->sweep, polled, f);
+}
+
 static void poll_due(void *arg)
 {
 	struct fabric *f = arg;
@@ -79,7 +86,7 @@ static void poll_due(void *arg)
 	if (f->want_discover || f->suspects.count)
 		fabric_look(f);
 	else
-		sweep_poll(f->sweep, polled, f);
+		poll(f);
 }
 
 void fabric_watch_schedule(struct fabric *f)

@@ -6,10 +6,9 @@
  *   loop <- io (umad port) <- mad <- fabric <- control
  *
  * What only looks on (http) may be missing: it is tried again.
- * They are taken down in reverse. Exit codes: 0 ended by request, 1 failed while running, 2 usage,
- * configuration or a port that is not there. Ready (Type=notify) is when the control socket answers
- * and the first sweep is under way: a fabric may take as long as it likes to come up, and STATUS=
- * says where it is.
+ * They are taken down in reverse. Exit codes: 0 ended by request, 1 failed: another start may do better, 2 usage or configuration: none
+ * will before somebody changes that. Ready (Type=notify) is when the control socket listens: the port, its link and the fabric may
+ * take as long as they like to be there, and STATUS= says what is awaited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +39,6 @@ struct daemon {
 	const char *socket_path; /* from -s, else NULL */
 	struct conf conf;
 	struct loop *loop;
-	struct io *io; /* until mad has it */
 	struct mad *mad;
 	struct fabric *fabric;
 	struct control *control;
@@ -197,11 +195,11 @@ static int make_dir(const char *path, mode_t mode)
 	struct stat st;
 
 	if (mkdir(path, mode) && errno != EEXIST) {
-		fprintf(stderr, "fmd: folder %s: %s\n", path, strerror(errno));
+		log_line(LOG_CORE, LOG_ERR, "folder %s: %s", path, strerror(errno));
 		return -1;
 	}
 	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
-		fprintf(stderr, "fmd: %s is no folder\n", path);
+		log_line(LOG_CORE, LOG_ERR, "%s is no folder", path);
 		return -1;
 	}
 	return 0;
@@ -230,14 +228,14 @@ static int lock_state_dir(const char *state_dir)
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640), status = -1;
 
 	if (fd < 0) {
-		fprintf(stderr, "fmd: %s: %s\n", path, strerror(errno));
+		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(errno));
 	} else if (!fcntl(fd, F_SETLK, &lock)) {
 		status = 0; /* the descriptor stays open, and with it the lock */
 	} else {
 		lock.l_pid = 0;
 		fcntl(fd, F_GETLK, &lock);
-		fprintf(stderr, "fmd: %s: another fmd (process %d) uses this state_dir\n", path,
-			(int)lock.l_pid);
+		log_line(LOG_CORE, LOG_ERR, "%s: another fmd (process %d) uses this state_dir",
+			 path, (int)lock.l_pid);
 		close(fd);
 	}
 	free(path);
@@ -266,21 +264,17 @@ static int daemon_open(struct daemon *d)
 
 	log_set_level(-1, log_level_parse(d->conf.log_level));
 	if (make_dirs(d->conf.state_dir, socket_path))
-		return EXIT_USAGE;
+		return EXIT_FAILURE;
 	if (lock_state_dir(d->conf.state_dir))
 		return EXIT_FAILURE;
 	d->loop = loop_new();
-	d->io = io_umad_open(d->loop, d->conf.guid, d->conf.device, d->conf.port, err, sizeof(err));
-	if (!d->io) {
-		fprintf(stderr, "fmd: %s\n", err);
-		return EXIT_USAGE;
-	}
-	d->mad = mad_new(d->loop, d->io, &mad_conf);
+	d->mad = mad_new(d->loop, io_umad_new(d->loop, d->conf.guid, d->conf.device, d->conf.port),
+			 &mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
 	if (!d->control) {
-		fprintf(stderr, "fmd: %s\n", err);
-		return EXIT_USAGE;
+		log_line(LOG_CORE, LOG_ERR, "%s", err);
+		return EXIT_FAILURE;
 	}
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http_listen)
@@ -312,12 +306,14 @@ static int daemon_run(struct daemon *d)
 	loop_signal(d->loop, SIGINT, terminate_cb, d);
 	log_line(LOG_CORE, LOG_NOTICE, "fmd %s starts, configuration %s", FMD_VERSION,
 		 d->conf_path ? d->conf_path : "default");
-	fabric_start(d->fabric);
 	tell_service_manager(d);
-	status = loop_run(d->loop);
+	fabric_start(d->fabric);
+	status = fabric_failed(d->fabric) ? 0 : loop_run(d->loop);
 	if (status)
 		log_line(LOG_CORE, LOG_ERR, "loop: %s", strerror(-status));
-	return status ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (fabric_failed(d->fabric))
+		log_line(LOG_CORE, LOG_ERR, "%s", fabric_failed(d->fabric));
+	return status || fabric_failed(d->fabric) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* ---- Command line ---- */
@@ -392,7 +388,7 @@ static int load_conf(struct daemon *d)
 	}
 	if (!conf_load(d->conf_path, &d->conf, err, sizeof(err)))
 		return 0;
-	fprintf(stderr, "fmd: %s\n", err);
+	log_line(LOG_CORE, LOG_ERR, "%s", err);
 	return EXIT_USAGE;
 }
 

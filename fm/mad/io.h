@@ -26,6 +26,8 @@ struct io_addr {
 typedef void io_recv_fn(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
 /* The driver gave a request back, unanswered. */
 typedef void io_failed_fn(void *arg, uint64_t tid);
+/* The device has gone: nothing is received any more, and every send fails, until it is opened again. May come from within send(). */
+typedef void io_lost_fn(void *arg, int error);
 
 struct io_port_info {
 	char device[32];
@@ -33,36 +35,49 @@ struct io_port_info {
 	guid_t port_guid, node_guid;
 	uint64_t gid_prefix;
 	uint16_t lid, sm_lid;
+	bool link;    /* was up when it was opened */
 	bool real_fd; /* watched by the loop; false: polled (ibsim) */
 };
 
 struct io; /* implementations embed it as first member */
 struct io_ops {
 	/*
-	 * 0 or -errno (-EAGAIN: queues are full, try again later). len 256, longer for RMPP answers of the SA.
+	 * 0 or -errno (-EAGAIN: queues are full, try again later; -ENODEV: not open). len 256, longer for RMPP answers of the SA.
 	 * timeout_ms: an answer is awaited so long; 0 = none is. The driver drops an answer nobody awaits.
 	 */
 	int (*send)(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 		    unsigned timeout_ms);
-	/* The IsSM capability bit of the local port. */
+	/* The IsSM capability bit of the local port. -EBUSY: another process of this machine holds it. */
 	int (*set_is_sm)(struct io *io, bool on);
 	void (*free)(struct io *io);
 	/* How many answers are awaited: a polled implementation spins while there are any. May be NULL. */
 	void (*expect)(struct io *io, unsigned outstanding);
+	/*
+	 * Chooses the port and opens it; info is of it then. 0, or with the reason in err: -ENODEV (there is none, or not yet), -EBUSY (the
+	 * kernel refuses what another manager on the port has), -EACCES or -EPERM (this process may not), other -errno.
+	 * NULL, like the two after it: the port is always open.
+	 */
+	int (*open)(struct io *io, char *err, size_t err_size);
+	void (*close)(struct io *io); /* a closed one is fine */
+	/*
+	 * A port that had a link stays the choice from then on, whatever becomes of it. Until then another may have one by now: true,
+	 * and closing and opening leads to it.
+	 */
+	bool (*choose)(struct io *io, bool had_link);
 };
 struct io {
 	const struct io_ops *ops;
 	struct io_port_info info;
 	io_recv_fn *recv;
 	io_failed_fn *failed;
-	void *arg; /* of recv and failed; set by mad_new() */
+	io_lost_fn *lost;
+	void *arg; /* of these; set by mad_new() */
 };
 
 /*
- * Opens the umad port: by port GUID (guid != 0), by device and port (port 0 = first active one of the device), or the first active
- * InfiniBand port. Registers for SMI (LID and DR), SA, PerfMgt. NULL with a reason in err.
+ * A umad port, closed: the one with that port GUID (guid != 0), one of a device, or any. Without a GUID and a port it is chosen when it is
+ * opened: the first InfiniBand port that has a link, else the first, and none that is not for subnet managers (umad_port.h).
  */
-struct io *io_umad_open(struct loop *loop, guid_t guid, const char *device, unsigned port,
-			char *err, size_t err_size);
+struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port);
 
 #endif

@@ -15,6 +15,10 @@
  * An answer that arrives while the port is closed hangs the thread that receives for libumad2sim,
  * and the process with it: so what was asked is waited for first.
  *
+ * A device may be absent, and go away: an adapter that is reset, a driver that is loaded again. Kernels since 5.12 then answer EIO, and
+ * epoll says so (EPOLLERR); older ones refuse what is sent (EINVAL) and are silent else. Whoever asks the own port now and then
+ * learns of both. The descriptor never comes back to life: it is closed, and the port chosen and opened anew.
+ *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. umad
  * keeps addresses in network order.
  */
@@ -49,10 +53,11 @@ enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENTS };
 
 struct umad_io {
 	struct io io; /* first */
+	struct umad_wish wish;
 	struct loop *loop;
 	struct loop_fd *watch;
 	struct loop_poll *poll;
-	int port; /* libibumad's handle */
+	int port; /* libibumad's handle, -1 = closed */
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;
@@ -88,6 +93,14 @@ static void buffer_fit(void **buf, size_t *size, size_t len)
 	*size = len;
 }
 
+/* umad_size() is that of the kernel's way with headers, which is known once a port was opened. */
+static void buffers_open(struct umad_io *u)
+{
+	u->tx_size = u->rx_size = 0;
+	buffer_fit(&u->tx, &u->tx_size, WIRE_MAD_SIZE);
+	buffer_fit(&u->rx, &u->rx_size, WIRE_MAD_SIZE);
+}
+
 static void address_set(void *umad, const struct io_addr *to)
 {
 	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
@@ -102,6 +115,11 @@ static void address_set(void *umad, const struct io_addr *to)
 	addr->grh_present = 1;
 	addr->hop_limit = to->hop_limit;
 	memcpy(addr->gid, to->gid, sizeof(addr->gid));
+}
+
+static bool is_gone(int error)
+{
+	return error == EIO || error == ENODEV || error == ENXIO;
 }
 
 /* -EAGAIN: the queues below are full for the moment. */
@@ -125,13 +143,20 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 	int agent = agent_of(u, mad[1]); /* byte 1: MgmtClass */
 	unsigned kernel_ms = timeout_ms - timeout_ms / 8;
 
+	if (u->port < 0)
+		return -ENODEV;
 	if (agent < 0)
 		return -EPROTONOSUPPORT;
 	buffer_fit(&u->tx, &u->tx_size, len);
 	address_set(u->tx, to);
 	memcpy(umad_get_mad(u->tx), mad, len);
-	if (umad_send(u->port, agent, u->tx, (int)len, (int)kernel_ms, 0))
-		return send_error(errno);
+	if (umad_send(u->port, agent, u->tx, (int)len, (int)kernel_ms, 0)) {
+		int error = errno;
+
+		if (is_gone(error))
+			u->io.lost(u->io.arg, error);
+		return send_error(error);
+	}
 	u->unanswered += timeout_ms > 0;
 	return 0;
 }
@@ -156,14 +181,14 @@ static void address_get(void *umad, struct io_addr *from)
 }
 
 /*
- * What came back unsent or unanswered: its own bytes under a status. Only requests are missed, and of the SA's class answers are
- * sent as well. ibsim gives an answer back that was lost on its way, at once, as an answer.
+ * What came back unsent or unanswered: its own bytes under a status, the kernel's no more than the common header. Only requests are
+ * missed, and of the SA's class answers are sent as well. ibsim gives an answer back that was lost on its way, at once, as an answer.
  */
 static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 {
 	struct wire_mad m;
 
-	if (wire_mad_decode(mad, len, &m))
+	if (wire_mad_decode_header(mad, len, &m))
 		return;
 	if (m.mgmt_class != WIRE_SA || !(m.method & WIRE_RESPONSE))
 		u->io.failed(u->io.arg, m.tid);
@@ -228,9 +253,8 @@ static void readable_cb(void *arg, unsigned events)
 
 	if (status >= 0)
 		return;
-	log_line(LOG_MAD, LOG_ERR, "%s port %u: receiving failed: %s", u->io.info.device,
-		 u->io.info.port, strerror(-status));
 	loop_fd_set(u->watch, 0);
+	u->io.lost(u->io.arg, -status);
 }
 
 /*
@@ -253,6 +277,8 @@ static bool poll_cb(void *arg)
 	struct umad_io *u = arg;
 	int taken = drain(u);
 
+	if (taken < 0)
+		u->io.lost(u->io.arg, -taken);
 	if (taken > 0)
 		u->lively = LIVELY_WAITS;
 	else if (loop_idle_us(u->loop) < BLOCK_MS * 1000)
@@ -284,10 +310,13 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 		u->issm = -1;
 		return 0;
 	}
-	if (umad_get_issm_path(io->info.device, (int)io->info.port, path, sizeof(path)) < 0)
+	if (u->port < 0 ||
+	    umad_get_issm_path(io->info.device, (int)io->info.port, path, sizeof(path)) < 0)
 		return -ENODEV;
 	u->issm = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	return u->issm < 0 ? -errno : 0;
+	if (u->issm >= 0)
+		return 0;
+	return errno == EAGAIN ? -EBUSY : -errno; /* one process at a time may hold it */
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------- */
@@ -323,6 +352,12 @@ static int register_sa(struct umad_io *u)
 	return umad_register(u->port, WIRE_SA, 2, 1, mask);
 }
 
+static void agents_forget(struct umad_io *u)
+{
+	for (int i = 0; i < AGENTS; i++)
+		u->agents[i] = -1;
+}
+
 static int agents_register(struct umad_io *u)
 {
 	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
@@ -343,7 +378,7 @@ static void receive_rest(struct umad_io *u)
 			return;
 }
 
-static void umad_io_free(struct io *io)
+static void umad_io_close(struct io *io)
 {
 	struct umad_io *u = (struct umad_io *)io;
 
@@ -351,23 +386,28 @@ static void umad_io_free(struct io *io)
 		receive_rest(u);
 	loop_fd_free(u->watch);
 	loop_poll_free(u->poll);
+	u->watch = NULL;
+	u->poll = NULL;
 	umad_io_set_is_sm(io, false);
 	for (int i = 0; i < AGENTS; i++)
 		if (u->agents[i] >= 0)
 			umad_unregister(u->port, u->agents[i]);
+	agents_forget(u);
 	if (u->port >= 0)
 		umad_close_port(u->port);
+	u->port = -1;
+	u->expected = u->lively = u->unanswered = 0;
+}
+
+static void umad_io_free(struct io *io)
+{
+	struct umad_io *u = (struct umad_io *)io;
+
+	umad_io_close(io);
 	free(u->tx);
 	free(u->rx);
 	free(u);
 }
-
-static const struct io_ops umad_io_ops = {
-	.send = umad_io_send,
-	.set_is_sm = umad_io_set_is_sm,
-	.free = umad_io_free,
-	.expect = umad_io_expect,
-};
 
 static void watch_start(struct umad_io *u)
 {
@@ -385,43 +425,84 @@ static void watch_start(struct umad_io *u)
 static int port_open(struct umad_io *u, char *err, size_t err_size)
 {
 	const struct io_port_info *info = &u->io.info;
+	int error;
 
 	errno = 0;
 	u->port = umad_open_port(info->device, (int)info->port);
-	if (u->port < 0) {
-		snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
-			 strerror(errno ? errno : -u->port),
-			 errno == EACCES ? " (run as root)" : "");
-		return -1;
-	}
+	if (u->port >= 0)
+		return 0;
+	error = errno ? errno : -u->port;
+	u->port = -1;
+	snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
+		 strerror(error), error == EACCES || error == EPERM ? " (run as root)" : "");
+	return is_gone(error) || error == ENOENT ? -ENODEV : -error;
+}
+
+/* The kernel hands requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad, to a second. */
+static int port_register(struct umad_io *u, char *err, size_t err_size)
+{
 	errno = 0;
-	if (agents_register(u)) {
-		snprintf(err, err_size,
-			 "%s port %u: cannot register for SMPs: %s (does another subnet manager "
-			 "run here?)",
-			 info->device, info->port, strerror(errno));
-		return -1;
+	if (!agents_register(u))
+		return 0;
+	snprintf(err, err_size,
+		 "%s port %u: cannot register for SMPs: %s (does another subnet manager run here?)",
+		 u->io.info.device, u->io.info.port, strerror(errno));
+	return is_gone(errno) ? -ENODEV : -EBUSY;
+}
+
+static int umad_io_open(struct io *io, char *err, size_t err_size)
+{
+	struct umad_io *u = (struct umad_io *)io;
+	int status = umad_port_choose(&u->wish, &io->info, err, err_size);
+
+	if (!status)
+		status = port_open(u, err, err_size);
+	if (!status)
+		status = port_register(u, err, err_size);
+	if (status) {
+		umad_io_close(io);
+		return status;
 	}
+	buffers_open(u);
+	watch_start(u);
+	log_line(LOG_MAD, LOG_NOTICE, "%s port %u: opened: port GUID 0x%016llx, LID %u, link %s",
+		 io->info.device, io->info.port, (unsigned long long)io->info.port_guid,
+		 io->info.lid, io->info.link ? "up" : "down");
 	return 0;
 }
 
-struct io *io_umad_open(struct loop *loop, guid_t guid, const char *device, unsigned port,
-			char *err, size_t err_size)
+static bool umad_io_choose(struct io *io, bool had_link)
+{
+	struct umad_io *u = (struct umad_io *)io;
+	struct io_port_info info;
+	char err[256];
+
+	if (had_link)
+		u->wish.guid = io->info.port_guid;
+	if (u->wish.guid || umad_port_choose(&u->wish, &info, err, sizeof(err)))
+		return false;
+	return info.link && info.port_guid != io->info.port_guid;
+}
+
+static const struct io_ops umad_io_ops = {
+	.open = umad_io_open,
+	.close = umad_io_close,
+	.choose = umad_io_choose,
+	.send = umad_io_send,
+	.set_is_sm = umad_io_set_is_sm,
+	.free = umad_io_free,
+	.expect = umad_io_expect,
+};
+
+struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port)
 {
 	struct umad_io *u = mem_alloc(1, sizeof(*u));
 
 	u->io.ops = &umad_io_ops;
+	u->wish = (struct umad_wish){ .guid = guid, .port = port };
+	snprintf(u->wish.device, sizeof(u->wish.device), "%s", device);
 	u->loop = loop;
 	u->port = u->issm = -1;
-	for (int i = 0; i < AGENTS; i++)
-		u->agents[i] = -1;
-	if (umad_port_choose(guid, device, port, &u->io.info, err, err_size) ||
-	    port_open(u, err, err_size)) {
-		umad_io_free(&u->io);
-		return NULL;
-	}
-	buffer_fit(&u->tx, &u->tx_size, WIRE_MAD_SIZE);
-	buffer_fit(&u->rx, &u->rx_size, WIRE_MAD_SIZE);
-	watch_start(u);
+	agents_forget(u);
 	return &u->io;
 }

@@ -19,6 +19,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <complib/cl_qmap.h>
@@ -64,6 +65,10 @@ struct mad {
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
 	bool quiet;
+	bool open;
+	int lost; /* the device has gone, for that reason (errno); 0 = it has not */
+	mad_lost_fn *lost_fn;
+	void *lost_arg;
 	struct loop_timer *timeouts, *soon;
 	uint64_t timeouts_due;
 	struct handler handlers[256]; /* by management class */
@@ -233,6 +238,19 @@ static bool is_kept_back(const struct mad *mad, const struct xact *x)
 	       x->attr_id != WIRE_SM_INFO;
 }
 
+static void count_sent(struct mad *mad, struct xact *x)
+{
+	bool again = x->tries++ > 0;
+
+	if (x->local)
+		return;
+	if (wire_is_smi(x->mgmt_class))
+		mad->stats.sent++;
+	else
+		mad->stats.sent_gmps++;
+	mad->stats.retried += again;
+}
+
 /* A first try that cannot be sent ends the transaction; a later one counts as lost on the way. */
 static void xact_transmit(struct mad *mad, struct xact *x)
 {
@@ -256,12 +274,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		send_failed(mad, x);
 		return;
 	}
-	if (wire_is_smi(x->mgmt_class))
-		mad->stats.sent++;
-	else
-		mad->stats.sent_gmps++;
-	if (x->tries++)
-		mad->stats.retried++;
+	count_sent(mad, x);
 	x->sent_at = loop_now_us(mad->loop);
 	x->deadline = x->sent_at + x->timeout_us;
 	flight_enter(mad, x);
@@ -331,7 +344,7 @@ static void try_lost(struct mad *mad, struct xact *x)
 		mad->queued++;
 		return;
 	}
-	mad->stats.timed_out++;
+	mad->stats.timed_out += !x->local;
 	xact_finish(mad, x, MAD_TIMEOUT, 0, NULL);
 }
 
@@ -347,11 +360,26 @@ static void timeouts_cb(void *arg)
 	pump(mad);
 }
 
+/* Requests that are out are left to their time-outs, and to those who cancel them. */
+static void port_is_lost(struct mad *mad)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "%s port %u: the device has gone: %s", mad->io->info.device,
+		 mad->io->info.port, strerror(mad->lost));
+	mad->lost = 0;
+	mad_close(mad);
+	if (mad->lost_fn)
+		mad->lost_fn(mad->lost_arg, why);
+}
+
 static void soon_cb(void *arg)
 {
 	struct mad *mad = arg;
 	struct xact *x;
 
+	if (mad->lost)
+		port_is_lost(mad);
 	mad->blocked = false;
 	while ((x = first_of(&mad->failed)))
 		xact_finish(mad, x, MAD_SEND_FAILED, 0, NULL);
@@ -420,6 +448,15 @@ static void failed_cb(void *arg, uint64_t tid)
 	pump(mad);
 }
 
+/* May be called from within a send. */
+static void lost_cb(void *arg, int error)
+{
+	struct mad *mad = arg;
+
+	mad->lost = error;
+	loop_timer_set(mad->soon, 0);
+}
+
 /* ---- Outside ---------------------------------------------------------------------------------- */
 
 void mad_configure(struct mad *mad, const struct mad_conf *conf)
@@ -453,7 +490,9 @@ struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *con
 	mad->soon = loop_timer_new(loop, soon_cb, mad);
 	io->recv = recv_cb;
 	io->failed = failed_cb;
+	io->lost = lost_cb;
 	io->arg = mad;
+	mad->open = !io->ops->open;
 	return mad;
 }
 
@@ -481,6 +520,7 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	xact_take_request(x, request);
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
+	x->local = request->local;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
 	x->device = device_get(mad, request->device);
@@ -534,6 +574,37 @@ int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, siz
 void mad_set_quiet(struct mad *mad, bool on)
 {
 	mad->quiet = on;
+}
+
+int mad_open(struct mad *mad, char *err, size_t err_size)
+{
+	int status = mad->open ? 0 : mad->io->ops->open(mad->io, err, err_size);
+
+	mad->open = status == 0;
+	return status;
+}
+
+void mad_close(struct mad *mad)
+{
+	if (mad->io->ops->close)
+		mad->io->ops->close(mad->io);
+	mad->open = !mad->io->ops->open;
+}
+
+bool mad_is_open(const struct mad *mad)
+{
+	return mad->open;
+}
+
+bool mad_choose(struct mad *mad, bool had_link)
+{
+	return mad->io->ops->choose && mad->io->ops->choose(mad->io, had_link);
+}
+
+void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg)
+{
+	mad->lost_fn = fn;
+	mad->lost_arg = arg;
 }
 
 const struct io_port_info *mad_port_info(const struct mad *mad)

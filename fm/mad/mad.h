@@ -47,6 +47,7 @@ struct mad_request {
 	guid_t device; /* whose cap this counts against; 0 = none */
 	bool urgent;   /* before those that are not */
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
+	bool local;    /* to the own port: it is not on the wire, and not counted as sent */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
 	bool once;		      /* sent once, whatever mad_conf says */
 	/* Asked before each try, with the callback's arg, also from within mad_send(): by then there may be another path. NULL = it stays. */
@@ -64,7 +65,8 @@ struct mad_answer {
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
 typedef uint64_t mad_token; /* 0 is none */
 
-struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf); /* owns io */
+/* Owns io, which may be closed. */
+struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf);
 /* Pending requests are dropped without a callback. Not from a callback of its own. */
 void mad_free(struct mad *mad);
 void mad_configure(struct mad *mad, const struct mad_conf *conf);
@@ -85,6 +87,17 @@ int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, siz
  */
 void mad_set_quiet(struct mad *mad, bool on);
 
+/*
+ * The local port (fm/mad/io.h). It may not be there: then what is sent ends with MAD_SEND_FAILED. mad_open() tries once, by io's results, and is
+ * fine when it is open. When the device goes it is closed, and fn is called from the loop with the reason.
+ */
+int mad_open(struct mad *mad, char *err, size_t err_size);
+void mad_close(struct mad *mad);
+bool mad_is_open(const struct mad *mad);
+bool mad_choose(struct mad *mad, bool had_link); /* io's: true = another port would be opened now */
+typedef void mad_lost_fn(void *arg, const char *error);
+void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);
+/* Of the port that is open, or was last; zeros before. */
 const struct io_port_info *mad_port_info(const struct mad *mad);
 int mad_set_is_sm(struct mad *mad, bool on);
 

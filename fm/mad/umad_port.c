@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The port choice. All InfiniBand ports of all devices are looked at, those the operator did not
- * mean are passed over, and the best of the rest is kept: before a subnet manager has come nothing
- * is Active, so a port whose link is up will do, and any port at last (its cable may come later).
+ * The port choice. All InfiniBand ports of all devices are looked at in the kernel's order, those the operator did not mean are passed
+ * over, and the first that has a link is kept, or the first of all (its cable may come later). Whether it is Active says no more
+ * than that somebody manages what is behind it. Ports that no subnet manager is to run on count only when they are named.
  * What was seen on the way is kept as text, so that a refusal can name what there is.
  */
 #include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_port.h"
+#include "topology/mem.h"
 
-#define STATE_ACTIVE 4
-#define PHYS_LINK_UP 5
-#define SEEN_MAX     512
+#define PHYS_LINK_UP	   5
+#define CAP_IS_SM_DISABLED (1u << 10) /* IBA 14.2.5.6 */
+#define SEEN_MAX	   512
+#define VPD_MAX		   32768
 
-enum rank { RANK_NONE, RANK_ANY, RANK_LINK_UP, RANK_ACTIVE, RANK_NAMED };
+enum rank { RANK_NONE, RANK_ANY, RANK_LINK_UP, RANK_NAMED };
 
 struct choice {
-	guid_t guid; /* wanted; 0 = any */
-	const char *device;
-	unsigned port;
+	const struct umad_wish *wish;
 	enum rank best;
 	struct io_port_info *info;
-	unsigned met, ethernet;
+	unsigned met, ethernet, barred;
 	char devices[SEEN_MAX], ports[SEEN_MAX];
 };
 
@@ -44,16 +46,37 @@ seen_add(char seen[SEEN_MAX], const char *format, ...)
 	va_end(args);
 }
 
+bool umad_port_manages_nvswitches(const char *vpd_path)
+{
+	char *vpd = mem_alloc(1, VPD_MAX);
+	FILE *in = fopen(vpd_path, "r");
+	size_t len = in ? fread(vpd, 1, VPD_MAX, in) : 0;
+	bool found = memmem(vpd, len, "SW_MNG", 6);
+
+	if (in)
+		fclose(in);
+	free(vpd);
+	return found;
+}
+
+static bool is_barred(const umad_port_t *port)
+{
+	char path[256];
+
+	if (be32toh(port->capmask) & CAP_IS_SM_DISABLED)
+		return true;
+	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/device/vpd", port->ca_name);
+	return umad_port_manages_nvswitches(path);
+}
+
 static enum rank port_rank(const struct choice *choice, const umad_port_t *port)
 {
 	guid_t guid = be64toh(port->port_guid);
 
-	if (choice->guid)
-		return guid == choice->guid ? RANK_NAMED : RANK_NONE;
-	if (choice->port)
-		return (unsigned)port->portnum == choice->port ? RANK_NAMED : RANK_NONE;
-	if (port->state == STATE_ACTIVE)
-		return RANK_ACTIVE;
+	if (choice->wish->guid)
+		return guid == choice->wish->guid ? RANK_NAMED : RANK_NONE;
+	if (choice->wish->port)
+		return (unsigned)port->portnum == choice->wish->port ? RANK_NAMED : RANK_NONE;
 	return port->phys_state == PHYS_LINK_UP ? RANK_LINK_UP : RANK_ANY;
 }
 
@@ -70,6 +93,10 @@ static void port_consider(struct choice *choice, const umad_ca_t *ca, const umad
 	rank = port_rank(choice, port);
 	if (rank <= choice->best)
 		return;
+	if (rank != RANK_NAMED && is_barred(port)) {
+		choice->barred++;
+		return;
+	}
 	choice->best = rank;
 	*choice->info = (struct io_port_info){
 		.port = (unsigned)port->portnum,
@@ -78,6 +105,7 @@ static void port_consider(struct choice *choice, const umad_ca_t *ca, const umad
 		.gid_prefix = be64toh(port->gid_prefix),
 		.lid = (uint16_t)port->base_lid,
 		.sm_lid = (uint16_t)port->sm_lid,
+		.link = port->phys_state == PHYS_LINK_UP,
 	};
 	snprintf(choice->info->device, sizeof(choice->info->device), "%s", ca->ca_name);
 }
@@ -90,7 +118,7 @@ static void device_consider(struct choice *choice, const char *name)
 	if (umad_get_ca(name, &ca) < 0)
 		return;
 	seen_add(choice->devices, "%s", name);
-	if (!choice->guid && choice->device && strcmp(choice->device, name))
+	if (!choice->wish->guid && choice->wish->device[0] && strcmp(choice->wish->device, name))
 		goto out;
 	choice->met++;
 	for (int i = 0; i < UMAD_CA_MAX_PORTS; i++)
@@ -100,47 +128,49 @@ out:
 	umad_release_ca(&ca);
 }
 
-static int choice_explain(const struct choice *choice, char *err, size_t err_size)
+static void choice_explain(const struct choice *choice, char *err, size_t err_size)
 {
+	const struct umad_wish *wish = choice->wish;
+	const char *device = wish->device[0] ? wish->device : NULL;
+
 	if (!choice->devices[0])
 		snprintf(err, err_size, "no InfiniBand device in this machine (none in %s)",
 			 SYS_INFINIBAND);
-	else if (choice->guid)
+	else if (wish->guid)
 		snprintf(err, err_size, "port GUID 0x%016" PRIx64 ": not found; there are: %s",
-			 choice->guid, choice->ports);
-	else if (choice->device && !choice->met)
-		snprintf(err, err_size, "device %s: not found; there are: %s", choice->device,
+			 wish->guid, choice->ports);
+	else if (device && !choice->met)
+		snprintf(err, err_size, "device %s: not found; there are: %s", device,
 			 choice->devices);
 	else if (choice->ethernet && !choice->ports[0])
 		snprintf(err, err_size, "%s: no InfiniBand port, only Ethernet",
-			 choice->device ? choice->device : choice->devices);
-	else if (choice->port)
+			 device ? device : choice->devices);
+	else if (wish->port)
 		snprintf(err, err_size, "%s: no InfiniBand port %u; there are: %s",
-			 choice->device ? choice->device : "all devices", choice->port,
+			 device ? device : "all devices", wish->port, choice->ports);
+	else if (choice->barred)
+		snprintf(err, err_size, "no port for a subnet manager unless named by GUID: %s",
 			 choice->ports);
 	else
 		snprintf(err, err_size, "no InfiniBand port; devices: %s", choice->devices);
-	return -1;
 }
 
-int umad_port_choose(guid_t guid, const char *device, unsigned port, struct io_port_info *info,
-		     char *err, size_t err_size)
+int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, char *err,
+		     size_t err_size)
 {
-	struct choice choice = {
-		.guid = guid,
-		.device = device && device[0] ? device : NULL,
-		.port = port,
-		.info = info,
-	};
+	struct choice choice = { .wish = wish, .info = info };
 	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
 	int n;
 
 	if (umad_init() < 0) {
 		snprintf(err, err_size, "no umad driver (is the module ib_umad loaded?)");
-		return -1;
+		return -ENODEV;
 	}
 	n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
 	for (int i = 0; i < n; i++)
 		device_consider(&choice, names[i]);
-	return choice.best == RANK_NONE ? choice_explain(&choice, err, err_size) : 0;
+	if (choice.best != RANK_NONE)
+		return 0;
+	choice_explain(&choice, err, err_size);
+	return -ENODEV;
 }

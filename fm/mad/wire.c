@@ -76,24 +76,34 @@ static void dr_decode(const ib_smp_t *smp, struct wire_mad *mad)
 	memcpy(mad->path, smp->initial_path, sizeof(mad->path));
 }
 
+int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
+{
+	ib_mad_t header;
+
+	if (len < WIRE_MAD_HEADER)
+		return -EBADMSG;
+	memcpy(&header, buf, sizeof(header));
+	if (header.base_ver != 1)
+		return -EBADMSG;
+	*mad = (struct wire_mad){
+		.mgmt_class = header.mgmt_class,
+		.class_version = header.class_ver,
+		.method = header.method,
+		.status = cl_ntoh16(header.status) & STATUS_MASK,
+		.tid = cl_ntoh64(header.trans_id),
+		.attr_id = cl_ntoh16(header.attr_id),
+		.attr_mod = cl_ntoh32(header.attr_mod),
+	};
+	return 0;
+}
+
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 {
 	ib_smp_t smp;
 
-	if (len < WIRE_MAD_SIZE)
+	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
 	memcpy(&smp, buf, sizeof(smp));
-	if (smp.base_ver != 1)
-		return -EBADMSG;
-	*mad = (struct wire_mad){
-		.mgmt_class = smp.mgmt_class,
-		.class_version = smp.class_ver,
-		.method = smp.method,
-		.status = cl_ntoh16(smp.status) & STATUS_MASK,
-		.tid = cl_ntoh64(smp.trans_id),
-		.attr_id = cl_ntoh16(smp.attr_id),
-		.attr_mod = cl_ntoh32(smp.attr_mod),
-	};
 	if (wire_is_smi(mad->mgmt_class))
 		mad->key = cl_ntoh64(smp.m_key);
 	if (mad->mgmt_class == WIRE_SMI_DR) {

@@ -73,7 +73,11 @@ struct wire_mad {
 void wire_mad_encode(const struct wire_mad *mad,
 		     uint8_t buf[WIRE_MAD_SIZE]); /* header fields only, other bytes of buf stay */
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
-	__attribute__((warn_unused_result));	    /* 0, -EBADMSG */
+	__attribute__((warn_unused_result)); /* 0, -EBADMSG */
+/* The common header alone (IBA 13.4.2), of the first WIRE_MAD_HEADER bytes: what the kernel gives back of a request. 0, -EBADMSG. */
+#define WIRE_MAD_HEADER 24
+int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
+	__attribute__((warn_unused_result));
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]); /* the 64 bytes, LID-routed and DR alike */
 uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE]); /* WIRE_GMP_DATA bytes */
 static inline bool wire_is_smi(uint8_t mgmt_class)

@@ -65,7 +65,7 @@ struct xact {
 	unsigned tries, retries;
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
-	bool urgent, doubtful;
+	bool urgent, doubtful, local;
 	union {
 		struct { /* SMPs */
 			struct mad_path path;

@@ -22,7 +22,8 @@ enum election_event {
 	ELECTION_LOST, /* silent for too long, or no master any more */
 	/* What came of our HANDOVER. */
 	ELECTION_GIVEN,
-	ELECTION_KEPT, /* refused, or not answered */
+	ELECTION_KEPT,	    /* refused, or not answered */
+	ELECTION_PORT_LOST, /* our port is in no fabric */
 	/* Control packets, by their modifier behind ELECTION_CONTROL. */
 	ELECTION_CONTROL,
 	ELECTION_HANDOVER,

@@ -116,6 +116,8 @@ enum own_port_act own_port_take(struct own_port *p, enum own_port_event event)
 
 	if (step->act == OWN_PORT_STAY)
 		return OWN_PORT_STAY;
+	if (step->act == OWN_PORT_PROBE && p->state == OWN_PORT_SILENT && !p->silent)
+		return OWN_PORT_STAY; /* the sweep that is under way asks it */
 	if (step->act == OWN_PORT_LEAVE || step->act == OWN_PORT_BEGIN_AGAIN) {
 		p->neighbour = 0;
 		p->silent = false;

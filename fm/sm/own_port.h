@@ -50,10 +50,10 @@ enum own_port_act {
 
 struct own_port {
 	enum own_port_state state;
-	bool is_switch;		 /* port 0 of a switch: has no link and no neighbour */
-	bool silent;		 /* the neighbour did not answer when last asked */
+	bool is_switch;		    /* port 0 of a switch: has no link and no neighbour */
+	bool silent;		    /* the neighbour did not answer when last asked */
 	struct wire_port_info info; /* as last read; state 0 = not since it was opened */
-	guid_t neighbour;	 /* node GUID; 0 = not met */
+	guid_t neighbour;	    /* node GUID; 0 = not met */
 	uint8_t neighbour_port;
 };
 

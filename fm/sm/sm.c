@@ -282,7 +282,6 @@ struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf
 		  void *arg)
 {
 	struct sm *sm = mem_alloc(1, sizeof(*sm));
-	int err;
 
 	sm->loop = loop;
 	sm->mad = mad;
@@ -293,9 +292,6 @@ struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf
 	sm->fold = loop_timer_new(loop, fold_cb, sm);
 	mad_handle(mad, WIRE_SMI_LID, receive, sm);
 	mad_handle(mad, WIRE_SMI_DR, receive, sm);
-	err = mad_set_is_sm(mad, true);
-	if (err)
-		log_line(LOG_SM, LOG_WARNING, "port: cannot set IsSM: %s", strerror(-err));
 	return sm;
 }
 
@@ -308,6 +304,11 @@ void sm_free(struct sm *sm)
 	mad_handle(sm->mad, WIRE_SMI_DR, NULL, NULL);
 	loop_timer_free(sm->fold);
 	free(sm);
+}
+
+int sm_show(struct sm *sm, bool on)
+{
+	return mad_set_is_sm(sm->mad, on);
 }
 
 void sm_on_control(struct sm *sm, sm_control_fn *fn)

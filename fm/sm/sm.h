@@ -22,6 +22,8 @@ struct sm;
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
 		  void *arg);
 void sm_free(struct sm *sm); /* takes IsSM back */
+int sm_show(struct sm *sm,
+	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
 struct wire_sm_info sm_info(const struct sm *sm);     /* as others see us */

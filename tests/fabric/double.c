@@ -6,6 +6,8 @@
  * MADs travel in double_net.c, the nodes' agents answer in double_smp.c, links change state in double_link.c.
  */
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/double_own.h"
@@ -52,7 +54,8 @@ bool double_chance(struct double_fabric *d, unsigned per_mille)
 struct dclient *double_client(struct double_fabric *d, const struct dport *port)
 {
 	for (unsigned i = 0; i < DOUBLE_CLIENTS; i++)
-		if (d->clients[i].attach == port && d->clients[i].io.recv && !d->clients[i].frozen)
+		if (d->clients[i].attach == port && d->clients[i].io.recv &&
+		    !d->clients[i].frozen && !d->clients[i].unplugged)
 			return &d->clients[i];
 	return NULL;
 }
@@ -63,6 +66,8 @@ static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t
 	struct dclient *c = (struct dclient *)io;
 	struct wire_mad m;
 
+	if (c->unplugged)
+		return -ENODEV;
 	if (c->frozen)
 		return 0;
 	if (!wire_mad_decode(mad, len, &m) &&
@@ -80,6 +85,16 @@ static void set_is_sm(struct dclient *c, bool on)
 		c->attach->info.capmask &= ~WIRE_CAP_IS_SM;
 }
 
+static int double_io_open(struct io *io, char *err, size_t err_size)
+{
+	const struct dclient *c = (const struct dclient *)io;
+
+	if (!c->unplugged && !c->occupied)
+		return 0;
+	snprintf(err, err_size, c->unplugged ? "double0: no such device" : "double0: in use");
+	return c->unplugged ? -ENODEV : -EBUSY;
+}
+
 static int double_io_set_is_sm(struct io *io, bool on)
 {
 	set_is_sm((struct dclient *)io, on);
@@ -93,6 +108,7 @@ static void double_io_free(struct io *io)
 }
 
 static const struct io_ops double_io_ops = {
+	.open = double_io_open,
 	.send = double_io_send,
 	.set_is_sm = double_io_set_is_sm,
 	.free = double_io_free,
@@ -121,6 +137,28 @@ struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port)
 {
 	client_attach(d, &d->clients[1], double_port(d, attach, port));
 	return &d->clients[1].io;
+}
+
+void double_unplug(struct io *io, bool on)
+{
+	struct dclient *c = (struct dclient *)io;
+
+	c->unplugged = on;
+	if (!on)
+		return;
+	set_is_sm(c, false);
+	if (io->recv)
+		io->lost(io->arg, EIO);
+}
+
+void double_occupy(struct io *io, bool on)
+{
+	((struct dclient *)io)->occupied = on;
+}
+
+void double_forget_sm(struct io *io)
+{
+	set_is_sm((struct dclient *)io, false);
 }
 
 void double_freeze(struct io *io, bool on)
@@ -285,6 +323,25 @@ void double_cut(struct double_fabric *d, guid_t node, unsigned port)
 void double_join(struct double_fabric *d, guid_t node, unsigned port)
 {
 	cable_set(d, node, port, false);
+}
+
+void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b)
+{
+	struct dport *pa = double_port(d, a, port_a), *pb = double_port(d, b, port_b);
+	struct dport *far = pa->peer;
+
+	assert(pa->cut && pb->cut && far && pb->peer);
+	pa->peer = pb->peer;
+	pb->peer = far;
+	pa->peer->peer = pa;
+	pb->peer->peer = pb;
+}
+
+void double_set_active(struct double_fabric *d, guid_t node, unsigned num)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->info.state = port->peer->info.state = TOPO_ACTIVE;
 }
 
 void double_reboot(struct double_fabric *d, guid_t guid)

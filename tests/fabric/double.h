@@ -34,6 +34,12 @@ void double_free(struct double_fabric *d);     /* after its io's mad_free() */
 struct io *double_io(struct double_fabric *d); /* its free() leaves the double alive */
 /* A second client, at another port. */
 struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port);
+/* Its device goes away, with IsSM, or may be opened again. */
+void double_unplug(struct io *io, bool on);
+/* Another process of its machine has the port: it can't be opened. */
+void double_occupy(struct io *io, bool on);
+/* Its IsSM bit is gone, and nobody told. */
+void double_forget_sm(struct io *io);
 /* As if its process was killed: nothing is received or sent any more, and IsSM goes; or it is back. */
 void double_freeze(struct io *io, bool on);
 
@@ -42,6 +48,10 @@ void double_freeze(struct io *io, bool on);
 /* Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached. */
 void double_cut(struct double_fabric *d, guid_t node, unsigned port);
 void double_join(struct double_fabric *d, guid_t node, unsigned port);
+/* The cables of two ports change places, while both are cut. */
+void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
+/* Another manager makes the link Active, at both ends. */
+void double_set_active(struct double_fabric *d, guid_t node, unsigned port);
 /* All the node was told is forgotten, its links bounce. */
 void double_reboot(struct double_fabric *d, guid_t node);
 /* The cable comes up again with so many lanes. */

@@ -87,7 +87,7 @@ struct dclient {
 	struct io io; /* first */
 	struct double_fabric *d;
 	struct dport *attach; /* NULL = none */
-	bool frozen;
+	bool frozen, unplugged, occupied;
 	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, attribute (low byte) */
 };
 

@@ -50,7 +50,9 @@ static void note_expect(struct io *io, unsigned outstanding)
 	((struct note_io *)io)->expected = outstanding;
 }
 
-static const struct io_ops note_ops = { note_send, note_set_is_sm, note_free, note_expect };
+static const struct io_ops note_ops = {
+	.send = note_send, .set_is_sm = note_set_is_sm, .free = note_free, .expect = note_expect
+};
 
 /* ---- World ------------------------------------------------------------------------------------ */
 

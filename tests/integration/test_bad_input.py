@@ -77,10 +77,12 @@ def test_configuration_is_refused_by_file_and_line(run, tmp_path, line, reason):
 @pytest.mark.parametrize("conf, word", [
     ({"device": "nosuch_0"}, "nosuch_0"), ({"port": 77}, "77"), ({"guid": "0x0000000000abcdef"}, "abcdef"),
     ({"device": "ibsim0", "port": 9}, "9")])
-def test_port_that_is_not_there_ends_fmd_with_2(start, pod_net, conf, word):
+def test_port_that_is_not_there_is_waited_for(start, pod_net, conf, word):
     fabric = start(pod_net, fmd=False, **conf)
-    done = fabric.run(program("fmd"), "-c", fabric.conf, check=False)
-    assert done.returncode == 2
-    assert word in done.stderr
-    assert not fabric.socket.exists()
+    fabric.start_fmd()
+    status = fabric.wait(lambda s: s["state"] == "no-device", "it says so")
+    assert not status["fabric_up"] and status["sm"] != "master"
+    assert [alert["what"] for alert in status["alerts"]] == ["no-device"] and word in status["alerts"][0]["text"]
+    refused = fabric.fmctl("sweep", check=False)
+    assert refused.returncode == 1 and word in refused.stderr, refused
     assert {port["lid"] for port in fabric.simulated().values()} <= {0, None}  # nothing was touched

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from fabric import Fabric, own_address, poll, program
+from fabric import Fabric, end_process, own_address, poll, program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -85,6 +85,20 @@ def test_service_manager_is_told_of_readiness_state_and_end(fabric, notify):
     notify.wait("STOPPING=1")
 
 
+def test_without_a_device_fmd_is_ready_and_waits(tmp_path, notify):
+    """Not on ibsim: on this machine, which has no adapter that we may use."""
+    conf = tmp_path / "fmd.conf"
+    conf.write_text(f'device = "nosuch_0";\nstate_dir = "{tmp_path}/state";\nsocket = "{tmp_path}/s/fmd.sock";\n')
+    fmd = subprocess.Popen([program("fmd"), "-c", conf], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        notify.wait("READY=1")
+        notify.wait("STATUS=no-device")
+        asked = subprocess.run([program("fmctl"), "-s", tmp_path / "s/fmd.sock", "status"], capture_output=True, text=True)
+        assert asked.returncode == 0 and "NOT UP (no-device)" in asked.stdout and "InfiniBand" in asked.stdout, asked
+    finally:
+        assert end_process(fmd) == 0
+
+
 def test_watchdog_is_fed_at_half_its_time(fabric, notify, monkeypatch):
     monkeypatch.setenv("WATCHDOG_USEC", "200000")
     fabric.start_fmd()
@@ -142,7 +156,7 @@ def test_second_fmd_on_the_socket_is_refused(fabric):
     fabric.start_fmd()
     fabric.wait_up()
     second = fabric.run(program("fmd"), "-c", fabric.conf, host=None, check=False)
-    assert second.returncode == 2
+    assert second.returncode == 1
     assert "another fmd serves it" in second.stderr
     fabric.wait_up()
 

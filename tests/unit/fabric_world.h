@@ -57,8 +57,8 @@ static inline void stop_fabric(struct world *w)
 	mad_free(w->mad);
 }
 
-/* The SM sits at the first host. Takes the design. */
-static inline void world_init(struct world *w, struct topo *design)
+/* The SM sits at the first host, and is not started yet. Takes the design. */
+static inline void world_init_stopped(struct world *w, struct topo *design)
 {
 	assert_non_null(design);
 	log_set_level(-1, LOG_ERR);
@@ -70,6 +70,11 @@ static inline void world_init(struct world *w, struct topo *design)
 	snprintf(w->conf.state_dir, sizeof(w->conf.state_dir), "%s", w->state_dir);
 	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, NULL);
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);
+}
+
+static inline void world_init(struct world *w, struct topo *design)
+{
+	world_init_stopped(w, design);
 	start_fabric(w);
 	run_for(w, 2 * SECOND_US);
 }

@@ -417,7 +417,7 @@ static void the_audit_begins_a_minute_behind_the_last_change(void **state)
 	run_for(&w, SECOND_US);
 	smps = status_number(&w, NULL, "smps_sent");
 	run_for(&w, 50 * SECOND_US);
-	assert_int_equal(status_number(&w, NULL, "smps_sent") - smps, 5 * 12);
+	assert_int_equal(status_number(&w, NULL, "smps_sent") - smps, 5 * 13);
 	json_decref(cordon(&w, "spine-01", true).result);
 	run_for(&w, 55 * SECOND_US);
 	assert_int_equal(status_number(&w, "audit", "blocks"), 0);

@@ -74,6 +74,7 @@ static void a_silent_neighbour_is_asked_until_it_answers(void **state)
 	struct own_port p = { .state = OWN_PORT_NO_LINK };
 
 	read_state(&p, TOPO_INIT, 0);
+	assert_int_equal(read_state(&p, TOPO_INIT, 0), OWN_PORT_STAY); /* the sweep asks it */
 	assert_int_equal(own_port_take(&p, own_port_swept(&p, 0, 0, true)), OWN_PORT_STAY);
 	assert_true(p.silent);
 	assert_int_equal(read_state(&p, TOPO_INIT, 0), OWN_PORT_PROBE);
@@ -148,7 +149,8 @@ static void a_device_that_goes_is_left_in_any_state(void **state)
 	assert_int_equal(own_port_take(&p, OWN_PORT_OPENED), OWN_PORT_READ);
 	assert_int_equal(own_port_take(&p, OWN_PORT_LOST), OWN_PORT_WAIT);
 	own_port_take(&p, OWN_PORT_OPENED);
-	assert_int_equal(read_state(&p, TOPO_ACTIVE, 5), OWN_PORT_SWEEP); /* nothing is left of before */
+	assert_int_equal(read_state(&p, TOPO_ACTIVE, 5),
+			 OWN_PORT_SWEEP); /* nothing is left of before */
 	assert_int_equal(own_port_take(&p, OWN_PORT_LOST), OWN_PORT_LEAVE);
 }
 

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * io_umad on a libibumad that the test plays: devices come and go, ports have links or not, the kernel gives requests back. The functions
+ * below stand in for the library's: the program's own definitions go first.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <infiniband/umad.h>
+#include "fm/core/log.h"
+#include "fm/mad/mad.h"
+#include "fm/mad/umad_port.h"
+
+#define PORTS	  3
+#define LINK_UP	  5
+#define POLLING	  2
+#define DISABLED  (1u << 10) /* IsSMdisabled */
+#define TID_GIVEN 42
+
+static struct machine {
+	bool absent; /* no device */
+	bool dead;   /* the device that was open has gone: the descriptor is of no use any more */
+	bool give_back; /* the next that is read is a request without an answer */
+	int refuse;	/* errno of registering */
+	int forbid;	/* errno of opening */
+	int fd;
+	unsigned opened, closed, sent;
+	umad_port_t ports[PORTS];
+	unsigned nports;
+} m;
+
+int umad_init(void)
+{
+	return 0;
+}
+
+int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
+{
+	strcpy(cas[0], "mlx5_0");
+	return m.absent ? 0 : 1;
+}
+
+int umad_get_ca(const char *name, umad_ca_t *ca)
+{
+	memset(ca, 0, sizeof(*ca));
+	strcpy(ca->ca_name, "mlx5_0");
+	for (unsigned i = 0; i < m.nports; i++)
+		ca->ports[i + 1] = &m.ports[i];
+	return m.absent ? -ENODEV : 0;
+}
+
+int umad_release_ca(umad_ca_t *ca)
+{
+	return 0;
+}
+
+int umad_open_port(const char *name, int num)
+{
+	errno = m.absent ? ENODEV : m.forbid;
+	if (errno)
+		return -EIO;
+	m.dead = false;
+	m.opened++;
+	return m.fd = eventfd(0, EFD_NONBLOCK);
+}
+
+int umad_close_port(int port)
+{
+	m.closed++;
+	return close(m.fd);
+}
+
+int umad_get_fd(int port)
+{
+	return m.fd;
+}
+
+int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
+{
+	errno = m.refuse;
+	return m.refuse ? -EPERM : mgmt_class;
+}
+
+int umad_unregister(int port, int agent)
+{
+	return 0;
+}
+
+int umad_poll(int port, int ms)
+{
+	return -ETIMEDOUT;
+}
+
+int umad_send(int port, int agent, void *umad, int len, int ms, int retries)
+{
+	errno = m.dead ? EIO : 0;
+	m.sent++;
+	return m.dead ? -EIO : 0;
+}
+
+/* Of its own header, and no more than the common one of the MAD (ib_umad's send_handler()). */
+static int give_back(struct ib_user_mad *umad, int *len)
+{
+	uint8_t *mad = umad_get_mad(umad);
+
+	memset(umad, 0, umad_size() + WIRE_MAD_HEADER);
+	umad->status = ETIMEDOUT;
+	mad[0] = 1;
+	mad[1] = WIRE_SMI_DR;
+	mad[2] = 1;
+	mad[3] = WIRE_GET;
+	mad[15] = TID_GIVEN;
+	*len = WIRE_MAD_HEADER;
+	m.give_back = false;
+	return 1;
+}
+
+int umad_recv(int port, void *umad, int *len, int ms)
+{
+	if (m.dead)
+		return -EIO; /* since Linux 5.12; with EPOLLERR */
+	if (m.give_back)
+		return give_back(umad, len);
+	return -EAGAIN;
+}
+
+/* ---- One port, and who uses it --------------------------------------------------------------------- */
+
+struct bench {
+	struct loop *loop;
+	struct mad *mad;
+	struct io *io;
+	struct loop_timer *stop;
+	unsigned losses;
+	uint64_t failed;
+	char why[128];
+};
+
+static void stop_cb(void *arg)
+{
+	loop_stop(arg);
+}
+
+/* Whatever is to come has come long before; the end is the callback's. */
+static void run(struct bench *b)
+{
+	loop_timer_set(b->stop, 10000000);
+	assert_int_equal(loop_run(b->loop), 0);
+}
+
+static void lost_cb(void *arg, const char *why)
+{
+	struct bench *b = arg;
+
+	b->losses++;
+	snprintf(b->why, sizeof(b->why), "%s", why);
+	loop_stop(b->loop);
+}
+
+static void failed_cb(void *arg, uint64_t tid)
+{
+	struct bench *b = arg;
+
+	b->failed = tid;
+	loop_stop(b->loop);
+}
+
+static void add_port(unsigned phys_state, uint32_t capmask)
+{
+	umad_port_t *port = &m.ports[m.nports++];
+
+	strcpy(port->ca_name, "mlx5_0");
+	strcpy(port->link_layer, "InfiniBand");
+	port->portnum = (int)m.nports;
+	port->port_guid = htobe64(0x100 + m.nports);
+	port->phys_state = phys_state;
+	port->capmask = htobe32(capmask);
+	port->state = phys_state == LINK_UP ? 2 : 1;
+}
+
+static struct bench begin(guid_t guid)
+{
+	const struct mad_conf conf = { .timeout_ms = 20 };
+	struct bench b = { .loop = loop_new() };
+
+	log_set_level(-1, LOG_ERR - 1);
+	b.io = io_umad_new(b.loop, guid, "", 0);
+	b.mad = mad_new(b.loop, b.io, &conf);
+	b.stop = loop_timer_new(b.loop, stop_cb, b.loop);
+	return b;
+}
+
+static void end(struct bench *b)
+{
+	loop_timer_free(b->stop);
+	mad_free(b->mad);
+	loop_free(b->loop);
+	assert_int_equal(m.opened, m.closed);
+}
+
+static int setup(void **state)
+{
+	m = (struct machine){ 0 };
+	return 0;
+}
+
+static int open_port(struct bench *b)
+{
+	char err[256] = "";
+	int status = mad_open(b->mad, err, sizeof(err));
+
+	assert_true(!status == !err[0]);
+	assert_true(mad_is_open(b->mad) == !status);
+	return status;
+}
+
+static void wake(void)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(m.fd, &one, sizeof(one)), sizeof(one));
+}
+
+static unsigned chosen(const struct bench *b)
+{
+	return mad_port_info(b->mad)->port;
+}
+
+/* ---- The device ------------------------------------------------------------------------------------ */
+
+static void nobody_cares(void *arg, const struct mad_answer *answer)
+{
+	loop_stop(arg);
+}
+
+static void ask(struct bench *b)
+{
+	mad_send(b->mad, &(struct mad_request){ .method = WIRE_GET, .attr_id = WIRE_NODE_INFO },
+		 nobody_cares, b->loop);
+}
+
+static void a_device_that_is_not_there_is_opened_when_it_is(void **state)
+{
+	struct bench b = begin(0);
+
+	m.absent = true;
+	assert_int_equal(open_port(&b), -ENODEV);
+	ask(&b); /* ends, unsent */
+	run(&b);
+	assert_int_equal(m.sent, 0);
+	m.absent = false;
+	assert_int_equal(open_port(&b), -ENODEV); /* its ports come a moment later */
+	add_port(LINK_UP, 0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(m.opened, 1);
+	end(&b);
+}
+
+static void a_device_that_goes_is_told_once_and_opened_again(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	mad_on_lost(b.mad, lost_cb, &b);
+	for (unsigned i = 1; i <= 3; i++) {
+		assert_int_equal(open_port(&b), 0);
+		m.dead = true;
+		wake();
+		run(&b);
+		assert_int_equal(b.losses, i);
+		assert_false(mad_is_open(b.mad));
+		assert_non_null(strstr(b.why, "mlx5_0 port 1: the device has gone"));
+		assert_int_equal(m.closed, i);
+	}
+	end(&b);
+}
+
+/* What is sent may meet it first, and older kernels tell nobody else. */
+static void so_it_is_when_it_refuses_what_is_sent(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	mad_on_lost(b.mad, lost_cb, &b);
+	assert_int_equal(open_port(&b), 0);
+	m.dead = true;
+	ask(&b);
+	run(&b);
+	assert_int_equal(b.losses, 1);
+	assert_int_equal(open_port(&b), 0);
+	end(&b);
+}
+
+static void what_the_kernel_gives_back_is_heeded(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	b.io->failed = failed_cb;
+	b.io->arg = &b;
+	assert_int_equal(open_port(&b), 0);
+	m.give_back = true;
+	wake();
+	run(&b);
+	assert_int_equal(b.failed, TID_GIVEN);
+	end(&b);
+}
+
+static void what_another_manager_has_is_busy_and_what_is_forbidden_is_not(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	m.refuse = EINVAL;
+	assert_int_equal(open_port(&b), -EBUSY);
+	m.refuse = EIO;
+	assert_int_equal(open_port(&b), -ENODEV);
+	m.refuse = 0;
+	m.forbid = EPERM;
+	assert_int_equal(open_port(&b), -EPERM);
+	m.forbid = EACCES;
+	assert_int_equal(open_port(&b), -EACCES);
+	m.forbid = 0;
+	assert_int_equal(open_port(&b), 0);
+	end(&b);
+}
+
+/* ---- Which port ------------------------------------------------------------------------------------ */
+
+static void the_first_with_a_link_is_chosen(void **state)
+{
+	struct bench b;
+
+	add_port(POLLING, 0);
+	add_port(LINK_UP, 0);
+	add_port(LINK_UP, 0);
+	m.ports[2].state = 4; /* somebody manages what is behind it */
+	b = begin(0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 2);
+	assert_true(mad_port_info(b.mad)->link);
+	end(&b);
+}
+
+static void as_long_as_none_has_one_it_is_chosen_again(void **state)
+{
+	struct bench b;
+
+	add_port(POLLING, 0);
+	add_port(POLLING, 0);
+	b = begin(0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 1);
+	assert_false(mad_choose(b.mad, false));
+	m.ports[1].phys_state = LINK_UP;
+	assert_true(mad_choose(b.mad, false));
+	mad_close(b.mad);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 2);
+	end(&b);
+}
+
+/* After a reset the other port may be there, and up, before it. */
+static void the_one_that_had_a_link_stays_the_choice(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	assert_int_equal(open_port(&b), 0);
+	assert_false(mad_choose(b.mad, true));
+	mad_close(b.mad);
+	m.ports[0].port_guid = htobe64(0x999);
+	assert_int_equal(open_port(&b), -ENODEV);
+	m.ports[0].port_guid = htobe64(0x101);
+	m.ports[0].phys_state = POLLING;
+	assert_false(mad_choose(b.mad, false));
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 1);
+	end(&b);
+}
+
+static void one_that_is_no_manager_s_is_taken_only_when_it_is_named(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, DISABLED);
+	b = begin(0);
+	assert_int_equal(open_port(&b), -ENODEV);
+	add_port(POLLING, 0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 2);
+	end(&b);
+	b = begin(0x101);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(chosen(&b), 1);
+	end(&b);
+}
+
+static void an_adapter_that_leads_to_nvswitches_says_so_in_its_product_data(void **state)
+{
+	char path[] = "/tmp/fmd-test-XXXXXX";
+	static const char vpd[] = "\x82\x04\x00"
+				  "CX-7\0\0SMDL\x06SW_MNG\x78";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_false(umad_port_manages_nvswitches(path));
+	assert_int_equal(write(fd, vpd, sizeof(vpd)), sizeof(vpd));
+	close(fd);
+	assert_true(umad_port_manages_nvswitches(path));
+	unlink(path);
+	assert_false(umad_port_manages_nvswitches(path));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_device_that_is_not_there_is_opened_when_it_is, setup),
+		cmocka_unit_test_setup(a_device_that_goes_is_told_once_and_opened_again, setup),
+		cmocka_unit_test_setup(so_it_is_when_it_refuses_what_is_sent, setup),
+		cmocka_unit_test_setup(what_the_kernel_gives_back_is_heeded, setup),
+		cmocka_unit_test_setup(
+			what_another_manager_has_is_busy_and_what_is_forbidden_is_not, setup),
+		cmocka_unit_test_setup(the_first_with_a_link_is_chosen, setup),
+		cmocka_unit_test_setup(as_long_as_none_has_one_it_is_chosen_again, setup),
+		cmocka_unit_test_setup(the_one_that_had_a_link_stays_the_choice, setup),
+		cmocka_unit_test_setup(one_that_is_no_manager_s_is_taken_only_when_it_is_named,
+				       setup),
+		cmocka_unit_test_setup(
+			an_adapter_that_leads_to_nvswitches_says_so_in_its_product_data, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
