@@ -337,7 +337,7 @@ void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, u
 	pb->peer->peer = pb;
 }
 
-void double_set_active(struct double_fabric *d, guid_t node, unsigned num)
+void double_activate(struct double_fabric *d, guid_t node, unsigned num)
 {
 	struct dport *port = double_port(d, node, num);
 

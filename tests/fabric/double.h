@@ -51,7 +51,7 @@ void double_join(struct double_fabric *d, guid_t node, unsigned port);
 /* The cables of two ports change places, while both are cut. */
 void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
 /* Another manager makes the link Active, at both ends. */
-void double_set_active(struct double_fabric *d, guid_t node, unsigned port);
+void double_activate(struct double_fabric *d, guid_t node, unsigned port);
 /* All the node was told is forgotten, its links bounce. */
 void double_reboot(struct double_fabric *d, guid_t node);
 /* The cable comes up again with so many lanes. */

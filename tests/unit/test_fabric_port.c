@@ -261,7 +261,7 @@ static void so_it_is_told_by_the_neighbour_alone(void **state)
 	log_set_level(-1, LOG_ERR - 1);
 	double_set_traps(w.hw, false);
 	moved(&w, 0);
-	double_set_active(w.hw, host(&w, 0), 1);
+	double_activate(w.hw, host(&w, 0), 1);
 	run_for(&w, POLLS_US);
 	assert_is_whole(&w);
 	assert_reads_back(&w);
