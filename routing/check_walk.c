@@ -184,7 +184,9 @@ static void count_switch(struct check *c, uint32_t sw, const struct topo_port *d
 	}
 	count->unreachable += special ? 0 : hosts;
 	count->special += special ? hosts + specials : specials;
-	if (count->from == TOPO_NONE && ((hosts && !special) || c->arrival[sw] == LOOPS)) {
+	if ((count->from == TOPO_NONE && (hosts || specials)) ||
+	    (!special && hosts &&
+	     count->unreachable == hosts)) { /* hosts are named before others */
 		count->from = sw;
 		count->loop = c->arrival[sw] == LOOPS;
 	}
@@ -207,10 +209,11 @@ void check_walk_lid(struct check *c, uint32_t lid)
 static void name_gap(struct check *c, const struct check_count *count, uint32_t lid,
 		     const struct topo_port *dest)
 {
-	const struct topo_node *from = &c->t->nodes[count->from];
+	const struct topo_node *from;
 
-	if (c->report->first[0])
+	if (c->report->first[0] || count->from == TOPO_NONE)
 		return;
+	from = &c->t->nodes[count->from];
 	snprintf(c->report->first, sizeof(c->report->first),
 		 "%s: from %s (0x%016llx) to LID %u (%s)", count->loop ? "loop" : "unreachable",
 		 from->desc, (unsigned long long)from->guid, lid, c->t->nodes[dest->node].desc);
@@ -231,8 +234,19 @@ static void sum_lid(struct check *c, uint32_t lid, const struct topo_port *dest)
 	c->report->reachable += count->reachable;
 	c->report->unreachable += count->unreachable;
 	c->report->unreachable_special += count->special;
-	if (count->from != TOPO_NONE)
+	if (count->unreachable || count->loop)
 		name_gap(c, count, lid, dest);
+}
+
+/* When nothing worse was: a gap between others than hosts. */
+static void name_special(struct check *c)
+{
+	for (uint32_t lid = 1; !c->report->first[0] && lid <= c->lids->top; lid++) {
+		const struct topo_port *dest = check_host_port(c, lid);
+
+		if (dest && c->walk[lid] && c->counts[lid].from != TOPO_NONE)
+			name_gap(c, &c->counts[lid], lid, dest);
+	}
 }
 
 void check_sum(struct check *c)
@@ -243,4 +257,6 @@ void check_sum(struct check *c)
 		if (dest)
 			sum_lid(c, lid, dest);
 	}
+	if (c->report->unreachable_special)
+		name_special(c);
 }

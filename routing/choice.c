@@ -20,29 +20,28 @@
 #define MASKS_WORTH                                                                                \
 	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
 
+static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
+{
+	const struct dest_run *run = &d->runs[d->first_run[sw]];
+	uint32_t n = d->first_run[sw + 1] - d->first_run[sw];
+	const struct dest_run *last = n ? run + n - 1 : run;
+
+	if (n < 1 || n > 2 || run->count + (n - 1) * last->count > 2)
+		return (struct lid_pair){ 0 };
+	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
+}
+
 static void look_at_switches(struct choice *c)
 {
 	const struct dests *d = c->d;
 
 	c->at_home = mem_alloc(c->g->nswitches + 1, sizeof(*c->at_home));
 	c->has_hosts = mem_alloc_unset(c->g->nswitches + 1, 1);
-	c->only_lid = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lid));
+	c->only_lids = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lids));
 	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
-		uint32_t run = d->first_run[sw];
-		bool one = d->first_run[sw + 1] == run + 1 && d->runs[run].count == 1;
-
 		c->has_hosts[sw] = c->g->switches[sw].nhosts ? 0xff : 0;
-		c->only_lid[sw] = one ? d->runs[run].lid : 0;
+		c->only_lids[sw] = find_only_lids(d, sw);
 	}
-}
-
-static bool all_live(const struct graph *g)
-{
-	bool live = true;
-
-	for (uint32_t i = 0; i < g->ngroups; i++)
-		live &= g->groups[i].nlive == g->groups[i].nlanes;
-	return live;
 }
 
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
@@ -57,7 +56,7 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	look_at_switches(c);
 	design_init(&c->own_design, g);
 	c->design = r->design ? r->design : &c->own_design;
-	c->design_lives = all_live(g);
+	c->design_lives = !g->damaged;
 	digits_init(&c->digits, d, row_bytes);
 }
 
@@ -74,7 +73,7 @@ void choice_fini(struct choice *c)
 		free(c->at_home[d]);
 	free(c->at_home);
 	free(c->has_hosts);
-	free(c->only_lid);
+	free(c->only_lids);
 }
 
 /* ---- Candidates -------------------------------------------------------------------------------- */
@@ -384,8 +383,8 @@ static void choose_one(struct choice *c, uint32_t d, uint8_t slot)
 	const struct dest_run *run = &c->d->runs[c->d->first_run[d]],
 			      *end = &c->d->runs[c->d->first_run[d + 1]];
 
-	if (c->only_lid[d]) {
-		c->slots[c->only_lid[d]] = slot;
+	if (c->only_lids[d].a) {
+		c->slots[c->only_lids[d].a] = c->slots[c->only_lids[d].b] = slot;
 		return;
 	}
 	for (; run < end; run++)

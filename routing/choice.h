@@ -31,6 +31,10 @@ struct few {	    /* parents that lead to one D by design */
 	struct parent_set parents;
 };
 
+struct lid_pair { /* all LIDs behind one D: a switch's own, and its aggregation node's or the same again */
+	uint16_t a, b;
+};
+
 struct at_home { /* by slot: what the LIDs behind one D want to go by it, as weight */
 	uint32_t weight[256], least, most;
 };
@@ -52,7 +56,7 @@ struct choice {
 	bool has_never;				      /* some D: none does */
 	bool has_never_hosts;			      /* .. and it has hosts */
 	uint8_t *has_hosts;			      /* by D: all bits or none */
-	uint16_t *only_lid;			      /* by D: 0 = has none or several */
+	struct lid_pair *only_lids;		      /* by D: 0 = has none, or more than two */
 	uint32_t row_bytes;
 	const uint8_t *home; /* by LID: the slot wanted, D-Mod-K's digit */
 	struct digits digits;

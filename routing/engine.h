@@ -65,6 +65,7 @@ struct reach {
 	uint8_t *costs;	       /* rows of cost_bytes: hops to each D by legal path */
 	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
 	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
+	struct pivots *pivots; /* lent; NULL = what has no legal path stays a hole */
 	uint32_t
 		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
 };

@@ -131,9 +131,11 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 		return a && b;
 	if ((a < exits->downs) != (b < exits->downs))
 		return false;
-	if (a < exits->downs)
-		return reach_cost(r, g, a->peer)[d] == reach_cost(r, g, b->peer)[d];
-	return cost_below(r, a->peer, d) == cost_below(r, b->peer, d);
+	unsigned here = a < exits->downs ? reach_cost(r, g, a->peer)[d] : cost_below(r, a->peer, d);
+	unsigned there =
+		a < exits->downs ? reach_cost(r, g, b->peer)[d] : cost_below(r, b->peer, d);
+
+	return here == there && here != REACH_NEVER; /* a detour has nothing like it */
 }
 
 bool *legal_find_open(const struct graph *g, const struct holes *holes)

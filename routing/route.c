@@ -15,6 +15,7 @@
 #include "routing/design.h"
 #include "routing/legal.h"
 #include "routing/mend.h"
+#include "routing/pivot.h"
 #include "routing/route.h"
 #include "topology/mem.h"
 
@@ -23,6 +24,8 @@ struct route {
 	const struct topo *
 		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
 	struct design design; /* .. of its graph, as far as that was asked for */
+	struct pivots pivots; /* .. and where detours turn in it */
+	bool pivoting;	      /* the latest computation took them */
 	struct tables spare;  /* another try at the tables, when one was needed.. */
 	size_t room;	      /* ..and how much of their memory was touched */
 	bool bent;	      /* cordons did not count for some pairs of hosts */
@@ -43,8 +46,10 @@ struct route *route_new(void)
 
 static void drop_graph(struct route *route)
 {
-	if (route->graph)
+	if (route->graph) {
 		design_fini(&route->design);
+		pivots_fini(&route->pivots);
+	}
 	graph_free(route->graph);
 	topo_unref(route->shape);
 }
@@ -101,8 +106,35 @@ static const struct graph *take_graph(const struct job *job)
 	drop_graph(r);
 	r->graph = graph_new(job->t, job->how);
 	design_init(&r->design, r->graph);
+	pivots_init(&r->pivots, r->graph);
 	r->shape = job->how.orientation == GRAPH_BY_LEVEL ? topo_ref_frozen(job->t) : NULL;
 	return r->graph;
+}
+
+/*
+ * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By cordoned cables, which
+ * some entries take in the end, all that holds of the first pivot holds too, of the others it may not.
+ */
+static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
+{
+	return job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
+	       !job->how.lifted &&
+	       pivots_find(&job->route->pivots, d, r, job->t->ncordoned ? 1 : PIVOTS_MAX);
+}
+
+static void fill_rows(const struct job *job, const struct dests *d, struct reach *r,
+		      struct tables *out, struct holes *holes)
+{
+	const struct graph *g = job->route->graph;
+
+	r->pivots = take_pivots(job, d, r) ? &job->route->pivots : NULL;
+	rows_fill(g, d, r, out, holes);
+	if (r->pivots && holes->host_pairs) {
+		holes_fini(holes);
+		r->pivots = NULL;
+		rows_fill(g, d, r, out, holes);
+	}
+	job->route->pivoting = r->pivots;
 }
 
 /* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
@@ -118,10 +150,10 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	reach_init(&r, g);
 	r.design = &job->route->design;
 	tables_resize(out, job->t->nswitches, job->lids->top);
-	rows_fill(g, &d, &r, out, &holes);
+	fill_rows(job, &d, &r, out, &holes);
 	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)
 		take_overrides(job, g, &d, &r, &holes, out);
-	open_pairs = wanted ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
+	open_pairs = wanted || r.pivots ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
 	if (wanted)
 		*wanted = holes;
 	else
@@ -302,15 +334,22 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 {
 	struct job through = *job;
 	uint64_t open_pairs, cut_off;
-	struct holes holes;
+	struct holes holes, left;
+	bool pivoting;
 
 	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
 	compute(job, out, &holes);
+	pivoting = route->pivoting;
 	cut_off = holes.host_pairs;
 	fill_lifted(route, job, &holes, out);
 	through.how.through_cordons = true;
-	open_pairs = compute(&through, &route->spare, NULL);
+	if (pivoting) { /* detours of another kind would not know of theirs */
+		open_pairs = compute(&through, &route->spare, &left);
+		holes_fini(&left);
+	} else {
+		open_pairs = compute(&through, &route->spare, NULL);
+	}
 	route->bent = open_pairs < cut_off;
 	fill_from(job, &holes, &route->spare, out);
 	holes_fini(&holes);

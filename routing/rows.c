@@ -16,6 +16,7 @@
 #include "routing/below.h"
 #include "routing/bytemap.h"
 #include "routing/choice.h"
+#include "routing/pivot.h"
 #include "topology/mem.h"
 
 /* Tables of fewer bytes stay in the cache for whoever reads them next. */
@@ -193,9 +194,13 @@ static bool make_up(struct rows *w, struct member *m)
 
 static void overlay_itself(const struct rows *w, struct member *m)
 {
-	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++)
-		memcpy(m->row + w->d->runs[r].lid, w->d->port + w->d->runs[r].lid,
-		       w->d->runs[r].count);
+	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++) {
+		uint32_t lid = w->d->runs[r].lid, n = w->d->runs[r].count;
+
+		m->row[lid] = w->d->port[lid];
+		if (n > 1) /* but for a leaf's hosts it is one */
+			memcpy(m->row + lid, w->d->port + lid, n);
+	}
 }
 
 /* ---- Costs ------------------------------------------------------------------------------------- */
@@ -268,6 +273,18 @@ static void list_holes(struct rows *w, const struct member *m)
 			add_hole(w->holes, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
 }
 
+/* Between two switches with hosts a hole stays one: it is told, and detours are sought one by one. */
+static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
+{
+	const struct pivots *pivots = w->r->pivots;
+	bool some = !w->g->switches[m->sw].nhosts && (dead || w->choice.has_never_hosts);
+
+	pivots_fill(pivots, m->sw, m->row);
+	for (uint32_t i = 0; some && i < w->nwith_hosts; i++)
+		if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE)
+			pivots_fill_dest(pivots, w->d, m->sw, w->probes[i].d, m->row);
+}
+
 /* ---- All rows ---------------------------------------------------------------------------------- */
 
 /* below: NULL = nothing. */
@@ -295,6 +312,8 @@ static void make_row(struct rows *w, uint32_t sw)
 	} else {
 		memset(m.row, TABLES_NO_ROUTE, w->out->stride);
 	}
+	if (w->r->pivots && (dead || w->choice.has_never))
+		send_to_pivots(w, &m, dead);
 	overlay_itself(w, &m);
 	if (below)
 		complete_costs(w, &m, below);

@@ -325,8 +325,8 @@ static bool carries(const struct graph_work *w, uint32_t i)
 	       is_lifted(w, port) || is_lifted(w, peer);
 }
 
-/* Of a group of cables of the switch with port number 0 at `port0`. */
-static void tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
+/* Of a group of cables of the switch with port number 0 at `port0`. Returns whether all are alive. */
+static bool tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
 {
 	struct graph_lane *lane = &w->g->lanes[group->first_lane], *end = lane + group->nlanes;
 	const bool cordons = w->t->ncordoned, damage = w->how.through_damage;
@@ -340,6 +340,7 @@ static void tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_
 		nlive += lane->live;
 	}
 	group->nlive = nlive;
+	return nlive == group->nlanes;
 }
 
 /* Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots has them all. */
@@ -368,17 +369,19 @@ static void tell_hosts(const struct graph_work *w, uint32_t port0, struct graph_
 static void tell_live(const struct graph_work *w)
 {
 	struct graph *g = w->g;
+	bool all = true;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		struct graph_switch *s = &g->switches[sw];
 		uint32_t port0 = w->t->nodes[sw].port0;
 
 		for (unsigned i = 0; i < s->nup + s->ndown; i++)
-			tell_lanes(w, port0, &g->groups[s->first_group + i]);
+			all &= tell_lanes(w, port0, &g->groups[s->first_group + i]);
 		tell_hosts(w, port0, &g->hosts[s->first_host], s->nhosts);
 		tell_hosts(w, port0, &g->specials[s->first_special], s->nspecials);
 		tell_whole(g, s);
 	}
+	g->damaged = !all;
 }
 
 void graph_again(struct graph *g, const struct topo *t, struct graph_how how)

@@ -87,6 +87,7 @@ struct graph {
 	uint32_t nswitches, ngroups, nlanes, nhosts, nspecials, nfamilies, nslots, nparents;
 	uint32_t order_top;    /* all topological numbers are below */
 	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
+	bool damaged;	       /* some lane is not alive */
 	uint32_t leaf_parents; /* usual number of spines above a leaf, >= 1 */
 	struct graph_switch *switches;
 	struct graph_group *groups;
