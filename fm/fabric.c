@@ -189,7 +189,6 @@ static void parts_init(struct fabric *f)
 {
 	const struct bringup_conf ports = bringup_conf(&f->conf);
 
-	fabric_state_init(f);
 	f->route = route_new();
 	f->proof_base = check_base_new(random_seed());
 	f->sweep = sweep_new(f->loop, f->mad);
@@ -215,7 +214,6 @@ static void parts_init(struct fabric *f)
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
 	fabric_rebalance_init(f);
-	fabric_remember_init(f);
 }
 
 static void parts_load(struct fabric *f)
@@ -231,7 +229,6 @@ static void parts_load(struct fabric *f)
 
 static void parts_fini(struct fabric *f)
 {
-	fabric_remember_fini(f);
 	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
 	fabric_links_fini(f);
@@ -246,7 +243,6 @@ static void parts_fini(struct fabric *f)
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
-	fabric_state_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	fabric_partitions_fini(f);
@@ -265,6 +261,8 @@ static void parts_fini(struct fabric *f)
 
 void fabric_renew(struct fabric *f)
 {
+	fabric_remember_end(f);
+	fabric_state_renew(f);
 	parts_fini(f);
 	*f = (struct fabric){ .loop = f->loop,
 			      .mad = f->mad,
@@ -275,6 +273,7 @@ void fabric_renew(struct fabric *f)
 			      .election = f->election,
 			      .port = f->port,
 			      .alerts = f->alerts,
+			      .files = f->files,
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);
@@ -291,6 +290,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
 	f->alerts = alerts_new(loop, f->events);
+	fabric_state_init(f);
 	fabric_election_init(f);
 	fabric_port_init(f);
 	parts_init(f);
@@ -314,6 +314,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_sa_configure(f);
 	fabric_mcast_configure(f);
 	fabric_partitions_configure(f);
+	fabric_state_configure(f);
 	fabric_audit_configure(f);
 	fabric_nvlink_configure(f);
 	fabric_health_configure(f);
@@ -326,8 +327,11 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
+	fabric_remember_end(f);
+	fabric_state_end(f);
 	parts_fini(f);
 	fabric_port_fini(f);
+	fabric_state_fini(f);
 	fabric_election_fini(f);
 	alerts_free(f->alerts);
 	event_log_free(f->events);

@@ -22,6 +22,7 @@ struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg)
 
 static void act_free(struct act *act)
 {
+	json_decref(act->result);
 	fabric_cordon_free(act->cordon);
 	free(act->health);
 	free(act);
@@ -69,19 +70,75 @@ bool fabric_acts_wait(const struct fabric *f)
 	return false;
 }
 
+/* The file that has to be on disk before it is answered; NULL = none. */
+static const char *file_of(const struct act *act)
+{
+	if (act->cordon)
+		return fabric_cordon_file(act->cordon);
+	return act->health ? fabric_nvlink_file() : NULL;
+}
+
+static void answer(struct fabric *f, struct act *act, const char *error)
+{
+	const char *file = file_of(act);
+
+	if (act->result && file)
+		fabric_state_tell(f, file, act->result);
+	if (act->cordon)
+		fabric_cordon_told(f, act->cordon, act->result, error);
+	if (act->fn)
+		act->fn(act->arg, act->result, error);
+	act_free(act);
+}
+
+/* What was done is told when it is also kept, or can't be. */
+static void answer_when_saved(struct fabric *f, struct act *act)
+{
+	const char *file = file_of(act);
+
+	if (!file || !fabric_state_waits(f, file)) {
+		answer(f, act, NULL);
+		return;
+	}
+	act->next = f->saving;
+	f->saving = act;
+}
+
+void fabric_acts_saved(struct fabric *f)
+{
+	struct act *acts = f->saving;
+
+	f->saving = NULL;
+	while (acts) {
+		struct act *act = acts;
+
+		acts = act->next;
+		answer_when_saved(f, act);
+	}
+}
+
+/* Was done at once. */
+void fabric_act_done(struct fabric *f, const struct act *done)
+{
+	struct act *act = mem_alloc(1, sizeof(*act));
+
+	*act = *done;
+	answer_when_saved(f, act);
+}
+
 void fabric_acts_answer(struct fabric *f, const char *error)
 {
 	struct act *acts = unlink_taken(&f->acts);
 
 	while (acts) {
 		struct act *act = acts;
-		json_t *result = act_result(f, act, error);
 
 		acts = act->next;
-		if (act->fn)
-			act->fn(act->arg, result, error);
-		json_decref(result);
-		act_free(act);
+		act->result = act_result(f, act, error);
+		if (error)
+			answer(f, act, error);
+		else
+			answer_when_saved(f, act);
 	}
 }
 
@@ -158,6 +215,7 @@ static void leave_unheard(struct act *acts, const void *arg)
 void fabric_act_cancel(struct fabric *f, void *arg)
 {
 	leave_unheard(f->acts, arg);
+	leave_unheard(f->saving, arg);
 	leave_unheard(f->readers, arg);
 	leave_unheard(f->health_readers, arg);
 }
@@ -175,6 +233,7 @@ static void free_all(struct act *acts)
 void fabric_acts_fini(struct fabric *f)
 {
 	free_all(f->acts);
+	free_all(f->saving);
 	free_all(f->readers);
 	free_all(f->health_readers);
 }

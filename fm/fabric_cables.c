@@ -35,6 +35,21 @@ static const char *const type_names[] = {
 	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"
 };
 
+static unsigned read_cables(struct fabric *f, FILE *in);
+static void forget_cables(struct fabric *f);
+static void write_cables(const struct fabric *f, FILE *out);
+
+/* What was met or fell is to be known however soon this process is killed. */
+static const struct state_file cables_file = {
+	.name = "cables",
+	.form = "a node, a port or a cable",
+	.read = read_cables,
+	.forget = forget_cables,
+	.write = write_cables,
+	.gather_us = 200000,
+	.gather_max_us = 1000000,
+};
+
 /* ---- What is down, and since when ----------------------------------------------------------------- */
 
 static int compare_down(const void *a, const void *b)
@@ -136,7 +151,7 @@ void fabric_cables_settled(struct fabric *f)
 		return;
 	c->sum = sum;
 	list_down(c, f->topo);
-	fabric_remember(f, FABRIC_CABLES);
+	fabric_state_changed(f, &cables_file);
 }
 
 /* null: not settled yet */
@@ -331,7 +346,7 @@ void fabric_cables_load(struct fabric *f)
 	const struct inventory *inv = sweep_inventory(f->sweep);
 	struct fabric_cables *c = &f->cables_known;
 
-	fabric_state_read(f, &fabric_cables_file);
+	fabric_state_read(f, &cables_file);
 	if (c->ndown)
 		qsort(c->down, c->ndown, sizeof(*c->down), compare_down);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
@@ -388,17 +403,3 @@ static void write_cables(const struct fabric *f, FILE *out)
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		write_node_cables(&f->cables_known, node, out);
 }
-
-static void write_again(struct fabric *f)
-{
-	fabric_remember(f, FABRIC_CABLES);
-}
-
-const struct state_file fabric_cables_file = {
-	.name = "cables",
-	.form = "a node, a port or a cable",
-	.read = read_cables,
-	.forget = forget_cables,
-	.write = write_cables,
-	.again = write_again,
-};

@@ -76,8 +76,26 @@ static void write_cordons(const struct fabric *f, FILE *out)
 		fprintf(out, "0x%016" PRIx64 " %u\n", f->cordons[i].node, f->cordons[i].port);
 }
 
+/* By name, for whom the file was lost. */
+static void sum_up(const struct fabric *f, FILE *out)
+{
+	for (unsigned i = 0; i < f->ncordons; i++) {
+		const struct cordon *c = &f->cordons[i];
+		const struct inv_node *node = inventory_find(sweep_inventory(f->sweep), c->node);
+
+		fprintf(out, "%s", i ? ", " : "");
+		if (node)
+			fprintf(out, "%s", node->desc);
+		else
+			fprintf(out, "0x%016" PRIx64, c->node);
+		if (c->port)
+			fprintf(out, ":%u", c->port);
+	}
+}
+
 static const struct state_file cordons_file = {
 	.name = "cordons",
+	.summary = sum_up,
 	.form = "`GUID PORT`",
 	.read = read_cordons,
 	.forget = forget_cordons,
@@ -155,7 +173,7 @@ static void change_cordons(struct fabric *f, const struct cordon *changed, unsig
 		mark(f, &changed[i], false);
 		drop_cordon(f, changed[i]);
 	}
-	fabric_state_write(f, &cordons_file);
+	fabric_state_changed(f, &cordons_file);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
 }
@@ -302,7 +320,6 @@ static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
 		"unreachable", (json_int_t)f->proof.unreachable);
 
 	json_object_set_new(result, "not_honoured", fabric_cordons_bent(f));
-	fabric_state_tell(f, act->release ? "quarantine" : "cordons", result);
 	return result;
 }
 
@@ -312,9 +329,8 @@ void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const cha
 	json_t *result = cordon_result(f, act);
 
 	json_object_set_new(result, "note", json_string(note));
-	fn(arg, result, NULL);
-	json_decref(result);
-	fabric_cordon_free(act);
+	act->unchanged = true;
+	fabric_act_done(f, &(struct act){ .fn = fn, .arg = arg, .cordon = act, .result = result });
 }
 
 struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target)
@@ -374,17 +390,28 @@ static void tell_act(struct fabric *f, const struct cordon_act *act, const char 
 		      unsaved ? unsaved : "");
 }
 
+const char *fabric_cordon_file(const struct cordon_act *act)
+{
+	return act->release ? "quarantine" : "cordons";
+}
+
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const char *error)
 {
-	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
-	json_t *result = error ? NULL : cordon_result(f, act);
+	return error ? NULL : cordon_result(f, act);
+}
 
+void fabric_cordon_told(struct fabric *f, const struct cordon_act *act, json_t *result,
+			const char *error)
+{
+	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
+
+	if (act->unchanged)
+		return;
 	if (error)
 		event_log_add(f->events, LOG_WARNING, verb, NULL, "%s: %s, but not in force: %s",
 			      act->what, verb, error);
 	else
 		tell_act(f, act, verb, result);
-	return result;
 }
 
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *act)

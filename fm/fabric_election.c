@@ -329,6 +329,7 @@ static void renew(struct fabric *f)
 	const char *why = "this subnet manager has changed its role meanwhile; see fmctl events";
 
 	fabric_acts_answer_all(&f->acts, NULL, why);
+	fabric_acts_answer_all(&f->saving, NULL, why);
 	fabric_acts_answer_all(&f->readers, NULL, why);
 	fabric_acts_answer_all(&f->health_readers, NULL, why);
 	fabric_renew(f);

@@ -16,8 +16,8 @@
 #include <string.h>
 #include "fm/fabric_mcast.h"
 
-#define SAVE_US 3000000
-#define LINE	256
+#define GATHER_US 3000000
+#define LINE	  256
 
 static struct sa_groups *groups_of(const struct fabric *f)
 {
@@ -130,22 +130,13 @@ static const struct state_file groups_file = {
 	.read = read_groups,
 	.forget = forget_groups,
 	.write = write_groups,
-	.again = fabric_groups_changed,
+	.gather_us = GATHER_US,
+	.gather_max_us = GATHER_US,
 };
-
-static void save(void *arg)
-{
-	static const struct state_file *const files[] = { &groups_file, NULL };
-	struct fabric *f = arg;
-
-	if (!fabric_state_write_aside(f, files, &f->mcast->writer))
-		loop_timer_set(f->mcast->save, SAVE_US);
-}
 
 void fabric_groups_changed(struct fabric *f)
 {
-	if (!loop_timer_armed(f->mcast->save))
-		loop_timer_set(f->mcast->save, SAVE_US);
+	fabric_state_changed(f, &groups_file);
 }
 
 /* ---- Documents ----------------------------------------------------------------------------------- */
@@ -280,7 +271,7 @@ void fabric_mcast_start(struct fabric *f)
 	fabric_mcast_configure(f);
 	fabric_partitions_preset(f);
 	fabric_groups_each(f, end_unkept, NULL);
-	loop_timer_stop(f->mcast->save); /* what was just read is no change */
+	fabric_state_unchanged(f, &groups_file); /* what was just read is no change */
 	if (!f->mcast->known)
 		fabric_groups_changed(f);
 }
@@ -292,15 +283,10 @@ bool fabric_mcast_known(const struct fabric *f)
 
 void fabric_groups_init(struct fabric *f)
 {
-	f->mcast->save = loop_timer_new(f->loop, save, f);
 	fabric_absent_init(f);
 }
 
 void fabric_groups_fini(struct fabric *f)
 {
-	fabric_state_wait(&f->mcast->writer);
-	if (loop_timer_armed(f->mcast->save))
-		fabric_state_write(f, &groups_file);
-	loop_timer_free(f->mcast->save);
 	fabric_absent_fini(f);
 }

@@ -115,13 +115,14 @@ static enum job_said gather(void *arg)
 	uint32_t i = m->at++;
 	uint16_t mlid = (uint16_t)(MCAST_FIRST_MLID + i);
 	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
-	bool anew = m->changed[i] || m->topo != m->seen;
+	bool anew;
 
 	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups))) {
 		m->at = 0;
 		mcast_planner_begin(m->planner, m->groups, m->ngroups, &m->plan);
 		return JOB_NEXT;
 	}
+	anew = m->changed[i] || m->topo != m->seen;
 	if (anew)
 		gather_mlid(f, i, first);
 	if (first)

@@ -65,9 +65,7 @@ struct fabric_mcast {
 	struct loop_timer *patience;
 
 	/* fabric_groups.c */
-	struct loop_timer *save;
-	bool known;		    /* who is a member of what, when fmd began */
-	struct state_writer writer; /* of the groups */
+	bool known; /* who is a member of what, when fmd began */
 };
 
 /* fabric_mcast.c: what switches are to hold of a tree, or no more */

@@ -152,7 +152,7 @@ static void reroute_cb(void *arg)
 
 static void keep_cb(void *arg)
 {
-	fabric_state_write(arg, &states_file);
+	fabric_state_changed(arg, &states_file);
 }
 
 static void trouble_cb(void *arg, const char *what, const char *error)
@@ -212,16 +212,18 @@ struct health_act {
 
 static json_t *health_result(const struct fabric *f, const struct health_act *act)
 {
-	json_t *result = json_pack(
-		"{ss ss* sb sI sI sf}", "host", act->host, "state", *act->state ? act->state : NULL,
-		"rerouted", act->rerouted, "lft_entries_changed",
-		(json_int_t)(act->rerouted ? f->figures.programmed.entries : 0),
-		"lft_blocks_written",
-		(json_int_t)(program_blocks_written(f->program) - act->blocks_before), "took_ms",
-		(loop_now_us(f->loop) - act->asked_us) / 1e3);
+	return json_pack("{ss ss* sb sI sI sf}", "host", act->host, "state",
+			 *act->state ? act->state : NULL, "rerouted", act->rerouted,
+			 "lft_entries_changed",
+			 (json_int_t)(act->rerouted ? f->figures.programmed.entries : 0),
+			 "lft_blocks_written",
+			 (json_int_t)(program_blocks_written(f->program) - act->blocks_before),
+			 "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3);
+}
 
-	fabric_state_tell(f, states_file.name, result);
-	return result;
+const char *fabric_nvlink_file(void)
+{
+	return states_file.name;
 }
 
 json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error)
@@ -235,7 +237,6 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 	struct health_act *act = mem_alloc(1, sizeof(*act));
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 	char err[256] = "";
-	json_t *result;
 
 	*act = (struct health_act){ .asked_us = loop_now_us(f->loop),
 				    .blocks_before = program_blocks_written(f->program) };
@@ -253,10 +254,14 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 		fabric_act_add(&f->acts, fn, arg)->health = act;
 		return;
 	}
-	result = *err ? NULL : health_result(f, act);
-	fn(arg, result, *err ? err : NULL);
-	json_decref(result);
-	free(act);
+	if (*err) {
+		fn(arg, NULL, err);
+		free(act);
+		return;
+	}
+	fabric_act_done(
+		f, &(struct act){
+			   .fn = fn, .arg = arg, .health = act, .result = health_result(f, act) });
 }
 
 json_t *fabric_nvswitch(const struct fabric *f)

@@ -61,21 +61,22 @@ static void write_overrides(const struct fabric *f, FILE *out)
 			r->kept[i].port);
 }
 
-static void write_again(struct fabric *f)
-{
-	fabric_remember(f, FABRIC_OVERRIDES);
-}
-
-const struct state_file fabric_overrides_file = {
+static const struct state_file overrides_file = {
 	.name = "overrides",
 	.form = "`GUID LID PORT`, by GUID and LID, or too many",
 	.read = read_overrides,
 	.forget = forget_overrides,
 	.write = write_overrides,
-	.again = write_again,
+	.gather_us = 5000000,
+	.gather_max_us = 60000000,
 };
 
 void fabric_overrides_load(struct fabric *f)
 {
-	fabric_state_read(f, &fabric_overrides_file);
+	fabric_state_read(f, &overrides_file);
+}
+
+void fabric_overrides_changed(struct fabric *f)
+{
+	fabric_state_changed(f, &overrides_file);
 }

@@ -3,7 +3,7 @@
  * done), fabric_retry.c (ports that refuse), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
- * fabric_election.c (who is master), fabric_remember.c (files of what is large), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
+ * fabric_election.c (who is master), fabric_remember.c (tables over a restart), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -18,6 +18,7 @@
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/sm.h"
+#include "fm/state/state_store.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "routing/check_change.h"
@@ -95,6 +96,7 @@ struct spoilt { /* a block that the audit found changed, until it is repaired */
 struct cordon_act { /* a cordon, its end, or that of quarantines, while it is being programmed */
 	char what[128];
 	bool on, release;
+	bool unchanged; /* it was so already: no event */
 	unsigned ports; /* cables to switches that it is about */
 	struct cordon *changed;
 	unsigned nchanged;
@@ -111,6 +113,7 @@ struct act { /* an operator's wish, to be answered once */
 	bool taken;		   /* by an update that began after it was asked */
 	struct cordon_act *cordon; /* NULL: the status is the answer */
 	struct health_act *health; /* likewise */
+	json_t *result;		   /* of those that are saving */
 };
 
 struct fabric_figures { /* of the latest of each kind */
@@ -167,25 +170,6 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
-#define STATE_FILES 8
-struct state_writer { /* of files that take long: a child */
-	pid_t pid;    /* 0 = none */
-	struct fabric *fabric;
-	struct loop_timer *timer;
-	const struct state_file *files[STATE_FILES + 1];
-};
-
-/* What goes to files together, by one child. */
-enum fabric_remembered { FABRIC_TABLES, FABRIC_CABLES, FABRIC_OVERRIDES, FABRIC_REMEMBERED };
-
-struct fabric_memory {
-	struct loop_timer *save;
-	bool due[FABRIC_REMEMBERED];
-	uint64_t since_us; /* the first of these */
-	struct state_writer writer;
-	uint64_t blocks; /* that were written to switches, when tables were last due */
-};
-
 struct fabric_cables {
 	uint64_t sum; /* over all that is in the file */
 	struct down_cable *down;
@@ -234,9 +218,7 @@ struct fabric {
 	bool sa_state_read,
 		reregister; /* hosts are to register anew: what they had is not known here */
 	struct fabric_mcast *mcast;
-	struct state_writer sa_writer; /* of these files */
 	struct fabric_alias *alias;
-	struct loop_timer *sa_save; /* armed: its state differs from what is in files */
 	struct sm *sm;
 	struct fabric_election *election;
 	struct fabric_port *port;
@@ -263,7 +245,7 @@ struct fabric {
 	struct fabric_update update;
 	struct fabric_settle settle;
 	struct fabric_rebalance rebalance;
-	struct fabric_memory memory_files;
+	uint64_t tables_blocks; /* that were written to switches, when their file was last due */
 	struct fabric_cables cables_known;
 
 	enum fabric_state state;
@@ -300,15 +282,13 @@ struct fabric {
 	struct isolation *isolation;
 
 	struct nvswitch *nvswitch;
-	struct alerts *alerts; /* raised and ended by whoever sees it: fm/core/alert.h */
-	struct {
-		struct unsaved *list; /* files that are to be written again.. */
-		struct loop_timer *retry;
-	} unsaved;
-	bool nvlink_refused; /* the port leads into an NVLink subnet, and that was told */
+	struct alerts *alerts;	    /* raised and ended by whoever sees it: fm/core/alert.h */
+	struct fabric_files *files; /* state_dir; goes on over a change of role */
+	bool nvlink_refused;	    /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
 	struct act *acts;	    /* answered when settled */
+	struct act *saving;	    /* done; answered when a file is on disk */
 	struct act *readers;	    /* answered when the readback ends */
 	struct act *health_readers; /* .. when a pass over the counters ends */
 	struct cables *cables;	    /* fabric_perf.c */
@@ -318,7 +298,7 @@ struct fabric {
 /* fabric.c */
 void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
 /*
- * As if fmd had ended and began anew, but that events, those who follow them and the election go on: files are written and read.
+ * As if fmd had ended and began anew, but that events, those who follow them and the election go on: what files hold is kept and read.
  * Not from within a step of a job or a callback of what is replaced.
  */
 void fabric_renew(struct fabric *f);
@@ -378,6 +358,9 @@ void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
 void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
 void fabric_acts_answer_all(struct act **list, json_t *result, const char *error);
 void fabric_acts_fini(struct fabric *f);
+void fabric_act_done(struct fabric *f,
+		     const struct act *act); /* what took no update; takes what it points to */
+void fabric_acts_saved(struct fabric *f);    /* a file was written, or could not be */
 
 /* fabric_cordon.c */
 void fabric_cordons_load(struct fabric *f);
@@ -386,8 +369,12 @@ void fabric_cordons_fini(struct fabric *f);
 struct fabric_draft fabric_draft(struct fabric *f);
 struct topo *fabric_draft_freeze(struct fabric_draft *draft);
 void fabric_draft_fini(struct fabric_draft *draft); /* one that was frozen too */
-/* What came of it (NULL with an error), and an event that says so. */
+/* What came of it (NULL with an error). */
 json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
+/* .. and an event that says so, when it is also kept. */
+void fabric_cordon_told(struct fabric *f, const struct cordon_act *cordon, json_t *result,
+			const char *error);
+const char *fabric_cordon_file(const struct cordon_act *cordon); /* that it changes; a literal */
 void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
 void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
 struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
@@ -593,6 +580,7 @@ uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
 /* Puts ill hosts in; assumed: states by host, NULL = those in force. */
 void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
 			 struct fabric_policy *policy);
+const char *fabric_nvlink_file(void); /* that an operator's word changes */
 json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
 
 /* fabric_rebalance.c */
@@ -608,47 +596,38 @@ uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 			  struct route_override **list);
 json_t *fabric_rebalance_json(const struct fabric *f);
 
-/* fabric_remember.c: files that are written when nothing has changed for a while, and at the end; the tables' file. */
-void fabric_remember_init(struct fabric *f);
+/* fabric_remember.c: the file of the tables that switches hold, and all that is read at the start. */
 void fabric_remember_load(struct fabric *f);
-void fabric_remember_fini(struct fabric *f); /* while what is written is still there */
-void fabric_remember(struct fabric *f, enum fabric_remembered what); /* it has changed */
+void fabric_remember_end(struct fabric *f); /* programming may have been under way */
 void fabric_remember_programmed(struct fabric *f, const struct program_result *result);
 
 /* fabric_cables.c: cables that are known, in state_dir/cables. */
-extern const struct state_file fabric_cables_file;
 void fabric_cables_load(struct fabric *f);    /* before the first look, behind the LIDs */
 void fabric_cables_settled(struct fabric *f); /* takes note of the published snapshot */
 void fabric_cables_fini(struct fabric *f);
 
 /* fabric_overrides.c: what re-balancing has in force, in state_dir/overrides. */
-extern const struct state_file fabric_overrides_file;
 void fabric_overrides_load(struct fabric *f);
+void fabric_overrides_changed(struct fabric *f);
 
 /* fabric_state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);
 void fabric_state_save(struct fabric *f);
 
-/* A file of state_dir, by lines. After a crash it is the old one or the new one; one with a bad line is set aside. */
-struct state_file {
-	const char *name, *form;		      /* form: of a line, for messages */
-	unsigned (*read)(struct fabric *f, FILE *in); /* 0, or the number of a line that can't be */
-	void (*forget)(struct fabric *f);	      /* what was read of that file */
-	void (*write)(const struct fabric *f, FILE *out);
-	/* Of files that a child writes: asks for that once more. NULL = those that are written at once. */
-	void (*again)(struct fabric *f);
-};
+/* Files of state_dir (fm/state/state_store.h). 0, -ENOENT, or -EINVAL: it was lost, and that is an alert. */
 int fabric_state_read(struct fabric *f, const struct state_file *file);
-/* What can't be written is a trouble, and written again later. */
-void fabric_state_write(struct fabric *f, const struct state_file *file);
+int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
+			 size_t *length);
+/* It is written when it is due. What can't be is a trouble, and written again later. */
+void fabric_state_changed(struct fabric *f, const struct state_file *file);
+void fabric_state_unchanged(struct fabric *f, const struct state_file *file);
+bool fabric_state_waits(const struct fabric *f, const char *name); /* it is not on disk yet */
 /* Says in an answer ("not_saved") that the file of that name could not be written. */
 void fabric_state_tell(const struct fabric *f, const char *name, json_t *result);
-/* The same of several, NULL behind the last, by a child, for files that take long; at most STATE_FILES; false: an earlier child is still at it. */
-bool fabric_state_write_aside(struct fabric *f, const struct state_file *const *files,
-			      struct state_writer *writer);
-char *fabric_state_path(const struct fabric *f, const char *name); /* free() gives it back */
-void fabric_state_wait(struct state_writer *writer); /* until it is done, for the last time */
 void fabric_state_init(struct fabric *f);
+void fabric_state_configure(struct fabric *f);
+void fabric_state_renew(struct fabric *f); /* what files hold is about to be made anew */
+void fabric_state_end(struct fabric *f);   /* .. or to go: waits for the disk */
 void fabric_state_fini(struct fabric *f);
 
 #endif

@@ -178,8 +178,24 @@ static void write_list(const struct fabric *f, FILE *out)
 	}
 }
 
+/* Those in force by name, for whom the file was lost. */
+static void sum_up(const struct fabric *f, FILE *out)
+{
+	const char *between = "";
+
+	for (unsigned i = 0; i < f->quarantines->count; i++) {
+		const struct quarantine *q = &f->quarantines->list[i];
+
+		if (q->over)
+			continue;
+		fprintf(out, "%s%s", between, name_of(f, q).text);
+		between = ", ";
+	}
+}
+
 static const struct state_file list_file = {
 	.name = "quarantine",
+	.summary = sum_up,
 	.form = "`GUID PORT UNTIL SECONDS WHY`",
 	.read = read_list,
 	.forget = forget_list,
@@ -255,7 +271,7 @@ void fabric_quarantine_mark(struct fabric *f)
 /* What was decided is put to work by an update. */
 static void changed(struct fabric *f)
 {
-	fabric_state_write(f, &list_file);
+	fabric_state_changed(f, &list_file);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
 }

@@ -203,7 +203,7 @@ void fabric_rebalance_published(struct fabric *f)
 
 	r->due = !r->applying;
 	if (r->applying || (none && r->nkept))
-		fabric_remember(f, FABRIC_OVERRIDES);
+		fabric_overrides_changed(f);
 	if (none)
 		keep(r, NULL, 0);
 }

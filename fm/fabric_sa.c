@@ -10,13 +10,7 @@
 #include <time.h>
 #include "fm/fabric_own.h"
 
-#define SAVE_US 2000000
-
-static void save_later(struct fabric *f)
-{
-	if (!loop_timer_armed(f->sa_save))
-		loop_timer_set(f->sa_save, SAVE_US);
-}
+#define GATHER_US 2000000
 
 static unsigned read_subscriptions(struct fabric *f, FILE *in)
 {
@@ -41,7 +35,8 @@ static const struct state_file subscriptions_file = {
 	.read = read_subscriptions,
 	.forget = forget_subscriptions,
 	.write = write_subscriptions,
-	.again = save_later,
+	.gather_us = GATHER_US,
+	.gather_max_us = GATHER_US,
 };
 
 static unsigned read_services(struct fabric *f, FILE *in)
@@ -65,7 +60,8 @@ static const struct state_file services_file = {
 	.read = read_services,
 	.forget = forget_services,
 	.write = write_services,
-	.again = save_later,
+	.gather_us = GATHER_US,
+	.gather_max_us = GATHER_US,
 };
 
 static unsigned read_aliases(struct fabric *f, FILE *in)
@@ -89,22 +85,15 @@ static const struct state_file aliases_file = {
 	.read = read_aliases,
 	.forget = forget_aliases,
 	.write = write_aliases,
-	.again = save_later,
+	.gather_us = GATHER_US,
+	.gather_max_us = GATHER_US,
 };
-
-static void save(void *arg)
-{
-	static const struct state_file *const files[] = { &services_file, &subscriptions_file,
-							  &aliases_file, NULL };
-	struct fabric *f = arg;
-
-	if (!fabric_state_write_aside(f, files, &f->sa_writer))
-		loop_timer_set(f->sa_save, SAVE_US);
-}
 
 static void changed(void *arg)
 {
-	save_later(arg);
+	fabric_state_changed(arg, &services_file);
+	fabric_state_changed(arg, &subscriptions_file);
+	fabric_state_changed(arg, &aliases_file);
 }
 
 static void told(void *arg, const char *text)
@@ -134,7 +123,6 @@ void fabric_sa_init(struct fabric *f)
 	const struct sa_conf conf = sa_conf(&f->conf);
 
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf);
-	f->sa_save = loop_timer_new(f->loop, save, f);
 	sa_listen(f->sa,
 		  &(struct sa_listener){
 			  .changed = changed, .told = told, .guids = guids_changed, .arg = f });
@@ -151,10 +139,13 @@ void fabric_sa_configure(struct fabric *f)
 /* What was just read is no change. A file that is missing or spoilt means that hosts know more than we do. */
 void fabric_sa_load(struct fabric *f)
 {
-	fabric_state_read(f, &aliases_file);
-	fabric_state_read(f, &services_file);
-	fabric_state_read(f, &subscriptions_file);
-	loop_timer_stop(f->sa_save);
+	static const struct state_file *const files[] = { &aliases_file, &services_file,
+							  &subscriptions_file };
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		fabric_state_read(f, files[i]);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		fabric_state_unchanged(f, files[i]);
 	f->reregister = !f->sa_state_read || !fabric_mcast_known(f);
 	if (!f->sa_state_read)
 		changed(f);
@@ -171,12 +162,5 @@ void fabric_sa_reregister(struct fabric *f)
 void fabric_sa_fini(struct fabric *f)
 {
 	fabric_alias_fini(f);
-	fabric_state_wait(&f->sa_writer);
-	if (loop_timer_armed(f->sa_save)) {
-		fabric_state_write(f, &services_file);
-		fabric_state_write(f, &subscriptions_file);
-		fabric_state_write(f, &aliases_file);
-	}
-	loop_timer_free(f->sa_save);
 	sa_free(f->sa);
 }

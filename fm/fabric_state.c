@@ -1,167 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_state: what survives a restart, in files of state_dir.
- *
- * Files are lines that people can read, compare and edit. One is written beside and renamed, after
- * fsync: a crash leaves the old one or the new one. A file with a bad line is not used in part.
+ * fabric_state: what survives a restart, in files of state_dir (fm/state/state_store.h): what becomes of a file that can't be written or is
+ * not what was written, and the LIDs.
  *
  * A full disk, or another, keeps nothing from being in force: what could not be written is a trouble, told to whoever asked for it, and
- * written again until it works.
+ * written again until it works. A file that was lost is an alert until what is left of it (NAME.bad) was taken away.
  *
  * Only a master writes: a standby knows less than its files, which serve it when it takes over.
  *
  * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`. A wrong LID is
  * worse than a new one.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "fm/fabric_own.h"
 #include "topology/mem.h"
 
 #define STATE_LINE 128
-#define REAP_US	   100000
+#define LOST	   "state-lost"
+#define LOOK_US	   10000000
 
-/* ---- Files --------------------------------------------------------------------------------------- */
+/* ---- Files that were lost -------------------------------------------------------------------------- */
 
-char *fabric_state_path(const struct fabric *f, const char *name)
+struct lost_file {
+	struct lost_file *next;
+	char *subject, *kept;
+};
+
+struct fabric_files {
+	struct fabric *f;
+	struct state_store *store;
+	struct lost_file *lost; /* those of which something is kept */
+	struct loop_timer *look;
+};
+
+static char *subject_of(const char *name)
 {
-	return mem_printf("%s/%s", f->conf.state_dir, name);
+	return mem_printf("state_dir/%s", name);
 }
 
-static void set_aside(const struct state_file *file, const char *path, unsigned bad)
+static void lost_free(struct lost_file *lost)
 {
-	char *aside = mem_printf("%s.bad", path);
-
-	log_line(LOG_CORE, LOG_ERR, "%s:%u: not %s; not used, kept as %s", path, bad, file->form,
-		 aside);
-	rename(path, aside);
-	free(aside);
+	free(lost->subject);
+	free(lost->kept);
+	free(lost);
 }
 
-int fabric_state_read(struct fabric *f, const struct state_file *file)
+/* Who has taken away what was kept has seen it. */
+static void look(void *arg)
 {
-	char *path = fabric_state_path(f, file->name);
-	FILE *in = fopen(path, "r");
-	int status = in || errno == ENOENT ? 0 : -errno;
-	unsigned bad = in ? file->read(f, in) : 0;
+	struct fabric_files *files = arg;
+	struct lost_file **link = &files->lost;
 
-	if (bad) {
-		set_aside(file, path, bad);
-		file->forget(f);
-		status = -EINVAL;
-	} else if (status) {
-		log_line(LOG_CORE, LOG_ERR, "%s: %s", path, strerror(-status));
+	while (*link) {
+		struct lost_file *it = *link;
+
+		if (access(it->kept, F_OK) == 0) {
+			link = &it->next;
+			continue;
+		}
+		alert_end(files->f->alerts, LOST, it->subject);
+		*link = it->next;
+		lost_free(it);
 	}
-	if (in)
-		fclose(in);
-	free(path);
-	return status;
+	if (files->lost)
+		loop_timer_set(files->look, LOOK_US);
 }
 
-/* 0 or -errno. What could not be written whole leaves nothing behind. */
-static int write_file(const struct fabric *f, const struct state_file *file)
+static void lost(struct fabric *f, const struct state_file *file, const char *why, const char *kept,
+		 const char *summary)
 {
-	char *path = fabric_state_path(f, file->name), *beside = mem_printf("%s.new", path);
-	FILE *out = fopen(beside, "w");
-	int status = out ? 0 : -errno;
+	struct fabric_files *files = f->files;
+	char *subject = subject_of(file->name);
+	struct lost_file *it;
 
-	if (out) {
-		file->write(f, out);
-		if (fflush(out) || fsync(fileno(out)))
-			status = -errno;
-		else if (ferror(out))
-			status = -EIO;
-		if (fclose(out) && !status)
-			status = -errno;
+	alert_raise(f->alerts, LOST, subject, "%s: %s%s%s%s%s", subject, why,
+		    kept ? "; not used, kept as " : "", kept ? kept : "",
+		    *summary ? "; it held: " : "", summary);
+	if (kept) {
+		it = mem_alloc(1, sizeof(*it));
+		*it = (struct lost_file){ files->lost, mem_strdup(subject), mem_strdup(kept) };
+		files->lost = it;
+		loop_timer_set(files->look, LOOK_US);
 	}
-	if (!status && rename(beside, path))
-		status = -errno;
-	if (status && out)
-		unlink(beside);
-	free(path);
-	free(beside);
-	return status;
+	free(subject);
+}
+
+static void foreign(struct fabric *f, const struct state_file *file)
+{
+	event_log_add(
+		f->events, LOG_NOTICE, "state-edited", json_pack("{ss}", "file", file->name),
+		"state_dir/%s: without its first and last line, by hand or by another version of "
+		"fmd: taken as it is",
+		file->name);
 }
 
 /* ---- What could not be written ------------------------------------------------------------------- */
 
-struct unsaved {
-	struct unsaved *next;
-	const struct state_file *file;
-};
-
-static void forget_unsaved(struct fabric *f, const struct state_file *file)
+static void wrote(struct fabric *f, const struct state_file *file, int status)
 {
-	struct unsaved **link = &f->unsaved.list;
-
-	while (*link) {
-		struct unsaved *it = *link;
-
-		if (it->file != file) {
-			link = &it->next;
-			continue;
-		}
-		*link = it->next;
-		free(it);
-	}
-}
-
-static char *trouble_name(const char *file)
-{
-	return mem_printf("state_dir/%s", file);
-}
-
-/* What a write came to. One that failed is done again until it works. */
-static void note(struct fabric *f, const struct state_file *file, int status)
-{
-	char *what = trouble_name(file->name),
+	char *what = subject_of(file->name),
 	     *error = mem_printf("not saved: %s", strerror(-status));
-	struct unsaved *it;
-	bool waits; /* for the others: who fails often does not put off their turn */
 
 	fabric_trouble(f, what, status ? error : NULL);
-	forget_unsaved(f, file);
-	waits = f->unsaved.list != NULL;
-	if (status) {
-		it = mem_alloc(1, sizeof(*it));
-		*it = (struct unsaved){ f->unsaved.list, file };
-		f->unsaved.list = it;
-		if (f->conf.retry_interval_ms && !waits)
-			loop_timer_set(f->unsaved.retry, f->conf.retry_interval_ms * 1000ull);
-	}
 	free(what);
 	free(error);
-}
-
-static void retry(void *arg)
-{
-	struct fabric *f = arg;
-	struct unsaved *list = f->unsaved.list;
-
-	f->unsaved.list = NULL;
-	while (list) {
-		struct unsaved *it = list;
-
-		list = it->next;
-		if (it->file->again)
-			it->file->again(f);
-		else
-			fabric_state_write(f, it->file);
-		free(it);
-	}
+	fabric_acts_saved(f);
 }
 
 void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
 {
-	char *what = trouble_name(name);
+	char *what = subject_of(name);
 	const char *error = trouble_error(f->alerts, what);
 
 	if (error)
@@ -169,88 +121,32 @@ void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
 	free(what);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------- */
+/* ---- For others ------------------------------------------------------------------------------------ */
 
-/* Who is not master knows less than the files say. */
-void fabric_state_write(struct fabric *f, const struct state_file *file)
+int fabric_state_read(struct fabric *f, const struct state_file *file)
 {
-	if (!fabric_rules(f))
-		return;
-	note(f, file, write_file(f, file));
+	return state_store_read(f->files->store, file);
 }
 
-/* False: it is at it still. What became of it is told. */
-static bool reap(struct state_writer *w, int how)
+int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
+			 size_t *length)
 {
-	int status, code;
-	pid_t done;
-
-	do
-		done = waitpid(w->pid, &status, how);
-	while (done < 0 && errno == EINTR);
-	if (!done)
-		return false;
-	w->pid = 0;
-	code = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
-	for (unsigned i = 0; done > 0 && w->files[i]; i++)
-		note(w->fabric, w->files[i], -code);
-	return true;
+	return state_store_load(f->files->store, file, content, length);
 }
 
-static void reap_cb(void *arg)
+void fabric_state_changed(struct fabric *f, const struct state_file *file)
 {
-	struct state_writer *w = arg;
-
-	if (w->pid && !reap(w, WNOHANG))
-		loop_timer_set(w->timer, REAP_US);
+	state_store_changed(f->files->store, file);
 }
 
-void fabric_state_wait(struct state_writer *w)
+void fabric_state_unchanged(struct fabric *f, const struct state_file *file)
 {
-	if (w->pid)
-		reap(w, 0);
-	loop_timer_free(w->timer);
-	w->timer = NULL;
+	state_store_unchanged(f->files->store, file);
 }
 
-/* The child: its exit status is the reason why it ended ahead of the last. */
-static void write_and_exit(const struct fabric *f, const struct state_file *const *files)
+bool fabric_state_waits(const struct fabric *f, const char *name)
 {
-	int status = 0;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the next daemon writes beside as well */
-	while (!status && *files)
-		status = write_file(f, *files++);
-	_exit(-status);
-}
-
-/* The copy that fork() makes holds still while it is written. Without one it is written here. */
-bool fabric_state_write_aside(struct fabric *f, const struct state_file *const *files,
-			      struct state_writer *w)
-{
-	unsigned count = 0;
-
-	if (!fabric_rules(f) || (w->pid && !reap(w, WNOHANG)))
-		return false;
-	if (!w->timer)
-		w->timer = loop_timer_new(f->loop, reap_cb, w);
-	w->fabric = f;
-	while (files[count] && count < STATE_FILES) {
-		w->files[count] = files[count];
-		count++;
-	}
-	w->files[count] = NULL;
-	w->pid = fork();
-	if (!w->pid)
-		write_and_exit(f, w->files);
-	if (w->pid > 0) {
-		loop_timer_set(w->timer, REAP_US);
-		return true;
-	}
-	w->pid = 0;
-	for (; *files; files++)
-		fabric_state_write(f, *files);
-	return true;
+	return state_store_waits(f->files->store, name);
 }
 
 /* ---- LIDs ---------------------------------------------------------------------------------------- */
@@ -333,20 +229,51 @@ int fabric_state_load(struct fabric *f)
 
 void fabric_state_save(struct fabric *f)
 {
-	fabric_state_write(f, &lids_file);
+	fabric_state_changed(f, &lids_file);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-void fabric_state_init(struct fabric *f)
+void fabric_state_configure(struct fabric *f)
 {
-	f->unsaved.retry = loop_timer_new(f->loop, retry, f);
+	state_store_retry(f->files->store, f->conf.retry_interval_ms * 1000ull);
 }
 
-/* Behind those who write at the end. */
+void fabric_state_renew(struct fabric *f)
+{
+	state_store_detach(f->files->store, !fabric_rules(f));
+}
+
+void fabric_state_end(struct fabric *f)
+{
+	state_store_flush(f->files->store, !fabric_rules(f));
+}
+
+void fabric_state_init(struct fabric *f)
+{
+	static const struct state_ops ops = {
+		.wrote = wrote, .lost = lost, .foreign = foreign, .may_write = fabric_rules
+	};
+	struct fabric_files *files = mem_alloc(1, sizeof(*files));
+
+	files->f = f;
+	f->files = files;
+	files->look = loop_timer_new(f->loop, look, files);
+	files->store = state_store_new(f->loop, f->conf.state_dir, f, &ops);
+	fabric_state_configure(f);
+}
+
 void fabric_state_fini(struct fabric *f)
 {
-	loop_timer_free(f->unsaved.retry);
-	while (f->unsaved.list)
-		forget_unsaved(f, f->unsaved.list->file);
+	struct fabric_files *files = f->files;
+
+	state_store_free(files->store);
+	loop_timer_free(files->look);
+	while (files->lost) {
+		struct lost_file *it = files->lost;
+
+		files->lost = it->next;
+		lost_free(it);
+	}
+	free(files);
 }

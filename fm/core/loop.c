@@ -497,6 +497,11 @@ struct loop *loop_new_simulated(void)
 	return loop;
 }
 
+bool loop_is_simulated(const struct loop *loop)
+{
+	return !loop->base;
+}
+
 /* Timers below a millisecond are in use (retries of a full queue), hence the precise ones. */
 static struct event_base *base_new(void)
 {

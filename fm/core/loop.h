@@ -20,6 +20,7 @@ typedef void loop_fn(void *arg);
 
 struct loop *loop_new(void);
 struct loop *loop_new_simulated(void);
+bool loop_is_simulated(const struct loop *loop);
 void loop_free(struct loop *loop);
 
 /* Until loop_stop(); simulated: also when nothing is left to do. 0 or -errno. */

@@ -17,7 +17,6 @@
  * A claim ends when its block was read, or is written. Where a switch does not say what it holds, its claims end unread,
  * and so they do when its LinearFDBTop is 0: it has forgotten all. Then its blocks are unknown, as without a file.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/program_priv.h"
@@ -28,15 +27,14 @@
 
 /* ---- From the file ------------------------------------------------------------------------------ */
 
-void program_remember(struct program *p, const char *path)
+void program_remember(struct program *p, char *content, size_t length)
 {
-	FILE *in = fopen(path, "re");
+	FILE *in = length ? fmemopen(content, length, "r") : NULL;
 
+	claims_forget_file(p);
+	p->claims.content = content;
 	if (in)
 		p->claims.reader = table_reader_new(in);
-	else if (errno != ENOENT)
-		log_line(LOG_PROGRAM, LOG_ERR, "%s: %s; all tables are written anew", path,
-			 strerror(errno));
 }
 
 static bool is_open(const struct store_switch *sw, uint32_t block)
@@ -123,7 +121,9 @@ void program_read_first(struct program *p)
 void claims_forget_file(struct program *p)
 {
 	table_reader_free(p->claims.reader);
+	free(p->claims.content);
 	p->claims.reader = NULL;
+	p->claims.content = NULL;
 }
 
 /* ---- Which to read ------------------------------------------------------------------------------ */

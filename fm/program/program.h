@@ -63,8 +63,11 @@ bool program_busy(const struct program *p);	  /* the last callback is still to c
 unsigned program_unread(const struct program *p); /* blocks that are but remembered */
 /* Before the first apply: another manager was at work. What switches hold is read, then only what differs is written. */
 void program_read_first(struct program *p);
-/* Before the first apply: a file of program_write_tables(). What is wrong with it is told, and is as if there were none. */
-void program_remember(struct program *p, const char *path);
+/*
+ * Before the first apply: what program_write_tables() wrote; takes the content, which was malloc'ed. What is wrong with it is told,
+ * and is as if there were none.
+ */
+void program_remember(struct program *p, char *content, size_t length);
 /* What switches hold, as far as that is known or remembered: table_file.h. Errors are left to ferror(). */
 void program_write_tables(const struct program *p, FILE *out);
 void program_forget(struct program *p, guid_t sw);

@@ -32,7 +32,8 @@ struct program_part {
 };
 
 struct program_claims {
-	struct table_reader *reader; /* not read to its end yet */
+	struct table_reader *reader; /* not read to its end yet.. */
+	char *content;		     /* ..of this */
 	bool some;		     /* there may be claims */
 	bool all; /* of each block that nobody claims it is claimed that it is as wanted */
 	bool first; /* .. which nobody believes: it is read before anybody is told that all is written */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric.h"
+#include "fm/state/state_file.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
 #include "tests/unit/fabrics.h"
@@ -110,6 +111,9 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "cables.bad");
 	remove_state(w, "overrides");
 	remove_state(w, "overrides.bad");
+	remove_state(w, "aliases");
+	remove_state(w, "services.bad");
+	remove_state(w, "manifest");
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }
@@ -199,6 +203,26 @@ static inline unsigned count_told(const struct world *w, const char *kind, const
 			 strstr(json_string_value(json_object_get(event, "text")), text);
 	json_decref(events);
 	return count;
+}
+
+static inline void state_path(const struct world *w, const char *name, char path[128])
+{
+	snprintf(path, 128, "%s/%s", w->state_dir, name);
+}
+
+/* Without its first and last line a file of state_dir may be edited by hand. */
+static inline void strip_state(const struct world *w, const char *name)
+{
+	struct state_content content;
+	char path[128];
+	FILE *out;
+
+	state_path(w, name, path);
+	assert_int_equal(state_file_load(path, name, &content), STATE_WHOLE);
+	out = fopen(path, "w");
+	assert_int_equal(fwrite(content.bytes, 1, content.length, out), content.length);
+	fclose(out);
+	free(content.bytes);
 }
 
 /* Again, with a file of state_dir that is not right: it is set aside. */

@@ -150,6 +150,7 @@ static void forget_last_join(const struct world *w)
 	char path[128], text[4096] = "";
 	FILE *file;
 
+	strip_state(w, "groups");
 	snprintf(path, sizeof(path), "%s/groups", w->state_dir);
 	file = fopen(path, "r+");
 	assert_non_null(file);

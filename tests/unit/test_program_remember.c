@@ -11,6 +11,7 @@
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
+#include "topology/mem.h"
 #include "tests/unit/sweep_bench.h"
 
 #define LIFE_TIME 0x12
@@ -91,8 +92,16 @@ static void apply(struct world *w, const struct tables *wanted)
 
 static void program_begin(struct world *w)
 {
+	FILE *in = fopen(w->path, "r");
+
 	w->program = program_new(w->b.loop, w->b.mad, sweep_inventory(w->b.sweep), LIFE_TIME);
-	program_remember(w->program, w->path);
+	if (in) {
+		size_t length;
+		char *content = mem_read_all(in, &length);
+
+		program_remember(w->program, content, length);
+		fclose(in);
+	}
 }
 
 static void save(struct world *w)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * state_store: the one reader and writer of state_dir. Every file goes through it, so that all have one form (state_file.h), one manifest,
+ * one way to fail, and so that nobody waits for a disk.
+ *
+ * Whoever owns what a file holds says that it has changed. When changes have gathered for as long as the file allows, a forked child
+ * writes it: its copy of the memory holds still meanwhile, and its fsync() keeps nobody waiting. Two children at most: files that may
+ * not wait go in one, the others in the other. What can't be written is told and tried again.
+ *
+ * `manifest` lists the files that were ever written, `NAME SUMMARY` each: a file that it lists and that is not there was lost. The
+ * summary is what a person would have to know of a file that is lost (`state_file.summary`).
+ */
+#ifndef FMD_STATE_STATE_STORE_H
+#define FMD_STATE_STATE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "fm/core/loop.h"
+
+struct fabric; /* whose state it is; the store does not look into it */
+struct state_store;
+
+/* A file of state_dir. All of its functions are of its owner; those that write run in a child, too. */
+struct state_file {
+	const char *name, *form;		      /* form: of a line, for messages */
+	unsigned (*read)(struct fabric *f, FILE *in); /* 0, or the number of a line that can't be */
+	void (*forget)(struct fabric *f);	      /* what was read of that file */
+	void (*write)(const struct fabric *f, FILE *out);
+	void (*summary)(const struct fabric *f,
+			FILE *out); /* one line, without its end; NULL = none */
+	uint64_t gather_us; /* it is written when nothing has changed for so long; 0 = at once */
+	uint64_t
+		gather_max_us; /* .. or some of it waits for so long; 0 = gather_us: later changes don't put it off */
+};
+
+struct state_ops {
+	/* What became of a write, each time: 0 or -errno. */
+	void (*wrote)(struct fabric *f, const struct state_file *file, int status);
+	/* A file is not what was written, and is not used. kept: where it is now, NULL = nowhere; summary: what the manifest says of it, "" = nothing. */
+	void (*lost)(struct fabric *f, const struct state_file *file, const char *why,
+		     const char *kept, const char *summary);
+	/* A file that has neither first nor last line, where one with both was expected, was read: by hand, or by an older fmd. */
+	void (*foreign)(struct fabric *f, const struct state_file *file);
+	bool (*may_write)(const struct fabric *f); /* asked when a file is due; false: it waits */
+};
+
+/* retry_ms: before what could not be written is written again. */
+struct state_store *state_store_new(struct loop *loop, const char *folder, struct fabric *f,
+				    const struct state_ops *ops);
+void state_store_free(struct state_store *store); /* NULL is fine; ends children, writes nothing */
+void state_store_retry(struct state_store *store, uint64_t retry_us); /* 0 = never again */
+
+/* Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost (ops.lost was called). */
+int state_store_read(struct state_store *store, const struct state_file *file);
+/* For what is not read by lines: the content, the caller's. The same statuses. */
+int state_store_load(struct state_store *store, const struct state_file *file, char **content,
+		     size_t *length);
+
+/* What it holds differs from what was written. */
+void state_store_changed(struct state_store *store, const struct state_file *file);
+/* It does not: what was just read is no change. */
+void state_store_unchanged(struct state_store *store, const struct state_file *file);
+bool state_store_is_due(const struct state_store *store,
+			const struct state_file *file); /* not on its way yet */
+/* It has changed and is not on the disk yet. By name; false for what nobody keeps. */
+bool state_store_waits(const struct state_store *store, const char *name);
+
+/*
+ * What the files hold is about to go: renders what is not on disk, so that it is written behind, and read from memory until then.
+ * Waits for nobody. `drop`: nothing that is only due is kept, since it is known worse than by the files.
+ */
+void state_store_detach(struct state_store *store, bool drop);
+/* For the end: writes all that is due and waits for it. */
+void state_store_flush(struct state_store *store, bool drop);
+
+#endif
