@@ -215,6 +215,21 @@ static bool better_comes(const struct fabric *f)
 }
 
 /* Behind the last answer. */
+/* For SMInfoRecords; those with another SM_Key too, as OpenSM does. */
+static void show_to_sa(struct fabric *f)
+{
+	const struct fabric_election *e = f->election;
+	struct sa_manager *list = mem_alloc(e->nothers + 1, sizeof(*list));
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < e->nothers; i++)
+		if (e->others[i].answered)
+			list[count++] = (struct sa_manager){ e->others[i].lid, e->others[i].guid,
+							     e->others[i].info };
+	sa_set_managers(f->sa, list, count);
+	free(list);
+}
+
 void fabric_election_judge(struct fabric *f)
 {
 	struct fabric_election *e = f->election;
@@ -231,6 +246,7 @@ void fabric_election_judge(struct fabric *f)
 		from[count++] = i;
 	}
 	fabric_election_tell_others(f);
+	show_to_sa(f);
 	event = election_judge(&e->core, infos, count, &index);
 	if (index >= 0)
 		whom = e->others[from[index]];

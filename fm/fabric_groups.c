@@ -244,13 +244,16 @@ json_t *fabric_groups(const struct fabric *f)
 json_t *fabric_mcast_figures(const struct fabric *f)
 {
 	const struct fabric_mcast *m = f->mcast;
+	uint32_t sw = f->topo ? topo_find(f->topo, m->mlids.smallest) : TOPO_NONE;
 
-	return json_pack("{si si si si si sI sI si}", "groups", (int)sa_groups_count(groups_of(f)),
-			 "members", (int)sa_groups_members(groups_of(f)), "waiting",
-			 (int)m->waiting, "mlids", (int)sa_groups_mlids(groups_of(f)), "with_turns",
-			 (int)m->with_turns, "mft_blocks_written",
-			 (json_int_t)mft_blocks_written(m->mft), "rounds", (json_int_t)m->rounds,
-			 "failed", (int)m->result.failed);
+	return json_pack(
+		"{si si si si si ss? si sI sI si}", "groups", (int)sa_groups_count(groups_of(f)),
+		"members", (int)sa_groups_members(groups_of(f)), "waiting", (int)m->waiting,
+		"mlids", (int)sa_groups_mlids(groups_of(f)), "mlids_room",
+		(int)sa_groups_capacity(groups_of(f)), "smallest_switch",
+		sw == TOPO_NONE ? NULL : f->topo->nodes[sw].desc, "with_turns", (int)m->with_turns,
+		"mft_blocks_written", (json_int_t)mft_blocks_written(m->mft), "rounds",
+		(json_int_t)m->rounds, "failed", (int)m->result.failed);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */

@@ -407,30 +407,17 @@ static void group_changed(void *arg, uint16_t mlid)
 
 	f->mcast->changed[mlid - MCAST_FIRST_MLID] = true;
 	f->mcast->pending = true;
+	fabric_mlids_check(f);
 	fabric_groups_changed(f);
 	fabric_mcast_wake(f);
 }
 
 /* ---- Snapshots ----------------------------------------------------------------------------------- */
 
-/* How many MLIDs all switches with multicast tables have place for. */
-static unsigned mlids_of(const struct topo *t)
-{
-	unsigned least = 0;
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		unsigned cap = t->nodes[sw].mft_cap;
-
-		if (cap && (!least || cap < least))
-			least = cap;
-	}
-	return t->nswitches ? least : SA_MLIDS;
-}
-
 void fabric_mcast_published(struct fabric *f, const struct topo *older)
 {
 	f->mcast->proof_due = true;
-	sa_groups_set_capacity(sa_mcast_groups(f->sa), mlids_of(f->topo));
+	fabric_mlids_published(f);
 	fabric_absent_published(f, older);
 }
 

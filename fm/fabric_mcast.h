@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fabric_mcast: multicast in the conductor: fabric_mcast.c (from groups to tables), fabric_mcast_learn.c (from tables to groups),
- * fabric_groups.c (files, documents), fabric_absent.c (members out of service). */
+ * fabric_groups.c (files, documents), fabric_absent.c (members out of service), fabric_mlids.c (room). */
 #ifndef FMD_FABRIC_MCAST_H
 #define FMD_FABRIC_MCAST_H
 
@@ -58,6 +58,11 @@ struct fabric_mcast {
 	unsigned with_turns; /* trees, as last told */
 	uint64_t rounds;
 
+	struct {		 /* fabric_mlids.c */
+		guid_t smallest; /* the switch that has room for fewest; 0 = none is known */
+		unsigned told;
+	} mlids;
+
 	/* fabric_absent.c */
 	struct awaited_port *awaited; /* by GUID */
 	uint32_t nawaited;
@@ -82,6 +87,10 @@ void fabric_groups_changed(struct fabric *f); /* they are to be saved */
 typedef void fabric_group_fn(struct fabric *f, struct sa_group *group, void *arg);
 /* Each group once; it may end in the course of it. */
 void fabric_groups_each(struct fabric *f, fabric_group_fn *fn, void *arg);
+
+/* fabric_mlids.c: room for groups */
+void fabric_mlids_published(struct fabric *f);
+void fabric_mlids_check(struct fabric *f); /* groups have changed */
 
 /* fabric_absent.c: members whose ports are out of service. */
 void fabric_absent_init(struct fabric *f);

@@ -115,6 +115,8 @@ static struct sa_conf sa_conf(const struct conf *c)
 				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
 				 .groups_limit = (unsigned)c->mcast_groups_per_port,
+				 .proxy_join = c->sa_proxy_join,
+				 .pkey_host_order = c->sa_pkey_host_order,
 				 .rate_limit = (unsigned)c->sa_rate_limit };
 }
 

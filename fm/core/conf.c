@@ -211,6 +211,8 @@ static const struct option options[] = {
 
 	INT_OPTION("consolidate_ipv6_snm_req", consolidate_ipv6_snm, 0, 1, 0, NULL),
 	INT_OPTION("mcast_groups_per_port", mcast_groups_per_port, 0, 16383, 1024, "groups"),
+	FLAG_OPTION("sa_proxy_join", sa_proxy_join),
+	FLAG_OPTION("sa_pkey_block_host_order", sa_pkey_host_order),
 	INT_OPTION("sa_rate_limit", sa_rate_limit, 0, 10000000, 5000, "requests/s"),
 
 	INT_OPTION("subnet_timeout", subnet_timeout, 0, 31, 18, NULL),

@@ -69,6 +69,8 @@ struct conf {
 	int max_wire_smps, max_wire_smps_per_device, transaction_timeout_ms, transaction_retries;
 	int consolidate_ipv6_snm;  /* groups of IPv6 solicited nodes share a MLID */
 	int mcast_groups_per_port; /* 0 = no limit */
+	bool sa_proxy_join;	   /* ports may join others to groups */
+	bool sa_pkey_host_order;   /* P_KeyTableRecords as OpenSM sends them */
 	int sa_rate_limit;	   /* requests a second of one port; 0 = no limit */
 	/* ports */
 	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall,

@@ -176,6 +176,17 @@ void wire_pkey_record_dress(uint8_t row[72])
 	memcpy(row, &rec, sizeof(rec));
 }
 
+void wire_pkey_record_undress(uint8_t row[72])
+{
+	ib_pkey_table_record_t rec;
+	uint16_t block;
+
+	memcpy(&rec, row, sizeof(rec));
+	block = cl_ntoh16(rec.block_num);
+	if (block > 0xff && !(block & 0xff))
+		wire_pkey_record_dress(row);
+}
+
 void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8])
 {
 	ib_link_record_t rec = {

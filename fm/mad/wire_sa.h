@@ -109,8 +109,10 @@ void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]); /* the attr
 void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72]);
-/* As clients know it from OpenSM: the block number, for once, in the order of their bytes and not of the network's. */
+/* As some clients know it from OpenSM: the block number, for once, in the order of their bytes and not of the network's. */
 void wire_pkey_record_dress(uint8_t row[72]);
+/* A request's block number back in the network's order, if it can't have been meant so: no port has 256 blocks. */
+void wire_pkey_record_undress(uint8_t row[72]);
 
 void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
 			      const uint8_t table[8], uint8_t row[16]);
@@ -238,12 +240,14 @@ void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t numbe
 #define WIRE_SA_CAP_MULTICAST	     (1u << 9)	/* groups can be joined */
 #define WIRE_SA_CAP_CAPMASK_MATCH    (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
 #define WIRE_SA_CAP2_MCAST_TOP	     (1u << 3)
+#define WIRE_SA_CAP2_ALIAS_GUIDS     (1u << 5)
 #define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
 #define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
 #define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)
 #define WIRE_SA_CAP2_SEND_ONLY_FULL  (1u << 12) /* JoinState bit 3 */
 #define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)
 #define WIRE_SA_CAP2_HDR	     (1u << 15)
+#define WIRE_SA_CAP2_NDR	     (1u << 17)
 struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
 	uint16_t cap_mask;
 	uint32_t cap_mask2; /* 27 bits */

@@ -86,6 +86,11 @@ unsigned sa_groups_mlids(const struct sa_groups *g)
 	return g->used;
 }
 
+unsigned sa_groups_capacity(const struct sa_groups *g)
+{
+	return g->capacity;
+}
+
 uint16_t sa_groups_top(const struct sa_groups *g)
 {
 	return (uint16_t)(MCAST_FIRST_MLID + g->end - 1);
@@ -203,6 +208,13 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 struct sa_group_port *sa_groups_port(const struct sa_groups *g, guid_t port)
 {
 	cl_map_item_t *item = cl_qmap_get(&g->ports, port);
+
+	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
+}
+
+struct sa_group_port *sa_groups_next_port(const struct sa_groups *g, guid_t after)
+{
+	cl_map_item_t *item = cl_qmap_get_next(&g->ports, after);
 
 	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
 }

@@ -73,6 +73,7 @@ void sa_groups_share_snm(struct sa_groups *groups, bool share); /* of groups yet
 unsigned sa_groups_count(const struct sa_groups *groups);
 unsigned sa_groups_members(const struct sa_groups *groups); /* memberships in all */
 unsigned sa_groups_mlids(const struct sa_groups *groups);   /* in use */
+unsigned sa_groups_capacity(const struct sa_groups *groups);
 uint16_t sa_groups_top(
 	const struct sa_groups *groups); /* highest MLID in use; below MCAST_FIRST_MLID = none */
 struct sa_group *sa_groups_find(const struct sa_groups *groups, const struct wire_gid *mgid);
@@ -93,6 +94,12 @@ struct wire_gid sa_groups_new_mgid(struct sa_groups *groups, uint64_t subnet_pre
 
 struct sa_group_port *sa_groups_port(const struct sa_groups *groups,
 				     guid_t port); /* NULL: in none */
+/* The next one by GUID, behind that one; NULL: none. */
+struct sa_group_port *sa_groups_next_port(const struct sa_groups *groups, guid_t after);
+static inline guid_t sa_group_port_guid(const struct sa_group_port *port)
+{
+	return cl_qmap_key(&port->item);
+}
 const struct sa_member *sa_group_member(const struct sa_group *group, guid_t port); /* or NULL */
 /* Adds the bits; returns the JoinState then. */
 uint8_t sa_groups_join(struct sa_groups *groups, struct sa_group *group, guid_t port, uint8_t state,

@@ -38,10 +38,10 @@ static const struct sa_record records[] = {
 	{ WIRE_SA_LINK, "LinkRecord", SA_GET | SA_TABLE, 8, false, sa_walk_nodes, sa_link_emit },
 	{ WIRE_SA_SWITCH_INFO, "SwitchInfoRecord", SA_GET | SA_TABLE, 24, false, sa_walk_switches,
 	  sa_switch_emit },
-	{ WIRE_SA_SM_INFO, "SMInfoRecord", SA_GET | SA_TABLE, 32, false, sa_walk_once, sa_sm_emit },
+	{ WIRE_SA_SM_INFO, "SMInfoRecord", SA_GET | SA_TABLE, 32, false, sa_sm_walk, sa_sm_emit },
 	{ WIRE_SA_GUID_INFO, "GUIDInfoRecord", SA_GET | SA_TABLE | SA_SET | SA_DELETE, 72, false,
 	  sa_guid_prepare, sa_guid_emit },
-	{ WIRE_SA_PKEY, "P_KeyTableRecord", SA_GET | SA_TABLE, 72, true, sa_walk_nodes,
+	{ WIRE_SA_PKEY, "P_KeyTableRecord", SA_GET | SA_TABLE, 72, true, sa_pkey_prepare,
 	  sa_pkey_emit },
 	{ WIRE_SA_LFT, "LinearForwardingTableRecord", SA_GET | SA_TABLE, 72, false,
 	  sa_walk_switches, sa_lft_emit },
@@ -266,6 +266,7 @@ void sa_free(struct sa *sa)
 	sa_limit_fini(sa);
 	sa_links_forget(sa);
 	topo_unref(sa->places.topo);
+	free(sa->managers);
 	free(sa->scratch);
 	free(sa);
 }
@@ -332,6 +333,14 @@ void sa_tell(struct sa *sa, const char *format, ...)
 	va_end(args);
 	if (sa->listener.told)
 		sa->listener.told(sa->listener.arg, text);
+}
+
+void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned count)
+{
+	sa->managers = mem_resize(sa->managers, count + 1u, sizeof(*list));
+	if (count)
+		memcpy(sa->managers, list, count * sizeof(*list));
+	sa->nmanagers = count;
 }
 
 struct sa_stats sa_stats(const struct sa *sa)

@@ -9,6 +9,7 @@
 #include "fm/core/loop.h"
 #include "fm/core/partition.h"
 #include "fm/mad/mad.h"
+#include "fm/mad/wire.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sweep/inventory.h"
 #include "routing/lid_plan.h"
@@ -23,6 +24,8 @@ struct sa_conf {
 		groups_limit; /* multicast groups of one port, more is NO_RESOURCES; 0 = any number */
 	unsigned
 		rate_limit; /* requests a second of one LID, more is not answered; 0 = any number */
+	bool proxy_join;    /* ports may join others to groups without the SM_Key */
+	bool pkey_host_order; /* block numbers of P_KeyTableRecords as OpenSM sends them */
 };
 
 struct sa;
@@ -82,11 +85,21 @@ void sa_serve(struct sa *sa, bool on);
 /* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
 typedef void sa_groups_fn(void *arg, uint16_t mlid);
 struct sa_groups *sa_mcast_groups(struct sa *sa);
+/* The port, by its own GUID, that is in most groups by all of its GUIDs, and in how many; 0: none is in any. */
+guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups);
 /* The groups made in advance, from now on these: they are there without members too. */
 void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsigned count);
 void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
 /* What MulticastForwardingTableRecords tell; the plan stays the caller's, until the next call. NULL = no trees. */
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
+
+/* The other subnet managers, for SMInfoRecords; copied. */
+struct sa_manager {
+	uint16_t lid;
+	guid_t guid; /* of its port */
+	struct wire_sm_info info;
+};
+void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned count);
 
 struct sa_stats {
 	uint64_t requests, answered, bad, unsupported;

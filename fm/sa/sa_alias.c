@@ -92,6 +92,19 @@ void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block, guid_t gui
 		guids[0] = port;
 }
 
+guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
+{
+	const struct alias_table *table;
+	guid_t guid = 0;
+
+	if (!(*at)++)
+		return port;
+	table = table_find(sa, port);
+	while (table && !guid && *at <= table->count)
+		guid = table->guids[(*at)++ - 1];
+	return guid;
+}
+
 static void owner_add(struct sa *sa, guid_t guid, guid_t port)
 {
 	struct alias *alias = mem_alloc(1, sizeof(*alias));

@@ -23,6 +23,8 @@ void sa_alias_init(struct sa *sa);
 uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid);
 /* A block of a port's table, its own GUID first. */
 void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block, guid_t guids[8]);
+/* The port's GUIDs one by one, its own first: the first with *at = 0. 0: those were all. */
+guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at);
 enum wire_sa_status sa_alias_change(struct sa_query *q); /* Set and Delete */
 
 #endif

@@ -37,16 +37,19 @@ struct sa_link {	/* by port index, for the cable at the port */
 };
 
 struct service {
-	cl_fmap_item_t item; /* key: the record, by what identifies it */
+	cl_fmap_item_t item;	/* key: the record, by what identifies it */
+	cl_map_item_t numbered; /* key: a number of its own, the later the higher */
 	struct wire_service record;
-	uint64_t ends;	/* by the loop's clock; UINT64_MAX = never */
-	uint32_t place; /* in the list */
+	uint64_t ends; /* by the loop's clock; UINT64_MAX = never */
+	guid_t owner; /* port GUID: of the port the service is on, else of the one that registered it */
 };
 
 struct services {
-	struct service **list; /* to walk over, item by item of a query */
-	uint32_t count, size;
 	cl_fmap_t map;
+	cl_qmap_t numbered; /* to walk over while others come and go */
+	uint64_t next;	    /* number */
+	uint32_t count;
+	cl_qmap_t owners;	  /* struct service_owner by port GUID */
 	struct loop_timer *lease; /* armed: not behind the first to end .. */
 	uint64_t due;		  /* .. for this time; UINT64_MAX = not armed */
 };
@@ -83,6 +86,8 @@ struct sa {
 	cl_qmap_t subscribers; /* struct subscriber by port GUID */
 	struct services services;
 	struct aliases aliases;
+	struct sa_manager *managers; /* but this one */
+	unsigned nmanagers;
 	struct limit limit;
 	struct reports reports;
 	struct sa_listener listener;
@@ -144,7 +149,10 @@ static inline bool sa_shown(const struct sa_query *q, uint32_t port)
 }
 
 /* sa_service.c */
-bool sa_service_put(struct sa *sa, const struct wire_service *record);	 /* false: too many */
+/* Of this owner, 0 = whoever has the GID, as far as is known. Whether there is room is not asked here. */
+void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t owner);
+struct service *sa_service_next(const struct sa *sa,
+				uint64_t *number); /* behind that one, from 0 on; NULL: none */
 uint32_t sa_service_lease(const struct sa *sa, const struct service *s); /* seconds left */
 void sa_services_init(struct sa *sa);
 void sa_services_fini(struct sa *sa);

@@ -3,8 +3,8 @@
  * MTU and rate of every cable, worked out when the first asks after a publish, so that a path is a walk and some minima, and a
  * fault does not wait for them.
  *
- * MTU: the lower MTUCap of both ends, which is what bring-up makes NeighborMTU; where PortInfo was
- * not read, the snapshot's. Rate: from active speed and width; a switch's port 0 has no cable, and
+ * MTU: the lower NeighborMTU of both ends, for that is what packets are held to, also on a link that was taken over as it was; before
+ * a link is armed the lower MTUCap, which bring-up makes of it. Rate: from active speed and width; a switch's port 0 has no cable, and
  * what its PortInfo says is how fast the management processor takes packets in. What nobody says
  * counts as the least there is.
  *
@@ -58,9 +58,15 @@ bool sa_rate_known(uint8_t rate)
 	return rate < NRATES && rates[rate].rate;
 }
 
+/* A code that means nothing is below all. */
+static unsigned units_of(uint8_t rate)
+{
+	return rate < NRATES ? rates[rate].rate : 0;
+}
+
 int sa_rate_compare(uint8_t a, uint8_t b)
 {
-	return (int)rates[a].rate - (int)rates[b].rate;
+	return (int)units_of(a) - (int)units_of(b);
 }
 
 static uint8_t rate_best(unsigned below, uint16_t knows)
@@ -76,13 +82,14 @@ static uint8_t rate_best(unsigned below, uint16_t knows)
 
 uint8_t sa_rate_below(uint8_t rate)
 {
-	return rate_best(rates[rate].rate, UINT16_MAX);
+	return rate_best(units_of(rate), UINT16_MAX);
 }
 
 uint8_t sa_rate_clip(uint8_t rate, uint16_t knows)
 {
-	return !rates[rate].needs || rates[rate].needs & knows ? rate
-							       : rate_best(rates[rate].rate, knows);
+	uint16_t needs = rate < NRATES ? rates[rate].needs : 0;
+
+	return !needs || needs & knows ? rate : rate_best(units_of(rate), knows);
 }
 
 static uint8_t rate_of(enum topo_speed speed, unsigned lanes)
@@ -132,7 +139,10 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 
 	if (known)
 		wire_port_caps_decode(inv->ports[port->num].info, &caps);
-	link->mtu = caps.mtu_cap ? caps.mtu_cap : port->mtu ? port->mtu : MTU_LOWEST;
+	link->mtu = caps.mtu_cap && !(port->num && port->state >= TOPO_ARMED) ? caps.mtu_cap
+									      : port->mtu;
+	if (!link->mtu)
+		link->mtu = MTU_LOWEST;
 	link->rate = rate_of(port->speed, port->width);
 	if (known && port->num == 0)
 		link->rate = port0_rate(inv->ports[0].info);

@@ -10,12 +10,14 @@
  *
  * Kept to what clients know from OpenSM where the standard leaves room: PacketLifeTime never stands
  * against a join, and limited members of the partition may join. Others than the port itself may join or
- * remove it only with the SM_Key, and with a partition in common.
+ * remove it only with the SM_Key (or where sa_proxy_join allows it, as OpenSM does), and with a partition in common.
  */
 #include "fm/sa/sa_mcast.h"
 #include "fm/sa/sa_rows.h"
 
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
+#define KEPT_PART	  8  /* of the MLIDs: for the trusted, and for.. */
+#define FEW		  16 /* ..ports that are in fewer groups than that */
 
 /* ---- What a request asks of a group ------------------------------------------------------------ */
 
@@ -129,8 +131,8 @@ static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_
 
 static bool may_join_for(const struct sa_query *q, uint32_t port)
 {
-	return port == q->mc.asker ||
-	       (q->trusted && pkey_map_shared(q->sa->view.pkeys, port, q->mc.asker));
+	return port == q->mc.asker || ((q->trusted || q->sa->conf.proxy_join) &&
+				       pkey_map_shared(q->sa->view.pkeys, port, q->mc.asker));
 }
 
 static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
@@ -141,31 +143,68 @@ static bool port_carries(const struct sa_query *q, uint32_t port, const struct s
 	       sa_mcast_pkey_held(q, port, attr->pkey);
 }
 
-static void tell_full(const struct sa_query *q, uint32_t port)
-{
-	const struct topo *t = q->sa->view.topo;
-	struct sa_group_port *in = sa_groups_port(q->sa->groups, q->mc.want.port_gid.guid);
+/* Of a port, by all of its GUIDs. */
+struct share {
+	unsigned groups;
+	struct sa_group_port *any; /* one of these GUIDs that is in a group, or NULL */
+};
 
-	if (in->told)
+static struct share share_of(const struct sa *sa, guid_t port)
+{
+	struct share share = { 0 };
+	unsigned at = 0;
+	guid_t guid;
+
+	while ((guid = sa_alias_each(sa, port, &at))) {
+		struct sa_group_port *in = sa_groups_port(sa->groups, guid);
+
+		share.groups += in ? in->groups : 0;
+		share.any = share.any ? share.any : in;
+	}
+	return share;
+}
+
+static void tell_full(struct sa *sa, uint32_t port, const struct share *share, const char *why)
+{
+	const struct topo *t = sa->view.topo;
+
+	if (share->any->told)
 		return;
-	in->told = true;
-	sa_tell(q->sa,
-		"%s p%u 0x%016llx is in %u multicast groups, and is let into no more "
-		"(mcast_groups_per_port)",
+	share->any->told = true;
+	sa_tell(sa, "%s p%u 0x%016llx is in %u multicast groups, and is let into no more (%s)",
 		t->nodes[t->ports[port].node].desc, t->ports[port].num,
-		(unsigned long long)t->ports[port].guid, in->groups);
+		(unsigned long long)t->ports[port].guid, share->groups, why);
 }
 
 /* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
 static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
+	struct sa *sa = q->sa;
 	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
-	const struct sa_group_port *in = sa_groups_port(q->sa->groups, guid);
+	struct share share;
 
-	if (!q->sa->conf.groups_limit || !in || in->groups < q->sa->conf.groups_limit ||
-	    (group && (group->preset || sa_group_member(group, guid))))
+	if (!sa->conf.groups_limit || (group && (group->preset || sa_group_member(group, guid))))
 		return true;
-	tell_full(q, port);
+	share = share_of(sa, sa->view.topo->ports[port].guid);
+	if (share.groups < sa->conf.groups_limit)
+		return true;
+	tell_full(sa, port, &share, "mcast_groups_per_port");
+	return false;
+}
+
+/* The last MLIDs are for the trusted, and for ports that are in few groups. */
+static bool is_room_kept(const struct sa_query *q, uint32_t port)
+{
+	struct sa *sa = q->sa;
+	unsigned capacity = sa_groups_capacity(sa->groups);
+	struct share share;
+
+	if (q->trusted || sa_groups_mlids(sa->groups) < capacity - capacity / KEPT_PART)
+		return true;
+	share = share_of(sa, sa->view.topo->ports[port].guid);
+	if (share.groups < FEW)
+		return true;
+	tell_full(sa, port, &share, "few multicast LIDs are left");
 	return false;
 }
 
@@ -188,7 +227,7 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return status;
 	if (!port_carries(q, port, &attr))
 		return WIRE_SA_REQ_INVALID;
-	if (!port_has_room(q, port, NULL))
+	if (!port_has_room(q, port, NULL) || !is_room_kept(q, port))
 		return WIRE_SA_NO_RESOURCES;
 	*group = sa_mcast_make(q, &attr);
 	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
@@ -280,6 +319,27 @@ void sa_mcmember_emit(struct sa_query *q, uint32_t item)
 	} else {
 		sa_mcast_rows(q, item);
 	}
+}
+
+guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
+{
+	const struct sa_group_port *in = NULL;
+	guid_t guid = 0, largest = 0;
+
+	*groups = 0;
+	while ((in = sa_groups_next_port(sa->groups, guid))) {
+		struct share share;
+		guid_t own;
+
+		guid = sa_group_port_guid(in);
+		own = sa_alias_port(sa, guid);
+		share = share_of(sa, own ? own : guid);
+		if (share.groups <= *groups)
+			continue;
+		*groups = share.groups;
+		largest = own ? own : guid;
+	}
+	return largest;
 }
 
 /* ---- Life -------------------------------------------------------------------------------------- */

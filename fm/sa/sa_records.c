@@ -287,9 +287,16 @@ static void pkey_rows(struct sa_query *q, uint32_t port, const struct inv_port *
 		wire_pkey_record_encode(sa_port_lid(q->sa, port), q->sa->view.topo->ports[port].num,
 					(uint16_t)b, pkeys, row);
 		sa_row_keep(q);
-		if (q->nrows != before)
+		if (q->nrows != before && q->sa->conf.pkey_host_order)
 			wire_pkey_record_dress(row);
 	}
+}
+
+/* A block is asked for by its number as the standard has it, or as OpenSM shows it. */
+enum wire_sa_status sa_pkey_prepare(struct sa_query *q)
+{
+	wire_pkey_record_undress(q->data);
+	return sa_walk_nodes(q);
 }
 
 void sa_pkey_emit(struct sa_query *q, uint32_t item)
@@ -305,22 +312,42 @@ void sa_pkey_emit(struct sa_query *q, uint32_t item)
 
 /* ---- SMInfoRecord, ClassPortInfo ------------------------------------------------------------- */
 
-/* The one SM known here is this one; what answers as SA is master (IBA 15.4.1). */
+/* This one, then the others. */
+enum wire_sa_status sa_sm_walk(struct sa_query *q)
+{
+	q->item = 0;
+	q->end = 1 + q->sa->nmanagers;
+	return WIRE_SA_OK;
+}
+
+/* What answers as SA is master (IBA 15.4.1). */
+static struct sa_manager this_manager(const struct sa *sa, uint32_t port)
+{
+	return (struct sa_manager){ .lid = sa->view.sm_lid,
+				    .guid = sa->view.topo->ports[port].guid,
+				    .info = { .act_count = (uint32_t)mad_stats(sa->mad).sent,
+					      .priority = sa->conf.sm_priority,
+					      .state = 3 } };
+}
+
+/* No SM_Key is shown. */
 void sa_sm_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa *sa = q->sa;
-	uint32_t port = sa_port_by_lid(sa, sa->view.sm_lid);
-	struct wire_sm_info info = {
-		.act_count = (uint32_t)mad_stats(sa->mad).sent,
-		.priority = sa->conf.sm_priority,
-		.state = 3,
-	};
 	uint8_t *row = sa_row(q);
+	struct sa_manager m = { 0 };
+	uint32_t port;
 
+	if (item && item <= sa->nmanagers)
+		m = sa->managers[item - 1];
+	port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
 	if (port == TOPO_NONE || !row || !sa_shown(q, port))
 		return;
-	info.guid = sa->view.topo->ports[port].guid;
-	wire_sm_record_encode(sa->view.sm_lid, &info, row);
+	if (!item)
+		m = this_manager(sa, port);
+	m.info.guid = m.guid;
+	m.info.sm_key = 0;
+	wire_sm_record_encode(sa_port_lid(sa, port), &m.info, row);
 	sa_row_keep(q);
 }
 
@@ -332,7 +359,8 @@ void sa_class_port_info_emit(struct sa_query *q, uint32_t item)
 			    WIRE_SA_CAP_MULTI_PATH,
 		.cap_mask2 = WIRE_SA_CAP2_MCAST_TOP | WIRE_SA_CAP2_FULL_PORT_INFO |
 			     WIRE_SA_CAP2_EXT_SPEEDS | WIRE_SA_CAP2_CAPMASK2_MATCH |
-			     WIRE_SA_CAP2_SEND_ONLY_FULL | WIRE_SA_CAP2_WIDTH_2X | WIRE_SA_CAP2_HDR,
+			     WIRE_SA_CAP2_SEND_ONLY_FULL | WIRE_SA_CAP2_WIDTH_2X |
+			     WIRE_SA_CAP2_HDR | WIRE_SA_CAP2_NDR | WIRE_SA_CAP2_ALIAS_GUIDS,
 		.resp_time = 16, /* 4.096 us * 2^16 = 268 ms */
 	};
 	uint8_t *row = sa_row(q);

@@ -18,6 +18,8 @@ void sa_mft_emit(struct sa_query *q, uint32_t item);
 void sa_sm_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_guid_prepare(struct sa_query *q);
 void sa_guid_emit(struct sa_query *q, uint32_t item);
+enum wire_sa_status sa_sm_walk(struct sa_query *q);
+enum wire_sa_status sa_pkey_prepare(struct sa_query *q);
 void sa_pkey_emit(struct sa_query *q, uint32_t item);
 void sa_class_port_info_emit(struct sa_query *q, uint32_t item);
 enum wire_sa_status sa_path_prepare(struct sa_query *q);

@@ -6,9 +6,13 @@
  * by Delete, or with its lease, which a Set renews; without a lease it lasts. Who registers, and who
  * wants to see it, is a member of its partition.
  *
- * A record with a ServiceKey belongs to who has that key: others can't replace nor delete it, but for
- * the port that the service is on, and for trusted requests (with the SM_Key). The key is shown to the
- * latter alone.
+ * A record is changed by its owner, by who has its ServiceKey, and by trusted requests (with the SM_Key), to whom alone
+ * the key is shown. Its owner is the adapter whose port the service is on; of a GID that is not of this subnet, the port that
+ * registered it (until fmd begins anew: then whoever comes first). Nobody registers for somebody else's port. The standard
+ * leaves all that open, and so does OpenSM: there a host may delete what the others rely on.
+ *
+ * One port has EACH records at most, those of its alias GUIDs among them. The last KEPT places are for ports that have few, so
+ * that ports with many leave room for others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +20,49 @@
 #include "topology/mem.h"
 
 #define SERVICES_MAX 16384
+#define EACH	     256
+#define KEPT	     4096
+#define FEW	     4
 #define SECOND_US    1000000ull
 #define FOREVER	     UINT64_MAX
 
+struct service_owner {
+	cl_map_item_t item; /* first; key: port GUID */
+	unsigned count;	    /* of records, never 0 */
+	bool told;
+};
+
 static const uint8_t no_key[sizeof(((struct wire_service *)0)->key)];
+
+/* ---- Owners ------------------------------------------------------------------------------------ */
+
+static struct service_owner *owner_find(const struct services *all, guid_t port)
+{
+	cl_map_item_t *item = cl_qmap_get(&all->owners, port);
+
+	return item == cl_qmap_end(&all->owners) ? NULL : (struct service_owner *)item;
+}
+
+static void owner_gains(struct services *all, guid_t port)
+{
+	struct service_owner *owner = owner_find(all, port);
+
+	if (!owner) {
+		owner = mem_alloc(1, sizeof(*owner));
+		cl_qmap_insert(&all->owners, port, &owner->item);
+	}
+	owner->count++;
+}
+
+static void owner_loses(struct services *all, guid_t port)
+{
+	struct service_owner *owner = owner_find(all, port);
+
+	if (--owner->count)
+		return;
+	cl_qmap_remove_item(&all->owners, &owner->item);
+	free(owner);
+}
 
 /* ---- The records ------------------------------------------------------------------------------ */
 
@@ -43,31 +86,41 @@ static struct service *service_find(const struct services *all, const struct wir
 	return item == cl_fmap_end(&all->map) ? NULL : (struct service *)item;
 }
 
-static struct service *service_add(struct services *all, const struct wire_service *what)
+static struct service *service_add(struct services *all, const struct wire_service *what,
+				   guid_t owner)
 {
 	struct service *s = mem_alloc(1, sizeof(*s));
 
-	if (all->count == all->size) {
-		all->size = all->size ? 2 * all->size : 64;
-		all->list = mem_resize(all->list, all->size, sizeof(struct service *));
-	}
 	s->record = *what;
-	s->place = all->count;
-	all->list[all->count++] = s;
+	s->owner = owner;
 	cl_fmap_insert(&all->map, &s->record, &s->item);
+	cl_qmap_insert(&all->numbered, ++all->next, &s->numbered);
+	all->count++;
+	owner_gains(all, owner);
 	return s;
 }
 
 static void service_drop(struct sa *sa, struct service *s)
 {
 	struct services *all = &sa->services;
-	struct service *last = all->list[--all->count];
 
-	last->place = s->place;
-	all->list[last->place] = last;
 	cl_fmap_remove_item(&all->map, &s->item);
+	cl_qmap_remove_item(&all->numbered, &s->numbered);
+	all->count--;
+	owner_loses(all, s->owner);
 	free(s);
 	sa_changed(sa);
+}
+
+struct service *sa_service_next(const struct sa *sa, uint64_t *number)
+{
+	const cl_qmap_t *map = &sa->services.numbered;
+	cl_map_item_t *item = cl_qmap_get_next(map, *number);
+
+	if (item == cl_qmap_end(map))
+		return NULL;
+	*number = cl_qmap_key(item);
+	return (struct service *)((char *)item - offsetof(struct service, numbered));
 }
 
 /* ---- Leases ----------------------------------------------------------------------------------- */
@@ -95,25 +148,38 @@ static void lease_arm(struct sa *sa, uint64_t ends)
 static void lease_cb(void *arg)
 {
 	struct sa *sa = arg;
-	uint64_t now = loop_now_us(sa->loop);
+	uint64_t now = loop_now_us(sa->loop), number = 0;
+	struct service *s;
 
 	sa->services.due = FOREVER;
-	for (uint32_t i = sa->services.count; i-- > 0;)
-		if (sa->services.list[i]->ends <= now)
-			service_drop(sa, sa->services.list[i]);
-	for (uint32_t i = 0; i < sa->services.count; i++)
-		lease_arm(sa, sa->services.list[i]->ends);
+	while ((s = sa_service_next(sa, &number)))
+		if (s->ends <= now)
+			service_drop(sa, s);
+		else
+			lease_arm(sa, s->ends);
 }
 
-bool sa_service_put(struct sa *sa, const struct wire_service *record)
+/* Its port's own GUID, as far as aliases tell. */
+static guid_t owner_of_gid(const struct sa *sa, guid_t guid)
+{
+	guid_t port = sa_alias_port(sa, guid);
+
+	return port ? port : guid;
+}
+
+void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t owner)
 {
 	struct services *all = &sa->services;
 	struct service *s = service_find(all, record);
 
+	if (!owner)
+		owner = owner_of_gid(sa, record->gid.guid);
 	if (!s) {
-		if (all->count >= SERVICES_MAX)
-			return false;
-		s = service_add(all, record);
+		s = service_add(all, record, owner);
+	} else if (s->owner != owner) {
+		owner_gains(all, owner);
+		owner_loses(all, s->owner);
+		s->owner = owner;
 	}
 	s->record = *record;
 	s->ends = record->lease == WIRE_LEASE_FOREVER
@@ -121,7 +187,6 @@ bool sa_service_put(struct sa *sa, const struct wire_service *record)
 			  : loop_now_us(sa->loop) + record->lease * SECOND_US;
 	sa_changed(sa);
 	lease_arm(sa, s->ends);
-	return true;
 }
 
 /* ---- Requests --------------------------------------------------------------------------------- */
@@ -140,14 +205,67 @@ static bool partition_fits(const struct sa_query *q, const struct wire_service *
 	       (on == TOPO_NONE || is_member(q->sa, on, what->pkey));
 }
 
+/* Ports of one node, or of one adapter that is several nodes. Names would not do: each host's root chooses its own. */
+static bool is_same_adapter(const struct topo *t, uint32_t a, uint32_t b)
+{
+	const struct topo_node *x = &t->nodes[t->ports[a].node], *y = &t->nodes[t->ports[b].node];
+
+	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
+}
+
+/* Who asks speaks for that port; a port that is not here is nobody's. */
+static bool speaks_for(const struct sa_query *q, guid_t guid)
+{
+	const struct topo *t = q->sa->view.topo;
+	uint32_t port = sa_port_by_guid(q->sa, guid);
+
+	return port == TOPO_NONE || is_same_adapter(t, q->asker, port);
+}
+
 static bool may_change(const struct sa_query *q, const struct service *s,
 		       const struct wire_service *what)
 {
 	const struct wire_service *had = &s->record;
+	bool keyed = memcmp(had->key, no_key, sizeof(no_key)) != 0;
 
-	return q->trusted || !memcmp(had->key, no_key, sizeof(no_key)) ||
-	       !memcmp(had->key, what->key, sizeof(no_key)) ||
-	       q->sa->view.topo->ports[q->asker].guid == had->gid.guid;
+	return q->trusted || speaks_for(q, s->owner) ||
+	       (keyed && !memcmp(had->key, what->key, sizeof(no_key)));
+}
+
+/* The port that a record of it counts for. */
+static guid_t owner_for(const struct sa_query *q, const struct wire_service *what)
+{
+	const struct topo *t = q->sa->view.topo;
+	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
+
+	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
+}
+
+static void tell_full(struct sa *sa, guid_t port, unsigned count)
+{
+	struct service_owner *owner = owner_find(&sa->services, port);
+	const struct topo *t = sa->view.topo;
+	uint32_t at = topo_find_port(t, port);
+
+	if (!owner || owner->told || at == TOPO_NONE)
+		return;
+	owner->told = true;
+	sa_tell(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
+		t->nodes[t->ports[at].node].desc, t->ports[at].num, (unsigned long long)port, count,
+		sa->services.count);
+}
+
+static bool has_room(const struct sa_query *q, guid_t port)
+{
+	const struct services *all = &q->sa->services;
+	const struct service_owner *owner = owner_find(all, port);
+	unsigned has = owner ? owner->count : 0;
+
+	if (all->count < SERVICES_MAX &&
+	    (q->trusted || has < (all->count < SERVICES_MAX - KEPT ? EACH : FEW)))
+		return true;
+	tell_full(q->sa, port, has);
+	return false;
 }
 
 static void request_read(const struct sa_query *q, struct wire_service *what)
@@ -167,9 +285,14 @@ static enum wire_sa_status service_set(struct sa_query *q, const struct wire_ser
 
 	if (!sa_asked(q, WIRE_SERVICE_ID) || !sa_asked(q, WIRE_SERVICE_GID))
 		return WIRE_SA_INSUF_COMPS;
-	if (!partition_fits(q, what) || (had && !may_change(q, had, what)))
+	if (!partition_fits(q, what))
 		return WIRE_SA_REQ_INVALID;
-	return sa_service_put(q->sa, what) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
+	if (had ? !may_change(q, had, what) : !q->trusted && !speaks_for(q, what->gid.guid))
+		return WIRE_SA_REQ_INVALID;
+	if (!had && !has_room(q, owner_for(q, what)))
+		return WIRE_SA_NO_RESOURCES;
+	sa_service_put(q->sa, what, owner_for(q, what));
+	return WIRE_SA_OK;
 }
 
 static enum wire_sa_status service_delete(struct sa_query *q, struct wire_service *what)
@@ -206,7 +329,8 @@ enum wire_sa_status sa_service_prepare(struct sa_query *q)
 	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
 		return service_change(q);
 	q->item = 0;
-	q->end = q->sa->services.count;
+	q->end =
+		UINT32_MAX; /* services come and go while a walk is under way: it goes by their numbers */
 	return WIRE_SA_OK;
 }
 
@@ -227,24 +351,13 @@ static void service_echo(struct sa_query *q, uint8_t *row)
 }
 
 /* Matched with its key, shown without. */
-void sa_service_emit(struct sa_query *q, uint32_t item)
+static void service_row(struct sa_query *q, const struct service *s, uint8_t *row)
 {
-	const struct services *all = &q->sa->services;
-	struct wire_service record;
-	uint8_t *row = sa_row(q);
+	struct wire_service record = s->record;
 
-	q->work++;
-	if (!row)
+	if (q->asker == TOPO_NONE || !is_member(q->sa, q->asker, record.pkey))
 		return;
-	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE) {
-		service_echo(q, row);
-		return;
-	}
-	if (item >= all->count || q->asker == TOPO_NONE ||
-	    !is_member(q->sa, q->asker, all->list[item]->record.pkey))
-		return;
-	record = all->list[item]->record;
-	record.lease = sa_service_lease(q->sa, all->list[item]);
+	record.lease = sa_service_lease(q->sa, s);
 	wire_service_encode(&record, row);
 	if (!wire_sa_match(&q->match, row))
 		return;
@@ -253,27 +366,44 @@ void sa_service_emit(struct sa_query *q, uint32_t item)
 	sa_row_add(q);
 }
 
+void sa_service_emit(struct sa_query *q, uint32_t item)
+{
+	const struct service *s;
+	uint8_t *row = sa_row(q);
+
+	q->work++;
+	if (!row)
+		return;
+	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
+		service_echo(q, row);
+	else if ((s = sa_service_next(q->sa, &q->after)))
+		service_row(q, s, row);
+	else
+		q->item = q->end;
+}
+
 /* ---- Life ------------------------------------------------------------------------------------- */
 
 void sa_services_init(struct sa *sa)
 {
-	cl_fmap_init(&sa->services.map, by_identity);
-	sa->services.due = FOREVER;
-	sa->services.lease = loop_timer_new(sa->loop, lease_cb, sa);
+	struct services *all = &sa->services;
+
+	cl_fmap_init(&all->map, by_identity);
+	cl_qmap_init(&all->numbered);
+	cl_qmap_init(&all->owners);
+	all->due = FOREVER;
+	all->lease = loop_timer_new(sa->loop, lease_cb, sa);
 }
 
 void sa_services_forget(struct sa *sa)
 {
-	struct services *all = &sa->services;
+	uint64_t number = 0;
+	struct service *s;
 
-	cl_fmap_remove_all(&all->map);
-	while (all->count)
-		free(all->list[--all->count]);
-	free(all->list);
-	all->list = NULL;
-	all->size = 0;
-	all->due = FOREVER;
-	loop_timer_stop(all->lease);
+	while ((s = sa_service_next(sa, &number)))
+		service_drop(sa, s);
+	sa->services.due = FOREVER;
+	loop_timer_stop(sa->services.lease);
 }
 
 void sa_services_fini(struct sa *sa)

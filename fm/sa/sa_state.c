@@ -131,7 +131,8 @@ static bool service_read(struct sa *sa, const char *line, int64_t now)
 	record.lease = !ends				 ? WIRE_LEASE_FOREVER
 		       : ends - now < WIRE_LEASE_FOREVER ? (uint32_t)(ends - now)
 							 : WIRE_LEASE_FOREVER - 1;
-	return sa_service_put(sa, &record);
+	sa_service_put(sa, &record, 0);
+	return true;
 }
 
 unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
@@ -146,8 +147,10 @@ unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
 
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
 {
-	for (uint32_t i = 0; i < sa->services.count; i++) {
-		const struct service *s = sa->services.list[i];
+	const struct service *s;
+	uint64_t number = 0;
+
+	while ((s = sa_service_next(sa, &number))) {
 		uint32_t lease = sa_service_lease(sa, s);
 		uint8_t row[SERVICE_ROW];
 

@@ -19,9 +19,9 @@ def tenants(*members_of_a):
             f"tenant-a=0x8001, defmember=full: {members};\ntenant-b=2: {guid(B)}=full;\n")
 
 
-def begin(start, net, folder, text):
+def begin(start, net, folder, text, **keys):
     (folder / "partitions.conf").write_text(text)
-    return start(net, SM_HOST, partition_config_file=str(folder / "partitions.conf"))
+    return start(net, SM_HOST, partition_config_file=str(folder / "partitions.conf"), **keys)
 
 
 def path_pkeys(fabric, source, target):
@@ -54,7 +54,7 @@ def test_leaf_ports_hold_what_their_hosts_may_use(start, pod_net, tmp_path):
 
 
 def test_saquery_prints_blocks_by_their_number(start, pod_net, tmp_path):
-    fabric = begin(start, pod_net, tmp_path, tenants(A1, A2))
+    fabric = begin(start, pod_net, tmp_path, tenants(A1, A2), sa_pkey_block_host_order=True)
     said = fabric.run("saquery", "--smkey", "1", "PKTR", f"{lid(fabric, A1)}/1/1").stdout
     assert re.search(r"Block\.+1\b", said), said
     said = fabric.run("saquery", "--smkey", "1", "PKTR", f"{lid(fabric, A1)}/1/0").stdout

@@ -352,6 +352,30 @@ static void sm_info_names_this_sm(void **state)
 	assert_int_equal(info.sm_key, 0);
 }
 
+static void sm_info_names_the_other_managers_too(void **state)
+{
+	const struct sa_manager other = {
+		.lid = 0,
+		.guid = HOST(2),
+		.info = { .guid = HOST(2), .priority = 3, .state = 2, .sm_key = 99 }
+	};
+	const struct sa_manager gone = { .guid = 0x999 };
+	struct world *w = *state;
+	struct wire_sm_info info;
+	struct world_request r = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_SM_INFO };
+
+	sa_set_managers(w->sa, (struct sa_manager[]){ other, gone }, 2);
+	assert_int_equal(ask_rows(w, &r), 2);
+	wire_sm_info_decode(world_row(w, 1) + 4, &info);
+	assert_int_equal(lid_of_row(w, 1), world_lid(w, HOST(2)));
+	assert_int_equal(info.guid, HOST(2));
+	assert_int_equal(info.priority, 3);
+	assert_int_equal(info.state, 2);
+	assert_int_equal(info.sm_key, 0);
+	sa_set_managers(w->sa, NULL, 0);
+	assert_int_equal(ask_rows(w, &r), 1);
+}
+
 static void lft_records_are_the_published_tables(void **state)
 {
 	struct world *w = *state;
@@ -558,6 +582,7 @@ int main(void)
 		TEST(capability_bits_are_matched_by_modifier_bit_31),
 		TEST(extended_speeds_show_as_qdr_unless_all_is_asked_for),
 		TEST(sm_info_names_this_sm),
+		TEST(sm_info_names_the_other_managers_too),
 		TEST(lft_records_are_the_published_tables),
 		TEST(switch_info_has_the_top_of_the_tables),
 		TEST(a_long_walk_yields_and_still_answers_whole),

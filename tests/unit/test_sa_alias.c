@@ -232,6 +232,57 @@ static void spoilt_lines_are_named(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+static uint16_t make_group_as(struct world *w, guid_t guid, unsigned number)
+{
+	struct wire_mcmember rec = record(guid);
+	struct ask as = { WIRE_SET, MASK_NEW, false, HOST(1) };
+
+	rec.mgid.guid = number;
+	return ask(w, &as, &rec);
+}
+
+static void groups_of_aliases_count_for_their_port(void **state)
+{
+	struct world *w = *state;
+
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .subnet_timeout = 18,
+					       .groups_limit = 3 });
+	give_alias(w, ALIAS(1));
+	assert_int_equal(make_group_as(w, HOST(1), 1), WIRE_SA_OK);
+	assert_int_equal(make_group_as(w, ALIAS(1), 2), WIRE_SA_OK);
+	assert_int_equal(make_group_as(w, ALIAS(1), 3), WIRE_SA_OK);
+	assert_int_equal(make_group_as(w, ALIAS(1), 4), WIRE_SA_NO_RESOURCES);
+	assert_int_equal(make_group_as(w, HOST(1), 4), WIRE_SA_NO_RESOURCES);
+}
+
+static uint16_t register_as(struct world *w, guid_t guid, uint64_t id)
+{
+	const struct wire_service s = { .id = id, .gid = gid_of(guid), .pkey = 0xffff };
+	uint8_t data[176] = { 0 };
+	const struct world_request r = { .method = WIRE_SET,
+					 .attr = WIRE_SA_SERVICE,
+					 .mask = WIRE_BIT(WIRE_SERVICE_ID) |
+						 WIRE_BIT(WIRE_SERVICE_GID),
+					 .data = data,
+					 .len = sizeof(data),
+					 .from = world_lid(w, HOST(1)) };
+
+	wire_service_encode(&s, data);
+	return ask_status(w, &r);
+}
+
+static void services_of_aliases_count_for_their_port(void **state)
+{
+	struct world *w = *state;
+	unsigned taken = 0;
+
+	give_alias(w, ALIAS(1));
+	for (uint64_t id = 0; id < 1000; id++)
+		taken += register_as(w, id % 2 ? HOST(1) : ALIAS(1), id) == WIRE_SA_OK;
+	assert_int_equal(taken, 256);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +295,8 @@ int main(void)
 		TEST(groups_are_joined_by_alias_each_for_itself),
 		TEST(aliases_outlive_the_process),
 		TEST(spoilt_lines_are_named),
+		TEST(groups_of_aliases_count_for_their_port),
+		TEST(services_of_aliases_count_for_their_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,49 @@ static void one_port_does_not_take_all_groups(void **state)
 	partition_free(set_up);
 }
 
+static unsigned make_groups(struct world *w, guid_t port, unsigned first, unsigned tries)
+{
+	struct wire_mcmember rec = record(port);
+	unsigned made = 0;
+
+	for (unsigned i = first; i < first + tries; i++) {
+		rec.mgid.guid = i;
+		made += set(w, MASK_NEW, &rec) == WIRE_SA_OK;
+	}
+	return made;
+}
+
+static void the_last_mlids_are_for_ports_in_few_groups(void **state)
+{
+	struct world *w = *state;
+	struct heard heard = { 0 };
+
+	sa_listen(w->sa, &(struct sa_listener){ .told = hear, .arg = &heard });
+	allow_groups(w, 1000);
+	sa_groups_set_capacity(sa_mcast_groups(w->sa), 256);
+	assert_int_equal(make_groups(w, HOST(0), 0, 256), 256 - 32);
+	assert_int_equal(heard.times, 1);
+	assert_non_null(strstr(heard.text, "few multicast LIDs"));
+	assert_int_equal(make_groups(w, HOST(1), 1000, 30), 16);
+	assert_int_equal(make_groups(w, HOST(2), 2000, 30), 16);
+}
+
+static void others_join_a_port_where_that_is_configured(void **state)
+{
+	struct world *w = *state;
+	struct wire_mcmember rec = record(HOST(0));
+	const struct ask for_it = { WIRE_SET, MASK_NEW, false, HOST(1) };
+
+	assert_int_equal(ask(w, &for_it, &rec), WIRE_SA_REQ_INVALID);
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .subnet_timeout = 18,
+					       .proxy_join = true });
+	assert_int_equal(ask(w, &for_it, &rec), WIRE_SA_OK);
+	assert_true(answered(w, 0).proxy);
+	assert_int_equal(ask(w, &(struct ask){ WIRE_DELETE, MASK_JOIN, false, HOST(1) }, &rec),
+			 WIRE_SA_OK);
+}
+
 static void a_port_at_its_limit_joins_again_when_it_has_left(void **state)
 {
 	struct world *w = *state;
@@ -453,6 +496,8 @@ int main(void)
 		T(the_broadcast_group_is_there_before_and_after_its_members),
 		T(when_no_mlid_is_left_the_answer_says_so),
 		T(one_port_does_not_take_all_groups),
+		T(the_last_mlids_are_for_ports_in_few_groups),
+		T(others_join_a_port_where_that_is_configured),
 		T(a_port_at_its_limit_joins_again_when_it_has_left),
 		T(a_wished_mlid_is_given_where_it_can_be),
 		T(ports_that_are_not_there_cannot_join),

@@ -218,7 +218,7 @@ static void an_asker_without_a_port_sees_nothing(void **state)
 
 /* ---- P_Key tables ----------------------------------------------------------------------------- */
 
-/* As saquery takes them: block 1 is 01 00, as OpenSM sends it. Asked for is it in the network's order. */
+/* Block 1 is 00 01, or 01 00 as OpenSM sends it and saquery takes it. Either is understood when it is asked for. */
 static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 {
 	struct world *w = *state;
@@ -240,10 +240,20 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 	table->have[33] = 0x8123;
 	table->known = 3;
 	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(world_row(w, 0)[2], 0);
+	assert_int_equal(world_row(w, 0)[3], 1);
+	row[2] = 1;
+	row[3] = 0;
+	assert_int_equal(ask_rows(w, &r), 1);
+	assert_int_equal(world_row(w, 0)[3], 1);
+	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
+					       .sm_key = WORLD_SM_KEY,
+					       .pkey_host_order = true });
+	assert_int_equal(ask_rows(w, &r), 1);
 	assert_int_equal(world_row(w, 0)[2], 1);
 	assert_int_equal(world_row(w, 0)[3], 0);
 	assert_int_equal(world_row(w, 0)[8 + 2] << 8 | world_row(w, 0)[8 + 3], 0x8123);
-	row[3] = 0;
+	row[2] = 0;
 	assert_int_equal(ask_rows(w, &r), 1);
 	assert_int_equal(world_row(w, 0)[8], 0); /* not even the default partition, for once */
 }

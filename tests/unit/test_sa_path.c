@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/sa/sa_impl.h"
 #include "tests/unit/sa_path_ask.h"
 
 static void a_path_is_found_by_gid_by_lid_and_by_both(void **state)
@@ -265,6 +266,46 @@ static void only_the_default_partition_connects(void **state)
 	assert_int_equal(path_get(*state, &ask).pkey, 0);
 }
 
+static void set_neighbor_mtu(struct world *w, guid_t node, uint8_t num, uint8_t mtu, uint8_t state)
+{
+	struct inv_node *inv = inventory_find(&w->inv, node);
+	struct wire_port_info info;
+	uint8_t data[64];
+
+	wire_port_info_decode(inv->ports[num].info, &info);
+	info.neighbor_mtu = mtu;
+	info.state = state;
+	wire_port_info_encode(&info, data);
+	inventory_set_port_info(inv, num, data);
+}
+
+/* The link was taken over as another manager left it; or it is not configured yet. */
+static void a_path_promises_the_mtu_that_is_in_force(void **state)
+{
+	struct world *w = world_new();
+	struct path_ask ask = by_gid(HOST(0), HOST(1));
+
+	set_neighbor_mtu(w, WORLD_SW(0), 1, 3, TOPO_ACTIVE);
+	world_publish(w);
+	assert_int_equal(path_get(w, &ask).mtu, 3);
+	world_free(w);
+	w = world_new();
+	set_neighbor_mtu(w, WORLD_SW(0), 1, 1, TOPO_INIT);
+	world_publish(w);
+	assert_int_equal(path_get(w, &ask).mtu, 5);
+	world_free(w);
+}
+
+/* As a file of groups may have it. */
+static void a_rate_that_means_nothing_is_below_all(void **state)
+{
+	for (unsigned rate = 27; rate < 256; rate++) {
+		assert_true(sa_rate_compare((uint8_t)rate, 2) < 0);
+		assert_int_equal(sa_rate_below((uint8_t)rate), 0);
+		assert_int_equal(sa_rate_clip((uint8_t)rate, 0), rate);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
@@ -283,6 +324,8 @@ int main(void)
 		TEST(an_open_end_means_every_port),
 		TEST(bad_values_are_refused),
 		TEST(only_the_default_partition_connects),
+		cmocka_unit_test(a_path_promises_the_mtu_that_is_in_force),
+		cmocka_unit_test(a_rate_that_means_nothing_is_below_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,13 +309,6 @@ struct all_rows {
 	uint8_t *bytes;
 };
 
-/* Answers have the block number of P_Key tables in the order of the host's bytes; requests, and what is compared, do not. */
-static void pkeys_dress(const struct record *rec, uint8_t *rows, unsigned n)
-{
-	for (unsigned i = 0; i < n && rec->attr == WIRE_SA_PKEY; i++)
-		wire_pkey_record_dress(rows + i * rec->size);
-}
-
 static void fetch_all(struct world *w, const struct record *rec, struct all_rows *all)
 {
 	struct world_request r = { .method = WIRE_GET_TABLE,
@@ -329,7 +322,6 @@ static void fetch_all(struct world *w, const struct record *rec, struct all_rows
 	assert_int_equal(w->sent_len, WIRE_SA_HEADER + all->count * rec->size);
 	all->bytes = mem_alloc(all->count, rec->size);
 	memcpy(all->bytes, w->sent + WIRE_SA_HEADER, all->count * rec->size);
-	pkeys_dress(rec, all->bytes, all->count);
 }
 
 /* A row, one made of bytes of two rows, or anything. */
@@ -406,7 +398,6 @@ static unsigned reference(const struct world *w, const struct record *rec,
 		if (row_matches(w, rec, row, r->data, r->mask, r->mod >> 31))
 			memcpy(rows + n++ * rec->size, row, rec->size);
 	}
-	pkeys_dress(rec, rows, n);
 	return n;
 }
 
@@ -437,7 +428,7 @@ static void register_services(struct world *w)
 		s.name[0] = (uint8_t)('a' + id % 4);
 		for (unsigned i = 0; i < sizeof(s.data); i++)
 			s.data[i] = (uint8_t)pick(3);
-		assert_true(sa_service_put(w->sa, &s));
+		sa_service_put(w->sa, &s, 0);
 	}
 }
 

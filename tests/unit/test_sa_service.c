@@ -158,7 +158,7 @@ static void foreign_partitions_are_refused_and_not_seen(void **state)
 	assert_int_equal(put(w, &a, RID | PKEY), WIRE_SA_REQ_INVALID);
 	assert_int_equal(put(w, &a, RID), WIRE_SA_OK); /* not named: the default one */
 	assert_int_equal(answered(w, 0).pkey, 0xffff);
-	assert_true(sa_service_put(w->sa, &a)); /* a member's, from the file */
+	sa_service_put(w->sa, &a, 0); /* a member's, from the file */
 	assert_int_equal(sa_stats(w->sa).services, 2);
 	assert_int_equal(count(w, &a, 0), 1);
 }
@@ -249,23 +249,123 @@ static void who_ends_sooner_does_not_wait_for_others(void **state)
 	assert_int_equal(count(w, &a, 0), 0);
 }
 
-static void too_many_services_are_refused(void **state)
+/* ---- Shares ------------------------------------------------------------------------------------ */
+
+static uint16_t register_as(struct world *w, unsigned host, const struct wire_service *s)
+{
+	return ask(w, s, (struct ask){ WIRE_SET, RID, host, 0 });
+}
+
+static unsigned register_many(struct world *w, unsigned host, uint64_t first, unsigned tries)
+{
+	unsigned taken = 0;
+
+	for (uint64_t id = first; id < first + tries; id++) {
+		struct wire_service a = service(id, host, "x");
+
+		taken += register_as(w, host, &a) == WIRE_SA_OK;
+	}
+	return taken;
+}
+
+static void note(void *arg, const char *text)
+{
+	snprintf(arg, 256, "%s", text);
+}
+
+static void one_port_has_its_share_of_services_and_no_more(void **state)
+{
+	struct wire_service one = service(5, 1, "y");
+	struct world *w = *state;
+	char told[256] = "";
+
+	sa_listen(w->sa, &(struct sa_listener){ .told = note, .arg = told });
+	assert_int_equal(register_many(w, 1, 0, 1000), 256);
+	assert_non_null(strstr(told, "host-1"));
+	assert_non_null(strstr(told, "256 services"));
+	assert_int_equal(register_as(w, 1, &one), WIRE_SA_OK); /* replaced */
+	assert_int_equal(register_many(w, 2, 0, 1), 1);
+	assert_int_equal(ask(w, &one, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
+	assert_int_equal(register_many(w, 1, 5000, 2), 1);
+}
+
+/* Many ports with many leave room for who has few. */
+static void room_is_kept_for_ports_that_have_few(void **state)
 {
 	struct world *w = *state;
+
+	for (uint64_t id = 0; id < MOST - 4096; id++) {
+		struct wire_service a = { .id = id,
+					  .gid = { WORLD_PREFIX, 0x999999 },
+					  .pkey = 0xffff };
+
+		a.lease = WIRE_LEASE_FOREVER;
+		sa_service_put(w->sa, &a, 0x800000 + id / 256);
+	}
+	assert_int_equal(register_many(w, 1, 0, 20), 4);
+	assert_int_equal(register_many(w, 2, 0, 20), 4);
+}
+
+static void nobody_registers_for_anothers_port(void **state)
+{
+	struct wire_service a = service(10, 1, "mine"), both = service(11, 5, "two ports");
+	struct wire_service far = { .id = 12, .gid = { 0xfec0ull << 48, 0x77 } };
+	struct world *w = *state;
+
+	assert_int_equal(register_as(w, 3, &a), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_SET, RID, 3, WORLD_SM_KEY }), WIRE_SA_OK);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
+	both.gid.guid = WORLD_CA(5) + 2; /* the other port of who asks */
+	assert_int_equal(register_as(w, 5, &both), WIRE_SA_OK);
+	assert_int_equal(register_as(w, 3, &far), WIRE_SA_OK); /* nobody's here */
+}
+
+static void what_has_no_key_is_its_owners_alone(void **state)
+{
+	struct wire_service a = service(10, 1, "mine");
+	struct wire_service far = { .id = 12, .gid = { 0xfec0ull << 48, 0x77 } };
+	struct world *w = *state;
+
+	assert_int_equal(register_as(w, 1, &a), WIRE_SA_OK);
+	assert_int_equal(register_as(w, 3, &a), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 3, 0 }), WIRE_SA_REQ_INVALID);
+	assert_int_equal(register_as(w, 3, &far), WIRE_SA_OK);
+	assert_int_equal(ask(w, &far, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_REQ_INVALID);
+	assert_int_equal(ask(w, &far, (struct ask){ WIRE_DELETE, RID, 3, 0 }), WIRE_SA_OK);
+	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
+}
+
+/* A walk of many slices, while records go and others come behind it: those that stay are all told. */
+static void a_long_walk_misses_none_that_stays(void **state)
+{
+	struct world *w = *state;
+	const struct world_request all = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_SERVICE };
+	const struct wire_mad header = {
+		.mgmt_class = WIRE_SA, .class_version = 2, .method = all.method, .attr_id = all.attr
+	};
+	struct io_addr from = { .lid = world_lid(w, HOST(2)), .qp = 1 };
+	uint8_t mad[WIRE_MAD_SIZE] = { 0 }, seen[MOST] = { 0 };
+	unsigned before = w->nsent;
 
 	for (uint64_t id = 0; id < MOST; id++) {
 		struct wire_service a = service(id, 1, "x");
 
 		a.lease = WIRE_LEASE_FOREVER;
-		if (id % 64) /* most of them not by a request, that is quicker */
-			assert_true(sa_service_put(w->sa, &a));
-		else
-			assert_int_equal(put(w, &a, RID), WIRE_SA_OK);
+		sa_service_put(w->sa, &a, 0);
 	}
-	assert_int_equal(put(w, &(struct wire_service){ .id = 99999 }, RID), WIRE_SA_NO_RESOURCES);
-	assert_int_equal(
-		put(w, &(struct wire_service){ .id = 5, .gid = { WORLD_PREFIX, HOST(1) } }, RID),
-		WIRE_SA_OK);
+	wire_mad_encode(&header, mad);
+	w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	assert_int_equal(w->nsent, before); /* the first slice was not all */
+	for (uint64_t id = 0; id < 100; id++) {
+		struct wire_service a = service(id, 1, "x");
+
+		assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
+	}
+	loop_run(w->loop);
+	for (unsigned i = 0; i < world_rows(w); i++)
+		seen[answered(w, i).id]++;
+	for (uint64_t id = 100; id < MOST; id++)
+		assert_int_equal(seen[id], 1);
 }
 
 /* ---- Kept ------------------------------------------------------------------------------------- */
@@ -314,7 +414,7 @@ static void as_many_as_may_be_are_read_with_few_looks_at_others(void **state)
 		struct wire_service a = service(n * 40503 % MOST, n % 4, "x");
 
 		a.lease = 1000 + n % 7;
-		assert_true(sa_service_put(w->sa, &a));
+		sa_service_put(w->sa, &a, 0);
 	}
 	sa_services_write(w->sa, file, 0);
 	rewind(file);
@@ -355,7 +455,11 @@ int main(void)
 		TEST(the_trusted_may_delete_what_has_a_key),
 		TEST(a_lease_runs_down_and_ends),
 		TEST(who_ends_sooner_does_not_wait_for_others),
-		TEST(too_many_services_are_refused),
+		TEST(one_port_has_its_share_of_services_and_no_more),
+		TEST(room_is_kept_for_ports_that_have_few),
+		TEST(nobody_registers_for_anothers_port),
+		TEST(what_has_no_key_is_its_owners_alone),
+		TEST(a_long_walk_misses_none_that_stays),
 		TEST(services_outlive_the_process_and_leases_go_on),
 		TEST(as_many_as_may_be_are_read_with_few_looks_at_others),
 		TEST(spoilt_lines_are_named),
