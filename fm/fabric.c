@@ -58,10 +58,16 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
 	f->figures.duplicates = result->duplicates;
+	if (result->rest && (!fabric_rules(f) || !f->topo))
+		return; /* the first look, and who decides about the master, see all */
 	if (!result->error && !fabric_port_swept(f, !fabric_rules(f))) {
 		found_nobody(f);
 		return;
 	}
+	if (result->newest)
+		fabric_fault_found_by(f, fabric_traps_looked_since(f));
+	if (result->refusing)
+		fabric_isolate_refusing(f);
 	if (!result->error && !fabric_rules(f)) {
 		fabric_election_looked(f);
 		return;
@@ -90,15 +96,20 @@ void fabric_rule(struct fabric *f)
 	update(f);
 }
 
+/* A poll makes way: behind a dead cable it would wait long for answers that can't come. So does what waits for slow answers alone. */
+static bool sweep_holds(const struct fabric *f)
+{
+	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
+}
+
 void fabric_look(struct fabric *f)
 {
 	bool wanted = f->want_discover || f->suspects.count;
 
 	if (!fabric_may_look(f) || (!wanted && !fabric_rules(f)))
 		return;
-	/* A poll makes way: behind a dead cable it would wait long for answers that can't come. */
-	if (sweep_busy(f->sweep) && !(wanted && sweep_polls(f->sweep)))
-		return; /* looked() or polled() comes back here */
+	if (sweep_holds(f) && (f->want_discover || !f->suspects.count || sweep_discovers(f->sweep)))
+		return; /* looked() comes back here; suspects join a look at others */
 	if (wanted)
 		fabric_port_check(f);
 	if (f->want_discover) {
@@ -116,7 +127,7 @@ void fabric_look(struct fabric *f)
 	} else if (f->want_reroute) {
 		f->must_update = true;
 		update(f);
-	} else if (!fabric_rebalance_apply(f)) {
+	} else if (!sweep_busy(f->sweep) && !fabric_rebalance_apply(f)) {
 		fabric_settle(f);
 	}
 }

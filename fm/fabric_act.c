@@ -59,7 +59,7 @@ static json_t *act_result(struct fabric *f, const struct act *act, const char *e
 void fabric_acts_take(struct fabric *f)
 {
 	for (struct act *act = f->acts; act; act = act->next)
-		act->taken |= !act->sweeps || !f->want_discover;
+		act->taken |= !act->sweeps || (!f->want_discover && !sweep_discovers(f->sweep));
 }
 
 bool fabric_acts_wait(const struct fabric *f)

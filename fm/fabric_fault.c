@@ -55,8 +55,15 @@ static void join(struct fault *newer, const struct fault *older)
 
 void fabric_fault_none(struct fabric *f)
 {
-	if (!f->fault.differs && !f->fault.trains && !fabric_traps_wait_since(f))
+	if (!f->fault.differs && !f->fault.trains && !fabric_traps_wait_since(f) &&
+	    !sweep_busy(f->sweep))
 		f->fault.open = false;
+}
+
+void fabric_fault_found_by(struct fabric *f, uint64_t trap_us)
+{
+	if (f->fault.open && !f->fault.differs && trap_us > f->fault.detected_us)
+		f->fault.detected_us = trap_us;
 }
 
 void fabric_fault_trains(struct fabric *f)

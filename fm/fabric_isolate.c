@@ -37,8 +37,16 @@ struct isolated {
 	struct isolation *list;
 };
 
+struct suspect { /* a switch that did not take a Set, and is asked whether it answers a Get */
+	struct suspect *next;
+	struct isolation *list;
+	guid_t node;
+	mad_token token;
+};
+
 struct isolation {
 	struct fabric *f;
+	struct suspect *suspects;
 	struct isolated **all; /* oldest first */
 	unsigned count, size;
 	struct loop_timer *judge, *probe;
@@ -281,8 +289,10 @@ static void no_sets(const struct isolated *it, bool on)
 {
 	struct inv_node *node = node_of(it);
 
-	if (node && it->cause == ISOLATED_NO_SETS)
-		node->no_sets = on;
+	if (!node || it->cause != ISOLATED_NO_SETS)
+		return;
+	node->no_sets = on;
+	node->keeps_change &= on;
 }
 
 static void mark_port(struct inv_port *port, bool isolated, bool kept)
@@ -410,14 +420,75 @@ void fabric_isolate_links(struct fabric *f)
 	judge_now(f->isolation);
 }
 
+/* ---- Switches that take no Set ---------------------------------------------------------------------- */
+
+void fabric_isolate_refusing(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		if (node->keeps_change && !node->no_sets && !node->gone)
+			fabric_isolate(f, node->guid, 0, ISOLATED_NO_SETS);
+}
+
+static void suspect_drop(struct suspect *suspect)
+{
+	struct suspect **link = &suspect->list->suspects;
+
+	while (*link != suspect)
+		link = &(*link)->next;
+	*link = suspect->next;
+	mad_cancel(suspect->list->f->mad, suspect->token);
+	free(suspect);
+}
+
+static void suspect_answered(void *arg, const struct mad_answer *answer)
+{
+	struct suspect *suspect = arg;
+
+	suspect->token = 0;
+	if (answer->result == MAD_OK)
+		fabric_isolate(suspect->list->f, suspect->node, 0, ISOLATED_NO_SETS);
+	suspect_drop(suspect);
+}
+
+static bool is_suspect(const struct isolation *is, guid_t guid)
+{
+	for (const struct suspect *it = is->suspects; it; it = it->next)
+		if (it->node == guid)
+			return true;
+	return find(is, guid, 0, ISOLATED_NO_SETS) != NULL;
+}
+
+void fabric_isolate_suspect(void *arg, guid_t guid)
+{
+	struct fabric *f = arg;
+	struct isolation *is = f->isolation;
+	const struct inv_node *node = inventory_find(inventory_of(is), guid);
+	struct mad_request request = { .method = WIRE_GET, .attr_id = WIRE_SWITCH_INFO };
+	struct suspect *suspect;
+	struct mad_path path;
+
+	if (is_suspect(is, guid) || !node || !inventory_port_path(inventory_of(is), node, 0, &path))
+		return;
+	suspect = mem_alloc(1, sizeof(*suspect));
+	*suspect = (struct suspect){ .next = is->suspects, .list = is, .node = guid };
+	is->suspects = suspect;
+	request.path = &path;
+	request.device = guid;
+	suspect->token = mad_send(f->mad, &request, suspect_answered, suspect);
+}
+
 /* ---- Marks --------------------------------------------------------------------------------------- */
 
-/* It is gone, or works. */
+/* It is gone, works, or began anew. */
 static bool has_ended(const struct isolated *it)
 {
 	const struct inv_node *node = node_of(it);
 
 	if (!node || (it->port && !node->ports[it->port].peer))
+		return true;
+	if (it->cause == ISOLATED_NO_SETS && (node->gone || node->rebooted))
 		return true;
 	return it->cause == ISOLATED_NOT_ACTIVE &&
 	       (!node->ports[it->port].link_up || is_active(&node->ports[it->port]));
@@ -549,6 +620,8 @@ void fabric_isolation_fini(struct fabric *f)
 	}
 	is->count = 0;
 	alert(is);
+	while (is->suspects)
+		suspect_drop(is->suspects);
 	mad_cancel(f->mad, is->asked_keys);
 	loop_timer_free(is->judge);
 	loop_timer_free(is->probe);

@@ -424,6 +424,10 @@ enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TAB
 void fabric_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause);
 void fabric_isolate_release(struct fabric *f, guid_t node, uint8_t port,
 			    enum isolation_cause cause);
+void fabric_isolate_refusing(
+	struct fabric *f); /* switches whose PortStateChange can't be cleared */
+/* A Set was not taken: if it answers a Get, it is isolated by ISOLATED_NO_SETS. */
+void fabric_isolate_suspect(void *arg, guid_t sw);
 void fabric_isolate_links(
 	struct fabric
 		*f); /* judges at once those that bring-up has given up and that are not Active */
@@ -509,7 +513,9 @@ void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
 void fabric_fault_trains(struct fabric *f); /* a link is up: its repair is told when it is in use */
 void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none follows */
-void fabric_fault_none(struct fabric *f);    /* a look found nothing */
+/* What is told now was looked for because of a trap of that time; an earlier one is still being looked at. */
+void fabric_fault_found_by(struct fabric *f, uint64_t trap_us);
+void fabric_fault_none(struct fabric *f); /* a look found nothing */
 void fabric_fault_published(struct fabric *f);
 void fabric_fault_programmed(struct fabric *f);
 
@@ -517,6 +523,8 @@ void fabric_fault_programmed(struct fabric *f);
 void fabric_traps_init(struct fabric *f);
 void fabric_traps_fini(struct fabric *f);
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times);
+uint64_t fabric_traps_looked_since(
+	const struct fabric *f); /* the first of those of the latest look */
 uint64_t fabric_traps_wait_since(const struct fabric *f); /* whose look is to come; 0 = none wait */
 void fabric_traps_hold(struct fabric *f,
 		       guid_t node);	     /* it is looked at when the hold-down is over */

@@ -47,6 +47,8 @@ void fabric_programmed(void *arg, const struct program_result *result)
 			      "less",
 			      result->failed);
 	f->settle.told_failed = result->failed > 0;
+	if (result->failed)
+		program_refusers(f->program, fabric_isolate_suspect, f);
 	if (!result->failed)
 		fabric_audit_repaired(f);
 	fabric_remember_programmed(f, result);

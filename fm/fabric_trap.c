@@ -137,7 +137,7 @@ static void hold_over(void *arg)
 		t->fed = false;
 		t->length_us = held_us < left_us ? held_us * 2 : hold_max_us(t);
 		loop_timer_set(t->hold, held_us < left_us ? held_us : left_us);
-	} else if (sweep_busy(t->f->sweep) && !sweep_polls(t->f->sweep)) {
+	} else if (sweep_discovers(t->f->sweep) && !sweep_trails(t->f->sweep)) {
 		loop_timer_set(t->hold, hold_min_us(t));
 	} else {
 		look_at_held(t);
@@ -190,6 +190,11 @@ static void judge(struct traps *t, guid_t guid, bool differs)
 	b->deaf_until_us = loop_now_us(t->f->loop) + deaf_us(b->fruitless);
 }
 
+uint64_t fabric_traps_looked_since(const struct fabric *f)
+{
+	return f->traps->looked_us;
+}
+
 uint64_t fabric_traps_wait_since(const struct fabric *f)
 {
 	const struct traps *t = f->traps;
@@ -201,7 +206,9 @@ uint64_t fabric_traps_wait_since(const struct fabric *f)
 
 void fabric_traps_drafted(struct fabric *f)
 {
-	f->traps->drafted = sweep_busy(f->sweep) ? 0 : f->traps->judged.count;
+	bool looks = sweep_busy(f->sweep) && !sweep_trails(f->sweep);
+
+	f->traps->drafted = looks ? 0 : f->traps->judged.count;
 }
 
 void fabric_traps_judge(struct fabric *f, bool differs)

@@ -158,8 +158,11 @@ static void batch_send(struct batch *b, const struct batch_job *job)
 	struct slot *slot = &b->slots[b->free];
 
 	memset(&request, 0, sizeof(request));
-	if (!b->ops->make(b->owner, job, &request))
+	if (!b->ops->make(b->owner, job, &request)) {
+		if (b->ops->unwanted)
+			b->ops->unwanted(b->owner, job);
 		return;
+	}
 	request_fill(b, &request);
 	assert(b->in_flight < BATCH_LIMIT && !slot->token);
 	b->free = slot->next_free;

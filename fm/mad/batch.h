@@ -20,6 +20,7 @@ struct batch_job {
 	uint8_t kind;
 	uint8_t tries; /* the owner's count of earlier rounds */
 	bool urgent;
+	uint8_t wave; /* the owner's */
 };
 
 struct batch_way { /* how a job's request went */
@@ -41,6 +42,8 @@ struct batch_ops {
 	bool (*more)(void *owner); /* or NULL. The queue is empty: add some jobs; false = there are
 				      none */
 	void (*idle)(void *owner);
+	void (*unwanted)(void *owner,
+			 const struct batch_job *job); /* make() has ended it; or NULL */
 	/* Where the job's request goes now: asked before each try, for it may have waited. false: nobody knows, it goes where it went.
 	 * NULL = as make() said. */
 	bool (*way)(void *owner, const struct batch_job *job, struct batch_way *way);

@@ -485,7 +485,7 @@ static void switch_begin(struct mft *m, guid_t guid, bool again)
 
 	if (!sw->node || sw->node->removed)
 		sw->node = inventory_find(m->inv, guid);
-	if (!sw->node || sw->node->gone || !sw->node->sw.mft_cap)
+	if (!sw->node || sw->node->gone || sw->node->no_sets || !sw->node->sw.mft_cap)
 		return;
 	sw->here = true;
 	if (again)

@@ -176,6 +176,12 @@ static void switch_give_up(struct program *p, struct store_switch *sw, const cha
 	program_fail(p, sw, why);
 }
 
+static void switch_refuses(struct program *p, struct store_switch *sw, const char *why)
+{
+	sw->refuses = true;
+	switch_give_up(p, sw, why);
+}
+
 static bool program_way(void *owner, const struct batch_job *job, struct batch_way *way)
 {
 	struct program *p = owner;
@@ -241,7 +247,7 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		}
 	}
 	if (sw->top_due && !program_retry(p, job))
-		switch_give_up(p, sw, "does not take its LinearFDBTop");
+		switch_refuses(p, sw, "does not take its LinearFDBTop");
 }
 
 static void block_acknowledged(struct program *p, struct store_switch *sw, uint32_t block)
@@ -274,7 +280,7 @@ static void block_answered(struct program *p, struct store_switch *sw, const str
 	if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw))
 		stale_answered(p, sw, job->arg);
 	else if (!taken && (sw->failed || !program_retry(p, job)))
-		switch_give_up(p, sw,
+		switch_refuses(p, sw,
 			       answer->result == MAD_OK ? "holds other entries than it was sent"
 							: "refuses blocks or does not answer");
 }
@@ -430,6 +436,18 @@ void program_configure(struct program *p, uint8_t packet_life_time)
 	p->life_time = packet_life_time;
 }
 
+void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg)
+{
+	const cl_map_item_t *item = cl_qmap_head(&p->store.switches);
+
+	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
+		const struct store_switch *sw = (const struct store_switch *)item;
+
+		if (sw->refuses && sw->node && !sw->node->gone && !sw->node->silent)
+			fn(arg, sw->guid);
+	}
+}
+
 bool program_busy(const struct program *p)
 {
 	return p->busy;
@@ -468,7 +486,7 @@ static void program_supersede(struct program *p)
 
 		sw->row = ROW_NONE;
 		sw->listed = false;
-		sw->failed = sw->top_due = sw->in_turn = false;
+		sw->failed = sw->refuses = sw->top_due = sw->in_turn = false;
 		sw->ntodo = 0;
 		memset(&sw->todo, 0, sizeof(sw->todo));
 		memset(&sw->late, 0, sizeof(sw->late));

@@ -59,6 +59,8 @@ void program_use_proofs(struct program *p, const struct check_base *proofs);
  */
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);
+/* In the callback of an apply that failed: those that were reached, and did not take what they were sent. */
+void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg);
 bool program_busy(const struct program *p);	  /* the last callback is still to come */
 unsigned program_unread(const struct program *p); /* blocks that are but remembered */
 /* Before the first apply: another manager was at work. What switches hold is read, then only what differs is written. */

@@ -97,6 +97,10 @@ static void switch_plan(struct program *p, uint32_t row)
 	if (!sw)
 		return;
 	switch_mark(p, sw);
+	if (sw->node && sw->node->no_sets) { /* isolated: nobody's way waits for what it holds */
+		todo_clear(sw);
+		return;
+	}
 	if (!switch_hindrance(p, sw))
 		program_send_top(p, sw);
 	else if (sw->ntodo)

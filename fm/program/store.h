@@ -37,7 +37,8 @@ struct store_switch {
 	uint32_t ntodo;
 	uint32_t row; /* in the wanted tables */
 	bool top_due; /* SwitchInfo first; the blocks wait for it */
-	bool failed;  /* given up in this apply */
+	bool failed;  /* given up in this apply.. */
+	bool refuses; /* ..because of what it answered, or did not */
 	bool listed;  /* in the snapshot of this apply */
 	bool in_turn; /* among those whose blocks leave */
 };

@@ -49,7 +49,8 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
 
-	if (node->removed || node->gone || node->silent || !port->known || port->errors == GIVEN_UP)
+	if (node->removed || node->gone || node->silent || node->no_sets || !port->known ||
+	    port->errors == GIVEN_UP)
 		return false;
 	if (num == 0)
 		return inv_is_switch(node);

@@ -81,7 +81,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
 	s->managed |= s->shy && info.lft_top;
-	if (info.port_state_change && !s->managed)
+	if (info.port_state_change && !s->managed && !node->no_sets)
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);
@@ -92,6 +92,7 @@ static void switch_cleared(struct sweep *s, struct inv_node *node, const uint8_t
 {
 	wire_switch_info_decode(data, &node->sw);
 	node->sw.port_state_change = false;
+	node->keeps_change = false;
 	ports_switch_ready(s, node);
 }
 
@@ -100,6 +101,8 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
+	if (node->no_sets) /* it can't be cleared: its traps and its neighbours tell */
+		info.port_state_change = false;
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent)
 		sweep_changed(s, node);
 }
@@ -434,8 +437,13 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 		optional_unanswered(s, &node->states);
 		ask_without(s, job);
 		return;
-	case JOB_SWITCH:
 	case JOB_CLEAR:
+		if (!node->answered)
+			break;
+		node->keeps_change = s->odd = true;
+		ports_switch_ready(s, node);
+		return;
+	case JOB_SWITCH:
 	case JOB_DESC:
 	case JOB_PORT:
 		break;

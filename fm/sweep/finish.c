@@ -103,11 +103,12 @@ static bool finish_count_node(struct sweep *s, const struct inv_node *node)
 	s->result.silent += node->silent && !node->gone;
 	s->result.partial += node->partial && !node->gone;
 	s->result.gone += node->gone;
+	s->result.refusing += node->keeps_change && !node->no_sets && !node->gone;
 	for (p = 1; p <= node->nports; p++) {
 		failed += node->ports[p].probe == PROBE_FAILED;
 		s->result.silent += node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
 	}
-	return node->silent || node->partial || failed;
+	return node->silent || node->partial || node->keeps_change || failed;
 }
 
 /* Mostly nobody is to be counted, and a fault does not wait for it. */
@@ -116,6 +117,7 @@ static void finish_count(struct sweep *s)
 	struct inv_node *node;
 	bool odd = false;
 
+	s->result.silent = s->result.partial = s->result.gone = s->result.refusing = 0;
 	if (!s->odd && !s->inv.ngone)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
@@ -136,6 +138,14 @@ static void finish_gone(struct sweep *s)
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
 	}
+}
+
+void finish_early(struct sweep *s)
+{
+	if (s->inv.paths_stale)
+		inventory_update_paths(&s->inv);
+	finish_gone(s);
+	finish_count(s);
 }
 
 void finish_look(struct sweep *s)

@@ -135,6 +135,7 @@ struct inv_node {
 	uint8_t want_life_time;
 	bool no_ext, no_state_table;	/* refused these once */
 	struct inv_silence ext, states; /* likewise not answered */
+	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
 	bool answered;	 /* in the present look */
 	bool touched;	 /* sweep's */

@@ -24,6 +24,7 @@
 #define ROUNDS		 4
 #define ROUNDS_IF_LIVELY 6
 #define ROUNDS_OPTIONAL	 2 /* of what a device need not have: the common attribute is asked then */
+#define EARLY_MS	 50
 #define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
 
 static const uint16_t job_attr[] = {
@@ -88,6 +89,30 @@ static const struct inv_node *job_target(const struct batch_job *job)
 	return node && job_is_probe(job) ? node->ports[job->arg].peer : node;
 }
 
+/*
+ * A look does not wait for those that are slow to answer. What it has found is told, with result.rest, when the first round
+ * of all jobs is over that a request to look has led to, its wave; those whose round passed without an answer go on beside it, as
+ * do those that were silent the last time, and are told of EARLY_MS later, or at the end. A request that joins a look is a wave of its own.
+ */
+static void wave_left(struct sweep *s, const struct batch_job *job)
+{
+	uint64_t now = loop_now_us(s->loop);
+	bool over;
+
+	if (!job->wave)
+		return;
+	s->nprompt--;
+	s->nprompt_wave -= job->wave == s->wave;
+	over = !s->nprompt || (!s->nprompt_wave && s->look == LOOK_REFRESH);
+	if (over && s->news && !loop_timer_armed(s->early)) /* behind the end, if that is all */
+		loop_timer_set(s->early, s->early_us > now ? s->early_us - now : 0);
+}
+
+static void sweep_unwanted(void *owner, const struct batch_job *job)
+{
+	wave_left(owner, job);
+}
+
 /* One that was silent the last time. */
 static bool job_is_long_shot(const struct batch_job *job)
 {
@@ -148,6 +173,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job)
 	if (job->tries == 0)
 		explore_doubted(s, job);
 	again.urgent = false; /* after those that are likely to be answered */
+	again.wave = 0;
 	if (again.tries < job_rounds(job))
 		batch_add(s->batch, &again);
 	else
@@ -159,6 +185,8 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 {
 	struct sweep *s = owner;
 
+	s->ask_wave = job->wave ? job->wave : s->wave;
+	s->news |= answer->result == MAD_OK;
 	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
 		inventory_path_worked(&s->inv, &way->path);
 	else
@@ -170,6 +198,7 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 		explore_refused(s, job, answer->status);
 	else
 		sweep_again(s, job);
+	wave_left(s, job);
 
 	if (s->reroute) {
 		s->reroute = false;
@@ -177,18 +206,39 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 	}
 }
 
-static void sweep_idle(void *owner)
+static void tell(struct sweep *s, bool rest)
 {
-	struct sweep *s = owner;
-	struct sweep_result result;
+	struct sweep_result result = s->result;
 
-	finish_look(s);
-	s->look = LOOK_NONE;
-	result = s->result;
 	result.changed = s->changed;
 	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
 	result.took_us = loop_now_us(s->loop) - s->started_us;
+	result.rest = rest;
+	result.newest = rest && !s->nprompt_wave;
+	s->result.nchanged = 0;
+	s->news = false;
 	s->fn(s->arg, &result); /* may free s, or start the next look */
+}
+
+static void sweep_idle(void *owner)
+{
+	struct sweep *s = owner;
+
+	loop_timer_stop(s->early);
+	finish_look(s);
+	s->look = LOOK_NONE;
+	tell(s, false);
+}
+
+static void early_cb(void *arg)
+{
+	struct sweep *s = arg;
+
+	if (s->look == LOOK_NONE || s->result.error)
+		return;
+	s->early_us = loop_now_us(s->loop) + EARLY_MS * 1000;
+	finish_early(s);
+	tell(s, true);
 }
 
 static const struct batch_ops sweep_ops = {
@@ -196,6 +246,7 @@ static const struct batch_ops sweep_ops = {
 	.way = sweep_way,
 	.done = sweep_answer,
 	.idle = sweep_idle,
+	.unwanted = sweep_unwanted,
 };
 
 struct sweep *sweep_new(struct loop *loop, struct mad *mad)
@@ -205,6 +256,7 @@ struct sweep *sweep_new(struct loop *loop, struct mad *mad)
 	s->loop = loop;
 	s->mad = mad;
 	s->batch = batch_new(loop, mad, &sweep_ops, s);
+	s->early = loop_timer_new(loop, early_cb, s);
 	inventory_init(&s->inv);
 	return s;
 }
@@ -214,6 +266,7 @@ void sweep_free(struct sweep *s)
 	if (!s)
 		return;
 	batch_free(s->batch);
+	loop_timer_free(s->early);
 	inventory_fini(&s->inv);
 	free(s->changed);
 	free(s->touched);
@@ -228,6 +281,16 @@ struct inventory *sweep_inventory(struct sweep *s)
 bool sweep_busy(const struct sweep *s)
 {
 	return s->look != LOOK_NONE;
+}
+
+bool sweep_trails(const struct sweep *s)
+{
+	return (s->look == LOOK_DISCOVER || s->look == LOOK_REFRESH) && !s->nprompt;
+}
+
+bool sweep_discovers(const struct sweep *s)
+{
+	return s->look == LOOK_DISCOVER;
 }
 
 bool sweep_polls(const struct sweep *s)
@@ -247,6 +310,11 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
 	};
 
+	if (s->look != LOOK_POLL && !job_is_long_shot(&job)) {
+		job.wave = s->ask_wave;
+		s->nprompt++;
+		s->nprompt_wave += job.wave == s->wave;
+	}
 	batch_add(s->batch, &job);
 }
 
@@ -300,6 +368,11 @@ static void sweep_open(struct sweep *s, enum sweep_look look)
 static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
 {
 	batch_drop(s->batch);
+	loop_timer_stop(s->early);
+	s->nprompt = s->nprompt_wave = 0;
+	s->wave = s->ask_wave = 1;
+	s->news = false;
+	s->early_us = 0;
 	s->look = look;
 	s->number++;
 	s->reroute = s->managed = false;
@@ -318,6 +391,27 @@ void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)
 	sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 }
 
+static void join(struct sweep *s)
+{
+	s->wave = s->wave < UINT8_MAX ? s->wave + 1 : 1;
+	s->ask_wave = s->wave;
+	s->nprompt_wave = 0;
+	s->early_us = 0;
+	loop_timer_stop(s->early);
+}
+
+/* What was met there earlier in a look that this joins may be another by now. */
+static void visit(struct sweep *s, struct inv_node *node)
+{
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (node->ports[p].probe == PROBE_MET)
+			node->ports[p].probe = PROBE_NONE;
+	if (inv_is_switch(node))
+		explore_visit(s, node, NULL);
+	else
+		explore_visit_ca(s, node);
+}
+
 void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg)
 {
@@ -327,6 +421,7 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	if (s->look == LOOK_DISCOVER || s->look == LOOK_REFRESH) {
 		s->fn = fn;
 		s->arg = arg;
+		join(s);
 	} else {
 		sweep_start(s, LOOK_REFRESH, fn, arg);
 	}
@@ -334,10 +429,8 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 		node = inventory_find(&s->inv, nodes[i]);
 		if (node && node->gone) /* they know whether a way leads there again */
 			explore_visit_neighbours(s, node);
-		else if (node && inv_is_switch(node))
-			explore_visit(s, node, NULL);
 		else if (node)
-			explore_visit_ca(s, node);
+			visit(s, node);
 	}
 }
 

@@ -10,6 +10,8 @@
  *             at the end of both), replaces a poll.
  *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
  *             answering behind it. Only while nothing else runs.
+ * Discover and refresh tell what they have found as soon as only slow answers are left (result.rest), and go on beside; the
+ * callback then comes again, at least once, and last without result.rest.
  * A path that dies is suspected before the node: another known way is tried. A node that stays
  * silent is kept as such, reported, and never makes the rest wait. Duplicate GUIDs are named; the
  * first met stays. PortStateChange is cleared before the ports are read, so that no change between
@@ -28,6 +30,9 @@ struct sweep_result {
 	int error;	     /* 0, or -EIO: the local port did not answer */
 	unsigned silent;     /* nodes, and ports with an unknown one behind, that do not answer */
 	unsigned partial;    /* nodes that answer and whose answers were not all had */
+	bool rest;	     /* slow answers are left, what they say comes later.. */
+	bool newest;	     /* ..and all that the newest request to look asked first is answered */
+	unsigned refusing;   /* switches that answer, and whose PortStateChange can't be cleared */
 	unsigned duplicates; /* GUIDs met twice, in this look */
 	unsigned gone;	     /* nodes in the inventory that no cable leads to any more */
 	/* Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went down. */
@@ -47,6 +52,8 @@ void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, swe
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
+bool sweep_trails(const struct sweep *sweep); /* a look for whose slow answers nobody need wait */
+bool sweep_discovers(const struct sweep *sweep); /* everything */
 /*
  * Who looks may not be the master: PortStateChange is left as it is in a fabric that somebody has given tables. (One that
  * nobody has is dark to all.) The switches it is left at are those whose sw.port_state_change still says so.

@@ -37,8 +37,14 @@ struct sweep {
 	struct inventory inv;
 	struct batch *batch;
 	enum sweep_look look;
-	uint32_t number; /* of the look; marks what was seen in it */
-	bool reroute;	 /* a cable was found down: requests on their way may be lost */
+	struct loop_timer *early;
+	uint64_t early_us;	/* not again before */
+	uint8_t wave, ask_wave; /* of the newest request to look; of what is being answered */
+	unsigned nprompt,
+		nprompt_wave; /* jobs whose first round is not over; of these, of `wave` */
+	bool news;	      /* something was answered since that was last told */
+	uint32_t number;      /* of the look; marks what was seen in it */
+	bool reroute;	      /* a cable was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;
@@ -84,5 +90,6 @@ void explore_given_up(struct sweep *s, const struct batch_job *job);
 
 /* finish.c: what the silences of a look mean. */
 void finish_look(struct sweep *s);
+void finish_early(struct sweep *s); /* slow answers are left: of these nothing is said yet */
 
 #endif

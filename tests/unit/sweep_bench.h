@@ -24,7 +24,7 @@ struct bench {
 	uint16_t sm_lid;
 	struct sweep_result result;
 	guid_t changed[64];
-	unsigned looks;
+	unsigned nchanged, looks, early; /* early: told while slow answers were left */
 };
 
 static const struct mad_conf mad_conf = {
@@ -76,14 +76,19 @@ static inline void bench_fini(struct bench *b)
 	topo_unref(b->design);
 }
 
+/* What is told before slow answers are in joins the rest. */
 static inline void look_done(void *arg, const struct sweep_result *result)
 {
 	struct bench *b = arg;
-	unsigned n = result->nchanged < 64 ? result->nchanged : 64;
 
+	for (unsigned i = 0; i < result->nchanged && b->nchanged < 64; i++)
+		b->changed[b->nchanged++] = result->changed[i];
+	b->early += result->rest;
+	if (result->rest)
+		return;
 	b->result = *result;
-	if (n)
-		memcpy(b->changed, result->changed, n * sizeof(guid_t));
+	b->result.nchanged = b->nchanged;
+	b->nchanged = 0;
 	b->looks++;
 }
 
