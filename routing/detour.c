@@ -50,6 +50,7 @@ struct detour {
 	uint16_t *places;	     /* by hash: valley + 1, 0 = none */
 	uint32_t *chain;	     /* by switch: accepted valleys from it */
 	uint32_t *sources, nsources; /* switches with accepted valleys from them */
+	uint8_t *back;		     /* by switch: comes_back(), 0 = nobody asked yet */
 	bool *is_tried;		     /* by switch: some valley from it was judged */
 	bool *visited;		     /* by valley, in one search */
 	bool *is_spent;		     /* by source, in that search: all its valleys are visited */
@@ -64,6 +65,8 @@ struct detour {
 	uint32_t nfilled;
 	uint64_t open_pairs;
 };
+
+enum { NEVER_BACK = 1, COMES_BACK };
 
 struct look {		     /* what is known of a switch and one destination */
 	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
@@ -80,6 +83,30 @@ static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 }
 
 /*
+ * Whether a packet that went up from the switch may lead to waiting for one that comes down to it: by legal turns from one parent to
+ * another. Never in a tree whose levels are as they should be: there, parents of one switch have no switch above in common.
+ */
+static bool comes_back(struct detour *w, uint32_t sw)
+{
+	const struct graph_group *ups = graph_ups(w->g, sw);
+	unsigned n = w->g->switches[sw].nup;
+
+	if (w->back[sw])
+		return w->back[sw] == COMES_BACK;
+	w->back[sw] = NEVER_BACK;
+	for (unsigned i = 0; i < n * n && w->back[sw] == NEVER_BACK; i++)
+		if (i / n != i % n && reaches(w, ups[i / n].peer, ups[i % n].peer))
+			w->back[sw] = COMES_BACK;
+	return w->back[sw] == COMES_BACK;
+}
+
+/* Straight back down to the switch that a packet has just risen from leads no turn of its own. */
+static bool is_turned_away(struct detour *w, const struct valley *v, uint32_t at, uint32_t to)
+{
+	return v->from == to && v->at == at && !comes_back(w, to);
+}
+
+/*
  * Goes on by all valleys from one source, but from the switch itself not by the one it came through. Returns whether one
  * leads to `wanted`; the source is spent when none of its valleys is left for later.
  */
@@ -87,13 +114,13 @@ static bool take_valleys(struct detour *w, uint32_t source, struct risen here, u
 {
 	const struct valley *v;
 	struct risen *top = w->stack + w->nstack;
-	bool itself = w->sources[source] == here.sw, left = false;
+	bool left = false;
 
 	for (uint32_t next = w->chain[w->sources[source]]; next; next = v->next) {
 		v = &w->valleys[next - 1];
 		if (w->visited[next - 1])
 			continue;
-		if (itself && v->at == here.by) {
+		if (is_turned_away(w, v, here.by, here.sw)) {
 			left = true;
 			continue;
 		}
@@ -111,11 +138,11 @@ static bool take_valleys(struct detour *w, uint32_t source, struct risen here, u
 }
 
 /* Whether the valley that closed a circle last closes this one too, which it mostly does. */
-static bool by_culprit(const struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
 	const struct valley *v = &w->valleys[w->culprit - 1];
 
-	return w->culprit && reaches(w, to, v->from) && !(v->from == to && v->at == at) &&
+	return w->culprit && reaches(w, to, v->from) && !is_turned_away(w, v, at, to) &&
 	       reaches(w, v->to, from);
 }
 
@@ -491,6 +518,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.places = mem_alloc(DETOUR_PLACES, sizeof(*w.places));
 	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
 	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
+	w.back = mem_alloc(g->nswitches + 1, 1);
 	w.is_tried = mem_alloc(g->nswitches + 1, sizeof(*w.is_tried));
 	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
 	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
@@ -505,6 +533,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	free(w.valleys);
 	free(w.chain);
 	free(w.sources);
+	free(w.back);
 	free(w.is_tried);
 	free(w.places);
 	free(w.visited);
