@@ -48,6 +48,8 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
 	*c = (struct choice){ .g = g, .d = d, .r = r, .row_bytes = row_bytes };
+	c->never = mem_alloc_unset(r->cost_bytes, 1);
+	memset(c->never, REACH_NEVER, r->cost_bytes);
 	c->nearest.cost = mem_alloc_unset(r->cost_bytes, 1);
 	c->nearest.count = mem_alloc_unset(r->cost_bytes, 1);
 	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
@@ -64,6 +66,7 @@ void choice_fini(struct choice *c)
 {
 	digits_fini(&c->digits);
 	design_fini(&c->own_design);
+	free(c->never);
 	free(c->nearest.cost);
 	free(c->nearest.count);
 	free(c->nearest.last);
@@ -80,7 +83,9 @@ void choice_fini(struct choice *c)
 
 static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 {
-	return reach_cost(c->r, c->g, c->g->parents[c->family->first_parent + parent]);
+	uint32_t sw = c->g->parents[c->family->first_parent + parent];
+
+	return sw == TOPO_NONE ? c->never : reach_cost(c->r, c->g, sw);
 }
 
 static void make_masks(struct choice *c)
@@ -232,10 +237,10 @@ static struct parent_set designed(const struct choice *c, uint32_t d)
 	uint8_t best = REACH_NEVER;
 
 	for (unsigned p = 0; p < c->family->nparents; p++)
-		if (cost[parents[p]] < best)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] < best)
 			best = cost[parents[p]];
 	for (unsigned p = 0; p < c->family->nparents; p++)
-		if (cost[parents[p]] == best)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] == best)
 			set.word[p / 64] |= 1ull << (p % 64);
 	return set;
 }

@@ -45,6 +45,7 @@ struct choice {
 	const struct dests *d;
 	const struct reach *r;
 	const struct graph_family *family;
+	uint8_t *never;		/* costs of a parent that is not there */
 	struct nearest nearest; /* by D: of its parents */
 	struct parent_set all;	/* of its parents */
 	uint64_t *masks;	/* [CHOICE_WORDS][nswitches]: them all; valid when has_masks */

@@ -9,14 +9,9 @@
  * family already founded at this level joins it, so a leaf that lacks some uplinks keeps its pod's
  * slots. A batch with a parent on its own level stays alone: merged families must only look
  * upwards, or computing one could need another in a circle.
- *   3. A family's parents are put in the order of their own families' columns, then of their node
- * index; its slots are dealt in rounds: first lane of every parent, second lane of every parent that
- * has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod w, lane
- * = x / w mod p); with unequal ones each cable still gets an equal share. Columns are what aligns
- * tiers beyond the third: families with the same parents' columns are one column, whichever subtree
- * they are in. Then the leaves are numbered subtree by subtree and family by family, in the order in
- * which they hang on their parents, and each reserves a block of topological numbers rounded so that
- * the same position on every leaf meets the same slot.
+ *   3. Families get their slots (slots.c). Then the leaves are numbered subtree by subtree and
+ * family by family, in the order in which they hang on their parents, and each reserves a block of
+ * topological numbers rounded so that the same position on every leaf meets the same slot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +35,7 @@ struct family_work {
 	struct batch *batches;
 	uint32_t nbatches;
 	struct likeness families; /* by parents */
-	struct likeness columns;  /* of families, by what find_column() says */
-	uint32_t *column;	  /* by family */
-	uint8_t *number; /* by switch: its number among the parents of the family in hand, + 1 */
-	uint32_t *key;	 /* by switch: what they are sorted by */
+	uint32_t *key;		  /* by switch: what they are sorted by */
 };
 
 /* ---- Batches: equal parents -------------------------------------------------------------------- */
@@ -185,114 +177,7 @@ static void list_members(struct family_work *w)
 	}
 }
 
-/* ---- Slots ------------------------------------------------------------------------------------- */
-
-static int compare_slot_order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* In the order of their own families' columns, then of their node index. Members of one batch have the same parents. */
-static void collect_parents(struct family_work *w, struct graph_family *family)
-{
-	struct graph *g = w->g;
-	uint32_t *parents = &g->parents[g->nparents], batch = TOPO_NONE;
-	uint64_t order[GRAPH_MAX_SLOTS];
-
-	family->first_parent = g->nparents;
-	for (uint32_t m = 0; m < family->nmembers; m++) {
-		uint32_t sw = g->members[family->first_member + m];
-
-		for (unsigned i = 0; w->batch_of[sw] != batch && i < g->switches[sw].nup; i++) {
-			uint32_t parent = graph_ups(g, sw)[i].peer;
-
-			if (w->number[parent] || family->nparents == GRAPH_MAX_SLOTS)
-				continue;
-			w->number[parent] = 1;
-			order[family->nparents++] =
-				(uint64_t)w->column[g->switches[parent].family] << 32 | parent;
-		}
-		batch = w->batch_of[sw];
-	}
-	sort_if_needed(order, family->nparents, sizeof(*order), compare_slot_order);
-	for (unsigned i = 0; i < family->nparents; i++) {
-		parents[i] = (uint32_t)order[i];
-		w->number[parents[i]] = i + 1;
-	}
-	g->nparents += family->nparents;
-}
-
-/*
- * Families whose parents' families are in (nearly) the same columns stand in one column themselves: the spines that lead to the same
- * part of the roots, in whatever pod they are. A root is its own column here: nothing is above it to know it by.
- */
-static uint32_t find_column(struct family_work *w, const struct graph_family *family)
-{
-	struct graph *g = w->g;
-	uint32_t items[GRAPH_MAX_SLOTS], column;
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < family->nparents; i++) {
-		uint32_t parent = g->parents[family->first_parent + i];
-		uint32_t above = w->column[g->switches[parent].family];
-		uint32_t item = g->switches[parent].nup ? g->nswitches + above : parent;
-
-		if (!n || items[n - 1] != item)
-			items[n++] = item;
-	}
-	column = n ? likeness_find(&w->columns, family->level, items, n) : TOPO_NONE;
-	return column == TOPO_NONE ? likeness_found(&w->columns, family->level, items, n) : column;
-}
-
-static int compare_group_slots(const void *a, const void *b)
-{
-	const struct graph_group *x = a, *y = b;
-
-	return (int)x->slot - (int)y->slot;
-}
-
-/* Gives each member's up groups their parent numbers; returns the most lanes to each parent in
- * `lanes`. */
-static void number_groups(struct family_work *w, const struct graph_family *family, uint8_t *lanes)
-{
-	struct graph *g = w->g;
-
-	for (uint32_t m = 0; m < family->nmembers; m++) {
-		struct graph_switch *s = &g->switches[g->members[family->first_member + m]];
-		struct graph_group *ups = &g->groups[s->first_group];
-
-		for (unsigned i = 0; i < s->nup; i++) {
-			unsigned number = w->number[ups[i].peer];
-
-			ups[i].slot = number ? number - 1 : GRAPH_MAX_SLOTS;
-			if (number && ups[i].nlanes > lanes[ups[i].slot])
-				lanes[ups[i].slot] = ups[i].nlanes;
-		}
-		sort_if_needed(ups, s->nup, sizeof(*ups), compare_group_slots);
-	}
-	for (unsigned i = 0; i < family->nparents; i++)
-		w->number[g->parents[family->first_parent + i]] = 0;
-}
-
-static void deal_slots(struct graph *g, struct graph_family *family, const uint8_t *lanes)
-{
-	bool dealt = true;
-
-	family->first_slot = g->nslots;
-	for (unsigned round = 0; dealt; round++) {
-		dealt = false;
-		for (unsigned i = 0; i < family->nparents && family->nslots < GRAPH_MAX_SLOTS;
-		     i++) {
-			if (lanes[i] <= round)
-				continue;
-			g->slots[g->nslots++] = (struct graph_slot){ i, round };
-			family->nslots++;
-			dealt = true;
-		}
-	}
-}
+/* ---- Pitches ----------------------------------------------------------------------------------- */
 
 /* P of D-Mod-K: the product of the usual numbers of parents below. */
 static void assign_pitches(struct graph *g)
@@ -415,37 +300,22 @@ void family_assign(struct graph *g)
 
 	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
 	w.batches = mem_alloc(n, sizeof(*w.batches));
-	w.column = mem_alloc_unset(n, sizeof(*w.column));
 	likeness_init(&w.families, n, n, g->ngroups);
-	likeness_init(&w.columns, 2 * n, n, g->ngroups);
-	w.number = mem_alloc(n, sizeof(*w.number));
 	w.batch_of = mem_alloc_unset(n, sizeof(*w.batch_of));
 	w.key = mem_alloc_unset(n, sizeof(*w.key));
 	g->families = mem_alloc(n, sizeof(*g->families));
 	g->members = mem_alloc_unset(n, sizeof(*g->members));
-	g->parents = mem_alloc_unset(g->ngroups + 1, sizeof(*g->parents));
-	g->slots = mem_alloc_unset(g->nlanes + 1, sizeof(*g->slots));
 
 	make_batches(&w);
 	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
 	assign_families(&w);
 	list_members(&w);
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
-
-		collect_parents(&w, &g->families[f]);
-		w.column[f] = find_column(&w, &g->families[f]);
-		number_groups(&w, &g->families[f], lanes);
-		deal_slots(g, &g->families[f], lanes);
-	}
+	slots_assign(g, w.batch_of);
 	number_hosts(&w);
 	assign_pitches(g);
 	free(w.sorted);
 	free(w.batches);
-	free(w.column);
 	likeness_fini(&w.families);
-	likeness_fini(&w.columns);
-	free(w.number);
 	free(w.batch_of);
 	free(w.key);
 }

@@ -96,7 +96,9 @@ struct graph {
 	struct graph_host *specials; /* likewise */
 	struct graph_family *families;
 	struct graph_slot *slots;
-	uint32_t *members, *parents;
+	uint32_t *members;
+	uint32_t *
+		parents; /* TOPO_NONE = one that other families of its kind have: its slots are dead */
 	uint32_t *by_rank; /* switches, lowest rank first */
 };
 
@@ -117,6 +119,8 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 /* ---- Inside the layer -------------------------------------------------------------------------- */
 /* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
 void family_assign(struct graph *g);
+/* slots.c: parents and slots of all families. batch_of: by switch, equal numbers = the same parents. */
+void slots_assign(struct graph *g, const uint32_t *batch_of);
 /* subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they are. place: by switch, the lowest
  * port that it hangs on. */
 void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches);
