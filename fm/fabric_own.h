@@ -197,6 +197,7 @@ struct fabric_rebalance {
 	struct fabric_policy policy;
 	bool due;   /* something else than a pass's own answer was published since the last one */
 	bool ready; /* the answer differs from what is in force, and waits for its update */
+	bool uneven, told;	    /* the design of what is published, once something is */
 	bool applying;		    /* .. which is under way */
 	struct kept_override *kept, /* in force, by switch GUID and LID .. */
 		*replaced,	    /* .. before the latest .. */

@@ -8,7 +8,8 @@
  * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a
  * shortest legal path, so that the next fault changes no more than it must; the pass that follows
  * starts from the snapshot alone and replaces them all. So the same damage ends in the same tables,
- * whatever came before. A whole fabric has no overrides, at once.
+ * whatever came before. A whole fabric of even design has no overrides, at once; where the design is
+ * uneven, a pass follows the first tables, and a fault leaves what it found in force.
  *
  * They outlive a restart in state_dir/overrides (fabric_overrides.c).
  * What the proof refuses is not asked for again: the next pass that comes to it ends there.
@@ -38,6 +39,12 @@ static void keep(struct fabric_rebalance *r, struct kept_override *list, uint32_
 	r->nkept = count;
 }
 
+/* Overrides may be of use: something is damaged, or the design is uneven. */
+static bool may_help(const struct fabric_rebalance *r, const struct topo *t)
+{
+	return rebalance_is_damaged(t) || (r->told ? r->uneven : rebalance_is_uneven(t));
+}
+
 /* Both lists are in the order of GUIDs. */
 uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 			  struct route_override **list)
@@ -46,7 +53,7 @@ uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 	uint32_t sw = 0, n = 0;
 
 	*list = NULL;
-	if (!wanted(f) || !r->nkept || !rebalance_is_damaged(t))
+	if (!wanted(f) || !r->nkept || !may_help(r, t))
 		return 0;
 	*list = mem_alloc(r->nkept, sizeof(**list));
 	for (uint32_t i = 0; i < r->nkept; i++) {
@@ -130,9 +137,15 @@ static void hold(struct fabric *f)
 static void quiet(void *arg)
 {
 	struct fabric *f = arg;
+	struct fabric_rebalance *r = &f->rebalance;
 
 	if (!wanted(f))
 		return;
+	if (!r->nkept && !may_help(r, f->topo)) {
+		r->before = r->after = (struct rebalance_figures){ 0 };
+		r->due = false;
+		return;
+	}
 	if (f->settle.due || fabric_updates(f))
 		hold(f);
 	else
@@ -199,13 +212,15 @@ void fabric_rebalance_published(struct fabric *f)
 {
 	struct fabric_rebalance *r = &f->rebalance;
 
-	bool none = !rebalance_is_damaged(f->topo) || !wanted(f);
+	bool none = !wanted(f) || !may_help(r, f->topo); /* as the tables were computed */
 
 	r->due = !r->applying;
 	if (r->applying || (none && r->nkept))
 		fabric_overrides_changed(f);
 	if (none)
 		keep(r, NULL, 0);
+	r->uneven = route_is_uneven(f->route);
+	r->told = true;
 }
 
 static json_t *load_json(const struct rebalance_figures *figures)

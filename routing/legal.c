@@ -150,3 +150,49 @@ bool *legal_find_open(const struct graph *g, const struct holes *holes)
 	}
 	return open;
 }
+
+void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
+		    const bool *open, const struct route_override *list, uint32_t n,
+		    struct tables *out)
+{
+	struct legal_exits exits;
+	uint32_t sw = TOPO_NONE; /* whose these are */
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct route_override *o = &list[i];
+		uint32_t dest = o->lid <= d->top ? d->sw[o->lid] : TOPO_NONE;
+
+		if (dest == TOPO_NONE || o->sw >= g->nswitches || open[dest])
+			continue;
+		if (o->sw != sw)
+			legal_find_exits(g, sw = o->sw, &exits);
+		if (legal_is_like(g, r, &exits, dest, o->port, tables_row(out, sw)[o->lid]))
+			tables_row(out, sw)[o->lid] = o->port;
+	}
+}
+
+/* The port of a slot, 0 = the switch has none. */
+static uint8_t port_of_slot(const struct graph *g, uint32_t sw, struct graph_slot slot)
+{
+	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+	for (; up < end; up++)
+		if (up->slot == slot.parent)
+			return slot.lane < up->nlanes ? g->lanes[up->first_lane + slot.lane].port
+						      : 0;
+	return 0;
+}
+
+bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid)
+{
+	const struct graph *g = legal->g;
+	const struct graph_family *family = &g->families[g->switches[sw].family];
+	uint32_t to = legal->d.sw[lid];
+
+	if (!family->nslots || sw == to || reach_find(&legal->r, sw, to))
+		return true;
+	return tables_row(&legal->tables, sw)[lid] ==
+	       port_of_slot(g, sw,
+			    g->slots[family->first_slot +
+				     legal->d.order[lid] / family->pitch % family->nslots]);
+}

@@ -56,4 +56,12 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
  */
 bool *legal_find_open(const struct graph *g, const struct holes *holes);
 
+/* The LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
+bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);
+
+/* Takes those overrides that lead on minimal up/down paths, as the tables' own entries do, to destinations that are not open. */
+void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
+		    const bool *open, const struct route_override *list, uint32_t n,
+		    struct tables *out);
+
 #endif

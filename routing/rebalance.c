@@ -2,9 +2,12 @@
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
+ *   base      where the design is uneven: jobs of their own for the same fabric with all known cables
+ *             live. What they find is the beginning of all that follows (rebalance_design.c)
  *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
  *             updn, or pairs of hosts that even detours leave open) are left alone
- *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced
+ *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced;
+ *             in a base, those that are not on D-Mod-K's slots, or all
  *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
  *             entries, those whose packets come to one, and those on the way down to which packets
  *             of a candidate may come
@@ -16,10 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/rebalance_own.h"
+#include "routing/uneven.h"
 #include "topology/mem.h"
 
 enum stage {
 	START,
+	BASE,
 	ROOM,
 	PREPARE,
 	DESIGN,
@@ -35,10 +40,12 @@ enum stage {
 	FINISH,
 	COUNT_MOVED,
 	COLLECT,
+	MERGE,
 	DONE
 };
 
-#define CHEAP_KEYS 64 /* buckets that are looked at in about the time of a unit */
+#define WIDE_ENTRIES (1u << 18)
+#define CHEAP_KEYS   64 /* buckets that are looked at in about the time of a unit */
 
 struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
 				const struct route_params *params,
@@ -56,6 +63,7 @@ void rebalance_free(struct rebalance *job)
 {
 	if (!job)
 		return;
+	rebalance_base_fini(job);
 	legal_fini(&job->legal);
 	legal_fini(&job->design);
 	shift_load_fini(&job->load);
@@ -74,6 +82,15 @@ void rebalance_free(struct rebalance *job)
 }
 
 /* ---- Prepare, design ---------------------------------------------------------------------------- */
+
+bool rebalance_is_uneven(const struct topo *t)
+{
+	struct graph *g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	bool uneven = uneven_is(g, t);
+
+	graph_free(g);
+	return uneven;
+}
 
 bool rebalance_is_damaged(const struct topo *t)
 {
@@ -98,15 +115,50 @@ static bool is_tree(struct rebalance *job)
 	return !job->t->ncordoned && !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
 }
 
+/* Fabrics whose every entry may be tried. */
+static bool is_small(const struct rebalance *job)
+{
+	return (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
+}
+
+static bool has_work(const struct rebalance *job)
+{
+	switch (job->aim) {
+	case REBALANCE_DAMAGE:
+		return rebalance_is_damaged(job->t);
+	case REBALANCE_WIDE:
+		return is_small(job);
+	case REBALANCE_NARROW:
+		break;
+	}
+	return true;
+}
+
 static enum stage start(struct rebalance *job)
 {
 	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL };
+	bool uneven;
 
-	if (!job->limits.entries || !rebalance_is_damaged(job->t) ||
-	    (job->params.engine && strcmp(job->params.engine, "ftree")))
+	if (!job->limits.entries || (job->params.engine && strcmp(job->params.engine, "ftree")))
 		return DONE;
 	legal_init(&job->legal, job->t, job->lids, &job->params, how);
-	return ROOM;
+	uneven = job->aim != REBALANCE_DAMAGE || uneven_is(job->legal.g, job->t);
+	if (uneven && job->aim != REBALANCE_NARROW) {
+		rebalance_base_begin(job);
+		return BASE;
+	}
+	return has_work(job) ? ROOM : DONE;
+}
+
+/* Then with what is left to do. */
+static enum stage wait_for_base(struct rebalance *job, uint32_t units)
+{
+	if (!rebalance_step(job->base, units))
+		return BASE;
+	job->result.before = job->base->result.before;
+	job->result.after = job->base->result.after;
+	job->limits.entries -= job->base->result.count;
+	return has_work(job) ? ROOM : MERGE;
 }
 
 static bool make_room(struct rebalance *job, struct legal *legal)
@@ -120,7 +172,10 @@ static bool make_room(struct rebalance *job, struct legal *legal)
 static enum stage prepare(struct rebalance *job)
 {
 	legal_fill(&job->legal);
-	return is_tree(job) ? DESIGN : DONE;
+	if (!is_tree(job))
+		return MERGE;
+	rebalance_base_apply(job, &job->legal, job->open);
+	return job->aim == REBALANCE_DAMAGE ? DESIGN : LOAD;
 }
 
 static enum stage design(struct rebalance *job)
@@ -135,7 +190,12 @@ static enum stage design(struct rebalance *job)
 
 static enum stage design_paths(struct rebalance *job)
 {
+	bool *open;
+
 	legal_fill(&job->design);
+	open = legal_find_open(job->design.g, &job->design.holes);
+	rebalance_base_apply(job, &job->design, open);
+	free(open);
 	return LOAD;
 }
 
@@ -186,6 +246,8 @@ struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw)
 
 static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
 {
+	if (job->aim != REBALANCE_DAMAGE)
+		return job->aim == REBALANCE_WIDE || !legal_is_home(&job->legal, sw, lid);
 	return tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
 }
 
@@ -337,6 +399,8 @@ static bool worthwhile(const struct rebalance *job)
 	const struct rebalance_figures *b = &job->result.before, *a = &job->result.after;
 	unsigned gain = job->limits.gain;
 
+	if (job->base && a->shift * a->all_to_all > b->shift * b->all_to_all)
+		return false;
 	return lower(b->shift, a->shift, gain) || lower(b->rail_shift, a->rail_shift, gain) ||
 	       lower(b->all_to_all, a->all_to_all, gain);
 }
@@ -355,7 +419,7 @@ static enum stage finish(struct rebalance *job)
 	result->after = shift_load_figures(&job->load);
 	if (!worthwhile(job)) {
 		result->after = result->before;
-		return DONE;
+		return MERGE;
 	}
 	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
 	job->of_lid = mem_alloc(job->lids->top + 1u, sizeof(*job->of_lid));
@@ -430,7 +494,7 @@ static enum stage collect(struct rebalance *job, uint32_t units)
 
 		units -= work < units ? work : units;
 	}
-	return job->next <= job->lids->top ? COLLECT : DONE;
+	return job->next <= job->lids->top ? COLLECT : MERGE;
 }
 
 static enum stage take_step(struct rebalance *job, uint32_t units)
@@ -438,6 +502,8 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 	switch ((enum stage)job->stage) {
 	case START:
 		return start(job);
+	case BASE:
+		return wait_for_base(job, units);
 	case ROOM:
 		return make_room(job, &job->legal) ? PREPARE : ROOM;
 	case PREPARE:
@@ -469,6 +535,9 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 		return count_moved(job, units);
 	case COLLECT:
 		return collect(job, units);
+	case MERGE:
+		rebalance_base_merge(job);
+		break;
 	case DONE:
 		break;
 	}

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rebalance: which few entries of a damaged fabric's tables to move for less load.
+ * rebalance: which few entries of a damaged or uneven fabric's tables to move for less load.
  *
  * The engine's tables change the minimum after a fault: what is displaced goes where it disturbs
  * the least others, and piles up in places. Later, when nobody waits, this pass looks for other
  * ports for flows that left their designed way. It is a pure function of snapshot, LIDs and limits:
  * the same damage gives the same overrides whatever came before. Each is on a minimal up/down path,
  * so that any subset of them may be in force (route_params.overrides; detours are found after
- * them), and no LID moves that the damage leaves alone: an intact fabric has none.
+ * them), and no LID moves that the damage leaves alone: an intact fabric of even design has none.
+ *
+ * Where the design itself is uneven, digits are not the best choice even when all is intact. The
+ * overrides for that are made from the known cables alone, whatever is down or cordoned; damage adds
+ * its own to them. So a fault and its repair leave them as they are.
  *
  * It takes from milliseconds to seconds; the caller takes it in steps.
  */
@@ -45,8 +49,10 @@ void rebalance_free(struct rebalance *job); /* NULL is fine; at any time */
 /* Works on for about so many units, some 10 million a second; its first steps are routing
  * computations, whatever is said. True when done. */
 bool rebalance_step(struct rebalance *job, uint32_t units);
-/* Some cable between switches is down or cordoned: else there is nothing to do. */
+/* Some cable between switches is down or cordoned. Without that, there is nothing to do .. */
 bool rebalance_is_damaged(const struct topo *t);
+/* .. unless the design is uneven: a missing line card, trunks of unequal width, hosts on spines. Takes as long as a graph does. */
+bool rebalance_is_uneven(const struct topo *t);
 /* All of it at once. */
 void rebalance_finish(struct rebalance *job);
 /* After the end; the job's own. */

@@ -19,14 +19,24 @@ struct hop {			/* of the LID in question, from one switch */
 	uint32_t channel, next; /* TOPO_NONE = none */
 };
 
+/* Where the design is uneven, each begins with what the next has found. */
+enum rebalance_aim {
+	REBALANCE_DAMAGE, /* what differs from the design */
+	REBALANCE_WIDE,	  /* all cables live: anything, in a small fabric */
+	REBALANCE_NARROW, /* .. what is not on D-Mod-K's slot */
+};
+
 struct rebalance {
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct route_params params;
 	struct rebalance_limits limits;
 	int stage;
-	struct legal legal; /* its tables are those that change */
-	bool *open;	    /* by destination switch: not ours to choose for */
+	enum rebalance_aim aim;
+	struct rebalance *base; /* what this one begins with; NULL = the engine's tables */
+	struct topo *whole;	/* the base's snapshot, if it is not this one's */
+	struct legal legal;	/* its tables are those that change */
+	bool *open;		/* by destination switch: not ours to choose for */
 	struct legal design;
 	struct shift_load load;
 	struct candidate *candidates; /* by LID, in topological order; of a LID by rank */
@@ -54,6 +64,14 @@ struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out);
 /* Makes the LID the one in question. */
 void rebalance_look_at(struct rebalance *job, uint32_t lid);
 struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw);
+
+/* rebalance_design.c: a job of the next aim, in *base. */
+void rebalance_base_begin(struct rebalance *job);
+void rebalance_base_fini(struct rebalance *job);
+/* The legal paths' own tables take what the base has found. open: as of legal_find_open(). */
+void rebalance_base_apply(const struct rebalance *job, struct legal *legal, const bool *open);
+/* What the base has found becomes part of the result, but for entries that moved since. */
+void rebalance_base_merge(struct rebalance *job);
 
 /* After flows are counted and candidates found. */
 void rebalance_begin_to_improve(struct rebalance *job);

@@ -17,6 +17,7 @@
 #include "routing/mend.h"
 #include "routing/pivot.h"
 #include "routing/route.h"
+#include "routing/uneven.h"
 #include "topology/mem.h"
 
 struct route {
@@ -76,21 +77,12 @@ bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
 static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
 			   const struct reach *r, const struct holes *holes, struct tables *out)
 {
-	bool *open = job->params->noverrides ? legal_find_open(g, holes) : NULL;
-	struct legal_exits exits;
-	uint32_t sw = TOPO_NONE; /* whose these are */
+	bool *open;
 
-	for (uint32_t i = 0; i < job->params->noverrides; i++) {
-		const struct route_override *o = &job->params->overrides[i];
-		uint32_t dest = o->lid <= d->top ? d->sw[o->lid] : TOPO_NONE;
-
-		if (dest == TOPO_NONE || o->sw >= g->nswitches || open[dest])
-			continue;
-		if (o->sw != sw)
-			legal_find_exits(g, sw = o->sw, &exits);
-		if (legal_is_like(g, r, &exits, dest, o->port, tables_row(out, sw)[o->lid]))
-			tables_row(out, sw)[o->lid] = o->port;
-	}
+	if (!job->params->noverrides)
+		return;
+	open = legal_find_open(g, holes);
+	legal_override(g, r, d, open, job->params->overrides, job->params->noverrides, out);
 	free(open);
 }
 
@@ -354,6 +346,11 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	fill_from(job, &holes, &route->spare, out);
 	holes_fini(&holes);
 	return open_pairs;
+}
+
+bool route_is_uneven(const struct route *route)
+{
+	return route->shape && uneven_is(route->graph, route->shape);
 }
 
 bool route_cordons_bent(const struct route *route)

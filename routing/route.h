@@ -55,6 +55,8 @@ bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top);
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 	__attribute__((warn_unused_result));
+/* The design of the latest snapshot, a tree's, is uneven: rebalance_is_uneven(), but at no cost. */
+bool route_is_uneven(const struct route *route);
 /* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */
 bool route_cordons_bent(const struct route *route);
 

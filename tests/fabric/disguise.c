@@ -79,21 +79,38 @@ static void add_links(struct disguised *d)
 	for (uint32_t i = 0; i < d->t->nports; i++) {
 		const struct topo_port *port = &d->t->ports[i], *peer = topo_peer(d->t, port);
 
-		if (peer && port->peer > i)
+		if (peer && port->peer > i && d->handle[port->node] >= 0 &&
+		    d->handle[peer->node] >= 0)
 			topo_builder_link(d->b, d->handle[port->node], d->port[i],
 					  d->handle[peer->node], d->port[port->peer],
 					  port->link_up);
 	}
 }
 
+static void begin(struct disguised *d)
+{
+	d->b = topo_builder_new();
+	d->guid = count_to(d->t->nnodes);
+	d->name = count_to(d->t->nnodes);
+	d->handle = mem_alloc(d->t->nnodes + 1, sizeof(*d->handle));
+}
+
+static struct topo *finish(struct disguised *d)
+{
+	add_links(d);
+	free(d->guid);
+	free(d->name);
+	free(d->port);
+	free(d->handle);
+	return topo_freeze(d->b);
+}
+
 struct topo *disguise(const struct topo *t, unsigned what, uint64_t seed)
 {
-	struct disguised d = { .t = t, .b = topo_builder_new() };
+	struct disguised d = { .t = t };
 	uint32_t *order = count_to(t->nnodes);
 
-	d.guid = count_to(t->nnodes);
-	d.name = count_to(t->nnodes);
-	d.handle = mem_alloc(t->nnodes + 1, sizeof(*d.handle));
+	begin(&d);
 	choose_ports(&d, what & DISGUISE_PORTS, &seed);
 	if (what & DISGUISE_GUIDS) {
 		shuffle(d.guid, 0, t->nswitches, &seed);
@@ -105,11 +122,36 @@ struct topo *disguise(const struct topo *t, unsigned what, uint64_t seed)
 		shuffle(order, 0, t->nnodes, &seed);
 	for (uint32_t i = 0; i < t->nnodes; i++)
 		add_node(&d, order[i]);
-	add_links(&d);
 	free(order);
-	free(d.guid);
-	free(d.name);
-	free(d.port);
-	free(d.handle);
-	return topo_freeze(d.b);
+	return finish(&d);
+}
+
+/* It has cables, and all of them lead to the switch. */
+static bool hangs_on(const struct topo *t, uint32_t n, uint32_t sw)
+{
+	bool any = false;
+
+	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, n, num));
+
+		if (peer && peer->node != sw)
+			return false;
+		any |= peer != NULL;
+	}
+	return any;
+}
+
+struct topo *disguise_without(const struct topo *t, uint32_t sw)
+{
+	struct disguised d = { .t = t };
+	uint64_t seed = 0;
+
+	begin(&d);
+	choose_ports(&d, false, &seed);
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		d.handle[n] = -1;
+		if (n != sw && !hangs_on(t, n, sw))
+			add_node(&d, n);
+	}
+	return finish(&d);
 }

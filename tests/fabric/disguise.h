@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* disguise: the same cabling under other GUIDs, port numbers, switch names, and found in another order. */
+/* disguise: the same cabling under other GUIDs, port numbers, switch names, and found in another order; or as if a switch had never been. */
 #ifndef FMD_TESTS_DISGUISE_H
 #define FMD_TESTS_DISGUISE_H
 
@@ -15,5 +15,8 @@ enum disguise {
 
 /* A new snapshot; t stays the caller's. The same seed gives the same one. */
 struct topo *disguise(const struct topo *t, unsigned what, uint64_t seed);
+
+/* As if a switch had never been there, nor what hangs on nothing else; t stays the caller's. */
+struct topo *disguise_without(const struct topo *t, uint32_t sw);
 
 #endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A fabric of uneven design by the conductor, on the fabric double: balanced once it is quiet, and left so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "routing/delta.h"
+#include "tests/fabric/disguise.h"
+#include "tests/unit/fabric_world.h"
+#include "tests/unit/fabrics.h"
+
+#define HOLD_US (5 * SECOND_US)
+
+/* Three tiers, and one pod without one of its spines. */
+static struct topo *tree_with_a_gap(void)
+{
+	static const unsigned m[] = { 4, 4, 4 }, w[] = { 1, 4, 4 };
+	char err[256];
+	struct topo *t = generate_pgft(3, m, w, NULL, err, sizeof(err));
+	struct topo *less = disguise_without(t, find_desc(t, "spine-0002"));
+
+	topo_unref(t);
+	return less;
+}
+
+static double overrides(const struct world *w)
+{
+	return status_number(w, "rebalance", "overrides");
+}
+
+static void be_quiet(struct world *w)
+{
+	run_for(w, HOLD_US + 2 * SECOND_US);
+}
+
+static struct tables copy_of_tables(const struct world *w)
+{
+	struct tables copy = { 0 };
+
+	tables_copy(&copy, fabric_tables(w->fabric));
+	return copy;
+}
+
+static void assert_sound(const struct world *w)
+{
+	assert_true(is_up(w));
+	assert_int_equal(status_number(w, "proof", "unreachable"), 0);
+	assert_hardware_holds_the_tables(w);
+	assert_hardware_delivers(w, 5);
+}
+
+static void an_uneven_design_is_balanced_without_any_damage(void **state)
+{
+	struct world w;
+
+	world_init(&w, tree_with_a_gap());
+	be_quiet(&w);
+	assert_true(overrides(&w) > 0);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	assert_sound(&w);
+	run_for(&w, 30 * SECOND_US);
+	assert_int_equal(count_told(&w, "rebalanced", ""), 1);
+	world_fini(&w);
+}
+
+static void a_fault_and_its_repair_leave_the_design_alone(void **state)
+{
+	struct world w;
+	struct tables before;
+	struct delta delta;
+	double was;
+	guid_t leaf;
+
+	world_init(&w, tree_with_a_gap());
+	be_quiet(&w);
+	before = copy_of_tables(&w);
+	was = overrides(&w);
+	leaf = w.design->nodes[find_desc(w.design, "leaf-0009")].guid;
+	double_cut(w.hw, leaf, 5);
+	run_for(&w, SECOND_US);
+	delta_count(&before, fabric_tables(w.fabric), &delta);
+	assert_true(delta.entries > 0);
+	assert_int_equal(delta.entries, delta_minimum(fabric_topo(w.fabric), fabric_lids(w.fabric),
+						      &before, fabric_tables(w.fabric)));
+	be_quiet(&w);
+	assert_true(overrides(&w) >= was);
+	double_join(w.hw, leaf, 5);
+	run_for(&w, SECOND_US);
+	be_quiet(&w);
+	assert_true(overrides(&w) == was);
+	delta_count(&before, fabric_tables(w.fabric), &delta);
+	assert_int_equal(delta.entries, 0);
+	assert_sound(&w);
+	tables_fini(&before);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_uneven_design_is_balanced_without_any_damage),
+		cmocka_unit_test(a_fault_and_its_repair_leave_the_design_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
