@@ -2,8 +2,9 @@
 /*
  * MADs by libibumad: the kernel's umad character device, or ibsim's imitation of it.
  *
- * One descriptor, one agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only
- * asks. The kernel finds the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
+ * One agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only asks. The subnet management classes have a
+ * descriptor of their own, which is read first: the kernel queues hundreds of thousands of MADs on one, and an answer to an SMP behind
+ * the SA requests of a starting job would come too late. The kernel finds the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
  * answers to sends that it was told a time-out of; with that it holds the request, and refuses a
  * second one of the same TID until it has given the first back. So requests go with a kernel
  * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
@@ -19,7 +20,10 @@
  * epoll says so (EPOLLERR); older ones refuse what is sent (EINVAL) and are silent else. Whoever asks the own port now and then
  * learns of both. The descriptor never comes back to life: it is closed, and the port chosen and opened anew.
  *
- * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. umad
+ * There is one descriptor alone: SA requests that were read are kept back until nothing else is left to be read.
+ *
+ * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its segments are sent again when an
+ * acknowledgement is late, as often as the send says; with none allowed one lost packet would be the end of the answer. umad
  * keeps addresses in network order.
  */
 #include <arpa/inet.h>
@@ -45,19 +49,40 @@
 #define LIVELY_WAITS	       2
 #define CLOSE_MS	       200 /* after so long without any, none comes any more */
 #define DRAIN_MAX	       256 /* MADs taken in one round */
+#define SMPS_EVERY	       16  /* SA requests, SMPs are looked for */
+#define LATER_MAX	       4096 /* SA requests kept back; more are dropped, and repeated by who asks */
+#define RMPP_RETRIES	       3  /* of a segment that nobody acknowledges */
+#define RMPP_FLAGS_AT	       26 /* in an SA MAD (IBA 13.6.2.1).. */
+#define RMPP_ACTIVE	       1
+#define RX_KEEP		       65536 /* bytes of the buffer, when no longer message is there */
 #define LONG_BITS	       (8 * sizeof(long))
 #define METHOD_BITS	       128
 #define METHOD_GET_TRACE_TABLE 0x13
 
 enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENTS };
 
+/* Read in this order. */
+enum { HANDLE_SMI, HANDLE_GS, HANDLES };
+
+struct handle {
+	struct umad_io *u;
+	int port; /* libibumad's, -1 = closed; on a simulator the second is the first */
+	struct loop_fd *watch;
+};
+
+struct later { /* an SA request that was read, and not handed on yet */
+	struct io_addr from;
+	uint8_t mad[WIRE_MAD_SIZE];
+};
+
 struct umad_io {
 	struct io io; /* first */
 	struct umad_wish wish;
 	struct loop *loop;
-	struct loop_fd *watch;
+	struct handle handles[HANDLES];
 	struct loop_poll *poll;
-	int port; /* libibumad's handle, -1 = closed */
+	struct later *later; /* a ring; NULL until a simulator was opened */
+	unsigned later_first, nlater;
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;
@@ -69,17 +94,23 @@ struct umad_io {
 
 /* ---- Sending ---------------------------------------------------------------------------------- */
 
-static int agent_of(const struct umad_io *u, uint8_t mgmt_class)
+static struct handle *handle_of_agent(struct umad_io *u, int agent)
+{
+	return &u->handles[agent <= AGENT_SMI_DR ? HANDLE_SMI : HANDLE_GS];
+}
+
+/* -1: no such class. */
+static int agent_of(uint8_t mgmt_class)
 {
 	switch (mgmt_class) {
 	case WIRE_SMI_LID:
-		return u->agents[AGENT_SMI_LID];
+		return AGENT_SMI_LID;
 	case WIRE_SMI_DR:
-		return u->agents[AGENT_SMI_DR];
+		return AGENT_SMI_DR;
 	case WIRE_SA:
-		return u->agents[AGENT_SA];
+		return AGENT_SA;
 	case WIRE_PERF:
-		return u->agents[AGENT_PERF];
+		return AGENT_PERF;
 	default:
 		return -1;
 	}
@@ -136,21 +167,33 @@ static int send_error(int error)
 	}
 }
 
+static bool is_open(const struct umad_io *u)
+{
+	return u->handles[HANDLE_SMI].port >= 0;
+}
+
+static bool is_rmpp(const uint8_t *mad)
+{
+	return mad[1] == WIRE_SA && mad[RMPP_FLAGS_AT] & RMPP_ACTIVE;
+}
+
 static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 			unsigned timeout_ms)
 {
 	struct umad_io *u = (struct umad_io *)io;
-	int agent = agent_of(u, mad[1]); /* byte 1: MgmtClass */
+	int agent = agent_of(mad[1]); /* byte 1: MgmtClass */
+	int retries = is_rmpp(mad) ? RMPP_RETRIES : 0;
 	unsigned kernel_ms = timeout_ms - timeout_ms / 8;
 
-	if (u->port < 0)
+	if (!is_open(u))
 		return -ENODEV;
 	if (agent < 0)
 		return -EPROTONOSUPPORT;
 	buffer_fit(&u->tx, &u->tx_size, len);
 	address_set(u->tx, to);
 	memcpy(umad_get_mad(u->tx), mad, len);
-	if (umad_send(u->port, agent, u->tx, (int)len, (int)kernel_ms, 0)) {
+	if (umad_send(handle_of_agent(u, agent)->port, u->agents[agent], u->tx, (int)len,
+		      (int)kernel_ms, retries)) {
 		int error = errno;
 
 		if (is_gone(error))
@@ -194,11 +237,19 @@ static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 		u->io.failed(u->io.arg, m.tid);
 }
 
+static void buffer_shrink(void **buf, size_t *size)
+{
+	if (*size <= RX_KEEP)
+		return;
+	*buf = mem_resize(*buf, 1, umad_size() + WIRE_MAD_SIZE);
+	*size = WIRE_MAD_SIZE;
+}
+
 /* One into rx: its length; 0: it stays queued, the buffer is larger now; -EAGAIN: none is there. */
-static int receive(struct umad_io *u)
+static int receive(struct umad_io *u, const struct handle *h)
 {
 	int len = (int)u->rx_size;
-	int status = umad_recv(u->port, u->rx, &len, 0);
+	int status = umad_recv(h->port, u->rx, &len, 0);
 	const uint8_t *mad = umad_get_mad(u->rx);
 
 	if (status == -ENOSPC && len > (int)u->rx_size) {
@@ -212,48 +263,126 @@ static int receive(struct umad_io *u)
 	return len;
 }
 
-/* 0: one was taken; -EAGAIN: none is there. */
-static int take_one(struct umad_io *u)
+/* Of a simulator, with one descriptor for all. Longer ones are rare, and not kept back. */
+static bool may_wait(const struct umad_io *u, const uint8_t *mad, size_t len)
 {
-	int len = receive(u);
+	return u->poll && len == WIRE_MAD_SIZE && mad[1] == WIRE_SA && !(mad[3] & WIRE_RESPONSE);
+}
+
+static void keep_back(struct umad_io *u, const struct io_addr *from, const uint8_t *mad)
+{
+	struct later *later;
+
+	if (u->nlater == LATER_MAX)
+		return;
+	later = &u->later[(u->later_first + u->nlater++) % LATER_MAX];
+	later->from = *from;
+	memcpy(later->mad, mad, WIRE_MAD_SIZE);
+}
+
+static void hand_on(struct umad_io *u, size_t len)
+{
+	const uint8_t *mad = umad_get_mad(u->rx);
 	struct io_addr from;
+
+	if (umad_status(u->rx)) {
+		given_back(u, mad, len);
+		return;
+	}
+	address_get(u->rx, &from);
+	if (may_wait(u, mad, len))
+		keep_back(u, &from, mad);
+	else
+		u->io.recv(u->io.arg, &from, mad, len);
+}
+
+/* 0: one was taken; -EAGAIN: none is there, or the port was closed meanwhile. */
+static int take_one(struct umad_io *u, const struct handle *h)
+{
+	int len = h->port < 0 ? -EAGAIN : receive(u, h);
 
 	if (len <= 0)
 		return len;
-	if (umad_status(u->rx)) {
-		given_back(u, umad_get_mad(u->rx), (size_t)len);
-		return 0;
-	}
-	address_get(u->rx, &from);
-	u->io.recv(u->io.arg, &from, umad_get_mad(u->rx), (size_t)len);
+	hand_on(u, (size_t)len);
+	if ((size_t)len > RX_KEEP)
+		buffer_shrink(&u->rx, &u->rx_size);
 	return 0;
+}
+
+/* Ends what is done in one round. */
+struct round {
+	uint64_t until_us;
+	int taken;
+};
+
+static bool is_over(const struct umad_io *u, const struct round *round)
+{
+	return round->taken >= DRAIN_MAX || loop_clock_us(u->loop) >= round->until_us;
+}
+
+/* Up to so many. 0; -EAGAIN: there are no more; other -errno: the port is lost. */
+static int take(struct umad_io *u, const struct handle *h, struct round *round, int most)
+{
+	while (most--) {
+		int status = take_one(u, h);
+
+		if (status)
+			return status == -EINTR ? -EAGAIN : status;
+		round->taken++;
+		if (is_over(u, round))
+			return 0;
+	}
+	return 0;
+}
+
+/* SMPs, then as many others as come before SMPs are looked for again. */
+static int take_some(struct umad_io *u, struct round *round)
+{
+	const struct handle *smi = &u->handles[HANDLE_SMI], *gs = &u->handles[HANDLE_GS];
+	int status = take(u, smi, round, DRAIN_MAX);
+
+	if ((status && status != -EAGAIN) || is_over(u, round) || gs->port == smi->port)
+		return status;
+	return take(u, gs, round, SMPS_EVERY);
+}
+
+/* What was kept back, for a slice of time. */
+static void hand_on_later(struct umad_io *u)
+{
+	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+
+	while (u->nlater && is_open(u) && loop_clock_us(u->loop) < until) {
+		struct later later = u->later[u->later_first];
+
+		u->later_first = (u->later_first + 1) % LATER_MAX;
+		u->nlater--;
+		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
+	}
 }
 
 /* How many were taken, in no more than a slice of time, whatever they bring about; -errno when the port is lost. */
 static int drain(struct umad_io *u)
 {
-	uint64_t start = loop_clock_us(u->loop), slice = loop_pace(u->loop).slice_us;
-	int taken = 0;
+	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
+	int status = 0;
 
-	do {
-		int status = take_one(u);
-
-		if (status == -EAGAIN || status == -EINTR)
-			return taken;
-		if (status < 0)
-			return status;
-	} while (++taken < DRAIN_MAX && loop_clock_us(u->loop) - start < slice);
-	return taken;
+	while (!status && !is_over(u, &round))
+		status = take_some(u, &round);
+	hand_on_later(u);
+	return status && status != -EAGAIN ? status : round.taken;
 }
 
 static void readable_cb(void *arg, unsigned events)
 {
-	struct umad_io *u = arg;
+	const struct handle *h = arg;
+	struct umad_io *u = h->u;
 	int status = drain(u);
 
 	if (status >= 0)
 		return;
-	loop_fd_set(u->watch, 0);
+	for (unsigned i = 0; i < HANDLES; i++)
+		if (u->handles[i].watch)
+			loop_fd_set(u->handles[i].watch, 0);
 	u->io.lost(u->io.arg, -status);
 }
 
@@ -266,7 +395,7 @@ static void wait_for_answers(const struct umad_io *u)
 	const struct timespec nap = { .tv_nsec = NAP_US * 1000 };
 
 	if (u->expected < NAP_FROM)
-		umad_poll(u->port, BLOCK_MS);
+		umad_poll(u->handles[HANDLE_SMI].port, BLOCK_MS);
 	else
 		nanosleep(&nap, NULL);
 }
@@ -285,9 +414,9 @@ static bool poll_cb(void *arg)
 		; /* the loop has work of its own */
 	else if (u->expected)
 		wait_for_answers(u);
-	else if (u->lively && umad_poll(u->port, BLOCK_MS))
+	else if (u->lively && umad_poll(u->handles[HANDLE_SMI].port, BLOCK_MS))
 		u->lively--;
-	return u->expected || u->lively;
+	return u->expected || u->lively || u->nlater;
 }
 
 static void umad_io_expect(struct io *io, unsigned outstanding)
@@ -310,7 +439,7 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 		u->issm = -1;
 		return 0;
 	}
-	if (u->port < 0 ||
+	if (!is_open(u) ||
 	    umad_get_issm_path(io->info.device, (int)io->info.port, path, sizeof(path)) < 0)
 		return -ENODEV;
 	u->issm = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -334,7 +463,7 @@ static int register_smi(struct umad_io *u, uint8_t mgmt_class)
 	method_add(mask, WIRE_SET);
 	method_add(mask, WIRE_TRAP);
 	method_add(mask, WIRE_TRAP_REPRESS);
-	return umad_register(u->port, mgmt_class, 1, 0, mask);
+	return umad_register(u->handles[HANDLE_SMI].port, mgmt_class, 1, 0, mask);
 }
 
 static int register_sa(struct umad_io *u)
@@ -349,7 +478,7 @@ static int register_sa(struct umad_io *u)
 	method_add(mask, METHOD_GET_TRACE_TABLE);
 	method_add(mask, WIRE_GET_MULTI);
 	method_add(mask, WIRE_DELETE);
-	return umad_register(u->port, WIRE_SA, 2, 1, mask);
+	return umad_register(u->handles[HANDLE_GS].port, WIRE_SA, 2, 1, mask);
 }
 
 static void agents_forget(struct umad_io *u)
@@ -363,7 +492,7 @@ static int agents_register(struct umad_io *u)
 	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
 	u->agents[AGENT_SMI_DR] = register_smi(u, WIRE_SMI_DR);
 	u->agents[AGENT_SA] = register_sa(u);
-	u->agents[AGENT_PERF] = umad_register(u->port, WIRE_PERF, 1, 0, NULL);
+	u->agents[AGENT_PERF] = umad_register(u->handles[HANDLE_GS].port, WIRE_PERF, 1, 0, NULL);
 	for (int i = 0; i < AGENTS; i++)
 		if (u->agents[i] < 0)
 			return -1;
@@ -373,9 +502,25 @@ static int agents_register(struct umad_io *u)
 /* Answers nobody wants any more: see above. */
 static void receive_rest(struct umad_io *u)
 {
-	while (u->unanswered && umad_poll(u->port, CLOSE_MS) == 0)
-		if (receive(u) < 0)
+	const struct handle *h = &u->handles[HANDLE_SMI];
+
+	while (u->unanswered && umad_poll(h->port, CLOSE_MS) == 0)
+		if (receive(u, h) < 0)
 			return;
+}
+
+static void handles_close(struct umad_io *u)
+{
+	struct handle *smi = &u->handles[HANDLE_SMI], *gs = &u->handles[HANDLE_GS];
+
+	loop_fd_free(smi->watch);
+	loop_fd_free(gs->watch);
+	smi->watch = gs->watch = NULL;
+	if (gs->port >= 0 && gs->port != smi->port)
+		umad_close_port(gs->port);
+	if (smi->port >= 0)
+		umad_close_port(smi->port);
+	smi->port = gs->port = -1;
 }
 
 static void umad_io_close(struct io *io)
@@ -384,19 +529,15 @@ static void umad_io_close(struct io *io)
 
 	if (u->poll)
 		receive_rest(u);
-	loop_fd_free(u->watch);
 	loop_poll_free(u->poll);
-	u->watch = NULL;
 	u->poll = NULL;
 	umad_io_set_is_sm(io, false);
 	for (int i = 0; i < AGENTS; i++)
 		if (u->agents[i] >= 0)
-			umad_unregister(u->port, u->agents[i]);
+			umad_unregister(handle_of_agent(u, i)->port, u->agents[i]);
 	agents_forget(u);
-	if (u->port >= 0)
-		umad_close_port(u->port);
-	u->port = -1;
-	u->expected = u->lively = u->unanswered = 0;
+	handles_close(u);
+	u->expected = u->lively = u->unanswered = u->nlater = 0;
 }
 
 static void umad_io_free(struct io *io)
@@ -406,36 +547,54 @@ static void umad_io_free(struct io *io)
 	umad_io_close(io);
 	free(u->tx);
 	free(u->rx);
+	free(u->later);
 	free(u);
 }
 
 static void watch_start(struct umad_io *u)
 {
-	int fd = umad_get_fd(u->port);
+	for (unsigned i = 0; u->io.info.real_fd && i < HANDLES; i++) {
+		struct handle *h = &u->handles[i];
 
-	u->io.info.real_fd = fcntl(fd, F_GETFD) >= 0;
-	if (u->io.info.real_fd) {
-		u->watch = loop_fd_new(u->loop, fd, LOOP_READ, readable_cb, u);
-		return;
+		h->watch = loop_fd_new(u->loop, umad_get_fd(h->port), LOOP_READ, readable_cb, h);
 	}
+	if (u->io.info.real_fd)
+		return;
 	u->poll = loop_poll_new(u->loop, poll_cb, u);
+	if (!u->later)
+		u->later = mem_alloc(LATER_MAX, sizeof(*u->later));
 	prctl(PR_SET_TIMERSLACK, 1); /* naps as short as asked for */
 }
 
-static int port_open(struct umad_io *u, char *err, size_t err_size)
+static int handle_open(struct umad_io *u, struct handle *h, char *err, size_t err_size)
 {
 	const struct io_port_info *info = &u->io.info;
 	int error;
 
 	errno = 0;
-	u->port = umad_open_port(info->device, (int)info->port);
-	if (u->port >= 0)
+	h->port = umad_open_port(info->device, (int)info->port);
+	if (h->port >= 0)
 		return 0;
-	error = errno ? errno : -u->port;
-	u->port = -1;
+	error = errno ? errno : -h->port;
+	h->port = -1;
 	snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
 		 strerror(error), error == EACCES || error == EPERM ? " (run as root)" : "");
 	return is_gone(error) || error == ENOENT ? -ENODEV : -error;
+}
+
+/* A simulator's descriptor is none that the kernel knows, and there is one. */
+static int port_open(struct umad_io *u, char *err, size_t err_size)
+{
+	struct handle *smi = &u->handles[HANDLE_SMI], *gs = &u->handles[HANDLE_GS];
+	int status = handle_open(u, smi, err, err_size);
+
+	if (status)
+		return status;
+	u->io.info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
+	if (u->io.info.real_fd)
+		return handle_open(u, gs, err, err_size);
+	gs->port = smi->port;
+	return 0;
 }
 
 /* The kernel hands requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad, to a second. */
@@ -502,7 +661,9 @@ struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsig
 	u->wish = (struct umad_wish){ .guid = guid, .port = port };
 	snprintf(u->wish.device, sizeof(u->wish.device), "%s", device);
 	u->loop = loop;
-	u->port = u->issm = -1;
+	u->issm = -1;
+	for (unsigned i = 0; i < HANDLES; i++)
+		u->handles[i] = (struct handle){ .u = u, .port = -1 };
 	agents_forget(u);
 	return &u->io;
 }

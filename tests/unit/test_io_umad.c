@@ -25,6 +25,9 @@
 #define POLLING	  2
 #define DISABLED  (1u << 10) /* IsSMdisabled */
 #define TID_GIVEN 42
+#define HANDLES	  2 /* opened for one port at most */
+#define TAKEN_MAX 4096
+#define NO_FD	  100000
 
 static struct machine {
 	bool absent; /* no device */
@@ -32,8 +35,15 @@ static struct machine {
 	bool give_back; /* the next that is read is a request without an answer */
 	int refuse;	/* errno of registering */
 	int forbid;	/* errno of opening */
-	int fd;
+	bool simulator; /* its descriptor is none that the kernel knows */
+	int fds[HANDLES];
 	unsigned opened, closed, sent;
+	int retries;		   /* of what was sent last */
+	unsigned waiting[HANDLES]; /* SMPs; SA requests. They end up in.. */
+	char taken[TAKEN_MAX];	   /* ..this order: s, r */
+	unsigned ntaken;
+	int longer; /* than a MAD: the next one */
+	int room;   /* offered for what was read last */
 	umad_port_t ports[PORTS];
 	unsigned nports;
 } m;
@@ -69,23 +79,35 @@ int umad_open_port(const char *name, int num)
 	if (errno)
 		return -EIO;
 	m.dead = false;
-	m.opened++;
-	return m.fd = eventfd(0, EFD_NONBLOCK);
+	for (int i = 0; i < HANDLES; i++) {
+		if (m.fds[i])
+			continue;
+		m.opened++;
+		m.fds[i] = eventfd(0, EFD_NONBLOCK);
+		return i;
+	}
+	fail_msg("a third descriptor");
+	return -1;
 }
 
 int umad_close_port(int port)
 {
+	int fd = m.fds[port];
+
 	m.closed++;
-	return close(m.fd);
+	m.fds[port] = 0;
+	return close(fd);
 }
 
 int umad_get_fd(int port)
 {
-	return m.fd;
+	return m.simulator ? NO_FD : m.fds[port];
 }
 
 int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
+	if (!m.simulator && !m.refuse)
+		assert_int_equal(port, mgmt_class == WIRE_SA || mgmt_class == WIRE_PERF);
 	errno = m.refuse;
 	return m.refuse ? -EPERM : mgmt_class;
 }
@@ -104,6 +126,7 @@ int umad_send(int port, int agent, void *umad, int len, int ms, int retries)
 {
 	errno = m.dead ? EIO : 0;
 	m.sent++;
+	m.retries = retries;
 	return m.dead ? -EIO : 0;
 }
 
@@ -124,12 +147,36 @@ static int give_back(struct ib_user_mad *umad, int *len)
 	return 1;
 }
 
+/* A Get, of the class that waits there; on a simulator SA requests first. */
+static int give_waiting(int port, struct ib_user_mad *umad, int *len)
+{
+	uint8_t *mad = umad_get_mad(umad);
+	bool sa = m.simulator ? m.waiting[1] > 0 : port == 1;
+
+	m.waiting[sa]--;
+	memset(umad, 0, umad_size() + WIRE_MAD_SIZE);
+	mad[0] = 1;
+	mad[1] = sa ? WIRE_SA : WIRE_SMI_LID;
+	mad[2] = sa ? 2 : 1;
+	mad[3] = sa ? WIRE_GET : WIRE_TRAP;
+	*len = m.longer ? m.longer : WIRE_MAD_SIZE;
+	m.longer = 0;
+	return 1;
+}
+
 int umad_recv(int port, void *umad, int *len, int ms)
 {
 	if (m.dead)
 		return -EIO; /* since Linux 5.12; with EPOLLERR */
 	if (m.give_back)
 		return give_back(umad, len);
+	m.room = *len;
+	if (m.longer > *len) {
+		*len = m.longer;
+		return -ENOSPC;
+	}
+	if (m.simulator ? m.waiting[0] + m.waiting[1] : m.waiting[port])
+		return give_waiting(port, umad, len);
 	return -EAGAIN;
 }
 
@@ -227,7 +274,9 @@ static void wake(void)
 {
 	const uint64_t one = 1;
 
-	assert_int_equal(write(m.fd, &one, sizeof(one)), sizeof(one));
+	for (int i = 0; i < HANDLES; i++)
+		if (m.fds[i])
+			assert_int_equal(write(m.fds[i], &one, sizeof(one)), sizeof(one));
 }
 
 static unsigned chosen(const struct bench *b)
@@ -262,7 +311,7 @@ static void a_device_that_is_not_there_is_opened_when_it_is(void **state)
 	add_port(LINK_UP, 0);
 	assert_int_equal(open_port(&b), 0);
 	assert_int_equal(open_port(&b), 0);
-	assert_int_equal(m.opened, 1);
+	assert_int_equal(m.opened, HANDLES);
 	end(&b);
 }
 
@@ -281,7 +330,7 @@ static void a_device_that_goes_is_told_once_and_opened_again(void **state)
 		assert_int_equal(b.losses, i);
 		assert_false(mad_is_open(b.mad));
 		assert_non_null(strstr(b.why, "mlx5_0 port 1: the device has gone"));
-		assert_int_equal(m.closed, i);
+		assert_int_equal(m.closed, i * HANDLES);
 	}
 	end(&b);
 }
@@ -336,6 +385,126 @@ static void what_another_manager_has_is_busy_and_what_is_forbidden_is_not(void *
 	assert_int_equal(open_port(&b), -EACCES);
 	m.forbid = 0;
 	assert_int_equal(open_port(&b), 0);
+	end(&b);
+}
+
+/* ---- What is read and sent ------------------------------------------------------------------------- */
+
+static void taken_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct bench *b = arg;
+
+	m.taken[m.ntaken++] = mad[1] == WIRE_SA ? 'r' : 's';
+	if (m.taken[m.ntaken - 1] == 'r' && m.ntaken % 100 == 0)
+		m.waiting[0]++; /* one more comes meanwhile */
+	if (!m.waiting[0] && !m.waiting[1] && m.ntaken >= 500)
+		loop_stop(b->loop);
+}
+
+static struct bench begin_reading(void)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	loop_set_pace(b.loop, (struct loop_pace){
+				      .slice_us = 10000000 }); /* nothing hangs on the machine's */
+	b.io->recv = taken_cb;
+	b.io->arg = &b;
+	return b;
+}
+
+/* Requests that were handed on between an SMP's coming and its being handed on. */
+static void assert_no_smp_waits_for_more_than(unsigned most)
+{
+	unsigned since = 0, smps = 0;
+
+	for (unsigned i = 0; i < m.ntaken; i++) {
+		smps += m.taken[i] == 's';
+		if (m.taken[i] == 's')
+			since = 0;
+		else if ((i + 1) % 100 > most && i >= 100)
+			assert_true(since <= 100 + most);
+		since++;
+	}
+	assert_true(smps > 20);
+}
+
+static void smps_are_read_before_sa_requests(void **state)
+{
+	struct bench b = begin_reading();
+
+	b.io->arg = &b;
+	assert_int_equal(open_port(&b), 0);
+	m.waiting[0] = 20;
+	m.waiting[1] = 500;
+	wake();
+	run(&b);
+	assert_memory_equal(m.taken, "ssssssssssssssssssssr", 21);
+	assert_no_smp_waits_for_more_than(16);
+	end(&b);
+}
+
+static void on_a_simulator_sa_requests_wait_until_all_is_read(void **state)
+{
+	struct bench b;
+
+	m.simulator = true;
+	b = begin_reading();
+	b.io->arg = &b;
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(m.opened, 1);
+	m.waiting[0] = 20;
+	m.waiting[1] = 100;
+	for (unsigned i = 0; i < 100 && m.ntaken < 120; i++) {
+		loop_timer_set(b.stop, 1000);
+		assert_int_equal(loop_run(b.loop), 0);
+	}
+	assert_true(m.ntaken >= 120);
+	assert_memory_equal(m.taken, "ssssssssssssssssssssr", 21);
+	end(&b);
+}
+
+static void a_long_message_does_not_leave_a_large_buffer(void **state)
+{
+	struct bench b = begin_reading();
+
+	b.io->arg = &b;
+	assert_int_equal(open_port(&b), 0);
+	m.longer = 3000000;
+	m.waiting[1] = 1;
+	wake();
+	loop_timer_set(b.stop, 20000);
+	assert_int_equal(loop_run(b.loop), 0);
+	assert_int_equal(m.ntaken, 1);
+	assert_int_equal(m.room, WIRE_MAD_SIZE);
+	end(&b);
+}
+
+static int retries_of(struct bench *b, uint8_t mgmt_class, uint8_t rmpp_flags, size_t len)
+{
+	const struct io_addr to = { .lid = 3, .qp = 1 };
+	uint8_t *mad = calloc(1, len);
+
+	mad[1] = mgmt_class;
+	mad[26] = rmpp_flags;
+	assert_int_equal(b->io->ops->send(b->io, &to, mad, len, 0), 0);
+	free(mad);
+	return m.retries;
+}
+
+/* An acknowledgement that is lost, or a segment, is not the end of the answer. */
+static void long_answers_are_sent_again_by_the_kernel(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	assert_int_equal(open_port(&b), 0);
+	assert_int_equal(retries_of(&b, WIRE_SA, 1, 400000), 3);
+	assert_int_equal(retries_of(&b, WIRE_SA, 1, WIRE_MAD_SIZE), 3);
+	assert_int_equal(retries_of(&b, WIRE_SA, 0, WIRE_MAD_SIZE), 0);
+	assert_int_equal(retries_of(&b, WIRE_SMI_DR, 1, WIRE_MAD_SIZE), 0);
 	end(&b);
 }
 
@@ -437,6 +606,10 @@ int main(void)
 		cmocka_unit_test_setup(what_the_kernel_gives_back_is_heeded, setup),
 		cmocka_unit_test_setup(
 			what_another_manager_has_is_busy_and_what_is_forbidden_is_not, setup),
+		cmocka_unit_test_setup(smps_are_read_before_sa_requests, setup),
+		cmocka_unit_test_setup(on_a_simulator_sa_requests_wait_until_all_is_read, setup),
+		cmocka_unit_test_setup(a_long_message_does_not_leave_a_large_buffer, setup),
+		cmocka_unit_test_setup(long_answers_are_sent_again_by_the_kernel, setup),
 		cmocka_unit_test_setup(the_first_with_a_link_is_chosen, setup),
 		cmocka_unit_test_setup(as_long_as_none_has_one_it_is_chosen_again, setup),
 		cmocka_unit_test_setup(the_one_that_had_a_link_stays_the_choice, setup),
