@@ -216,6 +216,7 @@ struct fabric {
 	struct bringup *bringup;
 	struct program *program;
 	struct sa *sa;
+	uint64_t sa_key_made; /* 0 = none */
 	bool sa_state_read,
 		reregister; /* hosts are to register anew: what they had is not known here */
 	struct fabric_mcast *mcast;
@@ -442,6 +443,8 @@ void fabric_isolation_fini(struct fabric *f);
 void fabric_sa_init(struct fabric *f);
 void fabric_sa_fini(struct fabric *f);
 void fabric_sa_load(struct fabric *f);
+/* fabric_sa_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is configured and 1 would not do. */
+uint64_t fabric_sa_key(struct fabric *f);
 void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
 void fabric_sa_configure(struct fabric *f);
 

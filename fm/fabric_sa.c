@@ -108,10 +108,12 @@ static void guids_changed(void *arg, guid_t port)
 	fabric_alias_changed(arg, port);
 }
 
-static struct sa_conf sa_conf(const struct conf *c)
+static struct sa_conf sa_conf(struct fabric *f)
 {
+	const struct conf *c = &f->conf;
+
 	return (struct sa_conf){ .gid_prefix = c->subnet_prefix,
-				 .sm_key = c->sm_key,
+				 .sa_key = fabric_sa_key(f),
 				 .sm_priority = c->sm_priority,
 				 .subnet_timeout = c->subnet_timeout,
 				 .groups_limit = (unsigned)c->mcast_groups_per_port,
@@ -122,7 +124,7 @@ static struct sa_conf sa_conf(const struct conf *c)
 
 void fabric_sa_init(struct fabric *f)
 {
-	const struct sa_conf conf = sa_conf(&f->conf);
+	const struct sa_conf conf = sa_conf(f);
 
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf);
 	sa_listen(f->sa,
@@ -133,7 +135,7 @@ void fabric_sa_init(struct fabric *f)
 
 void fabric_sa_configure(struct fabric *f)
 {
-	const struct sa_conf conf = sa_conf(&f->conf);
+	const struct sa_conf conf = sa_conf(f);
 
 	sa_configure(f->sa, &conf);
 }

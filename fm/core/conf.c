@@ -110,6 +110,7 @@ static const struct option options[] = {
 	INT_OPTION("sminfo_polling_timeout", sminfo_polling_timeout_ms, 50, 60000, 1000, "ms"),
 	INT_OPTION("polling_retry_number", polling_retry_number, 1, 100, 3, NULL),
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),
+	HEX_OPTION("sa_key", sa_key, "0x0000000000000000"),
 	HEX_OPTION("m_key", mkey, "0x0000000000000000"),
 	HEX_OPTION("subnet_prefix", subnet_prefix, "0xfe80000000000000"),
 	SECONDS_OPTION("sweep_interval", sweep_interval_ms, 0.1, 86400, 10),
@@ -491,6 +492,11 @@ static int check_together(const struct load *load, const struct conf *conf, cons
 	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
 	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max"))
 		return -1;
+	if (conf->mkey && conf->sa_key == 1)
+		return refuse(load, line_of(config, "sa_key", "m_key"),
+			      "m_key protects the fabric and sa_key = 1 is known to everybody: set "
+			      "another, "
+			      "or none, and one is made");
 	if (!*conf->http_cert_file != !*conf->http_key_file)
 		return refuse(
 			load, line_of(config, "http_cert_file", "http_key_file"),

@@ -17,7 +17,9 @@
 #include "topology/topo.h"
 
 struct sa_conf {
-	uint64_t gid_prefix, sm_key;
+	uint64_t gid_prefix;
+	uint64_t
+		sa_key; /* of a request: 0 = anybody, this = trusted, another = dropped (C15-0.1.5) */
 	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
 	unsigned

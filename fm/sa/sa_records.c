@@ -4,8 +4,8 @@
  * the view's; attribute bytes are the inventory's, read at the moment of the answer. LIDs are base
  * LIDs; a port of a switch goes by the LID of its switch.
  *
- * Of PortInfo the M_Key is shown to trusted requests alone, and hidden before rows are matched, so
- * that it cannot be found out by asking for it either.
+ * Of PortInfo the M_Key is shown to nobody: no client needs it from the SA, and whoever has it may write tables. It is hidden
+ * before rows are matched, so that it cannot be found out by asking for it either.
  */
 #include <string.h>
 #include "fm/sa/sa_rows.h"
@@ -142,8 +142,7 @@ static void port_row(struct sa_query *q, const struct topo_node *node, const str
 	}
 	wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), (uint8_t)num, options, info,
 				row);
-	if (!q->trusted)
-		wire_port_record_hide_mkey(row);
+	wire_port_record_hide_mkey(row);
 	sa_row_keep(q);
 }
 

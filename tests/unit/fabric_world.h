@@ -97,6 +97,7 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "lids");
 	remove_state(w, "lids.bad");
 	remove_state(w, "cordons");
+	remove_state(w, "sa_key");
 	remove_state(w, "cordons.bad");
 	remove_state(w, "nvswitch");
 	remove_state(w, "nvswitch.bad");

@@ -260,7 +260,7 @@ static inline struct world *world_new(void)
 	struct world *w = mem_alloc(1, sizeof(*w));
 	const struct sa_conf conf = {
 		.gid_prefix = WORLD_PREFIX,
-		.sm_key = WORLD_SM_KEY,
+		.sa_key = WORLD_SM_KEY,
 		.sm_priority = 7,
 		.subnet_timeout = 18,
 	};

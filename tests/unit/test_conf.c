@@ -221,6 +221,18 @@ static void least_may_not_be_above_most(void **state)
 	assert_int_equal(load(f, "hold_down = 250;"), 0);
 }
 
+static void keys_that_protect_nothing_are_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	refuses(f, "m_key = \"0x77\";\nsa_key = \"1\";", 2,
+		"m_key protects the fabric and sa_key = 1 is known to everybody: set another, or "
+		"none, and one is made");
+	assert_int_equal(load(f, "m_key = \"0x77\";\nsa_key = \"0x88\";"), 0);
+	assert_int_equal(load(f, "m_key = \"0x77\";"), 0); /* one is made */
+	assert_int_equal(load(f, "sa_key = \"1\";"), 0);   /* nothing is meant to be protected */
+}
+
 static void syntax_error_is_named_with_its_line(void **state)
 {
 	refuses(*state, "port = 1;\nguid = = 2;\n", 2, "syntax error");
@@ -360,6 +372,7 @@ int main(void)
 		TEST(address_to_listen_on_must_be_one),
 		TEST(pattern_of_exporters_must_make_urls),
 		TEST(least_may_not_be_above_most),
+		TEST(keys_that_protect_nothing_are_refused),
 		TEST(syntax_error_is_named_with_its_line),
 		TEST(key_written_twice_is_refused),
 		TEST(file_that_cannot_be_read_is_refused),

@@ -290,7 +290,7 @@ static void hear(void *arg, const char *text)
 static void allow_groups(struct world *w, unsigned limit)
 {
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
-					       .sm_key = WORLD_SM_KEY,
+					       .sa_key = WORLD_SM_KEY,
 					       .subnet_timeout = 18,
 					       .groups_limit = limit });
 }

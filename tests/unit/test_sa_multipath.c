@@ -256,7 +256,7 @@ static void one_host_that_floods_is_not_answered_and_others_are(void **state)
 {
 	struct world *w = *state;
 	struct sa_conf conf = { .gid_prefix = WORLD_PREFIX,
-				.sm_key = WORLD_SM_KEY,
+				.sa_key = WORLD_SM_KEY,
 				.rate_limit = 1000 };
 
 	sa_configure(w->sa, &conf);

@@ -247,7 +247,7 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 	assert_int_equal(ask_rows(w, &r), 1);
 	assert_int_equal(world_row(w, 0)[3], 1);
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
-					       .sm_key = WORLD_SM_KEY,
+					       .sa_key = WORLD_SM_KEY,
 					       .pkey_host_order = true });
 	assert_int_equal(ask_rows(w, &r), 1);
 	assert_int_equal(world_row(w, 0)[2], 1);
