@@ -21,6 +21,8 @@
  *   4. A leaf's rail is that of 80% of its CAs, else -1. Where half of the leaves stay without
  *      one, the unit is dropped.
  *   5. Units are numbered by their first host in natural order.
+ *   6. In a director a host's CAs are on any line cards of their rails. Where most leaves stay without a rail,
+ * leaves are joined that have any host in common, and device names give the rails; that stands if it gives more leaves one.
  *
  * A CA with two ports counts with its first cabled one; a host with one such CA has no rails.
  */
@@ -53,6 +55,7 @@ struct rail_work {
 	uint32_t *leaf_cas;
 	uint32_t *leaf_hosts;	/* by switch: hosts on it */
 	uint32_t *parent;	/* by switch: union-find; in the end its unit's root */
+	bool loose;		/* leaves with any host in common are one unit */
 	uint32_t *unit_of_leaf; /* by switch: index in units, TOPO_NONE = on no leaf that counts */
 	uint32_t *unit_of_host; /* by host */
 	struct unit *units;
@@ -176,7 +179,7 @@ static void join_leaves(struct rail_work *w)
 						 ? w->leaf_hosts[other]
 						 : w->leaf_hosts[leaf];
 
-			if (shared[other] * 2 > fewer)
+			if (w->loose || shared[other] * 2 > fewer)
 				w->parent[root_of(w->parent, other)] = root_of(w->parent, leaf);
 			shared[other] = 0;
 		}
@@ -484,19 +487,53 @@ static void order_host_cas(struct rail_work *w)
 
 /* ---- */
 
-static void assign(struct rail_work *w)
+static void find_rails(struct rail_work *w, struct vote *votes)
 {
-	struct vote *votes = mem_alloc(w->t->nnodes, sizeof(*votes));
-
-	list_cas_by_leaf(w);
 	join_leaves(w);
 	number_units(w);
 	describe_units(w);
 	find_usual_sizes(w, votes);
 	rails_from_names(w, votes);
-	rails_from_leaves(w, votes);
+	if (!w->loose)
+		rails_from_leaves(w, votes);
 	rails_of_leaves(w, votes);
 	number_scalable_units(w);
+}
+
+static void find_rails_again(struct rail_work *w, struct vote *votes, bool loose)
+{
+	for (uint32_t n = 0; n < w->t->nnodes; n++)
+		w->nodes[n].rail = w->nodes[n].su = -1;
+	free(w->units);
+	w->units = NULL;
+	w->nunits = 0;
+	w->loose = loose;
+	find_rails(w, votes);
+}
+
+/* Leaves with hosts that count, or those of them that have a rail. */
+static uint32_t count_leaves(const struct rail_work *w, bool railed)
+{
+	uint32_t count = 0;
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		count += w->leaf_hosts[sw] && (!railed || w->nodes[sw].rail >= 0);
+	return count;
+}
+
+static void assign(struct rail_work *w)
+{
+	struct vote *votes = mem_alloc(w->t->nnodes, sizeof(*votes));
+	uint32_t railed;
+
+	list_cas_by_leaf(w);
+	find_rails(w, votes);
+	railed = count_leaves(w, true);
+	if (railed * 2 < count_leaves(w, false)) {
+		find_rails_again(w, votes, true);
+		if (count_leaves(w, true) <= railed)
+			find_rails_again(w, votes, false);
+	}
 	order_host_cas(w);
 	free(votes);
 }
