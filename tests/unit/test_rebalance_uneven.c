@@ -111,6 +111,24 @@ static void a_pod_without_a_spine_keeps_its_digits(void **state)
 	topo_unref(whole);
 }
 
+/* Too many entries to try them all: those that are not on D-Mod-K's slots do. */
+static void a_large_fabric_moves_what_is_off_its_slots(void **state)
+{
+	static const unsigned m[] = { 8, 8, 16 }, w[] = { 1, 8, 8 };
+	char err[256];
+	struct topo *t = without(generate_pgft(3, m, w, NULL, err, sizeof(err)), "spine-0002");
+	struct both b = balance(t, NULL, NULL, &usual);
+	struct congestion before, after;
+
+	measure_both(&b, &before, &after);
+	assert_true(b.result->count > 100 && b.result->count < 2000);
+	assert_true(after.shift_mean <= before.shift_mean + 0.005);
+	assert_true(after.all_to_all_max * 10 < before.all_to_all_max * 8);
+	assert_true(is_proven(&b));
+	drop(&b);
+	topo_unref(t);
+}
+
 static void trunks_of_unequal_width_are_balanced(void **state)
 {
 	struct topo *t = odd_trunks();
@@ -253,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_director_without_a_card_is_balanced),
 		cmocka_unit_test(a_pod_without_a_spine_keeps_its_digits),
+		cmocka_unit_test(a_large_fabric_moves_what_is_off_its_slots),
 		cmocka_unit_test(trunks_of_unequal_width_are_balanced),
 		cmocka_unit_test(random_designs_are_balanced_within_the_law),
 		cmocka_unit_test(a_fault_moves_the_minimum),
