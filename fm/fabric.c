@@ -57,7 +57,6 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.sweep_smps = result->smps;
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
-	f->figures.duplicates = result->duplicates;
 	if (result->rest && (!fabric_rules(f) || !f->topo))
 		return; /* the first look, and who decides about the master, see all */
 	if (!result->error && !fabric_port_swept(f, !fabric_rules(f))) {
@@ -68,6 +67,8 @@ static void looked(void *arg, const struct sweep_result *result)
 		fabric_fault_found_by(f, fabric_traps_looked_since(f));
 	if (result->refusing)
 		fabric_isolate_refusing(f);
+	if (!result->error)
+		fabric_verify_later(f);
 	if (!result->error && !fabric_rules(f)) {
 		fabric_election_looked(f);
 		return;
@@ -213,6 +214,7 @@ static void parts_init(struct fabric *f)
 	fabric_partitions_init(f);
 	fabric_watch_init(f);
 	fabric_retry_init(f);
+	fabric_verify_init(f);
 	fabric_traps_init(f);
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
@@ -245,6 +247,7 @@ static void parts_fini(struct fabric *f)
 	fabric_links_fini(f);
 	fabric_watch_fini(f);
 	fabric_retry_fini(f);
+	fabric_verify_fini(f);
 	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);

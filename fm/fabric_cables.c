@@ -274,6 +274,7 @@ static bool read_cable(struct fabric *f, const char *line)
 		return false;
 	inventory_link(inv, a, (uint8_t)port_a, b, (uint8_t)port_b);
 	inventory_link_down(inv, a, (uint8_t)port_a);
+	a->ports[port_a].ever_up = b->ports[port_b].ever_up = true;
 	if (since <= 0)
 		return true;
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
- * done), fabric_retry.c (ports that refuse), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
+ * done), fabric_retry.c (ports that refuse), fabric_verify.c (what was answered once), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_election.c (who is master), fabric_remember.c (tables over a restart), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
@@ -256,6 +256,16 @@ struct fabric {
 	bool unfinished;	       /* something failed: try again at the next poll */
 	bool retrying;		       /* the update under way does */
 	struct loop_timer *retry_timer; /* ports that were given up */
+	struct {
+		struct loop_timer *timer;
+		bool due;		     /* something was answered once, or may have been */
+		bool found;		     /* and something was not as it was said to be */
+		uint64_t since_us, quiet_us; /* it is due; not before then */
+		unsigned
+			refused; /* ports with somebody behind them who can't be there, as last told.. */
+		uint64_t refused_us,
+			refused_wait_us; /* ..are asked again then; what that was waited for */
+	} verify;
 
 	/* What to look at next. */
 	bool want_discover, want_reroute;
@@ -351,6 +361,11 @@ void fabric_links_published(struct fabric *f, const struct topo *older); /* olde
 /* Some became Active, or ceased to be, since the published snapshot was collected: asks for an update, and says so. */
 bool fabric_links_follow(struct fabric *f);
 void fabric_link_activated(void *arg); /* bring-up's */
+
+/* fabric_verify.c: what was answered once. */
+void fabric_verify_init(struct fabric *f);
+void fabric_verify_fini(struct fabric *f);
+void fabric_verify_later(struct fabric *f); /* a look has ended, or what was published is settled */
 
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);

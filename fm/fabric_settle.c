@@ -159,6 +159,7 @@ static enum job_said answer(void *arg)
 	if (!f->links.decided)
 		fabric_isolate_links(f); /* before they cease to count */
 	fabric_links_follow(f);
+	fabric_verify_later(f);
 	fabric_election_settled(f);
 	fabric_election_ask(f);
 	fabric_acts_answer(f, NULL);

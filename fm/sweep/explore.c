@@ -24,7 +24,8 @@
 #include <string.h>
 #include "fm/sweep/sweep_priv.h"
 
-#define LOG_BURST 20
+#define LOG_BURST	20
+#define LOCAL_ASKED_MAX 4 /* answers that are not believed, one after the other */
 
 static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t from_port,
 		       const struct inv_node *met, const char *why)
@@ -40,6 +41,8 @@ static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t fro
 
 void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
 {
+	if (node->gone || !node->met_first)
+		node->met_first = s->number;
 	node->seen = s->number;
 	node->partial = false;
 	node->gone = node->gone && !path;
@@ -103,13 +106,15 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	wire_switch_info_decode(data, &info);
 	if (node->no_sets) /* it can't be cleared: its traps and its neighbours tell */
 		info.port_state_change = false;
-	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent)
+	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||
+	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
+	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)
 		sweep_changed(s, node);
 }
 
 /* ---- Probes --------------------------------------------------------------------------------- */
 
-static bool info_is_sane(const struct wire_node_info *info)
+bool explore_info_is_sane(const struct wire_node_info *info)
 {
 	bool is_switch = info->type == TOPO_SWITCH;
 
@@ -205,7 +210,7 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 	const struct inv_port *other;
 	struct inv_node *node;
 
-	if (!info_is_sane(info) || !info->local_port) {
+	if (!explore_info_is_sane(info) || !info->local_port) {
 		info_dropped(s, from, num, info);
 		return NULL;
 	}
@@ -225,25 +230,81 @@ static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from,
 	return node;
 }
 
+/* The cable, if one is known there, is not what it was; who is behind is asked again with each look at `from`. */
+static void probe_refused(struct sweep *s, struct inv_node *from, uint8_t num, guid_t guid)
+{
+	ports_set_probe(s, from, num, PROBE_REFUSED);
+	inventory_unlink(&s->inv, from, num);
+	inventory_refuse(&s->inv, from, num, guid);
+}
+
+static void looped_back(struct sweep *s, struct inv_node *from, uint8_t num)
+{
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
+		 inventory_name(from, num).text);
+	ports_set_probe(s, from, num, PROBE_REFUSED);
+	inventory_unlink(&s->inv, from, num);
+	inventory_refuse(&s->inv, from, num, 0);
+}
+
+static void probe_believed(struct sweep *s, struct inv_node *from, uint8_t num,
+			   const struct mad_path *path, const struct wire_node_info *info)
+{
+	struct inv_node *node = probe_node(s, from, num, info);
+	enum place place;
+
+	if (!node) {
+		probe_refused(s, from, num,
+			      explore_info_is_sane(info) && info->local_port ? info->node_guid
+									     : INV_NONSENSE);
+		return;
+	}
+	if (node == from && info->local_port == num) {
+		looped_back(s, from, num);
+		return;
+	}
+	place = contest_place(s, from, num, node, info->local_port);
+	if (place == PLACE_TAKEN) {
+		seen_twice(s, from, num, node, "where it is known that port is down");
+		probe_refused(s, from, num, node->guid);
+	}
+	if (place != PLACE_FREE)
+		return;
+	link_met(s, from, num, node, info->local_port);
+	from->ports[num].must_probe = false;
+	inventory_set_port_guid(&s->inv, node, info->local_port, info->port_guid);
+	node_met(s, node, info->local_port, path);
+}
+
 static void probe_met(struct sweep *s, struct inv_node *from, uint8_t num,
 		      const struct mad_path *path, const uint8_t data[64])
 {
 	struct wire_node_info info;
-	struct inv_node *node;
 
 	wire_node_info_decode(data, &info);
-	node = probe_node(s, from, num, &info);
-	if (!node || (node == from && info.local_port == num)) {
-		if (node)
-			log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
-				 inventory_name(from, num).text);
-		ports_set_probe(s, from, num, PROBE_REFUSED);
-		inventory_unlink(&s->inv, from, num);
+	switch (contest_claim(s, from, num, &info)) {
+	case CLAIM_ASKED:
+		return;
+	case CLAIM_REFUSED:
+		info_dropped(s, from, num, &info);
+		probe_refused(s, from, num, INV_NONSENSE);
+		return;
+	case CLAIM_BELIEVED:
+		probe_believed(s, from, num, path, &info);
 		return;
 	}
-	link_met(s, from, num, node, info.local_port);
-	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
-	node_met(s, node, info.local_port, path);
+}
+
+/* The adapter's own driver knows the port's GUID; what is said of the rest is known since the first look. */
+static bool local_is_believed(struct sweep *s, const struct wire_node_info *info)
+{
+	guid_t last = s->local_said;
+
+	s->local_said = info->node_guid;
+	if (!explore_info_is_sane(info) ||
+	    (info->type != TOPO_SWITCH && info->port_guid != mad_port_info(s->mad)->port_guid))
+		return false;
+	return !s->inv.local || s->inv.local->guid == info->node_guid || last == info->node_guid;
 }
 
 static void local_met(struct sweep *s, const uint8_t data[64])
@@ -252,7 +313,11 @@ static void local_met(struct sweep *s, const uint8_t data[64])
 	struct wire_node_info info;
 
 	wire_node_info_decode(data, &info);
-	node = info_is_sane(&info) ? node_by_info(s, &info) : NULL;
+	if (!local_is_believed(s, &info) && s->local_asked++ < LOCAL_ASKED_MAX) {
+		sweep_ask(s, JOB_LOCAL, NULL, 0, true);
+		return;
+	}
+	node = explore_info_is_sane(&info) ? node_by_info(s, &info) : NULL;
 	if (!node) {
 		info_dropped(s, NULL, 0, &info);
 		s->result.error = -EIO;
@@ -294,8 +359,11 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		    const uint8_t data[64])
 {
 	struct inv_node *node = job->object;
-	bool probe = job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT;
+	bool probe = job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
+		     job->kind == JOB_VERIFY_CABLE;
 
+	if (node && node->removed)
+		return;
 	if (node && !probe) {
 		node->answered = true;
 		sweep_touch(s, node);
@@ -336,7 +404,12 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	case JOB_POLL_PORT:
 		polled_port_met(s, node, (uint8_t)job->arg, data);
 		break;
+	case JOB_VERIFY_CABLE:
+	case JOB_VERIFY_PORT:
+		verify_answer(s, job, data);
+		break;
 	}
+	contest_go_on(s);
 }
 
 /* An optional attribute is not there: what it would have told is asked by PortInfo. */
@@ -360,6 +433,8 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 {
 	struct inv_node *node = job->object;
 
+	if (node && node->removed)
+		return;
 	if (job->kind == JOB_PORT_EXT || job->kind == JOB_STATES) {
 		*(job->kind == JOB_STATES ? &node->no_state_table : &node->no_ext) = true;
 		ask_without(s, job);
@@ -406,7 +481,7 @@ void explore_doubted(struct sweep *s, const struct batch_job *job)
 		explore_visit_neighbours(s, node);
 }
 
-void explore_given_up(struct sweep *s, const struct batch_job *job)
+static void given_up(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 
@@ -418,6 +493,10 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 		probe_failed(s, node, job->arg);
 		return;
 	case JOB_POLL_PORT:
+		return;
+	case JOB_VERIFY_CABLE:
+	case JOB_VERIFY_PORT:
+		verify_given_up(s, job);
 		return;
 	case JOB_POLL:
 		if (!node->silent && !node->answered)
@@ -455,4 +534,16 @@ void explore_given_up(struct sweep *s, const struct batch_job *job)
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
 		ports_switch_ready(s, node);
+}
+
+void explore_given_up(struct sweep *s, const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+
+	if (node && node->removed)
+		return;
+	given_up(s, job);
+	if (node && (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT))
+		node->ports[job->arg].refuted = true; /* it decides nothing */
+	contest_go_on(s);
 }

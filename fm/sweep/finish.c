@@ -8,7 +8,9 @@
  *                                             still forwards
  *   not met otherwise                         gone: in the record, with its cables down
  */
+#include <stdlib.h>
 #include "fm/sweep/sweep_priv.h"
+#include "topology/mem.h"
 
 #define LOG_BURST 20
 
@@ -125,6 +127,57 @@ static void finish_count(struct sweep *s)
 	s->odd = odd;
 }
 
+/* Over known cables, up or down. Returns how many it came to, marked as of this walk. */
+static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	s->inv.walks++;
+	s->inv.local->mark = s->inv.walks;
+	queue[tail++] = s->inv.local;
+	while (head < tail) {
+		struct inv_node *node = queue[head++];
+
+		for (unsigned p = 1; p <= node->nports; p++) {
+			struct inv_node *peer = node->ports[p].peer;
+
+			if (!peer || peer->mark == s->inv.walks)
+				continue;
+			peer->mark = s->inv.walks;
+			queue[tail++] = peer;
+		}
+	}
+	return tail;
+}
+
+/* Nodes that no known cable leads to, not even one that is down: others were met in all their places. They are no part of the fabric. */
+static void finish_islands(struct sweep *s)
+{
+	struct inv_node **queue, *node, *next;
+	uint32_t count = (uint32_t)cl_qmap_count(&s->inv.nodes);
+
+	if (!s->inv.local)
+		return;
+	queue = mem_alloc(count, sizeof(struct inv_node *));
+	if (walk_known(s, queue) < count)
+		for (node = inventory_first(&s->inv); node; node = next) {
+			next = inventory_next(&s->inv, node);
+			if (node->mark == s->inv.walks)
+				continue;
+			say(s, node, -1, "is nowhere any more");
+			inventory_remove(&s->inv, node);
+			s->inv.ngone--;
+		}
+	free(queue);
+}
+
+/* The end that can be asked never said that its link was up: what was answered over another port named this one. */
+static bool is_no_cable(const struct inv_node *node, const struct inv_port *port)
+{
+	return port->peer && !port->link_up && !port->ever_up && port->known && !node->gone &&
+	       !port->cable_verified;
+}
+
 /* Nothing can be known of cables that no way leads to. */
 static void finish_gone(struct sweep *s)
 {
@@ -137,6 +190,9 @@ static void finish_gone(struct sweep *s)
 		node->unread |= node->gone && inv_is_switch(node);
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
+		for (p = 1; p <= node->nports; p++)
+			if (is_no_cable(node, &node->ports[p]))
+				inventory_unlink(&s->inv, node, (uint8_t)p);
 	}
 }
 
@@ -160,5 +216,7 @@ void finish_look(struct sweep *s)
 		inventory_update_paths(&s->inv);
 	if (s->look != LOOK_POLL)
 		finish_gone(s);
+	if (s->look != LOOK_POLL && s->inv.ngone)
+		finish_islands(s);
 	finish_count(s);
 }

@@ -95,8 +95,10 @@ void inventory_remove(struct inventory *inv, struct inv_node *node)
 {
 	unsigned p;
 
-	for (p = 0; p <= node->nports; p++)
+	for (p = 0; p <= node->nports; p++) {
 		inventory_unlink(inv, node, (uint8_t)p);
+		inventory_refuse(inv, node, (uint8_t)p, 0);
+	}
 	cl_qmap_remove_item(&inv->nodes, &node->item);
 	if (inv_is_switch(node))
 		inv->nswitches--;
@@ -142,6 +144,17 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 	inv->turns++;
 }
 
+void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)
+{
+	struct inv_port *port = &node->ports[num];
+
+	inv->nrefused -= port->refused != 0;
+	inv->ntwice -= port->refused && port->refused != INV_NONSENSE;
+	port->refused = guid;
+	inv->nrefused += guid != 0;
+	inv->ntwice += guid && guid != INV_NONSENSE;
+}
+
 /* A cable that is down is not suspect any more: it is known. */
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
@@ -152,6 +165,7 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	peer = port_peer(port);
 	inv->nsuspects -= port->suspect > 0;
 	port->suspect = peer->suspect = 0;
+	port->info_verified = peer->info_verified = false;
 	port->link_up = peer->link_up = false;
 	port->state = peer->state = TOPO_DOWN;
 	inv->nbetween -= is_between(node, port);
@@ -186,7 +200,10 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 		inventory_unlink(inv, a, port_a);
 		inventory_unlink(inv, b, port_b);
 		inv->shapes++;
+		pa->cable_verified = pb->cable_verified = false;
 	}
+	inventory_refuse(inv, a, port_a, 0);
+	inventory_refuse(inv, b, port_b, 0);
 	pa->peer = b;
 	pa->peer_port = port_b;
 	pb->peer = a;
@@ -249,6 +266,21 @@ static void port_new_life(struct inv_port *port)
 		port->pkeys->known = port->pkeys->planned = 0;
 }
 
+/* But for what counts, or is not what the port is. */
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
+{
+	struct wire_port_info x, y;
+
+	wire_port_info_decode(a, &x);
+	wire_port_info_decode(b, &y);
+	return x.state == y.state && x.lid == y.lid && x.lmc == y.lmc && x.sm_lid == y.sm_lid &&
+	       x.capmask == y.capmask && x.neighbor_mtu == y.neighbor_mtu &&
+	       x.mtu_cap == y.mtu_cap && x.vl_cap == y.vl_cap && x.op_vls == y.op_vls &&
+	       x.gid_prefix == y.gid_prefix && x.width_active == y.width_active &&
+	       x.speed_active == y.speed_active && x.speed_ext_active == y.speed_ext_active &&
+	       x.speed_ext2_active == y.speed_ext2_active;
+}
+
 /* Who is silent is sent nothing: what it refused before is no news then. */
 void inventory_node_answers(struct inv_node *node)
 {
@@ -262,11 +294,13 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	struct inv_port *port = &node->ports[num];
 	struct wire_port_info info;
 
+	port->info_verified &= port->known && inventory_same_port_info(port->info, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	if (info.state != port->state)
 		port->given_up = 0; /* something has happened to it */
 	port->known = true;
+	port->ever_up |= info.state >= TOPO_INIT;
 	port->state = info.state;
 	port->capmask = info.capmask;
 	port->lid = info.lid;

@@ -19,7 +19,8 @@
 #include "fm/mad/mad.h"
 #include "topology/topo.h"
 
-#define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
+#define INV_NONSENSE	   UINT64_MAX /* inv_port.refused */
+#define INV_ENHANCED_PORT0 (1u << 3)  /* wire_switch_info.flags */
 
 enum inv_pkey_state {
 	INV_PKEYS_OPEN,
@@ -82,6 +83,15 @@ struct inv_port {
 		isolated; /* carries no transit; set by the conductor before each snapshot, as.. */
 	bool kept;	  /* ..this: routed over although it is not Active */
 	bool said_down; /* an end of the cable answered that it is down; else no way may lead there */
+	/* What is known was answered twice: of the cable (both ends), of PortInfo. See sweep_verify(). */
+	bool cable_verified, info_verified;
+	bool ever_up;	     /* it said so, or the file of known cables does */
+	bool must_probe;     /* who is behind is to be asked, whatever the record says.. */
+	bool refuted;	     /* PortInfo was asked to decide about the cable, and did not come */
+	uint8_t claims;	     /* contest.c's: answers that contradict the record.. */
+	uint32_t claimed_in; /* ..in that look.. */
+	uint64_t claim;	     /* ..the latest of them */
+	guid_t refused; /* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
 	uint16_t want_lid; /* bringup.c's, from here on */
@@ -142,7 +152,8 @@ struct inv_node {
 	uint8_t waiting; /* sweep's: answers before its ports are read */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
-	uint32_t seen;		/* the look that met it last */
+	uint32_t seen;		/* the look that met it last.. */
+	uint32_t met_first;	/* ..and first, or first again after it was gone */
 	uint32_t mark;		/* of the last walk */
 	int handle;		/* in the builder, while a snapshot is made */
 	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
@@ -162,6 +173,8 @@ struct inventory {
 	 * The conductor's. */
 	bool active_decides;
 	uint32_t ngone; /* nodes, by the last walk */
+	uint32_t nrefused,
+		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
 	uint32_t walks;
 	uint32_t clock;	 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
@@ -188,6 +201,8 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 		    uint8_t port_b);
 void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port);
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
+/* What answers behind that port can't be there: a GUID, INV_NONSENSE, 0 = (no more). */
+void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t port, guid_t guid);
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
@@ -196,6 +211,7 @@ void inventory_node_answers(struct inv_node *node); /* it is not silent (any mor
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 /* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */
 void inventory_forget_pkeys(struct inv_port *port);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */

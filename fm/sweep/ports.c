@@ -87,6 +87,8 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 		return false;
 	if (port->probe == PROBE_OUT || port->probe == PROBE_MET)
 		return false;
+	if (port->must_probe)
+		return true;
 	if (s->look == LOOK_REFRESH && port_is_left_to_polls(port))
 		return false;
 	return s->look == LOOK_DISCOVER || !port->peer || !port->link_up ||
@@ -112,6 +114,8 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	port->state = TOPO_DOWN;
 	port->seen = s->number;
 	port->probe = PROBE_NONE;
+	port->must_probe = false;
+	inventory_refuse(&s->inv, node, (uint8_t)num, 0);
 	if (port->peer)
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
 	if (!port->peer || !port->link_up)
@@ -157,6 +161,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 
 	inventory_set_port_info(node, (uint8_t)num, data);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
+	node->ports[num].refuted = false;
 	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)
 		ports_set_probe(s, node, num, PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {

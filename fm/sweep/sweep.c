@@ -28,16 +28,18 @@
 #define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
 
 static const uint16_t job_attr[] = {
-	[JOB_LOCAL] = WIRE_NODE_INFO,	 [JOB_PROBE] = WIRE_NODE_INFO,
-	[JOB_DESC] = WIRE_NODE_DESC,	 [JOB_SWITCH] = WIRE_SWITCH_INFO,
-	[JOB_CLEAR] = WIRE_SWITCH_INFO,	 [JOB_PORT] = WIRE_PORT_INFO,
-	[JOB_PORT_EXT] = WIRE_PORT_INFO, [JOB_STATES] = WIRE_PORT_STATE_TABLE,
-	[JOB_POLL] = WIRE_SWITCH_INFO,	 [JOB_POLL_PORT] = WIRE_NODE_INFO,
+	[JOB_LOCAL] = WIRE_NODE_INFO,	     [JOB_PROBE] = WIRE_NODE_INFO,
+	[JOB_DESC] = WIRE_NODE_DESC,	     [JOB_SWITCH] = WIRE_SWITCH_INFO,
+	[JOB_CLEAR] = WIRE_SWITCH_INFO,	     [JOB_PORT] = WIRE_PORT_INFO,
+	[JOB_PORT_EXT] = WIRE_PORT_INFO,     [JOB_STATES] = WIRE_PORT_STATE_TABLE,
+	[JOB_POLL] = WIRE_SWITCH_INFO,	     [JOB_POLL_PORT] = WIRE_NODE_INFO,
+	[JOB_VERIFY_CABLE] = WIRE_NODE_INFO, [JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 
 static bool job_is_probe(const struct batch_job *job)
 {
-	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT;
+	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
+	       job->kind == JOB_VERIFY_CABLE;
 }
 
 /* The way of a probe goes on over the port that is asked about. */
@@ -49,7 +51,7 @@ static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_pa
 
 	if (job->kind == JOB_LOCAL)
 		return true;
-	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT)
+	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT || job->kind == JOB_VERIFY_PORT)
 		return inventory_port_path(&s->inv, node, port, path);
 	if (!job_is_probe(job))
 		return inventory_port_path(&s->inv, node, 0, path);
@@ -67,6 +69,8 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 		request->mad.attr_mod = job->arg;
 	if (job->kind == JOB_PORT_EXT)
 		request->mad.attr_mod = job->arg | WIRE_MOD_EXT_SPEEDS;
+	if (job->kind == JOB_VERIFY_PORT)
+		request->mad.attr_mod = inventory_port_modifier(node, (uint8_t)job->arg);
 	if (job->kind == JOB_CLEAR) {
 		clear = node->sw;
 		clear.port_state_change = true;		 /* written 1 clears it */
@@ -118,7 +122,8 @@ static bool job_is_long_shot(const struct batch_job *job)
 {
 	const struct inv_node *node = job_target(job);
 
-	return job->kind == JOB_POLL_PORT || (node && node->silent);
+	return job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_CABLE ||
+	       job->kind == JOB_VERIFY_PORT || (node && node->silent);
 }
 
 static unsigned job_rounds(const struct batch_job *job)
@@ -224,6 +229,10 @@ static void sweep_idle(void *owner)
 {
 	struct sweep *s = owner;
 
+	if (contest_ends(s)) {
+		batch_wake(s->batch);
+		return;
+	}
 	loop_timer_stop(s->early);
 	finish_look(s);
 	s->look = LOOK_NONE;
@@ -270,6 +279,7 @@ void sweep_free(struct sweep *s)
 	inventory_fini(&s->inv);
 	free(s->changed);
 	free(s->touched);
+	free(s->parked);
 	free(s);
 }
 
@@ -365,7 +375,7 @@ static void sweep_open(struct sweep *s, enum sweep_look look)
 			node->ports[p].probe = PROBE_NONE;
 }
 
-static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
+void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
 {
 	batch_drop(s->batch);
 	loop_timer_stop(s->early);
@@ -376,6 +386,8 @@ static void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn
 	s->look = look;
 	s->number++;
 	s->reroute = s->managed = false;
+	s->nparked = s->local_asked = 0;
+	s->local_said = 0;
 	s->fn = fn;
 	s->arg = arg;
 	s->result = (struct sweep_result){ 0 };
@@ -451,12 +463,24 @@ static void poll_ports(struct sweep *s, struct inv_node *node)
 	}
 }
 
+/* Who polls has a link; if it is not known to lead anywhere, nothing else is asked. */
+static void ask_own_link(struct sweep *s)
+{
+	struct inv_node *node = s->inv.local;
+
+	if (!node || inv_is_switch(node) || node->ports[s->inv.local_port].link_up)
+		return;
+	node->ports[s->inv.local_port].must_probe = true;
+	sweep_changed(s, node);
+}
+
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	struct inv_node *node;
 
 	assert(!sweep_busy(s));
 	sweep_start(s, LOOK_POLL, fn, arg);
+	ask_own_link(s);
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		if (node->gone)
 			continue;

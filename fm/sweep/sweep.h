@@ -13,8 +13,8 @@
  * Discover and refresh tell what they have found as soon as only slow answers are left (result.rest), and go on beside; the
  * callback then comes again, at least once, and last without result.rest.
  * A path that dies is suspected before the node: another known way is tried. A node that stays
- * silent is kept as such, reported, and never makes the rest wait. Duplicate GUIDs are named; the
- * first met stays. PortStateChange is cleared before the ports are read, so that no change between
+ * silent is kept as such, reported, and never makes the rest wait. An answer that contradicts the record is
+ * asked for once more. Duplicate GUIDs are named; the first met stays, as long as it answers where it is. PortStateChange is cleared before the ports are read, so that no change between
  * is lost.
  */
 #ifndef FMD_SWEEP_SWEEP_H
@@ -51,6 +51,11 @@ void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+/*
+ * Like a poll: of some `count` ports that were answered once is asked again what is known of them; and, with `refused`, who is behind
+ * ports where somebody answers that can't be there. False: nothing is left that was answered only once. Not while anything runs.
+ */
+bool sweep_verify(struct sweep *sweep, unsigned count, bool refused, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
 bool sweep_trails(const struct sweep *sweep); /* a look for whose slow answers nobody need wait */
 bool sweep_discovers(const struct sweep *sweep); /* everything */

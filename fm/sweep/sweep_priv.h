@@ -14,13 +14,15 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
 		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
 		 JOB_DESC,
-		 JOB_SWITCH,	/* SwitchInfo */
-		 JOB_CLEAR,	/* its PortStateChange */
-		 JOB_PORT,	/* PortInfo */
-		 JOB_PORT_EXT,	/* the same with the extended speeds asked for */
-		 JOB_STATES,	/* SwitchPortStateTable, a block of 128 ports */
-		 JOB_POLL,	/* SwitchInfo, to compare only */
-		 JOB_POLL_PORT, /* a probe whose answer only says that there is one */
+		 JOB_SWITCH,	   /* SwitchInfo */
+		 JOB_CLEAR,	   /* its PortStateChange */
+		 JOB_PORT,	   /* PortInfo */
+		 JOB_PORT_EXT,	   /* the same with the extended speeds asked for */
+		 JOB_STATES,	   /* SwitchPortStateTable, a block of 128 ports */
+		 JOB_POLL,	   /* SwitchInfo, to compare only */
+		 JOB_POLL_PORT,	   /* a probe whose answer only says that there is one */
+		 JOB_VERIFY_CABLE, /* a probe, to compare only */
+		 JOB_VERIFY_PORT,  /* PortInfo, likewise */
 };
 
 enum sweep_probe { /* inv_port.probe */
@@ -29,6 +31,11 @@ enum sweep_probe { /* inv_port.probe */
 		   PROBE_MET,	 /* the cable was confirmed in this look */
 		   PROBE_FAILED, /* up, and nobody answers */
 		   PROBE_REFUSED, /* what answers can't be there: a GUID met twice, a loop, nonsense */
+};
+
+struct parked { /* a probe's answer that waits for what a node's known place says */
+	struct inv_node *from, *node;
+	uint8_t num, node_num;
 };
 
 struct sweep {
@@ -53,11 +60,18 @@ struct sweep {
 	unsigned changed_room;
 	struct inv_node **touched; /* what the next look has to open anew */
 	uint32_t ntouched, touched_room;
-	bool shy, managed; /* managed: a switch with tables was met, in a shy look */
+	struct parked *parked;
+	unsigned nparked, parked_room;
+	guid_t local_said;    /* of the SM's own node, as last answered.. */
+	unsigned local_asked; /* ..so often in this look */
+	guid_t verified;      /* nodes up to this one had their turn (verify.c).. */
+	bool wraps;	      /* ..since the first one had it */
+	bool shy, managed;    /* managed: a switch with tables was met, in a shy look */
 	bool odd; /* some node may be silent or partial, some port without a node behind it */
 	struct log_limit twice_log, bad_log, silent_log;
 };
 
+void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg);
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent);
 void sweep_changed(struct sweep *s, const struct inv_node *node);
@@ -87,6 +101,24 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 void explore_visit_neighbours(struct sweep *s, struct inv_node *node); /* the switches */
 void explore_doubted(struct sweep *s, const struct batch_job *job);    /* once without an answer */
 void explore_given_up(struct sweep *s, const struct batch_job *job);
+
+bool explore_info_is_sane(const struct wire_node_info *info);
+
+/* contest.c: what an answer may change. */
+enum claim { CLAIM_BELIEVED, CLAIM_ASKED, CLAIM_REFUSED };
+enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
+			 const struct wire_node_info *info); /* ASKED: once more */
+enum place { PLACE_FREE, PLACE_ASKED, PLACE_TAKEN };
+/* May node's port be behind that port? ASKED: the probe is sent again when that is known. */
+enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
+			 uint8_t node_num);
+bool contest_ends(
+	struct sweep *s); /* nothing is on its way: true = something was waiting for that */
+void contest_go_on(struct sweep *s); /* behind each answer, and each request given up */
+
+/* verify.c */
+void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t data[64]);
+void verify_given_up(struct sweep *s, const struct batch_job *job);
 
 /* finish.c: what the silences of a look mean. */
 void finish_look(struct sweep *s);

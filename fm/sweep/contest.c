@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What a probe's answer may change. One answer can be wrong: it comes from a device, by way of others. So one that contradicts the
+ * record (another neighbour than is known there, a node of another type or size, nonsense) is asked for once more, and is believed
+ * when the same comes again; where each answer is another one, none is.
+ *
+ * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked before the cable is moved. A switch
+ * whose port is down where it is known is not the one that answers over a cable at that port. What is refused is remembered at the
+ * port (inv_port.refused), until something else is met behind it or its link goes down.
+ */
+#include <string.h>
+#include "fm/sweep/sweep_priv.h"
+#include "topology/mem.h"
+
+#define CLAIMS_MAX 4 /* answers in one look, each another one */
+
+/* ---- Told twice ------------------------------------------------------------------------------ */
+
+static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t num,
+		    const struct wire_node_info *info)
+{
+	const struct inv_port *port = &from->ports[num], *other;
+	const struct inv_node *node = inventory_find(&s->inv, info->node_guid);
+
+	if (!explore_info_is_sane(info))
+		return true;
+	if (port->peer)
+		return port->peer != node || port->peer_port != info->local_port ||
+		       node->info.type != info->type || node->nports != info->nports;
+	if (!node)
+		return false;
+	if (node->info.type != info->type || node->nports != info->nports)
+		return true;
+	other = &node->ports[info->local_port];
+	return other->peer && (other->link_up || other->probe == PROBE_MET);
+}
+
+static uint64_t claim_of(const struct wire_node_info *info)
+{
+	uint64_t claim = info->node_guid;
+
+	claim = (claim ^ info->local_port) * 0x9e3779b97f4a7c15u;
+	claim = (claim ^ info->nports ^ (uint64_t)info->type << 8) * 0x9e3779b97f4a7c15u;
+	return claim | 1;
+}
+
+enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t num,
+			 const struct wire_node_info *info)
+{
+	struct inv_port *port = &from->ports[num];
+	uint64_t claim = claim_of(info);
+
+	if (port->claimed_in != s->number) {
+		port->claims = 0;
+		port->claim = 0;
+	}
+	port->claimed_in = s->number;
+	if (!is_news(s, from, num, info) || port->claim == claim)
+		return CLAIM_BELIEVED;
+	port->claim = claim;
+	if (++port->claims >= CLAIMS_MAX)
+		return CLAIM_REFUSED;
+	sweep_ask(s, JOB_PROBE, from, num, true);
+	return CLAIM_ASKED;
+}
+
+/* ---- Places ---------------------------------------------------------------------------------- */
+
+static bool is_same_cable(const struct inv_port *port, const struct inv_node *to, uint8_t num)
+{
+	return port->peer == to && port->peer_port == num;
+}
+
+/* It is known, was there before, and nothing says that it has left. */
+static bool is_at_home(const struct sweep *s, const struct inv_node *node)
+{
+	return node->met_first && node->met_first != s->number && !node->gone && !node->silent;
+}
+
+/* Its cable is known elsewhere, and is not refuted yet. */
+static bool has_place(const struct inv_port *port)
+{
+	return port->peer && port->link_up && port->probe != PROBE_FAILED;
+}
+
+static void ask_place(struct sweep *s, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+	struct inv_node *at = inv_is_switch(node) ? node : port->peer;
+	uint8_t at_num = inv_is_switch(node) ? num : port->peer_port;
+
+	if (port->probe == PROBE_OUT)
+		return;
+	if (inv_is_switch(at))
+		ports_ask(s, at, at_num); /* down: that is quick to know */
+	ports_set_probe(s, at, at_num, PROBE_OUT);
+	sweep_ask(s, JOB_PROBE, at, at_num, true);
+}
+
+static void park(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
+		 uint8_t node_num)
+{
+	if (s->nparked == s->parked_room) {
+		s->parked_room = s->parked_room ? 2 * s->parked_room : 16;
+		s->parked = mem_resize(s->parked, s->parked_room, sizeof(*s->parked));
+	}
+	s->parked[s->nparked++] = (struct parked){ from, node, num, node_num };
+}
+
+enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t num, struct inv_node *node,
+			 uint8_t node_num)
+{
+	struct inv_port *port = &node->ports[node_num];
+
+	if (from->ports[num].claims >= CLAIMS_MAX)
+		return PLACE_TAKEN; /* it was weighed often enough in this look */
+	if (node == from || is_same_cable(port, from, num) || !is_at_home(s, node))
+		return PLACE_FREE;
+	if (has_place(port) && !port->refuted) {
+		ask_place(s, node, node_num);
+	} else if (inv_is_switch(node) && s->look == LOOK_REFRESH && !port->refuted) {
+		if (port->seen == s->number)
+			return port->state < TOPO_INIT ? PLACE_TAKEN : PLACE_FREE;
+		ports_ask(s, node, node_num);
+	} else {
+		return PLACE_FREE;
+	}
+	from->ports[num].claims++;
+	park(s, from, num, node, node_num);
+	return PLACE_ASKED;
+}
+
+/* Its place has answered, or never will; then the new one is asked again, and weighed. */
+static bool is_decided(const struct sweep *s, const struct parked *p)
+{
+	const struct inv_port *port = &p->node->ports[p->node_num];
+
+	if (p->node->removed || p->from->removed || p->node->gone || p->node->silent)
+		return true;
+	if (has_place(port) && !port->refuted)
+		return port->probe != PROBE_OUT;
+	return port->seen == s->number || port->refuted || !inv_is_switch(p->node);
+}
+
+/* What was to decide could not be asked, or was asked for something else: the new place is believed then. */
+bool contest_ends(struct sweep *s)
+{
+	bool any = s->nparked > 0;
+
+	for (unsigned i = 0; i < s->nparked; i++)
+		s->parked[i].node->ports[s->parked[i].node_num].refuted = true;
+	contest_go_on(s);
+	return any;
+}
+
+void contest_go_on(struct sweep *s)
+{
+	for (unsigned i = 0; i < s->nparked;) {
+		struct parked p = s->parked[i];
+
+		if (!is_decided(s, &p)) {
+			i++;
+			continue;
+		}
+		s->parked[i] = s->parked[--s->nparked];
+		if (!p.from->removed && p.from->ports[p.num].probe == PROBE_OUT)
+			sweep_ask(s, JOB_PROBE, p.from, p.num, true);
+	}
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Verification: what was answered once is asked once more in quiet, a few ports at a time: who is behind a port that is up, and
+ * PortInfo. An answer that is as recorded is the end of it; another one has the node looked at, and that decides (contest.c). Ports with
+ * somebody behind them who can't be there are asked first, each time.
+ */
+#include "fm/sweep/sweep_priv.h"
+
+static bool can_ask(const struct inv_node *node)
+{
+	return !node->gone && !node->silent && !node->removed;
+}
+
+/* Who can send a probe over that port; one end of the cable does. */
+static bool probes_over(const struct sweep *s, const struct inv_node *node, unsigned num)
+{
+	return num && (inv_is_switch(node) || (node == s->inv.local && num == s->inv.local_port));
+}
+
+static bool is_first_end(const struct sweep *s, const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return !probes_over(s, port->peer, port->peer_port) ||
+	       port < &port->peer->ports[port->peer_port];
+}
+
+/* Requests for a port: 0, 1 or 2. */
+static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+	bool cable = port->peer && port->link_up && !port->cable_verified && !port->peer->silent &&
+		     probes_over(s, node, num) && is_first_end(s, node, num);
+	bool info = port->known && !port->info_verified;
+
+	if (cable)
+		sweep_ask(s, JOB_VERIFY_CABLE, node, num, false);
+	if (info)
+		sweep_ask(s, JOB_VERIFY_PORT, node, num, false);
+	return cable + info;
+}
+
+static unsigned ask_refused(struct sweep *s)
+{
+	struct inv_node *node = s->inv.nrefused ? inventory_first(&s->inv) : NULL;
+	unsigned asked = 0;
+
+	for (; node; node = inventory_next(&s->inv, node))
+		for (unsigned p = 1; can_ask(node) && p <= node->nports; p++)
+			if (node->ports[p].refused && probes_over(s, node, p)) {
+				sweep_ask(s, JOB_VERIFY_CABLE, node, p, false);
+				asked++;
+			}
+	return asked;
+}
+
+/* False: there is nothing that was answered only once. */
+static bool ask_unverified(struct sweep *s, unsigned count)
+{
+	struct inv_node *node = inventory_from(&s->inv, s->verified);
+	unsigned asked = 0;
+
+	for (; node && asked < count; node = inventory_next(&s->inv, node)) {
+		for (unsigned p = 0; can_ask(node) && p <= node->nports; p++)
+			asked += ask_port(s, node, p);
+		s->verified = node->guid + 1;
+	}
+	if (!node)
+		s->verified = 0;
+	return asked > 0 || node;
+}
+
+bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *fn, void *arg)
+{
+	bool more;
+
+	sweep_start(s, LOOK_POLL, fn, arg);
+	more = ask_unverified(s, count);
+	if (refused)
+		ask_refused(s);
+	return more;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* The node is looked at, this port with it. */
+static void differs(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	if (num)
+		node->ports[num].must_probe = probes_over(s, node, num);
+	node->unread |= inv_is_switch(node);
+	sweep_changed(s, node);
+}
+
+static void cable_answered(struct sweep *s, struct inv_node *node, unsigned num,
+			   const struct wire_node_info *info)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (port->refused) {
+		if (!explore_info_is_sane(info) || port->refused == info->node_guid)
+			return; /* still */
+		differs(s, node, num);
+	} else if (port->peer && port->peer->guid == info->node_guid &&
+		   port->peer_port == info->local_port && port->peer->nports == info->nports &&
+		   port->peer->info.type == info->type) {
+		port->cable_verified = port->peer->ports[port->peer_port].cable_verified = true;
+	} else {
+		differs(s, node, num);
+	}
+}
+
+static uint8_t port_state(const uint8_t data[64])
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(data, &info);
+	return info.state;
+}
+
+void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t data[64])
+{
+	struct inv_node *node = job->object;
+	struct inv_port *port = &node->ports[job->arg];
+	struct wire_node_info info;
+
+	if (job->kind == JOB_VERIFY_CABLE) {
+		wire_node_info_decode(data, &info);
+		cable_answered(s, node, job->arg, &info);
+	} else if (port_state(data) == port->state && inventory_same_port_info(port->info, data)) {
+		port->info_verified = true;
+	} else {
+		differs(s, node, job->arg);
+	}
+}
+
+/* Silence is the polls' business. */
+void verify_given_up(struct sweep *s, const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+	struct inv_port *port = &node->ports[job->arg];
+
+	if (job->kind == JOB_VERIFY_PORT)
+		port->info_verified = true;
+	else if (port->peer)
+		port->cable_verified = port->peer->ports[port->peer_port].cable_verified = true;
+}

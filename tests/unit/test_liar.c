@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Devices that lie. Answers are falsified on their way to the whole daemon, or switches acknowledge what they do not do. While it lasts
+ * nothing crashes, and what lies is an alert with its name; a minute after the truth is back the fabric is as before, without a command.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/fabric/double_own.h"
+#include "tests/unit/fabric_world.h"
+
+#define SEEDS	 12
+#define LIES_S	 30
+#define TRUTH_S	 60
+#define SMP_DATA 64 /* where it begins */
+
+struct liar {
+	struct world w;
+	io_recv_fn *recv;
+	void *arg;
+	uint64_t seed;
+	unsigned per_mille, lies;
+	bool on;
+	guid_t who;   /* one alone, of one_lie().. */
+	unsigned bit; /* ..of its NodeInfo */
+};
+
+static unsigned dice(struct liar *l, unsigned sides)
+{
+	return (unsigned)(damage_random(&l->seed) % sides);
+}
+
+static void put_guid(uint8_t *at, guid_t guid)
+{
+	for (unsigned i = 0; i < 8; i++)
+		at[i] = (uint8_t)(guid >> (56 - 8 * i));
+}
+
+static guid_t get_guid(const uint8_t *at)
+{
+	guid_t guid = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		guid = guid << 8 | at[i];
+	return guid;
+}
+
+/* Of NodeInfo: type, size, whose GUID, which port. */
+static void lie_node_info(struct liar *l, uint8_t *data)
+{
+	static const uint8_t sizes[] = { 0, 1, 2, 36, 64, 65, 129, 254, 255 };
+
+	data[3] = sizes[dice(l, sizeof(sizes))];
+	data[2] = (uint8_t)(1 + dice(l, 4));
+	if (dice(l, 2))
+		memcpy(data + 12, data + 4, 8);
+	if (dice(l, 3) == 0)
+		put_guid(data + 12, l->w.design->nodes[dice(l, l->w.design->nnodes)].guid);
+	data[36] = (uint8_t)dice(l, 256);
+}
+
+static void lie_about(struct liar *l, unsigned attr_id, uint8_t *data)
+{
+	static const uint8_t port_info[] = { 16, 17, 28, 32, 33, 34 },
+			     switch_info[] = { 0, 1, 4, 5, 6, 7 };
+
+	if (attr_id == WIRE_NODE_INFO)
+		lie_node_info(l, data);
+	for (unsigned i = 0; attr_id == WIRE_PORT_INFO && i < sizeof(port_info); i++)
+		data[port_info[i]] = (uint8_t)dice(l, 256);
+	for (unsigned i = 0; attr_id == WIRE_SWITCH_INFO && i < sizeof(switch_info); i++)
+		data[switch_info[i]] = (uint8_t)dice(l, 256);
+}
+
+static void lie(struct liar *l, uint8_t *mad)
+{
+	uint8_t *data = mad + SMP_DATA;
+
+	l->lies++;
+	switch (dice(l, 6)) {
+	case 0:
+		data[dice(l, 64)] = (uint8_t)dice(l, 256);
+		break;
+	case 1:
+		for (unsigned i = 0; i < 8; i++)
+			data[dice(l, 64)] ^= (uint8_t)(1u << dice(l, 8));
+		break;
+	case 2:
+		for (unsigned i = 0; i < 64; i++)
+			data[i] = (uint8_t)dice(l, 256);
+		break;
+	case 3:
+		memset(data, 0xff, 64);
+		break;
+	case 4:
+		memset(data, 0, 64);
+		break;
+	default:
+		lie_about(l, (unsigned)mad[16] << 8 | mad[17], data);
+	}
+}
+
+/* The NodeInfo of one node, once, with a bit that is wrong in its GUIDs. */
+static void one_lie(struct liar *l, uint8_t *mad)
+{
+	uint8_t *data = mad + SMP_DATA;
+
+	if (((unsigned)mad[16] << 8 | mad[17]) != WIRE_NODE_INFO || get_guid(data + 12) != l->who)
+		return;
+	data[12 + l->bit / 8] ^= (uint8_t)(1u << l->bit % 8);
+	l->lies++;
+	l->on = false;
+}
+
+static void liar_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct liar *l = arg;
+	uint8_t copy[4096];
+	bool smp = mad[1] == WIRE_SMI_LID || mad[1] == WIRE_SMI_DR;
+
+	if (l->on && len <= sizeof(copy) && smp && mad[3] & 0x80) {
+		memcpy(copy, mad, len);
+		if (l->who)
+			one_lie(l, copy);
+		else if (dice(l, 1000) < l->per_mille)
+			lie(l, copy);
+		mad = copy;
+	}
+	l->recv(l->arg, from, mad, len);
+}
+
+/* Between the double and fmd, as fmd is now. */
+static void listen_in(struct liar *l)
+{
+	struct io *io = double_io(l->w.hw);
+
+	l->recv = io->recv;
+	l->arg = io->arg;
+	io->recv = liar_recv;
+	io->arg = l;
+}
+
+static void liar_init(struct liar *l)
+{
+	*l = (struct liar){ .seed = 1 };
+	world_init(&l->w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	l->w.conf.audit_rate = 100;
+	l->w.conf.audit_after_ms = 10000; /* what a lie hides of a table is the audit's to find */
+	fabric_configure(l->w.fabric, &l->w.conf);
+	listen_in(l);
+}
+
+static void restart(struct liar *l)
+{
+	stop_fabric(&l->w);
+	start_fabric(&l->w);
+	listen_in(l);
+}
+
+/* ---- As before ----------------------------------------------------------------------------------- */
+
+/* But for those of files that a test took away. */
+static unsigned alerts_now(const struct world *w)
+{
+	json_t *status = fabric_status(w->fabric), *alert;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert)
+		count += strcmp(json_string_value(json_object_get(alert, "what")), "state-lost") !=
+			 0;
+	json_decref(status);
+	return count;
+}
+
+static unsigned wrong_entries(const struct world *w)
+{
+	const struct topo *t = fabric_topo(w->fabric);
+	const struct tables *tables = fabric_tables(w->fabric);
+	unsigned wrong = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= tables->top; lid++)
+			wrong += topo_find(w->design, t->nodes[sw].guid) == TOPO_NONE ||
+				 double_lft(w->hw, t->nodes[sw].guid, (uint16_t)lid) !=
+					 tables_row(tables, sw)[lid];
+	return wrong;
+}
+
+static unsigned dead_pairs(const struct world *w)
+{
+	const struct topo *t = w->design;
+	unsigned dead = 0;
+
+	for (uint32_t a = 0; a < t->ncas; a++)
+		for (uint32_t b = 0; b < t->ncas; b++)
+			dead += a != b && double_trace(w->hw, t->nodes[t->nswitches + a].guid, 1,
+						       lid_of(w, b)) < 0;
+	return dead;
+}
+
+/* What is not as it should be, or "". */
+static const char *what_differs(const struct world *w)
+{
+	if (!is_up(w))
+		return "not up";
+	if (status_number(w, NULL, "switches") != w->design->nswitches)
+		return "switches";
+	if (status_number(w, NULL, "hcas") != w->design->ncas)
+		return "HCAs";
+	if (status_number(w, NULL, "links_down"))
+		return "links are down";
+	if (status_number(w, "proof", "unreachable"))
+		return "pairs are unreachable";
+	for (uint32_t n = 0; n < w->design->nnodes; n++)
+		if (topo_find(fabric_topo(w->fabric), w->design->nodes[n].guid) == TOPO_NONE)
+			return "a node is not known";
+	if (double_ports_not_active(w->hw))
+		return "ports are not Active";
+	if (wrong_entries(w))
+		return "tables are not as published";
+	if (dead_pairs(w))
+		return "pairs are dead";
+	return alerts_now(w) ? "alerts last" : "";
+}
+
+/* Within a minute. */
+static void assert_as_before(struct world *w, const char *what)
+{
+	unsigned s;
+
+	for (s = 0; s < TRUTH_S && *what_differs(w); s++)
+		run_for(w, SECOND_US);
+	if (*what_differs(w)) {
+		json_t *status = fabric_status(w->fabric);
+
+		print_error("%s: %s after %u s; switches %g of %u, HCAs %g of %u, down %g\n%s\n",
+			    what, what_differs(w), s, status_number(w, NULL, "switches"),
+			    w->design->nswitches, status_number(w, NULL, "hcas"), w->design->ncas,
+			    status_number(w, NULL, "links_down"),
+			    json_dumps(json_object_get(status, "alerts"), JSON_INDENT(1)));
+		json_decref(status);
+	}
+	assert_string_equal(what_differs(w), "");
+}
+
+/* ---- Anything at random -------------------------------------------------------------------------- */
+
+static bool random_lies(uint64_t seed)
+{
+	static const unsigned rates[] = { 2, 30, 300 };
+	struct liar l;
+	char what[64];
+	bool well;
+	unsigned s;
+
+	liar_init(&l);
+	l.seed = seed;
+	l.per_mille = rates[seed % 3];
+	l.on = true;
+	for (s = 0; s < LIES_S; s++) {
+		if (s % 5 == 1)
+			double_reboot(l.w.hw,
+				      l.w.design->nodes[dice(&l, l.w.design->nswitches)].guid);
+		if (s % 7 == 3)
+			restart(&l);
+		run_for(&l.w, SECOND_US);
+	}
+	l.on = false;
+	for (s = 0; s < TRUTH_S && *what_differs(&l.w); s++)
+		run_for(&l.w, SECOND_US);
+	well = !*what_differs(&l.w);
+	snprintf(what, sizeof(what), "%s", what_differs(&l.w));
+	print_message("seed %llu, %u lies: %s%s after %u s, switches %g hcas %g down %g\n",
+		      (unsigned long long)seed, l.lies, well ? "as before" : "", what, s,
+		      status_number(&l.w, NULL, "switches"), status_number(&l.w, NULL, "hcas"),
+		      status_number(&l.w, NULL, "links_down"));
+	world_fini(&l.w);
+	return well;
+}
+
+static void a_minute_after_random_lies_all_is_as_before(void **state)
+{
+	unsigned well = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		well += random_lies(seed);
+	assert_int_equal(well, SEEDS);
+}
+
+/* ---- One lie ------------------------------------------------------------------------------------- */
+
+static guid_t switch_guid(const struct world *w, uint32_t sw)
+{
+	return w->design->nodes[sw].guid;
+}
+
+static guid_t host_guid(const struct world *w, uint32_t host)
+{
+	return w->design->nodes[w->design->nswitches + host].guid;
+}
+
+static void one_wrong_bit(uint32_t node, unsigned bit, bool after_reboot)
+{
+	struct liar l;
+
+	liar_init(&l);
+	l.who = l.w.design->nodes[node].guid;
+	l.bit = bit;
+	l.on = true;
+	if (after_reboot) {
+		double_reboot(l.w.hw, l.who);
+	} else { /* met for the first time */
+		stop_fabric(&l.w);
+		remove_state(&l.w, "cables");
+		remove_state(&l.w, "lids");
+		start_fabric(&l.w);
+		listen_in(&l);
+	}
+	run_for(&l.w, 5 * SECOND_US);
+	assert_int_equal(l.lies, 1);
+	assert_as_before(&l.w, "one wrong bit");
+	world_fini(&l.w);
+}
+
+static void one_wrong_bit_of_a_guid_makes_no_ghost(void **state)
+{
+	struct topo *t = small_tree();
+	uint32_t last = t->nswitches - 1, host = t->nswitches + 5;
+
+	topo_unref(t);
+	one_wrong_bit(last, 6, true);
+	one_wrong_bit(last, 6, false);
+	one_wrong_bit(1, 6, true);
+	one_wrong_bit(host, 6, true);
+	one_wrong_bit(host, 6, false);
+}
+
+/* Of the local port number: the cable would be another. */
+static void one_wrong_bit_of_a_port_moves_no_cable(void **state)
+{
+	struct topo *t = small_tree();
+	uint32_t last = t->nswitches - 1;
+
+	topo_unref(t);
+	one_wrong_bit(last, (36 - 12) * 8 + 1, true);
+	one_wrong_bit(last, (36 - 12) * 8 + 1, false);
+}
+
+/* ---- GUIDs that are met twice -------------------------------------------------------------------- */
+
+static unsigned alerts_about(const struct world *w, const char *what, const char *text)
+{
+	json_t *status = fabric_status(w->fabric), *alert;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert)
+		count += !strcmp(json_string_value(json_object_get(alert, "what")), what) &&
+			 strstr(json_string_value(json_object_get(alert, "text")), text);
+	json_decref(status);
+	return count;
+}
+
+/* Pairs of hosts that do not reach each other, but for those of one leaf. */
+static unsigned dead_elsewhere(const struct world *w, uint32_t leaf)
+{
+	const struct topo *t = w->design;
+	unsigned dead = 0;
+
+	for (uint32_t a = 0; a < t->ncas; a++)
+		for (uint32_t b = 0; b < t->ncas; b++) {
+			uint32_t at = topo_peer(t, topo_port(t, t->nswitches + a, 1))->node,
+				 to = topo_peer(t, topo_port(t, t->nswitches + b, 1))->node;
+
+			if (a != b && at != leaf && to != leaf)
+				dead += double_trace(w->hw, host_guid(w, a), 1, lid_of(w, b)) < 0;
+		}
+	return dead;
+}
+
+static void a_switch_with_the_guid_of_another(uint32_t of)
+{
+	struct world w;
+	uint32_t leaf;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	leaf = far_leaf(&w);
+	double_set_guid(w.hw, switch_guid(&w, leaf), switch_guid(&w, of));
+	double_reboot(w.hw, switch_guid(&w, leaf));
+	run_for(&w, 30 * SECOND_US);
+	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[of].desc) > 0);
+	assert_true(status_number(&w, NULL, "duplicate_guids") > 0);
+	run_for(&w, 60 * SECOND_US); /* over polls, and a sweep */
+	fabric_sweep(w.fabric, NULL, NULL);
+	run_for(&w, 30 * SECOND_US);
+	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[of].desc) > 0);
+	assert_true(status_number(&w, NULL, "duplicate_guids") > 0);
+	assert_int_equal(dead_elsewhere(&w, leaf), 0);
+	double_set_guid(w.hw, switch_guid(&w, leaf), switch_guid(&w, leaf));
+	assert_as_before(&w, "its own GUID again");
+	assert_int_equal(status_number(&w, NULL, "duplicate_guids"), 0);
+	world_fini(&w);
+}
+
+static void a_switch_with_the_guid_of_another_is_named_and_left_out(void **state)
+{
+	a_switch_with_the_guid_of_another(0); /* the manager's own leaf */
+	a_switch_with_the_guid_of_another(9);
+}
+
+/* Where the published snapshot has a host: its leaf and port. */
+static const struct topo_port *seat_of(const struct world *w, guid_t host)
+{
+	const struct topo *t = fabric_topo(w->fabric);
+
+	return topo_peer(t, topo_port(t, topo_find(t, host), 1));
+}
+
+static void the_first_host_of_a_guid_keeps_its_place(void **state)
+{
+	const struct topo_port *seat;
+	struct world w;
+	guid_t first, second;
+	uint32_t leaf;
+	unsigned num;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	first = host_guid(&w, 3);
+	second = host_guid(&w, w.design->ncas - 2);
+	double_set_guid(w.hw, second, first);
+	double_reboot(w.hw, second);
+	run_for(&w, 10 * SECOND_US);
+	seat = seat_of(&w, first);
+	assert_int_equal(fabric_topo(w.fabric)->nodes[seat->node].guid, switch_guid(&w, 0));
+	num = seat->num;
+	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[w.design->nswitches + 3].desc) >
+		    0);
+	/* Something else happens at the other's leaf, and everywhere. */
+	leaf = topo_peer(w.design, topo_port(w.design, w.design->nswitches + w.design->ncas - 2, 1))
+		       ->node;
+	for (unsigned i = 0; i < 3; i++) {
+		double_cut(w.hw, switch_guid(&w, leaf), uplink_of(w.design, leaf));
+		run_for(&w, 5 * SECOND_US);
+		double_join(w.hw, switch_guid(&w, leaf), uplink_of(w.design, leaf));
+		run_for(&w, 5 * SECOND_US);
+		fabric_sweep(w.fabric, NULL, NULL);
+		run_for(&w, 5 * SECOND_US);
+		seat = seat_of(&w, first);
+		assert_int_equal(fabric_topo(w.fabric)->nodes[seat->node].guid, switch_guid(&w, 0));
+		assert_int_equal(seat->num, num);
+		assert_true(double_trace(w.hw, host_guid(&w, 0), 1, lid_of(&w, 3)) >= 0);
+	}
+	assert_int_equal(count_told(&w, "node-gone", w.design->nodes[w.design->nswitches + 3].desc),
+			 0);
+	double_set_guid(w.hw, second, second);
+	assert_as_before(&w, "a GUID of its own again");
+	world_fini(&w);
+}
+
+/* A host moves, and its old leaf lost the trap that told of it. */
+static void a_host_that_moved_is_met_at_its_new_place(void **state)
+{
+	const struct topo_port *was, *now;
+	struct dport *a, *b;
+	struct world w;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	was = seat_of(&w, host_guid(&w, 7));
+	now = seat_of(&w, host_guid(&w, w.design->ncas - 1));
+	a = double_port(w.hw, fabric_topo(w.fabric)->nodes[was->node].guid, was->num);
+	b = double_port(w.hw, fabric_topo(w.fabric)->nodes[now->node].guid, now->num);
+	double_set_traps(w.hw, false);
+	double_cut(w.hw, host_guid(&w, 7), 1);
+	double_cut(w.hw, host_guid(&w, w.design->ncas - 1), 1);
+	struct dport *first = a->peer, *last = b->peer;
+
+	a->peer = last;
+	last->peer = a;
+	b->peer = first;
+	first->peer = b;
+	double_set_traps(w.hw, true);
+	double_join(w.hw, host_guid(&w, 7), 1);
+	double_join(w.hw, host_guid(&w, w.design->ncas - 1), 1);
+	assert_as_before(&w, "two hosts changed places");
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_wrong_bit_of_a_guid_makes_no_ghost),
+		cmocka_unit_test(one_wrong_bit_of_a_port_moves_no_cable),
+		cmocka_unit_test(a_switch_with_the_guid_of_another_is_named_and_left_out),
+		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
+		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),
+		cmocka_unit_test(a_minute_after_random_lies_all_is_as_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
