@@ -41,8 +41,28 @@ static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
 	return true;
 }
 
-static unsigned forget_nodes(struct inventory *inv)
+/* Its LIDs are free for others. */
+static void forget_lids_of(struct fabric *f, const struct inv_node *node)
 {
+	lid_memory_drop(&f->memory, node->guid);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		lid_memory_drop(&f->memory, node->port_guids[p]);
+}
+
+/* Of ports that are no part of the fabric, and were not before. */
+static unsigned forget_lids_of_absent(struct fabric *f)
+{
+	unsigned before = f->memory.count;
+
+	for (uint32_t i = f->memory.count; i-- > 0;)
+		if (topo_find_port(f->topo, f->memory.entries[i].port_guid) == TOPO_NONE)
+			lid_memory_drop(&f->memory, f->memory.entries[i].port_guid);
+	return before - f->memory.count;
+}
+
+static unsigned forget_nodes(struct fabric *f)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
 	struct inv_node *node, *next;
 	unsigned count = 0;
 
@@ -50,22 +70,27 @@ static unsigned forget_nodes(struct inventory *inv)
 		next = inventory_next(inv, node);
 		if (!is_nowhere(inv, node))
 			continue;
+		forget_lids_of(f, node);
 		inventory_remove(inv, node);
 		count++;
 	}
 	return count;
 }
 
-static void follow_up(struct fabric *f, const char *what, unsigned cables, fabric_done_fn *fn,
-		      void *arg)
+static void follow_up(struct fabric *f, const char *what, unsigned cables, unsigned lids,
+		      fabric_done_fn *fn, void *arg)
 {
-	unsigned nodes = forget_nodes(sweep_inventory(f->sweep));
+	unsigned nodes = forget_nodes(f);
 
 	event_log_add(f->events, LOG_NOTICE, "forgotten",
-		      json_pack("{si si}", "cables", (int)cables, "nodes", (int)nodes),
-		      "%s: forgotten, %u %s that %s down, %u %s", what, cables,
-		      fabric_word(cables, "cable", "cables"), fabric_word(cables, "was", "were"),
-		      nodes, fabric_word(nodes, "node", "nodes"));
+		      json_pack("{si si si}", "cables", (int)cables, "nodes", (int)nodes, "absent",
+				(int)lids),
+		      "%s: forgotten, %u %s that %s down, %u %s; LIDs of %u ports that left "
+		      "earlier are free",
+		      what, cables, fabric_word(cables, "cable", "cables"),
+		      fabric_word(cables, "was", "were"), nodes,
+		      fabric_word(nodes, "node", "nodes"), lids);
+	fabric_state_save(f);
 	fabric_act_add(&f->acts, fn, arg);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
@@ -77,7 +102,7 @@ void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void 
 	char err[ERROR_SIZE];
 	struct target target = { .name = "fabric" };
 	struct inv_node *node = NULL;
-	unsigned cables;
+	unsigned cables, lids;
 
 	if (!f->topo || (what && !fabric_find_target(f, what, &target, err))) {
 		fn(arg, NULL, f->topo ? err : "no picture of the fabric yet");
@@ -86,8 +111,9 @@ void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void 
 	if (what)
 		node = inventory_find(inv, target.guid);
 	cables = !what ? forget_all_cables(inv) : node ? forget_cables(inv, node, target.port) : 0;
-	if (cables)
-		follow_up(f, target.name, cables, fn, arg);
+	lids = what ? 0 : forget_lids_of_absent(f);
+	if (cables || lids)
+		follow_up(f, target.name, cables, lids, fn, arg);
 	else
 		fn(arg, NULL, "no cable of it is down: nothing to forget");
 }

@@ -8,7 +8,7 @@
  *
  * Only a master writes: a standby knows less than its files, which serve it when it takes over.
  *
- * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`. A wrong LID is
+ * lids has the LID of every port ever met, sorted by GUID: `0x<port GUID> <LID> <LMC>`, and for a port that is away since when (Unix time). A wrong LID is
  * worse than a new one.
  */
 #include <inttypes.h>
@@ -163,12 +163,16 @@ static int parse_line(const char *line, struct lid_entry *entry)
 {
 	unsigned lid, lmc;
 	char rest;
+	int fields;
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return 0;
-	if (sscanf(line, "0x%" SCNx64 " %u %u %c", &entry->port_guid, &lid, &lmc, &rest) != 3)
+	entry->away = 0;
+	fields = sscanf(line, "0x%" SCNx64 " %u %u %" SCNd64 " %c", &entry->port_guid, &lid, &lmc,
+			&entry->away, &rest);
+	if (fields < 3 || fields > 4 || !lid || lid > TABLES_MAX_LID || lmc > 7 || entry->away < 0)
 		return -1;
-	if (!lid || lid > TABLES_MAX_LID || lmc > 7)
+	if (fields == 3 && strspn(line, "0123456789abcdefABCDEFx \t\n") != strlen(line))
 		return -1;
 	entry->lid = lid;
 	entry->lmc = lmc;
@@ -205,14 +209,19 @@ static void forget_lids(struct fabric *f)
 
 static void write_lids(const struct fabric *f, FILE *out)
 {
-	for (uint32_t i = 0; i < f->memory.count; i++)
-		fprintf(out, "0x%016" PRIx64 " %u %u\n", f->memory.entries[i].port_guid,
-			f->memory.entries[i].lid, f->memory.entries[i].lmc);
+	for (uint32_t i = 0; i < f->memory.count; i++) {
+		const struct lid_entry *entry = &f->memory.entries[i];
+
+		fprintf(out, "0x%016" PRIx64 " %u %u", entry->port_guid, entry->lid, entry->lmc);
+		if (entry->away)
+			fprintf(out, " %" PRId64, entry->away);
+		fputc('\n', out);
+	}
 }
 
 static const struct state_file lids_file = {
 	.name = "lids",
-	.form = "`GUID LID LMC`, or a LID twice",
+	.form = "`GUID LID LMC [AWAY]`, or a LID twice",
 	.read = read_lids,
 	.forget = forget_lids,
 	.write = write_lids,

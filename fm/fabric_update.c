@@ -19,6 +19,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
 
@@ -123,7 +124,6 @@ static enum job_said plan_lids(void *arg)
 {
 	struct fabric *f = arg;
 	struct fabric_update *u = &f->update;
-	uint32_t before = f->memory.count;
 
 	if (f->succeeds && !f->topo)
 		lid_memory_yield(&f->memory, u->topo);
@@ -131,9 +131,14 @@ static enum job_said plan_lids(void *arg)
 			       : lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
 	if (same_lids(f))
 		return JOB_NEXT;
-	lid_memory_learn(&f->memory, u->topo, u->lids);
-	if (f->memory.count != before)
+	if (lid_memory_learn(&f->memory, u->topo, u->lids, time(NULL)))
 		fabric_state_save(f);
+	if (u->lids->taken_back)
+		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
+			      json_pack("{si}", "ports", (int)u->lids->taken_back),
+			      "fabric: no LID was left: those of %u ports that are away, the "
+			      "longest first, are given to others",
+			      u->lids->taken_back);
 	if (u->lids->without_lid)
 		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
 			      "fabric: %u ports have no LID: the space is full",

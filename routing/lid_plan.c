@@ -201,6 +201,51 @@ static void deal_new(struct plan *p)
 	graph_free(g);
 }
 
+/* ---- No LID is left ---------------------------------------------------------------------------- */
+
+static bool is_away(const struct plan *p, const struct lid_entry *entry)
+{
+	return entry->lid && entry->lid + (1u << entry->lmc) <= LID_SPACE &&
+	       topo_find_port(p->t, entry->port_guid) == TOPO_NONE;
+}
+
+static int compare_away(const void *a, const void *b)
+{
+	const struct lid_entry *x = *(const struct lid_entry *const *)a,
+			       *y = *(const struct lid_entry *const *)b;
+
+	if (x->away != y->away)
+		return x->away < y->away ? -1 : 1;
+	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
+}
+
+static void give_all(struct plan *p)
+{
+	p->next = 1;
+	for (uint32_t i = 0; p->wanting && i < p->t->nports; i++)
+		if (is_end_port(p->t, &p->t->ports[i]))
+			give_next(p, i);
+}
+
+/* As many as are wanting at a time, of the longest away first. */
+static void take_back(struct plan *p, const struct lid_memory *memory)
+{
+	const struct lid_entry **away = mem_alloc(memory->count + 1u, sizeof(*away));
+	uint32_t count = 0, i = 0;
+
+	for (uint32_t m = 0; m < memory->count; m++)
+		if (is_away(p, &memory->entries[m]))
+			away[count++] = &memory->entries[m];
+	qsort(away, count, sizeof(*away), compare_away);
+	while (p->wanting && i < count) {
+		for (uint32_t n = p->wanting; n && i < count; n--, i++)
+			take(p, away[i]->lid, away[i]->lmc, LID_FREE);
+		p->map->taken_back = i;
+		give_all(p);
+	}
+	free(away);
+}
+
 static void index_lids(const struct plan *p)
 {
 	struct lid_map *map = p->map;
@@ -232,6 +277,8 @@ struct lid_map *lid_plan_lmc(const struct topo *t, const struct lid_memory *memo
 		keep_held(&p);
 	if (p.wanting)
 		deal_new(&p);
+	if (p.wanting && memory)
+		take_back(&p, memory);
 	p.map->without_lid = p.wanting;
 	index_lids(&p);
 	free(p.taken);
@@ -332,10 +379,44 @@ void lid_memory_yield(struct lid_memory *memory, const struct topo *t)
 	free(holder);
 }
 
-void lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map)
+/* Somebody else's by now. */
+static bool is_given(const struct lid_entry *entry, const struct lid_map *map)
 {
-	uint32_t old = memory->count, added = 0;
+	for (uint32_t i = 0; i < 1u << entry->lmc && entry->lid + i <= map->top; i++)
+		if (map->port_of_lid[entry->lid + i] != TOPO_NONE)
+			return true;
+	return false;
+}
 
+/* Of those that are away; they may have left just now. */
+static bool note_away(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
+		      int64_t now)
+{
+	bool changed = false;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < memory->count; i++) {
+		struct lid_entry *entry = &memory->entries[i];
+		bool there = topo_find_port(t, entry->port_guid) != TOPO_NONE;
+
+		changed |= there == (entry->away != 0);
+		if (!there && is_given(entry, map))
+			continue;
+		entry->away = there ? 0 : entry->away ? entry->away : now;
+		memory->entries[kept++] = *entry;
+	}
+	changed |= kept != memory->count;
+	memory->count = kept;
+	return changed;
+}
+
+bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const struct lid_map *map,
+		      int64_t now)
+{
+	bool changed = note_away(memory, t, map, now);
+	uint32_t old, added = 0;
+
+	old = memory->count;
 	memory->entries = mem_resize(memory->entries, old + t->nports, sizeof(*memory->entries));
 	for (uint32_t i = 0; i < t->nports; i++) {
 		if (!map->lid_of_port[i])
@@ -345,10 +426,24 @@ void lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 		if (!entry)
 			entry = &memory->entries[old + added++];
 		bool is_switch = t->nodes[t->ports[i].node].type == TOPO_SWITCH;
+		changed |= entry->lid != map->lid_of_port[i];
 		*entry = (struct lid_entry){ t->ports[i].guid, map->lid_of_port[i],
-					     is_switch ? 0 : map->lmc };
+					     is_switch ? 0 : map->lmc, 0 };
 	}
 	memory->count = old + added;
 	memory->entries = mem_resize(memory->entries, memory->count, sizeof(*memory->entries));
 	qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
+	return changed || added;
+}
+
+void lid_memory_drop(struct lid_memory *memory, guid_t port_guid)
+{
+	const struct lid_entry *entry = remembered(memory, port_guid);
+	uint32_t place = entry ? (uint32_t)(entry - memory->entries) : 0;
+
+	if (!entry)
+		return;
+	memory->count--;
+	memmove(&memory->entries[place], &memory->entries[place + 1],
+		(memory->count - place) * sizeof(*memory->entries));
 }

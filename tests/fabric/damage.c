@@ -184,7 +184,7 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
 	struct lid_map *plan = lid_plan(t, NULL), *shuffled;
 	struct lid_memory memory = { 0 };
 
-	lid_memory_learn(&memory, t, plan);
+	lid_memory_learn(&memory, t, plan, 0);
 	for (uint32_t i = memory.count; i > 1; i--) {
 		uint32_t k = damage_random(&seed) % i;
 		uint16_t lid = memory.entries[i - 1].lid;

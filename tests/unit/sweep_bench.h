@@ -153,7 +153,7 @@ static inline void bench_bringup_start(struct bench *b)
 		b->bringup = bringup_new(b->loop, b->mad, inv, &bringup_conf);
 	lid_map_free(b->lids);
 	b->lids = lid_plan(b->found, &b->memory);
-	lid_memory_learn(&b->memory, b->found, b->lids);
+	lid_memory_learn(&b->memory, b->found, b->lids, 0);
 	sm = topo_find(b->found, inv->local->guid);
 	b->sm_lid = b->lids->lid_of_port[b->found->nodes[sm].port0 + inv->local_port];
 	double_sent_reset(b->d);

@@ -245,6 +245,67 @@ static void what_a_readback_finds_is_repaired(void **state)
 	world_fini(&w);
 }
 
+/* Of ports that nobody has seen for years: all LIDs but the lowest; those from 1000 on were away first. */
+static void write_absent(const struct world *w)
+{
+	char path[128];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/lids", w->state_dir);
+	out = fopen(path, "w");
+	for (unsigned lid = 60; lid <= 49151; lid++)
+		fprintf(out, "0x%016llx %u 0 %u\n", 0xabc0000000000000ull + lid, lid,
+			lid >= 1000 && lid < 1100 ? 1000000 : 2000000);
+	fclose(out);
+}
+
+static unsigned lids_remembered(const struct world *w)
+{
+	char path[128], line[128];
+	unsigned count = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/lids", w->state_dir);
+	in = fopen(path, "r");
+	while (in && fgets(line, sizeof(line), in))
+		count += !strncmp(line, "0x", 2);
+	if (in)
+		fclose(in);
+	return count;
+}
+
+static void lids_of_the_absent_are_taken_back_oldest_first(void **state)
+{
+	const struct lid_map *lids;
+	struct reply r = { 0 };
+	struct world w;
+
+	world_init(&w, small_tree());
+	for (uint32_t n = 0; n < w.design->nnodes; n++)
+		double_reboot(w.hw, w.design->nodes[n].guid);
+	stop_fabric(&w);
+	write_absent(&w);
+	start_fabric(&w);
+	run_for(&w, 10 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	assert_int_equal(count_told(&w, "lids-exhausted", ""), 0);
+	assert_int_equal(count_told(&w, "lids-taken-back", ""), 1);
+	lids = fabric_lids(w.fabric);
+	assert_int_equal(lids->without_lid, 0);
+	for (uint32_t p = 0; p < lids->nports; p++)
+		assert_true(lids->lid_of_port[p] < 60 ||
+			    (lids->lid_of_port[p] >= 1000 && lids->lid_of_port[p] < 1100));
+	run_for(&w, 10 * SECOND_US);
+	assert_true(lids_remembered(&w) > 40000);
+	fabric_forget(w.fabric, NULL, reply_cb, &r);
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(r.count, 1);
+	assert_int_equal(lids_remembered(&w), w.design->nswitches + w.design->ncas);
+	json_decref(r.result);
+	world_fini(&w);
+}
+
 /* A switch that makes something else of entries above its LinearFDBTop, which nobody looks at. */
 static void normalise(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
 {
@@ -361,6 +422,7 @@ int main(void)
 		cmocka_unit_test(one_adapter_that_takes_no_set_costs_little),
 		cmocka_unit_test(renamed_nodes_are_known_by_their_new_names),
 		cmocka_unit_test(what_a_readback_finds_is_repaired),
+		cmocka_unit_test(lids_of_the_absent_are_taken_back_oldest_first),
 		cmocka_unit_test(entries_above_the_top_may_be_anything),
 		cmocka_unit_test(multicast_tables_end_where_mlids_do),
 		cmocka_unit_test(second_port_of_the_managers_adapter_comes_up),

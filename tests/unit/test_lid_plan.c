@@ -75,7 +75,7 @@ static void remembered_lids_win_over_held_ones(void **state)
 				       .lid = 999,
 				       .state = TOPO_INIT };
 
-	lid_memory_learn(&memory, t, map);
+	lid_memory_learn(&memory, t, map, 0);
 	topo_builder_port(b, t->nswitches + 5, 1, &attr);
 	struct topo *moved = topo_freeze(b);
 	again = lid_plan(moved, &memory);
@@ -147,7 +147,7 @@ static void the_lid_of_one_who_is_away_is_not_given_to_another(void **state)
 	memory.count = 1;
 	map = lid_plan(t, &memory);
 	assert_int_equal(map->port_of_lid[3], TOPO_NONE);
-	lid_memory_learn(&memory, t, map);
+	lid_memory_learn(&memory, t, map, 0);
 	assert_int_equal(memory.count, 1 + t->nnodes);
 	assert_int_equal(memory.entries[0].port_guid, 0xabcdef);
 	lid_map_free(map);
@@ -155,20 +155,42 @@ static void the_lid_of_one_who_is_away_is_not_given_to_another(void **state)
 	topo_unref(t);
 }
 
-static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
+/* All LIDs but 100, by ports that are away, the last ones for longer. */
+static void lids_of_the_longest_away_are_taken_back_when_none_is_left(void **state)
 {
 	struct lid_memory memory = { 0 };
 	struct topo *t = pod(1);
 	struct lid_map *map;
+	uint32_t oldest;
 
 	memory.count = TABLES_MAX_LID - 100;
+	oldest = memory.count - t->nnodes;
 	memory.entries = mem_alloc(memory.count, sizeof(*memory.entries));
 	for (uint32_t i = 0; i < memory.count; i++)
-		memory.entries[i] = (struct lid_entry){ .port_guid = i + 1, .lid = i + 1 };
+		memory.entries[i] = (struct lid_entry){ .port_guid = i + 1,
+							.lid = (uint16_t)(i + 1),
+							.away = i < oldest ? 200 : 100 };
 	map = lid_plan(t, &memory);
-	assert_int_equal(map->without_lid, t->nnodes - 100);
+	assert_int_equal(map->without_lid, 0);
+	assert_int_equal(map->taken_back, t->nnodes - 100);
+	for (uint32_t p = 0; p < map->nports; p++)
+		assert_true(!map->lid_of_port[p] || map->lid_of_port[p] > oldest);
+	assert_true(lid_memory_learn(&memory, t, map, 300));
+	assert_int_equal(memory.count, TABLES_MAX_LID);
+	assert_false(lid_memory_learn(&memory, t, map, 400));
 	lid_map_free(map);
 	lid_memory_fini(&memory);
+	topo_unref(t);
+}
+
+static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
+{
+	struct topo *t = pod(2);
+	struct lid_map *map = lid_plan_lmc(t, NULL, 7);
+
+	assert_in_range(map->without_lid, t->nnodes - TABLES_MAX_LID / 128 - t->nswitches,
+			t->nnodes);
+	lid_map_free(map);
 	topo_unref(t);
 }
 
@@ -182,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_lid_held_twice_is_nobodys),
 		cmocka_unit_test(a_multicast_lid_is_not_kept),
 		cmocka_unit_test(the_lid_of_one_who_is_away_is_not_given_to_another),
+		cmocka_unit_test(lids_of_the_longest_away_are_taken_back_when_none_is_left),
 		cmocka_unit_test(an_exhausted_space_is_counted_and_nothing_breaks),
 	};
 

@@ -245,7 +245,7 @@ static void another_lmc_is_planned_anew_and_the_same_is_kept(void **state)
 	struct lid_map *first = lid_plan_lmc(t, NULL, 1), *again, *other;
 	struct lid_memory memory = { 0 };
 
-	lid_memory_learn(&memory, t, first);
+	lid_memory_learn(&memory, t, first, 0);
 	again = lid_plan_lmc(t, &memory, 1);
 	assert_memory_equal(first->lid_of_port, again->lid_of_port, t->nports * sizeof(uint16_t));
 	other = lid_plan_lmc(t, &memory, 3);
