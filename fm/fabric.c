@@ -215,6 +215,7 @@ static void parts_init(struct fabric *f)
 	fabric_watch_init(f);
 	fabric_retry_init(f);
 	fabric_verify_init(f);
+	fabric_untrue_init(f);
 	fabric_traps_init(f);
 	fabric_noise_init(f);
 	fabric_quarantine_init(f);
@@ -248,6 +249,7 @@ static void parts_fini(struct fabric *f)
 	fabric_watch_fini(f);
 	fabric_retry_fini(f);
 	fabric_verify_fini(f);
+	fabric_untrue_fini(f);
 	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);

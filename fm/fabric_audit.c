@@ -23,6 +23,8 @@ static uint64_t idle_since(void *arg)
 
 void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block)
 {
+	if (fabric_untrue(f, sw))
+		return; /* known not to hold what it acknowledges */
 	f->spoilt = mem_resize(f->spoilt, f->nspoilt + 1, sizeof(*f->spoilt));
 	f->spoilt[f->nspoilt++] = (struct spoilt){ sw, block };
 	f->want_reroute = true;
@@ -52,11 +54,14 @@ static const char *name_of(const struct fabric *f, guid_t guid)
 	return sw == TOPO_NONE ? "gone" : f->topo->nodes[sw].desc;
 }
 
-static void tell_one(struct fabric *f, const struct spoilt *s)
+void fabric_audit_tell(struct fabric *f, guid_t sw, uint32_t block)
 {
-	event_log_add(f->events, LOG_WARNING, "audit", json_pack("{si}", "block", (int)s->block),
+	f->audit_repaired++;
+	if (!log_allow(&f->audit_log, loop_now_us(f->loop), TOLD_ONE_BY_ONE))
+		return;
+	event_log_add(f->events, LOG_WARNING, "audit", json_pack("{si}", "block", (int)block),
 		      "sw %s 0x%016llx: block %u differs from what was written: repaired",
-		      name_of(f, s->sw), (unsigned long long)s->sw, s->block);
+		      name_of(f, sw), (unsigned long long)sw, block);
 }
 
 static void tell_one_mft(struct fabric *f, const struct spoilt *s)
@@ -71,30 +76,28 @@ static void tell_one_mft(struct fabric *f, const struct spoilt *s)
 		      position * MCAST_POSITION);
 }
 
-typedef void tell_fn(struct fabric *f, const struct spoilt *s);
-
-static void tell(struct fabric *f, const struct spoilt *list, unsigned n, tell_fn *one)
-{
-	for (unsigned i = 0; i < n && i < TOLD_ONE_BY_ONE; i++)
-		one(f, &list[i]);
-	if (n > TOLD_ONE_BY_ONE)
-		event_log_add(f->events, LOG_WARNING, "audit", NULL,
-			      "fabric: %u more blocks differed from what was written: repaired",
-			      n - TOLD_ONE_BY_ONE);
-	f->audit_repaired += n;
-}
-
-/* Behind an update whose blocks are all acknowledged. */
+/* Behind an update whose blocks are all acknowledged: they are read before that is said. */
 void fabric_audit_repaired(struct fabric *f)
 {
-	tell(f, f->spoilt, f->nspoilt, tell_one);
+	unsigned count = f->nspoilt;
+
 	f->nspoilt = 0;
+	for (unsigned i = 0; i < count; i++)
+		fabric_untrue_repaired(f, f->spoilt[i].sw, f->spoilt[i].block);
 }
 
 /* The same behind a round of multicast. */
 void fabric_audit_mft_repaired(struct fabric *f)
 {
-	tell(f, f->mcast->spoilt, f->mcast->nspoilt, tell_one_mft);
+	const struct fabric_mcast *m = f->mcast;
+
+	for (unsigned i = 0; i < m->nspoilt && i < TOLD_ONE_BY_ONE; i++)
+		tell_one_mft(f, &m->spoilt[i]);
+	if (m->nspoilt > TOLD_ONE_BY_ONE)
+		event_log_add(f->events, LOG_WARNING, "audit", NULL,
+			      "fabric: %u more blocks differed from what was written: repaired",
+			      m->nspoilt - TOLD_ONE_BY_ONE);
+	f->audit_repaired += m->nspoilt;
 	f->mcast->nspoilt = 0;
 }
 

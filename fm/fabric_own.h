@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), fabric_update.c (from a look to what is published), fabric_settle.c (when that is
- * done), fabric_retry.c (ports that refuse), fabric_verify.c (what was answered once), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
+ * done), fabric_retry.c (ports that refuse), fabric_verify.c (what was answered once), fabric_untrue.c (switches that do not hold what they acknowledge), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
  * fabric_election.c (who is master), fabric_remember.c (tables over a restart), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
@@ -11,6 +11,7 @@
 #include "fm/core/alert.h"
 #include "fm/core/event_log.h"
 #include "fm/core/job.h"
+#include "fm/core/log.h"
 #include "fm/fabric.h"
 #include "fm/nvswitch/nvswitch.h"
 #include "fm/perf/judge.h"
@@ -285,6 +286,11 @@ struct fabric {
 	struct audit *audit;
 	struct spoilt *spoilt;
 	unsigned nspoilt;
+	struct log_limit audit_log;
+	struct {
+		struct untrue *list;
+		struct loop_timer *timer;
+	} untrue;
 	uint64_t audit_repaired;
 	uint64_t settled_us; /* when all was last as wanted */
 
@@ -366,6 +372,13 @@ void fabric_link_activated(void *arg); /* bring-up's */
 void fabric_verify_init(struct fabric *f);
 void fabric_verify_fini(struct fabric *f);
 void fabric_verify_later(struct fabric *f); /* a look has ended, or what was published is settled */
+
+/* fabric_untrue.c: switches that do not hold what they acknowledge. */
+void fabric_untrue_init(struct fabric *f);
+void fabric_untrue_fini(struct fabric *f);
+bool fabric_untrue(const struct fabric *f, guid_t sw); /* it is one of these */
+/* The block was found spoilt, written again and acknowledged: is it held? */
+void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block);
 
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
@@ -490,6 +503,8 @@ void fabric_audit_fini(struct fabric *f); /* before the ends of program and mult
 /* A switch does not hold what it acknowledged: an update writes it again. */
 void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block);
 void fabric_audit_repaired(struct fabric *f);
+void fabric_audit_tell(struct fabric *f, guid_t sw,
+		       uint32_t block); /* it was read: it is repaired */
 void fabric_audit_mft_repaired(struct fabric *f);
 
 /* fabric_watch.c */

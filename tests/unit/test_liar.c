@@ -350,8 +350,6 @@ static void one_wrong_bit_of_a_port_moves_no_cable(void **state)
 	one_wrong_bit(last, (36 - 12) * 8 + 1, false);
 }
 
-/* ---- GUIDs that are met twice -------------------------------------------------------------------- */
-
 static unsigned alerts_about(const struct world *w, const char *what, const char *text)
 {
 	json_t *status = fabric_status(w->fabric), *alert;
@@ -364,6 +362,62 @@ static unsigned alerts_about(const struct world *w, const char *what, const char
 	json_decref(status);
 	return count;
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------- */
+
+struct forger { /* a switch acknowledges blocks and stores none of them */
+	struct world *w;
+	guid_t sw;
+	bool on;
+	unsigned sets;
+};
+
+static void forge(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
+{
+	struct forger *forger = arg;
+
+	if (!forger->on || node != forger->sw || attr_id != WIRE_LFT)
+		return;
+	forger->sets++;
+	for (unsigned i = 0; i < 64; i++)
+		if (attr_mod * 64 + i)
+			double_set_lft(forger->w->hw, node, (uint16_t)(attr_mod * 64 + i), 255);
+}
+
+static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
+{
+	struct forger forger = { .on = true };
+	const char *name;
+	struct world w;
+	uint32_t spine;
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	w.conf.audit_rate = 1000;
+	w.conf.audit_after_ms = 10000;
+	fabric_configure(w.fabric, &w.conf);
+	for (spine = 0; w.design->nodes[spine].level != 1; spine++)
+		;
+	name = w.design->nodes[spine].desc;
+	forger.w = &w;
+	forger.sw = switch_guid(&w, spine);
+	double_on_set(w.hw, forge, &forger);
+	double_reboot(w.hw, forger.sw);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(alerts_about(&w, "isolated", name), 1);
+	assert_int_equal(count_told(&w, "audit", name), 0); /* nothing of it was repaired */
+	assert_int_equal(dead_pairs(&w), 0);
+	forger.sets = 0;
+	run_for(&w, 600 * SECOND_US);
+	assert_true(forger.sets <= 11);
+	assert_int_equal(alerts_about(&w, "isolated", name), 1);
+	forger.on = false;
+	assert_as_before(&w, "it holds its blocks again");
+	double_on_set(w.hw, NULL, NULL);
+	world_fini(&w);
+}
+
+/* ---- GUIDs that are met twice -------------------------------------------------------------------- */
 
 /* Pairs of hosts that do not reach each other, but for those of one leaf. */
 static unsigned dead_elsewhere(const struct world *w, uint32_t leaf)
@@ -497,6 +551,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_wrong_bit_of_a_guid_makes_no_ghost),
 		cmocka_unit_test(one_wrong_bit_of_a_port_moves_no_cable),
+		cmocka_unit_test(a_switch_that_holds_no_block_is_isolated_not_repaired),
 		cmocka_unit_test(a_switch_with_the_guid_of_another_is_named_and_left_out),
 		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
 		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_untrue: switches that acknowledge a block of their forwarding table and do not hold it. A block that the audit or a readback
+ * found spoilt is written again, and then read: it is repaired if it is as written. If not, the same block was wrong twice: the switch is
+ * isolated (fabric_isolate.c), which names it, and is not repaired again. Once in TRIAL_US that block is written and read:
+ * when it is held, the isolation ends and all its tables are written anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric_isolate.h"
+#include "fm/fabric_own.h"
+#include "topology/mem.h"
+
+#define TRIAL_US 55000000
+
+struct untrue { /* a block: being read after its repair, or of a switch that is isolated for it */
+	struct untrue *next;
+	struct fabric *f;
+	guid_t sw;
+	uint32_t block;
+	bool isolated;
+	mad_token token;
+};
+
+static struct untrue *find(const struct fabric *f, guid_t sw)
+{
+	struct untrue *u = f->untrue.list;
+
+	while (u && (u->sw != sw || !u->isolated))
+		u = u->next;
+	return u;
+}
+
+bool fabric_untrue(const struct fabric *f, guid_t sw)
+{
+	return find(f, sw) != NULL;
+}
+
+static void drop(struct untrue *u)
+{
+	struct untrue **link = &u->f->untrue.list;
+
+	while (*link != u)
+		link = &(*link)->next;
+	*link = u->next;
+	mad_cancel(u->f->mad, u->token);
+	free(u);
+}
+
+/* What the switch is to hold: [64], or NULL. */
+static const uint8_t *wanted(const struct untrue *u)
+{
+	const struct fabric *f = u->f;
+	uint32_t sw = f->topo ? topo_find(f->topo, u->sw) : TOPO_NONE;
+
+	if (sw >= (f->topo ? f->topo->nswitches : 0) || u->block >= tables_blocks(&f->tables))
+		return NULL;
+	return tables_row(&f->tables, sw) + (size_t)u->block * TABLES_BLOCK;
+}
+
+/* Entries above LinearFDBTop mean nothing. */
+static bool holds(const struct untrue *u, const uint8_t *data)
+{
+	const uint8_t *right = wanted(u);
+	uint32_t first = u->block * TABLES_BLOCK, top = u->f->tables.top;
+	uint32_t count = top < first ? 0 : top - first + 1;
+
+	return right && !memcmp(data, right, count < TABLES_BLOCK ? count : TABLES_BLOCK);
+}
+
+static bool send(struct untrue *u, uint8_t method, const uint8_t *data, mad_done_fn *fn)
+{
+	struct inventory *inv = sweep_inventory(u->f->sweep);
+	const struct inv_node *node = inventory_find(inv, u->sw);
+	struct mad_request request = { .method = method,
+				       .attr_id = WIRE_LFT,
+				       .attr_mod = u->block };
+	struct mad_path path;
+
+	if (!node || node->gone || node->silent || !inventory_port_path(inv, node, 0, &path))
+		return false;
+	request.path = &path;
+	request.device = u->sw;
+	request.data = data;
+	u->token = mad_send(u->f->mad, &request, fn, u);
+	return true;
+}
+
+/* ---- Behind a repair ----------------------------------------------------------------------------- */
+
+static void isolate(struct untrue *u)
+{
+	struct fabric *f = u->f;
+
+	if (find(f, u->sw)) {
+		drop(u);
+		return;
+	}
+	u->isolated = true;
+	fabric_isolate(f, u->sw, 0, ISOLATED_WRONG_TABLES);
+	if (!loop_timer_armed(f->untrue.timer))
+		loop_timer_set(f->untrue.timer, TRIAL_US);
+}
+
+static void read_again(void *arg, const struct mad_answer *answer)
+{
+	struct untrue *u = arg;
+	struct fabric *f = u->f;
+
+	u->token = 0;
+	if (answer->result == MAD_OK && !f->programming && !fabric_updates(f)) {
+		if (!holds(u, answer->data)) {
+			isolate(u);
+			return;
+		}
+		fabric_audit_tell(f, u->sw, u->block);
+	}
+	drop(u); /* what was not answered is the audit's to find again */
+}
+
+void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block)
+{
+	struct untrue *u = mem_alloc(1, sizeof(*u));
+
+	*u = (struct untrue){ .next = f->untrue.list, .f = f, .sw = sw, .block = block };
+	f->untrue.list = u;
+	if (!send(u, WIRE_GET, NULL, read_again))
+		drop(u);
+}
+
+/* ---- Trials -------------------------------------------------------------------------------------- */
+
+static void tried_read(void *arg, const struct mad_answer *answer)
+{
+	struct untrue *u = arg;
+	struct fabric *f = u->f;
+	guid_t sw = u->sw;
+
+	u->token = 0;
+	if (answer->result != MAD_OK || !holds(u, answer->data))
+		return;
+	drop(u);
+	program_forget(f->program, sw);
+	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
+
+static void tried(void *arg, const struct mad_answer *answer)
+{
+	struct untrue *u = arg;
+
+	u->token = 0;
+	if (answer->result == MAD_OK)
+		send(u, WIRE_GET, NULL, tried_read);
+}
+
+static bool has_left(const struct untrue *u)
+{
+	return u->isolated && !inventory_find(sweep_inventory(u->f->sweep), u->sw);
+}
+
+static void trial_cb(void *arg)
+{
+	struct fabric *f = arg;
+	struct untrue *u, *next;
+	bool any = false;
+
+	for (u = f->untrue.list; u; u = next) {
+		next = u->next;
+		if (has_left(u)) {
+			drop(u);
+			continue;
+		}
+		any |= u->isolated;
+		if (u->isolated && !u->token && wanted(u) && fabric_rules(f))
+			send(u, WIRE_SET, wanted(u), tried);
+	}
+	if (any)
+		loop_timer_set(f->untrue.timer, TRIAL_US);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+void fabric_untrue_init(struct fabric *f)
+{
+	f->untrue.timer = loop_timer_new(f->loop, trial_cb, f);
+}
+
+void fabric_untrue_fini(struct fabric *f)
+{
+	while (f->untrue.list)
+		drop(f->untrue.list);
+	loop_timer_free(f->untrue.timer);
+}
