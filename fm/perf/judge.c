@@ -30,7 +30,8 @@ static const struct {
 				    true },
 	[JUDGE_FEC_CORRECTED] = { "fec_corrected", "blocks a minute mended by FEC", MINUTE_S,
 				  true },
-	[JUDGE_FEC_SYMBOLS] = { "fec_symbols", "wrong symbols in a billion", 0, true },
+	/* PAM4 links live with these, all of them mended: no reason to take transit away. */
+	[JUDGE_FEC_SYMBOLS] = { "fec_symbols", "wrong symbols in a billion", 0, false },
 	[JUDGE_DISCARDS] = { "discards", "discards a minute", MINUTE_S, false },
 	[JUDGE_WAIT] = { "wait_percent", "percent of the time waiting to send", 0, false },
 };
