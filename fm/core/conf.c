@@ -235,17 +235,17 @@ static const struct option options[] = {
 
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
 {
-	const char *key = now->lmc != next->lmc ? "lmc" : now->mkey != next->mkey ? "m_key" : NULL;
+	const char *why = NULL;
 
-	if (!key)
-		return 0;
-	snprintf(err, err_size,
-		 "%s can't change while fmd runs: %s. Nothing was loaded; restart fmd%s", key,
-		 now->lmc != next->lmc ? "ports would get other LIDs, and connections break"
-				       : "ports hold the present key and would refuse the other",
-		 now->lmc != next->lmc ? " at a time when that may be"
-				       : " with the present key as old_m_key");
-	return -1;
+	if (now->lmc != next->lmc)
+		why = "lmc can't change while fmd runs: ports would get other LIDs, and "
+		      "connections break; nothing was loaded";
+	else if (now->mkey != next->mkey)
+		why = "m_key can't change while fmd runs: ports hold the present key and would "
+		      "refuse the other; nothing was loaded";
+	if (why)
+		snprintf(err, err_size, "%s", why);
+	return why ? -1 : 0;
 }
 
 const char *conf_key(size_t index)
