@@ -74,7 +74,8 @@ static void looked(void *arg, const struct sweep_result *result)
 		return;
 	}
 	if (!result->error) {
-		update(f);
+		if (!fabric_election_hold(f, result))
+			update(f);
 		look_beyond(f, result);
 		return;
 	}
@@ -85,16 +86,25 @@ static void looked(void *arg, const struct sweep_result *result)
 	fabric_settle(f);
 }
 
-/* The switches whose PortStateChange was left as it is are looked at again: something may have changed behind the look. */
 void fabric_rule(struct fabric *f)
 {
-	const struct inventory *inv = sweep_inventory(f->sweep);
-
 	sweep_set_shy(f->sweep, false);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		if (inv_is_switch(node) && !node->gone && node->sw.port_state_change)
-			guid_list_add(&f->suspects, node->guid);
+	fabric_take_in(f);
 	update(f);
+}
+
+void fabric_take_in(struct fabric *f)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+
+	for (struct inv_node *node = inventory_first(inv); node && inv->nstrangers;
+	     node = inventory_next(inv, node)) {
+		if (!node->stranger || node->gone)
+			continue;
+		inventory_set_stranger(inv, node, false);
+		if (node->sw.port_state_change)
+			guid_list_add(&f->suspects, node->guid);
+	}
 }
 
 /* A poll makes way: behind a dead cable it would wait long for answers that can't come. So does what waits for slow answers alone. */
@@ -125,6 +135,8 @@ void fabric_look(struct fabric *f)
 		f->must_update |= f->want_reroute;
 		f->want_reroute = false;
 		sweep_refresh(f->sweep, f->suspects.guids, n, looked, f);
+	} else if (f->want_reroute && fabric_election_holds(f)) {
+		return; /* it is looked at again when that is over */
 	} else if (f->want_reroute) {
 		f->must_update = true;
 		update(f);

@@ -50,14 +50,27 @@ static void show_state(struct fabric *f)
 	if (sm_state(f->sm) != e->core.state)
 		e->since_us = loop_now_us(f->loop);
 	sm_set_state(f->sm, e->core.state);
+	sm_set_priority(f->sm, election_priority(&e->core));
+	fabric_election_note_role(f);
 }
 
-/* Whoever was master has left things as they are: ports keep their LIDs, tables are read, hosts register anew. */
-static void succeed(struct fabric *f)
+/*
+ * Whoever was master has left things as they are: ports keep their LIDs, tables are read, hosts register anew. Of one that was master beside us
+ * those alone whose port shows it: what the others registered is known here.
+ */
+static void succeed(struct fabric *f, bool beside_us)
 {
 	f->succeeds = true;
-	f->reregister = true;
+	f->reregister |= !beside_us;
 	program_read_first(f->program);
+}
+
+/* Ports hold the LID of somebody who was master while our port was away. */
+static bool others_ruled(const struct fabric *f)
+{
+	const struct fabric_election *e = f->election;
+
+	return e->was_away && e->njudged;
 }
 
 static void rule(struct fabric *f)
@@ -65,9 +78,10 @@ static void rule(struct fabric *f)
 	struct fabric_election *e = f->election;
 
 	e->rules = true;
-	if (e->stood_by)
-		succeed(f);
-	e->stood_by = false;
+	fabric_election_know_lids(f);
+	if (e->stood_by || others_ruled(f))
+		succeed(f, false);
+	e->stood_by = e->was_away = false;
 	fabric_election_tell_master(f);
 	fabric_rule(f);
 }
@@ -86,6 +100,7 @@ static void watch(struct fabric *f, const struct other *whom)
 	e->master = whom ? *whom : (struct other){ 0 };
 	e->heard_us = now;
 	e->polls = 0;
+	e->was_away = false;
 	e->stood_by = true;
 	e->warned = false;
 	mad_set_quiet(f->mad, true);
@@ -105,10 +120,7 @@ static void hand_over(struct fabric *f, const struct other *whom)
 	e->heir = *whom;
 	mad_set_quiet(f->mad, true);
 	wire_sm_info_encode(&info, data);
-	event_log_add(f->events, LOG_NOTICE, "handover", NULL,
-		      "fabric: %s (port GUID 0x%016" PRIx64
-		      ", priority %u) outranks this manager: handed over to it",
-		      whom->name, whom->guid, whom->info.priority);
+	fabric_election_tell_handover(f, whom);
 	e->handover =
 		mad_send(f->mad,
 			 &(struct mad_request){ .path = &e->heir.path,
@@ -137,13 +149,23 @@ static void warn(struct fabric *f, const struct other *whom)
 {
 	struct fabric_election *e = f->election;
 
-	if (!e->warned)
+	if (!e->warned || e->heir.guid != whom->guid)
 		fabric_election_tell_two(f, whom);
 	e->warned = true;
 	e->heir = *whom;
 	if (whom->lid && e->own_lid)
 		sm_announce(f->sm, whom->lid, e->own_lid, e->own_capmask);
 	loop_timer_set(e->poll_due, period_us(f));
+}
+
+/* An operator's hand-over came to an end, one way or the other. */
+static void has_given(struct fabric *f)
+{
+	loop_fn *given = f->election->given;
+
+	f->election->given = NULL;
+	if (given)
+		given(f->election->given_arg);
 }
 
 static void take(struct fabric *f, enum election_event event, const struct other *whom)
@@ -184,6 +206,7 @@ static void handed(void *arg, const struct mad_answer *answer)
 
 	f->election->handover = 0;
 	take(f, answer->result == MAD_OK ? ELECTION_GIVEN : ELECTION_KEPT, &f->election->heir);
+	has_given(f);
 }
 
 /* ---- What the others answered ---------------------------------------------------------------------- */
@@ -196,6 +219,7 @@ static void rule_alone(struct fabric *f)
 	if (!e->warned)
 		return;
 	e->warned = false;
+	alert_end(f->alerts, "two-masters", "");
 	event_log_add(f->events, LOG_NOTICE, "two-masters", NULL,
 		      "fabric: no other master any more: all is looked at anew");
 	act_later(f, ELECTION_TAKE_OVER);
@@ -207,14 +231,28 @@ static bool better_comes(const struct fabric *f)
 	const struct fabric_election *e = f->election;
 
 	for (unsigned i = 0; i < e->nothers; i++)
-		if (e->others[i].answered && e->others[i].info.state == SM_DISCOVERING &&
-		    !election_ignores(&e->core, &e->others[i].info) &&
-		    election_outranks_us(&e->core, &e->others[i].info))
+		if (e->others[i]->answered && e->others[i]->info.state == SM_DISCOVERING &&
+		    !election_ignores(&e->core, &e->others[i]->info) &&
+		    election_outranks_us(&e->core, &e->others[i]->info))
 			return true;
 	return false;
 }
 
-/* Behind the last answer. */
+/* An operator's wish goes first. */
+static enum election_event judge(struct fabric *f, const struct wire_sm_info *infos, unsigned count,
+				 int *index)
+{
+	const struct fabric_election *e = f->election;
+
+	if (e->given && e->core.state == SM_MASTER && !e->core.handing) {
+		*index = election_heir(&e->core, infos, count);
+		if (*index >= 0)
+			return ELECTION_GIVE;
+		has_given(f);
+	}
+	return election_judge(&e->core, infos, count, index);
+}
+
 /* For SMInfoRecords; those with another SM_Key too, as OpenSM does. */
 static void show_to_sa(struct fabric *f)
 {
@@ -223,13 +261,14 @@ static void show_to_sa(struct fabric *f)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < e->nothers; i++)
-		if (e->others[i].answered)
-			list[count++] = (struct sa_manager){ e->others[i].lid, e->others[i].guid,
-							     e->others[i].info };
+		if (e->others[i]->answered)
+			list[count++] = (struct sa_manager){ e->others[i]->lid, e->others[i]->guid,
+							     e->others[i]->info };
 	sa_set_managers(f->sa, list, count);
 	free(list);
 }
 
+/* Behind the last answer. */
 void fabric_election_judge(struct fabric *f)
 {
 	struct fabric_election *e = f->election;
@@ -240,16 +279,16 @@ void fabric_election_judge(struct fabric *f)
 	int index;
 
 	for (unsigned i = 0; i < e->nothers; i++) {
-		if (!e->others[i].answered)
+		if (!e->others[i]->answered)
 			continue;
-		infos[count] = e->others[i].info;
+		infos[count] = e->others[i]->info;
 		from[count++] = i;
 	}
 	fabric_election_tell_others(f);
 	show_to_sa(f);
-	event = election_judge(&e->core, infos, count, &index);
+	event = judge(f, infos, count, &index);
 	if (index >= 0)
-		whom = e->others[from[index]];
+		whom = *e->others[from[index]];
 	if (event == ELECTION_NONE_BETTER && e->core.state == SM_MASTER)
 		rule_alone(f);
 	if (e->core.state == SM_MASTER && better_comes(f))
@@ -338,6 +377,11 @@ static void leave_role(struct fabric *f)
 	mad_cancel(f->mad, e->handover);
 	e->poll = e->handover = 0;
 	loop_timer_stop(e->poll_due);
+	if (e->core.state != SM_MASTER)
+		alert_end(f->alerts, "two-masters", "");
+	if (e->core.state != SM_STANDBY)
+		alert_end(f->alerts, "foreign-master", "");
+	has_given(f);
 }
 
 static void renew(struct fabric *f)
@@ -390,13 +434,14 @@ void fabric_election_leave(struct fabric *f)
 {
 	struct fabric_election *e = f->election;
 
-	leave_role(f);
-	loop_timer_stop(e->act);
 	mad_set_quiet(f->mad, true);
 	election_take(&e->core, ELECTION_PORT_LOST);
+	loop_timer_stop(e->act);
+	leave_role(f);
+	fabric_election_forget_others(f);
 	e->rules = e->warned = false;
+	e->was_away = true;
 	e->taking.begun_us = 0;
-	e->nothers = 0;
 	renew(f);
 	show_state(f);
 }
@@ -428,13 +473,14 @@ static void begin_again(struct fabric *f)
 static void take_over(struct fabric *f)
 {
 	struct fabric_election *e = f->election;
+	bool ruled = e->rules;
 
 	note_taking(f, &e->heir, 0);
 	renew(f);
 	e->rules = true;
 	e->stood_by = false;
 	sweep_set_shy(f->sweep, false);
-	succeed(f);
+	succeed(f, ruled);
 	fabric_election_tell_master(f);
 	begin_look(f);
 }
@@ -463,8 +509,8 @@ static const struct other *find_other(const struct fabric_election *e, guid_t gu
 	if (e->master.guid == guid)
 		return &e->master;
 	for (unsigned i = 0; i < e->nothers; i++)
-		if (e->others[i].guid == guid)
-			return &e->others[i];
+		if (e->others[i]->guid == guid)
+			return e->others[i];
 	return NULL;
 }
 
@@ -495,8 +541,9 @@ static const char *control(void *arg, uint32_t number, const struct wire_sm_info
 	struct fabric *f = arg;
 	struct fabric_election *e = f->election;
 	enum election_event event;
-	const char *why = election_control(&e->core, number, sender, &event);
 	const struct other *known = find_other(e, sender->guid);
+	const char *why = election_control(&e->core, number, sender,
+					   known && known->answered ? &known->info : NULL, &event);
 	struct other from = known ? *known : (struct other){ .guid = sender->guid };
 
 	if (why)
@@ -522,6 +569,13 @@ static struct sm_conf manager_conf(const struct conf *conf)
 				 .priority = (uint8_t)conf->sm_priority };
 }
 
+static void calm_cb(void *arg)
+{
+	struct fabric *f = arg;
+
+	alert_end(f->alerts, "role-changes", "");
+}
+
 void fabric_election_init(struct fabric *f)
 {
 	struct fabric_election *e = mem_alloc(1, sizeof(*e));
@@ -531,10 +585,13 @@ void fabric_election_init(struct fabric *f)
 	e->core = (struct election){ .state = SM_DISCOVERING,
 				     .guid = mad_port_info(f->mad)->port_guid,
 				     .priority = conf.priority,
+				     .master_priority = (uint8_t)f->conf.master_sm_priority,
 				     .sm_key = conf.sm_key };
 	e->since_us = loop_now_us(f->loop);
 	e->poll_due = loop_timer_new(f->loop, poll_due, f);
 	e->act = loop_timer_new(f->loop, act_cb, f);
+	e->calm = loop_timer_new(f->loop, calm_cb, f);
+	fabric_election_ask_init(f);
 	f->sm = sm_new(f->loop, f->mad, &conf, fabric_trap, f);
 	sm_on_control(f->sm, control);
 }
@@ -544,8 +601,22 @@ void fabric_election_configure(struct fabric *f)
 	const struct sm_conf conf = manager_conf(&f->conf);
 
 	sm_configure(f->sm, &conf);
-	f->election->core.priority = conf.priority;
-	f->election->core.sm_key = conf.sm_key;
+	election_configure(&f->election->core, conf.priority, (uint8_t)f->conf.master_sm_priority,
+			   conf.sm_key);
+	show_state(f);
+}
+
+bool fabric_hand_over(struct fabric *f, loop_fn *done, void *arg)
+{
+	struct fabric_election *e = f->election;
+
+	if (!e->rules || e->core.state != SM_MASTER || e->core.handing || e->given || !e->nothers)
+		return false;
+	e->given = done;
+	e->given_arg = arg;
+	e->refused_until_us = 0;
+	fabric_election_round(f);
+	return true;
 }
 
 void fabric_election_fini(struct fabric *f)
@@ -555,8 +626,9 @@ void fabric_election_fini(struct fabric *f)
 	leave_role(f);
 	loop_timer_free(e->poll_due);
 	loop_timer_free(e->act);
+	loop_timer_free(e->calm);
+	fabric_election_ask_fini(f);
 	sm_free(f->sm);
-	free(e->others);
 	free(e->told);
 	free(e);
 }

@@ -26,7 +26,7 @@ static bool is_told(const struct told *told, const struct other *other)
 static bool are_told(const struct fabric_election *e)
 {
 	for (unsigned i = 0; i < e->nothers; i++)
-		if (i >= e->ntold || !is_told(&e->told[i], &e->others[i]))
+		if (i >= e->ntold || !is_told(&e->told[i], e->others[i]))
 			return false;
 	return e->nothers == e->ntold;
 }
@@ -35,12 +35,11 @@ static void tell_other(struct fabric *f, const struct other *other)
 {
 	const struct election *core = &f->election->core;
 
-	if (other->answered && core->sm_key && other->info.sm_key != core->sm_key)
+	if (other->answered && election_is_foreign(core, &other->info))
 		event_log_add(
 			f->events, LOG_ERR, "other-sm", NULL,
 			"%s (port GUID 0x%016" PRIx64
-			"): runs a subnet manager with another SM_Key: neither heeds the other, "
-			"and both may change the fabric",
+			"): runs a subnet manager with another SM_Key: neither heeds the other",
 			other->name, other->guid);
 	else
 		event_log_add(f->events, LOG_NOTICE, "other-sm", NULL,
@@ -60,7 +59,7 @@ void fabric_election_tell_others(struct fabric *f)
 			      "fabric: no other subnet manager any more");
 	e->told = mem_resize(e->told, e->nothers + 1, sizeof(*e->told));
 	for (unsigned i = 0; i < e->nothers; i++) {
-		const struct other *other = &e->others[i];
+		const struct other *other = e->others[i];
 
 		if (i >= e->ntold || !is_told(&e->told[i], other))
 			tell_other(f, other);
@@ -92,14 +91,88 @@ void fabric_election_tell_standby(struct fabric *f)
 		      ", priority %u, %s)",
 		      e->master.name, e->master.guid, e->master.info.priority,
 		      sm_state_name(e->master.info.state));
+	if (election_is_foreign(&e->core, &e->master.info))
+		alert_raise(f->alerts, "foreign-master", "",
+			    "%s (port GUID 0x%016" PRIx64 ") is master and has another SM_Key: "
+			    "this manager stands by for it, whatever "
+			    "its rank; give both the same sm_key, or stop one of them",
+			    e->master.name, e->master.guid);
+}
+
+void fabric_election_tell_handover(struct fabric *f, const struct other *whom)
+{
+	bool wish = f->election->core.gave || f->election->core.lowered;
+
+	event_log_add(f->events, LOG_NOTICE, "handover", NULL,
+		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handed over to it",
+		      whom->name, whom->guid, whom->info.priority,
+		      wish ? "is to be master by an operator's wish" : "outranks this manager");
 }
 
 void fabric_election_tell_two(struct fabric *f, const struct other *whom)
 {
+	bool foreign = election_is_foreign(&f->election->core, &whom->info);
+
 	event_log_add(f->events, LOG_ERR, "two-masters", NULL,
 		      "fabric: two masters: %s (port GUID 0x%016" PRIx64
 		      ", priority %u) is one as well; both change the fabric until it hands over",
 		      whom->name, whom->guid, whom->info.priority);
+	alert_raise(f->alerts, "two-masters", "",
+		    "two masters: %s (port GUID 0x%016" PRIx64
+		    ", priority %u) is one as well, and both change the fabric: %s",
+		    whom->name, whom->guid, whom->info.priority,
+		    foreign ? "it has another SM_Key, so neither gives way; stop one of them"
+			    : "it is to hand over");
+}
+
+/* ---- Roles ----------------------------------------------------------------------------------------- */
+
+/* NULL: not known yet, or about to be: who looks for the next master is in no role of its own. */
+static const char *role_now(const struct fabric *f)
+{
+	switch (f->election->core.state) {
+	case SM_MASTER:
+		return "master";
+	case SM_STANDBY:
+		return "standby";
+	case SM_NOT_ACTIVE:
+		return "disabled";
+	default:
+		return fabric_port_refusal(f) ? "none" : NULL;
+	}
+}
+
+void fabric_election_note_role(struct fabric *f)
+{
+	struct fabric_election *e = f->election;
+	const char *role = role_now(f);
+	uint64_t now = loop_now_us(f->loop), *slot;
+
+	if (!role || role == e->role)
+		return;
+	if (e->role) {
+		slot = &e->role_changed_us[e->role_changes++ % ROLE_CHANGES_MAX];
+		if (e->role_changes > ROLE_CHANGES_MAX && now - *slot < ROLE_CHANGES_US)
+			alert_raise(f->alerts, "role-changes", "",
+				    "this manager has changed its role more than %u times in ten "
+				    "minutes; see fmctl events",
+				    ROLE_CHANGES_MAX);
+		*slot = now;
+		loop_timer_set(e->calm, ROLE_CHANGES_US);
+	}
+	e->role = role;
+}
+
+const char *fabric_election_role(const struct fabric *f)
+{
+	const char *role = role_now(f);
+
+	return role ? role : "discovering";
+}
+
+unsigned fabric_election_role_changes(const struct fabric *f)
+{
+	return f->election->role_changes;
 }
 
 void fabric_election_tell_control(struct fabric *f, enum election_event event,
@@ -184,9 +257,9 @@ json_t *fabric_election_json(const struct fabric *f)
 	json_t *others = json_array();
 
 	for (unsigned i = 0; i < e->nothers; i++)
-		json_array_append_new(others, other_json(&e->others[i]));
+		json_array_append_new(others, other_json(e->others[i]));
 	return json_pack("{si si sI so so sb si sf sI}", "state", (int)e->core.state, "priority",
-			 (int)e->core.priority, "since_s",
+			 (int)election_priority(&e->core), "since_s",
 			 (json_int_t)((loop_now_us(f->loop) - e->since_us) / 1000000), "master",
 			 e->core.state == SM_STANDBY ? master_json(e) : json_null(), "others",
 			 others, "two_masters", e->warned, "take_overs", (int)e->take_overs,

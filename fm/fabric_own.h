@@ -520,6 +520,18 @@ void fabric_election_enter(struct fabric *f);
 void fabric_election_opened(struct fabric *f); /* it has a GUID, perhaps another than before */
 bool fabric_election_is_disabled(const struct fabric *f);
 
+/* As master, behind a sweep: it met somebody who may manage too, and is asked first. True: an update follows when that is known. */
+bool fabric_election_hold(struct fabric *f, const struct sweep_result *result);
+/*
+ * Switches that were met are ours to change now. Those whose PortStateChange was left as it is are looked at again: something may have
+ * changed behind the look.
+ */
+void fabric_take_in(struct fabric *f);
+bool fabric_election_holds(const struct fabric *f);
+void fabric_election_note_role(struct fabric *f); /* it may have changed */
+const char *fabric_election_role(const struct fabric *f);
+unsigned fabric_election_role_changes(const struct fabric *f);
+
 /* fabric_port.c: the manager's own port. */
 void fabric_port_init(struct fabric *f);
 void fabric_port_fini(struct fabric *f);

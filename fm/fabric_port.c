@@ -106,7 +106,8 @@ static void show(struct fabric *f)
 	if (missing)
 		f->state = states[core->state];
 	else if (f->state >= FABRIC_NO_DEVICE)
-		f->state = FABRIC_STARTING;
+		f->state = fabric_election_is_disabled(f) ? FABRIC_STANDBY : FABRIC_STARTING;
+	fabric_election_note_role(f);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------------- */

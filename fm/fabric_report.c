@@ -160,6 +160,8 @@ json_t *fabric_status(const struct fabric *f)
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
+	json_object_set_new(doc, "role", json_string(fabric_election_role(f)));
+	json_object_set_new(doc, "role_changes", json_integer(fabric_election_role_changes(f)));
 	json_object_set_new(doc, "election", fabric_election_json(f));
 	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
 	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));

@@ -304,6 +304,8 @@ static void exchange(struct fabric *f)
 static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
+	sweep_inventory(f->sweep)->sm_lid = f->sm_lid;
+	fabric_take_in(f);
 	f->programming = f->bringing_up = f->settle.due = true;
 	f->retrying = f->unfinished;
 	f->unfinished = f->reading = false;

@@ -32,6 +32,7 @@
 
 #define DEFAULT_CONF "/etc/fmd/fmd.conf"
 #define STATUS_US    1000000
+#define HAND_OVER_US 2000000 /* at the end, at most */
 #define EXIT_USAGE   2
 
 struct daemon {
@@ -45,8 +46,9 @@ struct daemon {
 	struct http *http;	       /* NULL = none.. */
 	struct loop_timer *http_retry; /* ..or its address can't be had yet */
 	struct loop_timer *watchdog, *status;
-	uint64_t watchdog_us; /* between two signs of life; 0 = nobody waits for any */
-	char said[256];	      /* STATUS= as last sent */
+	struct loop_timer *ending; /* NULL = nobody asked for it */
+	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
+	char said[256];		   /* STATUS= as last sent */
 };
 
 /* ---- Configuration ---- */
@@ -135,13 +137,26 @@ static void hangup_cb(void *arg)
 
 /* ---- The service manager ---- */
 
+static void stop_cb(void *arg)
+{
+	struct daemon *d = arg;
+
+	loop_stop(d->loop);
+}
+
+/* A standby that takes over at once is worth some milliseconds, to all hosts; a second signal does not wait for it. */
 static void terminate_cb(void *arg)
 {
 	struct daemon *d = arg;
 
+	if (d->ending) {
+		loop_stop(d->loop);
+		return;
+	}
 	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
 	sd_notify(0, "STOPPING=1");
-	loop_stop(d->loop);
+	d->ending = loop_timer_new(d->loop, stop_cb, d);
+	loop_timer_set(d->ending, fabric_hand_over(d->fabric, stop_cb, d) ? HAND_OVER_US : 0);
 }
 
 static void watchdog_cb(void *arg)
@@ -286,6 +301,7 @@ static void daemon_close(struct daemon *d)
 {
 	loop_timer_free(d->status);
 	loop_timer_free(d->watchdog);
+	loop_timer_free(d->ending);
 	loop_timer_free(d->http_retry);
 	http_free(d->http);
 	control_free(d->control);

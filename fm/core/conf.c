@@ -107,6 +107,7 @@ static const struct option options[] = {
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
 	INT_OPTION("sm_priority", sm_priority, 0, 15, 0, NULL),
+	INT_OPTION("master_sm_priority", master_sm_priority, 0, 15, 14, NULL),
 	INT_OPTION("sminfo_polling_timeout", sminfo_polling_timeout_ms, 50, 60000, 1000, "ms"),
 	INT_OPTION("polling_retry_number", polling_retry_number, 1, 100, 3, NULL),
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),

@@ -25,7 +25,7 @@ struct conf {
 	char http_token_file[256], http_cert_file[256], http_key_file[256];
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	/* fabric manager */
-	int sm_priority;
+	int sm_priority, master_sm_priority;
 	int sminfo_polling_timeout_ms, polling_retry_number; /* of the master, as standby */
 	uint64_t sm_key, mkey, subnet_prefix;
 	uint64_t sa_key;       /* 0 = not set, see fabric_sa_key.c */

@@ -28,6 +28,8 @@ static const struct metric metrics[] = {
 	METRIC("fmd_fabric_up", GAUGE, "Whether the fabric is as wanted (1)", "fabric_up"),
 	METRIC("fmd_sm_state", GAUGE, "0 disabled, 1 discovering, 2 standby, 3 master (IBA 14.4.1)",
 	       "election.state"),
+	METRIC("fmd_role_changes_total", COUNTER,
+	       "Times that this manager became master or standby, or ceased to be", "role_changes"),
 	METRIC("fmd_sm_others", GAUGE, "Other subnet managers, when last asked", "election.others"),
 	METRIC("fmd_sm_two_masters", GAUGE, "Whether another is master as well (1)",
 	       "election.two_masters"),

@@ -8,8 +8,11 @@
  *                 the lower one hands over, the higher one waits for that
  *   NOT-ACTIVE    a master has disabled us, and only a master can end it
  *
- * Rank is the priority, then the lower port GUID. A manager with another SM_Key than ours (0 = any) is none of ours. One
- * that goes on answering with the same ActCount for ELECTION_STUCK_US does not work any more and counts as silent, until it moves.
+ * Rank is the priority, then the lower port GUID. A master shows a higher priority than it has (master_priority), so that one that was
+ * away does not take the fabric back by itself, for each change costs all hosts a registration; an operator's wish goes before that.
+ * A manager with another SM_Key than ours (0 = any) can't be judged. Where it is master we stand by for it, but a master that
+ * never left stays one. Who goes on answering with the same ActCount for ELECTION_STUCK_US does not work any more and counts as
+ * silent, until it moves.
  */
 #include "fm/sm/election.h"
 
@@ -28,6 +31,7 @@ static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 		[ELECTION_NONE_BETTER] = { SM_MASTER, ELECTION_RULE },
 		[ELECTION_MASTER_MET] = { SM_STANDBY, ELECTION_WATCH },
 		[ELECTION_BETTER_MET] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_FOREIGN_MET] = { SM_STANDBY, ELECTION_WATCH },
 		[ELECTION_HANDOVER] = { SM_DISCOVERING, ELECTION_LOOK }, /* its sender is master no more */
 		[ELECTION_ACKNOWLEDGE] = REFUSE(DISCOVERING),
 		[ELECTION_DISABLE] = REFUSE(DISCOVERING),
@@ -46,6 +50,8 @@ static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 	[SM_MASTER] = {
 		[ELECTION_BETTER_WAITS] = { SM_MASTER, ELECTION_HAND_OVER },
 		[ELECTION_WORSE_MASTER] = { SM_MASTER, ELECTION_WARN },
+		[ELECTION_FOREIGN_MASTER] = { SM_MASTER, ELECTION_WARN },
+		[ELECTION_GIVE] = { SM_MASTER, ELECTION_HAND_OVER },
 		[ELECTION_GIVEN] = { SM_STANDBY, ELECTION_WATCH },
 		[ELECTION_KEPT] = { SM_MASTER, ELECTION_RESUME },
 		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_LOOK },
@@ -79,17 +85,48 @@ bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *
 	return a->priority > b->priority || (a->priority == b->priority && a->guid < b->guid);
 }
 
+uint8_t election_priority(const struct election *e)
+{
+	if (e->gave)
+		return 0;
+	if (e->state == SM_MASTER && !e->lowered && e->master_priority > e->priority)
+		return e->master_priority;
+	return e->priority;
+}
+
+void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
+			uint64_t sm_key)
+{
+	if (priority != e->priority || master_priority != e->master_priority) {
+		e->gave = false;
+		e->lowered = e->state == SM_MASTER &&
+			     (priority < e->priority || (e->lowered && priority == e->priority));
+	}
+	e->priority = priority;
+	e->master_priority = master_priority;
+	e->sm_key = sm_key;
+}
+
 bool election_outranks_us(const struct election *e, const struct wire_sm_info *other)
 {
-	const struct wire_sm_info us = { .guid = e->guid, .priority = e->priority };
+	const struct wire_sm_info us = { .guid = e->guid, .priority = election_priority(e) };
 
 	return election_outranks(other, &us);
 }
 
+bool election_is_foreign(const struct election *e, const struct wire_sm_info *other)
+{
+	return e->sm_key && other->sm_key && other->sm_key != e->sm_key;
+}
+
+static bool is_stuck(const struct election *e, const struct wire_sm_info *other)
+{
+	return e->stuck.guid == other->guid && e->stuck.act_count == other->act_count;
+}
+
 bool election_ignores(const struct election *e, const struct wire_sm_info *other)
 {
-	return (e->sm_key && other->sm_key != e->sm_key) ||
-	       (e->stuck.guid == other->guid && e->stuck.act_count == other->act_count);
+	return election_is_foreign(e, other) || is_stuck(e, other);
 }
 
 /* ---- What the others answered ---------------------------------------------------------------- */
@@ -113,6 +150,22 @@ static int highest(const struct election *e, const struct wire_sm_info *others, 
 	return best;
 }
 
+/* A master with another SM_Key, -1 = there is none. */
+static int foreign_master(const struct election *e, const struct wire_sm_info *others,
+			  unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (others[i].state == SM_MASTER && election_is_foreign(e, &others[i]) &&
+		    !is_stuck(e, &others[i]))
+			return (int)i;
+	return -1;
+}
+
+int election_heir(const struct election *e, const struct wire_sm_info *others, unsigned count)
+{
+	return highest(e, others, count, bit(SM_STANDBY));
+}
+
 static enum election_event judge_as_master(const struct election *e,
 					   const struct wire_sm_info *others, unsigned count,
 					   int *whom)
@@ -121,7 +174,10 @@ static enum election_event judge_as_master(const struct election *e,
 	if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
 		return ELECTION_BETTER_WAITS;
 	*whom = highest(e, others, count, bit(SM_MASTER));
-	return *whom >= 0 ? ELECTION_WORSE_MASTER : ELECTION_NONE_BETTER;
+	if (*whom >= 0)
+		return ELECTION_WORSE_MASTER;
+	*whom = foreign_master(e, others, count);
+	return *whom >= 0 ? ELECTION_FOREIGN_MASTER : ELECTION_NONE_BETTER;
 }
 
 enum election_event election_judge(const struct election *e, const struct wire_sm_info *others,
@@ -132,6 +188,9 @@ enum election_event election_judge(const struct election *e, const struct wire_s
 	*whom = highest(e, others, count, bit(SM_MASTER));
 	if (*whom >= 0)
 		return ELECTION_MASTER_MET;
+	*whom = foreign_master(e, others, count);
+	if (*whom >= 0)
+		return ELECTION_FOREIGN_MET;
 	*whom = highest(e, others, count, bit(SM_DISCOVERING) | bit(SM_STANDBY));
 	if (*whom >= 0 && election_outranks_us(e, &others[*whom]))
 		return ELECTION_BETTER_MET;
@@ -160,7 +219,8 @@ static bool still_leads(const struct election *e, const struct wire_sm_info *inf
 enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
 				    unsigned retries, uint64_t now_us)
 {
-	if (!info || info->guid != e->master.guid || election_ignores(e, info))
+	if (!info || info->guid != e->master.guid || is_stuck(e, info) ||
+	    (election_is_foreign(e, info) && !election_is_foreign(e, &e->master)))
 		return ++e->missed >= retries ? ELECTION_LOST : ELECTION_ALIVE;
 	if (!still_leads(e, info))
 		return ELECTION_LOST;
@@ -176,6 +236,20 @@ enum election_event election_polled(struct election *e, const struct wire_sm_inf
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
+/* An operator's wish lasts until it is done, and what it led to. */
+static void note_wish(struct election *e, enum election_event event)
+{
+	if (event == ELECTION_GIVE)
+		e->gave = true;
+	else if (event == ELECTION_GIVEN)
+		e->gave |= e->lowered;
+	else if (event == ELECTION_KEPT || event == ELECTION_LOST || event == ELECTION_HANDOVER ||
+		 event == ELECTION_NONE_BETTER)
+		e->gave = false;
+	if (e->state != SM_MASTER)
+		e->lowered = false;
+}
+
 enum election_act election_take(struct election *e, enum election_event event)
 {
 	const struct election_step *step = &table[e->state][event];
@@ -184,17 +258,27 @@ enum election_act election_take(struct election *e, enum election_event event)
 		return step->act;
 	e->state = step->next;
 	e->handing = step->act == ELECTION_HAND_OVER;
+	note_wish(e, event);
 	return step->act;
 }
 
+/* Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). */
+static bool key_is_right(const struct election *e, const struct wire_sm_info *sender,
+			 const struct wire_sm_info *known)
+{
+	return !e->sm_key || sender->sm_key == e->sm_key ||
+	       (!sender->sm_key && known && !known->sm_key);
+}
+
 const char *election_control(const struct election *e, uint32_t control,
-			     const struct wire_sm_info *sender, enum election_event *event)
+			     const struct wire_sm_info *sender, const struct wire_sm_info *known,
+			     enum election_event *event)
 {
 	bool acknowledges = control == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
 
 	if (!control || control >= ELECTION_EVENTS - ELECTION_CONTROL)
 		return "no such control";
-	if (e->sm_key && sender->sm_key != e->sm_key)
+	if (!key_is_right(e, sender, known))
 		return "wrong SM_Key";
 	if (sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
 		return "sender is in the wrong state";

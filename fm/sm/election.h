@@ -17,6 +17,10 @@ enum election_event {
 	ELECTION_BETTER_MET,   /* ..or nobody is, and another outranks us */
 	ELECTION_BETTER_WAITS, /* one that outranks us is standby or master: it can take over now */
 	ELECTION_WORSE_MASTER, /* one that we outrank is master as well */
+	/* Another is master and has another SM_Key: its rank says nothing. */
+	ELECTION_FOREIGN_MET,	 /* in DISCOVERING */
+	ELECTION_FOREIGN_MASTER, /* as master */
+	ELECTION_GIVE,		 /* an operator's wish: to a standby, whatever its rank */
 	/* STANDBY's polls */
 	ELECTION_ALIVE,
 	ELECTION_LOST, /* silent for too long, or no master any more */
@@ -59,7 +63,10 @@ struct election {
 	enum sm_state state;
 	guid_t guid; /* our port's */
 	uint8_t priority;
+	uint8_t master_priority; /* shown while master, if it is higher (OpenSM's master_sm_priority); 0 = off */
 	uint64_t sm_key;
+	bool lowered; /* our priority was lowered while we were master: nothing else is shown */
+	bool gave; /* handed over by an operator's wish: 0 is shown until the new master is gone, or a reload says otherwise */
 	bool handing;		    /* our HANDOVER is out */
 	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
 	unsigned missed;	    /* polls in a row without an answer */
@@ -67,6 +74,9 @@ struct election {
 	struct wire_sm_info stuck;  /* answers, and does nothing; guid 0 = nobody */
 };
 
+uint8_t election_priority(const struct election *e); /* as others see it */
+/* Has another SM_Key, and shows it: 0 is none that is shown (IBA 14.2.5.13). */
+bool election_is_foreign(const struct election *e, const struct wire_sm_info *other);
 bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *b);
 bool election_outranks_us(const struct election *e, const struct wire_sm_info *other);
 /* Not of our subnet's managers: another SM_Key, or stuck. */
@@ -82,8 +92,17 @@ enum election_event election_polled(struct election *e, const struct wire_sm_inf
 				    unsigned retries, uint64_t now_us);
 /* Takes the step. */
 enum election_act election_take(struct election *e, enum election_event event);
-/* A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes no step. */
+/*
+ * A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes no step. known: what the sender last
+ * answered to us, NULL = nothing.
+ */
 const char *election_control(const struct election *e, uint32_t control,
-			     const struct wire_sm_info *sender, enum election_event *event);
+			     const struct wire_sm_info *sender, const struct wire_sm_info *known,
+			     enum election_event *event);
+/* The configuration was read anew. */
+void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
+			uint64_t sm_key);
+/* Whom an operator's wish would make master: the highest standby, or -1. */
+int election_heir(const struct election *e, const struct wire_sm_info *others, unsigned count);
 
 #endif

@@ -321,6 +321,11 @@ void sm_configure(struct sm *sm, const struct sm_conf *conf)
 	sm->conf = *conf;
 }
 
+void sm_set_priority(struct sm *sm, uint8_t priority)
+{
+	sm->conf.priority = priority;
+}
+
 void sm_set_state(struct sm *sm, enum sm_state state)
 {
 	if (sm->state != state)

@@ -29,6 +29,7 @@ void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps *
 struct wire_sm_info sm_info(const struct sm *sm);     /* as others see us */
 /* Tells the manager at a LID that there is one here, of another rank than it may know: trap 144. capmask: our port's. */
 void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capmask);
+void sm_set_priority(struct sm *sm, uint8_t priority); /* as others see it */
 void sm_set_state(struct sm *sm, enum sm_state state);
 enum sm_state sm_state(const struct sm *sm);
 

@@ -84,7 +84,8 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
 	s->managed |= s->shy && info.lft_top;
-	if (info.port_state_change && !s->managed && !node->no_sets)
+	if (info.port_state_change && !s->managed && !node->no_sets &&
+	    !(node->stranger && !s->shy && info.lft_top))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);

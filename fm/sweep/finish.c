@@ -188,6 +188,8 @@ static void finish_gone(struct sweep *s)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
 		node->unread |= node->gone && inv_is_switch(node);
+		if (node->gone)
+			inventory_set_stranger(&s->inv, node, true);
 		for (p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
 		for (p = 1; p <= node->nports; p++)

@@ -70,6 +70,14 @@ struct inv_node *inventory_from(const struct inventory *inv, guid_t guid)
 	return node ? node : item_node(inv, cl_qmap_get_next(&inv->nodes, guid));
 }
 
+void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool on)
+{
+	if (!inv_is_switch(node) || node->stranger == on)
+		return;
+	node->stranger = on;
+	inv->nstrangers += on ? 1 : -1;
+}
+
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
 {
 	struct inv_node *node = mem_alloc(1, sizeof(*node));
@@ -81,6 +89,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	node->unread = inv_is_switch(node);
 	inv->shapes++;
+	inventory_set_stranger(inv, node, true);
 	if (inv_is_switch(node))
 		inv->nswitches++;
 	else
@@ -100,6 +109,7 @@ void inventory_remove(struct inventory *inv, struct inv_node *node)
 		inventory_refuse(inv, node, (uint8_t)p, 0);
 	}
 	cl_qmap_remove_item(&inv->nodes, &node->item);
+	inventory_set_stranger(inv, node, false);
 	if (inv_is_switch(node))
 		inv->nswitches--;
 	if (inv->local == node)
@@ -167,6 +177,8 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	port->suspect = peer->suspect = 0;
 	port->info_verified = peer->info_verified = false;
 	port->link_up = peer->link_up = false;
+	port->sm_asked = peer->sm_asked = false;
+	inv->falls++;
 	port->state = peer->state = TOPO_DOWN;
 	inv->nbetween -= is_between(node, port);
 	inventory_port_changed(inv, node, num);
@@ -304,6 +316,7 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	port->state = info.state;
 	port->capmask = info.capmask;
 	port->lid = info.lid;
+	port->sm_lid = info.sm_lid;
 	port->lmc = info.lmc;
 	port->speed = (uint8_t)wire_port_info_speed(&info);
 	port->lanes = (uint8_t)wire_port_info_lanes(&info);

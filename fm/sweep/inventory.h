@@ -94,6 +94,8 @@ struct inv_port {
 	guid_t refused; /* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
+	uint16_t sm_lid; /* of info */
+	bool sm_asked; /* the conductor's: whether a manager there is known, since the cable is up */
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
@@ -131,10 +133,11 @@ struct inv_node {
 	bool gone;    /* no way leads to it */
 	bool told_silent; /* the conductor's */
 	bool removed;
-	bool leaf;	   /* a switch with hosts, at the bottom; the conductor's */
-	uint8_t ncarry;	   /* its cables to other switches that carry data */
-	bool unread;	   /* a switch whose ports have to be read, whatever it says of changes */
-	bool rebooted;	   /* a switch whose tables were found reset; program_apply() takes note and
+	bool stranger;	/* a switch that is in nothing that was published since a way leads to it */
+	bool leaf;	/* a switch with hosts, at the bottom; the conductor's */
+	uint8_t ncarry; /* its cables to other switches that carry data */
+	bool unread;	/* a switch whose ports have to be read, whatever it says of changes */
+	bool rebooted;	/* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots;   /* counts those, for who else keeps tables */
 	uint8_t sl2vl_vls; /* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
@@ -176,7 +179,10 @@ struct inventory {
 	uint32_t nrefused,
 		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
 	uint32_t walks;
-	uint32_t clock;	 /* counts answers and time-outs */
+	uint32_t nstrangers; /* switches */
+	uint32_t falls;	     /* counts cables that went down */
+	uint16_t sm_lid;     /* ours, the conductor's; 0 = not known yet */
+	uint32_t clock;	     /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
 	uint8_t local_port;
 	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
@@ -203,6 +209,7 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t port
 void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t port);
 /* What answers behind that port can't be there: a GUID, INV_NONSENSE, 0 = (no more). */
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t port, guid_t guid);
+void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool on);
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,

@@ -154,12 +154,24 @@ void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 	sweep_ask(s, JOB_PROBE, node, num, true);
 }
 
+/* Somebody else may manage it, or what it is part of. */
+static bool is_another_s(const struct sweep *s, const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	if ((inv_is_switch(node) && num) || (node == s->inv.local && num == s->inv.local_port))
+		return false;
+	return (port->capmask & WIRE_CAP_IS_SM && !port->sm_asked) ||
+	       (port->sm_lid && s->inv.sm_lid && port->sm_lid != s->inv.sm_lid);
+}
+
 void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extended,
 	       const uint8_t data[64])
 {
 	uint8_t before = node->ports[num].state;
 
 	inventory_set_port_info(node, (uint8_t)num, data);
+	s->result.strangers |= is_another_s(s, node, num);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
 	node->ports[num].refuted = false;
 	if (node->ports[num].state != before && node->ports[num].probe == PROBE_FAILED)

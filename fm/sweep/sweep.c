@@ -215,6 +215,7 @@ static void tell(struct sweep *s, bool rest)
 {
 	struct sweep_result result = s->result;
 
+	result.fell = s->inv.falls - s->falls_before;
 	result.changed = s->changed;
 	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
 	result.took_us = loop_now_us(s->loop) - s->started_us;
@@ -393,6 +394,7 @@ void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void 
 	s->result = (struct sweep_result){ 0 };
 	s->started_us = loop_now_us(s->loop);
 	s->smps_before = batch_smps(s->batch);
+	s->falls_before = s->inv.falls;
 	sweep_open(s, look);
 	batch_wake(s->batch);
 }

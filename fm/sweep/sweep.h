@@ -34,7 +34,9 @@ struct sweep_result {
 	bool newest;	     /* ..and all that the newest request to look asked first is answered */
 	unsigned refusing;   /* switches that answer, and whose PortStateChange can't be cleared */
 	unsigned duplicates; /* GUIDs met twice, in this look */
-	unsigned gone;	     /* nodes in the inventory that no cable leads to any more */
+	unsigned fell;	     /* cables that went down */
+	bool strangers; /* a port was met that has IsSM and was not asked yet, or another's SM LID */
+	unsigned gone;	/* nodes in the inventory that no cable leads to any more */
 	/* Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went down. */
 	const guid_t *changed;
 	unsigned nchanged;

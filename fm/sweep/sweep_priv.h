@@ -55,6 +55,7 @@ struct sweep {
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;
+	uint32_t falls_before;
 	struct sweep_result result;
 	guid_t *changed;
 	unsigned changed_room;

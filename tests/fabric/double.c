@@ -589,11 +589,22 @@ void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,
 	struct dport *port = double_port(d, node, num);
 
 	port->has_sm = info;
+	port->sm_silent = false;
 	port->info.capmask &= ~WIRE_CAP_IS_SM;
 	if (!info)
 		return;
 	port->sm = *info;
 	port->info.capmask |= WIRE_CAP_IS_SM;
+}
+
+void double_set_sm_lid(struct double_fabric *d, guid_t node, unsigned num, uint16_t sm_lid)
+{
+	double_port(d, node, num)->info.sm_lid = sm_lid;
+}
+
+void double_set_sm_silent(struct double_fabric *d, guid_t node, unsigned num)
+{
+	double_port(d, node, num)->sm_silent = true;
 }
 
 /* ---- Watching --------------------------------------------------------------------------------- */

@@ -127,6 +127,10 @@ int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port,
 /* Another subnet manager answers SMInfo at that port; NULL = none does. */
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned port,
 		   const struct wire_sm_info *info);
+/* Whom another manager has told it to turn to. */
+void double_set_sm_lid(struct double_fabric *d, guid_t node, unsigned port, uint16_t sm_lid);
+/* It does not answer, though its IsSM bit is set. */
+void double_set_sm_silent(struct double_fabric *d, guid_t node, unsigned port);
 
 /* What a port has counted, and what its node's agent can do (PortCounters alone unless told). */
 void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,

@@ -36,7 +36,7 @@ struct dport {
 	guid_t guid;			/* CAs */
 	guid_t aliases[DOUBLE_ALIASES]; /* of its table; the first is not used */
 	struct wire_sm_info sm;
-	bool has_sm;
+	bool has_sm, sm_silent;
 	unsigned reregistered;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;

@@ -547,6 +547,8 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 		d->drops.sets++;
 		return false;
 	}
+	if (m->attr_id == WIRE_SM_INFO && arrival->sm_silent)
+		return false;
 	m->status = agent_run(&r, m);
 	m->method = WIRE_GET_RESP;
 	wire_mad_encode(m, mad);

@@ -37,6 +37,7 @@ static const struct row rows[] = {
 	{ SM_DISCOVERING, ELECTION_NONE_BETTER, SM_MASTER, ELECTION_RULE },
 	{ SM_DISCOVERING, ELECTION_MASTER_MET, SM_STANDBY, ELECTION_WATCH },
 	{ SM_DISCOVERING, ELECTION_BETTER_MET, SM_STANDBY, ELECTION_WATCH },
+	{ SM_DISCOVERING, ELECTION_FOREIGN_MET, SM_STANDBY, ELECTION_WATCH },
 	{ SM_DISCOVERING, ELECTION_HANDOVER, SM_DISCOVERING, ELECTION_LOOK },
 	{ SM_DISCOVERING, ELECTION_ACKNOWLEDGE, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_DISCOVERING, ELECTION_DISABLE, SM_DISCOVERING, ELECTION_REFUSE },
@@ -50,6 +51,8 @@ static const struct row rows[] = {
 	{ SM_STANDBY, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_LOOK },
 	{ SM_MASTER, ELECTION_BETTER_WAITS, SM_MASTER, ELECTION_HAND_OVER },
 	{ SM_MASTER, ELECTION_WORSE_MASTER, SM_MASTER, ELECTION_WARN },
+	{ SM_MASTER, ELECTION_FOREIGN_MASTER, SM_MASTER, ELECTION_WARN },
+	{ SM_MASTER, ELECTION_GIVE, SM_MASTER, ELECTION_HAND_OVER },
 	{ SM_MASTER, ELECTION_GIVEN, SM_STANDBY, ELECTION_WATCH },
 	{ SM_MASTER, ELECTION_KEPT, SM_MASTER, ELECTION_RESUME },
 	{ SM_MASTER, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
@@ -144,15 +147,121 @@ static void a_look_is_judged_by_states_then_ranks(void **state)
 	       -1); /* one that looks still can't take over */
 }
 
-static void another_sm_key_or_a_state_that_is_none_is_ignored(void **state)
+static void a_state_that_is_none_is_ignored(void **state)
+{
+	struct wire_sm_info info = other(0x10, 9, 7);
+
+	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
+}
+
+/* What it would do is not known, so it is not fought; and a fabric that is ours is not left to it. */
+static void a_master_with_another_sm_key_is_stood_by_for_or_shouted_about(void **state)
+{
+	struct wire_sm_info both[] = { other(0x10, 0, SM_MASTER), other(0x60, 3, SM_MASTER) };
+
+	both[0].sm_key = 2;
+	judged(SM_DISCOVERING, both, 1, ELECTION_FOREIGN_MET, 0);
+	judged(SM_MASTER, both, 1, ELECTION_FOREIGN_MASTER, 0);
+	judged(SM_DISCOVERING, both, 2, ELECTION_MASTER_MET, 1);
+	judged(SM_MASTER, both, 2, ELECTION_WORSE_MASTER, 1);
+	both[0].state = SM_STANDBY;
+	judged(SM_DISCOVERING, both, 1, ELECTION_NONE_BETTER, -1);
+	judged(SM_MASTER, both, 1, ELECTION_NONE_BETTER, -1);
+}
+
+/* IBA 14.2.5.13: shown to who has the M_Key; OpenSM before 3.3.21 shows it to nobody. */
+static void an_sm_key_that_is_not_shown_is_no_other_one(void **state)
 {
 	struct wire_sm_info info = other(0x10, 9, SM_MASTER);
 
-	info.sm_key = 2;
-	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
-	info.sm_key = 1;
-	info.state = 7;
-	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
+	info.sm_key = 0;
+	judged(SM_DISCOVERING, &info, 1, ELECTION_MASTER_MET, 0);
+	judged(SM_MASTER, &info, 1, ELECTION_BETTER_WAITS, 0);
+}
+
+/* ---- Priorities ------------------------------------------------------------------------------ */
+
+static struct election damped(enum sm_state state)
+{
+	struct election e = in_state(state);
+
+	e.master_priority = 14;
+	return e;
+}
+
+static void a_master_is_not_displaced_by_one_that_comes_back(void **state)
+{
+	const struct wire_sm_info higher = other(0x10, 9, SM_STANDBY),
+				  highest = other(0x10, 15, SM_STANDBY);
+	struct election e = damped(SM_MASTER);
+	int whom;
+
+	assert_int_equal(election_priority(&e), 14);
+	assert_int_equal(election_judge(&e, &higher, 1, &whom), ELECTION_NONE_BETTER);
+	assert_int_equal(election_judge(&e, &highest, 1, &whom), ELECTION_BETTER_WAITS);
+	e.priority = 15; /* never less than its own */
+	assert_int_equal(election_priority(&e), 15);
+	e = damped(SM_STANDBY);
+	assert_int_equal(election_priority(&e), 5);
+	e = damped(SM_DISCOVERING);
+	assert_int_equal(election_priority(&e), 5);
+}
+
+static void a_lowered_priority_goes_before_that(void **state)
+{
+	const struct wire_sm_info standby = other(0x10, 3, SM_STANDBY);
+	struct election e = damped(SM_MASTER);
+	int whom;
+
+	election_configure(&e, 5, 14, 1);
+	assert_int_equal(election_priority(&e), 14);
+	election_configure(&e, 2, 14, 1);
+	assert_int_equal(election_priority(&e), 2);
+	election_configure(&e, 2, 14, 1); /* a reload for something else */
+	assert_int_equal(election_priority(&e), 2);
+	assert_int_equal(election_judge(&e, &standby, 1, &whom), ELECTION_BETTER_WAITS);
+	election_take(&e, ELECTION_BETTER_WAITS);
+	election_take(&e, ELECTION_GIVEN);
+	assert_int_equal(election_priority(&e), 0);
+	election_configure(&e, 2, 14, 1);
+	assert_int_equal(election_priority(&e), 0);
+	election_configure(&e, 4, 14, 1);
+	assert_int_equal(election_priority(&e), 4);
+	e = damped(SM_MASTER);
+	election_configure(&e, 2, 14, 1);
+	election_configure(&e, 6, 14, 1); /* taken back */
+	assert_int_equal(election_priority(&e), 14);
+}
+
+static void who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone(void **state)
+{
+	struct election e = damped(SM_MASTER);
+
+	election_take(&e, ELECTION_GIVE);
+	assert_true(e.handing);
+	assert_int_equal(election_priority(&e), 0);
+	election_take(&e, ELECTION_KEPT);
+	assert_int_equal(election_priority(&e), 14);
+	election_take(&e, ELECTION_GIVE);
+	election_take(&e, ELECTION_GIVEN);
+	assert_int_equal(election_priority(&e), 0);
+	election_take(&e, ELECTION_LOST);
+	assert_int_equal(election_priority(&e), 5);
+	e = damped(SM_MASTER); /* one that was outranked gave by the rules */
+	election_take(&e, ELECTION_BETTER_WAITS);
+	election_take(&e, ELECTION_GIVEN);
+	assert_int_equal(election_priority(&e), 5);
+}
+
+static void the_heir_is_the_highest_standby_of_ours(void **state)
+{
+	struct wire_sm_info all[] = { other(0x10, 9, SM_NOT_ACTIVE), other(0x20, 3, SM_STANDBY),
+				      other(0x30, 4, SM_STANDBY), other(0x40, 8, SM_STANDBY) };
+	struct election e = damped(SM_MASTER);
+
+	all[3].sm_key = 2;
+	assert_int_equal(election_heir(&e, all, 4), 2);
+	assert_int_equal(election_heir(&e, all, 1), -1);
 }
 
 /* ---- Polls ----------------------------------------------------------------------------------- */
@@ -189,6 +298,8 @@ static void the_answer_of_somebody_else_is_none(void **state)
 	stranger = other(0x10, 9, SM_MASTER);
 	stranger.sm_key = 2;
 	assert_int_equal(election_polled(&e, &stranger, 1, PERIOD), ELECTION_LOST);
+	e = following(stranger); /* one that was stood by for all the same */
+	assert_int_equal(election_polled(&e, &stranger, 1, PERIOD), ELECTION_ALIVE);
 }
 
 static void a_master_that_ceased_to_be_one_is_lost_at_once(void **state)
@@ -242,25 +353,40 @@ static void controls_are_judged_by_sender_key_and_state(void **state)
 	struct election e = in_state(SM_STANDBY);
 	enum election_event event;
 
-	assert_null(election_control(&e, 1, &master, &event));
+	assert_null(election_control(&e, 1, &master, NULL, &event));
 	assert_int_equal(event, ELECTION_HANDOVER);
-	assert_null(election_control(&e, 2, &standby, &event));
+	assert_null(election_control(&e, 2, &standby, NULL, &event));
 	assert_int_equal(event, ELECTION_ACKNOWLEDGE);
-	assert_null(election_control(&e, 3, &master, &event));
+	assert_null(election_control(&e, 3, &master, NULL, &event));
 	assert_int_equal(event, ELECTION_DISABLE);
-	assert_null(election_control(&e, 5, &master, &event));
+	assert_null(election_control(&e, 5, &master, NULL, &event));
 	assert_int_equal(event, ELECTION_DISCOVER);
-	assert_string_equal(election_control(&e, 4, &master, &event), "not valid in this state");
-	assert_string_equal(election_control(&e, 0, &master, &event), "no such control");
-	assert_string_equal(election_control(&e, 6, &master, &event), "no such control");
-	assert_string_equal(election_control(&e, 1, &standby, &event),
+	assert_string_equal(election_control(&e, 4, &master, NULL, &event),
+			    "not valid in this state");
+	assert_string_equal(election_control(&e, 0, &master, NULL, &event), "no such control");
+	assert_string_equal(election_control(&e, 6, &master, NULL, &event), "no such control");
+	assert_string_equal(election_control(&e, 1, &standby, NULL, &event),
 			    "sender is in the wrong state");
-	assert_string_equal(election_control(&e, 2, &master, &event),
+	assert_string_equal(election_control(&e, 2, &master, NULL, &event),
 			    "sender is in the wrong state");
 	master.sm_key = 2;
-	assert_string_equal(election_control(&e, 1, &master, &event), "wrong SM_Key");
+	assert_string_equal(election_control(&e, 1, &master, NULL, &event), "wrong SM_Key");
 	e.sm_key = 0;
-	assert_null(election_control(&e, 1, &master, &event));
+	assert_null(election_control(&e, 1, &master, NULL, &event));
+}
+
+static void a_control_without_a_key_is_taken_from_who_shows_none(void **state)
+{
+	struct wire_sm_info master = other(0x10, 9, SM_MASTER), shows = master, hides = master;
+	struct election e = in_state(SM_STANDBY);
+	enum election_event event;
+
+	master.sm_key = hides.sm_key = 0;
+	assert_string_equal(election_control(&e, 1, &master, NULL, &event), "wrong SM_Key");
+	assert_string_equal(election_control(&e, 1, &master, &shows, &event), "wrong SM_Key");
+	assert_null(election_control(&e, 1, &master, &hides, &event));
+	master.sm_key = 3;
+	assert_string_equal(election_control(&e, 1, &master, &hides, &event), "wrong SM_Key");
 }
 
 static void an_acknowledge_ends_a_rule_only_while_a_handover_is_out(void **state)
@@ -269,9 +395,9 @@ static void an_acknowledge_ends_a_rule_only_while_a_handover_is_out(void **state
 	struct election e = in_state(SM_MASTER);
 	enum election_event event;
 
-	assert_non_null(election_control(&e, 2, &standby, &event));
+	assert_non_null(election_control(&e, 2, &standby, NULL, &event));
 	election_take(&e, ELECTION_BETTER_WAITS);
-	assert_null(election_control(&e, 2, &standby, &event));
+	assert_null(election_control(&e, 2, &standby, NULL, &event));
 	assert_int_equal(event, ELECTION_GIVEN);
 }
 
@@ -282,7 +408,15 @@ int main(void)
 		cmocka_unit_test(a_handover_that_came_to_an_end_is_out_no_more),
 		cmocka_unit_test(the_higher_priority_wins_then_the_lower_guid),
 		cmocka_unit_test(a_look_is_judged_by_states_then_ranks),
-		cmocka_unit_test(another_sm_key_or_a_state_that_is_none_is_ignored),
+		cmocka_unit_test(a_state_that_is_none_is_ignored),
+		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_or_shouted_about),
+		cmocka_unit_test(an_sm_key_that_is_not_shown_is_no_other_one),
+		cmocka_unit_test(a_master_is_not_displaced_by_one_that_comes_back),
+		cmocka_unit_test(a_lowered_priority_goes_before_that),
+		cmocka_unit_test(
+			who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone),
+		cmocka_unit_test(the_heir_is_the_highest_standby_of_ours),
+		cmocka_unit_test(a_control_without_a_key_is_taken_from_who_shows_none),
 		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
 		cmocka_unit_test(the_answer_of_somebody_else_is_none),
 		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),

@@ -92,6 +92,32 @@ static uint64_t changes(struct io *io)
 	return double_sent_by(io, WIRE_SET, 0) - double_sent_by(io, WIRE_SET, WIRE_SM_INFO);
 }
 
+static bool has_alert(const struct world *w, const char *what)
+{
+	json_t *status = fabric_status(w->fabric), *alert;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert)
+		found |= !strcmp(json_string_value(json_object_get(alert, "what")), what);
+	json_decref(status);
+	return found;
+}
+
+static unsigned all_reregistered(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < w->design->ncas; i++)
+		count += double_reregistered(w->hw, host(w, i), 1);
+	return count;
+}
+
+static void count_cb(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
 static uint16_t *lids_held(const struct world *w)
 {
 	const struct topo *t = w->design;
@@ -247,6 +273,7 @@ static void a_higher_one_gets_the_fabric_handed_over(void **state)
 	uint64_t before;
 
 	pair_init(&p, small_tree(), 3, 9);
+	p.a.conf.master_sm_priority = 0;
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
 	lids = lids_held(&p.a);
@@ -271,6 +298,7 @@ static void of_two_that_start_at_once_the_higher_rules(void **state)
 		struct pair p;
 
 		pair_init(&p, small_tree(), 0, 0);
+		p.a.conf.master_sm_priority = p.b.conf.master_sm_priority = 0;
 		start_b(&p);
 		if (late_us)
 			run_for(&p.a, late_us);
@@ -280,6 +308,126 @@ static void of_two_that_start_at_once_the_higher_rules(void **state)
 		assert_true(is(&p.b, "standby"));
 		pair_fini(&p);
 	}
+}
+
+/* Whoever was first is not displaced. */
+static void of_two_that_start_at_once_one_rules(void **state)
+{
+	for (unsigned late_us = 0; late_us < 3000; late_us += 250) {
+		struct pair p;
+
+		pair_init(&p, small_tree(), 0, 0);
+		start_b(&p);
+		if (late_us)
+			run_for(&p.a, late_us);
+		start_fabric(&p.a);
+		run_for(&p.a, 25 * SECOND_US);
+		assert_true(is(&p.a, "standby") != is(&p.b, "standby"));
+		assert_well_managed_by(is(&p.a, "master") ? &p.a : &p.b);
+		pair_fini(&p);
+	}
+}
+
+/* It is the one that was master and is the higher one, and the fabric has a master. */
+static void a_higher_one_that_comes_back_does_not_take_it_back(void **state)
+{
+	struct pair p;
+	uint64_t changed;
+	unsigned asked;
+
+	pair_init(&p, small_tree(), 9, 3);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	start_b(&p);
+	run_for(&p.a, 4 * SECOND_US);
+	stop(&p.a);
+	run_for(&p.b, 10 * SECOND_US);
+	assert_well_managed_by(&p.b);
+	changed = changes(p.io_b);
+	asked = all_reregistered(&p.a);
+	start_fabric(&p.a);
+	run_for(&p.a, 60 * SECOND_US);
+	assert_true(is(&p.a, "standby"));
+	assert_well_managed_by(&p.b);
+	assert_int_equal(status_number(&p.b, "election", "priority"), 14);
+	assert_int_equal(changes(p.io_b), changed);
+	assert_int_equal(all_reregistered(&p.a), asked);
+	pair_fini(&p);
+}
+
+/* The operator's word is above that, and what it shows from then on keeps it from coming back. */
+static void a_hand_over_by_wish_stays(void **state)
+{
+	struct pair p;
+	unsigned done = 0;
+
+	pair_init(&p, small_tree(), 9, 3);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_false(fabric_hand_over(p.a.fabric, count_cb, &done)); /* nobody is there */
+	start_b(&p);
+	run_for(&p.a, 15 * SECOND_US);
+	assert_true(rules(&p.a));
+	assert_true(fabric_hand_over(p.a.fabric, count_cb, &done));
+	assert_false(fabric_hand_over(p.a.fabric, count_cb, &done));
+	run_for(&p.a, SECOND_US);
+	assert_int_equal(done, 1);
+	assert_true(is(&p.a, "standby"));
+	assert_well_managed_by(&p.b);
+	assert_int_equal(status_number(&p.a, "election", "priority"), 0);
+	run_for(&p.a, 60 * SECOND_US);
+	assert_true(is(&p.a, "standby"));
+	double_freeze(p.io_b, true); /* the new master is gone */
+	run_for(&p.a, 10 * SECOND_US);
+	assert_true(rules(&p.a));
+	assert_int_equal(status_number(&p.a, "election", "priority"), 14);
+	pair_fini(&p);
+}
+
+/* Three seconds without a manager that one packet saves. */
+static void the_end_of_a_master_need_not_be_a_silence(void **state)
+{
+	struct pair p;
+	unsigned done = 0;
+
+	pair_init(&p, small_tree(), 0, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	start_b(&p);
+	run_for(&p.a, 15 * SECOND_US);
+	assert_true(fabric_hand_over(p.a.fabric, count_cb, &done));
+	while (!done)
+		run_for(&p.a, 1000);
+	stop(&p.a);
+	run_for(&p.b, SECOND_US / 2);
+	assert_well_managed_by(&p.b);
+	assert_int_equal(count_told(&p.b, "take-over", "silent for 0 ms"), 1);
+	assert_int_equal(double_sent_by(p.io_b, WIRE_SET, WIRE_LFT), 0);
+	pair_fini(&p);
+}
+
+static void changes_of_role_are_counted_and_too_many_told(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, small_tree(), 0, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	start_b(&p);
+	run_for(&p.a, 15 * SECOND_US);
+	assert_int_equal(status_number(&p.a, NULL, "role_changes"), 0);
+	for (unsigned i = 1; i <= 4; i++) {
+		struct world *from = i % 2 ? &p.a : &p.b;
+		unsigned done = 0;
+
+		assert_true(fabric_hand_over(from->fabric, count_cb, &done));
+		run_for(&p.a, 15 * SECOND_US);
+		assert_int_equal(status_number(&p.a, NULL, "role_changes"), i);
+		assert_int_equal(has_alert(&p.a, "role-changes"), i > 3);
+	}
+	run_for(&p.a, 590 * SECOND_US);
+	assert_false(has_alert(&p.a, "role-changes"));
+	pair_fini(&p);
 }
 
 static void a_master_that_wakes_up_again_comes_to_terms(void **state)
@@ -294,13 +442,108 @@ static void a_master_that_wakes_up_again_comes_to_terms(void **state)
 	run_for(&p.a, 5 * SECOND_US);
 	lids = lids_held(&p.a);
 	double_freeze(double_io(p.a.hw), true);
-	run_for(&p.a, 10 * SECOND_US);
+	run_for(&p.a, 4 * SECOND_US);
 	assert_true(rules(&p.b));
 	double_freeze(double_io(p.a.hw), false);
 	run_for(&p.a, 40 * SECOND_US);
 	assert_true(is(&p.b, "standby"));
 	assert_well_managed_by(&p.a);
 	assert_lids_are(&p.a, lids);
+	pair_fini(&p);
+}
+
+/* Its port did not answer for so long that it has left. */
+static void one_that_was_away_for_long_stands_by(void **state)
+{
+	struct pair p;
+	uint64_t changed;
+
+	pair_init(&p, small_tree(), 0, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	start_b(&p);
+	run_for(&p.a, 5 * SECOND_US);
+	double_freeze(double_io(p.a.hw), true);
+	run_for(&p.a, 20 * SECOND_US);
+	assert_true(rules(&p.b));
+	assert_false(is(&p.a, "master"));
+	changed = changes(double_io(p.a.hw));
+	double_freeze(double_io(p.a.hw), false);
+	run_for(&p.a, 40 * SECOND_US);
+	assert_true(is(&p.a, "standby"));
+	assert_well_managed_by(&p.b);
+	assert_int_equal(changes(double_io(p.a.hw)), changed);
+	pair_fini(&p);
+}
+
+/* ---- Cut off --------------------------------------------------------------------------------------- */
+
+static void a_standby_whose_cable_was_out_changes_nothing(void **state)
+{
+	for (unsigned out_s = 1; out_s <= 30; out_s += 29) {
+		struct pair p;
+		unsigned asked;
+		guid_t far;
+
+		pair_init(&p, small_tree(), 5, 0);
+		far = host(&p.a, p.a.design->ncas - 1);
+		start_fabric(&p.a);
+		run_for(&p.a, 2 * SECOND_US);
+		start_b(&p);
+		run_for(&p.a, 10 * SECOND_US);
+		asked = all_reregistered(&p.a);
+		double_cut(p.a.hw, far, 1);
+		run_for(&p.a, out_s * SECOND_US);
+		double_join(p.a.hw, far, 1);
+		run_for(&p.a, 60 * SECOND_US);
+		assert_well_managed_by(&p.a);
+		assert_true(is(&p.b, "standby"));
+		assert_int_equal(changes(p.io_b), 0);
+		assert_int_equal(all_reregistered(&p.a),
+				 asked + 1); /* the one whose link came back */
+		double_freeze(double_io(p.a.hw), true);
+		run_for(&p.a, 10 * SECOND_US);
+		assert_well_managed_by(&p.b); /* it still does its work */
+		pair_fini(&p);
+	}
+}
+
+static void set_uplinks(struct world *w, uint32_t leaf, bool up)
+{
+	for (unsigned num = 1; num <= w->design->nodes[leaf].nports; num++) {
+		const struct topo_port *peer =
+			topo_peer(w->design, topo_port(w->design, leaf, num));
+
+		if (peer && peer->node < w->design->nswitches)
+			(up ? double_join : double_cut)(w->hw, w->design->nodes[leaf].guid, num);
+	}
+}
+
+/* Its leaf is an island, and has to have a master; when that is joined again nothing is written that is not the standby's. */
+static void a_standby_on_an_island_leaves_the_others_alone(void **state)
+{
+	struct pair p;
+	uint64_t before;
+	uint32_t leaf;
+	unsigned asked;
+
+	pair_init(&p, small_tree(), 5, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	start_b(&p);
+	run_for(&p.a, 10 * SECOND_US);
+	leaf = far_leaf(&p.a);
+	set_uplinks(&p.a, leaf, false);
+	run_for(&p.a, 30 * SECOND_US);
+	assert_true(is(&p.b, "master"));
+	before = changes(p.io_b);
+	asked = all_reregistered(&p.a);
+	set_uplinks(&p.a, leaf, true);
+	run_for(&p.a, 60 * SECOND_US);
+	assert_well_managed_by(&p.a);
+	assert_true(is(&p.b, "standby"));
+	assert_in_range(changes(p.io_b), before, before + 1);  /* its own leaf's PortStateChange */
+	assert_in_range(all_reregistered(&p.a) - asked, 0, 4); /* the leaf's hosts */
 	pair_fini(&p);
 }
 
@@ -391,7 +634,7 @@ static void one_that_refuses_a_handover_changes_nothing(void **state)
 	run_for(&w, 15 * SECOND_US);
 	assert_true(rules(&w));
 	scripted_at(&w, 5,
-		    (struct wire_sm_info){ .sm_key = 1, .priority = 9, .state = SM_STANDBY });
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 15, .state = SM_STANDBY });
 	run_for(&w, 15 * SECOND_US);
 	assert_in_range(count_told(&w, "handover", "does not take the fabric over"), 1, 2);
 	assert_well_managed_by(&w);
@@ -402,18 +645,197 @@ static void one_that_refuses_a_handover_changes_nothing(void **state)
 	world_fini(&w);
 }
 
-static void one_with_another_sm_key_is_told_and_not_heeded(void **state)
+static void begin_beside(struct world *w, struct wire_sm_info info)
+{
+	world_init_stopped(w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	scripted_at(w, 5, info);
+	start_fabric(w);
+	run_for(w, 20 * SECOND_US);
+}
+
+static void a_master_with_another_sm_key_is_stood_by_for_at_a_start(void **state)
+{
+	struct world w;
+
+	begin_beside(&w, (struct wire_sm_info){ .sm_key = 2, .priority = 0, .state = SM_MASTER });
+	assert_true(is(&w, "standby"));
+	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
+	assert_true(has_alert(&w, "foreign-master"));
+	assert_int_equal(count_told(&w, "other-sm", "another SM_Key"), 1);
+	double_set_sm(w.hw, host(&w, 5), 1, NULL);
+	run_for(&w, 10 * SECOND_US);
+	assert_well_managed_by(&w);
+	assert_false(has_alert(&w, "foreign-master"));
+	world_fini(&w);
+}
+
+static void one_that_hides_its_sm_key_is_heeded(void **state)
+{
+	struct world w;
+
+	begin_beside(&w, (struct wire_sm_info){ .sm_key = 0, .priority = 14, .state = SM_MASTER });
+	assert_true(is(&w, "standby"));
+	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
+	assert_false(has_alert(&w, "foreign-master"));
+	world_fini(&w);
+}
+
+static void a_second_master_with_another_sm_key_is_an_alert_as_long_as_it_lasts(void **state)
+{
+	struct world w;
+	struct answer swept = { 0 };
+
+	world_init(&w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	scripted_at(&w, 5, (struct wire_sm_info){ .sm_key = 2, .priority = 9, .state = SM_MASTER });
+	fabric_sweep(w.fabric, act_cb, &swept);
+	run_for(&w, 20 * SECOND_US);
+	assert_true(rules(&w));
+	assert_true(has_alert(&w, "two-masters"));
+	assert_int_equal(count_told(&w, "two-masters", "two masters"), 1);
+	double_set_sm(w.hw, host(&w, 5), 1, NULL);
+	run_for(&w, 20 * SECOND_US);
+	assert_false(has_alert(&w, "two-masters"));
+	assert_well_managed_by(&w);
+	world_fini(&w);
+}
+
+/* ---- Asked before anything is written ---------------------------------------------------------------- */
+
+static void cut_off(struct world *w, uint32_t number)
+{
+	double_cut(w->hw, host(w, number), 1);
+	run_for(w, SECOND_US);
+}
+
+struct writes { /* to whatever, before the manager at host 5 was asked */
+	struct world *w;
+	uint64_t asked;
+	unsigned early, late;
+};
+
+static void note_write(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
+{
+	struct writes *writes = arg;
+
+	if (attr_id == WIRE_PORT_INFO || attr_id == WIRE_LFT) {
+		if (double_sent(writes->w->hw, WIRE_GET, WIRE_SM_INFO) == writes->asked)
+			writes->early++;
+		else
+			writes->late++;
+	}
+}
+
+/* A manager comes with its host: nothing is written before it has answered. */
+static void who_may_manage_too_is_asked_before_a_write(void **state)
+{
+	struct writes writes = { 0 };
+	struct world w;
+
+	world_init(&w, small_tree());
+	run_for(&w, 20 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	cut_off(&w, 5);
+	scripted_at(&w, 5,
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 3, .state = SM_STANDBY });
+	writes.w = &w;
+	writes.asked = double_sent(w.hw, WIRE_GET, WIRE_SM_INFO);
+	double_on_set(w.hw, note_write, &writes);
+	double_join(w.hw, host(&w, 5), 1);
+	run_for(&w, 5 * SECOND_US);
+	assert_int_equal(writes.early, 0);
+	assert_true(writes.late > 0);
+	assert_well_managed_by(&w);
+	world_fini(&w);
+}
+
+/* Ports that come with another manager's LID, from a host that does not show one. */
+static void who_holds_a_foreign_sm_lid_is_asked_before_a_write(void **state)
+{
+	struct writes writes = { 0 };
+	struct world w;
+
+	world_init(&w, small_tree());
+	run_for(&w, 20 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	cut_off(&w, 5);
+	double_set_sm_lid(w.hw, host(&w, 5), 1, lid_of(&w, 7));
+	writes.w = &w;
+	writes.asked = double_sent(w.hw, WIRE_GET, WIRE_SM_INFO);
+	double_on_set(w.hw, note_write, &writes);
+	double_join(w.hw, host(&w, 5), 1);
+	run_for(&w, 5 * SECOND_US);
+	assert_int_equal(writes.early, 0);
+	assert_true(writes.late > 0);
+	assert_well_managed_by(&w);
+	world_fini(&w);
+}
+
+static void a_silent_one_is_waited_for_no_longer_than_a_transaction(void **state)
 {
 	struct world w;
 
 	world_init(&w, small_tree());
-	stop_fabric(&w);
-	scripted_at(&w, 5, (struct wire_sm_info){ .sm_key = 2, .priority = 9, .state = SM_MASTER });
+	run_for(&w, 20 * SECOND_US);
 	log_set_level(-1, LOG_ERR - 1);
-	start_fabric(&w);
-	run_for(&w, 2 * SECOND_US);
-	assert_true(rules(&w));
-	assert_int_equal(count_told(&w, "other-sm", "another SM_Key"), 1);
+	cut_off(&w, 5);
+	scripted_at(&w, 5,
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 15, .state = SM_MASTER });
+	double_set_sm_silent(w.hw, host(&w, 5), 1);
+	double_join(w.hw, host(&w, 5), 1);
+	run_for(&w, 150000);
+	assert_int_equal(double_link_state(w.hw, host(&w, 5), 1), TOPO_INIT);
+	run_for(&w, 100000);
+	assert_int_equal(double_link_state(w.hw, host(&w, 5), 1), TOPO_ACTIVE);
+	run_for(&w, 5 * SECOND_US);
+	assert_well_managed_by(&w);
+	world_fini(&w);
+}
+
+/* .. and a fault does not wait for it at all. */
+static void a_fault_does_not_wait_for_a_silent_manager(void **state)
+{
+	struct world w;
+	guid_t leaf;
+
+	world_init(&w, small_tree());
+	run_for(&w, 20 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	leaf = w.design->nodes[far_leaf(&w)].guid;
+	cut_off(&w, 5);
+	scripted_at(&w, 5,
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 15, .state = SM_MASTER });
+	double_set_sm_silent(w.hw, host(&w, 5), 1);
+	double_join(w.hw, host(&w, 5), 1);
+	run_for(&w, 20000);
+	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
+	run_for(&w, 30000);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 1);
+	assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") < 30);
+	run_for(&w, 5 * SECOND_US);
+	assert_well_managed_by(&w);
+	world_fini(&w);
+}
+
+/* Looks that come one after the other do not begin the question anew. */
+static void a_silent_manager_does_not_keep_the_others_from_being_judged(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	run_for(&w, 20 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	scripted_at(&w, 5,
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 9, .state = SM_STANDBY });
+	double_set_sm_silent(w.hw, host(&w, 5), 1);
+	scripted_at(&w, 6,
+		    (struct wire_sm_info){ .sm_key = 1, .priority = 15, .state = SM_STANDBY });
+	for (unsigned i = 0; i < 20; i++) {
+		double_set_desc(w.hw, host(&w, 5 + i % 2), i % 4 < 2 ? "one" : "another");
+		run_for(&w, 100000);
+	}
+	assert_true(count_told(&w, "handover", "outranks this manager") > 0);
 	world_fini(&w);
 }
 
@@ -464,12 +886,28 @@ int main(void)
 		cmocka_unit_test(what_differs_is_written_and_ports_keep_what_they_hold),
 		cmocka_unit_test(a_higher_one_gets_the_fabric_handed_over),
 		cmocka_unit_test(of_two_that_start_at_once_the_higher_rules),
+		cmocka_unit_test(of_two_that_start_at_once_one_rules),
+		cmocka_unit_test(a_higher_one_that_comes_back_does_not_take_it_back),
+		cmocka_unit_test(a_hand_over_by_wish_stays),
+		cmocka_unit_test(the_end_of_a_master_need_not_be_a_silence),
+		cmocka_unit_test(changes_of_role_are_counted_and_too_many_told),
 		cmocka_unit_test(a_master_that_wakes_up_again_comes_to_terms),
+		cmocka_unit_test(one_that_was_away_for_long_stands_by),
+		cmocka_unit_test(a_standby_whose_cable_was_out_changes_nothing),
+		cmocka_unit_test(a_standby_on_an_island_leaves_the_others_alone),
 		cmocka_unit_test(a_lower_priority_by_reload_hands_over),
 		cmocka_unit_test(a_standby_writes_no_file),
 		cmocka_unit_test(a_cut_way_to_the_master_is_no_dead_master),
 		cmocka_unit_test(one_that_refuses_a_handover_changes_nothing),
-		cmocka_unit_test(one_with_another_sm_key_is_told_and_not_heeded),
+		cmocka_unit_test(a_master_with_another_sm_key_is_stood_by_for_at_a_start),
+		cmocka_unit_test(one_that_hides_its_sm_key_is_heeded),
+		cmocka_unit_test(
+			a_second_master_with_another_sm_key_is_an_alert_as_long_as_it_lasts),
+		cmocka_unit_test(who_may_manage_too_is_asked_before_a_write),
+		cmocka_unit_test(who_holds_a_foreign_sm_lid_is_asked_before_a_write),
+		cmocka_unit_test(a_silent_one_is_waited_for_no_longer_than_a_transaction),
+		cmocka_unit_test(a_fault_does_not_wait_for_a_silent_manager),
+		cmocka_unit_test(a_silent_manager_does_not_keep_the_others_from_being_judged),
 		cmocka_unit_test(a_lower_master_is_shouted_about_until_it_goes),
 		cmocka_unit_test(alone_it_asks_nobody_and_says_nothing),
 	};

@@ -321,6 +321,30 @@ static void a_device_that_is_back_after_30_s_finds_all_as_it_was(void **state)
 	world_fini(&w);
 }
 
+/* .. but for its own port, which has forgotten its LID: nobody else was master, so no host is asked to register anew. */
+static void so_it_does_when_it_has_forgotten_what_it_was_told(void **state)
+{
+	struct world w;
+	uint64_t written;
+	unsigned asked;
+
+	world_init(&w, small_tree());
+	run_for(&w, 120 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	written = blocks_written(&w);
+	asked = reregistered(&w);
+	double_unplug(double_io(w.hw), true);
+	run_for(&w, 5 * SECOND_US);
+	double_reboot(w.hw, host(&w, 0));
+	run_for(&w, 25 * SECOND_US);
+	double_unplug(double_io(w.hw), false);
+	run_for(&w, 5 * SECOND_US);
+	assert_is_whole(&w);
+	assert_int_equal(blocks_written(&w), written);
+	assert_int_equal(reregistered(&w), asked + 1);
+	world_fini(&w);
+}
+
 static void a_device_that_comes_later_is_opened(void **state)
 {
 	struct world w;
@@ -406,6 +430,7 @@ int main(void)
 		cmocka_unit_test(so_it_is_told_by_the_neighbour_alone),
 		cmocka_unit_test(another_leaf_in_the_place_of_the_own_one_is_met),
 		cmocka_unit_test(a_device_that_is_back_after_30_s_finds_all_as_it_was),
+		cmocka_unit_test(so_it_does_when_it_has_forgotten_what_it_was_told),
 		cmocka_unit_test(a_device_that_comes_later_is_opened),
 		cmocka_unit_test(a_port_that_another_manager_holds_is_told_as_such),
 		cmocka_unit_test(a_manager_that_is_not_shown_any_more_is_shown_again),
