@@ -439,10 +439,10 @@ void fabric_election_leave(struct fabric *f)
 	loop_timer_stop(e->act);
 	leave_role(f);
 	fabric_election_forget_others(f);
+	renew(f); /* as who it was until now: what a master knows is kept */
 	e->rules = e->warned = false;
 	e->was_away = true;
 	e->taking.begun_us = 0;
-	renew(f);
 	show_state(f);
 }
 

@@ -244,7 +244,7 @@ int state_store_load(struct state_store *s, const struct state_file *file, char 
 	said = state_file_load(path, file->name, &c);
 	status = judge(s, file, said, &c);
 	free(path);
-	if (!status && said == STATE_WHOLE && !s->has_manifest)
+	if (!status && said == STATE_WHOLE && !s->has_manifest && !s->manifest_due)
 		tell_manifest(s, "is gone");
 	if (!status && said == STATE_OLD && listed_of(s, file->name))
 		s->ops.foreign(s->f, file);

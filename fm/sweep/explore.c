@@ -55,8 +55,11 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	if (!inv_is_switch(node))
 		return;
 	node->waiting = 2;
+	if (node->stranger) /* whose it is, is to be known first */
+		ports_ask(s, node, 0);
 	sweep_ask(s, JOB_SWITCH, node, 0, true);
-	ports_ask(s, node, 0);
+	if (!node->stranger)
+		ports_ask(s, node, 0);
 }
 
 void explore_visit_ca(struct sweep *s, struct inv_node *node)
@@ -67,6 +70,14 @@ void explore_visit_ca(struct sweep *s, struct inv_node *node)
 	for (p = 1; p <= node->nports; p++)
 		if (node->ports[p].link_up || (node == s->inv.local && p == s->inv.local_port))
 			ports_ask(s, node, p);
+}
+
+/* Another's tables lead there, and it was not ours since a way leads to it: who that is, is asked before anything is written. */
+static bool is_another_s(const struct sweep *s, const struct inv_node *node)
+{
+	uint16_t sm_lid = node->ports[0].sm_lid;
+
+	return node->stranger && s->inv.sm_lid && sm_lid && sm_lid != s->inv.sm_lid;
 }
 
 static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
@@ -84,8 +95,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
 	s->managed |= s->shy && info.lft_top;
-	if (info.port_state_change && !s->managed && !node->no_sets &&
-	    !(node->stranger && !s->shy && info.lft_top))
+	if (info.port_state_change && !s->managed && !node->no_sets && !is_another_s(s, node))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);

@@ -187,6 +187,28 @@ static void a_master_without_a_link_is_none_and_is_one_again_with_it(void **stat
 	world_fini(&w);
 }
 
+/* .. and whatever it has learned is known then, though it was not on disk yet. */
+static void so_it_is_when_nothing_was_written_to_files_yet(void **state)
+{
+	struct world w;
+	uint64_t written;
+
+	world_open(&w);
+	start_fabric(&w);
+	run_for(&w, SECOND_US / 2);
+	assert_is_whole(&w);
+	written = blocks_written(&w);
+	double_cut(w.hw, host(&w, 0), 1);
+	run_for(&w, 3 * SECOND_US);
+	assert_manages_nothing(&w, "no-link");
+	double_join(w.hw, host(&w, 0), 1);
+	run_for(&w, 2 * SECOND_US);
+	assert_is_whole(&w);
+	assert_int_equal(blocks_written(&w), written);
+	assert_int_equal(count_told(&w, "alert", "manifest"), 0);
+	world_fini(&w);
+}
+
 /* An operator's sweep meanwhile changes nothing of that. */
 static void a_sweep_without_a_link_is_refused(void **state)
 {
@@ -425,6 +447,7 @@ int main(void)
 		cmocka_unit_test(so_it_does_with_a_fabric_that_is_remembered),
 		cmocka_unit_test(a_neighbour_that_answers_later_is_waited_for),
 		cmocka_unit_test(a_master_without_a_link_is_none_and_is_one_again_with_it),
+		cmocka_unit_test(so_it_is_when_nothing_was_written_to_files_yet),
 		cmocka_unit_test(a_sweep_without_a_link_is_refused),
 		cmocka_unit_test(a_cable_moved_to_another_leaf_writes_nothing_wrong),
 		cmocka_unit_test(so_it_is_told_by_the_neighbour_alone),
