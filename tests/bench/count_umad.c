@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -73,6 +74,12 @@ static uint32_t key_of(const uint8_t *mad)
 	       mad[17];
 }
 
+/* A directed SMP without a hop ends at the port it is sent from (IBA 14.2.2.2): it is never on the wire. */
+static bool is_local(const uint8_t *mad)
+{
+	return mad[1] == 0x81 && !mad[7];
+}
+
 static struct counter *counter_of(uint32_t key)
 {
 	for (uint32_t i = 0; i < COUNTERS; i++) {
@@ -103,6 +110,7 @@ int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int r
 {
 	/* Before it is sent: the answer may come at once, and another thread free it. */
 	uint32_t key = key_of(umad_get_mad(umad));
+	bool local = is_local(umad_get_mad(umad));
 	int status;
 
 	if (!shim.next) {
@@ -110,7 +118,7 @@ int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int r
 		return -1;
 	}
 	status = shim.next(port, agent, umad, length, timeout_ms, retries);
-	if (!status && shim.counters)
+	if (!status && shim.counters && !local)
 		count(key);
 	return status;
 }
