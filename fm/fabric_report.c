@@ -69,10 +69,10 @@ static json_t *topo_json(const struct fabric *f)
 		t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
 		"links_special", t ? (int)t->nlinks_special : 0, "links",
 		t ? (int)(t->nlinks - t->nlinks_special) : 0, "links_down",
-		t ? (int)t->nlinks_down : 0, "links_cordoned", t ? drained(t, BY_OPERATOR) : 0,
-		"links_quarantined", t ? drained(t, QUARANTINED) : 0, "links_isolated",
-		t ? drained(t, ISOLATED) : 0, "levels", t ? (int)t->nlevels : 0, "lids",
-		f->lids ? (int)f->lids->top : 0);
+		t ? (int)(t->nlinks_down - t->nlinks_special_down) : 0, "links_cordoned",
+		t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
+		"levels", t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
 }
 
 static json_t *sa_json(const struct fabric *f)

@@ -33,7 +33,7 @@ struct topo *topo_again(const struct topo *older)
 {
 	struct topo *t = topo_alike(older);
 
-	t->nlinks_down = t->ncordoned = 0;
+	t->nlinks_down = t->nlinks_special_down = t->ncordoned = 0;
 	return t;
 }
 
@@ -51,6 +51,13 @@ static void set_link(struct topo *t, uint32_t i, bool up)
 		((struct topo_end *)t->ends)[i].up = up;
 }
 
+static void count_down(struct topo *t, const struct topo_port *port)
+{
+	t->nlinks_down++;
+	t->nlinks_special_down +=
+		t->nodes[port->node].sharp || t->nodes[t->ports[port->peer].node].sharp;
+}
+
 void topo_alike_cut(struct topo *t, uint32_t i)
 {
 	const struct topo_port *port = &t->ports[i];
@@ -59,7 +66,7 @@ void topo_alike_cut(struct topo *t, uint32_t i)
 		return;
 	set_link(t, i, false);
 	set_link(t, port->peer, false);
-	t->nlinks_down++;
+	count_down(t, port);
 }
 
 void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
@@ -69,5 +76,6 @@ void topo_again_port(struct topo *t, uint32_t i, const struct topo_port_attr *at
 	topo_port_take(port, attr);
 	set_link(t, i, port->peer != TOPO_NONE && up);
 	t->ncordoned += port->cordoned;
-	t->nlinks_down += !port->link_up && port->peer != TOPO_NONE && port->peer > i;
+	if (!port->link_up && port->peer != TOPO_NONE && port->peer > i)
+		count_down(t, port);
 }

@@ -317,10 +317,13 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 		to->peer =
 			t->nodes[place[b->ports[from->peer].node]].port0 + b->ports[from->peer].num;
 		if (p < from->peer) {
+			bool special = b->nodes[from->node].sharp ||
+				       b->nodes[b->ports[from->peer].node].sharp;
+
 			t->nlinks++;
-			t->nlinks_special += b->nodes[from->node].sharp ||
-					     b->nodes[b->ports[from->peer].node].sharp;
+			t->nlinks_special += special;
 			t->nlinks_down += !from->link_up;
+			t->nlinks_special_down += special && !from->link_up;
 		}
 	}
 }

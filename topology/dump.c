@@ -89,7 +89,7 @@ static void text_summary(const struct topo *t, FILE *out)
 	if (t->nspecials)
 		fprintf(out, ", %" PRIu32 " aggregation nodes", t->nspecials);
 	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", t->nlinks - t->nlinks_special,
-		t->nlinks_down);
+		t->nlinks_down - t->nlinks_special_down);
 }
 
 static void text_switch(const struct topo *t, uint32_t sw, FILE *out)

@@ -110,14 +110,15 @@ struct topo_host {
 
 struct topo {
 	uint32_t nnodes, nswitches, nports, nhosts;
-	uint32_t nswitch_ports;	 /* ports[0 .. nswitch_ports) are those of switches */
-	uint32_t nlinks;	 /* cables, up or down */
-	uint32_t nlinks_special; /* of these, inside of a switch: to its aggregation node */
-	uint32_t nlinks_down;	 /* of these, down */
-	uint32_t ncordoned;	 /* ports */
-	uint32_t ncas;		 /* CA nodes without SHARP aggregation nodes.. */
-	uint32_t nspecials;	 /* ..and those */
-	uint8_t nlevels;	 /* highest switch level + 1; 0 without switches */
+	uint32_t nswitch_ports;	      /* ports[0 .. nswitch_ports) are those of switches */
+	uint32_t nlinks;	      /* cables, up or down */
+	uint32_t nlinks_special;      /* of these, inside of a switch: to its aggregation node */
+	uint32_t nlinks_down;	      /* of these, down */
+	uint32_t nlinks_special_down; /* of these, special */
+	uint32_t ncordoned;	      /* ports */
+	uint32_t ncas;		      /* CA nodes without SHARP aggregation nodes.. */
+	uint32_t nspecials;	      /* ..and those */
+	uint8_t nlevels;	      /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;
 	const struct topo_end *ends; /* by port of a switch */

@@ -72,7 +72,9 @@ static int send_request(int fd, const char *cmd, json_t *args)
 		sent += n > 0 ? n : 0;
 	}
 	free(text);
-	return sent == len ? 0 : -errno;
+	return sent == len || errno == EPIPE
+		       ? 0
+		       : -errno; /* hung up already: with the reason, to be read */
 }
 
 static struct fmctl_answer failed(const char *cmd, const char *reason)

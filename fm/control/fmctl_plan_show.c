@@ -94,7 +94,7 @@ static void print_fabric(const struct plan *p)
 	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
 	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks - p->topo->nlinks_special);
 	if (p->topo->nlinks_down)
-		printf(" (%u of them down)", p->topo->nlinks_down);
+		printf(" (%u of them down)", p->topo->nlinks_down - p->topo->nlinks_special_down);
 	if (p->topo->nspecials)
 		printf(", %u aggregation nodes", p->topo->nspecials);
 	putchar('\n');

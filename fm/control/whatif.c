@@ -190,8 +190,9 @@ static json_t *document(struct whatif *w)
 	w->check_ms = now_ms() - start;
 	find_storage(w);
 	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
-			"links_cordoned", (int)w->cordoned, "links_down", (int)w->t->nlinks_down,
-			"route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
+			"links_cordoned", (int)w->cordoned, "links_down",
+			(int)(w->t->nlinks_down - w->t->nlinks_special_down), "route_ms",
+			w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
 			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
 			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
 	if (w->states)

@@ -43,14 +43,24 @@ def start(tmp_path):
             fabric.stop()
 
 
-@pytest.fixture(scope="session")
-def pod_net(tmp_path_factory):
-    """A scalable unit of a DGX H100 SuperPOD: 8 leaves, 4 spines, 256 adapters."""
-    net = tmp_path_factory.mktemp("nets") / "pod.net"
+def generate_pod(folder, *options):
+    net = folder / "pod.net"
     with open(net, "w") as out:
-        subprocess.run([program("fmctl"), "generate", "superpod", "--su", "1", "--system", "h100"], stdout=out,
+        subprocess.run([program("fmctl"), "generate", "superpod", "--su", "1", "--system", "h100", *options], stdout=out,
                        check=True)
     return net
+
+
+@pytest.fixture(scope="session")
+def pod_net(tmp_path_factory):
+    """A scalable unit of a DGX H100 SuperPOD: 8 leaves, 4 spines, 256 adapters, an aggregation node behind each switch."""
+    return generate_pod(tmp_path_factory.mktemp("nets"))
+
+
+@pytest.fixture(scope="session")
+def pod_net_64(tmp_path_factory):
+    """The same without aggregation nodes: switches of 64 ports, for ibdmchk, which takes port 65 for port 1 in multicast tables."""
+    return generate_pod(tmp_path_factory.mktemp("nets"), "--no-sharp")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fabric import FABRICS, NO_ROUTE, ROOT
+from fabric import FABRICS, NO_ROUTE, ROOT, aggregation_nodes
 
 # What is like the world's is in the source; published fabrics are used where this machine has them.
 IRREGULAR = sorted((ROOT / "tests" / "fabrics").glob("*.net")) + sorted(FABRICS.glob("*.net"))
@@ -22,11 +22,6 @@ def cables(net):
     return len(re.findall(r'^\[\d+\](?:\([0-9a-f]+\))?\s+"', net.read_text(), re.M)) // 2
 
 
-def is_sharp(net):
-    """Node ids of SHARP aggregation nodes: in the file like adapters, in the fabric part of a switch."""
-    return set(re.findall(r'^C[aA].*"(H-[^"]+)"[^"]*"[^"]*Aggregation Node', net.read_text(), re.M))
-
-
 # ---- Irregular fabrics
 
 @pytest.mark.parametrize("net", IRREGULAR, ids=[net.stem for net in IRREGULAR])
@@ -34,14 +29,16 @@ def test_irregular_fabric_comes_up_as_a_fat_tree(start, net):
     fabric = start(net)
     status = fabric.status()
     assert (status["engine"], status["fabric_up"]) == ("ftree", True)
-    assert (status["links"], status["links_down"]) == (cables(net), 0)
+    special = aggregation_nodes(net)
+    assert (status["links"] + status["links_special"], status["links_down"]) == (cables(net), 0)
+    assert status["aggregation_nodes"] == len(special)
     proof = status["proof"]
     assert (proof["unreachable"], proof["loops"], proof["credit_cycles"]) == (0, 0, 0)
     assert proof["reachable"] == status["hcas"] * (status["hcas"] - 1)
     assert fabric.dark_links() == {}
-    assert status["hcas"] + len(is_sharp(net)) == sum(1 for node in fabric.ask("nodes") if node["type"] == "ca")
+    assert status["hcas"] + len(special) == sum(1 for node in fabric.ask("nodes") if node["type"] == "ca")
     reached, pairs = fabric.pairs_reached()
-    assert reached == pairs >= proof["reachable"]
+    assert reached == pairs == proof["reachable"]
     assert fabric.ask("check", "--readback")["differ"] == 0
 
 
@@ -53,7 +50,8 @@ def test_status_has_every_field_of_the_contract(pod):
         assert isinstance(status[key], kind), key
     assert status["last_fault"] is None
     assert {"reachable", "unreachable", "loops", "credit_cycles"} <= set(status["proof"])
-    assert (status["switches"], status["hcas"], status["links"], status["lids"]) == (12, 256, 512, 268)
+    assert (status["switches"], status["hcas"], status["links"], status["lids"]) == (12, 256, 512, 280)
+    assert (status["aggregation_nodes"], status["links_special"]) == (12, 12)
     assert status["rss_kb"] > 1000 and status["smps_sent"] > 512
 
 
@@ -62,7 +60,7 @@ def test_status_has_every_field_of_the_contract(pod):
 def test_iblinkinfo_sees_every_link_active(pod):
     lines = [line for line in pod.run("iblinkinfo", "-l", "--switches-only").stdout.splitlines() if "==>" in line]
     up = [line for line in lines if "Active/" in line and "LinkUp" in line]
-    assert len(up) == len(lines) == 8 * 64 + 4 * 64  # every port of every switch is cabled
+    assert len(up) == len(lines) == 8 * 65 + 4 * 65  # every port of every switch is cabled
 
 
 def tracert(fabric, source, target):
@@ -125,8 +123,8 @@ def test_ibdmchk_finds_nothing_in_the_dump(pod, ibdmchk_report):
     folder = pod.dump()
     said = pod.run("ibdmchk", "-s", folder / "opensm-subnet.lst", "-f", folder / "opensm.fdbs",
                    "-m", folder / "opensm.mcfdbs", check=False).stdout
-    assert "-I- Defined 268/268 systems/nodes" in said
-    assert f"-I- Scanned:{256 * 255} CA to CA paths" in said
+    assert "-I- Defined 280/280 systems/nodes" in said
+    assert f"-I- Scanned:{268 * 267} CA to CA paths" in said
     assert "-I- no credit loops found" in said
     assert not re.search(r"^-[EF]-", said, re.M), said
 

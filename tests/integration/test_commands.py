@@ -29,8 +29,8 @@ def test_command_answers_in_both_ways(pod, arguments, word):
 
 def test_nodes_have_lids_roles_and_rails(pod):
     nodes = pod.ask("nodes")
-    assert len(nodes) == 268
-    assert len({node["lid"] for node in nodes}) == 268 and all(node["lid"] for node in nodes)
+    assert len(nodes) == 280
+    assert len({node["lid"] for node in nodes}) == 280 and all(node["lid"] for node in nodes)
     assert {node["state"] for node in nodes} == {"Active"}
     leaf = next(node for node in nodes if node["name"] == LEAF)
     assert (leaf["role"], leaf["rail"], leaf["su"], leaf["level"]) == ("leaf", 0, 0, 0)
@@ -47,11 +47,11 @@ def test_hosts_of_a_leaf_have_lids_in_a_row(pod):
 
 def test_links_name_both_ends(pod):
     links = pod.ask("links")
-    assert len(links) == 512
+    assert len(links) == 524
     assert all(link["up"] and link["state"] == "Active" for link in links)
     assert pod.ask("links", "--down") == []
     assert {(link["a"]["role"], link["b"]["role"]) for link in links} <= {("leaf", "host"), ("leaf", "spine"),
-                                                                          ("spine", "leaf")}
+                                                                          ("spine", "leaf"), ("leaf", "sharp"), ("spine", "sharp")}
 
 
 def test_hosts_have_eight_adapters(pod):
@@ -63,7 +63,7 @@ def test_hosts_have_eight_adapters(pod):
 def test_lft_is_what_the_switch_holds(pod):
     table = pod.ask("lft", LEAF)
     held = pod.simulated_tables()[1]["S-" + table["guid"][2:]]
-    assert {entry["lid"]: entry["port"] for entry in table["entries"]} == {lid: held[lid] for lid in range(1, 269)}
+    assert {entry["lid"]: entry["port"] for entry in table["entries"]} == {lid: held[lid] for lid in range(1, 281)}
 
 
 @pytest.mark.parametrize("name", ["0x0002c90380000100", "H-0002c90380000100", HOST, f"{HOST}:1"])
@@ -117,7 +117,7 @@ def test_answer_is_whole_while_several_ask(pod):
     import concurrent.futures as futures
     with futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: pod.fmctl("--json", "nodes").stdout, range(32)))
-    assert len(set(answers)) == 1 and len(json.loads(answers[0])) == 268
+    assert len(set(answers)) == 1 and len(json.loads(answers[0])) == 280
 
 
 # ---- Formats of the topology
@@ -151,7 +151,7 @@ def test_file_of_ibnetdiscover_is_the_same_fabric(pod, tmp_path):
 
 def test_json_format_is_one_document_with_everything(pod):
     document = json.loads(pod.fmctl("topology", "--format", "json").stdout)
-    assert (len(document["nodes"]), len(document["links"]), len(document["hosts"])) == (268, 512, 32)
+    assert (len(document["nodes"]), len(document["links"]), len(document["hosts"])) == (280, 524, 32)
     assert document["nodes"] == pod.ask("nodes")
 
 
@@ -178,5 +178,5 @@ def test_svg_format_is_well_formed(pod):
 
 def test_lst_format_has_each_cable_at_both_ends(pod):
     lines = pod.fmctl("topology", "--format", "lst").stdout.splitlines()
-    assert len(lines) == 1024
+    assert len(lines) == 1048
     assert all(line.startswith("{ ") and "LOG=ACT" in line for line in lines)

@@ -31,8 +31,8 @@ def test_all_ports_are_read_at_one_packet_each(start, pod_net):
     fabric.ask("health", "--read")
     before = fabric.status()["smps_sent"]
     health = fabric.ask("health", "--read")
-    assert (health["ports_read"], health["silent"]) == (1024, 0)
-    assert health["pass_mads"] == 1024  # what agents can do was asked the first time
+    assert (health["ports_read"], health["silent"]) == (1048, 0)
+    assert health["pass_mads"] == 1048  # what agents can do was asked the first time
     assert health["links"] == [] and fabric.status()["smps_sent"] - before < 20
 
 
@@ -70,5 +70,5 @@ def test_usage_is_said(pod, arguments):
 
 def test_status_of_the_passes_is_by_the_interval(start, pod_net):
     fabric = start(pod_net, SM_HOST, perf_interval=1.0)
-    status = fabric.wait(lambda s: s["health"]["ports_read"] == 1024, "a pass was made by itself")
+    status = fabric.wait(lambda s: s["health"]["ports_read"] == 1048, "a pass was made by itself")
     assert 500 <= status["health"]["pass_ms"] <= 1500 and status["health"]["sick"] == 0

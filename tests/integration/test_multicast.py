@@ -65,8 +65,8 @@ def used_cable(dumped):
 
 
 @pytest.fixture
-def fabric(start, pod_net):
-    return start(pod_net, SM_HOST)
+def fabric(start, pod_net_64):
+    return start(pod_net_64, SM_HOST)
 
 
 def test_the_broadcast_group_is_there_before_anybody_joins(fabric):

@@ -329,7 +329,7 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
     hook = tmp_path / "hook"
     hook.write_text(f'#!/bin/sh\necho "$FMD_HOST $FMD_OLD_STATE $FMD_STATE $FMD_REASON" >>{tmp_path}/ran\nsleep 600\n')
     hook.chmod(0o755)
-    it = World(tmp_path, pod_net, nvswitch_hook=str(hook), nvswitch_hook_timeout=0.5)
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook), nvswitch_hook_timeout=3.0)
     try:
         it.wait_state(SICK, "HEALTHY")
         for host in HOSTS[:8]:

@@ -78,7 +78,7 @@ def test_fmctl_shows_partitions_and_members(start, pod_net, tmp_path):
     fabric = begin(start, pod_net, tmp_path, tenants(A1, A2))
     rows = {row["name"]: row for row in fabric.ask("partitions")}
     assert rows["tenant-a"] == {"name": "tenant-a", "pkey": "0x0001", "sl": 0, "ipoib": False, "full": 2, "limited": 0}
-    assert rows["Default"]["full"] == 1 + 12 and rows["Default"]["limited"] == 255
+    assert rows["Default"]["full"] == 1 + 12 and rows["Default"]["limited"] == 255 + 12
     assert {member["guid"] for member in fabric.ask("partitions", "0x8001")[0]["members"]} == {guid(A1), guid(A2)}
     text = fabric.fmctl("partitions", "tenant-b").stdout
     assert guid(B) in text and "full" in text

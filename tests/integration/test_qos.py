@@ -20,7 +20,7 @@ def test_ports_hold_the_configured_lanes(start, pod_net):
     (host,) = re.findall(r"^ports.*", fabric.run("smpquery", "sl2vl", lid(fabric, HOST), 1).stdout, re.M)
     assert cells(host) == SL2VL
     leaf = re.findall(r"^ports.*", fabric.run("smpquery", "sl2vl", lid(fabric, LEAF), 2).stdout, re.M)
-    assert len(leaf) == 65 and {cells(line) for line in leaf} == {SL2VL}
+    assert len(leaf) == 66 and {cells(line) for line in leaf} == {SL2VL}
     low, high = re.findall(r"^WEIGHT.*", fabric.run("smpquery", "vlarb", lid(fabric, HOST), 1).stdout, re.M)
     assert cells(low).startswith("0x9,0x8,0x7,0x0") and cells(high).startswith("0x4,0x0")
 

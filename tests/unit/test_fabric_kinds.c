@@ -66,7 +66,7 @@ static uint32_t sm_leaf(const struct world *w)
 
 typedef void cable_fn(struct double_fabric *d, guid_t node, unsigned port);
 
-/* All cables of a node, or those to switches alone. */
+/* All cables of a node, or those to switches alone; counted without the link to its aggregation node. */
 static unsigned each_cable(struct world *w, uint32_t node, bool between_switches, cable_fn *fn)
 {
 	unsigned count = 0;
@@ -78,7 +78,7 @@ static unsigned each_cable(struct world *w, uint32_t node, bool between_switches
 		if (!peer || (between_switches && peer->node >= w->design->nswitches))
 			continue;
 		fn(w->hw, guid_at(w, node), num);
-		count++;
+		count += !w->design->nodes[peer->node].sharp;
 	}
 	return count;
 }
