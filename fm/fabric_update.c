@@ -5,7 +5,8 @@
  *   collect    the acts that it will answer, the cordons; what the inventory holds   (at one stroke)
  *   snapshot   levels, rails, names
  *   changes    against what is published: told; a look that found nothing ends here
- *   lids, room, route
+ *   lids, room
+ *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
  *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
  *              switches, ports and links are brought up                              (program, bringup)
@@ -146,31 +147,36 @@ static enum job_said plan_lids(void *arg)
 	return JOB_NEXT;
 }
 
-static void compute(const struct fabric *f, struct route *route, const struct topo *t,
-		    const struct lid_map *lids, const uint8_t *states, struct tables *out)
+static struct route_params params_of(const struct fabric *f, const struct topo *t,
+				     const struct fabric_policy *policy,
+				     struct route_override **overrides)
 {
-	struct fabric_policy policy = fabric_policy(f, t, states);
-	struct route_params params = fabric_route_params(f, &policy);
-	struct route_override *overrides;
+	struct route_params params = fabric_route_params(f, policy);
 
-	params.noverrides = fabric_overrides(f, t, &overrides);
-	params.overrides = overrides;
-	/* The configuration was validated: the engine exists. */
-	int status = route_compute(route, t, lids, &params, out);
+	params.noverrides = fabric_overrides(f, t, overrides);
+	params.overrides = *overrides;
+	return params;
+}
 
+/* The configuration was validated: the engine exists. */
+static void must_be_done(int status)
+{
 	if (status)
 		abort();
-	free(overrides);
-	fabric_policy_fini(&policy);
 }
 
 void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		struct tables *out)
 {
+	struct fabric_policy policy = fabric_policy(f, variant, states);
+	struct route_override *overrides;
+	struct route_params params = params_of(f, variant, &policy, &overrides);
 	struct route *route = route_new();
 
-	compute(f, route, variant, f->lids, states, out);
+	must_be_done(route_compute(route, variant, f->lids, &params, out));
 	route_free(route);
+	free(overrides);
+	fabric_policy_fini(&policy);
 }
 
 /* True: there is more to do. */
@@ -202,11 +208,35 @@ static enum job_said find_room(void *arg)
 	return JOB_NEXT;
 }
 
+static void begin_routing(struct fabric *f)
+{
+	struct fabric_update *u = &f->update;
+	struct route_params params;
+
+	u->policy = fabric_policy(f, u->topo, NULL);
+	params = params_of(f, u->topo, &u->policy, &u->overrides);
+	route_begin(f->route, u->topo, u->lids, &params, &u->tables);
+	u->routing = true;
+}
+
+static void end_routing(struct fabric_update *u)
+{
+	free(u->overrides);
+	fabric_policy_fini(&u->policy);
+	u->overrides = NULL;
+	u->routing = false;
+}
+
 static enum job_said compute_tables(void *arg)
 {
 	struct fabric *f = arg;
 
-	compute(f, f->route, f->update.topo, f->update.lids, NULL, &f->update.tables);
+	if (!f->update.routing)
+		begin_routing(f);
+	if (route_go(f->route))
+		return JOB_MORE;
+	must_be_done(route_end(f->route));
+	end_routing(&f->update);
 	return JOB_NEXT;
 }
 
@@ -401,6 +431,10 @@ void fabric_update_init(struct fabric *f)
 void fabric_update_fini(struct fabric *f)
 {
 	job_free(f->update.job);
+	if (f->update.routing) {
+		route_abandon(f->route);
+		end_routing(&f->update);
+	}
 	forget(&f->update);
 	tables_fini(&f->update.tables);
 }

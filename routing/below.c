@@ -13,6 +13,8 @@
 /* In a half-made row: the lane is dead here. A live port of this number is found once more. */
 #define DEAD 254
 
+#define WAYS_NS 1000 /* to look by whom one D is reached */
+
 struct descent { /* the way down by one group of cables */
 	const struct graph_group *group;
 	const uint8_t *digits; /* by LID: the lane wanted; only where there are several */
@@ -115,6 +117,7 @@ static void find_ways(struct belows *b, uint32_t sw, const struct reach_entry *e
 	struct design_row design = design_of(b->choice->design, entry->sw);
 	bool as_designed = entry->dist == design.down[sw];
 
+	fiber_spend(b->r->fiber, WAYS_NS + design.made * b->g->nswitches * DESIGN_NS);
 	ways->n = 0;
 	for (unsigned c = 0; c < b->g->switches[sw].ndown; c++) {
 		const struct graph_group *child = &graph_downs(b->g, sw)[c];

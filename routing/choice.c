@@ -232,10 +232,12 @@ static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct pa
 static struct parent_set designed(const struct choice *c, uint32_t d)
 {
 	const uint32_t *parents = &c->g->parents[c->family->first_parent];
-	const uint8_t *cost = design_of(c->design, d).cost;
+	const struct design_row row = design_of(c->design, d);
+	const uint8_t *cost = row.cost;
 	struct parent_set set = { { 0 } };
 	uint8_t best = REACH_NEVER;
 
+	fiber_spend(c->r->fiber, row.made * c->g->nswitches * DESIGN_NS);
 	for (unsigned p = 0; p < c->family->nparents; p++)
 		if (parents[p] != TOPO_NONE && cost[parents[p]] < best)
 			best = cost[parents[p]];
@@ -405,6 +407,7 @@ static void choose_for(struct choice *c, uint32_t d)
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
 			c->slots[lid] = choice_slot(c, lid, &set);
+		c->chosen += run->count;
 	}
 }
 
@@ -448,6 +451,7 @@ uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group,
 void choice_family(struct choice *c, const struct graph_family *family)
 {
 	c->family = family;
+	c->chosen = 0;
 	if (!family->nslots) {
 		memset(c->nearest.cost, REACH_NEVER, c->g->nswitches);
 		memset(c->nearest.count, 0, c->g->nswitches);

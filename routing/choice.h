@@ -53,11 +53,12 @@ struct choice {
 	uint8_t by_parent[256], first_by_parent[257]; /* slots of each parent, by lane */
 	struct few few;				      /* of the D looked at last */
 	struct at_home **at_home;		      /* by D; NULL = nobody asked yet */
-	bool has_masks;				      /* many D: only some parents lead there */
-	bool has_never;				      /* some D: none does */
-	bool has_never_hosts;			      /* .. and it has hosts */
-	uint8_t *has_hosts;			      /* by D: all bits or none */
-	struct lid_pair *only_lids;		      /* by D: 0 = has none, or more than two */
+	uint32_t chosen;	    /* LIDs of the family that were looked at one by one */
+	bool has_masks;		    /* many D: only some parents lead there */
+	bool has_never;		    /* some D: none does */
+	bool has_never_hosts;	    /* .. and it has hosts */
+	uint8_t *has_hosts;	    /* by D: all bits or none */
+	struct lid_pair *only_lids; /* by D: 0 = has none, or more than two */
 	uint32_t row_bytes;
 	const uint8_t *home; /* by LID: the slot wanted, D-Mod-K's digit */
 	struct digits digits;

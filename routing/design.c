@@ -70,10 +70,12 @@ struct design_row design_of(struct design *design, uint32_t d)
 		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
 		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
 	}
-	if (!design->rows[d]) {
+	bool made = !design->rows[d];
+
+	if (made) {
 		design->rows[d] = mem_alloc_unset(2, n);
 		find_down(design, d, design->rows[d]);
 		find_costs(design->g, design->rows[d], design->rows[d] + n);
 	}
-	return (struct design_row){ design->rows[d], design->rows[d] + n };
+	return (struct design_row){ design->rows[d], design->rows[d] + n, made };
 }

@@ -10,10 +10,13 @@
 
 #include "routing/engine.h"
 
+#define DESIGN_NS 16
+
 struct design_row {
 	const uint8_t
 		*down; /* by switch: hops to D downwards alone, REACH_NEVER = D is not below */
 	const uint8_t *cost; /* likewise by any up/down path; down wins over up */
+	bool made;	     /* just now, which took DESIGN_NS a switch */
 };
 
 struct design {

@@ -23,6 +23,9 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
+#define SORT_NS		      10   /* to put a hole in its place */
+#define SOURCE_NS	      10   /* to look where one source leads on */
+#define GROUP_NS	      100  /* to look whether a neighbour has a way */
 #define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
 #define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
 #define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
@@ -161,6 +164,8 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 	w->nspent = 0;
 	while (w->nstack && w->nspent < w->nsources) {
 		struct risen here = w->stack[--w->nstack];
+
+		fiber_spend(w->r->fiber, w->nsources * SOURCE_NS);
 
 		for (uint32_t s = 0; s < w->nsources; s++)
 			if (!w->is_spent[s] && reaches(w, here.sw, w->sources[s]) &&
@@ -315,6 +320,7 @@ static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
 	/* Trials are spent, and none was about s: nothing from there may rise. All from here on are about s. */
 	bool shut = w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s];
 
+	fiber_spend(w->r->fiber, (w->g->switches[s].nup + w->g->switches[s].ndown) * GROUP_NS);
 	for (; group < end; group++) {
 		bool only_rises = !w->g->switches[group->peer].ndown && group->peer != d;
 
@@ -386,13 +392,37 @@ static void hand_on(struct detour *w, uint32_t d)
 
 /* ---- All holes ---------------------------------------------------------------------------------- */
 
-static int by_destination(const void *a, const void *b)
+static uint32_t key_of(const struct hole *hole, bool by_d)
 {
-	const struct hole *x = a, *y = b;
+	return by_d ? hole->d : hole->sw;
+}
 
-	if (x->d != y->d)
-		return x->d < y->d ? -1 : 1;
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
+/* One key of two, by counting: there may be a million. `first` has a place more than there are switches. */
+static void sort_by_one(const struct holes *from, struct hole *to, bool by_d, uint32_t *first,
+			uint32_t nswitches)
+{
+	memset(first, 0, (nswitches + 1) * sizeof(*first));
+	for (uint32_t i = 0; i < from->count; i++)
+		first[key_of(&from->list[i], by_d) + 1]++;
+	for (uint32_t sw = 1; sw <= nswitches; sw++)
+		first[sw] += first[sw - 1];
+	for (uint32_t i = 0; i < from->count; i++)
+		to[first[key_of(&from->list[i], by_d)]++] = from->list[i];
+}
+
+/* By destination, then by switch. */
+static void sort_by_destination(const struct detour *w, struct holes *holes)
+{
+	struct holes by_switch = { .list = mem_alloc_unset(holes->count + 1u, sizeof(struct hole)),
+				   .count = holes->count };
+	uint32_t n = w->g->nswitches, *first = mem_alloc_unset(n + 1u, sizeof(*first));
+
+	sort_by_one(holes, by_switch.list, false, first, n);
+	fiber_spend(w->r->fiber, holes->count * SORT_NS);
+	sort_by_one(&by_switch, holes->list, true, first, n);
+	fiber_spend(w->r->fiber, holes->count * SORT_NS);
+	free(by_switch.list);
+	free(first);
 }
 
 static bool between_hosts(const struct detour *w, const struct hole *hole)
@@ -409,7 +439,7 @@ static void sort_holes(const struct detour *w, struct holes *holes)
 		if (holes->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &holes->list[i]))
 			holes->list[n++] = holes->list[i];
 	holes->count = n;
-	qsort(holes->list, n, sizeof(*holes->list), by_destination);
+	sort_by_destination(w, holes);
 }
 
 /* Hops from a switch that has a legal way: leaves have no costs of their own. */
@@ -459,6 +489,7 @@ static void fill_column(struct detour *w, struct hole *holes, uint32_t n, bool h
 	if (hosts && !w->g->switches[d].nhosts)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
+		fiber_spend(w->r->fiber, w->g->switches[holes[i].sw].ndown * GROUP_NS);
 		look_at(w, holes[i].sw, d)->wanted = true;
 		holes[i].length = n > 1 ? length_by_detour(w, holes[i].sw, d) : 0;
 	}

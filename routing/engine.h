@@ -9,6 +9,7 @@
 #ifndef FMD_ROUTING_ENGINE_H
 #define FMD_ROUTING_ENGINE_H
 
+#include "routing/fiber.h"
 #include "routing/route.h"
 #include "routing/tables.h"
 #include "topology/graph.h"
@@ -66,6 +67,7 @@ struct reach {
 	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
 	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
 	struct pivots *pivots; /* lent; NULL = what has no legal path stays a hole */
+	struct fiber *fiber;   /* lent, for long work to stop now and then; NULL = in one go */
 	uint32_t
 		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
 };

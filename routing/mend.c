@@ -32,6 +32,7 @@ struct mend {
 	struct hop *hops;
 	uint32_t *queue;
 	int64_t work; /* that may still be done */
+	struct fiber *fiber;
 };
 
 struct hop { /* the best path from a switch to one that has a way */
@@ -46,6 +47,8 @@ struct hop { /* the best path from a switch to one that has a way */
 #define WORK_HOSTS    (32 << 20) /* steps: a tenth of a second or two */
 #define WORK_OTHERS   (2 << 20)
 #define TRIES_MAX     32 /* paths for one hole */
+#define STEP_NS	      4	 /* of such work */
+#define LOOK_NS	      60 /* at a switch: whether it has a way */
 
 /* ---- The fabric --------------------------------------------------------------------------------- */
 
@@ -137,6 +140,8 @@ static uint64_t count_open(const struct mend *m, uint32_t d)
 {
 	uint64_t open = 0;
 
+	fiber_spend(m->fiber, m->t->nswitches * LOOK_NS);
+
 	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
 		open += is_open(m, sw, d, false);
 	return open;
@@ -186,8 +191,10 @@ static void list_dependencies(struct mend *m)
 	m->turns = mem_alloc(m->t->nswitches + 1, sizeof(*m->turns));
 	m->hops = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->hops));
 	m->queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->queue));
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
 		list_row(m, sw);
+		fiber_spend(m->fiber, m->lids->top * STEP_NS);
+	}
 }
 
 static void meet(struct mend *m, uint32_t channel, uint32_t *nstack)
@@ -212,6 +219,7 @@ static void meet_next(struct mend *m, uint32_t channel, uint32_t *nstack)
 static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32_t d)
 {
 	uint32_t nstack = 0;
+	int64_t before = m->work;
 
 	m->work -= m->cdg.nchannels / 8;
 	memset(m->met, 0, m->cdg.nchannels * sizeof(*m->met));
@@ -223,6 +231,7 @@ static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32
 	}
 	for (; nstack && !m->met[channel]; m->work--)
 		meet_next(m, m->stack[--nstack], &nstack);
+	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS);
 	return m->met[channel];
 }
 
@@ -282,6 +291,7 @@ static void offer(struct mend *m, uint32_t sw, uint32_t d, uint32_t *tail)
 static void find_paths(struct mend *m, uint32_t d)
 {
 	uint32_t head = 0, tail = 0;
+	int64_t before = m->work;
 
 	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
 		bool way = sw == d || has_way(m, sw, d);
@@ -297,6 +307,7 @@ static void find_paths(struct mend *m, uint32_t d)
 		m->hops[sw].queued = false;
 		offer(m, sw, d, &tail);
 	}
+	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS + m->t->nswitches * LOOK_NS);
 }
 
 /* ---- Filling ------------------------------------------------------------------------------------ */
@@ -333,7 +344,7 @@ static bool take_path(struct mend *m, uint32_t sw, uint32_t d)
 
 static void fill(struct mend *m, uint32_t sw, uint32_t d)
 {
-	for (unsigned try = 0; try < TRIES_MAX && m->work > 0; try++) {
+	for (unsigned try = 0; try < TRIES_MAX && m->work > 0 && !fiber_hurries(m->fiber); try++) {
 		find_paths(m, d);
 		if (m->hops[sw].cost == COST_NONE || take_path(m, sw, d))
 			break;
@@ -344,6 +355,7 @@ static void fill_columns(struct mend *m, bool management)
 {
 	for (uint32_t d = 0; d < m->t->nswitches; d++) {
 		memset(m->refused, 0, m->cdg.nchannels * sizeof(*m->refused));
+		fiber_spend(m->fiber, m->cdg.nchannels / 8 + m->t->nswitches * LOOK_NS);
 		for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
 			if (is_open(m, sw, d, management))
 				fill(m, sw, d);
@@ -370,9 +382,10 @@ static void mend_fini(struct mend *m)
 	free(m->next_lid);
 }
 
-uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables)
+uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		    struct fiber *fiber)
 {
-	struct mend m = { .t = t, .lids = lids, .tables = (struct tables *)tables };
+	struct mend m = { .t = t, .lids = lids, .tables = (struct tables *)tables, .fiber = fiber };
 	uint64_t open;
 
 	mend_init(&m);
@@ -381,12 +394,14 @@ uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const stru
 	return open;
 }
 
-uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables)
+uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables,
+		     struct fiber *fiber)
 {
 	struct mend m = {
 		.t = t,
 		.lids = lids,
 		.tables = tables,
+		.fiber = fiber,
 	};
 	uint64_t open;
 

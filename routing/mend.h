@@ -6,13 +6,16 @@
 #ifndef FMD_ROUTING_MEND_H
 #define FMD_ROUTING_MEND_H
 
+#include "routing/fiber.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
-/* Pairs of switches with hosts that have no way though cables connect them. */
-uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables);
+/* Pairs of switches with hosts that have no way though cables connect them. With a fiber it stops now and then. */
+uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		    struct fiber *fiber);
 /* Fills such gaps of tables that have no cycle, and makes none; then those between hosts and switches. Returns what is left of the former. */
-uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables);
+uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables,
+		     struct fiber *fiber);
 
 #endif

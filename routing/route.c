@@ -30,6 +30,19 @@ struct route {
 	struct tables spare;  /* another try at the tables, when one was needed.. */
 	size_t room;	      /* ..and how much of their memory was touched */
 	bool bent;	      /* cordons did not count for some pairs of hosts */
+	struct run *run;      /* the computation that is on its way; NULL = none is */
+};
+
+#define LANE_NS 40 /* to make a graph, or what is below whom, by cables' ends */
+
+struct run { /* what it was begun with */
+	struct fiber *fiber;
+	struct route *route;
+	const struct topo *t;
+	const struct lid_map *lids;
+	struct route_params params;
+	struct tables *out;
+	int status;
 };
 
 struct job { /* one computation */
@@ -59,6 +72,7 @@ void route_free(struct route *route)
 {
 	if (!route)
 		return;
+	route_abandon(route);
 	drop_graph(route);
 	tables_fini(&route->spare);
 	free(route);
@@ -72,6 +86,12 @@ bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
 	if (route->spare.capacity != bytes)
 		route->room = 0;
 	return route->room < route->spare.capacity && tables_make_room(&route->spare, &route->room);
+}
+
+/* NULL: in one go. */
+static struct fiber *fiber_of(const struct route *route)
+{
+	return route->run ? route->run->fiber : NULL;
 }
 
 static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
@@ -138,10 +158,13 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	struct reach r;
 	struct holes holes;
 
+	fiber_spend(fiber_of(job->route), g->nlanes * LANE_NS);
 	dests_init(&d, g, job->t, job->lids, job->params);
 	reach_init(&r, g);
 	r.design = &job->route->design;
+	r.fiber = fiber_of(job->route);
 	tables_resize(out, job->t->nswitches, job->lids->top);
+	fiber_spend(r.fiber, g->nlanes * LANE_NS);
 	fill_rows(job, &d, &r, out, &holes);
 	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)
 		take_overrides(job, g, &d, &r, &holes, out);
@@ -367,7 +390,7 @@ static uint64_t mend(struct job *job, struct tables *out)
 		compute(job, out, &holes);
 		holes_fini(&holes);
 	}
-	return mend_tables(job->t, job->lids, out);
+	return mend_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
@@ -386,18 +409,70 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 		return -EINVAL;
 	route->bent = false;
 	uint64_t open_pairs = compute_around_cordons(route, &job, out);
-	if (updn || !open_pairs || !(open_pairs = mend_count(t, lids, out)))
+	if (updn || !open_pairs || !(open_pairs = mend_count(t, lids, out, fiber_of(route))))
 		return 0;
 	open_pairs = mend(&job, out);
 	if (!open_pairs)
 		return 0;
 	job.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
 	compute(&job, &route->spare, NULL);
-	if (mend_tables(t, lids, &route->spare) < open_pairs) {
+	if (mend_tables(t, lids, &route->spare, fiber_of(route)) < open_pairs) {
 		struct tables tree = *out;
 
 		*out = route->spare;
 		route->spare = tree;
 	}
 	return 0;
+}
+
+/* ---- In steps ---------------------------------------------------------------------------------- */
+
+static void run_all(void *arg)
+{
+	struct run *run = arg;
+
+	run->status = route_compute(run->route, run->t, run->lids, &run->params, run->out);
+}
+
+void route_begin(struct route *route, const struct topo *t, const struct lid_map *lids,
+		 const struct route_params *params, struct tables *out)
+{
+	struct run *run;
+
+	route_abandon(route);
+	run = mem_alloc(1, sizeof(*run));
+	*run = (struct run){ .fiber = fiber_new(),
+			     .route = route,
+			     .t = t,
+			     .lids = lids,
+			     .params = params ? *params : (struct route_params){ 0 },
+			     .out = out };
+	fiber_start(run->fiber, run_all, run);
+	route->run = run;
+}
+
+bool route_go(struct route *route)
+{
+	return fiber_go(route->run->fiber);
+}
+
+int route_end(struct route *route)
+{
+	struct run *run = route->run;
+	int status = run->status;
+
+	fiber_free(run->fiber);
+	free(run);
+	route->run = NULL;
+	return status;
+}
+
+void route_abandon(struct route *route)
+{
+	if (!route->run)
+		return;
+	fiber_hurry(route->run->fiber);
+	while (route_go(route))
+		;
+	(void)!route_end(route);
 }

@@ -57,6 +57,15 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 	__attribute__((warn_unused_result));
 /* The design of the latest snapshot, a tree's, is uneven: rebalance_is_uneven(), but at no cost. */
 bool route_is_uneven(const struct route *route);
+/*
+ * The same, some milliseconds at a time: begin, go until it says false, end. What the parameters lead to stays as it is until then.
+ * One that was begun and is not wanted any more is abandoned, which takes as long as what can't be left away of it.
+ */
+void route_begin(struct route *route, const struct topo *t, const struct lid_map *lids,
+		 const struct route_params *params, struct tables *out);
+bool route_go(struct route *route); /* true: there is more to do */
+int route_end(struct route *route) __attribute__((warn_unused_result));
+void route_abandon(struct route *route);
 /* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */
 bool route_cordons_bent(const struct route *route);
 

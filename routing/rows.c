@@ -21,7 +21,9 @@
 
 /* Tables of fewer bytes stay in the cache for whoever reads them next. */
 #define ROWS_IN_CACHE (4u << 20)
-#define ROWS_DEAD     254 /* in a half-made row: the slot is dead here, choose again */
+#define ROW_NS	      1000 /* to make a row, besides its bytes.. */
+#define CHOICE_NS     60   /* ..and each LID that takes another way than usual */
+#define ROWS_DEAD     254  /* in a half-made row: the slot is dead here, choose again */
 
 struct rows {
 	const struct graph *g;
@@ -165,7 +167,7 @@ static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid
 static void patch_dead(struct rows *w, struct member *m)
 {
 	struct parent_set live = live_parents(w, m), set;
-	uint32_t set_of = TOPO_NONE;
+	uint32_t set_of = TOPO_NONE, patched = 0;
 	uint8_t *at = m->row, *end = m->row + w->d->top + 1;
 
 	while ((at = memchr(at, ROWS_DEAD, end - at))) {
@@ -176,7 +178,9 @@ static void patch_dead(struct rows *w, struct member *m)
 			set = own_candidates(w, m, &live, set_of);
 		}
 		*at++ = patched_port(w, m, lid, &set);
+		patched++;
 	}
+	fiber_spend(w->r->fiber, patched * CHOICE_NS);
 }
 
 /* Of a switch with a way up. Returns whether some slot is dead here. */
@@ -321,6 +325,7 @@ static void make_row(struct rows *w, uint32_t sw)
 		list_holes(w, &m);
 	if (w->row)
 		tables_store_row(w->out, sw, m.row);
+	fiber_spend(w->r->fiber, ROW_NS + w->out->stride / 4);
 }
 
 static void make_family(struct rows *w, uint32_t number)
@@ -328,6 +333,7 @@ static void make_family(struct rows *w, uint32_t number)
 	const struct graph_family *family = &w->g->families[number];
 
 	choice_family(&w->choice, family);
+	fiber_spend(w->r->fiber, w->choice.chosen * CHOICE_NS);
 	for (uint32_t i = 0; i < family->nmembers; i++)
 		make_row(w, w->g->members[family->first_member + i]);
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fiber: see fiber.h. The context's switch is glibc's; address sanitizers are told of each, as they keep an eye on the stack. */
+#include <stdlib.h>
+#include <ucontext.h>
+#include "routing/fiber.h"
+#include "topology/mem.h"
+
+#define STACK_BYTES (1u << 20) /* untouched memory costs nothing */
+#define SLICE_NS    2000000    /* between two stops: a loaded machine takes some times as long */
+
+struct fiber {
+	ucontext_t inside, outside;
+	char *stack;
+	fiber_fn *fn;
+	void *arg;
+	uint64_t spent;
+	bool more, hurries;
+	void *fake_inside, *fake_outside; /* the sanitizer's */
+	const void *outer_bottom;
+	size_t outer_size;
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#define TELL_LEAVE(fake, bottom, size) __sanitizer_start_switch_fiber(fake, bottom, size)
+#define TELL_ENTER(fake, bottom, size) __sanitizer_finish_switch_fiber(fake, bottom, size)
+#else
+#define TELL_LEAVE(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
+#define TELL_ENTER(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
+#endif
+
+struct fiber *fiber_new(void)
+{
+	struct fiber *fiber = mem_alloc(1, sizeof(*fiber));
+
+	fiber->stack = mem_alloc_unset(STACK_BYTES, 1);
+	return fiber;
+}
+
+void fiber_free(struct fiber *fiber)
+{
+	if (!fiber)
+		return;
+	free(fiber->stack);
+	free(fiber);
+}
+
+/* makecontext() hands over integers alone. */
+static void begin(unsigned low, unsigned high)
+{
+	struct fiber *fiber = (struct fiber *)((uintptr_t)low | (uintptr_t)high << 16 << 16);
+
+	TELL_ENTER(NULL, &fiber->outer_bottom, &fiber->outer_size);
+	fiber->fn(fiber->arg);
+	fiber->more = false;
+	TELL_LEAVE(NULL, fiber->outer_bottom, fiber->outer_size);
+	swapcontext(&fiber->inside, &fiber->outside);
+}
+
+void fiber_start(struct fiber *fiber, fiber_fn *fn, void *arg)
+{
+	uintptr_t self = (uintptr_t)fiber;
+
+	fiber->fn = fn;
+	fiber->arg = arg;
+	fiber->spent = 0;
+	fiber->more = true;
+	fiber->hurries = false;
+	getcontext(&fiber->inside);
+	fiber->inside.uc_stack.ss_sp = fiber->stack;
+	fiber->inside.uc_stack.ss_size = STACK_BYTES;
+	fiber->inside.uc_link = NULL;
+	makecontext(&fiber->inside, (void (*)(void))begin, 2, (unsigned)self,
+		    (unsigned)(self >> 16 >> 16));
+}
+
+bool fiber_go(struct fiber *fiber)
+{
+	if (!fiber->more)
+		return false;
+	fiber->spent = 0;
+	TELL_LEAVE(&fiber->fake_outside, fiber->stack, STACK_BYTES);
+	swapcontext(&fiber->outside, &fiber->inside);
+	TELL_ENTER(fiber->fake_outside, NULL, NULL);
+	return fiber->more;
+}
+
+bool fiber_has_more(const struct fiber *fiber)
+{
+	return fiber && fiber->more;
+}
+
+void fiber_hurry(struct fiber *fiber)
+{
+	fiber->hurries = true;
+}
+
+bool fiber_hurries(const struct fiber *fiber)
+{
+	return fiber && fiber->hurries;
+}
+
+void fiber_spend(struct fiber *fiber, uint32_t ns)
+{
+	if (!fiber)
+		return;
+	fiber->spent += ns;
+	if (fiber->spent < SLICE_NS || fiber->hurries)
+		return;
+	TELL_LEAVE(&fiber->fake_inside, fiber->outer_bottom, fiber->outer_size);
+	swapcontext(&fiber->inside, &fiber->outside);
+	TELL_ENTER(fiber->fake_inside, &fiber->outer_bottom, &fiber->outer_size);
+}
