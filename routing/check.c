@@ -101,6 +101,7 @@ void check_scratch_init(struct check *c)
 	c->specials = mem_alloc(t->nswitches + 1, sizeof(*c->specials));
 	c->part_hosts = mem_alloc(t->nnodes + 1, sizeof(*c->part_hosts));
 	c->part_specials = mem_alloc(t->nnodes + 1, sizeof(*c->part_specials));
+	c->part_lidless = mem_alloc(t->nnodes + 1, sizeof(*c->part_lidless));
 	c->arrival = mem_alloc(t->nswitches + 1, sizeof(*c->arrival));
 	c->hops = mem_alloc(t->nswitches + 1, sizeof(*c->hops));
 	c->leads = mem_alloc(t->nports + 1, sizeof(*c->leads));
@@ -114,6 +115,7 @@ void check_scratch_fini(struct check *c)
 	free(c->specials);
 	free(c->part_hosts);
 	free(c->part_specials);
+	free(c->part_lidless);
 	free(c->arrival);
 	free(c->hops);
 	free(c->leads);

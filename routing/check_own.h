@@ -27,7 +27,8 @@ struct check {
 	/* Scratch of one proof. */
 	uint32_t *part;		    /* by node: connected part (union-find) */
 	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
-	uint64_t *part_hosts, *part_specials; /* by part's root */
+	uint64_t *part_hosts, *part_specials, *part_lidless; /* by part's root, a switch */
+	uint64_t back_to_back; /* hosts' ports cabled to one another */
 	uint64_t all_hosts;
 	uint8_t *arrival; /* by switch, for one LID */
 	uint16_t *hops;

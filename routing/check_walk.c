@@ -2,8 +2,9 @@
 /*
  * check_walk: who reaches whom.
  *
- * Connected parts by union-find over live cables: only pairs within a part can be asked of the
- * tables. A LID that is not plain is followed from every switch; each switch is settled once, by
+ * Connected parts by union-find over live cables between switches: only pairs within a part can be asked of the
+ * tables. No packet goes through an adapter: two planes that adapters with two ports join are two parts. Two adapters
+ * back to back are a part without a table. A LID that is not plain is followed from every switch; each switch is settled once, by
  * the outcome of the next, so a LID costs as many steps as there are switches. What a walk found is
  * kept by LID, so that a later proof (check_change.c) need not walk it again.
  */
@@ -33,16 +34,31 @@ static bool is_host_port(const struct topo *t, const struct topo_port *port)
 	       t->ports[port->peer].node < t->nswitches;
 }
 
+/* Cabled to another host, both with a LID: their packets need no table. */
+static bool is_back_to_back(const struct check *c, const struct topo_port *port)
+{
+	return port->link_up && c->t->ports[port->peer].node >= c->t->nswitches &&
+	       c->lids->lid_of_port[port - c->t->ports] && c->lids->lid_of_port[port->peer];
+}
+
 static void count_host_port(struct check *c, uint32_t index)
 {
 	const struct topo *t = c->t;
 	const struct topo_port *port = &t->ports[index];
 	bool special = t->nodes[port->node].sharp;
+	uint32_t home;
 
-	if (!is_host_port(t, port) || !c->lids->lid_of_port[index])
+	if (!is_host_port(t, port)) {
+		c->back_to_back += is_back_to_back(c, port);
 		return;
-	(special ? c->specials : c->hosts)[t->ports[port->peer].node]++;
-	(special ? c->part_specials : c->part_hosts)[part_of(c->part, port->node)]++;
+	}
+	home = t->ports[port->peer].node;
+	if (!c->lids->lid_of_port[index]) {
+		c->part_lidless[part_of(c->part, home)] += !special;
+		return;
+	}
+	(special ? c->specials : c->hosts)[home]++;
+	(special ? c->part_specials : c->part_hosts)[part_of(c->part, home)]++;
 	c->all_hosts += !special;
 }
 
@@ -65,7 +81,8 @@ void check_find_parts(struct check *c)
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
 
-		if (port->link_up && i < port->peer)
+		if (port->link_up && i < port->peer && port->node < t->nswitches &&
+		    t->ports[port->peer].node < t->nswitches)
 			c->part[part_of(c->part, port->node)] =
 				part_of(c->part, t->ports[port->peer].node);
 	}
@@ -195,7 +212,7 @@ static void count_switch(struct check *c, uint32_t sw, const struct topo_port *d
 void check_walk_lid(struct check *c, uint32_t lid)
 {
 	const struct topo_port *dest = check_host_port(c, lid);
-	uint32_t part = check_part(c, dest->node);
+	uint32_t part = check_part(c, c->t->ports[dest->peer].node);
 	struct check_count *count = &c->counts[lid];
 
 	*count = (struct check_count){ .from = TOPO_NONE };
@@ -221,7 +238,7 @@ static void name_gap(struct check *c, const struct check_count *count, uint32_t 
 
 static void sum_lid(struct check *c, uint32_t lid, const struct topo_port *dest)
 {
-	uint64_t hosts = c->part_hosts[check_part(c, dest->node)];
+	uint64_t hosts = c->part_hosts[check_part(c, c->t->ports[dest->peer].node)];
 	bool special = c->t->nodes[dest->node].sharp;
 	const struct check_count *count = &c->counts[lid];
 
@@ -249,8 +266,30 @@ static void name_special(struct check *c)
 	}
 }
 
+/* Hosts that the LID space had no number for: nobody reaches them, nor do they reach anybody. */
+static void sum_lidless(struct check *c)
+{
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
+		uint64_t without = c->part_lidless[sw];
+
+		if (without)
+			c->report->unreachable += without * (2 * c->part_hosts[sw] + without - 1);
+	}
+}
+
+static void sum_back_to_back(struct check *c)
+{
+	uint64_t n = c->back_to_back;
+
+	c->report->reachable += n;
+	if (n)
+		c->report->disconnected += 2 * n * c->all_hosts + n * (n - 2);
+}
+
 void check_sum(struct check *c)
 {
+	sum_lidless(c);
+	sum_back_to_back(c);
 	for (uint32_t lid = 1; lid <= c->lids->top; lid++) {
 		const struct topo_port *dest = check_host_port(c, lid);
 

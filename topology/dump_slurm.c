@@ -20,6 +20,7 @@
 #include "topology/hostlist.h"
 #include "topology/mem.h"
 #include "topology/names.h"
+#include "topology/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -59,6 +60,22 @@ static uint32_t switch_of(const struct topo *t, uint32_t ca)
 	return TOPO_NONE;
 }
 
+/* What else there is Slurm would read as a list, a range or a word of its own. Machines that told no name go by GUID. */
+static bool is_node_name(const char *name)
+{
+	if (strncmp(name, "0x", 2) == 0)
+		return name[2 + strspn(name + 2, "0123456789abcdefABCDEF")] == '\0';
+	return text_is_host_name(name);
+}
+
+static void leave_out(const struct slurm *s, const struct topo_host *host)
+{
+	fputs("# left out, no node name for Slurm: ", s->out);
+	for (const char *at = host->name; *at; at++)
+		fputc(isprint((unsigned char)*at) ? *at : '?', s->out);
+	fputc('\n', s->out);
+}
+
 /* First the leaves of each unit are one: their hosts are listed at the union's root. */
 static void find_homes(struct slurm *s)
 {
@@ -79,6 +96,10 @@ static void find_homes(struct slurm *s)
 		uint32_t first = t->host_cas[host->first];
 
 		s->home[h] = TOPO_NONE;
+		if (!is_node_name(host->name)) {
+			leave_out(s, host);
+			continue;
+		}
 		for (uint32_t i = 0; i < host->ncas && s->home[h] == TOPO_NONE; i++)
 			s->home[h] = switch_of(t, t->host_cas[host->first + i]);
 		if (t->nodes[first].su >= 0)

@@ -461,6 +461,58 @@ static bool join_links(struct netfile *nf)
 	return true;
 }
 
+struct said_guid { /* of a CA's port, as the file has it */
+	guid_t guid;
+	uint32_t node;
+	unsigned num;
+};
+
+static int compare_said(const void *va, const void *vb)
+{
+	const struct said_guid *a = va, *b = vb;
+
+	if (a->guid != b->guid)
+		return a->guid < b->guid ? -1 : 1;
+	return a->node != b->node ? (a->node < b->node ? -1 : 1) : (int)a->num - (int)b->num;
+}
+
+static uint32_t list_said(const struct netfile *nf, struct said_guid *said)
+{
+	uint32_t count = 0;
+
+	for (uint32_t n = 0; n < nf->nnodes; n++)
+		for (unsigned num = 1;
+		     nf->nodes[n].type != TOPO_SWITCH && num <= nf->nodes[n].nports; num++) {
+			guid_t guid = nf->attrs[nf->nodes[n].port0 + num].guid;
+
+			if (guid)
+				said[count++] = (struct said_guid){ guid, n, num };
+		}
+	return count;
+}
+
+/* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
+static bool guids_differ(struct netfile *nf)
+{
+	struct said_guid *said = mem_alloc_unset(nf->nattrs + 1u, sizeof(*said));
+	uint32_t count = list_said(nf, said);
+	bool differ = true;
+
+	qsort(said, count, sizeof(*said), compare_said);
+	for (uint32_t i = 1; i < count && differ; i++) {
+		const struct said_guid *a = &said[i - 1], *b = &said[i];
+
+		if (a->guid == b->guid)
+			differ = netfile_fail(nf, nf->nodes[b->node].line,
+					      "port %u has GUID 0x%016" PRIx64
+					      ", which port %u of the node in line %" PRIu32
+					      " has too",
+					      b->num, b->guid, a->num, nf->nodes[a->node].line);
+	}
+	free(said);
+	return differ;
+}
+
 /* As after power-on: cabled ports Init, the others Down. A switch's own port 0 is never anything
  * but Active. */
 static void set_ports(struct netfile *nf)
@@ -514,7 +566,11 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 
 	if (err_size)
 		err[0] = '\0';
-	if (parse_lines(&nf, text, len) && join_links(&nf)) {
+	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) { /* editors mark UTF-8 so */
+		text += 3;
+		len -= 3;
+	}
+	if (parse_lines(&nf, text, len) && join_links(&nf) && guids_differ(&nf)) {
 		set_ports(&nf);
 		t = topo_freeze(nf.builder);
 		nf.builder = NULL;

@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,10 +169,10 @@ static int cut_port(char *text)
 	if (!mark || !isdigit((unsigned char)mark[1]))
 		return -1;
 	num = strtoul(mark + 1, &end, 10);
-	if (strcmp(end, bracket ? "]" : "") != 0 || num > 255)
+	if (strcmp(end, bracket ? "]" : "") != 0)
 		return -1;
 	*mark = '\0';
-	return (int)num;
+	return num > INT_MAX ? INT_MAX : (int)num;
 }
 
 /* "NODE", "NODE"[PORT], "NODE":PORT: takes the quotes off; port as from cut_port(). False when

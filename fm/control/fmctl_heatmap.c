@@ -48,18 +48,48 @@ static void put_colour(FILE *out, double ratio)
 		blend(stops[i].g, stops[i + 1].g, f), blend(stops[i].b, stops[i + 1].b, f));
 }
 
+/* Bytes of the character at `text`, 0 = they are no UTF-8, or nothing that XML takes. */
+static unsigned length_of(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	unsigned n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	uint32_t c = n > 1 ? at[0] & (0x7fu >> n) : at[0];
+
+	if (at[0] > 0xf4)
+		return 0;
+	for (unsigned i = 1; i < n; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (at[i] & 0x3f);
+	}
+	if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)))
+		return 0;
+	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0xd800 && c < 0xe000) ||
+			       (c & 0xfffe) == 0xfffe
+		       ? 0
+		       : n;
+}
+
+/* Well-formed whatever the bytes: a character is written whole or not at all. */
 static void put_text(FILE *out, const char *text, size_t most)
 {
-	for (; *text && most; text++, most--) {
+	while (*text) {
 		const char *entity = *text == '&'   ? "&amp;"
 				     : *text == '<' ? "&lt;"
 				     : *text == '>' ? "&gt;"
 						    : NULL;
+		unsigned n = length_of(text), bytes = n ? n : 1;
 
+		if (bytes > most)
+			break;
 		if (entity)
 			fputs(entity, out);
+		else if (n)
+			fwrite(text, 1, n, out);
 		else
-			fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+			fputc((unsigned char)*text < ' ' ? ' ' : '?', out);
+		text += bytes;
+		most -= bytes;
 	}
 }
 

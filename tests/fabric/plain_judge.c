@@ -176,7 +176,9 @@ static void find_parts(struct plain *p)
 			const struct topo_port *port = &t->ports[i];
 			uint32_t part = p->part[port->node];
 
-			if (!port->link_up || part >= p->part[t->ports[port->peer].node])
+			if (!port->link_up || port->node >= t->nswitches ||
+			    t->ports[port->peer].node >= t->nswitches ||
+			    part >= p->part[t->ports[port->peer].node])
 				continue;
 			p->part[t->ports[port->peer].node] = part;
 			more = true;
@@ -193,6 +195,40 @@ static bool is_host(const struct plain *p, uint32_t port)
 	       to_switch(t, port) && p->lids->lid_of_port[port];
 }
 
+static uint32_t home_of(const struct topo *t, uint32_t port)
+{
+	return t->ports[t->ports[port].peer].node;
+}
+
+static bool is_back_to_back(const struct plain *p, uint32_t port)
+{
+	const struct topo *t = p->t;
+
+	return t->ports[port].node >= t->nswitches && t->ports[port].link_up &&
+	       !to_switch(t, port) && p->lids->lid_of_port[port] &&
+	       p->lids->lid_of_port[t->ports[port].peer];
+}
+
+/* Hosts whose packets no table sees: without a LID, or cabled to one another. */
+static void judge_without_tables(struct plain *p, uint32_t from, uint32_t to)
+{
+	const struct topo *t = p->t;
+	bool here = topo_is_host(t, t->ports[from].node) && t->ports[from].link_up,
+	     there = topo_is_host(t, t->ports[to].node) && t->ports[to].link_up;
+
+	if (from == to || !here || !there)
+		return;
+	if (is_back_to_back(p, from) && is_back_to_back(p, to)) {
+		p->found.reachable += t->ports[from].peer == to;
+		p->found.disconnected += t->ports[from].peer != to;
+	} else if (is_back_to_back(p, from) || is_back_to_back(p, to)) {
+		p->found.disconnected += is_host(p, from) || is_host(p, to);
+	} else if (to_switch(t, from) && to_switch(t, to) &&
+		   (!p->lids->lid_of_port[from] || !p->lids->lid_of_port[to])) {
+		p->found.unreachable += p->part[home_of(t, from)] == p->part[home_of(t, to)];
+	}
+}
+
 static void judge_pair(struct plain *p, uint32_t from, uint32_t to, uint32_t lid)
 {
 	const struct topo *t = p->t;
@@ -201,7 +237,7 @@ static void judge_pair(struct plain *p, uint32_t from, uint32_t to, uint32_t lid
 
 	if (from == to || !is_host(p, from))
 		return;
-	if (p->part[t->ports[from].node] != p->part[t->ports[to].node]) {
+	if (p->part[home_of(t, from)] != p->part[home_of(t, to)]) {
 		p->found.disconnected += !special;
 		return;
 	}
@@ -232,6 +268,9 @@ struct plain_findings plain_judge(const struct topo *t, const struct lid_map *li
 	find_parts(&p);
 	for (uint32_t lid = 1; lid <= tables->top; lid++)
 		judge_lid(&p, lid);
+	for (uint32_t from = t->nswitch_ports; from < t->nports; from++)
+		for (uint32_t to = t->nswitch_ports; to < t->nports; to++)
+			judge_without_tables(&p, from, to);
 	count_cycles(&p);
 	free(p.part);
 	free(p.waits);

@@ -373,7 +373,7 @@ static void what_resolves_to_no_single_port_is_refused(void **state)
 	assert_refused(t, "leaf-1:9", "has ports 1 to 8, not 9");
 	assert_refused(t, "node-1:0", "has ports 1 to 2, not 0");
 	assert_refused(t, "leaf-1:0", "has ports 1 to 8, not 0"); /* is not the whole switch */
-	assert_refused(t, "leaf-1:999", "no node matches");
+	assert_refused(t, "leaf-1:999", "has ports 1 to 8, not 999");
 	topo_unref(t);
 }
 
