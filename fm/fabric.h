@@ -39,6 +39,8 @@ json_t *fabric_groups(
 	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
 /* The document of `fmctl --json status`; the caller owns the reference. */
+/* state_dir has the partitions that were in force last: a manager that starts with a bad file goes on by these. */
+bool fabric_partitions_kept(const struct conf *conf);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int fabric_check_conf(const struct conf *conf, char *err, size_t err_size);
 

@@ -243,6 +243,7 @@ struct fabric {
 	struct check_report proof;
 	struct check_base *proof_base;			    /* what the next proof can build upon */
 	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */
+	char *partitions_text;				    /* of the last good file; NULL = none */
 	struct pkey_map *pkeys;				    /* of partitions and topo */
 	struct qos_set qos;
 	uint16_t sm_lid;

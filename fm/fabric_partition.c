@@ -4,13 +4,59 @@
  * at one stroke with the snapshot: who may talk to whom (SA), the groups that are there in advance, and what ports' tables are
  * to hold (bring-up). Until then everybody goes on by the older one.
  *
- * The file was looked into when the configuration was loaded. Should it have become unreadable since, a running fmd keeps what it
- * has; one that starts lets ports talk to itself alone, for a partition that is wide open is found out too late.
+ * A file that is bad changes nothing: a running fmd keeps what it has, and one that starts goes on by the text of the last good one, which
+ * is kept in state_dir; a trouble tells. Without that it lets ports talk to itself alone, for a partition that is wide open is found
+ * out too late.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "fm/fabric_own.h"
+#include "fm/state/state_file.h"
+#include "topology/mem.h"
 
+static void write_text(const struct fabric *f, FILE *out)
+{
+	fputs(f->partitions_text, out);
+}
+
+static const struct state_file kept_file = {
+	.name = "partitions",
+	.form = "the text of the last good partition_config_file",
+	.write = write_text,
+};
+
+static char *read_text(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *text;
+	size_t len;
+
+	if (!in)
+		return NULL;
+	text = mem_read_all(in, &len);
+	fclose(in);
+	text = mem_resize(text, len + 1, 1);
+	text[len] = '\0';
+	return text;
+}
+
+/* It is kept for a start that finds none. */
+static void keep_text(struct fabric *f)
+{
+	char *text =
+		*f->conf.partition_config_file ? read_text(f->conf.partition_config_file) : NULL;
+	bool same = text && f->partitions_text && !strcmp(text, f->partitions_text);
+
+	if (!text)
+		return;
+	free(f->partitions_text);
+	f->partitions_text = text;
+	if (!same)
+		fabric_state_changed(f, &kept_file);
+}
+
+/* NULL: the file is bad, and that is told. */
 static struct partition_set *load(struct fabric *f)
 {
 	const struct partition_options options = conf_partition_options(&f->conf);
@@ -18,9 +64,47 @@ static struct partition_set *load(struct fabric *f)
 	struct partition_set *set =
 		partition_load(f->conf.partition_config_file, &options, err, sizeof(err));
 
-	if (!set)
+	if (set)
+		keep_text(f);
+	else
 		event_log_add(f->events, LOG_ERR, "partitions-refused", NULL,
 			      "fabric: partitions unchanged: %s", err);
+	trouble_set(f->alerts, "partition_config_file", set ? NULL : err);
+	return set;
+}
+
+static struct partition_set *parse_kept(const struct conf *conf, const char *text)
+{
+	const struct partition_options options = conf_partition_options(conf);
+	char *copy = mem_strdup(text), err[512];
+	struct partition_set *set =
+		partition_parse(conf->partition_config_file, copy, &options, err, sizeof(err));
+
+	free(copy);
+	return set;
+}
+
+/* The text in state_dir; NULL: there is none that is whole. The caller's. */
+static char *kept_text(const struct conf *conf)
+{
+	char *path = mem_printf("%s/%s", conf->state_dir, kept_file.name), *text = NULL;
+	struct state_content content;
+	enum state_said said = state_file_load(path, kept_file.name, &content);
+
+	if (said == STATE_WHOLE || said == STATE_OLD)
+		text = mem_printf("%.*s", (int)content.length, content.bytes);
+	free(content.bytes);
+	free(path);
+	return text;
+}
+
+bool fabric_partitions_kept(const struct conf *conf)
+{
+	char *text = kept_text(conf);
+	struct partition_set *set = text ? parse_kept(conf, text) : NULL;
+
+	partition_free(set);
+	free(text);
 	return set;
 }
 
@@ -35,7 +119,11 @@ static struct partition_set *nobody_but_us(const struct fabric *f)
 void fabric_partitions_init(struct fabric *f)
 {
 	qos_make(&f->conf.qos, &f->qos);
+	if (!f->partitions_text)
+		f->partitions_text = kept_text(&f->conf);
 	f->partitions_next = load(f);
+	if (!f->partitions_next && f->partitions_text)
+		f->partitions_next = parse_kept(&f->conf, f->partitions_text);
 	if (!f->partitions_next)
 		f->partitions_next = nobody_but_us(f);
 }
@@ -102,4 +190,6 @@ void fabric_partitions_fini(struct fabric *f)
 	pkey_map_free(f->pkeys);
 	partition_free(f->partitions);
 	partition_free(f->partitions_next);
+	free(f->partitions_text);
+	f->partitions_text = NULL;
 }

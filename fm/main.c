@@ -402,10 +402,14 @@ static int load_conf(struct daemon *d)
 			return 0;
 		d->conf_path = DEFAULT_CONF;
 	}
-	if (!conf_load(d->conf_path, &d->conf, err, sizeof(err)))
+	if (conf_load_but_partitions(d->conf_path, &d->conf, err, sizeof(err))) {
+		log_line(LOG_CORE, LOG_ERR, "%s", err);
+		return EXIT_USAGE;
+	}
+	if (!conf_check_partitions(&d->conf, err, sizeof(err)))
 		return 0;
 	log_line(LOG_CORE, LOG_ERR, "%s", err);
-	return EXIT_USAGE;
+	return fabric_partitions_kept(&d->conf) ? 0 : EXIT_USAGE;
 }
 
 /*

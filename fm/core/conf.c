@@ -456,11 +456,11 @@ struct partition_options conf_partition_options(const struct conf *conf)
 	return (struct partition_options){ .qos = conf->qos.on, .both = conf->allow_both_pkeys };
 }
 
-static int check_partitions(const struct load *load, const struct conf *conf)
+int conf_check_partitions(const struct conf *conf, char *err, size_t err_size)
 {
 	const struct partition_options how = conf_partition_options(conf);
 	struct partition_set *set =
-		partition_load(conf->partition_config_file, &how, load->err, load->err_size);
+		partition_load(conf->partition_config_file, &how, err, err_size);
 
 	partition_free(set);
 	return set ? 0 : -1;
@@ -508,7 +508,7 @@ static int check_together(const struct load *load, const struct conf *conf, cons
 	return 0;
 }
 
-int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
+int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size)
 {
 	struct load load = { .path = path, .err = err, .err_size = err_size };
 	struct conf aside;
@@ -523,9 +523,18 @@ int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 	if (!status)
 		status = check_together(&load, &aside, &config);
 	if (!status)
-		status = check_partitions(&load, &aside);
-	if (!status)
 		*conf = aside;
 	config_destroy(&config);
 	return status;
+}
+
+int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
+{
+	struct conf aside;
+
+	if (conf_load_but_partitions(path, &aside, err, err_size) ||
+	    conf_check_partitions(&aside, err, err_size))
+		return -1;
+	*conf = aside;
+	return 0;
 }

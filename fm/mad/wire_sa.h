@@ -243,6 +243,7 @@ void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t numbe
 #define WIRE_SA_CAP2_ALIAS_GUIDS     (1u << 5)
 #define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
 #define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
+#define WIRE_SA_CAP2_MCAST_SERVICES  (1u << 8) /* ServiceRecords of multicast GIDs */
 #define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)
 #define WIRE_SA_CAP2_SEND_ONLY_FULL  (1u << 12) /* JoinState bit 3 */
 #define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)

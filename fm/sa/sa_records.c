@@ -359,7 +359,8 @@ void sa_class_port_info_emit(struct sa_query *q, uint32_t item)
 		.cap_mask2 = WIRE_SA_CAP2_MCAST_TOP | WIRE_SA_CAP2_FULL_PORT_INFO |
 			     WIRE_SA_CAP2_EXT_SPEEDS | WIRE_SA_CAP2_CAPMASK2_MATCH |
 			     WIRE_SA_CAP2_SEND_ONLY_FULL | WIRE_SA_CAP2_WIDTH_2X |
-			     WIRE_SA_CAP2_HDR | WIRE_SA_CAP2_NDR | WIRE_SA_CAP2_ALIAS_GUIDS,
+			     WIRE_SA_CAP2_HDR | WIRE_SA_CAP2_NDR | WIRE_SA_CAP2_ALIAS_GUIDS |
+			     WIRE_SA_CAP2_MCAST_SERVICES,
 		.resp_time = 16, /* 4.096 us * 2^16 = 268 ms */
 	};
 	uint8_t *row = sa_row(q);

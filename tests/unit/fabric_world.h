@@ -114,6 +114,7 @@ static inline void world_fini(struct world *w)
 	remove_state(w, "overrides.bad");
 	remove_state(w, "aliases");
 	remove_state(w, "services.bad");
+	remove_state(w, "partitions");
 	remove_state(w, "manifest");
 	rmdir(w->state_dir);
 	topo_unref(w->design);

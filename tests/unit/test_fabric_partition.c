@@ -245,6 +245,36 @@ static void a_file_that_went_bad_leaves_the_old_partitions(void **state)
 	tenants_fini(&w);
 }
 
+/* The last good ones stay in force, till the file is right again. */
+static void a_start_with_a_bad_file_goes_on_by_the_last_good_one(void **state)
+{
+	struct world w;
+	json_t *before, *after;
+
+	tenants_init(&w);
+	assert_true(is_up(&w));
+	before = fabric_partitions(w.fabric, "tenant-1");
+	stop_fabric(&w);
+	assert_true(fabric_partitions_kept(&w.conf));
+	write_file(&w, "tenant-1=1: ALL=ful1;");
+	double_sent_reset(w.hw);
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_up(&w));
+	after = fabric_partitions(w.fabric, "tenant-1");
+	assert_true(json_equal(before, after));
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PKEY_TABLE), 0);
+	assert_kept_apart(&w, false);
+	assert_int_equal(count_told(&w, "trouble", "partitions.conf:1: membership"), 1);
+	write_tenants(&w);
+	configure(&w);
+	assert_int_equal(count_told(&w, "trouble-over", "partition_config_file"), 1);
+	json_decref(before);
+	json_decref(after);
+	tenants_fini(&w);
+	assert_false(fabric_partitions_kept(&w.conf));
+}
+
 static void a_start_without_a_readable_file_opens_nothing(void **state)
 {
 	struct world w;
@@ -348,6 +378,7 @@ int main(void)
 		cmocka_unit_test(packets_of_a_tenant_reach_no_other),
 		cmocka_unit_test(a_host_that_comes_back_is_no_exception),
 		cmocka_unit_test(a_file_that_went_bad_leaves_the_old_partitions),
+		cmocka_unit_test(a_start_with_a_bad_file_goes_on_by_the_last_good_one),
 		cmocka_unit_test(a_start_without_a_readable_file_opens_nothing),
 		cmocka_unit_test(a_restart_writes_nothing),
 		cmocka_unit_test(without_a_file_again_all_talk_to_all),
