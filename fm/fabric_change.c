@@ -7,7 +7,7 @@
  * gives the fault that is being answered its name (fabric_fault.c): switches before cables, losses before repairs.
  *
  * A cable that was up before and is up now may have fallen between two looks: its ports are in Init again. Falls
- * are counted by fabric_quarantine.c. A link that is up and not Active yet counts as down where others lead around it
+ * are counted by fabric_quarantine.c. A link that came up and is not Active yet counts as down
  * (fabric_links.c): it is told when it is Active.
  */
 #include <inttypes.h>

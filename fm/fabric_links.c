@@ -6,6 +6,9 @@
  * routing like one that is down: its place in the design stays free. So a repair is brought up first, then published, and the
  * safe order (routing/order.h) leads nothing over it before; a link that can not be made Active takes none of the traffic.
  *
+ * A link that bounced, and is up again when it is looked at, goes on to count while it is brought up: that is quicker than to lead
+ * around it. Not so where its switch rebooted, nor for longer than LATE_US.
+ *
  * A dark fabric, one without a link between switches that is Active, or most of whose were not when it was first met and which was not up since,
  * has nothing to lose: its links are activated beside the writing of its tables, and count as soon as they are up.
  *
@@ -48,6 +51,8 @@ static void guess_leaves(const struct inventory *inv)
 
 void fabric_links_published(struct fabric *f, const struct topo *older)
 {
+	if (inventory_of(f)->nbounced)
+		loop_timer_set(f->links_timer, LATE_US);
 	if (older && topo_is_again(older, f->topo))
 		return;
 	for (uint32_t sw = 0; sw < f->topo->nswitches; sw++) {
@@ -90,9 +95,15 @@ bool fabric_links_follow(struct fabric *f)
 	return true;
 }
 
+bool fabric_links_brought_up(struct fabric *f)
+{
+	inventory_end_bounces(inventory_of(f));
+	return fabric_links_follow(f);
+}
+
 static void late_cb(void *arg)
 {
-	fabric_links_follow(arg);
+	fabric_links_brought_up(arg);
 }
 
 void fabric_link_activated(void *arg)

@@ -370,7 +370,8 @@ struct fabric_links fabric_links_judge(struct fabric *f);		 /* before a snapshot
 void fabric_links_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
 /* Some became Active, or ceased to be, since the published snapshot was collected: asks for an update, and says so. */
 bool fabric_links_follow(struct fabric *f);
-void fabric_link_activated(void *arg); /* bring-up's */
+bool fabric_links_brought_up(struct fabric *f); /* .. and bring-up has ended */
+void fabric_link_activated(void *arg);		/* bring-up's */
 
 /* fabric_verify.c: what was answered once. */
 void fabric_verify_init(struct fabric *f);

@@ -89,6 +89,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		log_line(LOG_SWEEP, LOG_NOTICE, "%s: has lost its tables",
 			 inventory_name(node, -1).text);
 		node->rebooted = true;
+		inventory_end_bounces_of(&s->inv, node);
 		node->reboots++;
 		sweep_ask(s, JOB_DESC, node, 0, false);
 	}

@@ -130,28 +130,67 @@ static bool is_between(const struct inv_node *node, const struct inv_port *port)
 	return inv_is_switch(node) && inv_is_switch(port->peer);
 }
 
-static bool link_carries(const struct inv_port *a, const struct inv_port *b)
+/* Ends that are known to be Active; 0 where one is known not to be. */
+static uint8_t link_carries(const struct inv_port *a, const struct inv_port *b)
 {
-	if (!a->known && !b->known)
-		return false;
-	return (!a->known || a->state == TOPO_ACTIVE) && (!b->known || b->state == TOPO_ACTIVE);
+	if ((a->known && a->state != TOPO_ACTIVE) || (b->known && b->state != TOPO_ACTIVE))
+		return 0;
+	return a->known + b->known;
+}
+
+static void set_bounced(struct inventory *inv, struct inv_port *port, bool on)
+{
+	inv->nbounced += on ? 1 : -1u;
+	port->bounced = port_peer(port)->bounced = on;
+}
+
+/* A link that ceased to carry data and is up has bounced: tables go on leading over it until bring-up has had its turn. */
+static bool bounces(const struct inv_node *node, const struct inv_port *port)
+{
+	return port->link_up && !node->rebooted && !port->peer->rebooted;
 }
 
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num], *peer = port->peer ? port_peer(port) : NULL;
-	bool before = port->carries, between = peer && is_between(node, port);
+	bool usable = port->carries || port->bounced;
+	uint8_t before = port->carries;
+	bool between = peer && is_between(node, port);
 
 	if (!peer)
 		return;
-	port->carries = port->link_up && (!between || link_carries(port, peer));
+	port->carries = !port->link_up ? 0 : between ? link_carries(port, peer) : 1;
 	peer->carries = port->carries;
-	if (!between || port->carries == before)
+	if (!between)
 		return;
-	inv->nactive += port->carries ? 1 : -1u;
-	node->ncarry += port->carries ? 1 : -1;
-	port->peer->ncarry += port->carries ? 1 : -1;
-	inv->turns++;
+	if (!before != !port->carries) {
+		inv->nactive += port->carries ? 1 : -1u;
+		node->ncarry += port->carries ? 1 : -1;
+		port->peer->ncarry += port->carries ? 1 : -1;
+	}
+	if (!port->bounced && before == 2 && !port->carries && bounces(node, port))
+		set_bounced(inv, port, true);
+	else if (port->bounced && (port->carries || !port->link_up))
+		set_bounced(inv, port, false);
+	inv->turns += usable != (port->carries || port->bounced);
+}
+
+void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node)
+{
+	for (unsigned p = 1; inv->nbounced && p <= node->nports; p++) {
+		if (!node->ports[p].bounced)
+			continue;
+		set_bounced(inv, &node->ports[p], false);
+		inv->turns++;
+	}
+}
+
+void inventory_end_bounces(struct inventory *inv)
+{
+	struct inv_node *node = inv->nbounced ? inventory_first(inv) : NULL;
+
+	for (; node && inv->nbounced; node = inventory_next(inv, node))
+		inventory_end_bounces_of(inv, node);
 }
 
 void inventory_refuse(struct inventory *inv, struct inv_node *node, uint8_t num, guid_t guid)

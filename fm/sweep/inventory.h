@@ -73,7 +73,8 @@ struct inv_port {
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
 	bool link_up;
-	bool carries;	  /* .. and data may go over it: between switches both ends are Active */
+	uint8_t carries; /* .. and data may go over it: of a link between switches, ends that are known to be Active.. */
+	bool bounced;	  /* ..or were: it fell, is up again, and is brought up right now */
 	uint32_t capmask; /* of info, from here.. */
 	uint16_t lid;
 	uint8_t lmc, speed, lanes, mtu; /* ..to here */
@@ -171,7 +172,8 @@ struct inventory {
 	uint32_t nsuspects; /* cables */
 	uint32_t nbetween;  /* cables between switches that are up.. */
 	uint32_t nactive;   /* ..and carry data */
-	uint32_t turns;	    /* counts those that began to, or ceased */
+	uint32_t nbounced;  /* .. or are bounced */
+	uint32_t turns;	    /* counts those that began to count as usable, or ceased */
 	/* Snapshots take a cable between switches that carries no data for down, but those of a leaf none of whose do: nothing can be lost there.
 	 * The conductor's. */
 	bool active_decides;
@@ -219,6 +221,10 @@ void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t 
 /* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
 bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */
+/* Links that bounced and are not Active by now count as such. */
+void inventory_end_bounces(struct inventory *inv);
+/* So do those of a switch that rebooted: they are led around at once. */
+void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 void inventory_forget_pkeys(struct inv_port *port);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */

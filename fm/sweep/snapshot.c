@@ -39,7 +39,7 @@ static bool is_dark_leaf(const struct inv_node *node)
 static bool is_usable(const struct inventory *inv, const struct inv_node *node,
 		      const struct inv_port *port)
 {
-	if (!port->link_up || port->carries || port->kept || !inv->active_decides)
+	if (!port->link_up || port->carries || port->bounced || port->kept || !inv->active_decides)
 		return port->link_up;
 	return is_dark_leaf(node) || is_dark_leaf(port->peer);
 }

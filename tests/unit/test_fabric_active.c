@@ -141,6 +141,48 @@ static void a_cable_that_comes_back_and_stays_armed_takes_none(void **state)
 	world_fini(&w);
 }
 
+/* It is up again when it is looked at: to bring it up is quicker than to lead around it. */
+static void a_bounce_moves_nothing(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	unsigned num;
+	double blocks;
+
+	world_init(&w, small_tree());
+	leaf = far_leaf(&w);
+	num = uplink_of(w.design, leaf);
+	blocks = status_number(&w, NULL, "lft_blocks_written");
+	double_cut(w.hw, guid_of(&w, leaf), num);
+	double_join(w.hw, guid_of(&w, leaf), num);
+	run_for(&w, 20000);
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	assert_int_equal(dark_pairs(&w, 1), 0);
+	run_for(&w, SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "lft_blocks_written"), blocks);
+	assert_int_equal(count_told(&w, "link-bounced", ""), 1);
+	assert_int_equal(count_told(&w, "rerouted", ""), 0);
+	world_fini(&w);
+}
+
+static void unless_it_does_not_become_active_again(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	unsigned num;
+
+	world_init(&w, small_tree());
+	leaf = far_leaf(&w);
+	num = uplink_of(w.design, leaf);
+	double_set_active(w.hw, guid_of(&w, leaf), num, DOUBLE_FEIGNS_ACTIVE);
+	double_cut(w.hw, guid_of(&w, leaf), num);
+	double_join(w.hw, guid_of(&w, leaf), num);
+	run_for(&w, 100000);
+	assert_int_equal(dark_pairs(&w, 1), 0);
+	assert_int_equal(led_over(&w, leaf, num), 0);
+	world_fini(&w);
+}
+
 /* A restart is no reason to lead over it again. */
 static void a_restart_writes_nothing_for_it(void **state)
 {
@@ -367,6 +409,8 @@ int main(void)
 		cmocka_unit_test(a_port_that_refuses_active_takes_no_traffic),
 		cmocka_unit_test(nor_does_one_that_says_ok_and_stays_as_it_is),
 		cmocka_unit_test(a_cable_that_comes_back_and_stays_armed_takes_none),
+		cmocka_unit_test(a_bounce_moves_nothing),
+		cmocka_unit_test(unless_it_does_not_become_active_again),
 		cmocka_unit_test(a_restart_writes_nothing_for_it),
 		cmocka_unit_test(a_host_that_does_not_become_active_is_named),
 		cmocka_unit_test(a_quarter_of_a_tier_is_led_around),
