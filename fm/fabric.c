@@ -305,6 +305,7 @@ void fabric_renew(struct fabric *f)
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);
+	fabric_warn(f);
 }
 
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)

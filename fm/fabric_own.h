@@ -25,6 +25,7 @@
 #include "routing/check_change.h"
 #include "routing/rebalance.h"
 #include "routing/route.h"
+#include "topology/cutoff.h"
 
 enum fabric_state {
 	FABRIC_STARTING,  /* nothing known yet */
@@ -602,7 +603,9 @@ void fabric_health_fini(struct fabric *f);
 void fabric_health_configure(struct fabric *f);
 struct judge_limits fabric_health_limits(const struct conf *conf);
 void fabric_health_rows(const struct fabric *f, json_t *rows); /* of `links --sick` */
-json_t *fabric_health_json(const struct fabric *f);	       /* of the status */
+bool fabric_slow_link(const struct fabric *f, unsigned number,
+		      struct cable_name *name);	    /* of the latest pass; false: no more */
+json_t *fabric_health_json(const struct fabric *f); /* of the status */
 
 /* fabric_partition.c */
 void fabric_partitions_init(struct fabric *f);
@@ -617,6 +620,10 @@ json_t *fabric_report_stages(const struct job_step *steps,
 			     const uint64_t *spent_us);	  /* milliseconds by name */
 void fabric_report_event(void *arg, const json_t *event); /* to the followers */
 void fabric_report_fini(struct fabric *f);
+
+/* fabric_warn.c: alerts about the published fabric's state */
+void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
+void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
 
 /* fabric_class.c. By name alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);

@@ -327,6 +327,16 @@ static void add_slow_rows(const struct cables *h, json_t *list)
 	}
 }
 
+bool fabric_slow_link(const struct fabric *f, unsigned number, struct cable_name *name)
+{
+	const struct cables *h = f->cables;
+
+	if (number >= h->nslow)
+		return false;
+	*name = fabric_cable_name(f, h->slow[number].node, h->slow[number].port);
+	return true;
+}
+
 void fabric_health_rows(const struct fabric *f, json_t *rows)
 {
 	if (!f->topo)

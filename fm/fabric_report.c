@@ -75,6 +75,19 @@ static json_t *topo_json(const struct fabric *f)
 		"levels", t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
 }
 
+static json_t *cutoff_json(const struct fabric *f)
+{
+	struct cutoff c = { 0 };
+	char text[256] = "";
+
+	if (f->topo) {
+		fabric_cutoff(f, &c);
+		cutoff_describe(f->topo, &c, text, sizeof(text));
+	}
+	return json_pack("{si si so}", "hcas_cut_off", (int)c.hcas, "hcas_off", (int)c.off,
+			 "cut_off", c.hcas ? json_string(text) : json_null());
+}
+
 static json_t *sa_json(const struct fabric *f)
 {
 	struct sa_stats s = sa_stats(f->sa);
@@ -154,7 +167,8 @@ json_t *fabric_status(const struct fabric *f)
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
 				f->conf.routing_engine, "sm", sm_state_name(sm_state(f->sm)),
 				"sm_lid", (int)f->sm_lid);
-	json_t *parts[] = { topo_json(f), figures_json(f), stages_json(f), smp_json(f) };
+	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
+			    smp_json(f) };
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		json_object_update(doc, parts[i]);

@@ -172,13 +172,15 @@ static void status_cb(void *arg)
 	struct daemon *d = arg;
 	json_t *status = fabric_status(d->fabric);
 	const char *state = "unknown";
+	const char *cut_off = json_string_value(json_object_get(status, "cut_off"));
 	json_int_t hcas = 0, switches = 0, down = 0;
 	char text[sizeof(d->said)];
 
 	json_unpack(status, "{s?s, s?I, s?I, s?I}", "state", &state, "hcas", &hcas, "switches",
 		    &switches, "links_down", &down);
-	snprintf(text, sizeof(text), "STATUS=%s: %lld HCAs, %lld switches, %lld links down", state,
-		 (long long)hcas, (long long)switches, (long long)down);
+	snprintf(text, sizeof(text), "STATUS=%s: %.120s%s%lld HCAs, %lld switches, %lld links down",
+		 state, cut_off ? cut_off : "", cut_off ? "; " : "", (long long)hcas,
+		 (long long)switches, (long long)down);
 	json_decref(status);
 	if (strcmp(text, d->said)) {
 		strcpy(d->said, text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The worst
- * is who has the smallest share of parents left, then the smallest share of cables; of equals the
- * lowest in the tree, then the first of the snapshot.
+ * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The worst is whose loss does most harm:
+ * a switch that the next fault may cut off comes first, then the one whose hosts lose most of their share of cables upwards; of equals who has the
+ * smallest share of parents left, the smallest share of cables, the lowest in the tree, the first of the snapshot.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +48,23 @@ static bool count_ways(const struct topo *t, uint32_t sw, uint8_t *met, struct r
 	return alive && r->cables_of;
 }
 
+/* Has one parent left of several, or none. */
+static bool hangs_by_one(const struct risk *r)
+{
+	return r->hosts && r->parents <= 1 && r->parents_of > 1;
+}
+
 static bool is_worse(const struct topo *t, const struct risk *a, const struct risk *b)
 {
+	uint64_t a_harm = (uint64_t)a->hosts * (a->cables_of - a->cables) * b->cables_of;
+	uint64_t b_harm = (uint64_t)b->hosts * (b->cables_of - b->cables) * a->cables_of;
 	unsigned a_parents = a->parents * b->parents_of, b_parents = b->parents * a->parents_of;
 	unsigned a_cables = a->cables * b->cables_of, b_cables = b->cables * a->cables_of;
 
+	if (hangs_by_one(a) != hangs_by_one(b))
+		return hangs_by_one(a);
+	if (a_harm != b_harm)
+		return a_harm > b_harm;
 	if (a_parents != b_parents)
 		return a_parents < b_parents;
 	if (a_cables != b_cables)
@@ -60,8 +72,35 @@ static bool is_worse(const struct topo *t, const struct risk *a, const struct ri
 	return t->nodes[a->sw].level < t->nodes[b->sw].level;
 }
 
+/* Hosts that each switch has below it by cables that are up, level by level. */
+static uint32_t *count_hosts(const struct topo *t)
+{
+	uint32_t *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+	uint32_t *last = mem_alloc(t->nswitches + 1, sizeof(*last)); /* who counted it, + 1 */
+
+	for (unsigned level = 0; level < t->nlevels; level++)
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			for (unsigned num = 1;
+			     t->nodes[sw].level == level && num <= t->nodes[sw].nports; num++) {
+				const struct topo_port *port = topo_port(t, sw, num);
+				uint32_t to = port->link_up ? topo_peer(t, port)->node : TOPO_NONE;
+
+				if (to == TOPO_NONE)
+					continue;
+				if (to >= t->nswitches) {
+					hosts[sw] += topo_is_host(t, to);
+				} else if (t->nodes[to].level < level && last[to] != sw + 1) {
+					last[to] = sw + 1;
+					hosts[sw] += hosts[to];
+				}
+			}
+	free(last);
+	return hosts;
+}
+
 bool risk_find(const struct topo *t, struct risk *out)
 {
+	uint32_t *hosts = NULL;
 	uint8_t *met = mem_alloc(t->nswitches, 1);
 	uint32_t switches = 0;
 
@@ -70,9 +109,12 @@ bool risk_find(const struct topo *t, struct risk *out)
 
 		if (!count_ways(t, sw, met, &r) || r.cables == r.cables_of)
 			continue;
+		hosts = hosts ? hosts : count_hosts(t); /* whole fabrics need none of it */
+		r.hosts = hosts[sw];
 		if (!switches++ || is_worse(t, &r, out))
 			*out = r;
 	}
+	free(hosts);
 	free(met);
 	if (switches)
 		out->switches = switches;

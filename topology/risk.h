@@ -14,6 +14,7 @@ struct risk { /* of the switch that has least left */
 	uint32_t above;		      /* one of its designed parents */
 	uint16_t parents, parents_of; /* switches above it: reached now, designed */
 	uint16_t cables, cables_of;   /* the same of cables to them */
+	uint32_t hosts;		      /* below it */
 	uint32_t switches; /* of the fabric that lack some; switches without any live cable aside */
 };
 

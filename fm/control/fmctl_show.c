@@ -154,6 +154,8 @@ static void print_alerts(const struct fmctl *ctl, const json_t *alerts)
 	size_t index;
 
 	json_array_foreach (alerts, index, alert) {
+		if (!strcmp(string(alert, "what"), "hcas-cut-off"))
+			continue; /* stands first of all */
 		print_label(!strcmp(string(alert, "what"), "trouble") ? "trouble" : "alert");
 		print_coloured(ctl, false, string(alert, "text"));
 		putchar('\n');
@@ -187,9 +189,17 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	if (strcmp(string(s, "state"), "up"))
 		printf(" (%s)", string(s, "state"));
 	print_manager(ctl, s);
+	if (*string(s, "cut_off")) {
+		print_label("cut off");
+		print_coloured(ctl, false, string(s, "cut_off"));
+		putchar('\n');
+	}
 	print_label("size");
-	printf("%lld HCAs, %lld switches, %lld LIDs\n", (long long)integer(s, "hcas"),
+	printf("%lld HCAs, %lld switches, %lld LIDs", (long long)integer(s, "hcas"),
 	       (long long)integer(s, "switches"), (long long)integer(s, "lids"));
+	if (integer(s, "hcas_off"))
+		printf("; %lld HCAs are off", (long long)integer(s, "hcas_off"));
+	putchar('\n');
 	print_links(ctl, s);
 	show_proof(ctl, json_object_get(s, "proof"));
 	print_last_changes(s);

@@ -81,6 +81,40 @@ static void a_dead_spine_counts_at_every_leaf_and_not_itself(void **state)
 	assert_says(dead, "leaf-su01-rail0 has 3 of 4 spines, 7 more switches lack some");
 }
 
+/* Half of the cables of a leaf with 32 hosts matter more than all but one parent of a leaf with none. */
+static void harm_to_hosts_counts_more_than_shares(void **state)
+{
+	struct topo *t = pod(1);
+	uint32_t leaf = find_desc(t, "leaf-su01-rail0");
+
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, leaf, num));
+		struct topo *older = t;
+
+		if (!peer || peer->node < t->nswitches)
+			continue;
+		t = damage_cut(older, leaf, num); /* its hosts are off */
+		topo_unref(older);
+	}
+	t = cut(t, "leaf-su01-rail0", "spine-01", 8);
+	t = cut(t, "leaf-su01-rail0", "spine-02", 8);
+	assert_says(cut(t, "leaf-su01-rail5", "spine-03", 4),
+		    "leaf-su01-rail5 has 28 of 32 cables to its spines, 1 more switch lacks some");
+}
+
+static void who_hangs_by_one_parent_comes_first(void **state)
+{
+	static const char *const spines[] = { "spine-01", "spine-02", "spine-03" };
+	struct topo *t = pod(1);
+
+	for (unsigned i = 0; i < 3; i++)
+		t = cut(t, "leaf-su01-rail6", spines[i], 8);
+	for (unsigned i = 0; i < 3; i++) /* more hosts lose more of their share here.. */
+		t = cut(t, "leaf-su01-rail2", spines[i], 7);
+	assert_says(cut(t, "leaf-su01-rail2", "spine-04", 7), /* ..but none by one fault more */
+		    "leaf-su01-rail6 has 1 of 4 spines, 1 more switch lacks some");
+}
+
 static void a_leaf_cut_off_with_its_hosts_is_the_worst(void **state)
 {
 	struct topo *t = cut(pod(1), "leaf-su01-rail5", "spine-01", 8);
@@ -97,6 +131,8 @@ int main(void)
 		cmocka_unit_test(a_lost_cable_of_several_is_told_in_cables),
 		cmocka_unit_test(a_spine_out_of_reach_is_told_in_spines_and_comes_first),
 		cmocka_unit_test(a_dead_spine_counts_at_every_leaf_and_not_itself),
+		cmocka_unit_test(harm_to_hosts_counts_more_than_shares),
+		cmocka_unit_test(who_hangs_by_one_parent_comes_first),
 		cmocka_unit_test(a_leaf_cut_off_with_its_hosts_is_the_worst),
 	};
 
