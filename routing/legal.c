@@ -4,8 +4,10 @@
  * live parent of least cost. What could go down must: a path that rises past its destination's
  * ancestor may come down and up again.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "routing/legal.h"
+#include "topology/islands.h"
 #include "topology/mem.h"
 
 #define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */
@@ -138,16 +140,19 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 	return here == there && here != REACH_NEVER; /* a detour has nothing like it */
 }
 
-bool *legal_find_open(const struct graph *g, const struct holes *holes)
+bool *legal_find_open(const struct topo *t, const struct graph *g, const struct holes *holes)
 {
 	bool *open = mem_alloc(g->nswitches + 1, sizeof(*open));
+	uint32_t islands, *island = t && holes->count ? islands_find(t, &islands) : NULL;
 
 	for (uint32_t i = 0; i < holes->count; i++) {
 		const struct hole *hole = &holes->list[i];
 
-		if (g->switches[hole->sw].nhosts && g->switches[hole->d].nhosts)
+		if (g->switches[hole->sw].nhosts && g->switches[hole->d].nhosts &&
+		    (!island || island[hole->sw] == island[hole->d]))
 			open[hole->d] = true;
 	}
+	free(island);
 	return open;
 }
 

@@ -18,6 +18,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "routing/mend.h"
 #include "routing/rebalance_own.h"
 #include "routing/uneven.h"
 #include "topology/mem.h"
@@ -104,15 +105,24 @@ bool rebalance_is_damaged(const struct topo *t)
 	return false;
 }
 
-/* Whether the engine's tables are what legal paths and detours around the levels make. */
+static bool has_open(const struct rebalance *job)
+{
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		if (job->open[sw])
+			return true;
+	return false;
+}
+
+/* Whether the engine's tables are what legal paths and detours around the levels make. What no cable connects, a dead leaf's hosts, is no matter of tables. */
 static bool is_tree(struct rebalance *job)
 {
 	struct legal *l = &job->legal;
 
-	job->open = legal_find_open(l->g, &l->holes);
-	if (!l->holes.host_pairs)
+	job->open = legal_find_open(job->t, l->g, &l->holes);
+	if (!has_open(job))
 		return true;
-	return !job->t->ncordoned && !detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes);
+	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes) ||
+				      !mend_count(job->t, job->lids, &l->tables));
 }
 
 /* Fabrics whose every entry may be tried. */
@@ -193,7 +203,7 @@ static enum stage design_paths(struct rebalance *job)
 	bool *open;
 
 	legal_fill(&job->design);
-	open = legal_find_open(job->design.g, &job->design.holes);
+	open = legal_find_open(NULL, job->design.g, &job->design.holes);
 	rebalance_base_apply(job, &job->design, open);
 	free(open);
 	return LOAD;

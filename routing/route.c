@@ -101,7 +101,7 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 
 	if (!job->params->noverrides)
 		return;
-	open = legal_find_open(g, holes);
+	open = legal_find_open(job->t, g, holes);
 	legal_override(g, r, d, open, job->params->overrides, job->params->noverrides, out);
 	free(open);
 }

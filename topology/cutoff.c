@@ -2,42 +2,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "topology/cutoff.h"
+#include "topology/islands.h"
 #include "topology/mem.h"
 
 struct search {
 	const struct topo *t;
-	uint32_t *island; /* by switch: the first one of its island + 1, 0 = not met yet */
-	uint32_t *queue;
+	uint32_t *island; /* by switch */
+	uint32_t main;	  /* the one that counts as reached; TOPO_NONE = none */
 };
 
-/* All switches that lead to each other by cables that are up. Returns how many HCAs they have. */
-static uint32_t flood(struct search *s, uint32_t first)
-{
-	uint32_t count = 0, hcas = 0;
-
-	s->island[first] = first + 1;
-	s->queue[count++] = first;
-	for (uint32_t at = 0; at < count; at++) {
-		uint32_t sw = s->queue[at];
-
-		for (unsigned num = 1; num <= s->t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(s->t, sw, num);
-			uint32_t to = port->link_up ? topo_peer(s->t, port)->node : TOPO_NONE;
-
-			if (to == TOPO_NONE)
-				continue;
-			if (to >= s->t->nswitches) {
-				hcas += topo_is_host(s->t, to);
-			} else if (!s->island[to]) {
-				s->island[to] = first + 1;
-				s->queue[count++] = to;
-			}
-		}
-	}
-	return hcas;
-}
-
-/* The island that a CA is in, by its first link that is up; 0 = in none. */
+/* The island that a CA is in, by its first link that is up. */
 static uint32_t island_of_ca(const struct search *s, uint32_t ca)
 {
 	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
@@ -47,52 +21,51 @@ static uint32_t island_of_ca(const struct search *s, uint32_t ca)
 		if (to < s->t->nswitches)
 			return s->island[to];
 	}
-	return 0;
+	return TOPO_NONE;
 }
 
-/* Floods all; returns the island that counts as reached, 0 = none. */
-static uint32_t find_main(struct search *s, uint32_t from)
+/* That with most HCAs. */
+static uint32_t largest(const struct search *s, uint32_t islands)
 {
-	uint32_t best = 0, most = 0;
+	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas)), best = TOPO_NONE;
 
-	for (uint32_t sw = 0; sw < s->t->nswitches; sw++) {
-		uint32_t hcas = s->island[sw] ? 0 : flood(s, sw);
+	for (uint32_t ca = s->t->nswitches; ca < s->t->nnodes; ca++) {
+		uint32_t at = topo_is_host(s->t, ca) ? island_of_ca(s, ca) : TOPO_NONE;
 
-		if (hcas > most) {
-			best = sw + 1;
-			most = hcas;
-		}
+		if (at != TOPO_NONE)
+			hcas[at]++;
 	}
-	if (from == TOPO_NONE)
-		return best;
-	return from < s->t->nswitches ? s->island[from] : island_of_ca(s, from);
+	for (uint32_t i = 0; i < islands; i++)
+		if (hcas[i] && (best == TOPO_NONE || hcas[i] > hcas[best]))
+			best = i;
+	free(hcas);
+	return best;
 }
 
 enum fate { REACHED, OFF, CUT_OFF, UNKNOWN };
 
 /* Of one cable of an HCA; *sw: its switch, where that is to blame. */
-static enum fate port_fate(const struct search *s, uint32_t main, const struct topo_port *port,
-			   uint32_t *sw)
+static enum fate port_fate(const struct search *s, const struct topo_port *port, uint32_t *sw)
 {
 	const struct topo_port *peer = topo_peer(s->t, port);
 
 	if (!peer || peer->node >= s->t->nswitches)
 		return UNKNOWN; /* no cable of it was ever met, or it leads to another host */
 	*sw = peer->node;
-	if (s->island[peer->node] != main)
+	if (s->island[peer->node] != s->main)
 		return CUT_OFF;
 	if (port->link_up)
 		return REACHED;
 	return peer->state > TOPO_DOWN ? CUT_OFF : OFF;
 }
 
-static enum fate hca_fate(const struct search *s, uint32_t main, uint32_t ca, uint32_t *sw)
+static enum fate hca_fate(const struct search *s, uint32_t ca, uint32_t *sw)
 {
 	enum fate fate = UNKNOWN;
 
 	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
 		uint32_t at = TOPO_NONE;
-		enum fate one = port_fate(s, main, topo_port(s->t, ca, num), &at);
+		enum fate one = port_fate(s, topo_port(s->t, ca, num), &at);
 
 		if (one == REACHED)
 			return REACHED;
@@ -106,24 +79,23 @@ static enum fate hca_fate(const struct search *s, uint32_t main, uint32_t ca, ui
 	return fate;
 }
 
-static void count_cut_off(const struct search *s, uint32_t main, uint32_t *behind,
-			  struct cutoff *out)
+static void count_cut_off(const struct search *s, uint32_t *behind, struct cutoff *out)
 {
 	const struct topo *t = s->t;
 
 	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
 		uint32_t sw = TOPO_NONE;
 		enum fate fate = t->nodes[ca].type == TOPO_CA && topo_is_host(t, ca)
-					 ? hca_fate(s, main, ca, &sw)
+					 ? hca_fate(s, ca, &sw)
 					 : UNKNOWN;
 
 		out->off += fate == OFF;
 		if (fate != CUT_OFF)
 			continue;
 		out->hcas++;
-		if (s->island[sw] == main && out->hca == TOPO_NONE)
+		if (s->island[sw] == s->main && out->hca == TOPO_NONE)
 			out->hca = ca;
-		if (s->island[sw] == main)
+		if (s->island[sw] == s->main)
 			continue;
 		out->switches += !behind[sw]++;
 		if (out->worst == TOPO_NONE || behind[sw] > behind[out->worst])
@@ -133,16 +105,17 @@ static void count_cut_off(const struct search *s, uint32_t main, uint32_t *behin
 
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
 {
-	struct search s = { t, mem_alloc(t->nswitches + 1, sizeof(*s.island)),
-			    mem_alloc(t->nswitches + 1, sizeof(*s.queue)) };
-	uint32_t *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
-	uint32_t main = find_main(&s, from);
+	uint32_t islands, *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
+	struct search s = { .t = t, .island = islands_find(t, &islands) };
 
+	if (from == TOPO_NONE)
+		s.main = largest(&s, islands);
+	else
+		s.main = from < t->nswitches ? s.island[from] : island_of_ca(&s, from);
 	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
-	if (main)
-		count_cut_off(&s, main, behind, out);
+	if (s.main != TOPO_NONE)
+		count_cut_off(&s, behind, out);
 	free(behind);
-	free(s.queue);
 	free(s.island);
 }
 

@@ -50,11 +50,16 @@ static void assert_alert(const struct world *w, const char *file, const char *pa
 	free(text);
 }
 
+/* About files. */
 static unsigned alerts(const struct world *w)
 {
 	json_t *status = fabric_status(w->fabric);
-	unsigned count = (unsigned)json_array_size(json_object_get(status, "alerts"));
+	json_t *it;
+	unsigned count = 0;
+	size_t i;
 
+	json_array_foreach (json_object_get(status, "alerts"), i, it)
+		count += !strcmp(json_string_value(json_object_get(it, "what")), "state-lost");
 	json_decref(status);
 	return count;
 }
@@ -379,6 +384,7 @@ int fsync(int fd)
 		close(disk.gate[1]);
 		while (read(disk.gate[0], &byte, 1) < 0 && errno == EINTR)
 			;
+		disk.closed = false; /* this is a child: it waits once */
 	}
 	return (int)syscall(SYS_fsync, fd);
 }

@@ -207,6 +207,37 @@ static void the_next_fault_changes_only_what_used_it(void **state)
 	world_fini(&w);
 }
 
+static void a_leaf_that_dies_takes_nothing_back_that_was_moved_elsewhere(void **state)
+{
+	struct world w;
+	struct tables before;
+	struct delta delta;
+	uint32_t dead;
+
+	world_init(&w, pod(2));
+	dead = find_desc(w.design, "leaf-su01-rail2");
+	cut(&w, 3);
+	cut(&w, 40);
+	wait_for_quiet(&w);
+	assert_true(overrides(&w) > 0);
+	before = copy_of_tables(&w);
+	for (unsigned num = 1; num <= w.design->nodes[dead].nports; num++)
+		double_cut(w.hw, w.design->nodes[dead].guid, num);
+	run_for(&w, 3 * SECOND_US);
+	delta_count(&before, fabric_tables(w.fabric), &delta);
+	assert_int_equal(delta.entries, delta_minimum(fabric_topo(w.fabric), fabric_lids(w.fabric),
+						      &before, fabric_tables(w.fabric)));
+	assert_true(overrides(&w) > 0);
+	wait_for_quiet(&w);
+	run_for(&w, 10 * SECOND_US);
+	assert_true(overrides(&w) > 0);
+	assert_string_equal(rebalance_state(&w), "done");
+	assert_int_equal(count_told(&w, "rebalanced", "0.00 -> 0.00"), 0);
+	assert_int_equal(count_told(&w, "rebalanced", " 0 entries"), 0);
+	tables_fini(&before);
+	world_fini(&w);
+}
+
 static void a_whole_fabric_has_its_first_tables_again_at_once(void **state)
 {
 	struct world w;
@@ -301,6 +332,7 @@ int main(void)
 		cmocka_unit_test(it_can_be_off_and_what_was_moved_goes_back),
 		cmocka_unit_test(a_fault_in_the_middle_of_a_pass_ends_it),
 		cmocka_unit_test(the_next_fault_changes_only_what_used_it),
+		cmocka_unit_test(a_leaf_that_dies_takes_nothing_back_that_was_moved_elsewhere),
 		cmocka_unit_test(a_whole_fabric_has_its_first_tables_again_at_once),
 		cmocka_unit_test(an_operators_reroute_ends_where_it_began),
 		cmocka_unit_test(questions_are_answered_with_what_is_in_force),

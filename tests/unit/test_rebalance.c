@@ -134,6 +134,22 @@ static void what_silent_hosts_get_is_not_in_the_way(void **state)
 	topo_unref(t);
 }
 
+static void a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is(void **state)
+{
+	struct topo *whole = pod(4),
+		    *cut = damage_cut(whole, find_desc(whole, "leaf-su01-rail0"), 40);
+	struct topo *t = damage_cut(cut, find_desc(cut, "leaf-su02-rail0"), 0);
+	struct both b = balance(t, NULL, NULL, &usual);
+
+	assert_true(b.result->count > 0);
+	assert_true(is_legal(&b));
+	assert_true(b.result->after.all_to_all < b.result->before.all_to_all);
+	drop(&b);
+	topo_unref(t);
+	topo_unref(cut);
+	topo_unref(whole);
+}
+
 /* ---- A fault after it --------------------------------------------------------------------------- */
 
 static void cut_and_compare(const struct both *b, uint32_t sw, unsigned num)
@@ -162,6 +178,17 @@ static void a_second_fault_changes_only_what_used_it(void **state)
 		if (topo_port(t, sw, num)->link_up)
 			cut_and_compare(&b, sw, num);
 	}
+	drop(&b);
+	topo_unref(t);
+}
+
+static void a_leaf_that_dies_changes_only_what_used_it(void **state)
+{
+	struct topo *t = damaged_pod(4, 3, 5);
+	struct both b = balance(t, NULL, NULL, &usual);
+
+	assert_true(b.result->count > 0);
+	cut_and_compare(&b, find_desc(t, "leaf-su03-rail5"), 0);
 	drop(&b);
 	topo_unref(t);
 }
@@ -222,6 +249,8 @@ int main(void)
 		cmocka_unit_test(other_tables_than_a_trees_are_left_alone),
 		cmocka_unit_test(no_more_entries_move_than_may),
 		cmocka_unit_test(what_gains_too_little_is_not_done),
+		cmocka_unit_test(a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is),
+		cmocka_unit_test(a_leaf_that_dies_changes_only_what_used_it),
 		cmocka_unit_test(what_silent_hosts_get_is_not_in_the_way),
 		cmocka_unit_test(a_second_fault_changes_only_what_used_it),
 		cmocka_unit_test(overrides_of_another_damage_lose_nobody),
