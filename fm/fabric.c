@@ -221,6 +221,7 @@ static void parts_init(struct fabric *f)
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
 				 (uint8_t)f->conf.packet_life_time);
 	program_use_proofs(f->program, f->proof_base);
+	fabric_adaptive_init(f);
 	fabric_sa_init(f);
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);
@@ -271,6 +272,7 @@ static void parts_fini(struct fabric *f)
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
+	fabric_adaptive_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	fabric_partitions_fini(f);

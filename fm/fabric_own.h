@@ -220,6 +220,8 @@ struct fabric {
 	struct sweep *sweep;
 	struct bringup *bringup;
 	struct program *program;
+	struct adaptive *adaptive; /* fabric_adaptive.c */
+	bool adaptive_begun;	   /* something was programmed */
 	struct sa *sa;
 	uint64_t sa_key_made; /* 0 = none */
 	bool sa_state_read,
@@ -624,6 +626,11 @@ void fabric_report_fini(struct fabric *f);
 /* fabric_warn.c: alerts about the published fabric's state */
 void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
 void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
+
+/* fabric_adaptive.c: adaptive routing that another manager left on */
+void fabric_adaptive_init(struct fabric *f);
+void fabric_adaptive_fini(struct fabric *f);
+void fabric_adaptive_program(struct fabric *f); /* programs what is published, behind that */
 
 /* fabric_class.c. By name alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);

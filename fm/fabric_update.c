@@ -343,7 +343,7 @@ static void apply(struct fabric *f)
 	fabric_publish_to_sa(f);
 	fabric_fault_published(f);
 	fabric_mcast_published(f, f->update.topo);
-	program_apply(f->program, f->topo, &f->tables, fabric_programmed, f);
+	fabric_adaptive_program(f);
 	fabric_sa_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
 }

@@ -135,7 +135,7 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 	const struct topo *t = published(env, err);
 	json_error_t why;
 
-	return t && UNPACK(args, err, "{}") ? dump_json_nodes(t, true) : NULL;
+	return t && UNPACK(args, err, "{}") ? fabric_switches(env->fabric) : NULL;
 }
 
 static json_t *answer_links(const struct command_env *env, json_t *args, char *err)

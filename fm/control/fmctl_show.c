@@ -262,10 +262,11 @@ void show_nodes(const struct fmctl *ctl, const json_t *result)
 						       { "STATE", "state" },
 						       { "WIDTH", "width" },
 						       { "SPEED", "speed" },
+						       { "AR", "ar" },
 						       { "CORDONED", "links_cordoned" },
 						       { 0 } };
 
-	print_with_cordons(ctl, result, columns, 1);
+	print_with_cordons(ctl, result, columns, 2);
 }
 
 void show_links(const struct fmctl *ctl, const json_t *result)

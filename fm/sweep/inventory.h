@@ -120,6 +120,14 @@ struct inv_silence {   /* of an optional attribute, while the node answers other
 	uint8_t looks; /* so many in a row */
 };
 
+enum inv_adaptive { /* adaptive routing, or another mode in which a switch does not forward by its LFT */
+		    INV_ADAPTIVE_UNKNOWN,
+		    INV_ADAPTIVE_NONE,	  /* can't */
+		    INV_ADAPTIVE_CAPABLE, /* can, and it was off */
+		    INV_ADAPTIVE_ON,
+		    INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
+};
+
 struct inv_node {
 	cl_map_item_t item; /* in inventory.nodes, key = node GUID */
 	struct inv_node *next_removed;
@@ -150,6 +158,7 @@ struct inv_node {
 	bool no_ext, no_state_table;	/* refused these once */
 	struct inv_silence ext, states; /* likewise not answered */
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
+	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
 	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
 	bool answered;	 /* in the present look */
 	bool touched;	 /* sweep's */

@@ -72,7 +72,7 @@ static int double_io_send(struct io *io, const struct io_addr *to, const uint8_t
 		return 0;
 	if (!wire_mad_decode(mad, len, &m) &&
 	    (m.mgmt_class == WIRE_SMI_LID || m.mgmt_class == WIRE_SMI_DR))
-		c->sent[m.method][m.attr_id & 0xff]++;
+		c->sent[m.method][sent_place(m.attr_id)]++;
 	net_send(c->d, c->attach, to, mad, len);
 	return 0;
 }
@@ -616,7 +616,7 @@ uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id)
 
 	for (unsigned m = 0; m < 256; m++)
 		for (unsigned a = 0; a < SM_INFO_ATTR_MAX; a++)
-			if ((!method || m == method) && (!attr_id || a == (attr_id & 0xff)))
+			if ((!method || m == method) && (!attr_id || a == sent_place(attr_id)))
 				count += c->sent[m][a];
 	return count;
 }

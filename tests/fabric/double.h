@@ -79,6 +79,13 @@ void double_set_no_sets(struct double_fabric *d, guid_t node, bool on);
 /* The node GUID it says it has; callers keep its old name. */
 void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
+/*
+ * A switch of NVIDIA's that can adaptive routing and private LFTs, or both of these, fast recovery and hash-based forwarding are on: then it does
+ * not forward by its LFT, whose content a plain write loses but for that block.
+ */
+void double_set_adaptive(struct double_fabric *d, guid_t node, bool able, bool on);
+const uint8_t *double_adaptive(const struct double_fabric *d,
+			       guid_t node);		 /* AdaptiveRoutingInfo */
 void double_set_traps(struct double_fabric *d, bool on); /* default on */
 
 enum double_fault {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
+#include "fm/mad/wire_adaptive.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
 
@@ -79,7 +80,8 @@ static int table_port(const struct dnode *sw, uint16_t dlid)
 {
 	uint8_t num;
 
-	if (dlid > sw->si.lft_top || dlid >= sw->lft_size)
+	if (dlid > sw->si.lft_top || dlid >= sw->lft_size || wire_adaptive_on(sw->adaptive) ||
+	    wire_private_lft_on(sw->private_lft))
 		return -ENOENT;
 	num = sw->lft[dlid];
 	return num == LFT_NONE || num > sw->ni.nports ? -ENOENT : num;

@@ -17,6 +17,12 @@
 #define PHYS_LINK_UP	 5
 #define SM_INFO_ATTR_MAX 0x100
 
+/* Vendors' attributes, of which there are few, are apart from the standard's. */
+static inline unsigned sent_place(uint16_t attr_id)
+{
+	return attr_id >= 0xff00 ? 0xc0 + (attr_id & 0x3f) : attr_id & 0xff;
+}
+
 struct dnode;
 
 #define DOUBLE_ALIASES 16
@@ -57,6 +63,8 @@ struct dnode {
 	const struct topo_node *design;
 	char desc[65];
 	struct dport *ports; /* [nports + 1] */
+	uint8_t caps[64], private_lft[64],
+		adaptive[64]; /* of NVIDIA's attributes; caps all 0: unknown to it */
 	uint8_t *lft;
 	uint32_t lft_size;
 	uint16_t *mft; /* [mft_cap][columns] */
@@ -88,7 +96,7 @@ struct dclient {
 	struct double_fabric *d;
 	struct dport *attach; /* NULL = none */
 	bool frozen, unplugged, occupied;
-	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, attribute (low byte) */
+	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, sent_place() of the attribute */
 };
 
 struct double_fabric {

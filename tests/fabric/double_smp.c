@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/mad/wire_adaptive.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
@@ -270,12 +271,22 @@ static void lft_fit(struct dnode *node, uint32_t size)
 	node->lft_size = size;
 }
 
+/* The first plain write ends adaptive routing, and till then the rest of the table was not kept. */
+static void end_adaptive(struct dnode *node)
+{
+	if (!(node->adaptive[3] & 1))
+		return;
+	node->adaptive[3] &= (uint8_t)~1;
+	memset(node->lft, LFT_NONE, node->lft_size);
+}
+
 static uint16_t lft_set(struct request *r)
 {
 	uint32_t first = r->mod * WIRE_LFT_BLOCK;
 
 	if (r->mod > 0xffff || first >= r->node->si.lft_cap)
 		return STATUS_BAD_FIELD;
+	end_adaptive(r->node);
 	lft_fit(r->node, first + WIRE_LFT_BLOCK);
 	memcpy(r->node->lft + first, r->data, WIRE_LFT_BLOCK);
 	return 0;
@@ -287,6 +298,67 @@ void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t 
 
 	lft_fit(node, (lid / WIRE_LFT_BLOCK + 1u) * WIRE_LFT_BLOCK);
 	node->lft[lid] = port;
+}
+
+/* ---- NVIDIA's GeneralInfo, PrivateLFTInfo, AdaptiveRoutingInfo --------------------------------- */
+
+static uint16_t general_get(struct request *r)
+{
+	if (!r->node->caps[3])
+		return STATUS_UNSUPPORTED;
+	if (r->mod != WIRE_GENERAL_CAPS)
+		return STATUS_BAD_FIELD;
+	memcpy(r->data, r->node->caps, WIRE_SMP_DATA);
+	return 0;
+}
+
+static uint16_t private_get(struct request *r)
+{
+	if (!wire_has_private_lft(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->data, r->node->private_lft, WIRE_SMP_DATA);
+	return 0;
+}
+
+static uint16_t private_set(struct request *r)
+{
+	if (!wire_has_private_lft(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->node->private_lft, r->data, WIRE_SMP_DATA);
+	return 0;
+}
+
+static uint16_t adaptive_get(struct request *r)
+{
+	if (!wire_has_adaptive(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->data, r->node->adaptive, WIRE_SMP_DATA);
+	return 0;
+}
+
+static uint16_t adaptive_set(struct request *r)
+{
+	if (!wire_has_adaptive(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->node->adaptive, r->data, WIRE_SMP_DATA);
+	return 0;
+}
+
+void double_set_adaptive(struct double_fabric *d, guid_t guid, bool able, bool on)
+{
+	struct dnode *node = double_node(d, guid);
+
+	memset(node->caps, 0, sizeof(node->caps));
+	node->caps[3] = able ? 1 << 0 | 1 << 2 : 0;
+	node->private_lft[3] = on;
+	node->adaptive[3] = on ? 1 << 0 | 1 << 4 : 0; /* and fast recovery */
+	node->adaptive[22] = on ? 1 << 7 : 0;	      /* and hash-based forwarding */
+	node->adaptive[5] = 0x5a;		      /* what is none of a manager's business */
+}
+
+const uint8_t *double_adaptive(const struct double_fabric *d, guid_t guid)
+{
+	return double_node((struct double_fabric *)d, guid)->adaptive;
 }
 
 /* Modifier: block of 32 MLIDs [8:0], column of 16 ports [31:28]. */
@@ -477,6 +549,9 @@ static const struct agent_row {
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, lft_get, lft_set },
 	{ WIRE_MFT, true, mft_get, mft_set },
+	{ WIRE_GENERAL_INFO, true, general_get, NULL },
+	{ WIRE_PRIVATE_LFT_INFO, true, private_get, private_set },
+	{ WIRE_ADAPTIVE_INFO, true, adaptive_get, adaptive_set },
 };
 
 static const struct agent_row *agent_find(const struct dnode *node, uint16_t attr_id)

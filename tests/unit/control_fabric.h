@@ -120,6 +120,10 @@ json_t *fabric_links_down(const struct fabric *f)
 {
 	return dump_json_links(f->topo, true);
 }
+json_t *fabric_switches(const struct fabric *f)
+{
+	return dump_json_nodes(f->topo, true);
+}
 json_t *fabric_sick(const struct fabric *f)
 {
 	return json_pack("[{s:s}]", "sick", "quarantined");
