@@ -83,11 +83,13 @@ def test_spoilt_state_is_set_aside_and_told(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     before = fabric.lids()
     fabric.stop_fmd()
-    with open(fabric.state_dir / "lids", "a") as state:
-        state.write("0x0123456789abcdef one 0\n")
+    lids = fabric.state_dir / "lids"
+    lids.write_text(lids.read_text().replace(" 0\n", " 1\n", 1))
     assert restart(fabric) == before  # the ports hold them
     assert (fabric.state_dir / "lids.bad").exists()
-    assert "lids.bad" in fabric.log.read_text()
+    lost = [alert for alert in fabric.status()["alerts"] if alert["what"] == "state-lost"]
+    assert len(lost) == 1 and "state_dir/lids: not what was written (checksum)" in lost[0]["text"]
+    assert "state_dir/lids: not what was written" in fabric.log.read_text()
 
 
 def test_crash_keeps_lids_and_its_socket_is_taken_over(start, pod_net):
