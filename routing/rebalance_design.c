@@ -73,6 +73,8 @@ void rebalance_base_merge(struct rebalance *job)
 
 	if (!base || !base->count)
 		return;
+	if (job->aim == REBALANCE_WIDE) /* the engine's tables are what both began with */
+		result->before = base->before;
 	all = mem_alloc(base->count + result->count, sizeof(*all));
 	while (b < base->count || moved < result->count) {
 		int order = b == base->count ? 1

@@ -86,6 +86,8 @@ static void a_director_without_a_card_is_balanced(void **state)
 	assert_true(before.shift_mean < 4 && before.all_to_all_ratio > 2);
 	assert_true(after.shift_mean < 2.01 && after.shift_max <= 2);
 	assert_true(after.all_to_all_ratio < 1.5);
+	assert_float_equal(b.result->before.all_to_all, before.all_to_all_ratio, 0.01);
+	assert_float_equal(b.result->after.all_to_all, after.all_to_all_ratio, 0.01);
 	assert_true(is_proven(&b));
 	drop(&b);
 	topo_unref(t);
