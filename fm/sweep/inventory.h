@@ -86,12 +86,13 @@ struct inv_port {
 	bool said_down; /* an end of the cable answered that it is down; else no way may lead there */
 	/* What is known was answered twice: of the cable (both ends), of PortInfo. See sweep_verify(). */
 	bool cable_verified, info_verified;
-	bool ever_up;	     /* it said so, or the file of known cables does */
-	bool must_probe;     /* who is behind is to be asked, whatever the record says.. */
-	bool refuted;	     /* PortInfo was asked to decide about the cable, and did not come */
-	uint8_t claims;	     /* contest.c's: answers that contradict the record.. */
-	uint32_t claimed_in; /* ..in that look.. */
-	uint64_t claim;	     /* ..the latest of them */
+	uint8_t verify_tries; /* in a row without an answer */
+	bool ever_up;	      /* it said so, or the file of known cables does */
+	bool must_probe;      /* who is behind is to be asked, whatever the record says.. */
+	bool refuted;	      /* PortInfo was asked to decide about the cable, and did not come */
+	uint8_t claims;	      /* contest.c's: answers that contradict the record.. */
+	uint32_t claimed_in;  /* ..in that look.. */
+	uint64_t claim;	      /* ..the latest of them */
 	guid_t refused; /* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */

@@ -6,6 +6,8 @@
  */
 #include "fm/sweep/sweep_priv.h"
 
+#define TRIES 16 /* without an answer */
+
 static bool can_ask(const struct inv_node *node)
 {
 	return !node->gone && !node->silent && !node->removed;
@@ -134,12 +136,20 @@ void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t d
 	}
 }
 
-/* Silence is the polls' business. */
+/*
+ * A request that got no answer says nothing of the port, and is sent again with a later pass: loss must not let a wrong answer stand.
+ * Whoever answers polls and never this is left alone after some tries.
+ */
 void verify_given_up(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 	struct inv_port *port = &node->ports[job->arg];
 
+	if (port->verify_tries < TRIES) {
+		port->verify_tries++;
+		return;
+	}
+	port->verify_tries = 0;
 	if (job->kind == JOB_VERIFY_PORT)
 		port->info_verified = true;
 	else if (port->peer)
