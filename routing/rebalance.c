@@ -122,7 +122,7 @@ static bool is_tree(struct rebalance *job)
 	if (!has_open(job))
 		return true;
 	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes) ||
-				      !mend_count(job->t, job->lids, &l->tables));
+				      !mend_count(job->t, job->lids, &l->tables, NULL));
 }
 
 /* Fabrics whose every entry may be tried. */
