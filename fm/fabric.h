@@ -104,8 +104,13 @@ void fabric_unfollow(struct fabric *fabric, void *arg);
  * For questions; nothing changes by them. A variant has the nodes of the published snapshot: its LIDs
  * and classes are those in force, and so are the states of hosts when states is NULL. Takes as long as routing takes.
  */
+struct fabric_tried {
+	const char *engine; /* that made the tables */
+	bool damaged;	    /* .. because pairs of hosts had no path else */
+	char why[400];	    /* it is another than configured: why; "" = it is not */
+};
 void fabric_try(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
-		struct tables *out);
+		struct tables *out, struct fabric_tried *tried);
 /*
  * "HOST=STATE" of NVLinks into states of the published snapshot's hosts, which begin with what routing takes them for when *states is
  * NULL; the caller's. 0, or -1 with the reason in err.

@@ -164,7 +164,8 @@ struct fabric_update {
 	struct partition_set *partitions;
 	struct fabric_policy policy; /* what routing goes by, while it does.. */
 	struct route_override *overrides;
-	bool routing; /* ..which it does */
+	bool routing;		    /* ..which it does */
+	struct fabric_tried routed; /* by whom the tables are */
 	struct tables tables;
 	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
@@ -243,6 +244,7 @@ struct fabric {
 	struct loop_timer *links_timer;
 	struct lid_map *lids;
 	struct tables tables;
+	struct fabric_tried routed; /* .. and who made them */
 	struct check_report proof;
 	struct check_base *proof_base;			    /* what the next proof can build upon */
 	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */

@@ -77,7 +77,9 @@ static enum job_said begin(void *arg)
 
 	r->topo = topo_ref(f->topo);
 	r->policy = fabric_policy(f, f->topo, NULL);
-	const struct route_params params = fabric_route_params(f, &r->policy);
+	struct route_params params = fabric_route_params(f, &r->policy);
+
+	params.engine = f->routed.engine;
 	r->pass = rebalance_new(r->topo, f->lids, &params, &limits);
 	return JOB_NEXT;
 }

@@ -165,8 +165,8 @@ json_t *fabric_status(const struct fabric *f)
 {
 	json_t *doc = json_pack("{ss sb ss ss si}", "state", state_name(f->state), "fabric_up",
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
-				f->conf.routing_engine, "sm", sm_state_name(sm_state(f->sm)),
-				"sm_lid", (int)f->sm_lid);
+				f->routed.engine ? f->routed.engine : f->conf.routing_engine, "sm",
+				sm_state_name(sm_state(f->sm)), "sm_lid", (int)f->sm_lid);
 	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
 			    smp_json(f) };
 
@@ -176,6 +176,8 @@ json_t *fabric_status(const struct fabric *f)
 	}
 	json_object_set_new(doc, "role", json_string(fabric_election_role(f)));
 	json_object_set_new(doc, "role_changes", json_integer(fabric_election_role_changes(f)));
+	if (f->routed.why[0])
+		json_object_set_new(doc, "engine_why", json_string(f->routed.why));
 	json_object_set_new(doc, "election", fabric_election_json(f));
 	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
 	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));

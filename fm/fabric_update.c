@@ -165,8 +165,17 @@ static void must_be_done(int status)
 		abort();
 }
 
+static void note_engine(const struct route *route, const struct topo *t, struct fabric_tried *out)
+{
+	const struct route_outcome *outcome = route_outcome(route);
+
+	out->engine = outcome->engine;
+	out->damaged = outcome->why == ROUTE_PAIRS_OPEN;
+	route_explain(route, t, out->why, sizeof(out->why));
+}
+
 void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
-		struct tables *out)
+		struct tables *out, struct fabric_tried *tried)
 {
 	struct fabric_policy policy = fabric_policy(f, variant, states);
 	struct route_override *overrides;
@@ -174,6 +183,7 @@ void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_
 	struct route *route = route_new();
 
 	must_be_done(route_compute(route, variant, f->lids, &params, out));
+	note_engine(route, variant, tried);
 	route_free(route);
 	free(overrides);
 	fabric_policy_fini(&policy);
@@ -237,6 +247,7 @@ static enum job_said compute_tables(void *arg)
 		return JOB_MORE;
 	must_be_done(route_end(f->route));
 	end_routing(&f->update);
+	note_engine(f->route, f->update.topo, &f->update.routed);
 	return JOB_NEXT;
 }
 
@@ -288,6 +299,37 @@ static enum job_said judge(void *arg)
 			      "fabric: %llu pairs of hosts have cables and no legal path: %s",
 			      (unsigned long long)report.unreachable, report.first);
 	return JOB_NEXT;
+}
+
+/* For as long as it lasts. */
+static void tell_unreachable(struct fabric *f)
+{
+	if (f->proof.unreachable)
+		alert_raise(f->alerts, "unreachable", "",
+			    "%llu pairs of hosts have cables and no path: %s",
+			    (unsigned long long)f->proof.unreachable, f->proof.first);
+	else
+		alert_end(f->alerts, "unreachable", "");
+}
+
+/* Another engine makes the tables from now on: of the first ones this is told only where it is not the one configured. */
+static void tell_engine(struct fabric *f)
+{
+	const struct fabric_tried *now = &f->update.routed;
+	const char *before = f->routed.engine ? f->routed.engine : f->conf.routing_engine;
+
+	if (strcmp(before, now->engine) || strcmp(f->routed.why, now->why))
+		event_log_add(f->events, now->why[0] ? LOG_WARNING : LOG_NOTICE, "engine",
+			      json_pack("{ss ss ss}", "engine", now->engine, "before", before,
+					"why", now->why),
+			      "fabric: routed by %s%s%s", now->engine, now->why[0] ? ": " : "",
+			      now->why);
+	if (now->damaged)
+		alert_raise(f->alerts, "left-the-tree", "", "routed by %s: %s", now->engine,
+			    now->why);
+	else
+		alert_end(f->alerts, "left-the-tree", "");
+	f->routed = *now;
 }
 
 /* ---- Publish ------------------------------------------------------------------------------------- */
@@ -376,6 +418,8 @@ static enum job_said publish(void *arg)
 	struct fabric *f = arg;
 
 	keep_times(f);
+	tell_engine(f);
+	tell_unreachable(f);
 	fabric_rebalance_stop(f);
 	exchange(f);
 	fabric_links_published(f, f->update.topo);

@@ -80,8 +80,8 @@ static bool had_to_change(struct judge *j, uint32_t sw, uint16_t lid, uint8_t wa
 	return was != is && (was == TABLES_NO_ROUTE || !may_stay(j, sw, lid, was));
 }
 
-uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const struct tables *older,
-		       const struct tables *newer)
+static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lids,
+				 const struct tables *older, const struct tables *newer)
 {
 	static const struct route_params defaults;
 	struct legal legal;
@@ -96,4 +96,33 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const s
 					       tables_row(newer, sw)[lid]);
 	legal_fini(&legal);
 	return moved;
+}
+
+static bool leads_nowhere(const struct topo *t, uint32_t sw, uint8_t out)
+{
+	const struct topo_port *port;
+
+	if (out == TABLES_NO_ROUTE || out > t->nodes[sw].nports)
+		return true;
+	port = topo_port(t, sw, out);
+	return out && !port->link_up;
+}
+
+static uint64_t minimum_by_cables(const struct topo *t, const struct lid_map *lids,
+				  const struct tables *older, const struct tables *newer)
+{
+	uint64_t moved = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
+			moved += tables_row(older, sw)[lid] != tables_row(newer, sw)[lid] &&
+				 leads_nowhere(t, sw, tables_row(older, sw)[lid]);
+	return moved;
+}
+
+uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const char *engine,
+		       const struct tables *older, const struct tables *newer)
+{
+	return strcmp(engine, "updn-root") ? minimum_by_tiers(t, lids, older, newer)
+					   : minimum_by_cables(t, lids, older, newer);
 }

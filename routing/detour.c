@@ -430,6 +430,16 @@ static bool between_hosts(const struct detour *w, const struct hole *hole)
 	return w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
 }
 
+/* Pairs of hosts' switches for which the list had no room: these stay open. */
+static uint64_t unlisted_pairs(const struct detour *w, const struct holes *holes)
+{
+	uint64_t pairs = holes->host_pairs;
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		pairs -= between_hosts(w, &holes->list[i]);
+	return pairs;
+}
+
 /* Where there are too many, those of management are dropped. */
 static void sort_holes(const struct detour *w, struct holes *holes)
 {
@@ -556,6 +566,7 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
 	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
 	w.handed = mem_alloc_unset(g->nswitches + 1, sizeof(*w.handed));
+	w.open_pairs = unlisted_pairs(&w, holes);
 	sort_holes(&w, holes);
 	w.nclimbs = UINT32_MAX;
 	fill_holes(&w, holes, true);

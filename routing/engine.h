@@ -88,7 +88,7 @@ struct hole { /* no legal path from sw to what is behind D, and one of them has 
 	uint32_t length; /* detour.c's: hops that a way around would take */
 };
 struct holes {
-	struct hole *list; /* by D when detours look at it; at most HOLES_MAX */
+	struct hole *list; /* by D when detours look at it; the first HOLES_MAX */
 	uint32_t count;
 	uint64_t host_pairs; /* of these (all of them), both have hosts */
 };

@@ -7,11 +7,14 @@
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
  * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, it is
- * oriented from a root instead and routed by the same code. "updn" asks for the latter at once.
+ * oriented from a root instead and routed by the same code, or by an acyclic set of turns (acyclic.h).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "routing/acyclic.h"
+#include "routing/burden.h"
 #include "routing/design.h"
 #include "routing/legal.h"
 #include "routing/mend.h"
@@ -31,9 +34,12 @@ struct route {
 	size_t room;	      /* ..and how much of their memory was touched */
 	bool bent;	      /* cordons did not count for some pairs of hosts */
 	struct run *run;      /* the computation that is on its way; NULL = none is */
+	struct acyclic *acyclic;
+	struct route_outcome outcome; /* of the latest computation */
 };
 
-#define LANE_NS 40 /* to make a graph, or what is below whom, by cables' ends */
+#define ACYCLIC_NS 200000 /* about what one of its pieces takes */
+#define LANE_NS	   40	  /* to make a graph, or what is below whom, by cables' ends */
 
 struct run { /* what it was begun with */
 	struct fiber *fiber;
@@ -55,7 +61,11 @@ struct job { /* one computation */
 
 struct route *route_new(void)
 {
-	return mem_alloc(1, sizeof(struct route));
+	struct route *route = mem_alloc(1, sizeof(*route));
+
+	route->acyclic = acyclic_new();
+	route->outcome.engine = "ftree";
+	return route;
 }
 
 static void drop_graph(struct route *route)
@@ -75,6 +85,7 @@ void route_free(struct route *route)
 	route_abandon(route);
 	drop_graph(route);
 	tables_fini(&route->spare);
+	acyclic_free(route->acyclic);
 	free(route);
 }
 
@@ -366,6 +377,9 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 		open_pairs = compute(&through, &route->spare, NULL);
 	}
 	route->bent = open_pairs < cut_off;
+	if (holes.count == HOLES_MAX && !open_pairs)
+		open_pairs =
+			1; /* not all are listed, so some may be left: the caller counts them */
 	fill_from(job, &holes, &route->spare, out);
 	holes_fini(&holes);
 	return open_pairs;
@@ -373,7 +387,8 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 
 bool route_is_uneven(const struct route *route)
 {
-	return route->shape && uneven_is(route->graph, route->shape);
+	return route->shape && strcmp(route->outcome.engine, "updn-root") &&
+	       uneven_is(route->graph, route->shape);
 }
 
 bool route_cordons_bent(const struct route *route)
@@ -393,36 +408,141 @@ static uint64_t mend(struct job *job, struct tables *out)
 	return mend_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
+/* ---- What is no tree -------------------------------------------------------------------------------- */
+
+static void run_acyclic(struct job *job, struct tables *out)
+{
+	struct acyclic *a = job->route->acyclic;
+
+	acyclic_begin(a, job->t, job->lids, out);
+	while (acyclic_go(a))
+		fiber_spend(fiber_of(job->route), ACYCLIC_NS);
+}
+
+static void compute_acyclic(struct job *job, struct tables *out)
+{
+	run_acyclic(job, out);
+	job->route->bent = acyclic_cordons_bent(job->route->acyclic);
+}
+
+static void take_spare(struct route *route, struct tables *out)
+{
+	struct tables were = *out;
+
+	*out = route->spare;
+	route->spare = were;
+}
+
+/* Up and down from a root, as multicast trees go too, or by an acyclic set of turns where pairs are left open by that. */
+static void compute_without_tiers(struct job *job, struct burden *other)
+{
+	struct route *route = job->route;
+	struct job rooted = *job;
+
+	rooted.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
+	compute(&rooted, &route->spare, NULL);
+	if (mend_tables(job->t, job->lids, &route->spare, fiber_of(route))) {
+		run_acyclic(job, &route->spare);
+		route->bent |= acyclic_cordons_bent(route->acyclic);
+	}
+	burden_measure(job->t, job->lids, &route->spare, other);
+}
+
+/* Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree where it is the same. */
+static void compare_with_others(struct job *job, struct tables *out)
+{
+	struct route *route = job->route;
+	struct burden tree, other;
+
+	burden_measure(job->t, job->lids, out, &tree);
+	compute_without_tiers(job, &other);
+	if (other.open_pairs >= tree.open_pairs)
+		return;
+	route->outcome = (struct route_outcome){ .engine = "updn-root",
+						 .why = ROUTE_PAIRS_OPEN,
+						 .open_pairs = tree.open_pairs,
+						 .open_from = tree.open_from,
+						 .open_to = tree.open_to,
+						 .tree_load = tree.load,
+						 .load = other.load,
+						 .tree_hops = tree.hops,
+						 .hops = other.hops };
+	take_spare(route, out);
+}
+
+static void compute_tree(struct job *job, struct tables *out)
+{
+	uint64_t open_pairs = compute_around_cordons(job->route, job, out);
+
+	if (open_pairs && mend_count(job->t, job->lids, out, fiber_of(job->route)) &&
+	    mend(job, out))
+		compare_with_others(job, out);
+}
+
+/* ---- Engines --------------------------------------------------------------------------------------- */
+
+static const struct engine {
+	const char *name;
+	void (*compute)(struct job *job, struct tables *out);
+} engines[] = {
+	{ "ftree", compute_tree },
+	{ "updn", compute_tree },
+	{ "updn-root", compute_acyclic },
+};
+
+static const struct engine *find_engine(const char *name)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (!strcmp(engines[i].name, name))
+			return &engines[i];
+	return NULL;
+}
+
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 {
 	static const struct route_params defaults;
-	const char *engine = params && params->engine ? params->engine : "ftree";
-	bool updn = strcmp(engine, "updn") == 0;
-	struct job job = { .route = route,
-			   .t = t,
-			   .lids = lids,
-			   .params = params ? params : &defaults,
-			   .how = { .orientation = updn ? GRAPH_BY_ROOT : GRAPH_BY_LEVEL } };
+	const struct engine *engine =
+		find_engine(params && params->engine ? params->engine : "ftree");
+	struct job job = {
+		.route = route, .t = t, .lids = lids, .params = params ? params : &defaults
+	};
 
-	if (!updn && strcmp(engine, "ftree") != 0)
+	if (!engine)
 		return -EINVAL;
 	route->bent = false;
-	uint64_t open_pairs = compute_around_cordons(route, &job, out);
-	if (updn || !open_pairs || !(open_pairs = mend_count(t, lids, out, fiber_of(route))))
-		return 0;
-	open_pairs = mend(&job, out);
-	if (!open_pairs)
-		return 0;
-	job.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
-	compute(&job, &route->spare, NULL);
-	if (mend_tables(t, lids, &route->spare, fiber_of(route)) < open_pairs) {
-		struct tables tree = *out;
-
-		*out = route->spare;
-		route->spare = tree;
-	}
+	route->outcome = (struct route_outcome){ .engine = engine->name,
+						 .open_from = TOPO_NONE,
+						 .open_to = TOPO_NONE };
+	engine->compute(&job, out);
 	return 0;
+}
+
+const struct route_outcome *route_outcome(const struct route *route)
+{
+	return &route->outcome;
+}
+
+void route_explain(const struct route *route, const struct topo *t, char *text, size_t size)
+{
+	const struct route_outcome *o = &route->outcome;
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (o->why == ROUTE_AS_ASKED)
+		return;
+	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
+		used = (size_t)snprintf(text, size,
+					"the tree leaves %llu pairs of leaves without a path, "
+					"first \"%s\" to \"%s\"; ",
+					(unsigned long long)o->open_pairs,
+					t->nodes[o->open_from].desc, t->nodes[o->open_to].desc);
+	if (used < size)
+		snprintf(text + used, size - used,
+			 "flows on the busiest cable %llu instead of the tree's %llu, cables "
+			 "on a path %.2f instead of %.2f",
+			 (unsigned long long)o->load, (unsigned long long)o->tree_load, o->hops,
+			 o->tree_hops);
 }
 
 /* ---- In steps ---------------------------------------------------------------------------------- */

@@ -29,8 +29,13 @@ struct route_override {
 	uint8_t port;
 };
 
+/*
+ * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path. "updn": the same, under the name that
+ * OpenSM's configurations have. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The former two come to updn-root where
+ * pairs of hosts were left without a path.
+ */
 struct route_params {
-	const char *engine; /* "ftree" (default, NULL) or "updn" */
+	const char *engine; /* "ftree" (default, NULL), "updn", "updn-root" */
 	const uint8_t
 		*classes; /* enum route_class by port index of the snapshot; NULL = all compute */
 	const uint8_t *
@@ -66,6 +71,22 @@ void route_begin(struct route *route, const struct topo *t, const struct lid_map
 bool route_go(struct route *route); /* true: there is more to do */
 int route_end(struct route *route) __attribute__((warn_unused_result));
 void route_abandon(struct route *route);
+enum route_why {
+	ROUTE_AS_ASKED,
+	ROUTE_PAIRS_OPEN, /* damage left pairs of hosts without a path in the tree */
+};
+/* What came of the latest computation. Loads: flows on the busiest cable when each host sends to each, as far as they have a path. */
+struct route_outcome {
+	const char *engine; /* that made the tables */
+	enum route_why why;
+	uint64_t open_pairs;	     /* of switches with hosts, that the tree left without a path */
+	uint32_t open_from, open_to; /* the first of these; TOPO_NONE = none */
+	uint64_t tree_load, load;    /* of the fabric as it is.. */
+	double tree_hops, hops; /* ..and cables on a path between switches with hosts, on average */
+};
+const struct route_outcome *route_outcome(const struct route *route);
+/* For people; "" where the tables are as asked. */
+void route_explain(const struct route *route, const struct topo *t, char *text, size_t size);
 /* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */
 bool route_cordons_bent(const struct route *route);
 

@@ -255,7 +255,7 @@ void slots_assign(struct graph *g, const uint32_t *batch_of)
 	struct slot_work w = { .g = g, .batch_of = batch_of };
 	uint32_t n = g->nswitches + 1;
 
-	w.column = mem_alloc_unset(n, sizeof(*w.column));
+	w.column = mem_alloc(n, sizeof(*w.column)); /* 0 until known: of parents on one tier */
 	w.model = mem_alloc_unset(n, sizeof(*w.model));
 	w.number = mem_alloc(n, sizeof(*w.number));
 	likeness_init(&w.columns, 2 * n, n, g->ngroups);

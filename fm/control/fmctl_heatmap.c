@@ -238,7 +238,7 @@ static void put_title(const struct plan *p, const struct panel *panel, FILE *out
 		": %s x %s</text>\n<text x=\"10\" y=\"%u\">%s, all-to-all: worst cable %.2f of "
 		"the mean up, %.2f down</text>\n",
 		tier_name(p->topo, map, false), tier_name(p->topo, map, true), panel->top + 32,
-		p->params.engine, worst(&map->tier, LOAD_UP), worst(&map->tier, LOAD_DOWN));
+		p->engine, worst(&map->tier, LOAD_UP), worst(&map->tier, LOAD_DOWN));
 }
 
 static void put_panel(const struct plan *p, const struct panel *panel, FILE *out)

@@ -32,7 +32,8 @@ static double now_ms(void)
 
 static enum fmctl_exit usage(void)
 {
-	fputs("usage: fmctl plan NETFILE [--engine ftree|updn | --tables opensm-lfts.dump]\n"
+	fputs("usage: fmctl plan NETFILE [--engine ftree|updn|updn-root | --tables "
+	      "opensm-lfts.dump]\n"
 	      "                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
 	      "                  [--nvswitch HOST=STATE]... [--config FILE] "
 	      "[--rebalance[=ENTRIES]]\n"
@@ -205,19 +206,24 @@ static enum fmctl_exit compute(struct plan *p)
 		double start = now_ms();
 
 		if (route_compute(p->route, p->topo, p->lids, &p->params, &p->tables)) {
-			fprintf(stderr, "fmctl: plan: no engine %s; there are ftree and updn\n",
+			fprintf(stderr,
+				"fmctl: plan: no engine %s; there are ftree, updn "
+				"and updn-root\n",
 				p->params.engine);
 			return FMCTL_USAGE;
 		}
 		p->ms[i] = now_ms() - start;
 	}
+	p->engine = route_outcome(p->route)->engine;
+	route_explain(p->route, p->topo, p->why, sizeof(p->why));
 	if (!plan_changes(p))
 		return FMCTL_DONE;
 	without.classes = p->by_name;
 	without.weights = NULL;
 	if (route_compute(p->route, p->intact, p->lids, &without, &p->before) == 0) {
 		delta_count(&p->before, &p->tables, &p->delta);
-		p->delta.entries_minimum = delta_minimum(p->topo, p->lids, &p->before, &p->tables);
+		p->delta.entries_minimum =
+			delta_minimum(p->topo, p->lids, p->engine, &p->before, &p->tables);
 	}
 	return FMCTL_DONE;
 }
@@ -231,7 +237,7 @@ static enum fmctl_exit take_foreign(struct plan *p)
 		fprintf(stderr, "fmctl: plan: %s\n", err);
 		return FMCTL_USAGE;
 	}
-	p->params.engine = "tables";
+	p->params.engine = p->engine = "tables";
 	p->repeat = 0;
 	p->lids = foreign.lids;
 	p->tables = foreign.tables;
@@ -242,11 +248,13 @@ static enum fmctl_exit take_foreign(struct plan *p)
 /* Measures the tables as they are, then goes on to those that re-balancing makes of them. */
 static void rebalance(struct plan *p, const struct congestion_scene *scene)
 {
+	struct route_params params = p->params;
 	double start;
 
+	params.engine = p->engine;
 	congestion_study(scene, &p->stable, NULL);
 	start = now_ms();
-	p->rebalance = rebalance_new(p->topo, p->lids, &p->params, &p->limits);
+	p->rebalance = rebalance_new(p->topo, p->lids, &params, &p->limits);
 	rebalance_finish(p->rebalance);
 	p->rebalance_ms = now_ms() - start;
 	p->params.overrides = rebalance_result(p->rebalance)->overrides;
@@ -352,6 +360,13 @@ enum fmctl_exit fmctl_plan(const struct fmctl *ctl, int argc, char **argv)
 		measure(p);
 		plan_show(ctl, p);
 		status = write_files(p);
+		if (status == FMCTL_DONE && p->proof.unreachable) {
+			fprintf(stderr,
+				"fmctl: plan: %llu pairs of hosts that cables connect have no "
+				"path\n",
+				(unsigned long long)p->proof.unreachable);
+			status = FMCTL_FAILED;
+		}
 	}
 	plan_free(p);
 	return status;

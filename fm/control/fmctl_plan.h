@@ -36,6 +36,8 @@ struct plan {
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, tables;
+	const char *engine;	/* that made the tables */
+	char why[400];		/* the engine is another than was asked for, "" = it is not */
 	uint32_t without_table; /* switches that the foreign tables have not */
 	double ms[PLAN_MAX_REPEAT], check_ms;
 	struct check_report proof;

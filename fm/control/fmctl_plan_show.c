@@ -70,12 +70,14 @@ static json_t *document(const struct plan *p)
 		(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
 		(int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special, "links",
 		(int)(p->topo->nlinks - p->topo->nlinks_special), "levels", (int)p->topo->nlevels,
-		"engine", p->params.engine, "route_ms", median(p->ms, p->repeat), "route_ms_all",
+		"engine", p->engine, "route_ms", median(p->ms, p->repeat), "route_ms_all",
 		list_ms(p), "check_ms", p->check_ms, "lft_bytes",
 		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", (int)p->lids->top,
 		"proof", report_proof(&p->proof), "congestion", report_congestion(&p->congestion),
 		"tiers", list_tiers(p), "tier_edges", list_edges());
 
+	if (p->why[0])
+		json_object_set_new(doc, "engine_why", json_string(p->why));
 	if (plan_changes(p))
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
 	if (p->states)
@@ -98,13 +100,15 @@ static void print_fabric(const struct plan *p)
 	if (p->topo->nspecials)
 		printf(", %u aggregation nodes", p->topo->nspecials);
 	putchar('\n');
-	printf("tables      %s, %u LIDs, %.1f MB", p->foreign ? p->foreign : p->params.engine,
+	printf("tables      %s, %u LIDs, %.1f MB", p->foreign ? p->foreign : p->engine,
 	       p->lids->top, (double)p->tables.nswitches * p->tables.stride / 1e6);
 	if (p->without_table)
 		printf(", none of %u switches", p->without_table);
 	if (p->repeat)
 		printf(", %.2f ms (median of %u)", median(p->ms, p->repeat), p->repeat);
 	putchar('\n');
+	if (p->why[0])
+		printf("            %s\n", p->why);
 }
 
 static void print_proof(const struct plan *p)

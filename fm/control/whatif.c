@@ -27,6 +27,7 @@ struct whatif {
 	uint8_t *states; /* of hosts; NULL = those in force */
 	bool *storage;	 /* by node; NULL = not configured */
 	double route_ms, check_ms;
+	struct fabric_tried tried;
 	unsigned failed, cordoned; /* cables */
 	uint8_t *named;		   /* by port, of a cable's lower: what was counted */
 };
@@ -162,8 +163,8 @@ static json_t *delta_of(const struct whatif *w)
 	struct delta delta = { 0 };
 
 	delta_count(running, &w->tables, &delta);
-	delta.entries_minimum =
-		delta_minimum(w->t, fabric_lids(w->env->fabric), running, &w->tables);
+	delta.entries_minimum = delta_minimum(w->t, fabric_lids(w->env->fabric), w->tried.engine,
+					      running, &w->tables);
 	return report_delta(&delta);
 }
 
@@ -183,7 +184,7 @@ static json_t *document(struct whatif *w)
 	json_t *doc;
 	bool sound;
 
-	fabric_try(w->env->fabric, w->t, w->states, &w->tables);
+	fabric_try(w->env->fabric, w->t, w->states, &w->tables, &w->tried);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
 	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);
@@ -195,6 +196,9 @@ static json_t *document(struct whatif *w)
 			w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
 			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
 			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
+	json_object_set_new(doc, "engine", json_string(w->tried.engine));
+	if (w->tried.why[0])
+		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
 	if (w->states)
 		json_object_set_new(doc, "nvswitch",
 				    fabric_trial(w->env->fabric, w->t, w->states, &w->tables));

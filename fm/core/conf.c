@@ -126,7 +126,7 @@ static const struct option options[] = {
 	  .kind = WORD,
 	  FIELD(routing_engine),
 	  .text = "ftree",
-	  .words = { "ftree", "updn" } },
+	  .words = { "ftree", "updn", "updn-root" } },
 	INT_OPTION("lmc", lmc, 0, 7, 0, NULL),
 	INT_OPTION("rebalance", rebalance, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),
 	INT_OPTION("rebalance_gain", rebalance_gain, 0, 100, REBALANCE_GAIN, "%"),

@@ -173,7 +173,7 @@ static void finish(struct bench *b)
 
 static void say_json(struct bench *b)
 {
-	uint64_t minimum = delta_minimum(b->broken, b->lids, &b->before, &b->after);
+	uint64_t minimum = delta_minimum(b->broken, b->lids, "ftree", &b->before, &b->after);
 
 	printf("{\"switches\": %u, \"hcas\": %u, \"lft_bytes\": %zu, \"repeat\": %u, ",
 	       b->intact->nswitches, b->intact->ncas, table_bytes(&b->before), b->repeat);

@@ -163,8 +163,9 @@ json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const u
 	return json_pack("[{ss}]", "host", "host-1");
 }
 void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
-		struct tables *out)
+		struct tables *out, struct fabric_tried *tried)
 {
+	*tried = (struct fabric_tried){ .engine = "ftree" };
 	tables_copy(out, &f->tables);
 	for (uint32_t h = 1; h <= HOSTS; h++)
 		if (!topo_port(variant, 0, h)->link_up)

@@ -89,7 +89,7 @@ static inline bool is_legal(const struct both *b)
 
 	delta_count(&b->stable, &b->moved, &delta);
 	return check_tables(b->t, b->lids, &b->moved, &report) && !report.unreachable &&
-	       delta.entries - delta_minimum(b->t, b->lids, &b->moved, &b->stable) ==
+	       delta.entries - delta_minimum(b->t, b->lids, "ftree", &b->moved, &b->stable) ==
 		       b->result->count;
 }
 static inline void measure(const struct both *b, const struct tables *tables,

@@ -184,8 +184,8 @@ static void a_cut_cable_changes_the_fewest_entries(void **state)
 		route_with(&after, damage_cut(before.t, leaf, uplink_of(before.t, leaf)),
 			   lid_map_copy(before.lids));
 		delta_count(&before.tables, &after.tables, &delta);
-		assert_int_equal(delta.entries,
-				 delta_minimum(after.t, after.lids, &before.tables, &after.tables));
+		assert_int_equal(delta.entries, delta_minimum(after.t, after.lids, "ftree",
+							      &before.tables, &after.tables));
 		drop(&before);
 		drop(&after);
 	}

@@ -159,7 +159,7 @@ static void number_of_64_bits_must_be_one(void **state)
 static void word_must_be_a_known_one(void **state)
 {
 	refuses(*state, "routing_engine = \"minhop\";", 1,
-		"routing_engine = \"minhop\" is none of ftree, updn");
+		"routing_engine = \"minhop\" is none of ftree, updn, updn-root");
 }
 
 static void text_that_does_not_fit_is_refused(void **state)

@@ -266,7 +266,7 @@ static void what_if_says_beforehand_what_a_state_brings(void **state)
 	tables_copy(&before, fabric_tables(w.fabric));
 	json_int_t load = worst_uplink(&w, HOST);
 	assert_int_equal(fabric_assume(w.fabric, HOST "=no_p2p", &states, err, sizeof(err)), 0);
-	fabric_try(w.fabric, fabric_topo(w.fabric), states, &tried);
+	fabric_try(w.fabric, fabric_topo(w.fabric), states, &tried, &(struct fabric_tried){ 0 });
 	json_t *rows = fabric_trial(w.fabric, fabric_topo(w.fabric), states, &tried);
 	assert_int_equal(entries_apart(&before, fabric_tables(w.fabric)), 0);
 	assert_set(&w, HOST, "NO_P2P", true);

@@ -201,7 +201,7 @@ static void the_next_fault_changes_only_what_used_it(void **state)
 	delta_count(&before, fabric_tables(w.fabric), &delta);
 	assert_true(delta.entries > 0);
 	assert_int_equal(delta.entries, delta_minimum(fabric_topo(w.fabric), fabric_lids(w.fabric),
-						      &before, fabric_tables(w.fabric)));
+						      "ftree", &before, fabric_tables(w.fabric)));
 	assert_sound(&w);
 	tables_fini(&before);
 	world_fini(&w);
@@ -226,7 +226,7 @@ static void a_leaf_that_dies_takes_nothing_back_that_was_moved_elsewhere(void **
 	run_for(&w, 3 * SECOND_US);
 	delta_count(&before, fabric_tables(w.fabric), &delta);
 	assert_int_equal(delta.entries, delta_minimum(fabric_topo(w.fabric), fabric_lids(w.fabric),
-						      &before, fabric_tables(w.fabric)));
+						      "ftree", &before, fabric_tables(w.fabric)));
 	assert_true(overrides(&w) > 0);
 	wait_for_quiet(&w);
 	run_for(&w, 10 * SECOND_US);
@@ -289,7 +289,7 @@ static void questions_are_answered_with_what_is_in_force(void **state)
 	cut(&w, 3);
 	wait_for_quiet(&w);
 	assert_true(overrides(&w) > 0);
-	fabric_try(w.fabric, fabric_topo(w.fabric), NULL, &answer);
+	fabric_try(w.fabric, fabric_topo(w.fabric), NULL, &answer, &(struct fabric_tried){ 0 });
 	assert_true(same_as(&w, &answer));
 	tables_fini(&answer);
 	world_fini(&w);

@@ -82,7 +82,7 @@ static void a_fault_and_its_repair_leave_the_design_alone(void **state)
 	delta_count(&before, fabric_tables(w.fabric), &delta);
 	assert_true(delta.entries > 0);
 	assert_int_equal(delta.entries, delta_minimum(fabric_topo(w.fabric), fabric_lids(w.fabric),
-						      &before, fabric_tables(w.fabric)));
+						      "ftree", &before, fabric_tables(w.fabric)));
 	be_quiet(&w);
 	assert_true(overrides(&w) >= was);
 	double_join(w.hw, leaf, 5);

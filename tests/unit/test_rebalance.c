@@ -160,7 +160,7 @@ static void cut_and_compare(const struct both *b, uint32_t sw, unsigned num)
 
 	compute(t, b->lids, &b->params, &after); /* overrides kept */
 	delta_count(&b->moved, &after, &delta);
-	assert_int_equal(delta.entries, delta_minimum(t, b->lids, &b->moved, &after));
+	assert_int_equal(delta.entries, delta_minimum(t, b->lids, "ftree", &b->moved, &after));
 	tables_fini(&after);
 	topo_unref(t);
 }

@@ -198,7 +198,8 @@ static void a_fault_moves_the_minimum(void **state)
 
 		compute(cut, b.lids, &b.params, &after); /* overrides kept */
 		delta_count(&b.moved, &after, &delta);
-		assert_int_equal(delta.entries, delta_minimum(cut, b.lids, &b.moved, &after));
+		assert_int_equal(delta.entries,
+				 delta_minimum(cut, b.lids, "ftree", &b.moved, &after));
 		tables_fini(&after);
 		topo_unref(cut);
 	}

@@ -287,7 +287,7 @@ static void a_tree_stays_a_tree_where_detours_are_scarce(void **state)
 		assert_proven(&r);
 		delta_count(&whole.tables, &r.tables, &d);
 		assert_int_equal(d.entries,
-				 delta_minimum(r.topo, r.lids, &whole.tables, &r.tables));
+				 delta_minimum(r.topo, r.lids, "ftree", &whole.tables, &r.tables));
 		drop(&r);
 	}
 	drop(&whole);
@@ -315,9 +315,9 @@ static uint64_t assert_least_change(const struct topo *t, const struct lid_map *
 	cut = damage_cut(t, sw, port);
 	tables_for(cut, lids, &after);
 	delta_count(before, &after, &d);
-	if (d.entries != delta_minimum(cut, lids, before, &after))
+	if (d.entries != delta_minimum(cut, lids, "ftree", before, &after))
 		print_error("%s port %u\n", t->nodes[sw].desc, port);
-	assert_int_equal(d.entries, delta_minimum(cut, lids, before, &after));
+	assert_int_equal(d.entries, delta_minimum(cut, lids, "ftree", before, &after));
 	tables_fini(&after);
 	topo_unref(cut);
 	return d.entries;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * acyclic: tables for fabrics that are no trees, and for trees so damaged that no tier is left to go by. Engine "updn-root". Private to
+ * routing/.
+ *
+ * Every two switches that cables connect get a path, without a cycle of channel dependencies on one virtual lane. What packets
+ * may do is a set of turns: from one neighbour at a switch to another. It has no cycle, and holds all turns of a spanning tree, so
+ * that no pair is left out. Starting from there, turns are added in the order of what they would carry if all were allowed, as long as they
+ * close no cycle. Each destination gets a tree of shortest paths over allowed turns, the least loaded of these.
+ *
+ * All this is made of the cables that are known, dead or alive. What is dead is repaired afterwards, destination by
+ * destination, entry by entry: so one cut moves the entries that used the cable and hardly any other, and they come back with it. Tables
+ * are a function of snapshot and LIDs alone.
+ */
+#ifndef FMD_ROUTING_ACYCLIC_H
+#define FMD_ROUTING_ACYCLIC_H
+
+#include <stdbool.h>
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+/* Keeps what follows from cables for as long as snapshots are moments of one fabric (topo_is_again()). */
+struct acyclic;
+struct acyclic *acyclic_new(void);
+void acyclic_free(struct acyclic *a); /* NULL is fine */
+
+/* Fills `out` (resized to the snapshot). */
+void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+		     struct tables *out);
+/* The same in pieces of less than a millisecond in fabrics of up to 1,000 switches; t, lids and out stay as they are meanwhile. */
+void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+		   struct tables *out);
+bool acyclic_go(struct acyclic *a); /* false: done */
+
+/* Of the latest tables: hosts reach each other by cordoned cables, for no other connects them. */
+bool acyclic_cordons_bent(const struct acyclic *a);
+
+/* As if nothing were dead or cordoned: what the design is worth. */
+void acyclic_compute_whole(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+			   struct tables *out);
+
+#endif
