@@ -442,14 +442,37 @@ static void suspect_drop(struct suspect *suspect)
 	free(suspect);
 }
 
-static void suspect_answered(void *arg, const struct mad_answer *answer)
+static void set_answered(void *arg, const struct mad_answer *answer)
 {
 	struct suspect *suspect = arg;
 
 	suspect->token = 0;
-	if (answer->result == MAD_OK)
+	if (answer->result != MAD_OK)
 		fabric_isolate(suspect->list->f, suspect->node, 0, ISOLATED_NO_SETS);
 	suspect_drop(suspect);
+}
+
+/* It answers: where packets get lost, so may all tries of one Set. Another one, of what it has already, decides. */
+static void suspect_answered(void *arg, const struct mad_answer *answer)
+{
+	struct suspect *suspect = arg;
+	struct fabric *f = suspect->list->f;
+	struct inventory *inv = inventory_of(suspect->list);
+	const struct inv_node *node = inventory_find(inv, suspect->node);
+	struct mad_request request = { .method = WIRE_SET, .attr_id = WIRE_SWITCH_INFO };
+	struct mad_path path;
+	uint8_t data[64];
+
+	suspect->token = 0;
+	if (answer->result != MAD_OK || !node || !inventory_port_path(inv, node, 0, &path)) {
+		suspect_drop(suspect);
+		return;
+	}
+	wire_switch_info_encode(&node->sw, data);
+	request.path = &path;
+	request.device = suspect->node;
+	request.data = data;
+	suspect->token = mad_send(f->mad, &request, set_answered, suspect);
 }
 
 static bool is_suspect(const struct isolation *is, guid_t guid)

@@ -36,7 +36,10 @@ def test_nodes_have_lids_roles_and_rails(pod):
     assert (leaf["role"], leaf["rail"], leaf["su"], leaf["level"]) == ("leaf", 0, 0, 0)
     host = next(node for node in nodes if node["name"] == HOST)
     assert (host["role"], host["rail"], host["su"], host["host"]) == ("host", 0, 0, "dgx-su01-01")
-    assert pod.ask("switches") == [node for node in nodes if node["type"] == "switch"]
+    switches = pod.ask("switches")
+    assert all("ar" in switch for switch in switches)  # adaptive routing is a switch's alone
+    assert [{**switch, "ar": None} for switch in switches] == [{**node, "ar": None} for node in nodes
+                                                               if node["type"] == "switch"]
 
 
 def test_hosts_of_a_leaf_have_lids_in_a_row(pod):

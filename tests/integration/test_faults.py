@@ -246,7 +246,7 @@ def test_every_tenth_packet_lost_changes_nothing_in_the_end(start, pod_net):
     fabric.fmctl("sweep")
     before = Before(fabric)
     before.holds_again()
-    assert sorted(before.lids.values()) == list(range(1, 269))
+    assert sorted(before.lids.values()) == list(range(1, 281))
 
 
 def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
