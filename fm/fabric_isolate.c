@@ -452,27 +452,46 @@ static void set_answered(void *arg, const struct mad_answer *answer)
 	suspect_drop(suspect);
 }
 
-/* It answers: where packets get lost, so may all tries of one Set. Another one, of what it has already, decides. */
+/* 0 = no path leads there. */
+static mad_token set_switch_info(struct isolation *is, const struct inv_node *node,
+				 const struct wire_switch_info *info, bool once, mad_done_fn *fn,
+				 void *arg)
+{
+	uint8_t data[64];
+	struct mad_path path;
+	const struct mad_request request = { .method = WIRE_SET,
+					     .attr_id = WIRE_SWITCH_INFO,
+					     .path = &path,
+					     .device = node->guid,
+					     .data = data,
+					     .once = once,
+					     .doubtful = once };
+
+	if (!inventory_port_path(inventory_of(is), node, 0, &path))
+		return 0;
+	wire_switch_info_encode(info, data);
+	return mad_send(is->f->mad, &request, fn, arg);
+}
+
+/*
+ * It answers: where packets get lost, so may all tries of one Set. Another one decides, of what the switch has just said that it holds:
+ * what is recorded may be older, and PortStateChange is the sweep's to clear.
+ */
 static void suspect_answered(void *arg, const struct mad_answer *answer)
 {
 	struct suspect *suspect = arg;
-	struct fabric *f = suspect->list->f;
-	struct inventory *inv = inventory_of(suspect->list);
-	const struct inv_node *node = inventory_find(inv, suspect->node);
-	struct mad_request request = { .method = WIRE_SET, .attr_id = WIRE_SWITCH_INFO };
-	struct mad_path path;
-	uint8_t data[64];
+	const struct inv_node *node = inventory_find(inventory_of(suspect->list), suspect->node);
+	struct wire_switch_info info;
 
 	suspect->token = 0;
-	if (answer->result != MAD_OK || !node || !inventory_port_path(inv, node, 0, &path)) {
-		suspect_drop(suspect);
-		return;
+	if (answer->result == MAD_OK && node) {
+		wire_switch_info_decode(answer->data, &info);
+		info.port_state_change = false;
+		suspect->token =
+			set_switch_info(suspect->list, node, &info, false, set_answered, suspect);
 	}
-	wire_switch_info_encode(&node->sw, data);
-	request.path = &path;
-	request.device = suspect->node;
-	request.data = data;
-	suspect->token = mad_send(f->mad, &request, set_answered, suspect);
+	if (!suspect->token)
+		suspect_drop(suspect);
 }
 
 static bool is_suspect(const struct isolation *is, guid_t guid)
@@ -576,24 +595,13 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 static void probe(struct isolated *it)
 {
 	const struct inv_node *node = node_of(it);
-	struct mad_request request = { .method = WIRE_SET,
-				       .attr_id = WIRE_SWITCH_INFO,
-				       .once = true };
 	struct wire_switch_info info;
-	struct mad_path path;
-	uint8_t data[64];
 
-	if (it->cause != ISOLATED_NO_SETS || it->probe || !node || node->gone || node->silent ||
-	    !inventory_port_path(inventory_of(it->list), node, 0, &path))
+	if (it->cause != ISOLATED_NO_SETS || it->probe || !node || node->gone || node->silent)
 		return;
 	info = node->sw;
 	info.port_state_change = true;
-	wire_switch_info_encode(&info, data);
-	request.path = &path;
-	request.device = it->node;
-	request.doubtful = true;
-	request.data = data;
-	it->probe = mad_send(it->list->f->mad, &request, probe_answered, it);
+	it->probe = set_switch_info(it->list, node, &info, true, probe_answered, it);
 }
 
 static void probe_cb(void *arg)

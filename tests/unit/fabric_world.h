@@ -193,6 +193,21 @@ static inline uint32_t far_leaf(const struct world *w)
 	return 0;
 }
 
+/* Alerts that last now: of that kind, "" = of any, whose text has that in it. */
+static inline unsigned count_alerts(const struct world *w, const char *what, const char *text)
+{
+	json_t *status = fabric_status(w->fabric), *alert;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "alerts"), i, alert)
+		count += (!*what ||
+			  !strcmp(json_string_value(json_object_get(alert, "what")), what)) &&
+			 strstr(json_string_value(json_object_get(alert, "text")), text);
+	json_decref(status);
+	return count;
+}
+
 /* Events of a kind whose text has that in it, of the latest thousand. */
 static inline unsigned count_told(const struct world *w, const char *kind, const char *text)
 {

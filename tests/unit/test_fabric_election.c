@@ -92,18 +92,6 @@ static uint64_t changes(struct io *io)
 	return double_sent_by(io, WIRE_SET, 0) - double_sent_by(io, WIRE_SET, WIRE_SM_INFO);
 }
 
-static bool has_alert(const struct world *w, const char *what)
-{
-	json_t *status = fabric_status(w->fabric), *alert;
-	bool found = false;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, alert)
-		found |= !strcmp(json_string_value(json_object_get(alert, "what")), what);
-	json_decref(status);
-	return found;
-}
-
 static unsigned all_reregistered(const struct world *w)
 {
 	unsigned count = 0;
@@ -423,10 +411,10 @@ static void changes_of_role_are_counted_and_too_many_told(void **state)
 		assert_true(fabric_hand_over(from->fabric, count_cb, &done));
 		run_for(&p.a, 15 * SECOND_US);
 		assert_int_equal(status_number(&p.a, NULL, "role_changes"), i);
-		assert_int_equal(has_alert(&p.a, "role-changes"), i > 3);
+		assert_int_equal(count_alerts(&p.a, "role-changes", ""), i > 3);
 	}
 	run_for(&p.a, 590 * SECOND_US);
-	assert_false(has_alert(&p.a, "role-changes"));
+	assert_false(count_alerts(&p.a, "role-changes", ""));
 	pair_fini(&p);
 }
 
@@ -661,12 +649,12 @@ static void a_master_with_another_sm_key_is_stood_by_for_at_a_start(void **state
 	begin_beside(&w, (struct wire_sm_info){ .sm_key = 2, .priority = 0, .state = SM_MASTER });
 	assert_true(is(&w, "standby"));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
-	assert_true(has_alert(&w, "foreign-master"));
+	assert_true(count_alerts(&w, "foreign-master", ""));
 	assert_int_equal(count_told(&w, "other-sm", "another SM_Key"), 1);
 	double_set_sm(w.hw, host(&w, 5), 1, NULL);
 	run_for(&w, 10 * SECOND_US);
 	assert_well_managed_by(&w);
-	assert_false(has_alert(&w, "foreign-master"));
+	assert_false(count_alerts(&w, "foreign-master", ""));
 	world_fini(&w);
 }
 
@@ -677,7 +665,7 @@ static void one_that_hides_its_sm_key_is_heeded(void **state)
 	begin_beside(&w, (struct wire_sm_info){ .sm_key = 0, .priority = 14, .state = SM_MASTER });
 	assert_true(is(&w, "standby"));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
-	assert_false(has_alert(&w, "foreign-master"));
+	assert_false(count_alerts(&w, "foreign-master", ""));
 	world_fini(&w);
 }
 
@@ -692,11 +680,11 @@ static void a_second_master_with_another_sm_key_is_an_alert_as_long_as_it_lasts(
 	fabric_sweep(w.fabric, act_cb, &swept);
 	run_for(&w, 20 * SECOND_US);
 	assert_true(rules(&w));
-	assert_true(has_alert(&w, "two-masters"));
+	assert_true(count_alerts(&w, "two-masters", ""));
 	assert_int_equal(count_told(&w, "two-masters", "two masters"), 1);
 	double_set_sm(w.hw, host(&w, 5), 1, NULL);
 	run_for(&w, 20 * SECOND_US);
-	assert_false(has_alert(&w, "two-masters"));
+	assert_false(count_alerts(&w, "two-masters", ""));
 	assert_well_managed_by(&w);
 	world_fini(&w);
 }

@@ -51,19 +51,6 @@ static void assert_alert(const struct world *w, const char *file, const char *pa
 }
 
 /* About files. */
-static unsigned alerts(const struct world *w)
-{
-	json_t *status = fabric_status(w->fabric);
-	json_t *it;
-	unsigned count = 0;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, it)
-		count += !strcmp(json_string_value(json_object_get(it, "what")), "state-lost");
-	json_decref(status);
-	return count;
-}
-
 /* ---- Lost files ------------------------------------------------------------------------------------ */
 
 static void cut(const char *path)
@@ -120,7 +107,7 @@ static void cordon_that_is_lost_is_an_alert_that_names_it(void **state)
 		assert_alert(&w, "cordons", "it held: spine-02, leaf-su01-rail0:40");
 		assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
 		restart(&w); /* what is there instead is whole */
-		assert_int_equal(alerts(&w), 0);
+		assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 		world_fini(&w);
 	}
 }
@@ -163,11 +150,11 @@ static void alert_ends_when_what_was_kept_is_taken_away(void **state)
 	flip(path);
 	start_fabric(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(alerts(&w), 1);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 1);
 	strcat(path, ".bad");
 	assert_int_equal(unlink(path), 0);
 	run_for(&w, 11 * SECOND_US);
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	assert_int_equal(count_told(&w, "alert-over", "cordons"), 1);
 	world_fini(&w);
 }
@@ -198,7 +185,7 @@ static void every_file_that_is_spoilt_or_gone_is_an_alert(void **state)
 			if (!*text)
 				fail_msg("%s: no alert (%zu)", files[k], i);
 			free(text);
-			assert_int_equal(alerts(&w), 1);
+			assert_int_equal(count_alerts(&w, "state-lost", ""), 1);
 			strcat(path, ".bad");
 			unlink(path);
 			run_for(&w, 11 * SECOND_US);
@@ -212,10 +199,10 @@ static void unused_state_dir_and_whole_files_are_no_alert(void **state)
 	struct world w;
 
 	world_init(&w, small_tree());
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	run_for(&w, 10 * SECOND_US);
 	restart(&w);
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	world_fini(&w);
 }
 
@@ -231,7 +218,7 @@ static void file_edited_by_hand_is_taken_and_told(void **state)
 	run_for(&w, 3 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
 	assert_int_equal(count_told(&w, "state-edited", "cordons"), 1);
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	restart(&w); /* it was written anew */
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
 	assert_int_equal(count_told(&w, "state-edited", ""), 0);
@@ -302,7 +289,7 @@ static void upgrade_loses_nothing_alerts_nobody_and_writes_all_anew(void **state
 	fabric_start(w.fabric);
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	assert_int_equal(count_told(&w, "state-edited", ""), 0);
 	assert_old_lids(&w);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
@@ -315,7 +302,7 @@ static void upgrade_loses_nothing_alerts_nobody_and_writes_all_anew(void **state
 			fail_msg("%s is of the old form still", files[i]);
 	restart(&w);
 	assert_old_lids(&w);
-	assert_int_equal(alerts(&w), 0);
+	assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 64);
 	world_fini(&w);
 }
@@ -358,7 +345,7 @@ static void what_is_down_is_known_however_often_fmd_is_killed_amid_changes(void 
 		run_for(&w, SECOND_US);
 		assert_int_equal(status_number(&w, NULL, "links"), links);
 		assert_int_equal(status_number(&w, NULL, "links_down"), 1);
-		assert_int_equal(alerts(&w), 0);
+		assert_int_equal(count_alerts(&w, "state-lost", ""), 0);
 	}
 	world_fini(&w);
 }

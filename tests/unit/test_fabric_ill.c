@@ -25,18 +25,6 @@ static const char *known_as(const struct world *w, guid_t guid)
 }
 
 /* So many alerts whose text has that in it. */
-static unsigned alerts_with(const struct world *w, const char *text)
-{
-	json_t *status = fabric_status(w->fabric), *alert;
-	unsigned count = 0;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, alert)
-		count += strstr(json_string_value(json_object_get(alert, "text")), text) != NULL;
-	json_decref(status);
-	return count;
-}
-
 static uint64_t events_told(const struct world *w)
 {
 	json_t *events = fabric_events(w->fabric, 1);
@@ -126,7 +114,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	run_for(&w, 120 * SECOND_US);
 	assert_true(is_up(&w));
 	assert_int_equal(count_told(&w, "links-failed", ""), 1);
-	assert_int_equal(alerts_with(&w, known_as(&w, host_guid(&w, 9))), 1);
+	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 1);
 	ill = costs_of(&w);
 	print_message("10 min idle, without the audit: %llu SMPs, with it %llu; a fault: %.3f ms, "
 		      "with it %.3f; audit: "
@@ -141,7 +129,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	assert_true(is_up(&w));
 	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0);
 	run_for(&w, 60 * SECOND_US);
-	assert_int_equal(alerts_with(&w, known_as(&w, host_guid(&w, 9))), 0);
+	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 0);
 	assert_int_equal(double_port_info(w.hw, host_guid(&w, 9), 1)->subnet_timeout,
 			 w.conf.subnet_timeout);
 	world_fini(&w);

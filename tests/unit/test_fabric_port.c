@@ -43,18 +43,6 @@ static const char *word_of(const struct world *w, const char *key)
 	return word;
 }
 
-static bool has_alert(const struct world *w, const char *what)
-{
-	json_t *status = fabric_status(w->fabric), *alert;
-	bool found = false;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, alert)
-		found |= !strcmp(json_string_value(json_object_get(alert, "what")), what);
-	json_decref(status);
-	return found;
-}
-
 static uint64_t sets(const struct world *w)
 {
 	return double_sent(w->hw, WIRE_SET, 0);
@@ -78,7 +66,7 @@ static void assert_manages_nothing(const struct world *w, const char *state)
 {
 	assert_string_equal(word_of(w, "state"), state);
 	assert_string_not_equal(word_of(w, "sm"), "master");
-	assert_true(has_alert(w, state));
+	assert_true(count_alerts(w, state, ""));
 	assert_non_null(fabric_refusal(w->fabric));
 }
 
@@ -112,7 +100,7 @@ static void a_cable_that_comes_later_brings_the_fabric_up_by_itself(void **state
 	double_join(w.hw, host(&w, 0), 1);
 	run_for(&w, 2 * SECOND_US);
 	assert_is_whole(&w);
-	assert_false(has_alert(&w, "no-link"));
+	assert_false(count_alerts(&w, "no-link", ""));
 	world_fini(&w);
 }
 
@@ -150,14 +138,14 @@ static void a_neighbour_that_answers_later_is_waited_for(void **state)
 	run_for(&w, 60 * SECOND_US);
 	assert_string_equal(word_of(&w, "state"), "starting");
 	assert_string_equal(word_of(&w, "sm"), "discovering");
-	assert_true(has_alert(&w, "neighbour-silent"));
+	assert_true(count_alerts(&w, "neighbour-silent", ""));
 	fabric_sweep(w.fabric, act_cb, &swept);
 	run_for(&w, 5 * SECOND_US);
 	assert_true(swept.count == 1 && swept.failed);
 	double_set_silent(w.hw, own_leaf(&w), false);
 	run_for(&w, 3 * SECOND_US);
 	assert_is_whole(&w);
-	assert_false(has_alert(&w, "neighbour-silent"));
+	assert_false(count_alerts(&w, "neighbour-silent", ""));
 	world_fini(&w);
 }
 

@@ -355,19 +355,6 @@ static void one_wrong_bit_of_a_port_moves_no_cable(void **state)
 	one_wrong_bit(last, (36 - 12) * 8 + 1, false);
 }
 
-static unsigned alerts_about(const struct world *w, const char *what, const char *text)
-{
-	json_t *status = fabric_status(w->fabric), *alert;
-	unsigned count = 0;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "alerts"), i, alert)
-		count += !strcmp(json_string_value(json_object_get(alert, "what")), what) &&
-			 strstr(json_string_value(json_object_get(alert, "text")), text);
-	json_decref(status);
-	return count;
-}
-
 /* ---- Tables ------------------------------------------------------------------------------------- */
 
 struct forger { /* a switch acknowledges blocks and stores none of them */
@@ -409,13 +396,13 @@ static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 	double_on_set(w.hw, forge, &forger);
 	double_reboot(w.hw, forger.sw);
 	run_for(&w, 60 * SECOND_US);
-	assert_int_equal(alerts_about(&w, "isolated", name), 1);
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
 	assert_int_equal(count_told(&w, "audit", name), 0); /* nothing of it was repaired */
 	assert_int_equal(dead_pairs(&w), 0);
 	forger.sets = 0;
 	run_for(&w, 600 * SECOND_US);
 	assert_true(forger.sets <= 11);
-	assert_int_equal(alerts_about(&w, "isolated", name), 1);
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
 	forger.on = false;
 	assert_as_before(&w, "it holds its blocks again");
 	double_on_set(w.hw, NULL, NULL);
@@ -452,12 +439,12 @@ static void a_switch_with_the_guid_of_another(uint32_t of)
 	double_set_guid(w.hw, switch_guid(&w, leaf), switch_guid(&w, of));
 	double_reboot(w.hw, switch_guid(&w, leaf));
 	run_for(&w, 30 * SECOND_US);
-	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[of].desc) > 0);
+	assert_true(count_alerts(&w, "guid-twice", w.design->nodes[of].desc) > 0);
 	assert_true(status_number(&w, NULL, "duplicate_guids") > 0);
 	run_for(&w, 60 * SECOND_US); /* over polls, and a sweep */
 	fabric_sweep(w.fabric, NULL, NULL);
 	run_for(&w, 30 * SECOND_US);
-	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[of].desc) > 0);
+	assert_true(count_alerts(&w, "guid-twice", w.design->nodes[of].desc) > 0);
 	assert_true(status_number(&w, NULL, "duplicate_guids") > 0);
 	assert_int_equal(dead_elsewhere(&w, leaf), 0);
 	double_set_guid(w.hw, switch_guid(&w, leaf), switch_guid(&w, leaf));
@@ -498,7 +485,7 @@ static void the_first_host_of_a_guid_keeps_its_place(void **state)
 	seat = seat_of(&w, first);
 	assert_int_equal(fabric_topo(w.fabric)->nodes[seat->node].guid, switch_guid(&w, 0));
 	num = seat->num;
-	assert_true(alerts_about(&w, "guid-twice", w.design->nodes[w.design->nswitches + 3].desc) >
+	assert_true(count_alerts(&w, "guid-twice", w.design->nodes[w.design->nswitches + 3].desc) >
 		    0);
 	/* Something else happens at the other's leaf, and everywhere. */
 	leaf = topo_peer(w.design, topo_port(w.design, w.design->nswitches + w.design->ncas - 2, 1))
