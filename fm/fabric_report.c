@@ -68,9 +68,8 @@ static json_t *topo_json(const struct fabric *f)
 		"{si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
 		t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
 		"links_special", t ? (int)t->nlinks_special : 0, "links",
-		t ? (int)(t->nlinks - t->nlinks_special) : 0, "links_down",
-		t ? (int)(t->nlinks_down - t->nlinks_special_down) : 0, "links_cordoned",
-		t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		t ? (int)topo_links(t) : 0, "links_down", t ? (int)topo_links_down(t) : 0,
+		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
 		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
 		"levels", t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
 }

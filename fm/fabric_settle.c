@@ -134,9 +134,9 @@ static void tell_up(struct fabric *f)
 	f->settle.told_up = true;
 	event_log_add(f->events, LOG_NOTICE, "up", NULL,
 		      "fabric: up: %u switches, %u HCAs, %u links (%u down), %llu SMPs, %.0f ms",
-		      f->topo->nswitches, f->topo->ncas, f->topo->nlinks - f->topo->nlinks_special,
-		      f->topo->nlinks_down - f->topo->nlinks_special_down,
-		      (unsigned long long)mad_stats(f->mad).sent, ms_since(f, f->started_us));
+		      f->topo->nswitches, f->topo->ncas, topo_links(f->topo),
+		      topo_links_down(f->topo), (unsigned long long)mad_stats(f->mad).sent,
+		      ms_since(f, f->started_us));
 }
 
 static void is_up(struct fabric *f)

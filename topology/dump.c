@@ -88,8 +88,7 @@ static void text_summary(const struct topo *t, FILE *out)
 	fprintf(out, "; %" PRIu32 " HCAs in %" PRIu32 " hosts", t->ncas, t->nhosts);
 	if (t->nspecials)
 		fprintf(out, ", %" PRIu32 " aggregation nodes", t->nspecials);
-	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", t->nlinks - t->nlinks_special,
-		t->nlinks_down - t->nlinks_special_down);
+	fprintf(out, "; %" PRIu32 " links, %" PRIu32 " down\n", topo_links(t), topo_links_down(t));
 }
 
 static void text_switch(const struct topo *t, uint32_t sw, FILE *out)

@@ -70,8 +70,7 @@ int netfile_write(const struct topo *t, FILE *out)
 	fprintf(out,
 		"# Topology file: %" PRIu32 " switches, %" PRIu32 " channel adapters, %" PRIu32
 		" links\n",
-		t->nswitches, t->ncas,
-		t->nlinks - t->nlinks_special - (t->nlinks_down - t->nlinks_special_down));
+		t->nswitches, t->ncas, topo_links(t) - topo_links_down(t));
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		write_header(&t->nodes[n], topo_port(t, n, 0), out);
 		for (unsigned num = 1; num <= t->nodes[n].nports; num++)

@@ -138,6 +138,17 @@ static inline const struct topo_port *topo_port(const struct topo *t, uint32_t n
 /* By its description, where the device itself is not asked. */
 bool topo_named_sharp(const char *desc);
 
+/* Cables between devices, and those of them that are down: without what is inside of a switch. */
+static inline uint32_t topo_links(const struct topo *t)
+{
+	return t->nlinks - t->nlinks_special;
+}
+
+static inline uint32_t topo_links_down(const struct topo *t)
+{
+	return t->nlinks_down - t->nlinks_special_down;
+}
+
 /* A CA or router that has traffic of its own. SHARP aggregation nodes, which are CAs inside of switches, are none. */
 static inline bool topo_is_host(const struct topo *t, uint32_t node)
 {

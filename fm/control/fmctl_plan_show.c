@@ -69,12 +69,12 @@ static json_t *document(const struct plan *p)
 		"{si si si si si si ss sf so sf sI si so so so so}", "switches",
 		(int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
 		(int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special, "links",
-		(int)(p->topo->nlinks - p->topo->nlinks_special), "levels", (int)p->topo->nlevels,
-		"engine", p->engine, "route_ms", median(p->ms, p->repeat), "route_ms_all",
-		list_ms(p), "check_ms", p->check_ms, "lft_bytes",
-		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", (int)p->lids->top,
-		"proof", report_proof(&p->proof), "congestion", report_congestion(&p->congestion),
-		"tiers", list_tiers(p), "tier_edges", list_edges());
+		(int)topo_links(p->topo), "levels", (int)p->topo->nlevels, "engine", p->engine,
+		"route_ms", median(p->ms, p->repeat), "route_ms_all", list_ms(p), "check_ms",
+		p->check_ms, "lft_bytes", (json_int_t)p->tables.nswitches * p->tables.stride,
+		"lids", (int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
+		report_congestion(&p->congestion), "tiers", list_tiers(p), "tier_edges",
+		list_edges());
 
 	if (p->why[0])
 		json_object_set_new(doc, "engine_why", json_string(p->why));
@@ -94,9 +94,9 @@ static json_t *document(const struct plan *p)
 static void print_fabric(const struct plan *p)
 {
 	printf("fabric      %u switches in %u tiers, %u HCAs, %u links", p->topo->nswitches,
-	       p->topo->nlevels, p->topo->ncas, p->topo->nlinks - p->topo->nlinks_special);
+	       p->topo->nlevels, p->topo->ncas, topo_links(p->topo));
 	if (p->topo->nlinks_down)
-		printf(" (%u of them down)", p->topo->nlinks_down - p->topo->nlinks_special_down);
+		printf(" (%u of them down)", topo_links_down(p->topo));
 	if (p->topo->nspecials)
 		printf(", %u aggregation nodes", p->topo->nspecials);
 	putchar('\n');

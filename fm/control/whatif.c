@@ -192,10 +192,10 @@ static json_t *document(struct whatif *w)
 	find_storage(w);
 	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
 			"links_cordoned", (int)w->cordoned, "links_down",
-			(int)(w->t->nlinks_down - w->t->nlinks_special_down), "route_ms",
-			w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
-			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
-			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
+			(int)topo_links_down(w->t), "route_ms", w->route_ms, "check_ms",
+			w->check_ms, "sound", sound, "proof", report_proof(&proof), "congestion",
+			congestion_of(w, w->t, &w->tables), "before", present_of(w), "delta",
+			delta_of(w), "at_risk", risk_json(w->t));
 	json_object_set_new(doc, "engine", json_string(w->tried.engine));
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
