@@ -58,6 +58,7 @@ struct state_store {
 	struct listed *manifest;
 	bool has_manifest; /* there is one on disk, or it was lost and that was told */
 	bool manifest_due;
+	uint64_t manifest_at_us; /* not before: the latest try failed */
 	struct lane lanes[LANES];
 	struct loop_timer *timer;
 };
@@ -294,6 +295,14 @@ static bool wants(const struct kept *k)
 	return (k->due || k->held) && !k->lane;
 }
 
+/* When the manifest is written alone, if no file takes it along. */
+static uint64_t manifest_us(const struct state_store *s)
+{
+	uint64_t soon = loop_now_us(s->loop) + MANIFEST_US;
+
+	return s->manifest_at_us > soon ? s->manifest_at_us : soon;
+}
+
 /* The next time that something is to be done; UINT64_MAX = never. */
 static uint64_t next_us(const struct state_store *s)
 {
@@ -305,8 +314,8 @@ static uint64_t next_us(const struct state_store *s)
 	for (const struct kept *k = s->files; k; k = k->next)
 		if (wants(k) && !s->lanes[lane_of(k->file)].pid && k->at_us < next)
 			next = k->at_us;
-	if (s->manifest_due && !s->lanes[AT_ONCE].pid && now + MANIFEST_US < next)
-		next = now + MANIFEST_US;
+	if (s->manifest_due && !s->lanes[AT_ONCE].pid && manifest_us(s) < next)
+		next = manifest_us(s);
 	return next;
 }
 
@@ -452,7 +461,8 @@ static void write_here(struct state_store *s, struct lane *lane)
 /* Only one of them at a time. */
 static bool may_list(const struct state_store *s)
 {
-	return s->manifest_due && !s->lanes[AT_ONCE].lists && !s->lanes[GATHERED].lists;
+	return s->manifest_due && loop_now_us(s->loop) >= s->manifest_at_us &&
+	       !s->lanes[AT_ONCE].lists && !s->lanes[GATHERED].lists;
 }
 
 static void start(struct state_store *s, struct lane *lane)
@@ -506,6 +516,13 @@ static void fill(struct state_store *s, unsigned number, bool all)
 
 /* ---- Children that end ----------------------------------------------------------------------------- */
 
+/* With retry_us 0 the next change of what it lists brings it again, and that alone. */
+static void manifest_wrote(struct state_store *s, int code)
+{
+	s->manifest_at_us = code ? loop_now_us(s->loop) + s->retry_us : 0;
+	s->manifest_due |= code && s->retry_us;
+}
+
 static void close_lane(struct state_store *s, struct lane *lane, int code)
 {
 	unsigned count = lane->count;
@@ -523,7 +540,8 @@ static void close_lane(struct state_store *s, struct lane *lane, int code)
 		wrote(s, files[i], status);
 	}
 	close(lane->said);
-	s->manifest_due |= lane->lists && code != 0;
+	if (lane->lists)
+		manifest_wrote(s, code);
 	lane->lists = false;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include "tests/unit/fabric_world.h"
 
@@ -87,6 +88,38 @@ static void cordon_on_a_full_disk_is_in_force_and_told_as_not_saved(void **state
 	r = cordon(&w, "spine-01", false);
 	assert_string_equal(not_saved(&r), "");
 	json_decref(r.result);
+	world_fini(&w);
+}
+
+/* In place of the C library's, to be counted. */
+static unsigned forks;
+
+pid_t fork(void)
+{
+	pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+
+	forks++;
+	return next();
+}
+
+/* Each file that waits, and the manifest, at most once in retry_interval. */
+static void a_folder_that_is_gone_costs_a_few_processes(void **state)
+{
+	struct world w;
+	char away[80];
+
+	world_init(&w, pod(1));
+	run_for(&w, 20 * SECOND_US);
+	snprintf(away, sizeof(away), "%s-away", w.state_dir);
+	assert_int_equal(rename(w.state_dir, away), 0);
+	forks = 0;
+	json_decref(cordon(&w, "spine-02", true).result);
+	run_for(&w, 60 * SECOND_US);
+	assert_in_range(forks, 6, 40);
+	assert_int_equal(rename(away, w.state_dir), 0);
+	run_for(&w, 11 * SECOND_US);
+	assert_trouble(&w, "state_dir/cordons", "");
+	assert_true(file_has(&w, "manifest", "cordons"));
 	world_fini(&w);
 }
 
@@ -206,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cordon_on_a_full_disk_is_in_force_and_told_as_not_saved),
 		cmocka_unit_test(every_answer_tells_while_the_folder_is_gone_and_one_event_does),
+		cmocka_unit_test(a_folder_that_is_gone_costs_a_few_processes),
 		cmocka_unit_test(a_file_that_fails_often_does_not_put_off_the_others),
 		cmocka_unit_test(release_that_is_not_saved_is_told),
 		cmocka_unit_test(what_a_child_could_not_write_is_told_and_written_again),
