@@ -3,6 +3,7 @@
 #ifndef FMD_TESTS_FABRIC_WORLD_H
 #define FMD_TESTS_FABRIC_WORLD_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,21 @@ static inline void world_init(struct world *w, struct topo *design)
 
 static inline void remove_state(const struct world *w, const char *name)
 {
-	char path[128];
+	char path[sizeof(w->state_dir) + 258];
 
 	snprintf(path, sizeof(path), "%s/%s", w->state_dir, name);
 	unlink(path);
+}
+
+static inline void remove_all_state(const struct world *w)
+{
+	DIR *dir = opendir(w->state_dir);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		remove_state(w, entry->d_name); /* "." and ".." stay: unlink() takes no folder */
+	if (dir)
+		closedir(dir);
 }
 
 static inline void world_fini(struct world *w)
@@ -94,28 +106,7 @@ static inline void world_fini(struct world *w)
 	double_free(w->hw);
 	loop_timer_free(w->stop);
 	loop_free(w->loop);
-	remove_state(w, "lids");
-	remove_state(w, "lids.bad");
-	remove_state(w, "cordons");
-	remove_state(w, "sa_key");
-	remove_state(w, "cordons.bad");
-	remove_state(w, "nvswitch");
-	remove_state(w, "nvswitch.bad");
-	remove_state(w, "groups");
-	remove_state(w, "groups.bad");
-	remove_state(w, "subscriptions");
-	remove_state(w, "services");
-	remove_state(w, "quarantine");
-	remove_state(w, "quarantine.bad");
-	remove_state(w, "tables");
-	remove_state(w, "cables");
-	remove_state(w, "cables.bad");
-	remove_state(w, "overrides");
-	remove_state(w, "overrides.bad");
-	remove_state(w, "aliases");
-	remove_state(w, "services.bad");
-	remove_state(w, "partitions");
-	remove_state(w, "manifest");
+	remove_all_state(w);
 	rmdir(w->state_dir);
 	topo_unref(w->design);
 }
