@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "fm/fabric_own.h"
 #include "fm/nvswitch/policy.h"
 #include "topology/mem.h"
@@ -174,32 +175,53 @@ void fabric_nvlink_present(struct fabric *f)
 	free(names);
 }
 
-/* "MF0;gb-nvl-087-switch03:N5110_LD/U1" */
+/* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
 static bool is_nvlink_switch(const char *desc)
 {
-	const char *model = strstr(desc, ":N51");
+	for (const char *model = desc; (model = strstr(model, ":N")); model += 2) {
+		size_t digits = strspn(model + 2, "0123456789");
 
-	return model && strlen(model) > 6 && !strncmp(model + 6, "_LD/", 4);
+		if (digits && !strncmp(model + 2 + digits, "_LD/", 4))
+			return true;
+	}
+	return false;
+}
+
+/* "GB100 Nvidia Technologies": a GPU's own ports are nodes of that subnet. */
+static bool is_gpu(const char *desc)
+{
+	size_t letters = strspn(desc, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	size_t digits = strspn(desc + letters, "0123456789");
+
+	return *desc == 'G' && letters <= 3 && digits >= 2 && digits <= 4 &&
+	       !strcasecmp(desc + letters + digits, " Nvidia Technologies");
+}
+
+/* The first such node, whichever port leads there. NULL = none. */
+static const char *find_nvlink_node(const struct topo *t)
+{
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		const char *desc = t->nodes[n].desc;
+
+		if (n < t->nswitches ? is_nvlink_switch(desc) : is_gpu(desc))
+			return desc;
+	}
+	return NULL;
 }
 
 bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t)
 {
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		if (!is_nvlink_switch(t->nodes[sw].desc))
-			continue;
-		if (!f->nvlink_refused)
-			event_log_add(f->events, LOG_ERR, "nvlink-subnet", NULL,
-				      "%s: an NVLink switch: this port leads into an NVLink "
-				      "subnet, which its "
-				      "own manager runs; nothing is programmed. Choose the compute "
-				      "fabric's "
-				      "port (guid in fmd.conf)",
-				      t->nodes[sw].desc);
-		f->nvlink_refused = true;
-		return true;
-	}
-	f->nvlink_refused = false;
-	return false;
+	const char *desc = find_nvlink_node(t);
+
+	if (desc && !f->nvlink_refused)
+		event_log_add(
+			f->events, LOG_ERR, "nvlink-subnet", NULL,
+			"%s: an NVLink switch or GPU: this port leads into an NVLink subnet, "
+			"which its own manager runs; nothing is programmed. Choose the compute "
+			"fabric's port (guid in fmd.conf)",
+			desc);
+	f->nvlink_refused = desc != NULL;
+	return desc != NULL;
 }
 
 /* ---- Operators ----------------------------------------------------------------------------------- */

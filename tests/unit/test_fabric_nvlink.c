@@ -381,25 +381,48 @@ static void what_can_not_be_set_is_refused(void **state)
 
 /* ---- Ports that are not ours --------------------------------------------------------------------- */
 
-static void a_port_into_an_nvlink_subnet_is_refused_with_the_reason(void **state)
+static void assert_refused(uint32_t (*which)(const struct world *w), const char *desc, bool refused)
 {
 	struct world w;
 
 	world_init(&w, small_tree());
-	guid_t leaf = w.design->nodes[far_leaf(&w)].guid;
+	guid_t guid = w.design->nodes[which(&w)].guid;
 	assert_int_equal(count_told(&w, "nvlink-subnet", ""), 0);
 	stop_fabric(&w);
-	double_set_desc(w.hw, leaf, "MF0;gb-nvl-087-switch03:N5110_LD/U1");
+	double_set_desc(w.hw, guid, desc);
 	uint64_t tables = double_sent(w.hw, WIRE_SET, WIRE_LFT);
 	uint64_t ports = double_sent(w.hw, WIRE_SET, WIRE_PORT_INFO);
 	log_set_level(LOG_CORE, LOG_ERR - 1);
 	start_fabric(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(count_told(&w, "nvlink-subnet", ""), 1);
-	assert_false(is_up(&w));
-	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_LFT), tables);
-	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PORT_INFO), ports);
+	if (is_up(&w) != !refused)
+		fail_msg("%s", desc);
+	assert_int_equal(count_told(&w, "nvlink-subnet", desc), refused);
+	if (refused) {
+		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_LFT), tables);
+		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PORT_INFO), ports);
+	}
 	world_fini(&w);
+}
+
+static uint32_t last_adapter(const struct world *w)
+{
+	return w->design->nnodes - 1;
+}
+
+/* What NVLink switches of two generations and a GPU were recorded to call themselves. */
+static void a_port_into_an_nvlink_subnet_is_refused_with_the_reason(void **state)
+{
+	assert_refused(far_leaf, "MF0;gb-nvl-087-switch03:N5110_LD/U1", true);
+	assert_refused(far_leaf, "MF0;sw06:N5400_LD/U1", true);
+	assert_refused(last_adapter, "GB100 Nvidia Technologies", true);
+}
+
+static void names_that_are_only_alike_are_no_nvlink_subnet(void **state)
+{
+	assert_refused(far_leaf, "MF0;leaf-N52:MQM9700/U1", false);
+	assert_refused(far_leaf, "MF0;sw:N_LD/U1", false);
+	assert_refused(last_adapter, "GB100-node mlx5_0", false);
 }
 
 int main(void)
@@ -415,6 +438,7 @@ int main(void)
 		cmocka_unit_test(several_ill_hosts_are_spread_each),
 		cmocka_unit_test(what_can_not_be_set_is_refused),
 		cmocka_unit_test(a_port_into_an_nvlink_subnet_is_refused_with_the_reason),
+		cmocka_unit_test(names_that_are_only_alike_are_no_nvlink_subnet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
