@@ -150,7 +150,8 @@ void health_sources_end(struct health *h)
 	}
 }
 
-unsigned health_source_add(struct health *h, unsigned host, const char *where)
+unsigned health_source_add(struct health *h, unsigned host, const char *where,
+			   enum nvswitch_trust trust)
 {
 	struct health_host *it = &h->hosts[host];
 	struct health_source source = { .error = "not asked yet" };
@@ -159,6 +160,7 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where)
 		if (!strcmp(it->earlier[i].where, where))
 			source = it->earlier[i];
 	source.where = mem_strdup(where);
+	source.trust = trust;
 	it->sources = mem_resize(it->sources, it->nsources + 1, sizeof(*it->sources));
 	it->sources[it->nsources] = source;
 	return it->nsources++;
@@ -272,18 +274,27 @@ static const struct nvswitch_finding *worst_of(const struct nvswitch_verdict *ve
 	return worse ? &verdict->findings[0] : than;
 }
 
-const char *health_reason(const struct health_host *host)
+const struct nvswitch_finding *health_worst(const struct health_host *host)
 {
 	const struct nvswitch_finding *worst = NULL;
+
+	if (host->override != NVSWITCH_UNKNOWN)
+		return NULL;
+	for (unsigned i = 0; i < host->nsources; i++)
+		worst = worst_of(&host->sources[i].verdict, worst);
+	if (host->log)
+		worst = worst_of(&host->log->verdict, worst);
+	return worst;
+}
+
+const char *health_reason(const struct health_host *host)
+{
+	const struct nvswitch_finding *worst = health_worst(host);
 
 	if (host->override != NVSWITCH_UNKNOWN)
 		return "an operator says so";
 	if (host->state == NVSWITCH_UNKNOWN)
 		return host->nsources ? host->sources[0].error : "nobody speaks of it";
-	for (unsigned i = 0; i < host->nsources; i++)
-		worst = worst_of(&host->sources[i].verdict, worst);
-	if (host->log)
-		worst = worst_of(&host->log->verdict, worst);
 	return worst ? worst->text : "";
 }
 

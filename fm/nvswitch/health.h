@@ -31,6 +31,7 @@ struct health_conf {
 
 struct health_source { /* one place that speaks of a host again and again */
 	char *where;
+	enum nvswitch_trust trust;
 	bool heard, up; /* ever; the latest time */
 	uint64_t heard_us;
 	struct nvswitch_verdict verdict;
@@ -94,7 +95,9 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 /* Sources are told anew, all of them: one from the same place keeps what it said. */
 void health_sources_begin(struct health *h);
-unsigned health_source_add(struct health *h, unsigned host, const char *where); /* its number */
+/* Its number. */
+unsigned health_source_add(struct health *h, unsigned host, const char *where,
+			   enum nvswitch_trust trust);
 void health_sources_end(struct health *h);
 /* What a source says; verdict NULL: it failed, for that reason. */
 void health_hear(struct health *h, unsigned host, unsigned source,
@@ -107,6 +110,8 @@ void health_override(struct health *h, unsigned host,
 
 /* The worst thing known of a host, in words; "" = nothing. */
 const char *health_reason(const struct health_host *host);
+/* That thing itself, for who acts on it (the hook); NULL = nothing, or an operator's word. */
+const struct nvswitch_finding *health_worst(const struct health_host *host);
 
 /*
  * Brings everything up to now. *reroute: routing shall take `routed` anew. Returns when to come again at the latest, in us from now;

@@ -74,6 +74,7 @@ static void take(struct log_server *s, bool known, const struct syslog_message *
 	if (!sxid_read(m->text, m->len, &event))
 		return;
 	s->stats.events++;
+	event.trust = *m->host ? NVSWITCH_ANYONE : NVSWITCH_PROVEN; /* "" = this machine */
 	s->fn(s->arg, m->host, &event);
 }
 

@@ -170,7 +170,8 @@ void nvswitch_polls_start(struct nvswitch *nv)
 		nv->polls[i] = (struct poll){
 			.nv = nv,
 			.host = host,
-			.source = health_source_add(&nv->health, host, target->where),
+			.source =
+				health_source_add(&nv->health, host, target->where, target->trust),
 			.link_downs = UINT64_MAX,
 		};
 	}

@@ -37,6 +37,28 @@ int nvswitch_state_parse(const char *text)
 	return -1;
 }
 
+const char *nvswitch_kind_name(enum nvswitch_kind kind)
+{
+	static const char *const names[] = { "state", "event", "silence" };
+
+	return names[kind];
+}
+
+const char *nvswitch_trust_name(enum nvswitch_trust trust)
+{
+	static const char *const names[] = { "anyone", "asked", "proven" };
+
+	return names[trust];
+}
+
+const char *nvswitch_remedy_name(enum nvswitch_remedy remedy)
+{
+	static const char *const names[NVSWITCH_REMEDIES] = { "none", "restart job", "reset GPU",
+							      "reboot", "contact support" };
+
+	return names[remedy];
+}
+
 const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system)
 {
 	return &expectations[system];

@@ -36,11 +36,38 @@ const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
 int nvswitch_system_parse(const char *text); /* "h100" ..; -1 */
 enum nvswitch_system nvswitch_system_of_model(const char *model);
 
-struct nvswitch_finding { /* one thing that was seen */
-	uint8_t state;	  /* what it makes of the host */
-	int8_t gpu, sw;	  /* -1 = not about one */
-	int16_t link;	  /* likewise */
-	uint32_t code;	  /* SXid or Xid, 0 = none */
+/* What kind of thing a finding is; this says what can end it. */
+enum nvswitch_kind {
+	NVSWITCH_IS_STATE, /* told anew each time: ends when it is told to be well */
+	NVSWITCH_IS_EVENT, /* told once: ends by a reset, a boot, or what proves that its subject works */
+	NVSWITCH_IS_SILENCE, /* of what was there before: ends when it speaks again */
+};
+/* Who may have said it. */
+enum nvswitch_trust {
+	NVSWITCH_ANYONE, /* it came in by itself and nothing vouches for the sender */
+	NVSWITCH_ASKED,	 /* the address that was asked answered, without a certificate */
+	NVSWITCH_PROVEN, /* verified certificate, this machine, a unix socket, an allowed sender */
+};
+/* What has to be done about it, after NVIDIA's "resolution bucket". */
+enum nvswitch_remedy {
+	NVSWITCH_REMEDY_NONE,
+	NVSWITCH_RESTART_JOB,
+	NVSWITCH_RESET_GPU,
+	NVSWITCH_REBOOT,
+	NVSWITCH_CONTACT_SUPPORT,
+	NVSWITCH_REMEDIES
+};
+const char *nvswitch_kind_name(enum nvswitch_kind kind);       /* "state" .. */
+const char *nvswitch_trust_name(enum nvswitch_trust trust);    /* "anyone" .. */
+const char *nvswitch_remedy_name(enum nvswitch_remedy remedy); /* "none", "reset GPU" .. */
+
+struct nvswitch_finding {	     /* one thing that was seen */
+	uint8_t state;		     /* what it makes of the host */
+	uint8_t kind, trust, remedy; /* enums above */
+	int8_t gpu, sw;		     /* -1 = not about one */
+	int16_t link;		     /* likewise */
+	uint32_t code;		     /* SXid or Xid, 0 = none */
+	char pci[16];		     /* of the GPU, "0000:1b:00", "" = not known */
 	char text[92];
 	uint64_t since_us;
 };

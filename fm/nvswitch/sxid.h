@@ -19,6 +19,7 @@ struct sxid_event {		   /* one line of a kernel log */
 	enum nvswitch_state state; /* HEALTHY: no fault by itself */
 	bool nonfatal;		   /* counted: many in a short time are a fault */
 	bool driver_start;	   /* the NVLink driver was loaded: what was said before is over */
+	enum nvswitch_trust trust; /* of who sent it: the receiver's to say */
 	struct nvswitch_finding finding;
 };
 /* The text behind the syslog header or kmsg prefix, len bytes of any kind. False: it is about something else. */

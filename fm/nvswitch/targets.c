@@ -12,6 +12,15 @@
 #include "topology/mem.h"
 #include "topology/text.h"
 
+/* A certificate vouches for who answers, and so does this machine for itself. */
+static enum nvswitch_trust trust_of(const struct fetch_url *url)
+{
+	bool here = !strcmp(url->host, "localhost") || !strncmp(url->host, "127.", 4) ||
+		    !strcmp(url->host, "::1");
+
+	return url->tls || here ? NVSWITCH_PROVEN : NVSWITCH_ASKED;
+}
+
 static int add(struct targets *targets, const char *host, const char *url,
 	       enum nvswitch_system system)
 {
@@ -19,6 +28,7 @@ static int add(struct targets *targets, const char *host, const char *url,
 
 	if (!text_is_host_name(host) || fetch_url_parse(url, &target.url))
 		return -1;
+	target.trust = trust_of(&target.url);
 	target.host = mem_strdup(host);
 	target.where = mem_strdup(url);
 	targets->list = mem_resize(targets->list, targets->count + 1, sizeof(target));

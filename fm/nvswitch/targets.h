@@ -9,6 +9,7 @@
 struct target {
 	char *host, *where; /* where: the URL as written */
 	enum nvswitch_system system;
+	enum nvswitch_trust trust; /* of what it answers */
 	struct fetch_url url;
 };
 struct targets {

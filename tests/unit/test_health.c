@@ -104,7 +104,7 @@ static struct world *world_new(unsigned hosts)
 		char name[16];
 
 		snprintf(name, sizeof(name), "dgx-%02u", i);
-		health_source_add(&w->h, health_add(&w->h, name), "exporter");
+		health_source_add(&w->h, health_add(&w->h, name), "exporter", NVSWITCH_PROVEN);
 		w->h.hosts[i].present = true;
 	}
 	for (unsigned i = 0; i < hosts; i++)
@@ -226,7 +226,7 @@ static void a_host_first_heard_of_when_bad_is_unknown_until_that_lasts(void **st
 	struct world *w = world_new(HOSTS);
 	unsigned host = health_add(&w->h, "new");
 
-	health_source_add(&w->h, host, "exporter");
+	health_source_add(&w->h, host, "exporter", NVSWITCH_PROVEN);
 	say(w, host, NVSWITCH_FATAL);
 	assert_int_equal(state_of(w, host), NVSWITCH_UNKNOWN);
 	pass(w, 30, NOBODY);
@@ -239,7 +239,7 @@ static void what_routing_was_told_before_a_restart_stands_until_shown_otherwise(
 	struct world *w = world_new(0);
 	unsigned host = health_add(&w->h, "old");
 
-	health_source_add(&w->h, host, "exporter");
+	health_source_add(&w->h, host, "exporter", NVSWITCH_PROVEN);
 	health_remember(&w->h, host, NVSWITCH_NO_P2P, NVSWITCH_UNKNOWN);
 	step(w);
 	assert_int_equal(state_of(w, host), NVSWITCH_UNKNOWN);
@@ -259,7 +259,7 @@ static void a_source_that_stays_keeps_its_word_when_sources_are_told_anew(void *
 	say(w, 3, NVSWITCH_NO_P2P);
 	health_sources_begin(&w->h);
 	for (unsigned i = 0; i < HOSTS; i++)
-		health_source_add(&w->h, i, i == 4 ? "elsewhere" : "exporter");
+		health_source_add(&w->h, i, i == 4 ? "elsewhere" : "exporter", NVSWITCH_PROVEN);
 	health_sources_end(&w->h);
 	step(w);
 	assert_true(w->h.hosts[3].sources[0].up);
@@ -274,7 +274,7 @@ static void a_source_that_stays_keeps_its_word_when_sources_are_told_anew(void *
 static void the_worst_of_several_sources_counts(void **state)
 {
 	struct world *w = world_new(HOSTS);
-	unsigned second = health_source_add(&w->h, 3, "tray");
+	unsigned second = health_source_add(&w->h, 3, "tray", NVSWITCH_PROVEN);
 	const struct nvswitch_verdict bad = { .state = NVSWITCH_NO_P2P }, good = { 0 };
 
 	health_hear(&w->h, 3, second, &bad, NULL, w->now);
