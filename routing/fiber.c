@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fiber: see fiber.h. The context's switch is glibc's; address sanitizers are told of each, as they keep an eye on the stack. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include "routing/fiber.h"
 #include "topology/mem.h"
 
 #define STACK_BYTES (1u << 20) /* untouched memory costs nothing */
-#define SLICE_NS    2000000    /* between two stops: a loaded machine takes some times as long */
+#define GUARD_BYTES                                                                                \
+	(1u << 16) /* below the stack: whoever grows into it ends the process; pages of any size */
+#define SLICE_NS 2000000 /* between two stops: a loaded machine takes some times as long */
 
 struct fiber {
 	ucontext_t inside, outside;
-	char *stack;
+	char *stack; /* GUARD_BYTES above what was mapped */
 	fiber_fn *fn;
 	void *arg;
 	uint64_t spent;
@@ -29,11 +33,23 @@ struct fiber {
 #define TELL_ENTER(fake, bottom, size) ((void)(fake), (void)(bottom), (void)(size))
 #endif
 
+static char *stack_new(void)
+{
+	char *area = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+
+	if (area == MAP_FAILED || mprotect(area, GUARD_BYTES, PROT_NONE)) {
+		perror("a stack for routing");
+		abort();
+	}
+	return area + GUARD_BYTES;
+}
+
 struct fiber *fiber_new(void)
 {
 	struct fiber *fiber = mem_alloc(1, sizeof(*fiber));
 
-	fiber->stack = mem_alloc_unset(STACK_BYTES, 1);
+	fiber->stack = stack_new();
 	return fiber;
 }
 
@@ -41,7 +57,7 @@ void fiber_free(struct fiber *fiber)
 {
 	if (!fiber)
 		return;
-	free(fiber->stack);
+	munmap(fiber->stack - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
 	free(fiber);
 }
 

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "routing/fiber.h"
 #include "routing/route.h"
 #include "tests/fabric/damage.h"
@@ -78,6 +80,46 @@ static void two_fibers_do_not_know_of_each_other(void **state)
 	assert_int_equal(b.at, 70);
 	fiber_free(a.fiber);
 	fiber_free(b.fiber);
+}
+
+static unsigned deeper(volatile char *above, unsigned levels)
+{
+	volatile char here[1024];
+
+	here[0] = *above;
+	return levels ? deeper(here, levels - 1) + (unsigned)here[0] : 0;
+}
+
+static void go_too_deep(void *arg)
+{
+	volatile char top = 0;
+
+	*(unsigned *)arg = deeper(&top, 1100); /* a little more than the stack has */
+}
+
+/* Other memory of the process lies below the stack where the allocator makes both. */
+static void a_stack_that_overflows_ends_the_process_before_it_writes_elsewhere(void **state)
+{
+	void *volatile below = malloc(8 << 20);
+	int status;
+	pid_t child;
+
+	free(below);
+	below = malloc(4 << 20);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct fiber *fiber = fiber_new();
+		unsigned sum;
+
+		(void)!freopen("/dev/null", "w", stderr);
+		fiber_start(fiber, go_too_deep, &sum);
+		fiber_go(fiber);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	free(below);
 }
 
 /* Two tiers with few spines and much of their cables dead: legal paths, detours, and other ones when these don't do. */
@@ -166,6 +208,8 @@ int main(void)
 		cmocka_unit_test(work_stops_now_and_then_and_ends),
 		cmocka_unit_test(who_hurries_ends_with_the_next_call),
 		cmocka_unit_test(two_fibers_do_not_know_of_each_other),
+		cmocka_unit_test(
+			a_stack_that_overflows_ends_the_process_before_it_writes_elsewhere),
 		cmocka_unit_test(routing_in_steps_gives_the_same_tables),
 		cmocka_unit_test(what_is_abandoned_leaves_the_router_as_good_as_new),
 	};
