@@ -247,6 +247,7 @@ static void parts_load(struct fabric *f)
 {
 	fabric_state_load(f);
 	fabric_remember_load(f);
+	fabric_adaptive_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */

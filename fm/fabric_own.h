@@ -223,6 +223,7 @@ struct fabric {
 	struct program *program;
 	struct adaptive *adaptive; /* fabric_adaptive.c */
 	bool adaptive_begun;	   /* something was programmed */
+	struct mutes *mutes;	   /* fabric_adaptive.c */
 	struct sa *sa;
 	uint64_t sa_key_made; /* 0 = none */
 	bool sa_state_read,
@@ -632,6 +633,8 @@ void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the publis
 /* fabric_adaptive.c: adaptive routing that another manager left on */
 void fabric_adaptive_init(struct fabric *f);
 void fabric_adaptive_fini(struct fabric *f);
+void fabric_adaptive_load(struct fabric *f);
+void fabric_adaptive_ask(struct fabric *f);	/* at the beginning of an update */
 void fabric_adaptive_program(struct fabric *f); /* programs what is published, behind that */
 
 /* fabric_class.c. By name alone: the caller frees them, NULL = all compute. */

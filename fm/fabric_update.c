@@ -459,6 +459,7 @@ bool fabric_updates(const struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	fabric_settle_stop(f);
+	fabric_adaptive_ask(f);
 	job_start(f->update.job, steps, f->update.spent_us);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * adaptive: see adaptive.h. Phases, each ended by the batch being idle:
+ * adaptive: see adaptive.h. Asking is a batch of its own, beside everything: GeneralInfo of each switch not asked yet, PrivateLFTInfo and
+ * AdaptiveRoutingInfo of those that have them. What has a mode on is listed, and turned off in phases, each ended by the other batch being idle:
  *
- *   ASK     GeneralInfo of each switch not asked yet; PrivateLFTInfo and AdaptiveRoutingInfo of those that have them
  *   BLOCKS  all blocks of one switch that has a mode on
  *   OFF     its modes set off
  *   VERIFY  and read; then BLOCKS of the next one
@@ -14,7 +14,9 @@
 #include "fm/program/adaptive.h"
 #include "topology/mem.h"
 
-enum phase { IDLE, ASK, BLOCKS, OFF, VERIFY };
+#define PATIENCE_US 20000 /* since the latest answer */
+
+enum phase { IDLE, BLOCKS, OFF, VERIFY };
 enum job { JOB_GENERAL, JOB_PRIVATE, JOB_ADAPTIVE, JOB_BLOCK, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF };
 
 struct turning { /* a switch that has a mode on */
@@ -26,7 +28,8 @@ struct turning { /* a switch that has a mode on */
 struct adaptive {
 	struct loop *loop;
 	struct inventory *inv;
-	struct batch *batch;
+	struct batch *asks, *batch;
+	struct loop_timer *patience;
 	struct adaptive_ops ops;
 	void *arg;
 	enum phase phase;
@@ -35,8 +38,10 @@ struct adaptive {
 	const struct tables *tables;
 	struct turning *list;
 	uint32_t count, at;
-	uint64_t began_us;
+	uint64_t began_us, answered_us;
 	bool failed;
+	bool owed;	  /* ops.done, .. */
+	unsigned awaited; /* ..which comes when these are answered, or patience ends */
 };
 
 static void keep(const struct topo **place, const struct topo *t)
@@ -47,19 +52,30 @@ static void keep(const struct topo **place, const struct topo *t)
 	topo_unref(older);
 }
 
-/* One without any table was managed by nobody: nothing can be on, and old devices would be waited for in vain. */
-static bool ask(const struct inv_node *node)
+static bool can_be_asked(const struct inv_node *node)
 {
-	return node && !node->gone && !node->silent && node->adaptive == INV_ADAPTIVE_UNKNOWN &&
-	       node->sw.lft_top && wire_adaptive_vendor(node->info.vendor);
+	return inv_is_switch(node) && !node->gone && !node->silent &&
+	       wire_adaptive_vendor(node->info.vendor);
+}
+
+static void add_to(struct batch *b, enum job kind, const struct inv_node *node, uint32_t arg)
+{
+	batch_add(b, &(struct batch_job){ .object = (void *)(uintptr_t)node->guid,
+					  .arg = arg,
+					  .kind = (uint8_t)kind,
+					  .urgent = true });
 }
 
 static void add(struct adaptive *a, enum job kind, const struct inv_node *node, uint32_t arg)
 {
-	batch_add(a->batch, &(struct batch_job){ .object = (void *)(uintptr_t)node->guid,
-						 .arg = arg,
-						 .kind = (uint8_t)kind,
-						 .urgent = true });
+	add_to(a->batch, kind, node, arg);
+}
+
+static void ask_general(struct adaptive *a, struct inv_node *node, bool patiently)
+{
+	node->adaptive = INV_ADAPTIVE_ASKED;
+	a->awaited += !patiently;
+	add_to(a->asks, JOB_GENERAL, node, patiently);
 }
 
 static struct inv_node *node_of(const struct adaptive *a, const struct batch_job *job)
@@ -67,9 +83,10 @@ static struct inv_node *node_of(const struct adaptive *a, const struct batch_job
 	return inventory_find(a->inv, (guid_t)(uintptr_t)job->object);
 }
 
+/* Of those whose turn is not over, nor too far for what is met now. */
 static struct turning *turning_of(struct adaptive *a, guid_t guid)
 {
-	for (uint32_t i = 0; i < a->count; i++)
+	for (uint32_t i = a->at + (a->phase > BLOCKS); i < a->count; i++)
 		if (a->list[i].guid == guid)
 			return &a->list[i];
 	a->list = mem_resize(a->list, a->count + 1, sizeof(*a->list));
@@ -122,6 +139,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 			 : job->kind == JOB_PRIVATE ? WIRE_PRIVATE_LFT_INFO
 						    : WIRE_ADAPTIVE_INFO;
 	r->mad.attr_mod = job->kind == JOB_GENERAL ? WIRE_GENERAL_CAPS : 0;
+	r->mad.once = job->kind == JOB_GENERAL && job->arg;
 	r->mad.retries = 1;
 	r->mad.doubtful =
 		true; /* old devices do not answer at all: that is no sign of a full network */
@@ -130,31 +148,36 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 /* ---- Answers --------------------------------------------------------------------------------------- */
 
-static void general_met(struct adaptive *a, struct inv_node *node, const uint8_t *caps)
+static void ask_mode(struct adaptive *a, enum job kind, const struct inv_node *node)
 {
-	node->adaptive = INV_ADAPTIVE_NONE;
+	a->awaited++;
+	add_to(a->asks, kind, node, 0);
+}
+
+/* Who did not answer ahead of everything is asked once more in quiet. */
+static void general_met(struct adaptive *a, struct inv_node *node, bool patiently,
+			const struct mad_answer *answer)
+{
+	const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
+	bool mute = answer->result == MAD_TIMEOUT;
+
+	node->adaptive = mute && !patiently ? INV_ADAPTIVE_LATER : INV_ADAPTIVE_NONE;
+	a->ops.asked(a->arg, node, mute);
 	if (!caps)
 		return;
 	if (wire_has_private_lft(caps))
-		add(a, JOB_PRIVATE, node, 0);
+		ask_mode(a, JOB_PRIVATE, node);
 	if (wire_has_adaptive(caps)) {
 		node->adaptive = INV_ADAPTIVE_CAPABLE;
-		add(a, JOB_ADAPTIVE, node, 0);
+		ask_mode(a, JOB_ADAPTIVE, node);
 	}
 }
 
-/* Read to be known, or to see that it is off. */
-static void info_met(struct adaptive *a, struct inv_node *node, enum job kind, const uint8_t *info)
+static void mode_met(struct adaptive *a, struct inv_node *node, enum job kind, const uint8_t *info)
 {
-	bool on =
-		info && (kind == JOB_PRIVATE ? wire_private_lft_on(info) : wire_adaptive_on(info));
 	struct turning *turning;
 
-	if (a->phase == VERIFY) {
-		a->failed |= on || !info;
-		return;
-	}
-	if (!on)
+	if (!info || !(kind == JOB_PRIVATE ? wire_private_lft_on(info) : wire_adaptive_on(info)))
 		return;
 	node->adaptive = INV_ADAPTIVE_ON;
 	turning = turning_of(a, node->guid);
@@ -162,23 +185,25 @@ static void info_met(struct adaptive *a, struct inv_node *node, enum job kind, c
 	memcpy(kind == JOB_PRIVATE ? turning->private_info : turning->adaptive_info, info, 64);
 }
 
+static struct inv_node *answered(struct adaptive *a, const struct batch_job *job,
+				 const struct batch_way *way, const struct mad_answer *answer)
+{
+	if (answer->result != MAD_TIMEOUT)
+		inventory_path_worked(a->inv, &way->path);
+	return node_of(a, job);
+}
+
+/* Of turning off, and of the reading behind it. */
 static void done(void *owner, const struct batch_job *job, const struct batch_way *way,
 		 const struct mad_answer *answer)
 {
 	struct adaptive *a = owner;
-	struct inv_node *node = node_of(a, job);
-	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
 
-	if (answer->result != MAD_TIMEOUT)
-		inventory_path_worked(a->inv, &way->path);
-	if (!node)
+	if (!answered(a, job, way, answer))
 		return;
-	if (job->kind == JOB_GENERAL)
-		general_met(a, node, data);
-	else if (job->kind == JOB_PRIVATE || job->kind == JOB_ADAPTIVE)
-		info_met(a, node, (enum job)job->kind, data);
-	else
-		a->failed |= answer->result != MAD_OK;
+	a->failed |= answer->result != MAD_OK ||
+		     (job->kind == JOB_PRIVATE && wire_private_lft_on(answer->data)) ||
+		     (job->kind == JOB_ADAPTIVE && wire_adaptive_on(answer->data));
 }
 
 /* ---- Phases ---------------------------------------------------------------------------------------- */
@@ -190,7 +215,10 @@ static void end(struct adaptive *a)
 	free(a->list);
 	a->list = NULL;
 	a->count = a->at = 0;
-	a->ops.done(a->arg);
+	if (a->owed) {
+		a->owed = false;
+		a->ops.done(a->arg);
+	}
 }
 
 /* The switch whose turn it is; those that are gone since are passed over. NULL: no more. */
@@ -261,11 +289,11 @@ static void conclude(struct adaptive *a, struct inv_node *node)
 static void idle(void *owner)
 {
 	struct adaptive *a = owner;
-	struct inv_node *node = a->phase == ASK ? NULL : next_switch(a);
+	struct inv_node *node = next_switch(a);
 
 	if (a->phase == IDLE)
 		return;
-	if (!node) /* all were asked; or it went away */
+	if (!node) /* it went away */
 		begin_switch(a);
 	else if (a->phase == BLOCKS)
 		turn_off(a, node);
@@ -275,27 +303,111 @@ static void idle(void *owner)
 		conclude(a, node);
 }
 
+/* ---- Asking ---------------------------------------------------------------------------------------- */
+
+/* What is on is turned off, as soon as there are rows to write. */
+static void asks_over(void *owner)
+{
+	struct adaptive *a = owner;
+
+	loop_timer_stop(a->patience);
+	if (a->phase == IDLE && (a->owed || (a->count && a->topo)))
+		begin_switch(a);
+}
+
+static void patience_cb(void *arg)
+{
+	struct adaptive *a = arg;
+	uint64_t end_us = a->answered_us + PATIENCE_US, now = loop_now_us(a->loop);
+
+	if (a->awaited && now < end_us)
+		loop_timer_set(a->patience, end_us - now);
+	else
+		asks_over(a);
+}
+
+static void count_off(struct adaptive *a, const struct batch_job *job)
+{
+	if (job->kind == JOB_GENERAL && job->arg)
+		return;
+	if (!--a->awaited)
+		asks_over(a);
+}
+
+static void asked(void *owner, const struct batch_job *job, const struct batch_way *way,
+		  const struct mad_answer *answer)
+{
+	struct adaptive *a = owner;
+	struct inv_node *node = answered(a, job, way, answer);
+	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
+
+	if (answer->result != MAD_TIMEOUT)
+		a->answered_us = loop_now_us(a->loop);
+	if (node && job->kind == JOB_GENERAL)
+		general_met(a, node, job->arg, answer);
+	else if (node)
+		mode_met(a, node, (enum job)job->kind, data);
+	count_off(a, job);
+}
+
+/* No way leads to it any more: when one does, it is asked again. */
+static void not_asked(void *owner, const struct batch_job *job)
+{
+	struct inv_node *node = node_of(owner, job);
+
+	if (node && node->adaptive == INV_ADAPTIVE_ASKED)
+		node->adaptive = INV_ADAPTIVE_UNKNOWN;
+	count_off(owner, job);
+}
+
+/* One without any table was managed by nobody: nothing can be on. */
+static void ask(struct adaptive *a, struct inv_node *node)
+{
+	if (!node || node->adaptive != INV_ADAPTIVE_UNKNOWN || !can_be_asked(node))
+		return;
+	if (!node->sw.lft_top || a->ops.is_mute(a->arg, node))
+		node->adaptive = INV_ADAPTIVE_LATER;
+	else
+		ask_general(a, node, false);
+	a->answered_us = loop_now_us(a->loop);
+}
+
+void adaptive_ask(struct adaptive *a)
+{
+	for (struct inv_node *node = inventory_first(a->inv); node;
+	     node = inventory_next(a->inv, node))
+		ask(a, node);
+}
+
+bool adaptive_ask_later(struct adaptive *a, unsigned count)
+{
+	for (struct inv_node *node = inventory_first(a->inv); node;
+	     node = inventory_next(a->inv, node)) {
+		if (node->adaptive != INV_ADAPTIVE_LATER || !can_be_asked(node))
+			continue;
+		if (!count--)
+			return true;
+		ask_general(a, node, true);
+	}
+	return false;
+}
+
 bool adaptive_check(struct adaptive *a, const struct topo *t, const struct tables *tables)
 {
-	bool asked = false;
+	bool same = a->checked && topo_is_again(a->checked, t);
 
 	keep(&a->topo, t);
 	a->tables = tables;
-	if (a->phase != IDLE)
+	if (a->owed || a->phase != IDLE)
 		return false;
-	if (a->checked && topo_is_again(a->checked, t))
+	for (uint32_t sw = 0; !same && sw < t->nswitches; sw++)
+		ask(a, inventory_find(a->inv, t->nodes[sw].guid));
+	keep(&a->checked, t);
+	if (!a->awaited && !a->count)
 		return true;
-	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		const struct inv_node *node = inventory_find(a->inv, t->nodes[sw].guid);
-
-		if (!ask(node))
-			continue;
-		add(a, JOB_GENERAL, node, 0);
-		asked = true;
-	}
-	keep(&a->checked, asked ? NULL : t);
-	a->phase = asked ? ASK : IDLE;
-	return !asked;
+	a->owed = true;
+	loop_timer_set(a->patience, 0);
+	return false;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------------ */
@@ -303,11 +415,16 @@ bool adaptive_check(struct adaptive *a, const struct topo *t, const struct table
 struct adaptive *adaptive_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			      const struct adaptive_ops *ops, void *arg)
 {
+	static const struct batch_ops asks = {
+		.make = make, .done = asked, .unwanted = not_asked, .idle = asks_over
+	};
 	static const struct batch_ops batch = { .make = make, .done = done, .idle = idle };
 	struct adaptive *a = mem_alloc(1, sizeof(*a));
 
 	*a = (struct adaptive){ .loop = loop, .inv = inv, .ops = *ops, .arg = arg };
+	a->asks = batch_new(loop, mad, &asks, a);
 	a->batch = batch_new(loop, mad, &batch, a);
+	a->patience = loop_timer_new(loop, patience_cb, a);
 	return a;
 }
 
@@ -315,7 +432,9 @@ void adaptive_free(struct adaptive *a)
 {
 	if (!a)
 		return;
+	batch_free(a->asks);
 	batch_free(a->batch);
+	loop_timer_free(a->patience);
 	keep(&a->topo, NULL);
 	keep(&a->checked, NULL);
 	free(a->list);

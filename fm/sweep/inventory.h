@@ -123,6 +123,8 @@ struct inv_silence {   /* of an optional attribute, while the node answers other
 
 enum inv_adaptive { /* adaptive routing, or another mode in which a switch does not forward by its LFT */
 		    INV_ADAPTIVE_UNKNOWN,
+		    INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
+		    INV_ADAPTIVE_ASKED,
 		    INV_ADAPTIVE_NONE,	  /* can't */
 		    INV_ADAPTIVE_CAPABLE, /* can, and it was off */
 		    INV_ADAPTIVE_ON,
