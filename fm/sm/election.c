@@ -262,12 +262,15 @@ enum election_act election_take(struct election *e, enum election_event event)
 	return step->act;
 }
 
-/* Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). */
+/*
+ * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key of a site's own has to be said: all who have
+ * one hide it, and a stranger could too.
+ */
 static bool key_is_right(const struct election *e, const struct wire_sm_info *sender,
 			 const struct wire_sm_info *known)
 {
 	return !e->sm_key || sender->sm_key == e->sm_key ||
-	       (!sender->sm_key && known && !known->sm_key);
+	       (e->sm_key == ELECTION_PUBLIC_KEY && !sender->sm_key && known && !known->sm_key);
 }
 
 const char *election_control(const struct election *e, uint32_t control,

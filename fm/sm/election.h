@@ -59,6 +59,9 @@ struct election_step {
 #define ELECTION_STUCK_US                                                                          \
 	60000000ull /* an ActCount that does not move for so long is that of a dead manager */
 
+/* The SM_Key of who has set none, OpenSM's too. */
+#define ELECTION_PUBLIC_KEY 1
+
 struct election {
 	enum sm_state state;
 	guid_t guid; /* our port's */

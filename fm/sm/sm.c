@@ -3,8 +3,9 @@
  * The subnet manager as others see it: the IsSM bit, SMInfo (IBA 14.2.5.13), and the receiving end of
  * traps (IBA 14.2.5.1, 14.3.13).
  *
- * Get(SMInfo) is answered in any state; the SM_Key is shown to who has our M_Key. Set(SMInfo) carries
- * the election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
+ * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so to nobody where there is none (IBA
+ * 14.2.5.13). The one that everybody knows is shown to all: OpenSM takes who shows another than its own for no manager, 0 too.
+ * Set(SMInfo) carries the election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
  * gives a reason why not, which goes to the log, and the answer says that it is not valid. An answer is the request
  * turned round: for a directed route that is the direction bit, and the hop pointer stays where it
  * arrived, one past the route's end; the driver walks it back from there (IBA 14.2.2.4).
@@ -104,7 +105,7 @@ static void sm_info_answer(struct sm *sm, const struct io_addr *from, const stru
 
 	sm->stats.sm_info_answered++;
 	info = sm_info(sm);
-	if (!mkey_right(sm, mad))
+	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY && (!sm->conf.mkey || mad->key != sm->conf.mkey))
 		info.sm_key = 0;
 	wire_sm_info_encode(&info, data);
 	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);

@@ -389,6 +389,20 @@ static void a_control_without_a_key_is_taken_from_who_shows_none(void **state)
 	assert_string_equal(election_control(&e, 1, &master, &hides, &event), "wrong SM_Key");
 }
 
+/* Whoever has it shows it to nobody, so that nothing tells a stranger from him but the key. */
+static void a_key_of_a_site_s_own_is_demanded(void **state)
+{
+	struct wire_sm_info hides = other(0x10, 9, SM_MASTER), master = hides;
+	struct election e = in_state(SM_STANDBY);
+	enum election_event event;
+
+	e.sm_key = 0xabc;
+	master.sm_key = hides.sm_key = 0;
+	assert_string_equal(election_control(&e, 1, &master, &hides, &event), "wrong SM_Key");
+	master.sm_key = 0xabc;
+	assert_null(election_control(&e, 1, &master, &hides, &event));
+}
+
 static void an_acknowledge_ends_a_rule_only_while_a_handover_is_out(void **state)
 {
 	struct wire_sm_info standby = other(0x10, 9, SM_STANDBY);
@@ -417,6 +431,7 @@ int main(void)
 			who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone),
 		cmocka_unit_test(the_heir_is_the_highest_standby_of_ours),
 		cmocka_unit_test(a_control_without_a_key_is_taken_from_who_shows_none),
+		cmocka_unit_test(a_key_of_a_site_s_own_is_demanded),
 		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
 		cmocka_unit_test(the_answer_of_somebody_else_is_none),
 		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),

@@ -213,6 +213,37 @@ static void the_sm_key_is_shown_to_who_has_the_mkey(void **state)
 	assert_int_equal(answered(d).sm_key, 0);
 }
 
+/* Anybody can ask, and what answers is what makes a HANDOVER believed. */
+static void without_an_mkey_a_site_s_own_sm_key_is_shown_to_nobody(void **state)
+{
+	struct desk *d = *state;
+	const struct sm_conf open_fabric = { .sm_key = SM_KEY, .priority = 9 };
+	struct wire_mad get = request(WIRE_SMI_LID, WIRE_GET, 0);
+
+	sm_configure(d->sm, &open_fabric);
+	for (unsigned i = 0; i < 3; i++) {
+		get.key = (uint64_t[]){ 0, 1, SM_KEY }[i];
+		get.mgmt_class = i ? WIRE_SMI_LID : WIRE_SMI_DR;
+		arrive(d, &get, NULL, 42);
+		assert_int_equal(answered(d).sm_key, 0);
+		assert_int_equal(answered(d).priority, 9);
+	}
+	assert_int_equal(d->nsent, 3);
+}
+
+/* OpenSM heeds nobody who shows another key than its own, 0 included. */
+static void the_sm_key_that_everybody_knows_is_shown(void **state)
+{
+	struct desk *d = *state;
+	const struct sm_conf unset = { .sm_key = ELECTION_PUBLIC_KEY };
+	struct wire_mad get = request(WIRE_SMI_LID, WIRE_GET, 0);
+
+	sm_configure(d->sm, &unset);
+	get.key = 0;
+	arrive(d, &get, NULL, 42);
+	assert_int_equal(answered(d).sm_key, 1);
+}
+
 static void control_packets_are_refused_without_effect(void **state)
 {
 	struct desk *d = *state;
@@ -442,6 +473,8 @@ int main(void)
 		TEST(a_directed_request_is_answered_back_along_its_path),
 		TEST(the_activity_count_moves),
 		TEST(the_sm_key_is_shown_to_who_has_the_mkey),
+		TEST(without_an_mkey_a_site_s_own_sm_key_is_shown_to_nobody),
+		TEST(the_sm_key_that_everybody_knows_is_shown),
 		TEST(control_packets_are_refused_without_effect),
 		TEST(whoever_decides_takes_or_refuses_control_packets),
 		TEST(who_is_not_master_leaves_traps_to_the_master),
