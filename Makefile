@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now
+.PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-pair bench-pair-now
 .PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
 all: $(BIN)/fmd $(BIN)/fmctl
 
@@ -114,7 +114,7 @@ promtool: deps
 	$(Q)etc/unpack-tool prometheus usr/bin/promtool build/tools
 
 check integration: promtool
-check integration chaos demo bench fuzz: deps
+check integration chaos demo bench bench-pair fuzz: deps
 	$(Q)$(submake) $@-now
 
 # What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
@@ -151,6 +151,10 @@ demo-now: all
 
 bench-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/run.py --programs $(B)/bench
+
+# make bench-pair OLD=folder with another build's fmd and fmctl BENCH="sa mcast"
+bench-pair-now: all $(BENCH_BIN)
+	$(Q)$(TEST_ENV) tests/bench/pair.py --old $(OLD) --programs $(B)/bench
 
 SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
 format:
