@@ -169,7 +169,7 @@ static const struct option options[] = {
 	  .words = { "auto", "a100", "h100", "h200", "b200", "nvl72", "other" } },
 	SECONDS_OPTION("nvswitch_poll_interval", nvswitch_poll_interval_ms, 0.1, 3600, 15),
 	SECONDS_OPTION("nvswitch_timeout", nvswitch_timeout_ms, 0.1, 60, 5),
-	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 16, 65536, 512, "KiB"),
+	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 0, 1048576, 0, "KiB"),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch_ca_file, ""),
 	CHECKED_OPTION("syslog_listen", syslog_listen, "", conf_check_syslog),
 	TEXT_OPTION("kmsg", kmsg, ""),

@@ -73,7 +73,7 @@ typedef bool loop_poll_fn(void *arg);
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg);
 void loop_poll_free(struct loop_poll *poll);
 
-/* The libevent base, for evhttp alone (fm/nvswitch/fetch.c); NULL in a simulated loop. */
+/* The libevent base, for the HTTP client alone (fm/nvswitch/fetch.c); NULL in a simulated loop. */
 struct event_base *loop_event_base(struct loop *loop);
 
 #endif

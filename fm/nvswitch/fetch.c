@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fetch: GETs by libevent's HTTP client.
+ * fetch: GETs on libevent's sockets; what comes back is taken apart by answer.c.
  *
- * evhttp ends a request from many places and inside many calls. Whatever it says is only noted; the job's own timer, which otherwise
- * is its time limit, then runs at once, takes the connection down and tells the caller. So a job ends in one place.
+ * A request ends for many reasons and inside many calls. Whatever it is, it is only noted; the job's own timer, which otherwise is its time limit,
+ * then runs at once, takes the connection down and tells the caller. So a job ends in one place.
  *
- * evhttp waits for a chunk as a whole before it hands it on, and exporters send all they have as one: body_max bounds what a
- * connection can make us hold.
+ * libevent resolves and connects, and does TLS. What comes without TLS is read from the socket itself, in larger pieces than libevent
+ * has: half a megabyte from each of two thousand exporters is much for small ones. Nothing is gathered, so an answer may be of any length.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/dns.h>
 #include <event2/event.h>
-#include <event2/http.h>
+#include <event2/http.h> /* URLs */
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include "fm/nvswitch/answer.h"
 #include "fm/nvswitch/fetch.h"
 #include "topology/mem.h"
 
-#define HEADERS_MAX 16384
+#define READ_SIZE    65536
+#define REQUEST_SIZE 1280
 
 struct fetch {
 	struct loop *loop;
@@ -41,9 +45,14 @@ struct fetch_job {
 	struct fetch *fetch;
 	const struct fetch_ops *ops;
 	void *arg;
-	struct evhttp_connection *connection;
+	struct bufferevent *bev; /* NULL = there was none to be had */
+	struct loop_fd *watch;	 /* without TLS, when it is connected */
 	struct loop_timer *timer;
-	bool connecting, ended;
+	uint64_t began_us;
+	size_t length; /* of the body so far */
+	struct answer answer;
+	bool tls, connecting, ended;
+	char request[REQUEST_SIZE];
 	char error[80]; /* "" = none */
 	char address[INET6_ADDRSTRLEN];
 };
@@ -105,8 +114,9 @@ static void job_free(struct fetch_job *job)
 	*job->link = job->next;
 	if (job->next)
 		job->next->link = job->link;
-	if (job->connection)
-		evhttp_connection_free(job->connection);
+	loop_fd_free(job->watch);
+	if (job->bev)
+		bufferevent_free(job->bev);
 	loop_timer_free(job->timer);
 	free(job);
 }
@@ -126,11 +136,10 @@ static void tell_end(struct fetch_job *job)
 /* True, and the address noted, when there is a connection. */
 static bool is_connected(struct fetch_job *job)
 {
-	struct bufferevent *bev = evhttp_connection_get_bufferevent(job->connection);
 	struct sockaddr_storage peer = { 0 };
 	socklen_t len = sizeof(peer);
 
-	if (getpeername(bufferevent_getfd(bev), (struct sockaddr *)&peer, &len))
+	if (!job->bev || getpeername(bufferevent_getfd(job->bev), (struct sockaddr *)&peer, &len))
 		return false;
 	if (peer.ss_family == AF_INET)
 		inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, job->address,
@@ -141,95 +150,175 @@ static bool is_connected(struct fetch_job *job)
 	return true;
 }
 
+/* What is left of the time for all of it. */
+static uint64_t left_us(const struct fetch_job *job)
+{
+	uint64_t took = loop_now_us(job->fetch->loop) - job->began_us;
+	uint64_t all = job->fetch->conf.timeout_ms * 1000ull;
+
+	return took < all ? all - took : 0;
+}
+
 static void timer_cb(void *arg)
 {
 	struct fetch_job *job = arg;
 	const struct fetch_conf *conf = &job->fetch->conf;
+	bool there = !job->ended && job->connecting && is_connected(job);
 
-	if (job->ended) {
-		tell_end(job);
-	} else if (job->connecting && conf->connect_ms < conf->timeout_ms && is_connected(job)) {
+	if (there && left_us(job)) {
 		job->connecting = false;
-		loop_timer_set(job->timer, (conf->timeout_ms - conf->connect_ms) * 1000ull);
-	} else {
-		snprintf(job->error, sizeof(job->error),
-			 job->connecting ? "no connection within %u ms"
-					 : "no whole answer within %u ms",
-			 job->connecting ? conf->connect_ms : conf->timeout_ms);
-		tell_end(job);
-	}
-}
-
-/* ---- What evhttp says ---------------------------------------------------------------------------- */
-
-static void body_cb(struct evhttp_request *request, void *arg)
-{
-	struct evbuffer *body = evhttp_request_get_input_buffer(request);
-	struct fetch_job *job = arg;
-	struct evbuffer_iovec pieces[8];
-	int count;
-
-	if (evhttp_request_get_response_code(request) != HTTP_OK)
+		loop_timer_set(job->timer, left_us(job));
 		return;
-	while (!job->ended && evbuffer_get_length(body)) {
-		size_t used = 0;
+	}
+	if (!job->ended && job->connecting && !there)
+		snprintf(job->error, sizeof(job->error), "no connection within %u ms",
+			 conf->connect_ms < conf->timeout_ms ? conf->connect_ms : conf->timeout_ms);
+	else if (!job->ended)
+		snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
+			 conf->timeout_ms);
+	tell_end(job);
+}
 
-		count = evbuffer_peek(body, -1, NULL, pieces, 8);
-		for (int i = 0; i < count && i < 8 && !job->ended; i++) {
-			const char *enough =
-				job->ops->data(job->arg, pieces[i].iov_base, pieces[i].iov_len);
+/* ---- What comes back ----------------------------------------------------------------------------- */
 
-			used += pieces[i].iov_len;
-			if (enough)
-				end_soon(job, enough);
-		}
-		evbuffer_drain(body, used);
+static void take_piece(struct fetch_job *job, const char *body, size_t len)
+{
+	size_t most = job->fetch->conf.body_max;
+	const char *enough;
+
+	job->length += len;
+	if (most && job->length > most) {
+		end_soon(job, "the answer is too long");
+		return;
+	}
+	enough = job->ops->data(job->arg, body, len);
+	if (enough)
+		end_soon(job, enough);
+}
+
+/* Of an answer that is no 200 the code is all that counts. */
+static void note_end(struct fetch_job *job)
+{
+	const struct answer *a = &job->answer;
+	char text[80];
+
+	if (a->fault) {
+		end_soon(job, a->fault);
+	} else if (a->code / 100 > 1 && a->code != HTTP_OK) {
+		snprintf(text, sizeof(text), "HTTP %d%s", a->code,
+			 a->code / 100 == 3 ? ": redirects are not followed" : "");
+		end_soon(job, text);
+	} else if (a->done) {
+		end_soon(job, "");
 	}
 }
 
-/* Where TLS knows why, in its words. */
-static void end_failed(struct fetch_job *job, const char *otherwise)
+static void take(struct fetch_job *job, const char *data, size_t len)
 {
-	struct bufferevent *bev = evhttp_connection_get_bufferevent(job->connection);
-	unsigned long code = bufferevent_get_openssl_error(bev);
-	const char *reason = code ? ERR_reason_error_string(code) : NULL;
-	char text[80];
+	while (len && !job->ended) {
+		const char *body;
+		size_t body_len;
+		size_t taken = answer_feed(&job->answer, data, len, &body, &body_len);
 
-	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : otherwise, reason ? reason : "");
-	end_soon(job, text);
+		if (body_len && job->answer.code == HTTP_OK)
+			take_piece(job, body, body_len);
+		note_end(job);
+		data += taken;
+		len -= taken;
+	}
 }
 
-static void error_cb(enum evhttp_request_error error, void *arg)
+static void take_closed(struct fetch_job *job)
 {
-	static const char *const words[] = {
-		[EVREQ_HTTP_TIMEOUT] = "no whole answer in time",
-		[EVREQ_HTTP_EOF] = "the answer ends early",
-		[EVREQ_HTTP_INVALID_HEADER] = "the answer is no HTTP",
-		[EVREQ_HTTP_BUFFER_ERROR] = "the connection failed",
-		[EVREQ_HTTP_REQUEST_CANCEL] = "cancelled",
-		[EVREQ_HTTP_DATA_TOO_LONG] = "the answer is too long",
-	};
-
-	end_failed(arg, words[error]);
+	answer_end(&job->answer);
+	note_end(job);
 }
 
-static void answered_cb(struct evhttp_request *request, void *arg)
+static void socket_cb(void *arg, unsigned events)
 {
 	struct fetch_job *job = arg;
-	int code = request ? evhttp_request_get_response_code(request) : 0;
-	char text[80];
+	char data[READ_SIZE];
+	ssize_t len;
 
 	if (job->ended)
 		return;
-	if (!code) {
-		end_failed(job, "no connection");
+	len = read(bufferevent_getfd(job->bev), data, sizeof(data));
+	if (len > 0)
+		take(job, data, (size_t)len);
+	else if (!len)
+		take_closed(job);
+	else if (errno != EAGAIN && errno != EINTR)
+		end_soon(job, job->answer.code ? "the answer ends early" : "no connection");
+	if (job->ended)
+		loop_fd_set(job->watch, 0);
+}
+
+/* With TLS. */
+static void read_cb(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *input = bufferevent_get_input(bev);
+	struct evbuffer_iovec piece;
+
+	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
+		take(arg, piece.iov_base, piece.iov_len);
+		evbuffer_drain(input, piece.iov_len);
+	}
+}
+
+/* ---- The connection ------------------------------------------------------------------------------ */
+
+static void send_request(struct fetch_job *job)
+{
+	size_t len = strlen(job->request);
+	int fd = bufferevent_getfd(job->bev);
+
+	is_connected(job);
+	if (job->connecting && left_us(job))
+		loop_timer_set(job->timer, left_us(job));
+	job->connecting = false;
+	if (job->tls) {
+		bufferevent_enable(job->bev, EV_READ | EV_WRITE);
+		bufferevent_write(job->bev, job->request, len);
 		return;
 	}
-	body_cb(request, arg);
-	snprintf(text, sizeof(text), "HTTP %d%s", code,
-		 code / 100 == 3 ? ": redirects are not followed" : "");
-	is_connected(job);
-	end_soon(job, code == HTTP_OK ? "" : text);
+	bufferevent_disable(job->bev, EV_READ | EV_WRITE);
+	if (send(fd, job->request, len, MSG_NOSIGNAL) == (ssize_t)len)
+		job->watch = loop_fd_new(job->fetch->loop, fd, LOOP_READ, socket_cb, job);
+	else
+		end_soon(job, "no connection");
+}
+
+/* Where TLS knows why, in its words. */
+static void end_failed(struct fetch_job *job)
+{
+	unsigned long code = bufferevent_get_openssl_error(job->bev);
+	const char *reason = code ? ERR_reason_error_string(code) : NULL;
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s%s", reason ? "TLS: " : "no connection",
+		 reason ? reason : "");
+	if (!reason && job->answer.code)
+		snprintf(text, sizeof(text), "the answer ends early");
+	end_soon(job, text);
+}
+
+static void event_cb(struct bufferevent *bev, short what, void *arg)
+{
+	struct fetch_job *job = arg;
+
+	if (job->ended)
+		return;
+	if (what & BEV_EVENT_CONNECTED) {
+		send_request(job);
+		return;
+	}
+	read_cb(bev, job);
+	if (job->ended)
+		return;
+	if ((what & BEV_EVENT_EOF) && !job->connecting)
+		take_closed(job);
+	else
+		end_failed(job);
 }
 
 /* ---- A job's beginning --------------------------------------------------------------------------- */
@@ -264,40 +353,31 @@ static struct bufferevent *bev_new(struct fetch *fetch, const struct fetch_url *
 		   : NULL;
 }
 
-static void add_headers(struct evhttp_request *request, const struct fetch_url *url)
+/* 0, or -1: it does not fit. */
+static int write_request(struct fetch_job *job, const struct fetch_url *url)
 {
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 	bool v6 = strchr(url->host, ':');
-	char host[sizeof(url->host) + 16];
+	int len = snprintf(job->request, sizeof(job->request),
+			   "GET %s HTTP/1.1\r\nHost: %s%s%s:%u\r\nConnection: close\r\n"
+			   "Accept: text/plain; version=0.0.4\r\nUser-Agent: fmd/" FMD_VERSION
+			   "\r\n\r\n",
+			   url->path, v6 ? "[" : "", url->host, v6 ? "]" : "", url->port);
 
-	snprintf(host, sizeof(host), "%s%s%s:%u", v6 ? "[" : "", url->host, v6 ? "]" : "",
-		 url->port);
-	evhttp_add_header(headers, "Host", host);
-	evhttp_add_header(headers, "Connection", "close");
-	evhttp_add_header(headers, "Accept", "text/plain; version=0.0.4");
-	evhttp_add_header(headers, "User-Agent", "fmd/" FMD_VERSION);
+	return len > 0 && (size_t)len < sizeof(job->request) ? 0 : -1;
 }
 
-static bool send_request(struct fetch_job *job, const struct fetch_url *url, const char *address)
+static bool begin_connection(struct fetch_job *job, const struct fetch_url *url,
+			     const char *address)
 {
 	struct fetch *fetch = job->fetch;
-	struct bufferevent *bev = bev_new(fetch, url);
-	struct evhttp_request *request;
 
-	if (!bev)
+	job->bev = bev_new(fetch, url);
+	if (!job->bev || write_request(job, url))
 		return false;
-	job->connection = evhttp_connection_base_bufferevent_new(
-		loop_event_base(fetch->loop), fetch->dns, bev,
-		address && *address ? address : url->host, url->port);
-	if (!job->connection)
-		return false;
-	evhttp_connection_set_max_headers_size(job->connection, HEADERS_MAX);
-	evhttp_connection_set_max_body_size(job->connection, (ev_ssize_t)fetch->conf.body_max);
-	request = evhttp_request_new(answered_cb, job);
-	evhttp_request_set_chunked_cb(request, body_cb);
-	evhttp_request_set_error_cb(request, error_cb);
-	add_headers(request, url);
-	return !evhttp_make_request(job->connection, request, EVHTTP_REQ_GET, url->path);
+	bufferevent_setcb(job->bev, read_cb, NULL, event_cb, job);
+	return !bufferevent_socket_connect_hostname(job->bev, fetch->dns, AF_UNSPEC,
+						    address && *address ? address : url->host,
+						    url->port);
 }
 
 struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, const char *address,
@@ -312,7 +392,10 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 				   .fetch = fetch,
 				   .ops = ops,
 				   .arg = arg,
+				   .began_us = loop_now_us(fetch->loop),
+				   .tls = url->tls,
 				   .connecting = true };
+	answer_init(&job->answer);
 	if (fetch->jobs)
 		fetch->jobs->link = &job->next;
 	fetch->jobs = job;
@@ -320,7 +403,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 	loop_timer_set(job->timer, first * 1000ull);
 	if (url->tls && !fetch->tls)
 		end_soon(job, "https without a CA file");
-	else if (!send_request(job, url, address))
+	else if (!begin_connection(job, url, address))
 		end_soon(job, "no connection");
 	return job;
 }

@@ -2,8 +2,9 @@
 /*
  * fetch: HTTP and HTTPS GETs on the loop, for answers that are read as they come.
  *
- * Nothing waits: names are resolved on the loop too. A request has one time limit from first to last, so slow drips end; a limit of
- * bytes; one connection, and no redirect is followed. https accepts servers whose certificate the CA file signs, and no others.
+ * Nothing waits: names are resolved on the loop too. A request has one time limit from first to last, so slow drips end; one connection, and
+ * no redirect is followed. Of an answer nothing is kept here, so it may be of any length. https accepts servers whose certificate the CA file
+ * signs, and no others.
  */
 #ifndef FMD_NVSWITCH_FETCH_H
 #define FMD_NVSWITCH_FETCH_H
@@ -18,7 +19,7 @@ struct fetch;
 struct fetch_conf {
 	unsigned timeout_ms; /* of a request in all */
 	unsigned connect_ms; /* until the connection is there */
-	size_t body_max;     /* bytes */
+	size_t body_max;     /* bytes; 0 = any number */
 	const char *ca_file; /* "" = no https */
 };
 /* NULL with the reason in err: the CA file can't be used. The loop is a real one. */
