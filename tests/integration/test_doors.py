@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Who may ask fmd, by HTTP and by the control socket, and that nobody keeps others from asking."""
 import http.client
+import itertools
 import json
 import os
+import pathlib
 import resource
+import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -165,13 +169,12 @@ def test_half_requests_keep_nobody_from_asking(door):
 # ---- The control socket
 
 def ask_as(fabric, user, *command):
-    """What fmctl says for a process of that user alone."""
-    folder = fabric.socket.parent
-    while folder != folder.parent:  # pytest's own folders are private
-        folder.chmod(folder.stat().st_mode | 0o011) if folder.stat().st_uid == os.getuid() else None
-        folder = folder.parent
+    """What fmctl says for a process of that user alone: the checkout may be in a private folder, and pytest's own are."""
+    client = pathlib.Path(shutil.copy(program("fmctl"), fabric.socket.parent))
+    for folder in itertools.takewhile(lambda folder: folder != pathlib.Path(tempfile.gettempdir()), client.parents):
+        folder.chmod(folder.stat().st_mode | 0o011)
     fabric.socket.chmod(0o666)
-    return subprocess.run([program("fmctl"), "-s", fabric.socket, *command], capture_output=True, text=True, timeout=30,
+    return subprocess.run([client, "-s", fabric.socket, *command], capture_output=True, text=True, timeout=30,
                           user=user, group=user, extra_groups=[])
 
 
