@@ -45,7 +45,7 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/%)
 # Helpers that several unit tests share: the in-process fabric double and small fixtures.
-TESTLIB_SRC := $(wildcard tests/fabric/*.c)
+TESTLIB_SRC := $(wildcard tests/fabric/*.c tests/sim/control*.c)
 # tests/bench/count_umad.c is a library to preload; run.py builds it.
 COUNT_SRC := $(wildcard tests/bench/count_umad.c)
 # tests/bench/sim_port.c belongs to all programs there.

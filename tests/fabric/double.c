@@ -292,10 +292,12 @@ void double_free(struct double_fabric *d)
 		free(d->ports[i].pkeys);
 		free(d->ports[i].sl2vl);
 		free(d->ports[i].perf);
+		loop_timer_free(d->ports[i].mkey_lease);
 	}
 	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
 		free(d->nodes[i].lft);
 		free(d->nodes[i].mft);
+		traps_forget(&d->nodes[i]);
 	}
 	topo_unref(d->topo);
 	free(d->events);
@@ -337,6 +339,41 @@ void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, u
 	pb->peer->peer = pb;
 }
 
+static void port_unplug(struct dport *port)
+{
+	if (!port->peer)
+		return;
+	port->peer->cut = false;
+	port->peer->peer = NULL;
+	port->cut = false;
+	port->peer = NULL;
+}
+
+void double_plug(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b)
+{
+	struct dport *pa = double_port(d, a, port_a), *pb = double_port(d, b, port_b);
+
+	if (pa->peer != pb) {
+		assert(pa != pb && (!pa->peer || pa->cut) && (!pb->peer || pb->cut));
+		port_unplug(pa);
+		port_unplug(pb);
+		pa->peer = pb;
+		pb->peer = pa;
+	}
+	double_join(d, a, port_a);
+}
+
+void double_set_cable(struct double_fabric *d, guid_t node, unsigned num, enum topo_speed speed,
+		      unsigned lanes)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->cable_speed = port->peer->cable_speed = (uint8_t)speed;
+	port->cable_lanes = port->peer->cable_lanes = (uint8_t)lanes;
+	double_cut(d, node, num);
+	double_join(d, node, num);
+}
+
 void double_activate(struct double_fabric *d, guid_t node, unsigned num)
 {
 	struct dport *port = double_port(d, node, num);
@@ -351,19 +388,32 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 	for (unsigned n = 1; n <= node->ni.nports; n++)
 		link_drop(&node->ports[n]);
 	node_power_on(d, node);
+	traps_forget(node);
 	for (unsigned n = 1; n <= node->ni.nports; n++) {
 		memset(node->ports[n].aliases, 0, sizeof(node->ports[n].aliases));
 		link_update(d, &node->ports[n]);
 	}
 }
 
+void double_set_power(struct double_fabric *d, guid_t guid, bool on)
+{
+	struct dnode *node = double_node(d, guid);
+
+	if (node->off == !on)
+		return;
+	node->off = !on;
+	if (on) {
+		double_reboot(d, guid);
+		return;
+	}
+	traps_forget(node);
+	for (unsigned n = 1; n <= node->ni.nports; n++)
+		link_update(d, &node->ports[n]);
+}
+
 void double_retrain(struct double_fabric *d, guid_t node, unsigned num, unsigned lanes)
 {
-	struct dport *port = double_port(d, node, num);
-
-	port->width = (uint8_t)lanes;
-	double_cut(d, node, num);
-	double_join(d, node, num);
+	double_set_cable(d, node, num, TOPO_SPEED_NONE, lanes);
 }
 
 void double_replace(struct double_fabric *d, guid_t guid, guid_t new)
@@ -396,24 +446,11 @@ void double_set_desc(struct double_fabric *d, guid_t guid, const char *desc)
 
 /* ---- Misbehaviour ----------------------------------------------------------------------------- */
 
-void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille)
-{
-	double_port(d, node, port)->loss = per_mille;
-}
-
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id)
 {
 	d->mute.node = node;
 	d->mute.method = method;
 	d->mute.attr_id = attr_id;
-}
-
-void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey)
-{
-	struct wire_port_info *info = &double_port(d, node, port)->info;
-
-	info->mkey = mkey;
-	info->mkey_protect = mkey ? 1 : 0;
 }
 
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent)
@@ -567,20 +604,6 @@ const uint16_t *double_pkeys(const struct double_fabric *d, guid_t guid, unsigne
 
 	*count = port->pkeys ? double_pkey_cap(port) : 1;
 	return port->pkeys ? port->pkeys : power_on;
-}
-
-int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
-{
-	struct dport *end;
-
-	return net_trace((struct double_fabric *)d, double_port(d, node, port), dlid, false, &end);
-}
-
-int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
-{
-	struct dport *end;
-
-	return net_trace((struct double_fabric *)d, double_port(d, node, port), dlid, true, &end);
 }
 
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,

@@ -25,6 +25,9 @@ struct double_conf {
 	bool state_table;    /* switches have SwitchPortStateTable (see double_set_state_table) */
 	uint8_t arb_cap;     /* entries of VL arbitration tables; and SL mapping. 0 = neither */
 	bool wildcards;	     /* switches take SL2VL for all ports at once */
+	unsigned device_us;  /* that an agent works at one SMP; others wait their turn. 0 = none */
+	unsigned device_queue; /* how many may wait; what comes then is dropped. 0 = any number */
+	unsigned trap_repeats; /* of a trap that nobody represses */
 };
 
 /* Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf NULL = all 0. */
@@ -50,6 +53,11 @@ void double_cut(struct double_fabric *d, guid_t node, unsigned port);
 void double_join(struct double_fabric *d, guid_t node, unsigned port);
 /* The cables of two ports change places, while both are cut. */
 void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
+/* A cable from one port to the other; what they had in was cut before. */
+void double_plug(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
+/* The cable comes up again, and can no more than that; TOPO_SPEED_NONE, 0 lanes: as much as the ports. */
+void double_set_cable(struct double_fabric *d, guid_t node, unsigned port, enum topo_speed speed,
+		      unsigned lanes);
 /* Another manager makes the link Active, at both ends. */
 void double_activate(struct double_fabric *d, guid_t node, unsigned port);
 /* All the node was told is forgotten, its links bounce. */
@@ -64,11 +72,35 @@ void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /*
 
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
+/* What a cable does to MADs that leave by that port; the other way is the other port's. */
+enum double_way_fault {
+	DOUBLE_LOSE,
+	DOUBLE_TWICE,	/* it arrives twice */
+	DOUBLE_REORDER, /* others overtake it: it is late by value microseconds */
+	DOUBLE_LATE,	/* likewise, and meant for all */
+	DOUBLE_WAY_FAULTS
+};
+void double_set_way_fault(struct double_fabric *d, guid_t node, unsigned port,
+			  enum double_way_fault fault, unsigned per_mille, unsigned value);
+/* How long its agent works at one SMP; 0 = as conf says. */
+void double_set_time(struct double_fabric *d, guid_t node, unsigned us);
+/* Without power its links are down; with it again it has forgotten what it was told. */
+void double_set_power(struct double_fabric *d, guid_t node, bool on);
+/* Sets are answered with status 0x1c, and nothing is taken over. */
+void double_set_refuses(struct double_fabric *d, guid_t node, bool on);
+/* Blocks of tables are acknowledged, and not stored. */
+void double_set_pretends(struct double_fabric *d, guid_t node, bool on);
+/* Its tables are as after power-on, and nobody is told. */
+void double_lose_lft(struct double_fabric *d, guid_t node);
+void double_lose_mft(struct double_fabric *d, guid_t node);
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
 /* It does not answer such requests (node 0: nobody does); attr_id 0 = any. One rule at a time, method 0 ends it. */
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
 /* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
 void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
+/* The same with M_KeyProtectBits 0 .. 3 and a lease; 0 s = it does not end. */
+void double_hold_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey,
+		      uint8_t protect, uint16_t lease_s);
 /* VLCap's code, until it is switched off. */
 void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
 /* How a port takes the state Active, once asked for it. What it already has stays. */
@@ -85,8 +117,11 @@ void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
  */
 void double_set_adaptive(struct double_fabric *d, guid_t node, bool able, bool on);
 const uint8_t *double_adaptive(const struct double_fabric *d,
-			       guid_t node);		 /* AdaptiveRoutingInfo */
-void double_set_traps(struct double_fabric *d, bool on); /* default on */
+			       guid_t node);			    /* AdaptiveRoutingInfo */
+void double_set_traps(struct double_fabric *d, bool on);	    /* default on */
+void double_set_mum(struct double_fabric *d, guid_t node, bool on); /* sends no traps */
+/* It sends that trap, as if it had a reason; port: for 129 to 131, 259. */
+void double_trap(struct double_fabric *d, guid_t node, uint16_t number, uint8_t port);
 
 enum double_fault {
 	DOUBLE_DUPLICATE,  /* the answer comes twice */
@@ -94,6 +129,7 @@ enum double_fault {
 	DOUBLE_WRONG_ATTR, /* of another attribute */
 	DOUBLE_DELAY,	   /* value = more microseconds */
 	DOUBLE_BAD_STATUS, /* value = status */
+	DOUBLE_LIE,	   /* what an SMP says is not so */
 	DOUBLE_FAULTS,
 };
 /* For answers of one node, or of all (node 0). */
@@ -142,6 +178,8 @@ void double_set_sm_silent(struct double_fabric *d, guid_t node, unsigned port);
 /* What a port has counted, and what its node's agent can do (PortCounters alone unless told). */
 void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
 			enum perf_counter counter, uint64_t value);
+uint64_t double_counter(const struct double_fabric *d, guid_t node, unsigned port,
+			enum perf_counter counter);
 void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
 		    enum wire_fec_counter counter, uint64_t value);
 void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps);
@@ -155,6 +193,7 @@ void double_sent_reset(struct double_fabric *d);
 
 struct double_drops {
 	uint64_t lost, dead_link, no_entry, loop, inactive, bad_route, mkey, sets, silent, nobody;
+	uint64_t pkey, lane, queue;
 };
 const struct double_drops *double_drops(const struct double_fabric *d);
 

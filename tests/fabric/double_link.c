@@ -105,7 +105,10 @@ static void port_speeds(struct dport *port)
 	info->speed_ext_supported = code.ext2 ? 0xf : code.ext ? (uint8_t)(code.ext * 2 - 1) : 0;
 	info->speed_ext_enabled = info->speed_ext_supported;
 	info->speed_ext2_supported = info->speed_ext2_enabled = code.ext2;
-	info->width_supported = info->width_enabled = (uint8_t)(width_code(port->width) | 3);
+	info->width_supported = (uint8_t)(width_code(port->width) | (port->width == 2 ? 1 : 3));
+	if (port->speed >= TOPO_HDR)
+		info->width_supported |= width_code(2);
+	info->width_enabled = info->width_supported;
 }
 
 /* SL n on VL n, and no weights. */
@@ -165,24 +168,58 @@ static void state_changed(struct double_fabric *d, struct dport *port)
 		.lid = lid,
 	};
 
-	if (!is_switch(node))
+	if (!is_switch(node) || node->off)
 		return;
 	node->si.port_state_change = true;
 	net_trap(d, node, &notice);
 }
 
+/* The port can, and may: each speed is a bit of one of three masks. */
+static bool speed_allowed(const struct dport *port, uint8_t speed)
+{
+	const struct wire_port_info *info = &port->info;
+	struct speed_code code = speed_code(speed);
+
+	if (speed > port->speed)
+		return false;
+	if (code.ext2)
+		return info->speed_ext2_enabled & code.ext2;
+	return code.ext ? info->speed_ext_enabled & code.ext : info->speed_enabled & code.base;
+}
+
+/* The fastest that both ends and the cable can; a link always comes up, at SDR if need be. */
+static uint8_t speed_trained(const struct dport *a, const struct dport *b)
+{
+	uint8_t speed = a->cable_speed ? a->cable_speed : TOPO_XDR;
+
+	while (speed > TOPO_SDR && !(speed_allowed(a, speed) && speed_allowed(b, speed)))
+		speed--;
+	return speed;
+}
+
+static uint8_t lanes_trained(const struct dport *a, const struct dport *b)
+{
+	static const uint8_t lanes[] = { 12, 8, 4, 2 };
+	uint8_t both = a->info.width_enabled & b->info.width_enabled;
+
+	for (size_t i = 0; i < sizeof(lanes); i++)
+		if (both & width_code(lanes[i]) &&
+		    (!a->cable_lanes || lanes[i] <= a->cable_lanes) && lanes[i] <= a->width &&
+		    lanes[i] <= b->width)
+			return lanes[i];
+	return 1;
+}
+
 static void port_up(struct dport *port)
 {
-	uint8_t slower = port->speed < port->peer->speed ? port->speed : port->peer->speed;
-	uint8_t lanes = port->width < port->peer->width ? port->width : port->peer->width;
-	struct speed_code code = speed_code(slower);
+	struct speed_code code = speed_code(speed_trained(port, port->peer));
 
 	port->info.state = TOPO_INIT;
 	port->info.phys_state = PHYS_LINK_UP;
 	port->info.speed_active = code.base;
 	port->info.speed_ext_active = code.ext;
 	port->info.speed_ext2_active = code.ext2;
-	port->info.width_active = width_code(lanes);
+	port->info.width_active = width_code(lanes_trained(port, port->peer));
 }
 
 static void port_down(struct dport *port)
@@ -198,7 +235,8 @@ void link_update(struct double_fabric *d, struct dport *port)
 
 	if (!port->peer)
 		return;
-	wanted = !port->cut && !port->disabled && !port->peer->disabled;
+	wanted = !port->cut && !port->disabled && !port->peer->disabled && !port->node->off &&
+		 !port->peer->node->off;
 	if (up == wanted)
 		return;
 	(wanted ? port_up : port_down)(port);

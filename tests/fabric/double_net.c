@@ -3,32 +3,31 @@
  * How MADs travel in the double.
  *
  * A MAD leaves after half the latency; at that moment its whole way is walked, link by link, over what is up and programmed then. An
- * agent's answer walks back at once and arrives after the other half and the time of all hops. Two loop timers a transaction.
+ * agent's answer walks back at once and arrives after the other half and the time of all hops. Two loop timers a transaction; one more where
+ * agents take their time (then the request waits for its turn, and is carried out at its end), and one where a cable made it late.
  *
  * Directed route (IBA 14.2.2): path[1 .. hop_count] are output ports, the first one that of the sender; only switches pass an SMP on; each
- * node notes its entry port in the return path. Both LIDs of the header must be permissive: no LID-routed parts.
- * LID-routed: a CA sends out of its port, a switch by its table up to LinearFDBTop. QP0 passes links that are merely up, QP1 only Active ones.
+ * node notes its entry port in the return path. Both LIDs of the header must be permissive: no LID-routed parts. By LID: double_walk.c.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
-#include "fm/mad/wire_adaptive.h"
+#include "tests/fabric/double_lie.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
 
-#define RETURN_PATH   192 /* byte of ib_smp_t */
+#define MGMT_CLASS    1
+#define METHOD	      3 /* bytes of the header (IBA 13.4.2, 14.2.1.2) */
+#define STATUS	      4
+#define HOP_POINTER   6
 #define ATTR_ID_LOW   17
-#define STATUS_HIGH   4
+#define RETURN_PATH   192
+#define DIRECTION     0x80
 #define DUPLICATE_GAP 1 /* us */
-
-struct route {
-	struct dport *end;
-	unsigned hops;
-};
 
 static bool is_smp(const struct wire_mad *m)
 {
-	return m->mgmt_class == WIRE_SMI_LID || m->mgmt_class == WIRE_SMI_DR;
+	return wire_is_smi(m->mgmt_class);
 }
 
 /* Of a class that each node has an agent for. */
@@ -38,135 +37,47 @@ static bool is_request(const struct wire_mad *m)
 	       (m->method == WIRE_GET || m->method == WIRE_SET);
 }
 
-/* ---- Links ------------------------------------------------------------------------------------ */
+/* ---- Ways -------------------------------------------------------------------------------------- */
 
-static bool link_is_up(const struct dport *port)
+static int trace(const struct double_fabric *d, struct dport *from, uint16_t dlid, bool data)
 {
-	return port->peer && port->info.phys_state == PHYS_LINK_UP;
-}
+	const struct packet packet = { .dlid = dlid, .data = data, .bare = true, .look = true };
+	struct walk walk = { 0 };
 
-/* To the other end of the cable; NULL when the MAD dies. */
-static struct dport *cross(struct double_fabric *d, struct dport *out, bool data)
-{
-	if (!link_is_up(out)) {
-		d->drops.dead_link++;
-		return NULL;
-	}
-	if (data && (out->info.state != TOPO_ACTIVE || out->peer->info.state != TOPO_ACTIVE)) {
-		d->drops.inactive++;
-		return NULL;
-	}
-	if (double_chance(d, out->loss) || double_chance(d, out->peer->loss)) {
-		d->drops.lost++;
-		return NULL;
-	}
-	return out->peer;
-}
-
-static bool link_carries(const struct dport *out, bool data)
-{
-	return link_is_up(out) &&
-	       (!data || (out->info.state == TOPO_ACTIVE && out->peer->info.state == TOPO_ACTIVE));
-}
-
-/* ---- By LID ----------------------------------------------------------------------------------- */
-
-static bool lid_is_mine(const struct dport *port, uint16_t lid)
-{
-	return port->info.lid && lid >> port->info.lmc == port->info.lid >> port->info.lmc;
-}
-
-static int table_port(const struct dnode *sw, uint16_t dlid)
-{
-	uint8_t num;
-
-	if (dlid > sw->si.lft_top || dlid >= sw->lft_size || wire_adaptive_on(sw->adaptive) ||
-	    wire_private_lft_on(sw->private_lft))
+	walk_lid((struct double_fabric *)d, from, &packet, &walk);
+	switch (walk.end) {
+	case WALK_ARRIVES:
+		return (int)walk.hops;
+	case WALK_NO_ENTRY:
+	case WALK_NOT_BY_TABLE:
 		return -ENOENT;
-	num = sw->lft[dlid];
-	return num == LFT_NONE || num > sw->ni.nports ? -ENOENT : num;
-}
-
-/* The port a switch sends a LID out of; its port 0 where the MAD has arrived; or -errno. */
-static int switch_step(const struct dnode *sw, uint16_t dlid)
-{
-	int num;
-
-	if (lid_is_mine(&sw->ports[0], dlid))
-		return 0;
-	num = table_port(sw, dlid);
-	return num == 0 ? -ENOENT : num;
-}
-
-/*
- * The whole way by LID. `look`: only asks whether the tables and links lead there, nothing is lost or counted.
- */
-static int lid_walk(struct double_fabric *d, struct dport *from, uint16_t dlid, bool data,
-		    bool look, struct route *route)
-{
-	struct dport *at = from;
-
-	*route = (struct route){ .end = from };
-	while (route->hops <= HOPS_MAX) {
-		int num = at->num;
-
-		if (is_switch(at->node)) {
-			num = switch_step(at->node, dlid);
-			if (num < 0)
-				return num;
-			if (num == 0) {
-				route->end = &at->node->ports[0];
-				return (int)route->hops;
-			}
-		} else if (lid_is_mine(at, dlid)) {
-			route->end = at;
-			return (int)route->hops;
-		} else if (route->hops) {
-			return -ENOTCONN; /* came to a host that it is not for */
-		}
-		at = &at->node->ports[num];
-		at = look ? (link_carries(at, data) ? at->peer : NULL) : cross(d, at, data);
-		if (!at)
-			return -ENOTCONN;
-		route->hops++;
+	case WALK_LOOP:
+		return -ELOOP;
+	default:
+		return -ENOTCONN;
 	}
-	return -ELOOP;
 }
 
-int net_trace(struct double_fabric *d, struct dport *from, uint16_t dlid, bool data,
-	      struct dport **end)
+int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
 {
-	struct route route;
-	int status = lid_walk(d, from, dlid, data, true, &route);
-
-	*end = route.end;
-	return status;
+	return trace(d, double_port(d, node, port), dlid, false);
 }
 
-static struct dport *lid_route(struct double_fabric *d, struct dport *from, uint16_t dlid,
-			       bool data, unsigned *hops)
+int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid)
 {
-	struct route route;
-	int status = lid_walk(d, from, dlid, data, false, &route);
-
-	if (status == -ENOENT)
-		d->drops.no_entry++;
-	if (status == -ELOOP)
-		d->drops.loop++;
-	*hops = route.hops;
-	return status < 0 ? NULL : route.end;
+	return trace(d, double_port(d, node, port), dlid, true);
 }
 
-/* ---- By directed route ------------------------------------------------------------------------ */
-
-static struct dport *bad_route(struct double_fabric *d)
+static bool bad_route(struct double_fabric *d)
 {
 	d->drops.bad_route++;
-	return NULL;
+	return false;
 }
 
-static struct dport *route_forward(struct double_fabric *d, struct dport *from,
-				   const struct wire_mad *m, uint8_t *mad)
+static const struct packet plain_smp; /* of directed route: over whatever is up */
+
+static bool route_forward(struct double_fabric *d, struct dport *from, const struct wire_mad *m,
+			  uint8_t *mad, struct walk *walk)
 {
 	struct dport *at = from;
 
@@ -177,16 +88,17 @@ static struct dport *route_forward(struct double_fabric *d, struct dport *from,
 			return bad_route(d);
 		if (!is_switch(at->node) && (hop > 1 || num != at->num))
 			return bad_route(d);
-		at = cross(d, &at->node->ports[num], false);
-		if (!at)
-			return NULL;
+		if (!walk_cross(d, &at->node->ports[num], &plain_smp, walk))
+			return false;
+		at = walk->at;
 		mad[RETURN_PATH + hop] = at->num;
 	}
-	return at;
+	walk->at = at;
+	return true;
 }
 
-static struct dport *route_back(struct double_fabric *d, struct dport *from,
-				const struct wire_mad *m, const uint8_t *mad)
+static bool route_back(struct double_fabric *d, struct dport *from, const struct wire_mad *m,
+		       const uint8_t *mad, struct walk *walk)
 {
 	struct dport *at = from;
 
@@ -195,24 +107,27 @@ static struct dport *route_back(struct double_fabric *d, struct dport *from,
 
 		if (num == 0 || num > at->node->ni.nports)
 			return bad_route(d);
-		at = cross(d, &at->node->ports[num], false);
-		if (!at)
-			return NULL;
+		if (!walk_cross(d, &at->node->ports[num], &plain_smp, walk))
+			return false;
+		at = walk->at;
 	}
-	return at;
+	walk->at = at;
+	return true;
 }
 
-static struct dport *directed_route(struct double_fabric *d, struct dport *from, struct wire_mad *m,
-				    uint8_t *mad)
+static bool directed_route(struct double_fabric *d, struct dport *from, struct wire_mad *m,
+			   uint8_t *mad, struct walk *walk)
 {
-	struct dport *end;
+	bool arrived;
 
 	if (m->dr_slid != LID_PERMISSIVE || m->dr_dlid != LID_PERMISSIVE)
 		return bad_route(d);
-	end = m->returning ? route_back(d, from, m, mad) : route_forward(d, from, m, mad);
+	arrived = m->returning ? route_back(d, from, m, mad, walk)
+			       : route_forward(d, from, m, mad, walk);
+	walk->hops = m->hop_count;
 	m->hop_ptr = m->returning ? 0 : m->hop_count + 1;
-	wire_mad_encode(m, mad);
-	return end;
+	mad[HOP_POINTER] = m->hop_ptr;
+	return arrived;
 }
 
 /* ---- Events ----------------------------------------------------------------------------------- */
@@ -254,6 +169,11 @@ static struct devent *event_new(struct double_fabric *d, enum devent_kind kind, 
 	return event;
 }
 
+static void event_due(struct devent *event, uint64_t delay)
+{
+	loop_timer_set(event->timer, delay);
+}
+
 static void event_free(struct devent *event)
 {
 	event->next = event->d->pool;
@@ -281,7 +201,7 @@ static void arrive_later(struct double_fabric *d, struct dport *at, const struct
 	struct devent *event = event_new(d, EVENT_ARRIVES, at, mad, len);
 
 	event->addr = *from;
-	loop_timer_set(event->timer, delay);
+	event_due(event, delay);
 }
 
 static struct io_addr source_address(const struct dport *from, const struct wire_mad *m)
@@ -303,6 +223,8 @@ static bool fault_hits(struct double_fabric *d, const struct dnode *node, enum d
 static void answer_spoil(struct double_fabric *d, const struct dnode *node, uint8_t *mad,
 			 size_t *len, uint64_t *delay)
 {
+	if (fault_hits(d, node, DOUBLE_LIE) && wire_is_smi(mad[MGMT_CLASS]))
+		double_lie(d->topo, &d->random, mad);
 	if (fault_hits(d, node, DOUBLE_TRUNCATE))
 		*len = node->faults[DOUBLE_TRUNCATE].value;
 	if (fault_hits(d, node, DOUBLE_WRONG_ATTR))
@@ -310,21 +232,22 @@ static void answer_spoil(struct double_fabric *d, const struct dnode *node, uint
 	if (fault_hits(d, node, DOUBLE_DELAY))
 		*delay += node->faults[DOUBLE_DELAY].value;
 	if (fault_hits(d, node, DOUBLE_BAD_STATUS)) {
-		mad[STATUS_HIGH] |= (uint8_t)(node->faults[DOUBLE_BAD_STATUS].value >> 8 & 0x7f);
-		mad[STATUS_HIGH + 1] = (uint8_t)node->faults[DOUBLE_BAD_STATUS].value;
+		mad[STATUS] |= (uint8_t)(node->faults[DOUBLE_BAD_STATUS].value >> 8 & 0x7f);
+		mad[STATUS + 1] = (uint8_t)node->faults[DOUBLE_BAD_STATUS].value;
 	}
 }
 
 static void answer_send(struct double_fabric *d, struct dport *to, const struct dport *by,
-			const struct wire_mad *m, uint8_t *mad, size_t len, unsigned hops)
+			const struct wire_mad *m, uint8_t *mad, size_t len, const struct walk *walk)
 {
 	const struct dnode *node = by->node;
 	struct io_addr from = source_address(by, m);
-	uint64_t delay = d->conf.latency_us / 2 + 2ull * hops * d->conf.hop_us;
+	uint64_t delay =
+		d->conf.latency_us / 2 + 2ull * walk->hops * d->conf.hop_us + walk->late_us;
 
 	answer_spoil(d, node, mad, &len, &delay);
 	arrive_later(d, to, &from, mad, len, delay);
-	if (fault_hits(d, node, DOUBLE_DUPLICATE))
+	if (fault_hits(d, node, DOUBLE_DUPLICATE) || walk->twice)
 		arrive_later(d, to, &from, mad, len, delay + DUPLICATE_GAP);
 }
 
@@ -336,23 +259,76 @@ static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *
 	return true;
 }
 
-/* The agent at `at` takes the request; its answer goes back the way that the request came, or by LID. */
-static void agent_takes(struct devent *event, struct dport *at, struct wire_mad *m, unsigned hops)
+/* Of the header nothing else differs from the request's. */
+static void answer_header(struct wire_mad *m, uint8_t *mad)
+{
+	m->returning = m->mgmt_class == WIRE_SMI_DR;
+	mad[METHOD] = m->method;
+	mad[STATUS] = (uint8_t)((m->status >> 8 & 0x7f) | (m->returning ? DIRECTION : 0));
+	mad[STATUS + 1] = (uint8_t)m->status;
+}
+
+static struct packet packet_to(const struct dport *from, const struct io_addr *to,
+			       const struct wire_mad *m)
+{
+	bool data = !is_smp(m);
+
+	return (struct packet){
+		.dlid = to->lid,
+		.sl = to->sl,
+		.pkey = data ? port_pkey(from, to->pkey_index) : 0,
+		.data = data,
+	};
+}
+
+/* The agent carries the request out; its answer goes back the way that the request came, or by LID. */
+static void agent_runs(struct devent *event)
 {
 	struct double_fabric *d = event->d;
-	struct dport *back;
+	struct dport *at = event->at, *from = event->port;
+	struct wire_mad *m = &event->m;
+	struct walk walk = { 0 };
+	bool back;
 
 	if (!execute(d, at, m, event->mad))
 		return;
+	answer_header(m, event->mad);
 	if (m->mgmt_class == WIRE_SMI_DR) {
-		m->returning = true;
-		back = directed_route(d, at, m, event->mad);
+		back = directed_route(d, at, m, event->mad, &walk);
 	} else {
-		back = lid_route(d, at, event->port->info.lid, !is_smp(m), &hops);
+		struct packet packet = packet_to(from, &event->addr, m);
+
+		packet.dlid = from->info.lid;
+		back = walk_lid(d, at, &packet, &walk);
 	}
-	if (back == event->port ||
-	    (back && is_switch(back->node) && back->node == event->port->node))
-		answer_send(d, event->port, at, m, event->mad, event->len, hops);
+	if (back && (walk.at == from || (is_switch(from->node) && walk.at->node == from->node)))
+		answer_send(d, from, at, m, event->mad, event->len, &walk);
+}
+
+/* ---- Agents that take their time ----------------------------------------------------------------- */
+
+static unsigned agent_time(const struct double_fabric *d, const struct dnode *node)
+{
+	return node->time_us ? node->time_us : d->conf.device_us;
+}
+
+/* One at a time, in the order of arrival; true: it waits, and the event is used. */
+static bool agent_queues(struct devent *event, unsigned time)
+{
+	struct double_fabric *d = event->d;
+	struct dnode *node = event->at->node;
+	uint64_t now = loop_now_us(d->loop);
+
+	if (d->conf.device_queue && node->queued >= d->conf.device_queue) {
+		d->drops.queue++;
+		perf_add(event->at, PERF_VL15_DROPPED, 1);
+		return false;
+	}
+	node->queued++;
+	node->busy_until_us = (node->busy_until_us > now ? node->busy_until_us : now) + time;
+	event->kind = EVENT_RUNS;
+	event_due(event, node->busy_until_us - now);
+	return true;
 }
 
 /* ---- The way ---------------------------------------------------------------------------------- */
@@ -360,50 +336,104 @@ static void agent_takes(struct devent *event, struct dport *at, struct wire_mad 
 /* SMInfo requests are for the subnet manager attached here; all else of Get and Set for the node's agent. */
 static bool is_for_agent(struct double_fabric *d, const struct dport *at, const struct wire_mad *m)
 {
-	bool sm_here = double_client(d, at) && !at->has_sm;
-
-	return is_request(m) && !(m->attr_id == WIRE_SM_INFO && sm_here);
+	return is_request(m) && (m->attr_id != WIRE_SM_INFO || at->has_sm || !double_client(d, at));
 }
 
-static void leaves(struct devent *event)
+/* At its node. True: the event is used again. */
+static bool reaches(struct devent *event)
 {
 	struct double_fabric *d = event->d;
-	struct dport *at;
-	struct wire_mad m;
+	struct dport *at = event->at;
 	struct io_addr from;
-	unsigned hops = 0;
+	unsigned time;
 
-	if (wire_mad_decode(event->mad, event->size, &m))
-		return;
-	from = source_address(event->port, &m);
-	if (m.mgmt_class == WIRE_SMI_DR) {
-		at = directed_route(d, event->port, &m, event->mad);
-		hops = m.hop_count;
-	} else {
-		at = lid_route(d, event->port, event->addr.lid, !is_smp(&m), &hops);
-	}
-	if (!at)
-		return;
 	if (at->node->silent) {
 		d->drops.silent++;
-		return;
+		return false;
 	}
-	if (is_for_agent(d, at, &m))
-		agent_takes(event, at, &m, hops);
-	else if (m.method != WIRE_TRAP_REPRESS) /* a trap is sent once here: nothing to repress */
-		arrive_later(d, at, &from, event->mad, event->len,
-			     d->conf.latency_us / 2 + (uint64_t)hops * d->conf.hop_us);
+	if (is_for_agent(d, at, &event->m)) {
+		time = agent_time(d, at->node);
+		if (time)
+			return agent_queues(event, time);
+		agent_runs(event);
+		return false;
+	}
+	if (event->m.method == WIRE_TRAP_REPRESS && is_smp(&event->m)) {
+		trap_repressed(d, at->node, event->m.tid);
+		return false;
+	}
+	from = source_address(event->port, &event->m);
+	arrive_later(d, at, &from, event->mad, event->len,
+		     d->conf.latency_us / 2 + (uint64_t)event->hops * d->conf.hop_us);
+	return false;
+}
+
+static void reaches_twice(struct devent *event)
+{
+	struct devent *copy =
+		event_new(event->d, EVENT_REACHES, event->port, event->mad, event->len);
+
+	copy->addr = event->addr;
+	copy->at = event->at;
+	copy->m = event->m;
+	copy->hops = event->hops;
+	event_due(copy, DUPLICATE_GAP);
+}
+
+static bool leaves(struct devent *event)
+{
+	struct double_fabric *d = event->d;
+	struct walk walk = { 0 };
+	bool arrived;
+
+	if (wire_mad_decode(event->mad, event->size, &event->m))
+		return false;
+	if (event->m.mgmt_class == WIRE_SMI_DR) {
+		arrived = directed_route(d, event->port, &event->m, event->mad, &walk);
+	} else {
+		struct packet packet = packet_to(event->port, &event->addr, &event->m);
+
+		arrived = walk_lid(d, event->port, &packet, &walk);
+	}
+	if (!arrived)
+		return false;
+	event->at = walk.at;
+	event->hops = walk.hops;
+	if (walk.twice)
+		reaches_twice(event);
+	if (!walk.late_us)
+		return reaches(event);
+	event->kind = EVENT_REACHES;
+	event_due(event, walk.late_us);
+	return true;
+}
+
+static bool runs(struct devent *event)
+{
+	event->at->node->queued--;
+	if (!event->at->node->off)
+		agent_runs(event);
+	return false;
+}
+
+static bool arrives(struct devent *event)
+{
+	hand_over(event);
+	return false;
 }
 
 static void event_cb(void *arg)
 {
+	static bool (*const kinds[])(struct devent *) = {
+		[EVENT_LEAVES] = leaves,
+		[EVENT_REACHES] = reaches,
+		[EVENT_RUNS] = runs,
+		[EVENT_ARRIVES] = arrives,
+	};
 	struct devent *event = arg;
 
-	if (event->kind == EVENT_LEAVES)
-		leaves(event);
-	else
-		hand_over(event);
-	event_free(event);
+	if (!kinds[event->kind](event))
+		event_free(event);
 }
 
 void net_send(struct double_fabric *d, struct dport *from, const struct io_addr *to,
@@ -412,29 +442,5 @@ void net_send(struct double_fabric *d, struct dport *from, const struct io_addr 
 	struct devent *event = event_new(d, EVENT_LEAVES, from, mad, len);
 
 	event->addr = *to;
-	loop_timer_set(event->timer, d->conf.latency_us / 2);
-}
-
-/* ---- Traps ------------------------------------------------------------------------------------ */
-
-void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice)
-{
-	struct dport *port = &node->ports[is_switch(node) ? 0 : 1];
-	struct io_addr to = { .lid = port->info.sm_lid };
-	struct wire_notice full = *notice;
-	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-	struct wire_mad header = {
-		.mgmt_class = WIRE_SMI_LID,
-		.class_version = 1,
-		.method = WIRE_TRAP,
-		.tid = ++d->trap_tid,
-		.attr_id = WIRE_NOTICE,
-	};
-
-	if (!d->traps || !port->info.sm_lid || node->silent)
-		return;
-	full.issuer_lid = port->info.lid;
-	wire_mad_encode(&header, mad);
-	wire_notice_encode(&full, wire_smp_data(mad));
-	net_send(d, port, &to, mad, sizeof(mad));
+	event_due(event, d->conf.latency_us / 2);
 }

@@ -25,6 +25,10 @@ static inline unsigned sent_place(uint16_t attr_id)
 
 struct dnode;
 
+struct dfault {
+	unsigned per_mille, value;
+};
+
 #define DOUBLE_ALIASES 16
 
 struct dport {
@@ -36,24 +40,23 @@ struct dport {
 	uint8_t (*sl2vl)[8];	/* by input port; CAs: one */
 	struct wire_perf *perf; /* NULL = nothing was counted */
 	uint64_t fec[WIRE_FEC_COUNTERS];
-	unsigned loss;			/* per mille */
-	bool cut;			/* the cable; at both ends */
-	bool disabled;			/* by the SM; at this end */
-	guid_t guid;			/* CAs */
-	guid_t aliases[DOUBLE_ALIASES]; /* of its table; the first is not used */
+	struct dfault out[DOUBLE_WAY_FAULTS]; /* of what leaves by it */
+	bool odd;			      /* any of these is set */
+	bool cut;			      /* the cable; at both ends */
+	bool disabled;			      /* by the SM; at this end */
+	guid_t guid;			      /* CAs */
+	guid_t aliases[DOUBLE_ALIASES];	      /* of its table; the first is not used */
+	struct loop_timer *mkey_lease;	      /* NULL = never ran */
 	struct wire_sm_info sm;
 	bool has_sm, sm_silent;
 	unsigned reregistered;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;
 	uint8_t num;
-	uint8_t active;	      /* enum double_active */
-	uint8_t speed, width; /* of the cable: enum topo_speed, lanes */
+	uint8_t active;			  /* enum double_active */
+	uint8_t speed, width;		  /* the best it can: enum topo_speed, lanes */
+	uint8_t cable_speed, cable_lanes; /* what its cable can; 0 = as much as the ports */
 	uint32_t capmask;
-};
-
-struct dfault {
-	unsigned per_mille, value;
 };
 
 struct dnode {
@@ -70,18 +73,36 @@ struct dnode {
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
 	bool silent, state_table, no_sets;
+	bool off;		/* no power */
+	bool refuses;		/* Sets are answered with a status, and not taken over */
+	bool mum;		/* sends no traps */
+	bool pretends;		/* acknowledges blocks of tables and stores none */
+	unsigned time_us;	/* its agent's for one SMP; 0 = conf.device_us */
+	unsigned queue;		/* what waits for the agent, at most */
+	unsigned queued;	/* .. and now */
+	uint64_t busy_until_us; /* its agent is */
+	struct dtrap *traps;	/* told, and not repressed yet */
+	uint64_t key_trap_us;	/* when it last told of a key; 0 = never */
 	struct wire_perf_caps perf_caps;
 	struct dfault faults[DOUBLE_FAULTS];
 };
 
-enum devent_kind { EVENT_LEAVES, EVENT_ARRIVES };
+enum devent_kind {
+	EVENT_LEAVES,
+	EVENT_REACHES, /* late, the node it is for */
+	EVENT_RUNS,    /* its turn at the agent has come, and is over */
+	EVENT_ARRIVES
+};
 
 /* A MAD under way. */
 struct devent {
 	struct devent *next; /* in the pool */
 	struct double_fabric *d;
 	struct loop_timer *timer;
-	struct dport *port;  /* it leaves from, or arrives at */
+	struct dport *port; /* it leaves from, or arrives at */
+	struct dport *at;   /* REACHES, RUNS: where its way ended */
+	struct wire_mad m;  /* likewise: its header */
+	unsigned hops;
 	struct io_addr addr; /* to, or from */
 	enum devent_kind kind;
 	size_t len;
@@ -132,18 +153,74 @@ static inline bool is_switch(const struct dnode *node)
 	return node->ni.type == TOPO_SWITCH;
 }
 
+/* double_walk.c: ways through tables and links as they are. */
+enum walk_end {
+	WALK_ARRIVES,
+	WALK_NO_ENTRY,	   /* the switch's table has none, or it is beyond LinearFDBTop */
+	WALK_NOT_BY_TABLE, /* the switch forwards otherwise: adaptive routing, private LFT */
+	WALK_LOOP,
+	WALK_DEAD_LINK,	 /* the port has no link */
+	WALK_NOT_ACTIVE, /* one end of the link is not */
+	WALK_NO_LANE,	 /* SL2VL names VL 15, or one that is not operational */
+	WALK_PKEY_OUT,	 /* the switch's port does not let it out.. */
+	WALK_PKEY_IN,	 /* ..or not in */
+	WALK_PKEY_END,	 /* its end has no such P_Key */
+	WALK_WRONG_HOST, /* comes to a CA that it is not for */
+	WALK_LOST,	 /* by a fault of a cable */
+	WALK_NO_PORT,	 /* of a directed route: the node has none of that number */
+	WALK_ENDS
+};
+const char *walk_end_text(enum walk_end end);
+
+/* What goes by LID. */
+struct packet {
+	uint16_t dlid, pkey;
+	uint8_t sl;
+	bool data; /* not an SMP: passes Active links alone, by lanes and P_Keys */
+	bool bare; /* its SL and P_Key are not looked at */
+	bool look; /* only asked: nothing is lost by chance, counted or told */
+};
+
+struct walk {
+	enum walk_end end;
+	struct dport *at;     /* where it ended: arrived, or the port where it died */
+	struct dport **trail; /* NULL, or room for HOPS_MAX + 1: the ports that it left by */
+	unsigned hops;
+	unsigned late_us; /* by faults of cables */
+	bool twice;
+};
+/* True where it arrives. A walk's faults and trail are the caller's to clear and give. */
+bool walk_lid(struct double_fabric *d, struct dport *from, const struct packet *packet,
+	      struct walk *walk);
+/* Over one cable. */
+bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet *packet,
+		struct walk *walk);
+/* The port's own table has it, and one of both is a full member (IBA 10.9.3). */
+bool pkey_passes(const struct dport *port, uint16_t pkey);
+uint16_t port_pkey(const struct dport *port, unsigned index);
+
 /* double_net.c */
 void net_send(struct double_fabric *d, struct dport *from, const struct io_addr *to,
 	      const uint8_t *mad, size_t len);
-int net_trace(struct double_fabric *d, struct dport *from, uint16_t dlid, bool data,
-	      struct dport **end);
+
+/* double_trap.c: to the SM that the node's port names, as often as conf says until it is repressed. */
 void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice);
+void trap_repressed(struct double_fabric *d, struct dnode *node, uint64_t tid);
+void traps_forget(struct dnode *node);
+/* A bad P_Key came to the port, a wrong M_Key to the node: counted, and told by a trap now and then. */
+void port_bad_pkey(struct double_fabric *d, struct dport *port);
+void node_bad_mkey(struct double_fabric *d, struct dport *own);
 
 /* double_smp.c: the node's subnet management agent. Turns the request, header and bytes, into its answer; false = drops it. */
 bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 
+/* double_mkey.c: false where the M_Key keeps the request from being answered. */
+bool mkey_check(struct double_fabric *d, struct dport *arrival, const struct wire_mad *m);
+
 /* double_perf.c: likewise, the performance management agent. It answers always. */
 void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad);
+void perf_add(struct dport *port, enum perf_counter counter, uint64_t amount);
+const struct wire_perf *perf_now(struct double_fabric *d, struct dport *port);
 
 /* double_link.c */
 void port_power_on(struct double_fabric *d, struct dport *port);

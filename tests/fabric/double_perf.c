@@ -22,10 +22,26 @@ static struct wire_perf *counters_of(struct dport *port)
 	return port->perf;
 }
 
+const struct wire_perf *perf_now(struct double_fabric *d, struct dport *port)
+{
+	return counters_of(port);
+}
+
+void perf_add(struct dport *port, enum perf_counter counter, uint64_t amount)
+{
+	counters_of(port)->value[counter] += amount;
+}
+
 void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
 			enum perf_counter counter, uint64_t value)
 {
 	counters_of(double_port(d, node, port))->value[counter] = value;
+}
+
+uint64_t double_counter(const struct double_fabric *d, guid_t node, unsigned port,
+			enum perf_counter counter)
+{
+	return perf_now((struct double_fabric *)d, double_port(d, node, port))->value[counter];
 }
 
 void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
@@ -96,5 +112,4 @@ void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad)
 		m->status = STATUS_UNSUPPORTED;
 	}
 	m->method = WIRE_GET_RESP;
-	wire_mad_encode(m, mad);
 }

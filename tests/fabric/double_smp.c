@@ -22,6 +22,7 @@
 #define STATES_BLOCK	   128 /* ports */
 
 struct request {
+	uint64_t key;
 	struct double_fabric *d;
 	struct dnode *node;
 	struct dport *arrival;
@@ -102,6 +103,8 @@ static uint16_t port_info_get(struct request *r)
 	info = port->info;
 	info.local_port = r->arrival->num;
 	info.client_reregister = false;
+	if (own->info.mkey_protect && own->info.mkey != r->key)
+		info.mkey = 0; /* is for those that know it (14.2.4.1) */
 	if (!(r->mod & WIRE_MOD_EXT_SPEEDS) || !(own->info.capmask & WIRE_CAP_EXT_SPEEDS)) {
 		info.speed_ext_active = info.speed_ext_supported = info.speed_ext_enabled = 0;
 		info.speed_ext2_active = info.speed_ext2_supported = info.speed_ext2_enabled = 0;
@@ -563,24 +566,19 @@ static const struct agent_row *agent_find(const struct dnode *node, uint16_t att
 	return NULL;
 }
 
-/* M_Key protection 0 and 1 let Gets pass; what does not is counted (IBA 14.2.4.1). */
-static bool mkey_passes(const struct request *r, const struct wire_mad *m)
-{
-	struct dport *own = is_switch(r->node) ? &r->node->ports[0] : r->arrival;
-
-	if (!own->info.mkey || own->info.mkey == m->key)
-		return true;
-	if (m->method == WIRE_GET && own->info.mkey_protect < 2)
-		return true;
-	own->info.mkey_violations += own->info.mkey_violations < UINT16_MAX;
-	return false;
-}
-
 static bool is_mute(const struct request *r, const struct wire_mad *m)
 {
 	return r->d->mute.method == m->method &&
 	       (!r->d->mute.node || r->d->mute.node == r->node->guid) &&
 	       (!r->d->mute.attr_id || r->d->mute.attr_id == m->attr_id);
+}
+
+/* A device that pretends answers as if it had taken the block over. */
+static uint16_t set_run(struct request *r, const struct agent_row *row)
+{
+	if (r->node->pretends && (row->set == lft_set || row->set == mft_set))
+		return 0;
+	return row->set(r);
 }
 
 static uint16_t agent_run(struct request *r, const struct wire_mad *m)
@@ -594,7 +592,7 @@ static uint16_t agent_run(struct request *r, const struct wire_mad *m)
 		return row->get(r);
 	if (!row->set)
 		return STATUS_BAD_METHOD;
-	status = row->set(r);
+	status = set_run(r, row);
 	if (!status && r->d->on_set)
 		r->d->on_set(r->d->on_set_arg, r->node->guid, m->attr_id, m->attr_mod);
 	return status;
@@ -603,6 +601,7 @@ static uint16_t agent_run(struct request *r, const struct wire_mad *m)
 bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad)
 {
 	struct request r = {
+		.key = m->key,
 		.d = d,
 		.node = arrival->node,
 		.arrival = arrival,
@@ -614,7 +613,7 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 		d->drops.silent++;
 		return false;
 	}
-	if (!mkey_passes(&r, m)) {
+	if (!mkey_check(d, arrival, m)) {
 		d->drops.mkey++;
 		return false;
 	}
@@ -622,10 +621,14 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 		d->drops.sets++;
 		return false;
 	}
+	if (r.node->refuses && m->method != WIRE_GET) {
+		m->status = STATUS_BAD_FIELD;
+		m->method = WIRE_GET_RESP;
+		return true;
+	}
 	if (m->attr_id == WIRE_SM_INFO && arrival->sm_silent)
 		return false;
 	m->status = agent_run(&r, m);
 	m->method = WIRE_GET_RESP;
-	wire_mad_encode(m, mad);
 	return true;
 }

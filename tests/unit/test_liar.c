@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "tests/fabric/double_lie.h"
 #include "tests/fabric/double_own.h"
+#include "tests/fabric/fault.h"
 #include "tests/unit/fabric_world.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -36,12 +38,6 @@ static unsigned dice(struct liar *l, unsigned sides)
 	return (unsigned)(damage_random(&l->seed) % sides);
 }
 
-static void put_guid(uint8_t *at, guid_t guid)
-{
-	for (unsigned i = 0; i < 8; i++)
-		at[i] = (uint8_t)(guid >> (56 - 8 * i));
-}
-
 static guid_t get_guid(const uint8_t *at)
 {
 	guid_t guid = 0;
@@ -49,61 +45,6 @@ static guid_t get_guid(const uint8_t *at)
 	for (unsigned i = 0; i < 8; i++)
 		guid = guid << 8 | at[i];
 	return guid;
-}
-
-/* Of NodeInfo: type, size, whose GUID, which port. */
-static void lie_node_info(struct liar *l, uint8_t *data)
-{
-	static const uint8_t sizes[] = { 0, 1, 2, 36, 64, 65, 129, 254, 255 };
-
-	data[3] = sizes[dice(l, sizeof(sizes))];
-	data[2] = (uint8_t)(1 + dice(l, 4));
-	if (dice(l, 2))
-		memcpy(data + 12, data + 4, 8);
-	if (dice(l, 3) == 0)
-		put_guid(data + 12, l->w.design->nodes[dice(l, l->w.design->nnodes)].guid);
-	data[36] = (uint8_t)dice(l, 256);
-}
-
-static void lie_about(struct liar *l, unsigned attr_id, uint8_t *data)
-{
-	static const uint8_t port_info[] = { 16, 17, 28, 32, 33, 34 },
-			     switch_info[] = { 0, 1, 4, 5, 6, 7 };
-
-	if (attr_id == WIRE_NODE_INFO)
-		lie_node_info(l, data);
-	for (unsigned i = 0; attr_id == WIRE_PORT_INFO && i < sizeof(port_info); i++)
-		data[port_info[i]] = (uint8_t)dice(l, 256);
-	for (unsigned i = 0; attr_id == WIRE_SWITCH_INFO && i < sizeof(switch_info); i++)
-		data[switch_info[i]] = (uint8_t)dice(l, 256);
-}
-
-static void lie(struct liar *l, uint8_t *mad)
-{
-	uint8_t *data = mad + SMP_DATA;
-
-	l->lies++;
-	switch (dice(l, 6)) {
-	case 0:
-		data[dice(l, 64)] = (uint8_t)dice(l, 256);
-		break;
-	case 1:
-		for (unsigned i = 0; i < 8; i++)
-			data[dice(l, 64)] ^= (uint8_t)(1u << dice(l, 8));
-		break;
-	case 2:
-		for (unsigned i = 0; i < 64; i++)
-			data[i] = (uint8_t)dice(l, 256);
-		break;
-	case 3:
-		memset(data, 0xff, 64);
-		break;
-	case 4:
-		memset(data, 0, 64);
-		break;
-	default:
-		lie_about(l, (unsigned)mad[16] << 8 | mad[17], data);
-	}
 }
 
 /* The NodeInfo of one node, once, with a bit that is wrong in its GUIDs. */
@@ -118,6 +59,12 @@ static void one_lie(struct liar *l, uint8_t *mad)
 	l->on = false;
 }
 
+static void any_lie(struct liar *l, uint8_t *mad)
+{
+	double_lie(l->w.design, &l->seed, mad);
+	l->lies++;
+}
+
 static void liar_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
 	struct liar *l = arg;
@@ -129,7 +76,7 @@ static void liar_recv(void *arg, const struct io_addr *from, const uint8_t *mad,
 		if (l->who)
 			one_lie(l, copy);
 		else if (dice(l, 1000) < l->per_mille)
-			lie(l, copy);
+			any_lie(l, copy);
 		mad = copy;
 	}
 	l->recv(l->arg, from, mad, len);
@@ -357,28 +304,21 @@ static void one_wrong_bit_of_a_port_moves_no_cable(void **state)
 
 /* ---- Tables ------------------------------------------------------------------------------------- */
 
-struct forger { /* a switch acknowledges blocks and stores none of them */
-	struct world *w;
+struct listener { /* counts the blocks that a switch is given */
 	guid_t sw;
-	bool on;
 	unsigned sets;
 };
 
-static void forge(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
+static void count_blocks(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
 {
-	struct forger *forger = arg;
+	struct listener *listener = arg;
 
-	if (!forger->on || node != forger->sw || attr_id != WIRE_LFT)
-		return;
-	forger->sets++;
-	for (unsigned i = 0; i < 64; i++)
-		if (attr_mod * 64 + i)
-			double_set_lft(forger->w->hw, node, (uint16_t)(attr_mod * 64 + i), 255);
+	listener->sets += node == listener->sw && attr_id == WIRE_LFT;
 }
 
 static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 {
-	struct forger forger = { .on = true };
+	struct listener listener = { 0 };
 	const char *name;
 	struct world w;
 	uint32_t spine;
@@ -391,19 +331,19 @@ static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 	for (spine = 0; w.design->nodes[spine].level != 1; spine++)
 		;
 	name = w.design->nodes[spine].desc;
-	forger.w = &w;
-	forger.sw = switch_guid(&w, spine);
-	double_on_set(w.hw, forge, &forger);
-	double_reboot(w.hw, forger.sw);
+	listener.sw = switch_guid(&w, spine);
+	double_on_set(w.hw, count_blocks, &listener);
+	fault_set(w.hw, fault_find("pretend"), listener.sw, 0, 1);
+	double_reboot(w.hw, listener.sw);
 	run_for(&w, 60 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);
 	assert_int_equal(count_told(&w, "audit", name), 0); /* nothing of it was repaired */
 	assert_int_equal(dead_pairs(&w), 0);
-	forger.sets = 0;
+	listener.sets = 0;
 	run_for(&w, 600 * SECOND_US);
-	assert_true(forger.sets <= 11);
+	assert_true(listener.sets <= 11);
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);
-	forger.on = false;
+	fault_set(w.hw, fault_find("pretend"), listener.sw, 0, 0);
 	assert_as_before(&w, "it holds its blocks again");
 	double_on_set(w.hw, NULL, NULL);
 	world_fini(&w);

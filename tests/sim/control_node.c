@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Commands about devices, and faults by the table of them (tests/fabric/fault.h): NAME WHERE [AMOUNT], without an amount or `off` it ends. */
+#include "tests/sim/control_own.h"
+#include <errno.h>
+#include <string.h>
+#include "tests/fabric/fault.h"
+
+static int do_node(struct args *a)
+{
+	struct dnode *node;
+	bool on;
+
+	if (!next_on(a, &on) || !next_node(a, &node))
+		return -EINVAL;
+	double_set_power(a->d, node->guid, on);
+	return 0;
+}
+
+static int do_reboot(struct args *a)
+{
+	struct dnode *node;
+
+	if (!next_node(a, &node))
+		return -EINVAL;
+	if (node->off)
+		return bad(a, "%s is off: node on", node_name(node));
+	double_reboot(a->d, node->guid);
+	return 0;
+}
+
+static int do_forget(struct args *a)
+{
+	struct dnode *node;
+
+	if (!next_node(a, &node))
+		return -EINVAL;
+	if (!is_switch(node))
+		return bad(a, "%s is no switch", node_name(node));
+	if (next_is(a, "lft"))
+		double_lose_lft(a->d, node->guid);
+	else if (next_is(a, "mft"))
+		double_lose_mft(a->d, node->guid);
+	else
+		return bad(a, "'%s' is neither lft nor mft", a->words[2]);
+	return 0;
+}
+
+static int do_guid(struct args *a)
+{
+	struct dnode *node;
+	uint64_t guid;
+
+	if (!next_node(a, &node) || !next_number(a, &guid, UINT64_MAX))
+		return -EINVAL;
+	double_set_guid(a->d, node->guid, guid);
+	return 0;
+}
+
+static int do_replace(struct args *a)
+{
+	struct dnode *node;
+	uint64_t guid;
+
+	if (!next_node(a, &node) || !next_number(a, &guid, UINT64_MAX))
+		return -EINVAL;
+	double_replace(a->d, node->guid, guid);
+	return 0;
+}
+
+static int do_describe(struct args *a)
+{
+	struct dnode *node;
+
+	if (!next_node(a, &node))
+		return -EINVAL;
+	if (strlen(a->words[2]) > 64)
+		return bad(a, "a description has 64 bytes at most");
+	double_set_desc(a->d, node->guid, next_word(a));
+	return 0;
+}
+
+static int do_entry(struct args *a)
+{
+	struct dnode *node;
+	uint64_t lid, num;
+
+	if (!next_node(a, &node) || !next_number(a, &lid, 0xbfff) || !next_number(a, &num, 255))
+		return -EINVAL;
+	if (!is_switch(node))
+		return bad(a, "%s is no switch", node_name(node));
+	double_set_lft(a->d, node->guid, (uint16_t)lid, (uint8_t)num);
+	return 0;
+}
+
+static int do_trap(struct args *a)
+{
+	static const uint16_t numbers[] = { 128, 129, 130, 131, 144, 145, 256, 257, 258, 259 };
+	struct dnode *node;
+	uint64_t number, num = 0;
+
+	if (!next_node(a, &node) || !next_number(a, &number, UINT16_MAX) ||
+	    (a->count > 3 && !next_number(a, &num, node->ni.nports)))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i] == number) {
+			double_trap(a->d, node->guid, (uint16_t)number, (uint8_t)num);
+			return 0;
+		}
+	return bad(a, "no device sends trap %s", a->words[2]);
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------- */
+
+static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
+{
+	uint64_t us;
+
+	*amount = 0;
+	if (next_is(a, "off"))
+		return true;
+	switch (fault->amount) {
+	case FAULT_SHARE:
+		return next_share(a, amount);
+	case FAULT_TIME:
+		if (!next_time(a, &us))
+			return false;
+		*amount = (unsigned)us;
+		return true;
+	default:
+		*amount = 1;
+		next_is(a, "on");
+		return true;
+	}
+}
+
+/* The port is as good as its node where one is meant. */
+static bool fault_place(struct args *a, const struct fault *fault, struct dport **port)
+{
+	struct dnode *node;
+
+	if (fault->scope == FAULT_CABLE)
+		return next_cable(a, port);
+	if (fault->scope == FAULT_PORT)
+		return next_port(a, port);
+	if (!next_node(a, &node))
+		return false;
+	*port = &node->ports[0];
+	return true;
+}
+
+int control_fault(struct args *a)
+{
+	const struct fault *fault = fault_find(a->words[0]);
+	struct dport *port;
+	unsigned amount;
+	bool one_way;
+
+	if (!fault_place(a, fault, &port) || !fault_amount(a, fault, &amount))
+		return -EINVAL;
+	one_way = fault->scope == FAULT_CABLE && next_is(a, "one-way");
+	if (a->next < a->count)
+		return bad(a, "'%s' is too much", a->words[a->next]);
+	(one_way ? fault_set_way : fault_set)(a->d, fault, port->node->guid, port->num, amount);
+	return 0;
+}
+
+static int do_mend(struct args *a)
+{
+	fault_mend_all(a->d);
+	return 0;
+}
+
+const struct command commands_node[] = {
+	{ "node", "on|off NODE", "its power; what comes back has forgotten all", 2, 2, do_node },
+	{ "reboot", "NODE", "its links bounce, and it has forgotten all", 1, 1, do_reboot },
+	{ "forget", "NODE lft|mft", "the switch loses its table, and tells nobody", 2, 2,
+	  do_forget },
+	{ "entry", "SWITCH LID PORT", "the switch's table says so; 255: nothing", 3, 3, do_entry },
+	{ "guid", "NODE GUID", "says that it is another; its name here stays", 2, 2, do_guid },
+	{ "replace", "NODE GUID", "another device in its place, fresh; its name here stays", 2, 2,
+	  do_replace },
+	{ "describe", "NODE TEXT", "its NodeDescription, with trap 144", 2, 2, do_describe },
+	{ "trap", "NODE NUMBER [PORT]", "it sends that trap", 2, 3, do_trap },
+	{ "mend", "", "all faults below end", 0, 0, do_mend },
+	{ 0 },
+};
