@@ -195,7 +195,10 @@ bool walk_lid(struct double_fabric *d, struct dport *from, const struct packet *
 /* Over one cable. */
 bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet *packet,
 		struct walk *walk);
-/* The port's own table has it, and one of both is a full member (IBA 10.9.3). */
+/*
+ * The port's own table has it, and one of both is a full member (IBA 10.9.3). Where a switch passes packets on it is the partition that counts:
+ * managers give such a port the table of the host behind it, limited memberships too.
+ */
 bool pkey_passes(const struct dport *port, uint16_t pkey);
 uint16_t port_pkey(const struct dport *port, unsigned index);
 

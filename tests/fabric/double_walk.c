@@ -46,13 +46,15 @@ uint16_t port_pkey(const struct dport *port, unsigned index)
 bool pkey_passes(const struct dport *port, uint16_t pkey)
 {
 	unsigned cap = double_pkey_cap(port);
+	bool passes_on = is_switch(port->node) && port->num;
 
 	if (!(pkey & PKEY_BASE))
 		return false;
 	for (unsigned i = 0; i < cap; i++) {
 		uint16_t own = port_pkey(port, i);
 
-		if ((own & PKEY_BASE) == (pkey & PKEY_BASE) && (own | pkey) & PKEY_FULL)
+		if ((own & PKEY_BASE) == (pkey & PKEY_BASE) &&
+		    (passes_on || (own | pkey) & PKEY_FULL))
 			return true;
 		if (!port->pkeys)
 			break;

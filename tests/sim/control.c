@@ -13,12 +13,12 @@
 
 struct later {
 	struct later *next;
-	struct control *c;
+	struct sim_control *c;
 	struct loop_timer *timer;
 	char *line;
 };
 
-struct control {
+struct sim_control {
 	struct double_fabric *d;
 	struct later *later;
 	FILE *log;
@@ -29,7 +29,7 @@ struct control {
 
 static const struct command *const tables[] = { commands_link, commands_node, commands_look };
 
-void control_each(command_each_fn *fn, void *arg)
+void sim_control_each(command_each_fn *fn, void *arg)
 {
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct command *row = tables[i]; row->name; row++)
@@ -52,11 +52,11 @@ static bool is_wanted(void *arg, const struct command *command)
 	return false;
 }
 
-const struct command *control_find(const char *name)
+const struct command *sim_control_find(const char *name)
 {
 	struct wanted wanted = { .name = name };
 
-	control_each(is_wanted, &wanted);
+	sim_control_each(is_wanted, &wanted);
 	return wanted.found;
 }
 
@@ -134,12 +134,12 @@ static int split(struct args *a)
 
 static int run(struct args *a)
 {
-	const struct command *command = control_find(a->words[0]);
+	const struct command *command = sim_control_find(a->words[0]);
 	unsigned behind = a->count - 1;
 
 	a->next = 1;
 	if (!command && fault_find(a->words[0]))
-		return control_fault(a);
+		return sim_control_fault(a);
 	if (!command) {
 		fprintf(a->out, "error: no command is named '%s': see help\n", a->words[0]);
 		return -EINVAL;
@@ -151,7 +151,7 @@ static int run(struct args *a)
 	return command->fn(a);
 }
 
-int control_line(struct control *c, const char *line, FILE *out)
+int sim_control_line(struct sim_control *c, const char *line, FILE *out)
 {
 	struct args a = { .c = c, .d = c->d, .out = out, .line = line };
 	int status = split(&a);
@@ -180,12 +180,12 @@ static void later_free(struct later *later)
 static void later_cb(void *arg)
 {
 	struct later *later = arg;
-	struct control *c = later->c;
+	struct sim_control *c = later->c;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	control_line(c, later->line, out);
+	sim_control_line(c, later->line, out);
 	fclose(out);
 	if (c->log) {
 		fprintf(c->log, "%.6f %s\n%s",
@@ -196,7 +196,7 @@ static void later_cb(void *arg)
 	later_free(later);
 }
 
-void control_put_off(struct control *c, uint64_t us, const char *line)
+void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line)
 {
 	struct later *later = mem_alloc(1, sizeof(*later));
 
@@ -215,11 +215,11 @@ static void first_line(const char *text, char *err, size_t err_size, const char 
 }
 
 /* One line of a script: what it prints goes to the log. */
-static int script_line(struct control *c, const char *line, char **said)
+static int script_line(struct sim_control *c, const char *line, char **said)
 {
 	size_t size = 0;
 	FILE *out = open_memstream(said, &size);
-	int status = control_line(c, line, out);
+	int status = sim_control_line(c, line, out);
 
 	fclose(out);
 	if (!status && c->log && size)
@@ -227,8 +227,8 @@ static int script_line(struct control *c, const char *line, char **said)
 	return status;
 }
 
-int control_script_text(struct control *c, const char *name, const char *text, char *err,
-			size_t err_size)
+int sim_control_script_text(struct sim_control *c, const char *name, const char *text, char *err,
+			    size_t err_size)
 {
 	int status = 0;
 
@@ -247,7 +247,7 @@ int control_script_text(struct control *c, const char *name, const char *text, c
 	return status;
 }
 
-int control_script(struct control *c, const char *path, char *err, size_t err_size)
+int sim_control_script(struct sim_control *c, const char *path, char *err, size_t err_size)
 {
 	FILE *in = fopen(path, "r");
 	char *text;
@@ -269,22 +269,22 @@ int control_script(struct control *c, const char *path, char *err, size_t err_si
 		free(text);
 		return status ? status : -EINVAL;
 	}
-	status = control_script_text(c, path, text, err, err_size);
+	status = sim_control_script_text(c, path, text, err, err_size);
 	free(text);
 	return status;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------- */
 
-struct control *control_new(struct double_fabric *d)
+struct sim_control *sim_control_new(struct double_fabric *d)
 {
-	struct control *c = mem_alloc(1, sizeof(*c));
+	struct sim_control *c = mem_alloc(1, sizeof(*c));
 
-	*c = (struct control){ .d = d, .began_us = loop_now_us(d->loop) };
+	*c = (struct sim_control){ .d = d, .began_us = loop_now_us(d->loop) };
 	return c;
 }
 
-void control_free(struct control *c)
+void sim_control_free(struct sim_control *c)
 {
 	if (!c)
 		return;
@@ -293,7 +293,7 @@ void control_free(struct control *c)
 	free(c);
 }
 
-void control_set_log(struct control *c, FILE *log)
+void sim_control_set_log(struct sim_control *c, FILE *log)
 {
 	c->log = log;
 }

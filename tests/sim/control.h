@@ -15,24 +15,25 @@
 #include <stdio.h>
 #include "tests/fabric/double.h"
 
-struct control;
+struct sim_control;
 
 /* The double stays the caller's, and outlives it. */
-struct control *control_new(struct double_fabric *d);
-void control_free(struct control *c); /* what was put off is not done any more; NULL is fine */
+struct sim_control *sim_control_new(struct double_fabric *d);
+void sim_control_free(
+	struct sim_control *c); /* what was put off is not done any more; NULL is fine */
 
 /* Does one line, and writes whole lines about it to `out`. 0, or -EINVAL with a line `error: ..`. */
-int control_line(struct control *c, const char *line, FILE *out);
+int sim_control_line(struct sim_control *c, const char *line, FILE *out);
 
 /*
  * Does the lines of a script, one after the other; those that begin with `at` wait for their time, from now. 0; the first line that is wrong
  * ends it with -EINVAL, and `FILE:LINE: ..` in err; a file that can't be read: -errno.
  */
-int control_script(struct control *c, const char *path, char *err, size_t err_size);
-int control_script_text(struct control *c, const char *name, const char *text, char *err,
-			size_t err_size);
+int sim_control_script(struct sim_control *c, const char *path, char *err, size_t err_size);
+int sim_control_script_text(struct sim_control *c, const char *name, const char *text, char *err,
+			    size_t err_size);
 
 /* What is put off is written there when it is done: its time in seconds, the line, and what it says. NULL (as at first): nowhere. */
-void control_set_log(struct control *c, FILE *log);
+void sim_control_set_log(struct sim_control *c, FILE *log);
 
 #endif

@@ -60,7 +60,7 @@ static int do_flap(struct args *a)
 			char *line = mem_printf("%s \"%s\"[%u]", on ? "link" : "unlink",
 						node_name(port->node), port->num);
 
-			control_put_off(a->c, i * period + on * period / 2, line);
+			sim_control_put_off(a->c, i * period + on * period / 2, line);
 			free(line);
 		}
 	return 0;

@@ -204,10 +204,10 @@ static int do_at(struct args *a)
 
 	if (!next_time(a, &us))
 		return -EINVAL;
-	command = control_find(a->words[2]);
+	command = sim_control_find(a->words[2]);
 	if (!command && !fault_find(a->words[2]))
 		return bad(a, "no command is named '%s': see help", a->words[2]);
-	control_put_off(a->c, us, a->line + a->starts[2]);
+	sim_control_put_off(a->c, us, a->line + a->starts[2]);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int do_script(struct args *a)
 {
 	char err[512];
 
-	if (!control_script(a->c, next_word(a), err, sizeof(err)))
+	if (!sim_control_script(a->c, next_word(a), err, sizeof(err)))
 		return 0;
 	return bad(a, "%s", err);
 }
@@ -255,7 +255,7 @@ static const char *fault_args(const struct fault *fault)
 
 static int do_help(struct args *a)
 {
-	control_each(help_row, a->out);
+	sim_control_each(help_row, a->out);
 	fputs("faults, till `off`:\n", a->out);
 	for (const struct fault *fault = fault_table(); fault->name; fault++) {
 		const struct command row = { .name = fault->name,

@@ -148,7 +148,7 @@ static bool fault_place(struct args *a, const struct fault *fault, struct dport 
 	return true;
 }
 
-int control_fault(struct args *a)
+int sim_control_fault(struct args *a)
 {
 	const struct fault *fault = fault_find(a->words[0]);
 	struct dport *port;

@@ -10,7 +10,7 @@
 
 /* A line, word by word. */
 struct args {
-	struct control *c;
+	struct sim_control *c;
 	struct double_fabric *d;
 	FILE *out;
 	const char *line;		/* without blanks before it */
@@ -31,7 +31,7 @@ struct command {
 /* One table a file; each ends with a row without a name. */
 extern const struct command commands_link[], commands_node[], commands_look[];
 /* A row of the table of faults, by the line's first word. */
-int control_fault(struct args *a);
+int sim_control_fault(struct args *a);
 
 int bad(struct args *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -53,10 +53,10 @@ const char *node_name(const struct dnode *node);
 void print_port(FILE *out, const struct dport *port);
 
 /* The line's rest from word `at` on is done that much later. */
-void control_put_off(struct control *c, uint64_t us, const char *line);
-const struct command *control_find(const char *name);
+void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line);
+const struct command *sim_control_find(const char *name);
 /* Each command once, in the tables' order, until fn says false. */
 typedef bool command_each_fn(void *arg, const struct command *command);
-void control_each(command_each_fn *fn, void *arg);
+void sim_control_each(command_each_fn *fn, void *arg);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct said {
 	struct double_world w;
-	struct control *c;
+	struct sim_control *c;
 	char *text; /* of the last line */
 	size_t size;
 };
@@ -22,13 +22,13 @@ static void said_init(struct said *s, const struct double_conf *conf)
 {
 	*s = (struct said){ 0 };
 	double_world_init(&s->w, conf);
-	s->c = control_new(s->w.d);
+	s->c = sim_control_new(s->w.d);
 }
 
 static void said_fini(struct said *s)
 {
 	free(s->text);
-	control_free(s->c);
+	sim_control_free(s->c);
 	double_world_fini(&s->w);
 }
 
@@ -39,7 +39,7 @@ static int say(struct said *s, const char *line)
 
 	free(s->text);
 	out = open_memstream(&s->text, &s->size);
-	status = control_line(s->c, line, out);
+	status = sim_control_line(s->c, line, out);
 	fclose(out);
 	return status;
 }
@@ -224,24 +224,24 @@ static void a_script_keeps_its_times(void **state)
 
 	said_init(&s, NULL);
 	double_world_bring_up(&s.w);
-	control_free(s.c);
-	s.c = control_new(s.w.d); /* the clock begins */
+	sim_control_free(s.c);
+	s.c = sim_control_new(s.w.d); /* the clock begins */
 	out = open_memstream(&log, &size);
-	control_set_log(s.c, out);
-	assert_int_equal(control_script_text(s.c, "day",
-					     "# a cable\n"
-					     "at 2.5s unlink leaf-01:9  # falls\n"
-					     "\n"
-					     "at 1s hang leaf-02\n"
-					     "mum leaf-01\n"
-					     "at 3s link leaf-01:9\n"
-					     "at 4s packet h1 h2",
-					     err, sizeof(err)),
+	sim_control_set_log(s.c, out);
+	assert_int_equal(sim_control_script_text(s.c, "day",
+						 "# a cable\n"
+						 "at 2.5s unlink leaf-01:9  # falls\n"
+						 "\n"
+						 "at 1s hang leaf-02\n"
+						 "mum leaf-01\n"
+						 "at 3s link leaf-01:9\n"
+						 "at 4s packet h1 h2",
+						 err, sizeof(err)),
 			 0);
 	assert_int_equal(double_link_state(s.w.d, LEAF1, 9), TOPO_ACTIVE);
 	loop_run(s.w.loop);
 	assert_int_equal(double_link_state(s.w.d, LEAF1, 9), TOPO_INIT);
-	control_set_log(s.c, NULL);
+	sim_control_set_log(s.c, NULL);
 	fclose(out);
 	assert_string_equal(log, "1.000000 hang leaf-02\n"
 				 "2.500000 unlink leaf-01:9  # falls\n"
@@ -251,7 +251,7 @@ static void a_script_keeps_its_times(void **state)
 				 "  h1 mlx5_0:1 -> leaf-01:1\n");
 	free(log);
 	assert_int_equal(
-		control_script_text(s.c, "day", "hang leaf-01\nhang it\n", err, sizeof(err)),
+		sim_control_script_text(s.c, "day", "hang leaf-01\nhang it\n", err, sizeof(err)),
 		-EINVAL);
 	assert_memory_equal(err, "day:2: error: hang: ", 20);
 	said_fini(&s);
@@ -312,7 +312,7 @@ static char *bad_day(uint64_t seed)
 	t.arg = double_io(s.w.d)->arg;
 	double_io(s.w.d)->recv = trace_recv;
 	double_io(s.w.d)->arg = &t;
-	assert_int_equal(control_script_text(s.c, "bad-day", script, err, sizeof(err)), 0);
+	assert_int_equal(sim_control_script_text(s.c, "bad-day", script, err, sizeof(err)), 0);
 	for (unsigned i = 0; i < 40; i++) {
 		double_world_get(&s.w, i % 2 ? &to_spine : &to_leaf2, WIRE_PORT_INFO, 1);
 		double_world_get(&s.w, &to_h2, WIRE_NODE_DESC, 0);
