@@ -120,6 +120,8 @@ int fabric_assume(const struct fabric *fabric, const char *text, uint8_t **state
 /* A row for each host whose state is assumed otherwise: its treatment, and the load of its cross-rail traffic now and then. */
 json_t *fabric_trial(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables);
+/* By node, enum congestion_aside: hosts that would be treated otherwise by these states than they are. The caller frees it. */
+uint8_t *fabric_aside(const struct fabric *fabric, const uint8_t *states);
 /* enum route_class by port of the published snapshot and by name, the caller's; NULL = all compute. */
 uint8_t *fabric_port_classes(const struct fabric *fabric);
 

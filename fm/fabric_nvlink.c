@@ -74,6 +74,16 @@ json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const u
 	return rows;
 }
 
+uint8_t *fabric_aside(const struct fabric *f, const uint8_t *states)
+{
+	const struct nvswitch_policy policy = nvswitch_policy(&f->conf);
+	uint8_t *now = fabric_nvlink_states(f, f->topo);
+	uint8_t *aside = nvswitch_policy_aside(&policy, f->topo, now, states);
+
+	free(now);
+	return aside;
+}
+
 /* ---- The state file ------------------------------------------------------------------------------ */
 
 static unsigned read_states(struct fabric *f, FILE *in)

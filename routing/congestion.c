@@ -21,6 +21,7 @@ struct flow_host { /* a host port, in topological order */
 	int16_t rail;
 	uint32_t place; /* index within its rail */
 	bool storage;	/* the storage pattern sends to it */
+	uint32_t port;
 };
 
 struct flows {
@@ -63,7 +64,8 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 							    .order = host->order,
 							    .node = f->t->ports[host->port].node,
 							    .lid = lid,
-							    .rail = node->rail };
+							    .rail = node->rail,
+							    .port = host->port };
 		}
 	}
 	graph_free(g);
@@ -331,6 +333,69 @@ static void flows_fini(struct flows *f)
 	free(f->touched);
 	free(f->targets);
 	free(f->permutation);
+}
+
+/* The most flows on a channel of that way, as the load is. */
+static uint32_t met_between(const struct flows *f, const struct flow_host *from,
+			    const struct flow_host *to)
+{
+	uint32_t sw = from->sw, port, most = 0;
+
+	for (unsigned hop = 0; hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
+	     hop++) {
+		most = f->load[port] > most ? f->load[port] : most;
+		sw = f->next[port];
+	}
+	return most;
+}
+
+static void load_shift(struct flows *f, const uint8_t *aside)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t to = pick_shift(f, i);
+
+		if (aside[f->hosts[i].node] != CONGESTION_SILENT &&
+		    aside[f->hosts[to].node] != CONGESTION_SILENT)
+			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
+	}
+}
+
+/* met: by host, of the present sample. */
+static void meet(const struct flows *f, const uint8_t *aside, uint32_t *met)
+{
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t to = pick_shift(f, i), most;
+
+		if (aside[f->hosts[i].node] || aside[f->hosts[to].node])
+			continue;
+		most = met_between(f, &f->hosts[i], &f->hosts[to]);
+		met[i] = most > met[i] ? most : met[i];
+		met[to] = most > met[to] ? most : met[to];
+	}
+}
+
+void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside, double *by_port)
+{
+	struct flows f;
+	uint64_t state = 1;
+	uint32_t *met;
+
+	flows_init(&f, scene);
+	met = mem_alloc(f.nhosts + 1, sizeof(*met));
+	memset(by_port, 0, f.t->nports * sizeof(*by_port));
+	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
+		f.sample = random_next(&state);
+		load_shift(&f, aside);
+		memset(met, 0, f.nhosts * sizeof(*met));
+		meet(&f, aside, met);
+		clear_load(&f);
+		for (uint32_t i = 0; i < f.nhosts; i++)
+			by_port[f.hosts[i].port] += (double)met[i] / CONGESTION_SAMPLES;
+	}
+	free(met);
+	flows_fini(&f);
 }
 
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,

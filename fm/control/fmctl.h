@@ -46,7 +46,8 @@ fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_si
 	show_hosts, show_lft, show_path, show_check;
 fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_readback,
 	show_events, show_settled, show_cordon, show_act, show_proof;
-void show_trial(const json_t *rows); /* hosts whose NVLinks were assumed to be otherwise */
+void show_trial(const json_t *rows);  /* hosts whose NVLinks were assumed to be otherwise */
+void show_payers(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
 
 /* Whether what an act changed outlives a restart; said when it does not. */
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);

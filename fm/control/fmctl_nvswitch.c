@@ -143,6 +143,36 @@ void show_trial(const json_t *rows)
 	}
 }
 
+#define PAYERS_PRINTED 16
+
+void show_payers(const json_t *pays)
+{
+	const json_t *rows = json_object_get(pays, "rows"), *row;
+	size_t index;
+
+	if (!pays)
+		return;
+	if (!json_array_size(rows)) {
+		printf("%-12snobody: flows of other hosts meet %.2f on the worst link of their way "
+		       "in shifts, %.2f now\n",
+		       "who pays", number_of(pays, "mean"), number_of(pays, "mean_before"));
+		return;
+	}
+	printf("%-12s%.0f HCAs of %.0f other hosts; flows on the worst link of their way in "
+	       "shifts, "
+	       "%.3f in the mean of all others, %.3f now\n",
+	       "who pays", number_of(pays, "hcas"), number_of(pays, "hosts"),
+	       number_of(pays, "mean"), number_of(pays, "mean_before"));
+	json_array_foreach ((json_t *)rows, index, row) {
+		if (index == PAYERS_PRINTED)
+			break;
+		printf("%-12s%s at %s: from %.2f to %.2f\n", "", text_of(row, "hca"),
+		       text_of(row, "leaf"), number_of(row, "before"), number_of(row, "then"));
+	}
+	if (number_of(pays, "hcas") > PAYERS_PRINTED)
+		printf("%-12s.. and %.0f more\n", "", number_of(pays, "hcas") - PAYERS_PRINTED);
+}
+
 /* ---- Commands ------------------------------------------------------------------------------------ */
 
 static void show_set(const struct fmctl *ctl, const json_t *result)

@@ -4,8 +4,10 @@
  * states is fmd's own, by its configuration (--config, else its defaults).
  */
 #include "fm/control/fmctl_plan.h"
+#include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
+#include "routing/payers.h"
 #include "topology/mem.h"
 
 static enum fmctl_exit load_conf(struct plan *p)
@@ -51,6 +53,18 @@ enum fmctl_exit plan_assume(struct plan *p)
 	p->params.classes = p->classes;
 	p->params.weights = p->weights;
 	return FMCTL_DONE;
+}
+
+json_t *plan_payers(const struct plan *p)
+{
+	const struct nvswitch_policy policy = nvswitch_policy(&p->conf);
+	const struct congestion_scene now = { p->intact, p->lids, &p->before, p->is_storage };
+	const struct congestion_scene then = { p->topo, p->lids, &p->tables, p->is_storage };
+	uint8_t *aside = nvswitch_policy_aside(&policy, p->topo, NULL, p->states);
+	json_t *found = payers_json(&now, &then, aside);
+
+	free(aside);
+	return found;
 }
 
 json_t *plan_trial(const struct plan *p)

@@ -80,8 +80,10 @@ static json_t *document(const struct plan *p)
 		json_object_set_new(doc, "engine_why", json_string(p->why));
 	if (plan_changes(p))
 		json_object_set_new(doc, "delta", report_delta(&p->delta));
-	if (p->states)
+	if (p->states) {
 		json_object_set_new(doc, "nvswitch", plan_trial(p));
+		json_object_set_new(doc, "pays", plan_payers(p));
+	}
 	if (p->rebalance)
 		json_object_set_new(doc, "rebalance", rebalance_doc(p));
 	if (p->foreign)
@@ -189,10 +191,16 @@ static void print_change(const struct plan *p)
 
 static void print_trial(const struct plan *p)
 {
-	json_t *rows = p->states ? plan_trial(p) : NULL;
+	json_t *rows, *pays;
 
+	if (!p->states)
+		return;
+	rows = plan_trial(p);
+	pays = plan_payers(p);
 	show_trial(rows);
+	show_payers(pays);
 	json_decref(rows);
+	json_decref(pays);
 }
 
 static void print_spread(const char *when, const struct congestion *c)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/whatif.h"
+#include "routing/payers.h"
 #include "routing/report.h"
 #include "routing/route.h"
 #include "topology/mem.h"
@@ -177,6 +178,20 @@ static json_t *present_of(const struct whatif *w)
 			 congestion_of(w, w->present, fabric_tables(w->env->fabric)));
 }
 
+/* How hosts in another state are treated, and who pays for it. */
+static void tell_states(const struct whatif *w, json_t *doc)
+{
+	struct fabric *f = w->env->fabric;
+	const struct congestion_scene now = { w->present, fabric_lids(f), fabric_tables(f),
+					      w->storage };
+	const struct congestion_scene then = { w->t, fabric_lids(f), &w->tables, w->storage };
+	uint8_t *aside = fabric_aside(f, w->states);
+
+	json_object_set_new(doc, "nvswitch", fabric_trial(f, w->t, w->states, &w->tables));
+	json_object_set_new(doc, "pays", payers_json(&now, &then, aside));
+	free(aside);
+}
+
 static json_t *document(struct whatif *w)
 {
 	struct check_report proof;
@@ -200,8 +215,7 @@ static json_t *document(struct whatif *w)
 	if (w->tried.why[0])
 		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
 	if (w->states)
-		json_object_set_new(doc, "nvswitch",
-				    fabric_trial(w->env->fabric, w->t, w->states, &w->tables));
+		tell_states(w, doc);
 	return doc;
 }
 

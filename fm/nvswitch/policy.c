@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/policy.h"
+#include "routing/congestion.h"
 #include "routing/crossrail.h"
 #include "routing/route.h"
 #include "topology/mem.h"
@@ -81,6 +82,25 @@ void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct to
 		for (uint32_t i = 0; i < t->hosts[h].ncas && states[h] != NVSWITCH_HEALTHY; i++)
 			treat_node(&t->nodes[t->host_cas[t->hosts[h].first + i]],
 				   policy->of[states[h]], *classes, *weights);
+}
+
+uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struct topo *t,
+			       const uint8_t *now, const uint8_t *then)
+{
+	uint8_t *aside = mem_alloc(t->nnodes + 1, 1);
+
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		const struct topo_host *host = &t->hosts[h];
+		struct nvswitch_treatment was = policy->of[now ? now[h] : NVSWITCH_HEALTHY];
+		struct nvswitch_treatment is = policy->of[then[h]];
+
+		if (is.class == was.class && is.weight == was.weight)
+			continue;
+		for (uint32_t i = 0; i < host->ncas; i++)
+			aside[t->host_cas[host->first + i]] =
+				is.weight ? CONGESTION_ASIDE : CONGESTION_SILENT;
+	}
+	return aside;
 }
 
 /* ---- What is assumed ----------------------------------------------------------------------------- */

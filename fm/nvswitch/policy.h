@@ -30,6 +30,13 @@ void nvswitch_policy_number(const struct nvswitch_policy *policy, uint8_t *numbe
 void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct topo *t,
 			   const uint8_t *states, uint8_t **classes, uint8_t **weights);
 
+/*
+ * By node, enum congestion_aside: hosts that are treated otherwise by the states they have then (NULL, now: all are well) than now. Those of weight 0
+ * are silent. The caller frees it.
+ */
+uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struct topo *t,
+			       const uint8_t *now, const uint8_t *then);
+
 /* "HOST=STATE" into states. 0, or -1 with the reason in err. */
 int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,
 			   size_t err_size);

@@ -109,13 +109,16 @@ def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     answer = pod.ask("whatif", "--nvswitch", "dgx-su01-05=NO_P2P", "--nvswitch", "dgx-su01-06=FATAL")
     plan = pod.ask("plan", pod_net, "--nvswitch", "dgx-su01-06=FATAL", "--nvswitch", "dgx-su01-05=NO_P2P")
     assert answer["nvswitch"] == plan["nvswitch"] and answer["delta"] == plan["delta"]
-    row = answer["nvswitch"][0]
-    assert (row["host"], row["class"], row["weight"]) == ("dgx-su01-05", "crossrail", 2)
-    assert row["cross_rail_before"]["worst_uplink"] == 7 and row["cross_rail"]["worst_uplink"] <= 2
-    assert 0 < answer["delta"]["entries"] < 2 * 12 * 16  # of two hosts, at most one on each switch
+    assert answer["pays"]["rows"] == plan["pays"]["rows"]
+    healthy, dead = answer["nvswitch"]
+    assert (healthy["host"], healthy["class"], healthy["weight"]) == ("dgx-su01-05", "unchanged", 1)
+    assert (dead["host"], dead["class"], dead["weight"]) == ("dgx-su01-06", "idle", 0)
+    assert healthy["cross_rail_before"]["worst_uplink"] == 7 and dead["cross_rail"]["worst_uplink"] <= 2
+    assert 0 < answer["delta"]["entries"] < 12 * 16  # of one host, at most one on each switch
     assert not pod.ask("nvswitch")["summary"]["states"]["NO_P2P"]
     shown = pod.fmctl("whatif", "--nvswitch", "dgx-su01-05=NO_P2P").stdout
-    assert "dgx-su01-05: NO_P2P, was HEALTHY: class crossrail, weight 2" in shown
+    assert "who pays    nobody" in shown
+    assert "dgx-su01-05: NO_P2P, was HEALTHY: class unchanged, weight 1" in shown
 
 
 def test_whatif_needs_something(pod):

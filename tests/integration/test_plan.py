@@ -48,13 +48,20 @@ def test_document_has_the_keys_of_the_contract(pod_net):
 
 def test_a_host_without_p2p_is_planned_by_the_configurations_policy(pod_net, tmp_path):
     host = "dgx-su01-05"
-    row = plan(pod_net, "--nvswitch", f"{host}=NO_P2P")["nvswitch"][0]
+    document = plan(pod_net, "--nvswitch", f"{host}=NO_P2P")
+    assert document["delta"]["entries"] == 0 and document["nvswitch"][0]["class"] == "unchanged"
+    assert document["pays"]["hcas"] == 0 and document["pays"]["mean"] == document["pays"]["mean_before"] <= 1
+    assert "nobody" in fmctl("plan", pod_net, "--nvswitch", f"{host}=NO_P2P").stdout
+    conf = tmp_path / "fmd.conf"
+    conf.write_text('nvswitch_no_p2p_class = "crossrail";\nnvswitch_no_p2p_weight = 2;\n')
+    document = plan(pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P")
+    row, pays = document["nvswitch"][0], document["pays"]
     assert (row["host"], row["class"], row["was"]) == (host, "crossrail", "HEALTHY")
     assert row["cross_rail"]["worst_uplink"] < row["cross_rail_before"]["worst_uplink"] == 7
-    conf = tmp_path / "fmd.conf"
-    conf.write_text('nvswitch_no_p2p_class = "unchanged";\nnvswitch_no_p2p_weight = 1;\n')
-    document = plan(pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P")
-    assert document["delta"]["entries"] == 0 and document["nvswitch"][0]["class"] == "unchanged"
+    assert pays["hcas"] == len(pays["rows"]) >= 7 and pays["rows"][0]["then"] > 1.5 and pays["rows"][0]["before"] <= 1
+    assert not any(payer["hca"].startswith(host + " ") for payer in pays["rows"])
+    shown = fmctl("plan", pod_net, "--config", conf, "--nvswitch", f"{host}=NO_P2P").stdout
+    assert f"{pays['hcas']} HCAs of" in shown and f"{pays['rows'][0]['hca']} at leaf-su01-rail" in shown
     shown = fmctl("plan", pod_net, "--nvswitch", f"{host}=FATAL").stdout
     assert f"{host}: FATAL, was HEALTHY: class idle, weight 0" in shown and "7 now" in shown
     assert "no host moon" in fmctl("plan", pod_net, "--nvswitch", "moon=FATAL", code=2).stderr

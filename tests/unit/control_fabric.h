@@ -157,6 +157,10 @@ int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 	*states = mem_alloc(1, 1);
 	return 0;
 }
+uint8_t *fabric_aside(const struct fabric *f, const uint8_t *states)
+{
+	return mem_alloc(f->topo->nnodes + 1, 1);
+}
 json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables)
 {
