@@ -45,14 +45,21 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/%)
 # Helpers that several unit tests share: the in-process fabric double and small fixtures.
-TESTLIB_SRC := $(wildcard tests/fabric/*.c tests/sim/control*.c)
+TESTLIB_SRC := $(wildcard tests/fabric/*.c)
+# fmsim: the double as a program, and the library to preload that stands in for libibumad (umad*.c). Unit tests take the former.
+SIM_UMAD_SRC := $(wildcard tests/sim/umad*.c)
+SIM_SRC := $(filter-out $(SIM_UMAD_SRC) tests/sim/main.c,$(wildcard tests/sim/*.c))
+DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/double*.c))
+TESTLIB_SRC += $(SIM_SRC)
+SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so
 # tests/bench/count_umad.c is a library to preload; run.py builds it.
 COUNT_SRC := $(wildcard tests/bench/count_umad.c)
 # tests/bench/sim_port.c belongs to all programs there.
 BENCH_LIB_SRC := $(wildcard tests/bench/sim_port.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
-ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC)
+ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \
+	tests/sim/main.c $(SIM_UMAD_SRC)
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -62,7 +69,7 @@ beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
 .PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-pair bench-pair-now
 .PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
-all: $(BIN)/fmd $(BIN)/fmctl
+all: $(BIN)/fmd $(BIN)/fmctl $(SIM)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -89,6 +96,21 @@ $(BIN)/fmctl: $(call obj,$(CTL_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BIN)/fmsim: $(call obj,tests/sim/main.c $(SIM_SRC) $(DOUBLE_SRC)) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# It goes into other people's programs: no sanitizer, no more names than libibumad's and open's.
+$(B)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+$(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $^ -lpthread
 
 # A unit test links the archives of the layers it includes from; the linker takes only what is called.
 $(B)/tests/%: $(B)/tests/unit/%.o $(call obj,$(TESTLIB_SRC)) $(ARCHIVES)

@@ -262,8 +262,11 @@ struct double_fabric *double_new(struct loop *loop, const struct topo *topo, gui
 	d->topo = topo_ref(topo);
 	if (conf)
 		d->conf = *conf;
-	d->conf.latency_us = d->conf.latency_us ? d->conf.latency_us : 10;
-	d->conf.hop_us = d->conf.hop_us ? d->conf.hop_us : 2;
+	if (!d->conf.at_once) {
+		d->conf.latency_us = d->conf.latency_us ? d->conf.latency_us : 10;
+		d->conf.hop_us = d->conf.hop_us ? d->conf.hop_us : 2;
+	}
+	d->due_end = &d->due;
 	d->random = d->conf.seed ? d->conf.seed : 1;
 	d->nodes = mem_alloc(topo->nnodes, sizeof(*d->nodes));
 	d->ports = mem_alloc(topo->nports, sizeof(*d->ports));

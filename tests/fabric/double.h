@@ -28,6 +28,7 @@ struct double_conf {
 	unsigned device_us;  /* that an agent works at one SMP; others wait their turn. 0 = none */
 	unsigned device_queue; /* how many may wait; what comes then is dropped. 0 = any number */
 	unsigned trap_repeats; /* of a trap that nobody represses */
+	bool at_once; /* a latency or hop of 0 is one, and what takes no time needs no timer */
 };
 
 /* Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf NULL = all 0. */

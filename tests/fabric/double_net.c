@@ -169,9 +169,42 @@ static struct devent *event_new(struct double_fabric *d, enum devent_kind kind, 
 	return event;
 }
 
+static void event_happens(struct devent *event);
+
+bool net_hold(struct double_fabric *d)
+{
+	bool held = d->in_due;
+
+	d->in_due = true;
+	return held;
+}
+
+void net_release(struct double_fabric *d, bool held)
+{
+	struct devent *event;
+
+	while (!held && (event = d->due)) {
+		d->due = event->next;
+		if (!d->due)
+			d->due_end = &d->due;
+		event_happens(event);
+	}
+	d->in_due = held;
+}
+
+/* One that happens now waits for those before it, and for the one that brought it about: nobody is entered twice. */
 static void event_due(struct devent *event, uint64_t delay)
 {
-	loop_timer_set(event->timer, delay);
+	struct double_fabric *d = event->d;
+
+	if (delay || !d->conf.at_once) {
+		loop_timer_set(event->timer, delay);
+		return;
+	}
+	event->next = NULL;
+	*d->due_end = event;
+	d->due_end = &event->next;
+	net_release(d, net_hold(d));
 }
 
 static void event_free(struct devent *event)
@@ -336,7 +369,9 @@ static bool agent_queues(struct devent *event, unsigned time)
 /* SMInfo requests are for the subnet manager attached here; all else of Get and Set for the node's agent. */
 static bool is_for_agent(struct double_fabric *d, const struct dport *at, const struct wire_mad *m)
 {
-	return is_request(m) && (m->attr_id != WIRE_SM_INFO || at->has_sm || !double_client(d, at));
+	bool sm_here = (double_client(d, at) || at->sm_listens) && !at->has_sm;
+
+	return is_request(m) && !(m->attr_id == WIRE_SM_INFO && sm_here);
 }
 
 /* At its node. True: the event is used again. */
@@ -422,7 +457,7 @@ static bool arrives(struct devent *event)
 	return false;
 }
 
-static void event_cb(void *arg)
+static void event_happens(struct devent *event)
 {
 	static bool (*const kinds[])(struct devent *) = {
 		[EVENT_LEAVES] = leaves,
@@ -430,10 +465,14 @@ static void event_cb(void *arg)
 		[EVENT_RUNS] = runs,
 		[EVENT_ARRIVES] = arrives,
 	};
-	struct devent *event = arg;
 
 	if (!kinds[event->kind](event))
 		event_free(event);
+}
+
+static void event_cb(void *arg)
+{
+	event_happens(arg);
 }
 
 void net_send(struct double_fabric *d, struct dport *from, const struct io_addr *to,

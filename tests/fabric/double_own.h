@@ -49,6 +49,7 @@ struct dport {
 	struct loop_timer *mkey_lease;	      /* NULL = never ran */
 	struct wire_sm_info sm;
 	bool has_sm, sm_silent;
+	bool sm_listens; /* the listener wants SMInfo requests, which the node's agent answers else */
 	unsigned reregistered;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;
@@ -125,9 +126,11 @@ struct double_fabric {
 	struct loop *loop;
 	struct topo *topo;
 	struct double_conf conf;
-	struct dnode *nodes;	/* by topo index */
-	struct dport *ports;	/* by topo index */
-	struct devent *pool;	/* events not in use */
+	struct dnode *nodes;	       /* by topo index */
+	struct dport *ports;	       /* by topo index */
+	struct devent *pool;	       /* events not in use */
+	struct devent *due, **due_end; /* happen now, one after the other */
+	bool in_due;
 	struct devent **events; /* all, to free them */
 	unsigned nevents;
 	uint64_t random;
@@ -205,6 +208,9 @@ uint16_t port_pkey(const struct dport *port, unsigned index);
 /* double_net.c */
 void net_send(struct double_fabric *d, struct dport *from, const struct io_addr *to,
 	      const uint8_t *mad, size_t len);
+/* Between the two nothing happens at once. hold() says what release() is to be told. */
+bool net_hold(struct double_fabric *d);
+void net_release(struct double_fabric *d, bool held);
 
 /* double_trap.c: to the SM that the node's port names, as often as conf says until it is repressed. */
 void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice);

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Files, agents, requests and who gets what. A request that awaits an answer is a ksend with a timer of its own, found by its TID in a hash table;
+ * what awaits none is handed to the fabric and forgotten.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <endian.h>
+#include <arpa/inet.h>
+#include "tests/sim/kernel_own.h"
+#include "topology/mem.h"
+
+#define CLASS_SMI_LID	   0x01
+#define CLASS_SMI_DR	   0x81
+#define CLASS_MAX	   80 /* of those that are not the directed one */
+#define CLASS_VERSIONS	   0x84
+#define STATUS_UNSUPPORTED 0x000c
+#define SENDS_TABLE	   65536
+
+uint32_t get32(const uint8_t *p)
+{
+	uint32_t value;
+
+	memcpy(&value, p, 4);
+	return be32toh(value);
+}
+
+void put32(uint8_t *p, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy(p, &value, 4);
+}
+
+/* A TrapRepress is taken for an answer too. */
+bool mad_is_response(const uint8_t *mad)
+{
+	return mad[AT_METHOD] & METHOD_RESP || mad[AT_METHOD] == WIRE_TRAP_REPRESS;
+}
+
+static bool is_vendor2(uint8_t mgmt_class)
+{
+	return mgmt_class >= 0x30 && mgmt_class <= 0x4f;
+}
+
+bool class_has_rmpp(uint8_t mgmt_class)
+{
+	return mgmt_class == WIRE_SA || mgmt_class == 0x06 /* DevMgt */ ||
+	       mgmt_class == 0x10 /* BIS */ || is_vendor2(mgmt_class);
+}
+
+/* Where the data of a class begins (IBA 13.6.2.1, 15.2.1.1, 16.5.1). */
+unsigned mad_header_of(uint8_t mgmt_class)
+{
+	if (mgmt_class == WIRE_SA)
+		return 56;
+	if (mgmt_class == 0x06 || mgmt_class == 0x10)
+		return 64;
+	return is_vendor2(mgmt_class) ? 40 : KERNEL_MAD_HEADER;
+}
+
+/* ---- Ports ------------------------------------------------------------------------------------ */
+
+static void port_received(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
+
+static struct kport *port_find(struct kernel *k, const struct dport *dport)
+{
+	for (struct kport *p = k->ports; p; p = p->next)
+		if (p->dport == dport)
+			return p;
+	return NULL;
+}
+
+static struct kport *port_get(struct kernel *k, guid_t node, unsigned num)
+{
+	uint32_t index = topo_find(k->d->topo, node);
+	struct dnode *dnode = index == TOPO_NONE ? NULL : &k->d->nodes[index];
+	struct kport *p;
+
+	if (!dnode || num > dnode->ni.nports || (!num && !is_switch(dnode)) || k->absent[index]) {
+		errno = ENXIO;
+		return NULL;
+	}
+	p = port_find(k, &dnode->ports[num]);
+	if (p)
+		return p;
+	p = mem_alloc(1, sizeof(*p));
+	*p = (struct kport){ .next = k->ports, .k = k, .dport = &dnode->ports[num] };
+	k->ports = p;
+	p->dport->listener = port_received;
+	p->dport->listener_arg = p;
+	return p;
+}
+
+/* SMInfo requests go to a manager that is registered for them, else the node answers by itself. */
+static void port_judge_sm(struct kport *p)
+{
+	p->dport->sm_listens = false;
+	for (const struct kfile *f = p->files; f; f = f->next)
+		for (unsigned i = 0; i < KERNEL_AGENTS; i++)
+			if (f->agents[i] && !f->agents[i]->reg.qpn &&
+			    f->agents[i]->reg.methods[0] & 1u << WIRE_GET)
+				p->dport->sm_listens = true;
+}
+
+static bool kernel_loses(struct kernel *k)
+{
+	return double_chance(k->d, k->loss);
+}
+
+void kport_transmit(struct kport *p, const struct io_addr *to, const uint8_t *mad, size_t len)
+{
+	p->k->counts.sent++;
+	if (!kernel_loses(p->k))
+		net_send(p->k->d, p->dport, to, mad, len);
+}
+
+struct io_addr kaddress(const struct ib_user_mad *head)
+{
+	struct io_addr to = {
+		.lid = ntohs(head->addr.lid),
+		.qp = ntohl(head->addr.qpn),
+		.qkey = ntohl(head->addr.qkey),
+		.pkey_index = head->addr.pkey_index,
+		.sl = head->addr.sl,
+		.path_bits = head->addr.path_bits,
+		.grh = head->addr.grh_present,
+		.hop_limit = head->addr.hop_limit,
+	};
+
+	memcpy(to.gid, head->addr.gid, sizeof(to.gid));
+	return to;
+}
+
+/* ---- Requests --------------------------------------------------------------------------------- */
+
+static uint64_t tid_of(const uint8_t *mad)
+{
+	uint64_t tid;
+
+	memcpy(&tid, mad + AT_TID, sizeof(tid));
+	return be64toh(tid);
+}
+
+static struct ksend **chain_of(struct kernel *k, uint64_t tid)
+{
+	return &k->table[((tid ^ tid >> 32) * 0x9e3779b1u) % SENDS_TABLE];
+}
+
+static void send_timeout(void *arg);
+
+static struct ksend *send_new(struct kagent *a, const struct ib_user_mad *head, const uint8_t *mad,
+			      size_t len)
+{
+	struct kernel *k = kernel_of(a);
+	struct ksend *s = k->pool, **chain = chain_of(k, tid_of(mad));
+
+	if (s) {
+		k->pool = s->next;
+	} else {
+		s = mem_alloc(1, sizeof(*s));
+		s->timer = loop_timer_new(k->loop, send_timeout, s);
+	}
+	if (len > s->size) {
+		s->mad = mem_resize(s->mad, len, 1);
+		s->size = len;
+	}
+	memcpy(s->mad, mad, len);
+	s->len = len;
+	s->head = *head;
+	s->agent = a;
+	s->retries_left = head->retries;
+	s->rmpp = false;
+	s->next = a->sends;
+	s->back = &a->sends;
+	if (s->next)
+		s->next->back = &s->next;
+	a->sends = s;
+	s->chain = *chain;
+	s->chain_back = chain;
+	if (s->chain)
+		s->chain->chain_back = &s->chain;
+	*chain = s;
+	return s;
+}
+
+void ksend_free(struct ksend *s)
+{
+	struct kernel *k = kernel_of(s->agent);
+	const struct kfile *f = s->agent->file;
+
+	loop_timer_stop(s->timer);
+	*s->back = s->next;
+	if (s->next)
+		s->next->back = s->back;
+	*s->chain_back = s->chain;
+	if (s->chain)
+		s->chain->chain_back = s->chain_back;
+	if (f->ops->done && !f->dead)
+		f->ops->done(f->arg, s->mad);
+	if (s->size > 65536) {
+		free(s->mad);
+		s->mad = NULL;
+		s->size = 0;
+	}
+	s->next = k->pool;
+	k->pool = s;
+}
+
+void ksend_give_back(struct ksend *s)
+{
+	struct kagent *a = s->agent;
+	uint8_t header[KERNEL_MAD_HEADER];
+	struct ib_user_mad head = s->head;
+
+	kernel_of(a)->counts.timed_out++;
+	memcpy(header, s->mad, sizeof(header));
+	head.status = ETIMEDOUT;
+	head.agent_id = a->number;
+	ksend_free(s);
+	a->file->ops->deliver(a->file->arg, &head, header, sizeof(header));
+}
+
+static void send_timeout(void *arg)
+{
+	struct ksend *s = arg;
+	struct kernel *k = kernel_of(s->agent);
+	struct io_addr to = kaddress(&s->head);
+
+	if (!s->retries_left) {
+		ksend_give_back(s);
+		return;
+	}
+	s->retries_left--;
+	if (s->rmpp) {
+		if (!rmpp_again(s))
+			ksend_give_back(s);
+		return;
+	}
+	k->counts.resent++;
+	loop_timer_set(s->timer, s->head.timeout_ms * 1000ull);
+	kport_transmit(s->agent->file->port, &to, s->mad, s->len);
+}
+
+/* An answer and what it answers need not come from the LID asked: the path bits tell. A sender of an answer knows its partner by LID. */
+struct ksend *ksend_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad)
+{
+	uint64_t tid = tid_of(mad);
+
+	for (struct ksend *s = *chain_of(kernel_of(a), tid); s; s = s->chain) {
+		if (s->agent != a || tid_of(s->mad) != tid || s->mad[AT_CLASS] != mad[AT_CLASS] ||
+		    mad_is_response(s->mad) == mad_is_response(mad))
+			continue;
+		if (!mad_is_response(s->mad) || ntohs(s->head.addr.lid) == from->lid)
+			return s;
+	}
+	return NULL;
+}
+
+/* Two requests of a TID, or two answers of one to the same port. */
+static bool is_duplicate(struct kfile *f, const struct ib_user_mad *head, const uint8_t *mad)
+{
+	uint64_t tid = tid_of(mad);
+
+	for (struct ksend *s = *chain_of(f->port->k, tid); s; s = s->chain) {
+		if (s->agent->file != f || tid_of(s->mad) != tid ||
+		    s->mad[AT_CLASS] != mad[AT_CLASS] ||
+		    mad_is_response(s->mad) != mad_is_response(mad))
+			continue;
+		if (!mad_is_response(mad) || s->head.addr.lid == head->addr.lid)
+			return true;
+	}
+	return false;
+}
+
+static void tid_take_upper(uint8_t *mad, uint32_t hi_tid)
+{
+	put32(mad + AT_TID, hi_tid);
+}
+
+static bool is_message(const struct kagent *a, const uint8_t *mad)
+{
+	return kagent_rmpp(a) && class_has_rmpp(mad[AT_CLASS]) && rmpp_is_active(mad);
+}
+
+/* To the fabric; and kept while an answer, or the message's end, is awaited. */
+static void send_begin(struct kagent *a, const struct ib_user_mad *head, const uint8_t *mad,
+		       size_t len)
+{
+	struct io_addr to = kaddress(head);
+	struct ksend *s;
+
+	if (is_message(a, mad)) {
+		rmpp_send(send_new(a, head, mad, len));
+		return;
+	}
+	if (head->timeout_ms) {
+		s = send_new(a, head, mad, KMAD);
+		loop_timer_set(s->timer, head->timeout_ms * 1000ull);
+	}
+	kport_transmit(a->file->port, &to, mad, KMAD);
+}
+
+bool kfile_is_busy(struct kfile *f, const struct ib_user_mad *head, const uint8_t *header)
+{
+	struct kagent *a = head->agent_id < KERNEL_AGENTS ? f->agents[head->agent_id] : NULL;
+	uint8_t mad[KERNEL_MAD_HEADER];
+
+	if (!a)
+		return false;
+	memcpy(mad, header, sizeof(mad));
+	if (!mad_is_response(mad))
+		tid_take_upper(mad, a->hi_tid);
+	return is_duplicate(f, head, mad);
+}
+
+int kfile_write(struct kfile *f, const struct ib_user_mad *head, const uint8_t *data, size_t len)
+{
+	struct kagent *a = head->agent_id < KERNEL_AGENTS ? f->agents[head->agent_id] : NULL;
+	uint8_t small[KMAD], *mad = small;
+
+	if (f->dead)
+		return -EIO;
+	if (!a || len < RMPP_HEADER)
+		return -EINVAL;
+	if (len > KMAD) {
+		if (!is_message(a, data))
+			return -EINVAL;
+		mad = mem_alloc(1, len);
+	} else {
+		memset(small + len, 0, KMAD - len);
+	}
+	memcpy(mad, data, len);
+	if (!mad_is_response(mad))
+		tid_take_upper(mad, a->hi_tid);
+	if (is_duplicate(f, head, mad)) {
+		if (mad != small)
+			free(mad);
+		return -EINVAL;
+	}
+	send_begin(a, head, mad, len);
+	if (mad != small)
+		free(mad);
+	return 0;
+}
+
+/* ---- What comes in ---------------------------------------------------------------------------- */
+
+void kagent_deliver(struct kagent *a, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct ib_user_mad head = { .agent_id = a->number,
+				    .length = (uint32_t)(sizeof(head) + len),
+				    .addr = { .qpn = htonl(from->qp),
+					      .lid = htons(from->lid),
+					      .sl = from->sl,
+					      .path_bits = from->path_bits,
+					      .pkey_index = from->pkey_index,
+					      .grh_present = from->grh,
+					      .hop_limit = from->hop_limit } };
+
+	memcpy(head.addr.gid, from->gid, sizeof(from->gid));
+	kernel_of(a)->counts.received++;
+	a->file->ops->deliver(a->file->arg, &head, mad, len);
+}
+
+/* Whole messages: an answer that nobody waits for is dropped. */
+void kagent_arrived(struct kagent *a, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct ksend *s;
+
+	if (!mad_is_response(mad)) {
+		kagent_deliver(a, from, mad, len);
+		return;
+	}
+	s = ksend_find(a, from, mad);
+	if (s) {
+		ksend_free(s);
+		kagent_deliver(a, from, mad, len);
+	} else if (!kagent_rmpp(a) && class_has_rmpp(mad[AT_CLASS]) && rmpp_is_active(mad)) {
+		kagent_deliver(a, from, mad, len);
+	} else {
+		kernel_of(a)->counts.unmatched++;
+	}
+}
+
+static bool agent_wants(const struct kagent *a, const uint8_t *mad)
+{
+	unsigned method = mad[AT_METHOD] & (KMETHODS - 1);
+
+	if (a->reg.mgmt_class != mad[AT_CLASS] || a->reg.class_version != mad[AT_VERSION])
+		return false;
+	if (is_vendor2(mad[AT_CLASS]) && a->reg.oui != (get32(mad + AT_OUI - 1) & 0xffffff))
+		return false;
+	return a->reg.methods[method / 64] >> method % 64 & 1;
+}
+
+static struct kagent *agent_for_request(const struct kport *p, const uint8_t *mad)
+{
+	for (const struct kfile *f = p->files; f; f = f->next)
+		for (unsigned i = 0; i < KERNEL_AGENTS; i++)
+			if (f->agents[i] && agent_wants(f->agents[i], mad))
+				return f->agents[i];
+	return NULL;
+}
+
+static struct kagent *agent_for_answer(const struct kport *p, const uint8_t *mad)
+{
+	uint32_t hi_tid = get32(mad + AT_TID);
+	struct kagent *a = hi_tid - 1 < p->k->nagents ? p->k->agents[hi_tid - 1] : NULL;
+
+	return a && a->file->port == p ? a : NULL;
+}
+
+/* A Get or Set that nobody here knows is answered for all that. */
+static void refuse(struct kport *p, const struct io_addr *from, const uint8_t *request)
+{
+	uint8_t mad[KMAD];
+	bool directed = request[AT_CLASS] == CLASS_SMI_DR;
+
+	p->k->counts.unwanted++;
+	if (request[AT_METHOD] != WIRE_GET && request[AT_METHOD] != WIRE_SET)
+		return;
+	memcpy(mad, request, sizeof(mad));
+	mad[AT_METHOD] = WIRE_GET_RESP;
+	mad[AT_STATUS] = directed ? 0x80 : 0;
+	mad[AT_STATUS + 1] = STATUS_UNSUPPORTED;
+	kport_transmit(p, from, mad, sizeof(mad));
+}
+
+static void port_received(void *arg, const struct io_addr *from, const uint8_t *bytes, size_t len)
+{
+	struct kport *p = arg;
+	uint8_t mad[KMAD] = { 0 };
+	struct kagent *a;
+
+	if (kernel_loses(p->k))
+		return;
+	memcpy(mad, bytes, len < KMAD ? len : KMAD); /* it may be of who asked */
+	a = mad_is_response(mad) ? agent_for_answer(p, mad) : agent_for_request(p, mad);
+	if (!a && !mad_is_response(mad) && p->files)
+		refuse(p, from, mad);
+	else if (!a)
+		p->k->counts.unwanted++;
+	else if (is_message(a, mad))
+		rmpp_receive(a, from, mad);
+	else
+		kagent_arrived(a, from, mad, KMAD);
+}
+
+/* ---- Agents ----------------------------------------------------------------------------------- */
+
+static bool class_fits(const struct kernel_reg *reg)
+{
+	bool smi = reg->mgmt_class == CLASS_SMI_LID || reg->mgmt_class == CLASS_SMI_DR;
+
+	if (reg->rmpp_version > 1 || reg->class_version >= CLASS_VERSIONS || reg->qpn > 1)
+		return false;
+	if (!reg->mgmt_class)
+		return !reg->methods[0] && !reg->methods[1]; /* it only asks */
+	if (reg->mgmt_class >= CLASS_MAX && reg->mgmt_class != CLASS_SMI_DR)
+		return false;
+	if (is_vendor2(reg->mgmt_class) && !reg->oui)
+		return false;
+	if (reg->rmpp_version && !class_has_rmpp(reg->mgmt_class))
+		return false;
+	return smi == !reg->qpn;
+}
+
+static bool methods_are_taken(const struct kport *p, const struct kernel_reg *reg)
+{
+	for (const struct kfile *f = p->files; f; f = f->next)
+		for (unsigned i = 0; i < KERNEL_AGENTS; i++) {
+			const struct kernel_reg *other = f->agents[i] ? &f->agents[i]->reg : NULL;
+
+			if (other && other->mgmt_class == reg->mgmt_class &&
+			    other->class_version == reg->class_version && other->oui == reg->oui &&
+			    (other->methods[0] & reg->methods[0] ||
+			     other->methods[1] & reg->methods[1]))
+				return true;
+		}
+	return false;
+}
+
+/* Numbers are not used again soon: a late answer is for nobody. */
+static uint32_t hi_tid_take(struct kernel *k, struct kagent *a)
+{
+	for (unsigned i = 0; i < k->nagents; i++) {
+		unsigned place = (k->next_agent + i) % k->nagents;
+
+		if (!k->agents[place]) {
+			k->agents[place] = a;
+			k->next_agent = place + 1;
+			return place + 1;
+		}
+	}
+	k->agents = mem_resize(k->agents, k->nagents + 64, sizeof(*k->agents));
+	memset(k->agents + k->nagents, 0, 64 * sizeof(*k->agents));
+	k->next_agent = k->nagents;
+	k->nagents += 64;
+	return hi_tid_take(k, a);
+}
+
+/* Only vendors' second range of classes is told apart by OUI. */
+static struct kernel_reg reg_plain(const struct kernel_reg *reg)
+{
+	struct kernel_reg plain = *reg;
+
+	if (!is_vendor2(reg->mgmt_class))
+		plain.oui = 0;
+	return plain;
+}
+
+int kfile_register(struct kfile *f, const struct kernel_reg *wanted)
+{
+	struct kernel_reg reg = reg_plain(wanted);
+	unsigned number = 0;
+	struct kagent *a;
+
+	if (f->dead)
+		return -EPIPE;
+	while (number < KERNEL_AGENTS && f->agents[number])
+		number++;
+	if (number == KERNEL_AGENTS)
+		return -ENOMEM;
+	if (!class_fits(&reg) || methods_are_taken(f->port, &reg))
+		return -EINVAL;
+	a = mem_alloc(1, sizeof(*a));
+	*a = (struct kagent){ .file = f, .reg = reg, .number = number };
+	a->hi_tid = hi_tid_take(f->port->k, a);
+	f->agents[number] = a;
+	port_judge_sm(f->port);
+	return (int)number;
+}
+
+static void agent_free(struct kagent *a)
+{
+	a->file->port->k->agents[a->hi_tid - 1] = NULL;
+	rmpp_forget(a);
+	while (a->sends)
+		ksend_free(a->sends);
+	free(a);
+}
+
+int kfile_unregister(struct kfile *f, unsigned agent)
+{
+	struct kagent *a = agent < KERNEL_AGENTS ? f->agents[agent] : NULL;
+
+	if (f->dead || !a)
+		return -EINVAL;
+	f->agents[agent] = NULL;
+	agent_free(a);
+	port_judge_sm(f->port);
+	return 0;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------ */
+
+struct kfile *kernel_open(struct kernel *k, guid_t node, unsigned num, const struct kfile_ops *ops,
+			  void *arg)
+{
+	struct kport *p = port_get(k, node, num);
+	struct kfile *f;
+
+	if (!p)
+		return NULL;
+	f = mem_alloc(1, sizeof(*f));
+	*f = (struct kfile){
+		.next = p->files, .back = &p->files, .port = p, .ops = ops, .arg = arg
+	};
+	if (f->next)
+		f->next->back = &f->next;
+	p->files = f;
+	return f;
+}
+
+static void file_forget(struct kfile *f)
+{
+	for (unsigned i = 0; i < KERNEL_AGENTS; i++)
+		if (f->agents[i])
+			agent_free(f->agents[i]);
+	memset(f->agents, 0, sizeof(f->agents));
+	port_judge_sm(f->port);
+}
+
+void kfile_close(struct kfile *f)
+{
+	f->dead = true;
+	file_forget(f);
+	*f->back = f->next;
+	if (f->next)
+		f->next->back = f->back;
+	free(f);
+}
+
+/* ---- IsSM ------------------------------------------------------------------------------------- */
+
+struct kissm *kernel_issm_open(struct kernel *k, guid_t node, unsigned num)
+{
+	struct kport *p = port_get(k, node, num);
+
+	if (!p)
+		return NULL;
+	if (p->issm) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	p->issm = mem_alloc(1, sizeof(*p->issm));
+	p->issm->port = p;
+	p->dport->info.capmask |= WIRE_CAP_IS_SM;
+	return p->issm;
+}
+
+void kissm_close(struct kissm *s)
+{
+	if (s->port->issm == s) {
+		s->port->issm = NULL;
+		s->port->dport->info.capmask &= ~WIRE_CAP_IS_SM;
+	}
+	free(s);
+}
+
+/* ---- Devices ---------------------------------------------------------------------------------- */
+
+static void port_gone(struct kport *p)
+{
+	if (p->issm) {
+		p->dport->info.capmask &= ~WIRE_CAP_IS_SM;
+		p->issm = NULL; /* its opener frees it */
+	}
+	for (struct kfile *f = p->files, *next; f; f = next) {
+		next = f->next;
+		if (f->dead)
+			continue;
+		f->dead = true;
+		file_forget(f);
+		f->ops->gone(f->arg);
+	}
+}
+
+void kernel_device(struct kernel *k, guid_t node, bool there)
+{
+	uint32_t index = topo_find(k->d->topo, node);
+
+	k->absent[index] = !there;
+	for (struct kport *p = k->ports; p && !there; p = p->next)
+		if (p->dport->node == &k->d->nodes[index])
+			port_gone(p);
+}
+
+bool kernel_device_there(const struct kernel *k, guid_t node)
+{
+	return !k->absent[topo_find(k->d->topo, node)];
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+struct kernel *kernel_new(struct loop *loop, struct double_fabric *d)
+{
+	struct kernel *k = mem_alloc(1, sizeof(*k));
+
+	k->loop = loop;
+	k->d = d;
+	k->table = mem_alloc(SENDS_TABLE, sizeof(*k->table));
+	k->absent = mem_alloc(d->topo->nnodes, sizeof(*k->absent));
+	return k;
+}
+
+void kernel_free(struct kernel *k)
+{
+	if (!k)
+		return;
+	while (k->ports) {
+		struct kport *p = k->ports;
+
+		k->ports = p->next;
+		p->dport->listener = NULL;
+		p->dport->sm_listens = false;
+		free(p);
+	}
+	while (k->pool) {
+		struct ksend *s = k->pool;
+
+		k->pool = s->next;
+		loop_timer_free(s->timer);
+		free(s->mad);
+		free(s);
+	}
+	free(k->agents);
+	free(k->absent);
+	free(k->table);
+	free(k);
+}
+
+void kernel_set_loss(struct kernel *k, unsigned per_mille)
+{
+	k->loss = per_mille;
+}
+
+const struct kernel_counts *kernel_counts(const struct kernel *k)
+{
+	return &k->counts;
+}

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Open ports. A port's number is its descriptor, as in the real library. Threads may send and one may receive at the same time.
+ *
+ * What the kernel would refuse of a write is refused here, so that the caller hears of it at once: an unknown agent, a length, a TID that is on its
+ * way. The last is asked of fmsim only when the memory says that one with the same hash is.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include "tests/sim/umad_own.h"
+
+#define FILES	     65536
+#define AGENTS	     32
+#define MAD_MIN	     36 /* bytes of a MAD that may be written */
+#define MAD_SIZE     256
+#define OPENIB_OUI   0x001405
+#define VENDOR2_LOW  0x30
+#define VENDOR2_HIGH 0x4f
+#define LINGER	     500 /* looks at the ring */
+#define LINGER_IDLE  100 /* .. when fmsim has taken all */
+#define ROOM_US	     50	 /* until fmsim may have made room */
+
+struct file {
+	int fd, connection, wake;
+	struct frame_memory *memory;
+	pthread_mutex_t sending, receiving, asking;
+	bool rmpp[AGENTS], known[AGENTS];
+	_Atomic bool lost;
+	uint8_t *message; /* of several records */
+	size_t len;
+	bool whole;
+};
+
+static struct file *_Atomic files[FILES];
+
+static struct file *file_of(int fd)
+{
+	struct file *f = fd >= 0 && fd < FILES ? atomic_load(&files[fd]) : NULL;
+
+	if (!f)
+		errno = EBADF;
+	return f;
+}
+
+/* ---- Plain ------------------------------------------------------------------------------------ */
+
+size_t umad_size(void)
+{
+	return sizeof(struct ib_user_mad);
+}
+
+void *umad_get_mad(void *umad)
+{
+	return ((struct ib_user_mad *)umad)->data;
+}
+
+ib_mad_addr_t *umad_get_mad_addr(void *umad)
+{
+	return &((struct ib_user_mad *)umad)->addr;
+}
+
+int umad_status(void *umad)
+{
+	return (int)((struct ib_user_mad *)umad)->status;
+}
+
+static int grh_set(ib_mad_addr_t *addr, const ib_mad_addr_t *from, uint32_t flow_label)
+{
+	addr->grh_present = from ? 1 : 0;
+	if (!from)
+		return 0;
+	memcpy(addr->gid, from->gid, sizeof(addr->gid));
+	addr->flow_label = flow_label;
+	addr->hop_limit = from->hop_limit;
+	addr->traffic_class = from->traffic_class;
+	return 0;
+}
+
+int umad_set_grh(void *umad, void *mad_addr)
+{
+	const ib_mad_addr_t *from = mad_addr;
+
+	return grh_set(umad_get_mad_addr(umad), from, from ? htonl(from->flow_label) : 0);
+}
+
+int umad_set_grh_net(void *umad, void *mad_addr)
+{
+	const ib_mad_addr_t *from = mad_addr;
+
+	return grh_set(umad_get_mad_addr(umad), from, from ? from->flow_label : 0);
+}
+
+int umad_set_addr_net(void *umad, __be16 dlid, __be32 dqp, int sl, __be32 qkey)
+{
+	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
+
+	addr->lid = dlid;
+	addr->qpn = dqp;
+	addr->sl = (uint8_t)sl;
+	addr->qkey = qkey;
+	return 0;
+}
+
+int umad_set_addr(void *umad, int dlid, int dqp, int sl, int qkey)
+{
+	return umad_set_addr_net(umad, htons((uint16_t)dlid), htonl((uint32_t)dqp), sl,
+				 htonl((uint32_t)qkey));
+}
+
+int umad_set_pkey(void *umad, int pkey_index)
+{
+	umad_get_mad_addr(umad)->pkey_index = (uint16_t)pkey_index;
+	return 0;
+}
+
+int umad_get_pkey(void *umad)
+{
+	return umad_get_mad_addr(umad)->pkey_index;
+}
+
+int umad_debug(int level)
+{
+	if (level >= 0)
+		sim_debug_level = level;
+	return sim_debug_level;
+}
+
+void umad_addr_dump(ib_mad_addr_t *addr)
+{
+	char gid[2 * sizeof(addr->gid) + 1];
+
+	for (size_t i = 0; i < sizeof(addr->gid); i++)
+		snprintf(gid + 2 * i, 3, "%02x", addr->gid[i]);
+	sim_warn("qpn %u qkey 0x%x lid %u sl %u grh %u gid_index %u hop_limit %u traffic_class %u "
+		 "flow_label 0x%x "
+		 "pkey_index %u gid 0x%s",
+		 ntohl(addr->qpn), ntohl(addr->qkey), ntohs(addr->lid), addr->sl, addr->grh_present,
+		 addr->gid_index, addr->hop_limit, addr->traffic_class, ntohl(addr->flow_label),
+		 addr->pkey_index, gid);
+}
+
+void umad_dump(void *umad)
+{
+	const struct ib_user_mad *mad = umad;
+
+	sim_warn("agent %u status %x timeout %u", mad->agent_id, mad->status, mad->timeout_ms);
+	umad_addr_dump(umad_get_mad_addr(umad));
+}
+
+/* ---- Waking ----------------------------------------------------------------------------------- */
+
+static void wake_server(const struct file *f)
+{
+	uint64_t one = 1;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	/* One that is full has woken fmsim already. */
+	while (write(f->wake, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_setcancelstate(state, NULL);
+}
+
+static void wake_if_asleep(const struct file *f)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&f->memory->server_sleeps, memory_order_relaxed) &&
+	    atomic_exchange(&f->memory->server_sleeps, 0))
+		wake_server(f);
+}
+
+static bool is_lost(struct file *f)
+{
+	return atomic_load(&f->lost) || atomic_load(&f->memory->gone);
+}
+
+/* The descriptor tells of nothing any more; or again, when something came meanwhile. */
+static void quieten(struct file *f)
+{
+	char bytes[64];
+	ssize_t n;
+
+	if (!atomic_load(&f->memory->told))
+		return;
+	n = recv(f->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		atomic_store(&f->lost, true);
+	atomic_store(&f->memory->told, 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!ring_is_empty(&f->memory->down) && atomic_load(&f->memory->client_waits)) {
+		atomic_store(&f->memory->tell, 1);
+		wake_if_asleep(f);
+	}
+}
+
+/* ---- Receiving -------------------------------------------------------------------------------- */
+
+static void room_made(struct file *f)
+{
+	const struct frame_ring *ring = &f->memory->down;
+
+	if (atomic_load_explicit(&f->memory->backlog, memory_order_relaxed) &&
+	    atomic_load(&ring->written.at) - atomic_load(&ring->read.at) < FRAME_RING / 2)
+		wake_if_asleep(f);
+}
+
+static bool part_keep(struct file *f, const uint8_t *bytes, const struct frame_record *record)
+{
+	uint8_t *message = realloc(f->message, f->len + record->len);
+
+	if (!message)
+		return false;
+	memcpy(message + f->len, bytes, record->len);
+	f->message = message;
+	f->len += record->len;
+	f->whole = !record->more;
+	ring_took(&f->memory->down, record);
+	room_made(f);
+	return true;
+}
+
+/* The next message, all of it, where it lies; NULL: none is there. `record` of a short one. */
+static const uint8_t *message_look(struct file *f, size_t *len, struct frame_record *record)
+{
+	const uint8_t *bytes;
+
+	while (!f->whole) {
+		bytes = ring_look(&f->memory->down, record);
+		if (!bytes)
+			return NULL;
+		if (!f->message && !record->more) {
+			*len = record->len;
+			return bytes;
+		}
+		if (!part_keep(f, bytes, record))
+			return NULL;
+	}
+	*len = f->len;
+	return f->message;
+}
+
+static void message_took(struct file *f, const struct frame_record *record)
+{
+	if (!f->whole) {
+		ring_took(&f->memory->down, record);
+		room_made(f);
+		return;
+	}
+	free(f->message);
+	f->message = NULL;
+	f->len = 0;
+	f->whole = false;
+}
+
+/* As read(2) of the kernel's file: length, or -errno. */
+static ssize_t file_read(struct file *f, void *buffer, size_t room)
+{
+	struct frame_record record = { 0 };
+	const uint8_t *message;
+	size_t len;
+
+	if (is_lost(f))
+		return -EIO;
+	message = message_look(f, &len, &record);
+	if (!message) {
+		quieten(f);
+		message = message_look(f, &len, &record);
+	}
+	if (!message)
+		return is_lost(f) ? -EIO : -EAGAIN;
+	if (len <= room) {
+		memcpy(buffer, message, len);
+		message_took(f, &record);
+		return (ssize_t)len;
+	}
+	if (len <= umad_size() + MAD_SIZE || room < umad_size() + MAD_SIZE)
+		return -EINVAL;
+	memcpy(buffer, message, umad_size() + MAD_SIZE); /* its header says how long it is */
+	return -ENOSPC;
+}
+
+static bool has_message(struct file *f)
+{
+	struct frame_record record;
+	bool has;
+	size_t len;
+
+	pthread_mutex_lock(&f->receiving);
+	has = message_look(f, &len, &record);
+	if (!has) {
+		quieten(f);
+		has = message_look(f, &len, &record);
+	}
+	pthread_mutex_unlock(&f->receiving);
+	return has || is_lost(f);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Whoever waits says so, and looks once more: see frame.h. poll() may be the end of a thread. */
+static void waits_end(void *arg)
+{
+	atomic_fetch_sub(&((struct file *)arg)->memory->client_waits, 1);
+}
+
+static int file_wait(struct file *f, int timeout_ms)
+{
+	struct pollfd ready = { .fd = f->fd, .events = POLLIN };
+	int64_t end = now_ms() + timeout_ms;
+	volatile int status = -ETIMEDOUT; /* over what the cleanup makes of a cancelled thread */
+
+	atomic_fetch_add(&f->memory->client_waits, 1);
+	pthread_cleanup_push(waits_end, f);
+	for (;;) {
+		int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
+		int n;
+
+		if (has_message(f)) {
+			status = 0;
+			break;
+		}
+		if (timeout_ms >= 0 && left <= 0)
+			break;
+		n = poll(&ready, 1, (int)left);
+		if (n < 0) {
+			status = -EIO;
+			break;
+		}
+		if (ready.revents & (POLLERR | POLLHUP | POLLNVAL))
+			atomic_store(&f->lost, true);
+	}
+	pthread_cleanup_pop(1);
+	return status;
+}
+
+static inline void cpu_relax(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
+
+/* While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner than a sleeper is woken. */
+static void linger(const struct file *f)
+{
+	const struct frame_memory *m = f->memory;
+
+	for (unsigned i = 0; i < LINGER && ring_is_empty(&m->down); i++) {
+		if (atomic_load_explicit(&m->server_sleeps, memory_order_relaxed) ||
+		    (i > LINGER_IDLE && ring_is_empty(&m->up)))
+			return;
+		cpu_relax();
+	}
+}
+
+int umad_poll(int portid, int timeout_ms)
+{
+	struct file *f = file_of(portid);
+
+	if (!f)
+		return -EIO;
+	linger(f);
+	return has_message(f) ? 0 : file_wait(f, timeout_ms);
+}
+
+int umad_recv(int portid, void *umad, int *length, int timeout_ms)
+{
+	struct file *f = file_of(portid);
+	ssize_t n;
+
+	if (!umad || !length || !f) {
+		errno = f ? EINVAL : EBADF;
+		return -errno;
+	}
+	linger(f);
+	if (timeout_ms && !has_message(f) && (n = file_wait(f, timeout_ms)) < 0) {
+		errno = (int)-n;
+		return (int)n;
+	}
+	pthread_mutex_lock(&f->receiving);
+	n = file_read(f, umad, umad_size() + (size_t)*length);
+	pthread_mutex_unlock(&f->receiving);
+	if (n >= 0) {
+		*length = (size_t)n > umad_size() ? (int)((size_t)n - umad_size()) : 0;
+		errno = 0;
+		return (int)((struct ib_user_mad *)umad)->agent_id;
+	}
+	if (n == -ENOSPC)
+		*length = (int)(((struct ib_user_mad *)umad)->length - umad_size());
+	errno = (int)-n;
+	return (int)n;
+}
+
+int umad_get_fd(int portid)
+{
+	struct file *f = file_of(portid);
+
+	if (!f)
+		return -EINVAL;
+	/* From now on the descriptor tells always: nobody says when he looks at it. */
+	atomic_fetch_add(&f->memory->client_waits, 1);
+	atomic_store(&f->memory->tell, !ring_is_empty(&f->memory->down));
+	wake_if_asleep(f);
+	return portid;
+}
+
+/* ---- Sending ---------------------------------------------------------------------------------- */
+
+/* fmsim is at the rings as long as there is something in them. */
+static bool record_put(struct file *f, const void *head, uint32_t head_len, const void *body,
+		       uint32_t body_len, bool more)
+{
+	while (!ring_write(&f->memory->up, head, head_len, body, body_len, more)) {
+		if (is_lost(f))
+			return false;
+		wake_if_asleep(f);
+		usleep(ROOM_US);
+	}
+	return true;
+}
+
+static bool message_put(struct file *f, const struct ib_user_mad *head, const uint8_t *mad,
+			size_t len)
+{
+	size_t first = len < FRAME_RECORD - sizeof(*head) ? len : FRAME_RECORD - sizeof(*head);
+	bool put = record_put(f, head, sizeof(*head), mad, (uint32_t)first, first < len);
+
+	for (size_t at = first; put && at < len;) {
+		size_t part = len - at < FRAME_RECORD ? len - at : FRAME_RECORD;
+
+		put = record_put(f, NULL, 0, mad + at, (uint32_t)part, at + part < len);
+		at += part;
+	}
+	return put;
+}
+
+/* What the kernel keeps until an answer, or the message's end, is there. */
+static bool is_kept(const struct file *f, const struct ib_user_mad *head, const uint8_t *mad)
+{
+	bool rmpp_class = mad[1] == 0x03 || mad[1] == 0x06 || mad[1] == 0x10 ||
+			  (mad[1] >= VENDOR2_LOW && mad[1] <= VENDOR2_HIGH);
+
+	return head->timeout_ms || (f->rmpp[head->agent_id] && rmpp_class && mad[26] & 1);
+}
+
+static int ask(struct file *f, struct frame_request *request)
+{
+	struct frame_reply reply;
+	int status;
+
+	pthread_mutex_lock(&f->asking);
+	status = sim_ask(f->connection, request, &reply, NULL);
+	pthread_mutex_unlock(&f->asking);
+	return status;
+}
+
+static bool is_busy(struct file *f, const struct ib_user_mad *head, const uint8_t *mad)
+{
+	struct frame_request request;
+
+	if (!atomic_load(&f->memory->tids[frame_tid_place(mad)]))
+		return false;
+	sim_request(&request, FRAME_IS_BUSY, NULL, 0);
+	memcpy(request.header, head, sizeof(*head));
+	memcpy(request.header + sizeof(*head), mad, 24);
+	return ask(f, &request) > 0;
+}
+
+/* As write(2): 0 or -errno. */
+static int file_write(struct file *f, const struct ib_user_mad *user, size_t len)
+{
+	struct ib_user_mad head = *user;
+	const uint8_t *mad = user->data;
+	bool put;
+
+	if (is_lost(f))
+		return -EIO;
+	if (head.agent_id >= AGENTS || !f->known[head.agent_id] || len < MAD_MIN)
+		return -EINVAL;
+	head.status = is_kept(f, &head, mad);
+	pthread_mutex_lock(&f->sending);
+	if (is_busy(f, &head, mad)) {
+		pthread_mutex_unlock(&f->sending);
+		return -EINVAL;
+	}
+	if (head.status)
+		atomic_fetch_add(&f->memory->tids[frame_tid_place(mad)], 1);
+	put = message_put(f, &head, mad, len);
+	pthread_mutex_unlock(&f->sending);
+	wake_if_asleep(f);
+	return put ? 0 : -EIO;
+}
+
+int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, int retries)
+{
+	struct ib_user_mad *mad = umad;
+	struct file *f = file_of(portid);
+	int status;
+
+	if (!f)
+		return -EIO;
+	mad->timeout_ms = (uint32_t)timeout_ms;
+	mad->retries = (uint32_t)retries;
+	mad->agent_id = (uint32_t)agentid;
+	if (sim_debug_level > 1)
+		umad_dump(mad);
+	status = file_write(f, mad, (size_t)length);
+	errno = -status;
+	return status ? -EIO : 0;
+}
+
+/* ---- Agents ----------------------------------------------------------------------------------- */
+
+/* The agent's number, or -errno. */
+static int file_register(struct file *f, const struct frame_register *reg)
+{
+	struct frame_request request;
+	int status;
+
+	if (is_lost(f))
+		return -EIO;
+	sim_request(&request, FRAME_REGISTER, NULL, 0);
+	request.reg = *reg;
+	request.reg.qpn = reg->mgmt_class != 0x01 && reg->mgmt_class != 0x81;
+	status = ask(f, &request);
+	if (status < 0 || status >= AGENTS)
+		return status;
+	f->known[status] = true;
+	f->rmpp[status] = reg->rmpp_version && !(reg->flags & UMAD_USER_RMPP);
+	return status;
+}
+
+static int register_mask(int portid, struct frame_register *reg, const long *mask)
+{
+	struct file *f = file_of(portid);
+	int status;
+
+	if (!f)
+		return -EPERM;
+	if (mask)
+		memcpy(reg->methods, mask, sizeof(reg->methods));
+	status = file_register(f, reg);
+	errno = status < 0 ? -status : 0;
+	return status < 0 ? -EPERM : status;
+}
+
+int umad_register(int portid, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+		  long method_mask[16 / sizeof(long)])
+{
+	struct frame_register reg = { .mgmt_class = (uint8_t)mgmt_class,
+				      .class_version = (uint8_t)mgmt_version,
+				      .rmpp_version = rmpp_version,
+				      .oui = OPENIB_OUI };
+
+	return register_mask(portid, &reg, method_mask);
+}
+
+int umad_register_oui(int portid, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+		      long method_mask[16 / sizeof(long)])
+{
+	struct frame_register reg = { .mgmt_class = (uint8_t)mgmt_class,
+				      .class_version = 1,
+				      .rmpp_version = rmpp_version,
+				      .oui = (uint32_t)oui[0] << 16 | (uint32_t)oui[1] << 8 |
+					     oui[2] };
+
+	if (mgmt_class < VENDOR2_LOW || mgmt_class > VENDOR2_HIGH)
+		return -EINVAL;
+	return register_mask(portid, &reg, method_mask);
+}
+
+int umad_register2(int portid, struct umad_reg_attr *attr, uint32_t *agent_id)
+{
+	struct file *f = file_of(portid);
+	struct frame_register reg;
+	int status;
+
+	if (!attr || !agent_id)
+		return EINVAL;
+	if (!f)
+		return EBADF;
+	if (attr->mgmt_class >= VENDOR2_LOW && attr->mgmt_class <= VENDOR2_HIGH &&
+	    (!(attr->oui & 0xffffff) || attr->oui & 0xff000000))
+		return EINVAL;
+	if (attr->flags & ~(uint32_t)UMAD_USER_RMPP) {
+		attr->flags = UMAD_USER_RMPP;
+		return EINVAL;
+	}
+	reg = (struct frame_register){ .mgmt_class = attr->mgmt_class,
+				       .class_version = attr->mgmt_class_version,
+				       .rmpp_version = attr->rmpp_version,
+				       .flags = attr->flags,
+				       .oui = attr->oui,
+				       .methods = { attr->method_mask[0], attr->method_mask[1] } };
+	status = file_register(f, &reg);
+	if (status < 0)
+		return -status;
+	*agent_id = (uint32_t)status;
+	return 0;
+}
+
+int umad_unregister(int portid, int agentid)
+{
+	struct file *f = file_of(portid);
+	struct frame_request request;
+	int status = -EINVAL;
+
+	if (f && agentid >= 0 && agentid < AGENTS && f->known[agentid]) {
+		sim_request(&request, FRAME_UNREGISTER, NULL, agentid);
+		status = ask(f, &request);
+		f->known[agentid] = false;
+	}
+	errno = status < 0 ? -status : 0;
+	return status < 0 ? -1 : 0;
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------- */
+
+static struct file *file_new(int connection, const int fds[3])
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (!f || fds[2] >= FILES)
+		goto fail;
+	f->memory = mmap(NULL, sizeof(*f->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	if (f->memory == MAP_FAILED)
+		goto fail;
+	f->connection = connection;
+	f->wake = fds[1];
+	f->fd = fds[2];
+	pthread_mutex_init(&f->sending, NULL);
+	pthread_mutex_init(&f->receiving, NULL);
+	pthread_mutex_init(&f->asking, NULL);
+	atomic_store(&files[f->fd], f);
+	return f;
+fail:
+	free(f);
+	return NULL;
+}
+
+int umad_open_port(const char *ca_name, int portnum)
+{
+	char name[UMAD_CA_NAME_LEN];
+	struct frame_request request;
+	struct frame_reply reply;
+	int fds[3] = { -1, -1, -1 }, connection, status;
+
+	if (view_resolve(ca_name, &portnum, name) < 0)
+		return -ENODEV;
+	connection = sim_connect();
+	if (connection < 0) {
+		errno = -connection;
+		return -EIO;
+	}
+	sim_request(&request, FRAME_OPEN, name, portnum);
+	status = sim_ask(connection, &request, &reply, fds);
+	if (status >= 0 && fds[2] >= 0 && file_new(connection, fds)) {
+		close(fds[0]);
+		return fds[2];
+	}
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	close(connection);
+	errno = status < 0 ? -status : ENOMEM;
+	return status == -ENODEV || status == -ENXIO ? -EINVAL : -EIO;
+}
+
+int umad_close_port(int portid)
+{
+	struct file *f = file_of(portid);
+
+	if (!f)
+		return 0;
+	atomic_store(&files[portid], NULL);
+	munmap(f->memory, sizeof(*f->memory));
+	close(f->connection);
+	close(f->wake);
+	close(f->fd);
+	free(f->message);
+	free(f);
+	return 0;
+}
