@@ -302,6 +302,7 @@ void double_free(struct double_fabric *d)
 		free(d->nodes[i].mft);
 		traps_forget(&d->nodes[i]);
 	}
+	load_free(d);
 	topo_unref(d->topo);
 	free(d->events);
 	free(d->nodes);
@@ -382,12 +383,14 @@ void double_activate(struct double_fabric *d, guid_t node, unsigned num)
 	struct dport *port = double_port(d, node, num);
 
 	port->info.state = port->peer->info.state = TOPO_ACTIVE;
+	ways_changed(d);
 }
 
 void double_reboot(struct double_fabric *d, guid_t guid)
 {
 	struct dnode *node = double_node(d, guid);
 
+	ways_changed(d);
 	for (unsigned n = 1; n <= node->ni.nports; n++)
 		link_drop(&node->ports[n]);
 	node_power_on(d, node);
@@ -539,6 +542,7 @@ const struct wire_port_info *double_port_info(const struct double_fabric *d, gui
 void double_set_lid(struct double_fabric *d, guid_t node, unsigned port, uint16_t lid)
 {
 	double_port(d, node, port)->info.lid = lid;
+	ways_changed(d);
 }
 
 const struct wire_switch_info *double_switch_info(const struct double_fabric *d, guid_t node)

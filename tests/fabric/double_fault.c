@@ -55,6 +55,7 @@ void double_lose_lft(struct double_fabric *d, guid_t guid)
 	struct dnode *node = double_node(d, guid);
 
 	memset(node->lft, LFT_NONE, node->lft_size);
+	ways_changed(d);
 }
 
 void double_lose_mft(struct double_fabric *d, guid_t guid)

@@ -239,6 +239,7 @@ void link_update(struct double_fabric *d, struct dport *port)
 		 !port->peer->node->off;
 	if (up == wanted)
 		return;
+	ways_changed(d);
 	(wanted ? port_up : port_down)(port);
 	(wanted ? port_up : port_down)(port->peer);
 	state_changed(d, port);

@@ -288,7 +288,7 @@ static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *
 {
 	if (is_smp(m))
 		return smp_execute(d, at, m, mad);
-	perf_execute(at, m, mad);
+	perf_execute(d, at, m, mad);
 	return true;
 }
 

@@ -136,6 +136,7 @@ struct double_fabric {
 	uint64_t random;
 	uint64_t trap_tid;
 	bool traps;
+	struct dload *load; /* NULL = no traffic */
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
@@ -226,10 +227,24 @@ bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad
 /* double_mkey.c: false where the M_Key keeps the request from being answered. */
 bool mkey_check(struct double_fabric *d, struct dport *arrival, const struct wire_mad *m);
 
+/* double_load.c */
+struct dload;
+void load_count(struct double_fabric *d, struct dport *port); /* up to now */
+void load_refresh(struct double_fabric *d);
+void load_changed(struct double_fabric *d);
+void load_free(struct double_fabric *d);
+
 /* double_perf.c: likewise, the performance management agent. It answers always. */
-void perf_execute(struct dport *arrival, struct wire_mad *m, uint8_t *mad);
+void perf_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 void perf_add(struct dport *port, enum perf_counter counter, uint64_t amount);
 const struct wire_perf *perf_now(struct double_fabric *d, struct dport *port);
+
+/* Something changed that a packet's way may depend on. */
+static inline void ways_changed(struct double_fabric *d)
+{
+	if (d->load)
+		load_changed(d);
+}
 
 /* double_link.c */
 void port_power_on(struct double_fabric *d, struct dport *port);

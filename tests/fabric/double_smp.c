@@ -301,6 +301,7 @@ void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t 
 
 	lft_fit(node, (lid / WIRE_LFT_BLOCK + 1u) * WIRE_LFT_BLOCK);
 	node->lft[lid] = port;
+	ways_changed(d);
 }
 
 /* ---- NVIDIA's GeneralInfo, PrivateLFTInfo, AdaptiveRoutingInfo --------------------------------- */
@@ -593,6 +594,7 @@ static uint16_t agent_run(struct request *r, const struct wire_mad *m)
 	if (!row->set)
 		return STATUS_BAD_METHOD;
 	status = set_run(r, row);
+	ways_changed(r->d);
 	if (!status && r->d->on_set)
 		r->d->on_set(r->d->on_set_arg, r->node->guid, m->attr_id, m->attr_mod);
 	return status;

@@ -27,7 +27,8 @@ struct sim_control {
 
 /* ---- Commands --------------------------------------------------------------------------------- */
 
-static const struct command *const tables[] = { commands_link, commands_node, commands_look };
+static const struct command *const tables[] = { commands_link, commands_node, commands_load,
+						commands_look };
 
 void sim_control_each(command_each_fn *fn, void *arg)
 {

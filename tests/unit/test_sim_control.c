@@ -213,6 +213,25 @@ static void tables_and_ports_are_dumped(void **state)
 	said_fini(&s);
 }
 
+static void a_load_is_shown_as_it_goes(void **state)
+{
+	struct said s;
+
+	said_init(&s, NULL);
+	double_world_bring_up(&s.w);
+	assert_says(&s, "load pair h1 h2",
+		    "flows 1, without a way 0; Gb/s wanted 425.0, carried 103.1;");
+	assert_says(&s, "load shift 1 10%",
+		    "flows 2, without a way 0; Gb/s wanted 52.8, carried 52.8;");
+	say(&s, "unlink leaf-02:9");
+	assert_says(&s, "load", "flows 2, without a way 2; Gb/s wanted 52.8, carried 0.0");
+	assert_complains(&s, "load shift", "no number");
+	assert_complains(&s, "load swift 3", "none of shift");
+	say(&s, "load off");
+	assert_says(&s, "load", "flows 0");
+	said_fini(&s);
+}
+
 /* ---- Time -------------------------------------------------------------------------------------- */
 
 static void a_script_keeps_its_times(void **state)
@@ -344,6 +363,7 @@ int main(void)
 		cmocka_unit_test(help_has_a_line_for_each_command),
 		cmocka_unit_test(a_packet_is_walked_and_dies_where_it_dies),
 		cmocka_unit_test(tables_and_ports_are_dumped),
+		cmocka_unit_test(a_load_is_shown_as_it_goes),
 		cmocka_unit_test(a_script_keeps_its_times),
 		cmocka_unit_test(a_flap_is_so_many_falls),
 		cmocka_unit_test(the_same_seed_and_script_give_the_same_run),

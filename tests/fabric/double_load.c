@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Traffic through the double: flows between CAs' ports, by the tables and links in force, and what ports count by it.
+ *
+ * A flow has a rate, a share of what its own port can carry. Where more comes to a link than it carries, all flows through it get the like share
+ * of it, and ports before it wait: nothing is lost to a full link, for credits hold it back. What has no way is lost where it dies: a switch without
+ * an entry counts relay errors, a port without a link discards. So a port sends and receives at a constant rate for as long as nothing in the
+ * fabric changes; what it has counted is told when somebody asks, of that port alone. A change marks rates as stale: they hold until
+ * then, and are walked anew at the next question, or after REFRESH_US: a table of many blocks is one change.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tests/fabric/double_own.h"
+#include "topology/mem.h"
+
+#define REFRESH_US  100000
+#define WORD_BITS   32
+#define PACKET_BITS (4096 * 8)
+
+struct flow {
+	struct dport *from, *to;
+	unsigned per_mille;
+	double offered, factor; /* Mb/s; what is left of it, 0 .. 1 */
+	struct dport *dies;	/* where, NULL = it arrives */
+	enum walk_end end;
+	uint8_t hops;
+};
+
+/* Of a port: Mb/s, and the share of the time that it waits; packets in millions a second. */
+struct port_load {
+	double offered, sent, received, wait, relay, discards;
+	uint64_t since_us;
+};
+
+struct dload {
+	struct flow *flows;
+	unsigned nflows, room;
+	struct port_load *ports; /* by topo index */
+	struct loop_timer *refresh;
+	uint64_t stale_us; /* since then the rates are not true; 0 = they are */
+	uint64_t first_us;
+};
+
+static struct port_load *load_of(struct double_fabric *d, const struct dport *port)
+{
+	return &d->load->ports[port - d->ports];
+}
+
+static double capacity(const struct dport *port)
+{
+	return (double)topo_lane_mbps(wire_port_info_speed(&port->info)) *
+	       wire_port_info_lanes(&port->info);
+}
+
+/* ---- What was counted -------------------------------------------------------------------------- */
+
+/* Whole ones are added, the rest is kept for the next time: since_us goes on by whole microseconds of it. */
+static void add_share(struct dport *port, enum perf_counter counter, double rate, uint64_t from_us,
+		      uint64_t to_us)
+{
+	double added = floor(rate * (double)to_us) - floor(rate * (double)from_us);
+
+	if (added > 0)
+		perf_add(port, counter, (uint64_t)added);
+}
+
+static void count_until(struct double_fabric *d, struct dport *port, uint64_t until_us)
+{
+	struct port_load *load = load_of(d, port);
+	uint64_t from = load->since_us - d->load->first_us, to = until_us - d->load->first_us;
+
+	if (until_us <= load->since_us)
+		return;
+	load->since_us = until_us;
+	add_share(port, PERF_XMIT_DATA, load->sent / WORD_BITS, from, to);
+	add_share(port, PERF_RCV_DATA, load->received / WORD_BITS, from, to);
+	add_share(port, PERF_XMIT_PACKETS, load->sent / PACKET_BITS, from, to);
+	add_share(port, PERF_RCV_PACKETS, load->received / PACKET_BITS, from, to);
+	add_share(port, PERF_XMIT_WAIT, load->wait * capacity(port) / WORD_BITS, from, to);
+	add_share(port, PERF_RCV_RELAY, load->relay / PACKET_BITS, from, to);
+	add_share(port, PERF_XMIT_DISCARDS, load->discards / PACKET_BITS, from, to);
+}
+
+/* ---- Rates ------------------------------------------------------------------------------------- */
+
+static void flow_walk(struct double_fabric *d, struct flow *flow, struct dport **trail)
+{
+	struct packet packet = { .dlid = flow->to->info.lid,
+				 .pkey = port_pkey(flow->from, 0),
+				 .data = true,
+				 .look = true };
+	struct walk walk = { .trail = trail };
+
+	flow->hops = 0;
+	flow->factor = 1;
+	flow->dies = NULL;
+	flow->offered = capacity(flow->from) * flow->per_mille / 1000;
+	if (flow->from->info.state != TOPO_ACTIVE || !packet.dlid || !flow->per_mille) {
+		flow->offered = 0;
+		return;
+	}
+	walk_lid(d, flow->from, &packet, &walk);
+	flow->end = walk.end;
+	flow->hops = (uint8_t)walk.hops;
+	if (walk.end != WALK_ARRIVES)
+		flow->dies = walk.at;
+}
+
+static void flows_offer(struct double_fabric *d)
+{
+	struct dport *trail[HOPS_MAX + 1];
+
+	for (unsigned i = 0; i < d->load->nflows; i++) {
+		struct flow *flow = &d->load->flows[i];
+
+		flow_walk(d, flow, trail);
+		for (unsigned h = 0; h < flow->hops; h++)
+			load_of(d, trail[h])->offered += flow->offered;
+	}
+}
+
+/* The share that a link gives to each flow. */
+static double link_share(struct double_fabric *d, const struct dport *out)
+{
+	double offered = load_of(d, out)->offered, room = capacity(out);
+
+	return offered > room ? room / offered : 1;
+}
+
+/* Those before the narrowest link of a flow wait for what that link does not take. */
+static void flow_runs(struct double_fabric *d, struct flow *flow, struct dport **trail)
+{
+	unsigned narrow = 0;
+
+	for (unsigned h = 0; h < flow->hops; h++) {
+		double share = link_share(d, trail[h]);
+
+		if (share < flow->factor) {
+			flow->factor = share;
+			narrow = h;
+		}
+	}
+	for (unsigned h = 0; h < flow->hops; h++) {
+		struct port_load *load = load_of(d, trail[h]);
+
+		load->sent += flow->offered * flow->factor;
+		load_of(d, trail[h]->peer)->received += flow->offered * flow->factor;
+		if (h < narrow && 1 - flow->factor > load->wait)
+			load->wait = 1 - flow->factor;
+	}
+	if (flow->dies && (flow->end == WALK_DEAD_LINK || flow->end == WALK_NOT_ACTIVE))
+		load_of(d, flow->dies)->discards += flow->offered * flow->factor;
+	else if (flow->dies)
+		load_of(d, flow->dies)->relay += flow->offered * flow->factor;
+}
+
+static void rates_make(struct double_fabric *d, uint64_t since_us)
+{
+	struct dport *trail[HOPS_MAX + 1];
+
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		d->load->ports[i] = (struct port_load){ .since_us = since_us };
+	flows_offer(d);
+	for (unsigned i = 0; i < d->load->nflows; i++) {
+		struct flow *flow = &d->load->flows[i];
+
+		flow_walk(d, flow, trail);
+		flow_runs(d, flow, trail);
+	}
+}
+
+void load_refresh(struct double_fabric *d)
+{
+	uint64_t stale = d->load ? d->load->stale_us : 0;
+
+	if (!stale)
+		return;
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		count_until(d, &d->ports[i], stale);
+	rates_make(d, stale);
+	d->load->stale_us = 0;
+	loop_timer_stop(d->load->refresh);
+}
+
+void load_count(struct double_fabric *d, struct dport *port)
+{
+	if (!d->load)
+		return;
+	load_refresh(d);
+	count_until(d, port, loop_now_us(d->loop));
+}
+
+void load_changed(struct double_fabric *d)
+{
+	if (d->load->stale_us)
+		return;
+	d->load->stale_us = loop_now_us(d->loop);
+	loop_timer_set(d->load->refresh, REFRESH_US);
+}
+
+/* ---- What is sent ------------------------------------------------------------------------------ */
+
+static void refresh_cb(void *arg)
+{
+	load_refresh(arg);
+}
+
+static struct dload *load_get(struct double_fabric *d)
+{
+	if (d->load)
+		return d->load;
+	d->load = mem_alloc(1, sizeof(*d->load));
+	d->load->ports = mem_alloc(d->topo->nports, sizeof(*d->load->ports));
+	d->load->refresh = loop_timer_new(d->loop, refresh_cb, d);
+	d->load->first_us = loop_now_us(d->loop);
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		d->load->ports[i].since_us = d->load->first_us;
+	return d->load;
+}
+
+static void flow_add(struct double_fabric *d, struct dport *from, struct dport *to,
+		     unsigned per_mille)
+{
+	struct dload *load = load_get(d);
+
+	if (load->nflows == load->room) {
+		load->room = load->room ? 2 * load->room : 64;
+		load->flows = mem_resize(load->flows, load->room, sizeof(*load->flows));
+	}
+	load->flows[load->nflows++] =
+		(struct flow){ .from = from, .to = to, .per_mille = per_mille };
+	load_changed(d);
+}
+
+/* The first of its ports that has a cable. */
+static struct dport *port_of(struct double_fabric *d, uint32_t ca)
+{
+	struct dnode *node = &d->nodes[ca];
+
+	for (unsigned num = 1; num < node->ni.nports; num++)
+		if (node->ports[num].peer)
+			return &node->ports[num];
+	return &node->ports[node->ni.nports];
+}
+
+void double_load_shift(struct double_fabric *d, unsigned shift, unsigned per_mille)
+{
+	const struct topo *t = d->topo;
+
+	double_load_off(d);
+	for (uint32_t h = 0; h < t->nhosts; h++) {
+		const struct topo_host *from = &t->hosts[h],
+				       *to = &t->hosts[(h + shift) % t->nhosts];
+
+		for (uint32_t i = 0; i < from->ncas && i < to->ncas; i++)
+			flow_add(d, port_of(d, t->host_cas[from->first + i]),
+				 port_of(d, t->host_cas[to->first + i]), per_mille);
+	}
+}
+
+void double_load_pair(struct double_fabric *d, guid_t from, unsigned from_port, guid_t to,
+		      unsigned to_port, unsigned per_mille)
+{
+	flow_add(d, double_port(d, from, from_port), double_port(d, to, to_port), per_mille);
+}
+
+void double_load_off(struct double_fabric *d)
+{
+	if (!d->load)
+		return;
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		load_count(d, &d->ports[i]);
+	load_free(d);
+}
+
+void load_free(struct double_fabric *d)
+{
+	if (!d->load)
+		return;
+	loop_timer_free(d->load->refresh);
+	free(d->load->flows);
+	free(d->load->ports);
+	free(d->load);
+	d->load = NULL;
+}
+
+struct double_load double_load(struct double_fabric *d)
+{
+	struct double_load sum = { 0 };
+
+	if (!d->load)
+		return sum;
+	load_refresh(d);
+	for (unsigned i = 0; i < d->load->nflows; i++) {
+		const struct flow *flow = &d->load->flows[i];
+
+		sum.flows++;
+		sum.stopped += flow->dies || flow->offered == 0;
+		sum.offered_mbps += flow->offered;
+		sum.carried_mbps += flow->dies ? 0 : flow->offered * flow->factor;
+		sum.slowest =
+			sum.flows == 1 || flow->factor < sum.slowest ? flow->factor : sum.slowest;
+	}
+	for (uint32_t i = 0; i < d->topo->nports; i++) {
+		double room = capacity(&d->ports[i]);
+		double busy = room > 0 ? d->load->ports[i].offered / room : 0;
+
+		if (busy <= sum.busiest)
+			continue;
+		sum.busiest = busy;
+		sum.node = d->ports[i].node->guid;
+		sum.port = d->ports[i].num;
+	}
+	return sum;
+}
