@@ -281,6 +281,7 @@ static void parts_fini(struct fabric *f)
 	route_free(f->route);
 	check_base_free(f->proof_base);
 	tables_fini(&f->tables);
+	free(f->spanning);
 	topo_unref(f->topo);
 	lid_map_free(f->lids);
 	lid_memory_fini(&f->memory);

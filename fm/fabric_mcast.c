@@ -337,6 +337,11 @@ void fabric_mcast_keep_proof(struct fabric *f)
 	unicast = check_proof_graph(f->proof_base, check_proof_serial(f->proof_base));
 	mcast_proof_free(m->published);
 	m->published = unicast ? mcast_proof_new(f->topo, unicast) : NULL;
+	if (m->published && f->spanning && !mcast_proof_span(m->published, &f->tables, f->spanning))
+		event_log_add(
+			f->events, LOG_WARNING, "mcast-spanning", NULL,
+			"fabric: the spanning tree of the routing engine closes a credit cycle: "
+			"each group has a tree of its own");
 }
 
 static void take_snapshot(struct fabric *f)

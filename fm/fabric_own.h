@@ -166,6 +166,7 @@ struct fabric_update {
 	struct route_override *overrides;
 	bool routing;		    /* ..which it does */
 	struct fabric_tried routed; /* by whom the tables are */
+	bool *spanning;		    /* route_spanning()'s; NULL = none */
 	struct tables tables;
 	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
@@ -246,6 +247,7 @@ struct fabric {
 	struct lid_map *lids;
 	struct tables tables;
 	struct fabric_tried routed; /* .. and who made them */
+	bool *spanning; /* .. and what multicast's trees are parts of; NULL = they are free */
 	struct check_report proof;
 	struct check_base *proof_base;			    /* what the next proof can build upon */
 	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */

@@ -23,6 +23,7 @@
 #include <time.h>
 #include "fm/fabric_own.h"
 #include "routing/report.h"
+#include "topology/mem.h"
 
 /* ---- Snapshot ------------------------------------------------------------------------------------ */
 
@@ -51,6 +52,8 @@ static void forget(struct fabric_update *u)
 	fabric_draft_fini(&u->draft);
 	topo_unref(u->topo);
 	lid_map_free(u->lids);
+	free(u->spanning);
+	u->spanning = NULL;
 	u->topo = NULL;
 	u->lids = NULL;
 }
@@ -174,6 +177,18 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 
+static void keep_spanning(struct fabric_update *u, const struct route *route)
+{
+	const bool *spanning = route_spanning(route);
+
+	free(u->spanning);
+	u->spanning = NULL;
+	if (!spanning)
+		return;
+	u->spanning = mem_alloc(u->topo->nports, sizeof(*spanning));
+	memcpy(u->spanning, spanning, u->topo->nports * sizeof(*spanning));
+}
+
 void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		struct tables *out, struct fabric_tried *tried)
 {
@@ -248,6 +263,7 @@ static enum job_said compute_tables(void *arg)
 	must_be_done(route_end(f->route));
 	end_routing(&f->update);
 	note_engine(f->route, f->update.topo, &f->update.routed);
+	keep_spanning(&f->update, f->route);
 	return JOB_NEXT;
 }
 
@@ -319,7 +335,7 @@ static void tell_engine(struct fabric *f)
 	const char *before = f->routed.engine ? f->routed.engine : f->conf.routing_engine;
 
 	if (strcmp(before, now->engine) || strcmp(f->routed.why, now->why))
-		event_log_add(f->events, now->why[0] ? LOG_WARNING : LOG_NOTICE, "engine",
+		event_log_add(f->events, now->damaged ? LOG_WARNING : LOG_NOTICE, "engine",
 			      json_pack("{ss ss ss}", "engine", now->engine, "before", before,
 					"why", now->why),
 			      "fabric: routed by %s%s%s", now->engine, now->why[0] ? ": " : "",
@@ -360,16 +376,20 @@ void fabric_publish_to_sa(struct fabric *f)
 /* What was published is now what is to be forgotten. */
 static void exchange(struct fabric *f)
 {
-	struct fabric_update older = { .topo = f->topo, .lids = f->lids, .tables = f->tables };
+	struct fabric_update older = {
+		.topo = f->topo, .lids = f->lids, .tables = f->tables, .spanning = f->spanning
+	};
 
 	f->topo = f->update.topo;
 	f->shapes = f->update.shapes;
 	f->links = f->update.links;
 	f->lids = f->update.lids;
 	f->tables = f->update.tables;
+	f->spanning = f->update.spanning;
 	f->update.topo = older.topo;
 	f->update.lids = older.lids;
 	f->update.tables = older.tables;
+	f->update.spanning = older.spanning;
 	f->update.room = older.tables.capacity;
 }
 

@@ -4,12 +4,11 @@
  *
  *   design    once for as long as snapshots are moments of one fabric
  *   columns   each as the design has it, what is dead repaired over turns that are allowed
- *   again     some switch has no way by these: what is dead, or nobody uses, closes no cycles, so turns are allowed that were in the way
- *             of those, first of arcs that make the spanning tree whole again, then as they are wanted; columns that were left open
- *             are repaired anew, or follow that tree
- *   replaced  some switch has no way even so: a spanning tree of what is
- *             alive comes first, then as many of the design's turns as go with it, and all columns are repaired by these. That tree
- *             connects whatever cables connect
+ *   again     some switch has no way by these, or the spanning tree that multicast goes by is cut: what is dead, or nobody uses, closes no
+ *             cycles, so turns are allowed that were in the way of those, first of arcs that make the tree whole again, then as they
+ *             are wanted; columns that were left open are repaired anew, or follow that tree
+ *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as many of the turns in use as go with it, and all columns are
+ *             repaired by these. That tree connects whatever cables connect
  *
  * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one too.
  */
@@ -27,21 +26,19 @@ enum stage { DESIGN, COLUMNS, AGAIN, REPLACED, DONE };
 struct acyclic {
 	const struct topo *shape; /* whose cables the net and the design are of; NULL = none */
 	struct net net;
-	struct acyclic_design design,
-		live; /* of all known arcs; of those alive, where it came to that */
-	bool has_live;
+	struct acyclic_design design; /* of all known arcs */
 	bool bent;
+	bool *spanning; /* by port of the latest snapshot: a cable of the tree, in use */
 
 	/* One computation. */
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct tables *out;
-	bool whole; /* nothing counts as dead or cordoned */
 	enum stage stage;
 	struct design_job *job;
 	struct turns extended;
 	bool *used; /* by turn: some column that is complete has it */
-	bool *tree; /* by arc: the design's, made whole; NULL = it can not be */
+	bool *tree; /* by arc: the design's, made whole */
 	struct column column;
 	uint8_t *states, *next;
 	uint32_t *part,
@@ -106,9 +103,8 @@ static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 {
 	const struct topo_port *port = topo_port(a->t, a->net.from[arc], num);
 
-	return a->whole ||
-	       (port->link_up && (a->states[arc] == ARC_CORDONED ||
-				  !(port->cordoned || topo_peer(a->t, port)->cordoned)));
+	return port->link_up && (a->states[arc] == ARC_CORDONED ||
+				 !(port->cordoned || topo_peer(a->t, port)->cordoned));
 }
 
 /* The cable of an arc that is `wanted`, or if it is dead one of those after it, not the same one for all. */
@@ -168,13 +164,12 @@ static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 	bool complete = true;
 
 	c->turns = turns;
-	c->partial = !design->tree;
 	for (unsigned k = 0; k < design_columns(design, d); k++) {
 		size_t column = design->first_column[d] + k;
 
 		c->work = REPAIR_WORK;
 		column_repair(c, d, design->columns + column * a->net.nswitches, a->next);
-		if (c->asking && a->tree && !column_is_complete(c, a->part)) {
+		if (c->asking && !column_is_complete(c, a->part)) {
 			c->work = REPAIR_WORK;
 			column_by_tree(c, a->tree);
 		}
@@ -235,10 +230,8 @@ static void begin_columns(struct acyclic *a)
 	a->open_part = mem_alloc(n->nswitches + 1, sizeof(*a->open_part));
 	a->open = mem_alloc(n->nswitches + 1, sizeof(*a->open));
 	a->used = mem_alloc(n->nturns + 1u, sizeof(*a->used));
-	if (a->whole)
-		memset(a->states, ARC_OPEN, n->narcs);
-	else
-		net_read_states(n, a->t, a->states);
+	a->tree = mem_alloc(n->narcs + 1, sizeof(*a->tree));
+	net_read_states(n, a->t, a->states);
 	net_find_parts(n, a->states, ARC_CORDONED, a->part);
 	net_find_parts(n, a->states, ARC_OPEN, a->open_part);
 	column_init(&a->column, n);
@@ -324,13 +317,23 @@ static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state 
 static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
 {
 	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
-	bool whole = true;
+	bool whole;
 
 	do
 		find_tree_parts(a, part);
 	while (add_to_tree(a, part, least, any));
-	for (uint32_t sw = 0; sw < a->net.nswitches; sw++)
-		whole &= part[sw] == wanted[sw];
+	whole = !memcmp(part, wanted, a->net.nswitches * sizeof(*part));
+	free(part);
+	return whole;
+}
+
+static bool tree_is_whole(const struct acyclic *a)
+{
+	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
+	bool whole;
+
+	find_tree_parts(a, part);
+	whole = !memcmp(part, a->part, a->net.nswitches * sizeof(*part));
 	free(part);
 	return whole;
 }
@@ -344,8 +347,7 @@ static bool join_tree(struct acyclic *a, bool any)
 
 static void begin_tree(struct acyclic *a)
 {
-	a->tree = mem_alloc(a->net.narcs + 1, sizeof(*a->tree));
-	for (uint32_t arc = 0; a->design.tree && arc < a->net.narcs; arc++)
+	for (uint32_t arc = 0; arc < a->net.narcs; arc++)
 		a->tree[arc] = a->design.tree[arc] && a->states[arc] == ARC_OPEN;
 }
 
@@ -356,22 +358,11 @@ static void allow_tree(struct acyclic *a)
 			allow_with_tree(a, arc);
 }
 
-static void make_tree_whole(struct acyclic *a)
-{
-	begin_tree(a);
-	allow_tree(a);
-	if (join_tree(a, false))
-		return;
-	free(a->tree);
-	a->tree = NULL;
-}
-
 /* The tree's turns first, then those that columns have. */
 static void replace_turns(struct acyclic *a)
 {
 	const struct net *n = &a->net;
 
-	free(a->tree);
 	begin_tree(a);
 	join_tree(a, true);
 	turns_fini(&a->extended);
@@ -385,6 +376,32 @@ static void replace_turns(struct acyclic *a)
 				turns_allow(&a->extended, arc, b);
 }
 
+static void forget_unused(struct acyclic *a)
+{
+	if (a->extended.net)
+		turns_fini(&a->extended);
+	turns_copy(&a->extended, &a->design.turns);
+	turns_forget(&a->extended, a->states, a->used);
+	a->extended.work = EXTEND_WORK;
+}
+
+/*
+ * The turns that columns have, and those of a tree: as much as can be of the design's, or else any other. False: what columns have is in the
+ * way of all that were tried.
+ */
+static bool extend_turns(struct acyclic *a)
+{
+	forget_unused(a);
+	begin_tree(a);
+	allow_tree(a);
+	if (join_tree(a, false))
+		return true;
+	forget_unused(a);
+	memset(a->tree, 0, a->net.narcs * sizeof(*a->tree));
+	turns_fit_tree(&a->extended, a->states, a->tree);
+	return join_tree(a, false);
+}
+
 static void make_column(struct acyclic *a)
 {
 	if (a->at < a->net.nswitches) {
@@ -394,32 +411,26 @@ static void make_column(struct acyclic *a)
 	}
 	a->at = 0;
 	a->stage = DONE;
-	if (!a->nopen)
+	begin_tree(a);
+	if (!a->nopen && tree_is_whole(a))
 		return;
-	turns_copy(&a->extended, &a->design.turns);
-	turns_forget(&a->extended, a->states, a->used);
-	a->extended.work = EXTEND_WORK;
-	if (a->design.tree)
-		make_tree_whole(a);
 	a->column.asking = &a->extended;
-	a->nopen = 0;
-	a->stage = AGAIN;
+	if (!extend_turns(a)) {
+		replace_turns(a);
+		a->stage = REPLACED;
+	} else if (a->nopen) {
+		a->stage = AGAIN;
+	}
 }
 
 static void make_open_column(struct acyclic *a)
 {
 	while (a->at < a->net.nswitches && !a->open[a->at])
 		a->at++;
-	if (a->at < a->net.nswitches) {
-		a->nopen += !make_columns(a, &a->design, &a->extended, a->at++);
-		return;
-	}
-	a->at = 0;
-	a->stage = DONE;
-	if (!a->nopen)
-		return;
-	replace_turns(a);
-	a->stage = REPLACED;
+	if (a->at < a->net.nswitches)
+		make_columns(a, &a->design, &a->extended, a->at++);
+	else
+		a->stage = DONE;
 }
 
 static void make_column_replaced(struct acyclic *a)
@@ -428,6 +439,19 @@ static void make_column_replaced(struct acyclic *a)
 		make_columns(a, &a->design, &a->extended, a->at++);
 	else
 		a->stage = DONE;
+}
+
+static void note_spanning(struct acyclic *a)
+{
+	const struct net *n = &a->net;
+
+	a->spanning = mem_resize(a->spanning, a->t->nports + 1u, sizeof(*a->spanning));
+	memset(a->spanning, 0, a->t->nports * sizeof(*a->spanning));
+	for (uint32_t arc = 0; arc < n->narcs; arc++)
+		for (uint32_t i = n->first_cable[arc]; a->tree[arc] && i < n->first_cable[arc + 1];
+		     i++)
+			if (carries(a, arc, n->cables[i]))
+				a->spanning[a->t->nodes[n->from[arc]].port0 + n->cables[i]] = true;
 }
 
 bool acyclic_go(struct acyclic *a)
@@ -442,8 +466,10 @@ bool acyclic_go(struct acyclic *a)
 	if (a->stage == DONE)
 		return false;
 	stages[a->stage](a);
-	if (a->stage == DONE)
+	if (a->stage == DONE) {
+		note_spanning(a);
 		forget_computation(a);
+	}
 	return a->stage != DONE;
 }
 
@@ -463,37 +489,21 @@ void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map
 	a->t = t;
 	a->lids = lids;
 	a->out = out;
-	a->bent = a->whole = false;
+	a->bent = false;
 	tables_resize(out, t->nswitches, lids->top);
 	memset(out->lft, TABLES_NO_ROUTE, (size_t)out->nswitches * out->stride);
 	if (!a->job)
 		begin_columns(a);
 }
 
-void acyclic_compute_whole(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-			   struct tables *out)
-{
-	acyclic_begin(a, t, lids, out);
-	if (a->stage != DESIGN)
-		forget_computation(a);
-	a->whole = true;
-	if (a->stage != DESIGN)
-		begin_columns(a);
-	while (acyclic_go(a))
-		;
-}
-
-void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-		     struct tables *out)
-{
-	acyclic_begin(a, t, lids, out);
-	while (acyclic_go(a))
-		;
-}
-
 bool acyclic_cordons_bent(const struct acyclic *a)
 {
 	return a->bent;
+}
+
+const bool *acyclic_spanning(const struct acyclic *a)
+{
+	return a->spanning;
 }
 
 struct acyclic *acyclic_new(void)
@@ -510,5 +520,6 @@ void acyclic_free(struct acyclic *a)
 		return;
 	forget_computation(a);
 	forget_shape(a);
+	free(a->spanning);
 	free(a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic: tables for fabrics that are no trees, and for trees so damaged that no tier is left to go by. Engine "updn-root". Private to
+ * acyclic: tables for fabrics that are no trees, and for trees so damaged that tiers leave pairs without a path. Engine "updn-root". Private to
  * routing/.
  *
  * Every two switches that cables connect get a path, without a cycle of channel dependencies on one virtual lane. What packets
@@ -25,10 +25,10 @@ struct acyclic;
 struct acyclic *acyclic_new(void);
 void acyclic_free(struct acyclic *a); /* NULL is fine */
 
-/* Fills `out` (resized to the snapshot). */
-void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-		     struct tables *out);
-/* The same in pieces of less than a millisecond in fabrics of up to 1,000 switches; t, lids and out stay as they are meanwhile. */
+/*
+ * Fills `out` (resized to the snapshot), in pieces of less than a millisecond in fabrics of up to 1,000 switches; t, lids and out stay as they are
+ * meanwhile.
+ */
 void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
 		   struct tables *out);
 bool acyclic_go(struct acyclic *a); /* false: done */
@@ -36,8 +36,10 @@ bool acyclic_go(struct acyclic *a); /* false: done */
 /* Of the latest tables: hosts reach each other by cordoned cables, for no other connects them. */
 bool acyclic_cordons_bent(const struct acyclic *a);
 
-/* As if nothing were dead or cordoned: what the design is worth. */
-void acyclic_compute_whole(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-			   struct tables *out);
+/*
+ * Of the latest tables, by port of their snapshot: cables of a spanning tree of all that cables connect, at both ends. All its turns and those of the
+ * tables together close no cycle, so multicast's trees are to be parts of it. Good until the next computation.
+ */
+const bool *acyclic_spanning(const struct acyclic *a);
 
 #endif

@@ -170,15 +170,10 @@ bool column_goes_by_cordons(const struct column *c)
 	return false;
 }
 
-static bool between_hosts(const struct column *c, uint32_t sw)
-{
-	return !c->partial || (c->net->hosts[sw] && c->net->hosts[c->d]);
-}
-
 bool column_is_complete(const struct column *c, const uint32_t *part)
 {
 	for (uint32_t sw = 0; c->nsettled < c->net->nswitches && sw < c->net->nswitches; sw++)
-		if (!c->settled[sw] && part[sw] == part[c->d] && between_hosts(c, sw))
+		if (!c->settled[sw] && part[sw] == part[c->d])
 			return false;
 	return true;
 }
@@ -250,18 +245,15 @@ struct change {	      /* what a neighbour would have to do */
 };
 
 /*
- * Few hosts that would go a longer way; if none would, few that would go by a loaded arc. For a switch or a destination
- * without hosts none goes a longer way, where such may be left open.
+ * Few hosts that would go a longer way; if none would, few that would go by a loaded arc.
  */
-static uint64_t cost_of_change(const struct column *c, uint32_t sw, uint32_t at, uint32_t arc)
+static uint64_t cost_of_change(const struct column *c, uint32_t at, uint32_t arc)
 {
 	uint32_t hops = c->hops[c->net->to[arc]] + 1;
 	uint64_t behind = c->offer_key[at], load = c->load ? c->load[arc] >> 8 : 0;
 
 	if (hops <= c->hops[at] || !behind)
 		return behind * (1 + load);
-	if (!between_hosts(c, sw))
-		return UINT64_MAX;
 	return behind * (hops - c->hops[at]) << 40;
 }
 
@@ -275,7 +267,7 @@ static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct ch
 
 		if (!c->settled[n->to[b]])
 			continue;
-		cost = cost_of_change(c, sw, at, b);
+		cost = cost_of_change(c, at, b);
 		if (cost < best->cost && column_allows(c, arc, b) && may_go_by(c, at, b))
 			*best = (struct change){ arc, (uint8_t)(b - n->first[at]), cost };
 	}

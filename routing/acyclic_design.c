@@ -7,8 +7,8 @@
  *   columns    each again and again without its own load, so that later ones get out of the way of earlier ones
  *
  * It begins with the spanning tree of shortest ways from a central switch, or one from elsewhere, or one that is nearly a
- * line, which leaves more turns to choose from; or with up/down by the tiers, which is best where the fabric is nearly a tree, but may leave pairs without
- * a way, and does not count then. The beginnings are tried as far as there is time, and the one whose busiest cable has least to do wins.
+ * line, which leaves more turns to choose from; or with up/down by the tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The
+ * beginnings are tried as far as there is time, and the one whose busiest cable has least to do wins.
  *
  * A destination switch has a column for each of its first hosts, as far as there is room.
  */
@@ -23,16 +23,13 @@
 #define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round of each.. */
 #define TRIES	       6	     /* ..in so many designs */
 #define ROUNDS	       3
-#define TURN_WORK      (256 << 20) /* steps of searching for cycles.. */
-#define TURN_PAIRS                                                                                 \
-	(16ull << 30) /* ..which are enough for so many pairs of turns, as experience says */
-#define COLUMN_WORK (1 << 16) /* steps of looking for other ways for one column */
+#define TURN_WORK      (256 << 20) /* steps of searching for cycles */
+#define COLUMN_WORK    (1 << 16)   /* steps of looking for other ways for one column */
 #define CLEARLY_LESS                                                                               \
-	90 /* percent of the load: for less nobody leaves the central tree, which multicast's go by too */
+	90 /* percent of the load: for less nobody leaves the first one, whose paths are the shortest */
 #define TURNS_A_STEP 4096
 
 enum phase { ESTIMATE, BEGIN, TURNS, REST, COLUMNS, JUDGE, DONE };
-enum beginning { BY_TIERS, TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
 
 struct worth { /* of a turn */
 	uint32_t value, a, b;
@@ -53,7 +50,7 @@ struct design_job {
 	uint32_t at;	 /* of a phase: destination, turn or column */
 	uint32_t *order; /* columns as they are made: not neighbours one after the other */
 	uint32_t *owner; /* by column: destination switch */
-	bool failed;	 /* some pair has no way by the turns of this try */
+	bool failed;	 /* this try has no tree */
 	uint64_t seed;
 };
 
@@ -198,215 +195,6 @@ static void estimate(struct design_job *j)
 
 /* ---- Beginnings ------------------------------------------------------------------------------------ */
 
-/* Breadth first from `root` over its part; the order in `queue`, steps in `dist`. Returns how many. */
-static uint32_t walk(const struct design_job *j, uint32_t root, uint32_t *dist, uint32_t *queue)
-{
-	uint32_t head = 0, tail = 0;
-
-	dist[root] = 0;
-	queue[tail++] = root;
-	while (head < tail) {
-		uint32_t sw = queue[head++];
-
-		for (uint32_t a = j->net->first[sw]; a < j->net->first[sw + 1]; a++) {
-			uint32_t to = j->net->to[a];
-
-			if (dist[to] != TOPO_NONE)
-				continue;
-			dist[to] = dist[sw] + 1;
-			queue[tail++] = to;
-		}
-	}
-	return tail;
-}
-
-static void forget_walk(uint32_t *dist, const uint32_t *queue, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		dist[queue[i]] = TOPO_NONE;
-}
-
-/* The middle of a longest shortest path, found by two walks. */
-static uint32_t find_middle(const struct design_job *j, uint32_t start, uint32_t *dist,
-			    uint32_t *queue)
-{
-	uint32_t count = walk(j, start, dist, queue), far = queue[count - 1], sw;
-
-	forget_walk(dist, queue, count);
-	count = walk(j, far, dist, queue);
-	sw = queue[count - 1];
-	for (uint32_t steps = dist[sw] / 2; steps; steps--)
-		for (uint32_t a = j->net->first[sw]; a < j->net->first[sw + 1]; a++)
-			if (dist[j->net->to[a]] + 1 == dist[sw]) {
-				sw = j->net->to[a];
-				break;
-			}
-	forget_walk(dist, queue, count);
-	return sw;
-}
-
-static void put_in_tree(struct design_job *j, uint32_t arc)
-{
-	j->now.tree[arc] = j->now.tree[j->net->back[arc]] = true;
-}
-
-/* Each switch by its first neighbour that is nearer to the root. */
-static void grow_tree(struct design_job *j, uint32_t root, uint32_t *dist, uint32_t *queue)
-{
-	uint32_t count = walk(j, root, dist, queue);
-
-	for (uint32_t i = 1; i < count; i++) {
-		uint32_t sw = queue[i], a = j->net->first[sw];
-
-		while (dist[j->net->to[a]] + 1 != dist[sw])
-			a++;
-		put_in_tree(j, a);
-	}
-}
-
-static unsigned count_unmet(const struct design_job *j, uint32_t sw, const uint32_t *dist)
-{
-	unsigned count = 0;
-
-	for (uint32_t a = j->net->first[sw]; a < j->net->first[sw + 1]; a++)
-		count += dist[j->net->to[a]] == TOPO_NONE;
-	return count;
-}
-
-/* Depth first, each time to the neighbour that has fewest others left to go to. */
-static void grow_line(struct design_job *j, uint32_t root, uint32_t *dist, uint32_t *stack)
-{
-	const struct net *n = j->net;
-	uint32_t count = 0, met = 0;
-
-	dist[root] = met++;
-	stack[count++] = root;
-	while (count) {
-		uint32_t sw = stack[count - 1], best = TOPO_NONE;
-		unsigned fewest = UINT32_MAX;
-
-		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
-			unsigned unmet;
-
-			if (dist[n->to[a]] != TOPO_NONE)
-				continue;
-			unmet = count_unmet(j, n->to[a], dist);
-			if (unmet < fewest) {
-				fewest = unmet;
-				best = a;
-			}
-		}
-		if (best == TOPO_NONE) {
-			count--;
-			continue;
-		}
-		put_in_tree(j, best);
-		dist[n->to[best]] = met++;
-		stack[count++] = n->to[best];
-	}
-}
-
-struct height { /* of a switch: the smaller, the lower */
-	uint32_t key, sw;
-};
-
-static int by_height(const void *a, const void *b)
-{
-	const struct height *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->sw < y->sw ? -1 : x->sw > y->sw;
-}
-
-/* Positions: arcs up, the lower end first, then arcs down. Sorts the heights of all switches. */
-static void order_arcs(struct design_job *j, struct height *heights)
-{
-	const struct net *n = j->net;
-	uint32_t *rank = mem_alloc_unset(n->nswitches + 1, sizeof(*rank)), place = 0;
-
-	qsort(heights, n->nswitches, sizeof(*heights), by_height);
-	for (uint32_t i = 0; i < n->nswitches; i++)
-		rank[heights[i].sw] = i;
-	for (uint32_t i = 0; i < 2 * n->nswitches; i++) {
-		bool up = i < n->nswitches;
-		uint32_t sw = heights[up ? i : 2 * n->nswitches - 1 - i].sw;
-
-		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++)
-			if ((rank[n->to[a]] > rank[sw]) == up)
-				j->now.turns.position[a] = place++;
-	}
-	free(rank);
-}
-
-static void allow_tree(struct design_job *j)
-{
-	const struct net *n = j->net;
-
-	for (uint32_t a = 0; a < n->narcs; a++)
-		for (uint32_t b = n->first[n->to[a]]; j->now.tree[a] && b < n->first[n->to[a] + 1];
-		     b++)
-			if (j->now.tree[b])
-				turns_allow(&j->now.turns, a, b);
-}
-
-/* Most turns could not be asked for: all those up and down the tree are allowed at once. */
-static bool is_large(const struct net *n)
-{
-	return (uint64_t)n->nturns * n->nturns > TURN_PAIRS;
-}
-
-static void begin_with_tree(struct design_job *j, enum beginning how)
-{
-	const struct net *n = j->net;
-	uint32_t *dist = mem_alloc_unset(n->nswitches + 1, sizeof(*dist));
-	uint32_t *queue = mem_alloc_unset(n->nswitches + 1, sizeof(*queue));
-
-	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
-
-	j->now.tree = mem_alloc(n->narcs + 1, sizeof(*j->now.tree));
-	memset(dist, 0xff, n->nswitches * sizeof(*dist));
-	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
-		uint32_t root;
-
-		if (dist[sw] != TOPO_NONE)
-			continue;
-		root = find_middle(j, sw, dist, queue);
-		if (how == TREE_ELSEWHERE)
-			root = queue[random_next(&j->seed) % walk(j, root, dist, queue)];
-		if (how == TREE_ELSEWHERE)
-			for (uint32_t i = 0; i < n->nswitches; i++)
-				if (j->part[i] == j->part[sw])
-					dist[i] = TOPO_NONE;
-		how == TREE_LINE ? grow_line(j, root, dist, queue)
-				 : grow_tree(j, root, dist, queue);
-	}
-	for (uint32_t sw = 0; sw < n->nswitches; sw++)
-		heights[sw] = (struct height){ UINT32_MAX - dist[sw], sw };
-	order_arcs(j, heights);
-	if (is_large(n))
-		turns_allow_order(&j->now.turns);
-	else
-		allow_tree(j);
-	free(heights);
-	free(dist);
-	free(queue);
-}
-
-static void begin_with_tiers(struct design_job *j)
-{
-	const struct net *n = j->net;
-	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
-
-	for (uint32_t sw = 0; sw < n->nswitches; sw++)
-		heights[sw] =
-			(struct height){ (uint32_t)n->level[sw] << 16 | (UINT16_MAX - n->hosts[sw]),
-					 sw };
-	order_arcs(j, heights);
-	turns_allow_order(&j->now.turns);
-	free(heights);
-}
-
 static bool has_tiers(const struct net *n)
 {
 	for (uint32_t sw = 0; sw < n->nswitches; sw++)
@@ -415,11 +203,11 @@ static bool has_tiers(const struct net *n)
 	return false;
 }
 
-/* The central tree comes first where there is time for one only. */
+/* Where there are tiers these come first, for there may be time for one only; if no tree goes with them, another try makes up for it. */
 static enum beginning beginning_of(const struct design_job *j)
 {
 	static const enum beginning plain[] = { TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
-	static const enum beginning tiers[] = { TREE_CENTRAL, BY_TIERS, TREE_LINE, TREE_ELSEWHERE };
+	static const enum beginning tiers[] = { BY_TIERS, TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
 
 	if (has_tiers(j->net))
 		return tiers[j->try < 3 ? j->try : 3];
@@ -429,11 +217,10 @@ static enum beginning beginning_of(const struct design_job *j)
 static void begin(struct design_job *j)
 {
 	const struct net *n = j->net;
+
 	turns_init(&j->now.turns, n);
-	if (beginning_of(j) == BY_TIERS)
-		begin_with_tiers(j);
-	else
-		begin_with_tree(j, beginning_of(j));
+	j->now.tree = mem_alloc(n->narcs + 1, sizeof(*j->now.tree));
+	turns_begin(&j->now.turns, beginning_of(j), &j->seed, j->now.tree);
 	j->now.turns.work = TURN_WORK;
 	memset(j->account.load, 0, n->narcs * sizeof(*j->account.load));
 	j->column.squared = j->try % 2;
@@ -452,8 +239,10 @@ static void allow_worthy(struct design_job *j)
 		turns_allow(&j->now.turns, j->worths[j->at].a, j->worths[j->at].b);
 	if (j->at < j->nworths)
 		return;
+	if (beginning_of(j) == BY_TIERS)
+		j->failed = !turns_fit_tree(&j->now.turns, NULL, j->now.tree);
 	j->at = 0;
-	j->phase = REST;
+	j->phase = j->failed ? JUDGE : REST;
 }
 
 static void allow_rest(struct design_job *j)
@@ -478,7 +267,6 @@ static void make_column(struct design_job *j)
 	uint32_t column = j->order[j->at];
 
 	c->turns = &j->now.turns;
-	c->partial = !j->now.tree;
 	c->work = COLUMN_WORK;
 	if (j->round)
 		account(j, column, -1);
@@ -487,15 +275,13 @@ static void make_column(struct design_job *j)
 	column_give_way(c);
 	if (!column_is_complete(c, j->part)) {
 		c->work = COLUMN_WORK;
-		j->failed |= !j->now.tree;
-		if (j->now.tree)
-			column_by_tree(c, j->now.tree);
+		column_by_tree(c, j->now.tree);
 	}
 	account(j, column, 1);
-	if (++j->at < j->now.first_column[j->net->nswitches] && !j->failed)
+	if (++j->at < j->now.first_column[j->net->nswitches])
 		return;
 	j->at = 0;
-	if (++j->round == j->rounds || j->failed)
+	if (++j->round == j->rounds)
 		j->phase = JUDGE;
 }
 
@@ -547,6 +333,7 @@ static void judge(struct design_job *j)
 
 	measure(j);
 	better = !j->failed && (!j->has_best || j->now.worst * 100 < j->best.worst * CLEARLY_LESS);
+	j->tries += j->failed;
 	j->phase = ++j->try < j->tries ? BEGIN : DONE;
 	if (!better) {
 		forget_try(j);

@@ -89,8 +89,7 @@ struct column {
 	const uint8_t *states;	   /* by arc; ARC_DOWN is never taken */
 	const uint32_t *open_part; /* by switch: what open arcs connect needs no cordoned ones */
 	const uint64_t *load;	   /* by arc: what it carries already, by cable */
-	bool partial; /* pairs that have not hosts at both ends may be left without a way */
-	bool squared; /* loads count by their squares */
+	bool squared;		   /* loads count by their squares */
 	uint32_t d;
 	uint8_t *next;	     /* by switch: number of the arc it sends by, ARC_NONE = none. Lent */
 	const uint8_t *kept; /* preferred where it is as short; NULL = nothing */
@@ -146,13 +145,22 @@ void account_column(struct account *a, const struct net *net, uint32_t d, const 
 #define ACYCLIC_WEIGHT                                                                             \
 	840 /* of one host's traffic to a destination switch in loads: columns take equal parts of it */
 
+/* ---- Beginnings (acyclic_begin.c) ----------------------------------------------------------------- */
+
+enum beginning { BY_TIERS, TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
+
+/* The first turns, where none is allowed; and by arc a spanning tree, all turns of which are among them, but for BY_TIERS. */
+void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *tree);
+/* Finds such a tree of open arcs (states NULL: of all) and allows its turns. False: others are in its way, and it is in pieces. */
+bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree);
+
 /* ---- The design (acyclic_design.c) --------------------------------------------------------------- */
 
 struct design_job;
 struct acyclic_design {
 	const struct net *net;
 	struct turns turns;
-	bool *tree;		/* by arc; NULL = turns are not of a tree */
+	bool *tree;		/* by arc: a spanning tree, all of whose turns are allowed */
 	uint32_t *first_column; /* by switch [nswitches + 1] */
 	uint8_t *columns;	/* nswitches bytes each: next */
 	uint64_t worst;		/* load of a cable, in all-to-all traffic of hosts; unit as mean */

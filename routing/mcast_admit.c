@@ -5,7 +5,7 @@
  *   agree    the usual way: each tree agrees with the order of channels found by an earlier search
  *   try      else all starts from the bare tables, with one search for all trees together. If it finds a cycle, half of them are
  *            tried, and so on: of a thousand trees with a few offenders most come in by a few searches
- *   other    an offender is built otherwise, until one holds: from a switch where trees that are in turn already, or unicast does, for one that
+ *   other    an offender is built otherwise, until one holds: of the spanning tree that unicast's turns leave room for, if there is one; from a switch where trees that are in turn already, or unicast does, for one that
  *            turns there alone is in nobody's way; up and down from a central switch, as unicast goes where there are no
  *            levels; up and down by levels alone, which leaves members out. If none holds nobody gets the group
  *
@@ -23,11 +23,11 @@
 #define UNICAST_ROOTS 4 /* ..and where unicast turns */
 
 enum admit_state { AGREE, TRY, SEARCH, OTHER, BUILD, DONE };
-enum alternative { AT_TURN, BY_ROOT, NARROW, NOBODY };
+enum alternative { ON_SPANNING, AT_TURN, BY_ROOT, NARROW, NOBODY };
 
 struct mcast_admission {
 	const struct topo *t;
-	struct mcast *m, *rooted; /* rooted: NULL until it is needed */
+	struct mcast *m, *rooted, *spanned; /* rooted: NULL until it is needed; spanned: lent */
 	struct mcast_proof *proof;
 	const struct mcast_group *const *groups;
 	struct mcast_plan *plan;
@@ -47,12 +47,13 @@ struct mcast_admission {
 };
 
 struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
-					    struct mcast_proof *proof)
+					    struct mcast *spanned, struct mcast_proof *proof)
 {
 	struct mcast_admission *a = mem_alloc(1, sizeof(*a));
 
 	a->t = t;
 	a->m = m;
+	a->spanned = spanned;
 	a->proof = proof;
 	return a;
 }
@@ -130,7 +131,7 @@ static void try(struct mcast_admission *a)
 
 static void begin_other(struct mcast_admission *a)
 {
-	a->alternative = AT_TURN;
+	a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
 	a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
 	a->to_look_at = a->at + 1;
 	a->nroots = a->looked_at_unicast = 0;
@@ -200,8 +201,14 @@ static const struct mcast_tree *rooted_at(struct mcast_admission *a, uint32_t ro
 /* What the next alternative is built by; the tree that it follows, NULL = none. */
 static const struct mcast_tree *choose_builder(struct mcast_admission *a)
 {
-	uint32_t root = a->alternative == AT_TURN ? next_root(a) : TOPO_NONE;
+	uint32_t root;
 
+	if (a->alternative == ON_SPANNING) {
+		a->builder = a->spanned;
+		a->alternative = AT_TURN;
+		return NULL;
+	}
+	root = a->alternative == AT_TURN ? next_root(a) : TOPO_NONE;
 	a->builder = a->m;
 	if (root != TOPO_NONE) {
 		a->m->same_root = true;

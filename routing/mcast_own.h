@@ -27,6 +27,7 @@ struct mcast {
 	uint64_t *switch_load; /* by switch: over its cables */
 	uint8_t **rows[WAYS];  /* by switch: distances from it to all switches, NULL = not made */
 	uint32_t *queue;
+	const bool *only; /* by topo port: cables that trees may go by, lent; NULL = all */
 	bool tables_known;
 	bool *carries;	 /* by switch: has place for the MLID.. */
 	uint32_t ncarry; /* ..how many do: the rows are good as long as that stays */
@@ -62,6 +63,8 @@ bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane
 /* The groups of a switch that a way may take: [*first, *end) of its ups and downs. */
 void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end);
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
+/* Whether all switches have place for a MLID. */
+bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
 struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
 
 /* mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE = nowhere. */
@@ -69,8 +72,9 @@ uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 
 /* mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise. */
 struct mcast_admission;
+/* spanned: makes trees of the spanning tree that the proof has; NULL = it has none. */
 struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
-					    struct mcast_proof *proof);
+					    struct mcast *spanned, struct mcast_proof *proof);
 void mcast_admission_free(struct mcast_admission *a); /* NULL is fine */
 /* groups[i] is of plan->trees[i]. Step until it returns true. */
 void mcast_admission_begin(struct mcast_admission *a, const struct mcast_group *const *groups,

@@ -9,6 +9,9 @@
  *
  * Snapshots number switches anew, so a tree is carried over by GUIDs.
  *
+ * In a fabric without tiers all trees are parts of the spanning tree that unicast's turns were chosen around: then none is in the way of
+ * another, and none leaves members out. Only where some switch has no place for the MLID it is as elsewhere.
+ *
  * When all are there they are proven beside the unicast tables (mcast_admit.c), if there are any.
  *
  * A step of the planner judges one older tree, or goes a step on with one new one, or with the proof: whoever runs it has
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/mcast_own.h"
+#include "routing/mcast_proof.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 
@@ -147,7 +151,8 @@ enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_PROVES, PLANNER_DONE
 
 struct mcast_planner {
 	const struct topo *t;
-	struct mcast *m;
+	struct mcast *m, *spanned; /* spanned: by the spanning tree alone, NULL = there is none */
+	struct mcast *builder;	   /* of the tree in the making */
 	struct mcast_admission *admission; /* NULL: nothing to prove against */
 	enum planner_phase phase;
 	bool building; /* a tree is in the making: group `next` */
@@ -163,8 +168,12 @@ struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof
 
 	p->t = t;
 	p->m = mcast_new(t);
+	if (proof && mcast_proof_spanning(proof, t)) {
+		p->spanned = mcast_new(t);
+		p->spanned->only = mcast_proof_spanning(proof, t);
+	}
 	if (proof)
-		p->admission = mcast_admission_new(t, p->m, proof);
+		p->admission = mcast_admission_new(t, p->m, p->spanned, proof);
 	return p;
 }
 
@@ -175,6 +184,7 @@ void mcast_planner_free(struct mcast_planner *p)
 	mcast_plan_fini(&p->plan);
 	mcast_admission_free(p->admission);
 	mcast_free(p->m);
+	mcast_free(p->spanned);
 	free(p->sorted);
 	free(p);
 }
@@ -184,6 +194,8 @@ void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *grou
 {
 	mcast_plan_fini(&p->plan);
 	mcast_forget_load(p->m);
+	if (p->spanned)
+		mcast_forget_load(p->spanned);
 	p->phase = PLANNER_KEEPS;
 	p->next = 0;
 	p->building = false;
@@ -200,7 +212,8 @@ static void planner_keep(struct mcast_planner *p)
 {
 	const struct mcast_group *group = p->sorted[p->next];
 
-	keep_tree(p->m, p->t, group, find_tree(p->older, group->mlid), &p->plan.trees[p->next]);
+	keep_tree(p->spanned ? p->spanned : p->m, p->t, group, find_tree(p->older, group->mlid),
+		  &p->plan.trees[p->next]);
 	p->next++;
 }
 
@@ -210,10 +223,11 @@ static void planner_build(struct mcast_planner *p)
 	struct mcast_tree *tree = &p->plan.trees[p->next];
 
 	if (!p->building && !tree->kept) {
-		mcast_tree_start(p->m, group, find_tree(p->older, group->mlid), tree);
+		p->builder = p->spanned && mcast_all_carry(p->m, group->mlid) ? p->spanned : p->m;
+		mcast_tree_start(p->builder, group, find_tree(p->older, group->mlid), tree);
 		p->building = true;
 	}
-	if (p->building && !mcast_tree_step(p->m))
+	if (p->building && !mcast_tree_step(p->builder))
 		return;
 	p->plan.built += p->building;
 	p->building = false;

@@ -26,6 +26,7 @@ struct mcast_proof {
 	uint64_t (*bare)[CDG_WORDS];   /* by channel: unicast's own */
 	uint64_t (*cables)[CDG_WORDS]; /* by switch: its ports that are channels */
 	uint32_t *turns;  /* by switch: ways by which unicast turns up there that came down */
+	bool *spanning;	  /* by topo port; NULL = none */
 	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
 	bool ordered;	  /* the heights are those of the graph */
 	int32_t *height;  /* as they were before the trial */
@@ -73,6 +74,7 @@ void mcast_proof_free(struct mcast_proof *p)
 	free(p->bare);
 	free(p->cables);
 	free(p->turns);
+	free(p->spanning);
 	free(p->hop_of);
 	free(p->height);
 	free(p->trial);
@@ -192,6 +194,72 @@ uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
 		last = best;
 	} while (n-- && best != TOPO_NONE);
 	return best;
+}
+
+/* ---- A spanning tree ----------------------------------------------------------------------------- */
+
+struct spanned { /* what is in use beside it */
+	const struct topo *t;
+	const struct cdg *cdg;
+	const struct tables *tables;
+	const bool *tree;
+};
+
+static bool in_use(void *arg, uint32_t channel, uint8_t out)
+{
+	const struct spanned *s = arg;
+	const struct topo_port *port = &s->t->ports[s->cdg->port_of[channel]];
+	uint32_t to = s->t->ports[port->peer].node;
+	const uint8_t *here = tables_row(s->tables, port->node), *there = tables_row(s->tables, to);
+
+	if (s->tree[s->cdg->port_of[channel]] && s->tree[s->t->nodes[to].port0 + out])
+		return true;
+	for (uint32_t lid = 1; lid <= s->tables->top; lid++)
+		if (here[lid] == port->num && there[lid] == out)
+			return true;
+	return false;
+}
+
+/* All turns from one of its cables to others of it. */
+static bool take_in_turns(struct mcast_proof *p, struct spanned *s, uint32_t channel)
+{
+	uint32_t to = p->cdg.to[channel];
+
+	for (unsigned out = 1; out <= p->t->nodes[to].nports; out++) {
+		uint32_t port = p->t->nodes[to].port0 + out;
+		uint32_t next = p->cdg.channel[port];
+
+		if (!s->tree[port] || next == TOPO_NONE || p->cdg.to[next] == p->cdg.from[channel])
+			continue;
+		if (!cdg_has(&p->cdg, channel, (uint8_t)out) &&
+		    !cdg_grow(&p->cdg, channel, (uint8_t)out, in_use, s))
+			return false;
+	}
+	return true;
+}
+
+bool mcast_proof_span(struct mcast_proof *p, const struct tables *tables, const bool *spanning)
+{
+	struct spanned s = { p->t, &p->cdg, tables, spanning };
+	unsigned length;
+	bool sound = !cdg_cycles(&p->cdg, NULL, 0, &length);
+
+	cdg_grow_begin(&p->cdg);
+	for (uint32_t channel = 0; sound && channel < p->cdg.nchannels; channel++)
+		if (spanning[p->cdg.port_of[channel]])
+			sound = take_in_turns(p, &s, channel);
+	if (sound) {
+		memcpy(p->bare, p->cdg.next, p->cdg.nchannels * sizeof(*p->bare));
+		p->spanning = mem_resize(p->spanning, p->t->nports + 1u, sizeof(*p->spanning));
+		memcpy(p->spanning, spanning, p->t->nports * sizeof(*p->spanning));
+	}
+	mcast_proof_reset(p);
+	return sound;
+}
+
+const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo *t)
+{
+	return p->t == t || topo_is_again(p->t, t) ? p->spanning : NULL;
 }
 
 /* ---- Agreeing ------------------------------------------------------------------------------------ */

@@ -33,6 +33,8 @@ enum way mcast_way_back(enum way w)
 
 bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w)
 {
+	if (m->only && !m->only[m->t->nodes[sw].port0 + lane->port])
+		return false;
 	return lane->live || (ways[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
 }
 
@@ -41,7 +43,7 @@ static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_gr
 {
 	if (!m->carries[group->peer])
 		return false;
-	if (group->nlive || !ways[w].cordoned)
+	if (!m->only && (group->nlive || !ways[w].cordoned))
 		return group->nlive;
 	for (unsigned l = 0; l < group->nlanes; l++)
 		if (mcast_lane_open(m, sw, &m->g->lanes[group->first_lane + l], w))
@@ -222,6 +224,14 @@ bool mcast_tables_known(const struct topo *t)
 		if (t->nodes[sw].mft_cap)
 			return true;
 	return false;
+}
+
+bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
+{
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+		if (!mcast_carries(&m->t->nodes[sw], m->tables_known, mlid))
+			return false;
+	return true;
 }
 
 /* Those with place for a MLID have place for all lower ones, so that their number says which they are. */

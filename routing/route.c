@@ -6,8 +6,8 @@
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
- * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, it is
- * oriented from a root instead and routed by the same code, or by an acyclic set of turns (acyclic.h).
+ * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, or if the
+ * known cables make no tree (tiers.h), it is routed by an acyclic set of turns instead (acyclic.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include "routing/mend.h"
 #include "routing/pivot.h"
 #include "routing/route.h"
+#include "routing/tiers.h"
 #include "routing/uneven.h"
 #include "topology/mem.h"
 
@@ -35,6 +36,9 @@ struct route {
 	bool bent;	      /* cordons did not count for some pairs of hosts */
 	struct run *run;      /* the computation that is on its way; NULL = none is */
 	struct acyclic *acyclic;
+	const struct topo *judged; /* whose cables `tiers` is of; NULL = none */
+	struct tiers tiers;
+	bool is_tree;
 	struct route_outcome outcome; /* of the latest computation */
 };
 
@@ -85,6 +89,7 @@ void route_free(struct route *route)
 	route_abandon(route);
 	drop_graph(route);
 	tables_fini(&route->spare);
+	topo_unref(route->judged);
 	acyclic_free(route->acyclic);
 	free(route);
 }
@@ -433,21 +438,6 @@ static void take_spare(struct route *route, struct tables *out)
 	route->spare = were;
 }
 
-/* Up and down from a root, as multicast trees go too, or by an acyclic set of turns where pairs are left open by that. */
-static void compute_without_tiers(struct job *job, struct burden *other)
-{
-	struct route *route = job->route;
-	struct job rooted = *job;
-
-	rooted.how = (struct graph_how){ .orientation = GRAPH_BY_ROOT, .through_cordons = true };
-	compute(&rooted, &route->spare, NULL);
-	if (mend_tables(job->t, job->lids, &route->spare, fiber_of(route))) {
-		run_acyclic(job, &route->spare);
-		route->bent |= acyclic_cordons_bent(route->acyclic);
-	}
-	burden_measure(job->t, job->lids, &route->spare, other);
-}
-
 /* Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree where it is the same. */
 static void compare_with_others(struct job *job, struct tables *out)
 {
@@ -455,7 +445,8 @@ static void compare_with_others(struct job *job, struct tables *out)
 	struct burden tree, other;
 
 	burden_measure(job->t, job->lids, out, &tree);
-	compute_without_tiers(job, &other);
+	run_acyclic(job, &route->spare);
+	burden_measure(job->t, job->lids, &route->spare, &other);
 	if (other.open_pairs >= tree.open_pairs)
 		return;
 	route->outcome = (struct route_outcome){ .engine = "updn-root",
@@ -467,6 +458,7 @@ static void compare_with_others(struct job *job, struct tables *out)
 						 .load = other.load,
 						 .tree_hops = tree.hops,
 						 .hops = other.hops };
+	route->bent |= acyclic_cordons_bent(route->acyclic);
 	take_spare(route, out);
 }
 
@@ -479,13 +471,37 @@ static void compute_tree(struct job *job, struct tables *out)
 		compare_with_others(job, out);
 }
 
+/* By all cables that are known, so that no fault and no repair changes it. */
+static bool judge_design(struct job *job)
+{
+	struct route *route = job->route;
+
+	if (!route->judged || !topo_is_again(route->judged, job->t)) {
+		topo_unref(route->judged);
+		route->is_tree = tiers_are_tree(job->t, &route->tiers);
+		route->judged = topo_ref_frozen(job->t);
+	}
+	return route->is_tree;
+}
+
+static void compute_by_design(struct job *job, struct tables *out)
+{
+	if (judge_design(job)) {
+		compute_tree(job, out);
+		return;
+	}
+	compute_acyclic(job, out);
+	job->route->outcome.engine = "updn-root";
+	job->route->outcome.why = ROUTE_NO_TREE;
+}
+
 /* ---- Engines --------------------------------------------------------------------------------------- */
 
 static const struct engine {
 	const char *name;
 	void (*compute)(struct job *job, struct tables *out);
 } engines[] = {
-	{ "ftree", compute_tree },
+	{ "ftree", compute_by_design },
 	{ "updn", compute_tree },
 	{ "updn-root", compute_acyclic },
 };
@@ -518,9 +534,25 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 	return 0;
 }
 
+const bool *route_spanning(const struct route *route)
+{
+	bool tiers = strcmp(route->outcome.engine, "updn-root") != 0;
+
+	return tiers ? NULL : acyclic_spanning(route->acyclic);
+}
+
 const struct route_outcome *route_outcome(const struct route *route)
 {
 	return &route->outcome;
+}
+
+static void explain_design(const struct tiers *tiers, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "the known cables make no tree: %u of %u join switches of one tier, and %llu of "
+		 "%llu pairs of leaves have no path up, then down the tiers",
+		 tiers->level_cables, tiers->cables, (unsigned long long)tiers->open_pairs,
+		 (unsigned long long)tiers->pairs);
 }
 
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size)
@@ -529,7 +561,9 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 	size_t used = 0;
 
 	text[0] = '\0';
-	if (o->why == ROUTE_AS_ASKED)
+	if (o->why == ROUTE_NO_TREE)
+		explain_design(&route->tiers, text, size);
+	if (o->why != ROUTE_PAIRS_OPEN)
 		return;
 	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
 		used = (size_t)snprintf(text, size,

@@ -30,9 +30,9 @@ struct route_override {
 };
 
 /*
- * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path. "updn": the same, under the name that
- * OpenSM's configurations have. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The former two come to updn-root where
- * pairs of hosts were left without a path.
+ * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path; in a fabric whose known cables make
+ * no tree (tiers.h), updn-root. "updn": by the tiers, whatever the cables are. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The
+ * former two come to updn-root where pairs of hosts were left without a path.
  */
 struct route_params {
 	const char *engine; /* "ftree" (default, NULL), "updn", "updn-root" */
@@ -73,6 +73,7 @@ int route_end(struct route *route) __attribute__((warn_unused_result));
 void route_abandon(struct route *route);
 enum route_why {
 	ROUTE_AS_ASKED,
+	ROUTE_NO_TREE,	  /* known cables, dead ones too, make none */
 	ROUTE_PAIRS_OPEN, /* damage left pairs of hosts without a path in the tree */
 };
 /* What came of the latest computation. Loads: flows on the busiest cable when each host sends to each, as far as they have a path. */
@@ -85,6 +86,11 @@ struct route_outcome {
 	double tree_hops, hops; /* ..and cables on a path between switches with hosts, on average */
 };
 const struct route_outcome *route_outcome(const struct route *route);
+/*
+ * Where no tiers orient the latest tables: cables of a spanning tree that multicast's trees are to go by (acyclic.h), by port of the snapshot. NULL = there are
+ * tiers. Good until the next computation.
+ */
+const bool *route_spanning(const struct route *route);
 /* For people; "" where the tables are as asked. */
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size);
 /* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */

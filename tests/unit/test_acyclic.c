@@ -3,7 +3,7 @@
  * What is no tree: everything that cables connect is reached without a cycle, whatever the cables; paths are short and loads
  * even; a cut moves few entries; the same fabric gets the same tables.
  *
- * IRREGULAR="COUNT SWITCHES SEED" makes the random fabrics many more, larger or others.
+ * IRREGULAR="COUNT SWITCHES SEED" makes the random fabrics many more, larger or others. Times are told, not judged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include "routing/burden.h"
 #include "routing/check.h"
@@ -29,11 +30,38 @@ struct routed {
 	struct check_report proof;
 };
 
+/* What computing the tables took, of all so far. */
+static struct {
+	double longest_ms, most_ns; /* most: by cable between switches and switch */
+} spent;
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void note_time(const struct topo *t, double ns)
+{
+	double cables = 0, share;
+
+	for (uint32_t i = 0; i < t->nswitch_ports; i++)
+		cables += t->ends[i].to < t->nswitches;
+	share = ns / (cables / 2 * t->nswitches + 1);
+	spent.longest_ms = ns / 1e6 > spent.longest_ms ? ns / 1e6 : spent.longest_ms;
+	if (t->nswitches >= 10)
+		spent.most_ns = share > spent.most_ns ? share : spent.most_ns;
+}
+
 static void route_again(struct routed *r, const char *engine, const struct topo *t)
 {
 	const struct route_params params = { .engine = engine };
+	double began = now_ns();
 
 	assert_int_equal(route_compute(r->route, t, r->lids, &params, &r->tables), 0);
+	note_time(t, now_ns() - began);
 	check_tables(t, r->lids, &r->tables, &r->proof);
 }
 
@@ -179,7 +207,9 @@ static void everything_that_cables_connect_is_reached(void **state)
 		topo_unref(t);
 		topo_unref(whole);
 	}
-	print_message("%u of %u by updn-root\n", roots, count);
+	print_message("%u of %u by updn-root; at most %.1f ms, and %.0f ns by cable and switch (10 "
+		      "switches and more)\n",
+		      roots, count, spent.longest_ms, spent.most_ns);
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------ */

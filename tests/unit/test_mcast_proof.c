@@ -13,6 +13,7 @@
 #define RANDOM_FABRICS 400
 
 struct unicast { /* the tables of a snapshot and what their proof left */
+	struct route *route;
 	struct lid_map *lids;
 	struct tables tables;
 	struct check_base *base;
@@ -21,20 +22,21 @@ struct unicast { /* the tables of a snapshot and what their proof left */
 
 static void unicast_init(struct unicast *u, const struct topo *t)
 {
-	struct route *route = route_new();
 	struct check_report report;
 
-	*u = (struct unicast){ .lids = lid_plan(t, NULL), .base = check_base_new(7) };
-	assert_int_equal(route_compute(route, t, u->lids, NULL, &u->tables), 0);
+	*u = (struct unicast){ .route = route_new(),
+			       .lids = lid_plan(t, NULL),
+			       .base = check_base_new(7) };
+	assert_int_equal(route_compute(u->route, t, u->lids, NULL, &u->tables), 0);
 	assert_true(check_change(u->base, t, u->lids, &u->tables, &report));
 	u->graph = check_proof_graph(u->base, check_proof_serial(u->base));
 	assert_non_null(u->graph);
-	route_free(route);
 }
 
 static void unicast_fini(struct unicast *u)
 {
 	check_base_free(u->base);
+	route_free(u->route);
 	tables_fini(&u->tables);
 	lid_map_free(u->lids);
 }
@@ -87,12 +89,16 @@ static void plan_on(struct mcast_planner *p, const struct crowd *c, const struct
 	mcast_planner_take(p, out);
 }
 
-static void plan_proven(const struct topo *t, const struct cdg *unicast, const struct crowd *c,
+static void plan_proven(const struct topo *t, const struct unicast *u, const struct crowd *c,
 			struct mcast_plan *out)
 {
-	struct mcast_proof *proof = mcast_proof_new(t, unicast);
-	struct mcast_planner *p = mcast_planner_new(t, proof);
+	struct mcast_proof *proof = mcast_proof_new(t, u->graph);
+	const bool *spanning = route_spanning(u->route);
+	struct mcast_planner *p;
 
+	if (spanning)
+		assert_true(mcast_proof_span(proof, &u->tables, spanning));
+	p = mcast_planner_new(t, proof);
 	plan_on(p, c, NULL, out);
 	mcast_planner_free(p);
 	mcast_proof_free(proof);
@@ -139,7 +145,7 @@ static void trees_that_turn_at_different_leaves_are_not_both_made(void **state)
 	unicast_init(&u, t);
 	mcast_plan(t, c.groups, c.n, NULL, &blind);
 	assert_true(cycles(t, u.graph, &blind) > 0); /* why all this is needed */
-	plan_proven(t, u.graph, &c, &proven);
+	plan_proven(t, &u, &c, &proven);
 	assert_plan_right(t, &c, &proven);
 	assert_int_equal(cycles(t, u.graph, &proven), 0);
 	for (uint32_t i = 0; i < c.n; i++) {
@@ -332,7 +338,7 @@ static void prove_fabric(const struct topo *t, uint64_t seed, struct tally *tall
 
 	unicast_init(&u, t);
 	mcast_plan(t, c.groups, c.n, NULL, &blind);
-	plan_proven(t, u.graph, &c, &plan);
+	plan_proven(t, &u, &c, &plan);
 	assert_plan_right(t, &c, &plan);
 	assert_int_equal(cycles(t, u.graph, &plan), 0);
 	tally->fabrics++;
@@ -375,7 +381,7 @@ static void groups_of_everybody_leave_nobody_out(void **state)
 	struct unicast u;
 
 	unicast_init(&u, t);
-	plan_proven(t, u.graph, &c, &plan);
+	plan_proven(t, &u, &c, &plan);
 	assert_plan_right(t, &c, &plan);
 	assert_int_equal(cycles(t, u.graph, &plan), 0);
 	for (uint32_t i = 0; i < plan.ntrees; i++) {
