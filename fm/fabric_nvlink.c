@@ -319,6 +319,8 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 		.alias_file = c->nvswitch_alias_file,
 		.ca_file = c->nvswitch_ca_file,
 		.syslog_listen = c->syslog_listen,
+		.syslog_allow = c->syslog_allow,
+		.log_socket = c->log_socket,
 		.kmsg = c->kmsg,
 		.hook = c->nvswitch_hook,
 		.system = (enum nvswitch_system)nvswitch_system_parse(c->nvswitch_system),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name all that is known of it: sources,
- * evidence. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ * evidence. `logs` shows who sends kernel logs. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,13 @@ static void print_summary(const json_t *summary)
 		       ? "\nGUARD: too many hosts look bad at once; the sources are suspect, "
 			 "nothing is changed"
 		       : "");
+	if (json_is_object(json_object_get(summary, "logs")))
+		printf("%.0f lines of kernel logs understood, %.0f ignored, %.0f malformed, %.0f "
+		       "refused\n",
+		       number_of(summary, "logs.by_use.understood"),
+		       number_of(summary, "logs.by_use.ignored"),
+		       number_of(summary, "logs.by_use.malformed"),
+		       number_of(summary, "logs.by_use.refused"));
 	json_object_foreach (json_object_get(summary, "input_errors"), name, error)
 		printf("NOT OPEN: %s: %s\n", name, json_string_value(error));
 }
@@ -71,6 +78,34 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 	json_t *rows = rows_of(json_object_get(result, "hosts"));
 
 	print_summary(json_object_get(result, "summary"));
+	table_print(ctl, rows, columns);
+	json_decref(rows);
+}
+
+/* ---- Senders of kernel logs ---------------------------------------------------------------------- */
+
+static void show_senders(const struct fmctl *ctl, const json_t *result)
+{
+	static const struct table_column columns[] = {
+		{ "SENDER", "sender" },		{ "MAY", "may" },
+		{ "UNDERSTOOD", "understood" }, { "IGNORED", "ignored" },
+		{ "MALFORMED", "malformed" },	{ "REFUSED", "refused" },
+		{ "HEARD", "heard" },		{ 0 }
+	};
+	json_t *rows = json_array(), *sender;
+	size_t index;
+
+	json_array_foreach (json_object_get(result, "senders"), index, sender) {
+		json_t *row = json_copy(sender);
+
+		json_object_set_new(row, "may",
+				    json_string(json_is_true(json_object_get(sender, "allowed"))
+							? "yes"
+							: "no"));
+		json_object_set_new(row, "heard",
+				    json_sprintf("%.0f s ago", number_of(sender, "heard_s")));
+		json_array_append_new(rows, row);
+	}
 	table_print(ctl, rows, columns);
 	json_decref(rows);
 }
@@ -209,7 +244,10 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
 {
 	struct fmctl_answer answer = fmctl_ask(ctl, "nvswitch", NULL);
 
-	if (answer.status == FMCTL_DONE && name)
+	if (answer.status == FMCTL_DONE && name && !strcmp(name, "logs"))
+		(ctl->json ? show_json : show_senders)(
+			ctl, ctl->json ? json_object_get(answer.result, "senders") : answer.result);
+	else if (answer.status == FMCTL_DONE && name)
 		answer.status = show_one(ctl, answer.result, name);
 	else if (answer.status == FMCTL_DONE)
 		(ctl->json ? show_json : show_hosts_state)(ctl, answer.result);

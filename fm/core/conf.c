@@ -172,6 +172,8 @@ static const struct option options[] = {
 	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 0, 1048576, 0, "KiB"),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch_ca_file, ""),
 	CHECKED_OPTION("syslog_listen", syslog_listen, "", conf_check_syslog),
+	TEXT_OPTION("syslog_allow", syslog_allow, ""),
+	TEXT_OPTION("log_socket", log_socket, ""),
 	TEXT_OPTION("kmsg", kmsg, ""),
 	SECONDS_OPTION("nvswitch_log_hold", nvswitch_log_hold_ms, 1, 604800, 3600),
 	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch_worsen_hold_ms, 0.1, 3600, 30),

@@ -125,6 +125,13 @@ static const struct metric metrics[] = {
 	METRIC("fmd_nvswitch_sources_up", GAUGE, "Exporters that answer", "nvswitch.sources_up"),
 	METRIC("fmd_nvswitch_input_open", GAUGE, "Whether a configured input could be opened (1)",
 	       "nvswitch.inputs", .label = "input"),
+	METRIC("fmd_nvswitch_log_lines_total", COUNTER,
+	       "Lines of kernel logs: understood (about NVLinks), ignored (about something else), "
+	       "malformed, refused (senders that may not)",
+	       "nvswitch.logs.by_use", .label = "use"),
+	METRIC("fmd_nvswitch_log_unread_total", COUNTER,
+	       "Malformed and refused lines by sender, the 32 worst", "nvswitch.logs.unread",
+	       .label = "sender"),
 	METRIC("fmd_health_links_sick", GAUGE, "Cables past a threshold of their counters",
 	       "health.sick"),
 };

@@ -6,6 +6,9 @@
  * are a few hundred between two rounds of a busy loop. A TCP connection has one line's buffer; when there are as many connections as may
  * be, the one that was silent longest makes room.
  *
+ * Who may write to the unix socket is told by its file's owner and mode (0660); what stands behind it (journald, a relay) vouches for its lines.
+ * The first byte of a connection says whether it is journald's or syslog.
+ *
  * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be long mended. A FIFO or a file
  * in the same form serves tests and other collectors; a file is looked at anew every quarter of a second.
  */
@@ -18,10 +21,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "fm/core/address.h"
 #include "fm/core/listener.h"
 #include "fm/core/log.h"
+#include "fm/nvswitch/journal.h"
 #include "fm/nvswitch/log_server.h"
 #include "fm/nvswitch/syslog.h"
 #include "topology/mem.h"
@@ -41,20 +46,27 @@ struct connection {
 	struct loop_fd *watch;
 	int fd;
 	uint64_t heard_us;
+	struct sender_address from;
+	bool begun;
+	struct journal_stream *journal; /* NULL = it is syslog */
 	struct syslog_stream stream;
 };
 
 struct log_server {
 	struct loop *loop;
-	log_server_fn *fn;
+	enum log_server_kind kind;
+	struct senders *senders;
+	const struct log_server_ops *ops;
 	void *arg;
+	const struct sender_address *from; /* of the lines that are read now; NULL = a device's */
+	char *path;			   /* of the unix socket, ours to remove */
 	struct log_server_stats stats;
 	int fd;
-	struct listener *listener;     /* of TCP */
+	struct listener *listener;     /* of TCP, of the unix socket */
 	struct loop_fd *watch;	       /* NULL: TCP, or kmsg is a plain file.. */
 	struct loop_timer *file_timer; /* ..looked at by this */
 	bool kmsg_device;
-	struct connection **connections; /* of TCP */
+	struct connection **connections; /* likewise */
 	unsigned max_connections;
 	struct syslog_stream kmsg_stream;
 	char (*batch)[SYSLOG_LINE]; /* [BATCH], of UDP */
@@ -62,20 +74,67 @@ struct log_server {
 
 /* ---- Lines --------------------------------------------------------------------------------------- */
 
-static void take(struct log_server *s, bool known, const struct syslog_message *m)
+static struct sender *sender_of(struct log_server *s)
 {
-	struct sxid_event event;
+	struct sender *devices = &s->senders->devices;
 
-	s->stats.lines++;
-	if (!known) {
-		s->stats.bad++;
+	if (s->from)
+		return senders_find(s->senders, s->from, loop_now_us(s->loop));
+	devices->used = true;
+	devices->verdict = SENDER_LISTED;
+	devices->heard_us = loop_now_us(s->loop);
+	snprintf(devices->name, sizeof(devices->name), "this machine");
+	return devices;
+}
+
+/* A datagram's sender can be forged; a connection's can not, but what is relayed through it can, unless the relay was configured. */
+static enum nvswitch_trust trust_of(const struct log_server *s, const struct sender *sender)
+{
+	if (!s->from)
+		return NVSWITCH_PROVEN;
+	return s->kind == LOG_SERVER_TCP && sender->verdict == SENDER_LISTED ? NVSWITCH_ASKED
+									     : NVSWITCH_ANYONE;
+}
+
+static void refuse(struct log_server *s, struct sender *sender)
+{
+	sender->refused++;
+	s->ops->refused(s->arg, sender);
+}
+
+static void take_known(struct log_server *s, struct sender *sender, const struct syslog_message *m)
+{
+	const char *host = *m->host || !s->from ? m->host : sender->name;
+	struct sxid_event event;
+	bool about = sxid_read(m->text, m->len, &event);
+
+	s->stats.events += about;
+	if (about)
+		event.trust = trust_of(s, sender);
+	if (!sender_may(sender) &&
+	    !s->ops->undecided(s->arg, sender, host, about ? &event : NULL)) {
+		refuse(s, sender);
 		return;
 	}
-	if (!sxid_read(m->text, m->len, &event))
-		return;
-	s->stats.events++;
-	event.trust = *m->host ? NVSWITCH_ANYONE : NVSWITCH_PROVEN; /* "" = this machine */
-	s->fn(s->arg, m->host, &event);
+	sender->understood += about;
+	sender->ignored += !about;
+	if (about && sender_may(sender))
+		s->ops->event(s->arg, host, &event);
+}
+
+static void take(struct log_server *s, bool known, const struct syslog_message *m)
+{
+	struct sender *sender = sender_of(s);
+
+	s->stats.lines++;
+	if (sender->verdict == SENDER_REFUSED) {
+		refuse(s, sender);
+	} else if (!known) {
+		s->stats.bad++;
+		sender->malformed++;
+	} else {
+		take_known(s, sender, m);
+	}
 }
 
 static void syslog_line_cb(void *arg, const char *line, size_t len)
@@ -92,6 +151,11 @@ static void kmsg_line_cb(void *arg, const char *line, size_t len)
 	take(arg, syslog_read_kmsg(line, len, &m), &m);
 }
 
+static void journal_cb(void *arg, bool known, const struct syslog_message *m)
+{
+	take(arg, known, m);
+}
+
 /* ---- UDP ----------------------------------------------------------------------------------------- */
 
 /* Datagrams taken; fewer than BATCH: there are no more. */
@@ -99,16 +163,24 @@ static int drain_batch(struct log_server *s)
 {
 	struct mmsghdr headers[BATCH] = { 0 };
 	struct iovec pieces[BATCH];
+	struct sockaddr_in6 from[BATCH]; /* room for IPv4 too */
+	struct sender_address address;
 	int count;
 
 	for (unsigned i = 0; i < BATCH; i++) {
 		pieces[i] = (struct iovec){ s->batch[i], SYSLOG_LINE };
 		headers[i].msg_hdr.msg_iov = &pieces[i];
 		headers[i].msg_hdr.msg_iovlen = 1;
+		headers[i].msg_hdr.msg_name = &from[i];
+		headers[i].msg_hdr.msg_namelen = sizeof(from[i]);
 	}
 	count = recvmmsg(s->fd, headers, BATCH, MSG_DONTWAIT, NULL);
-	for (int i = 0; i < count; i++)
+	s->from = &address;
+	for (int i = 0; i < count; i++) {
+		sender_address_of(&address, (struct sockaddr *)&from[i]);
 		syslog_line_cb(s, s->batch[i], headers[i].msg_len);
+	}
+	s->from = NULL;
 	return count;
 }
 
@@ -119,7 +191,7 @@ static void udp_cb(void *arg, unsigned events)
 			break;
 }
 
-/* ---- TCP ----------------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------------------- */
 
 static void connection_free(struct connection *c)
 {
@@ -132,24 +204,47 @@ static void connection_free(struct connection *c)
 		}
 	loop_fd_free(c->watch);
 	close(c->fd);
+	if (c->journal)
+		journal_fini(c->journal);
+	free(c->journal);
 	free(c);
+}
+
+static void begin_stream(struct connection *c, char first)
+{
+	c->begun = true;
+	if (c->server->kind == LOG_SERVER_UNIX && journal_begins(first))
+		c->journal = mem_alloc(1, sizeof(*c->journal));
+}
+
+static void feed(struct connection *c, const char *data, size_t len)
+{
+	if (!c->begun && len)
+		begin_stream(c, *data);
+	if (c->journal)
+		journal_feed(c->journal, data, len, journal_cb, c->server);
+	else if (len)
+		syslog_stream_feed(&c->stream, data, len, syslog_line_cb, c->server);
+	else
+		syslog_stream_end(&c->stream, syslog_line_cb, c->server);
 }
 
 static void connection_cb(void *arg, unsigned events)
 {
 	struct connection *c = arg;
+	struct log_server *s = c->server;
 	char data[READ_SIZE];
 	ssize_t len = read(c->fd, data, sizeof(data));
 
-	if (len > 0) {
-		c->heard_us = loop_now_us(c->server->loop);
-		syslog_stream_feed(&c->stream, data, (size_t)len, syslog_line_cb, c->server);
-	} else if (len == 0) {
-		syslog_stream_end(&c->stream, syslog_line_cb, c->server);
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	c->heard_us = loop_now_us(s->loop);
+	s->from = s->kind == LOG_SERVER_TCP ? &c->from : NULL;
+	if (len >= 0)
+		feed(c, data, (size_t)len);
+	s->from = NULL;
+	if (len <= 0)
 		connection_free(c);
-	} else if (errno != EAGAIN && errno != EINTR) {
-		connection_free(c);
-	}
 }
 
 static void drop_most_silent(struct log_server *s)
@@ -163,7 +258,7 @@ static void drop_most_silent(struct log_server *s)
 	connection_free(oldest);
 }
 
-static void connection_new(struct log_server *s, int fd)
+static void connection_new(struct log_server *s, int fd, const struct sockaddr *from)
 {
 	struct connection *c;
 
@@ -173,13 +268,14 @@ static void connection_new(struct log_server *s, int fd)
 	c->server = s;
 	c->fd = fd;
 	c->heard_us = loop_now_us(s->loop);
+	sender_address_of(&c->from, from);
 	c->watch = loop_fd_new(s->loop, fd, LOOP_READ, connection_cb, c);
 	s->connections[s->stats.connections++] = c;
 }
 
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
-	connection_new(arg, fd);
+	connection_new(arg, fd, from);
 }
 
 /* ---- kmsg ---------------------------------------------------------------------------------------- */
@@ -307,29 +403,74 @@ static int open_udp(struct log_server *s, const char *where)
 	return 0;
 }
 
+static void begin_listening(struct log_server *s)
+{
+	s->max_connections = listener_allowance(FDS_PERCENT, CONNECTIONS);
+	s->connections = mem_alloc(s->max_connections, sizeof(struct connection *));
+	s->listener = listener_new(s->loop, s->fd, "syslog", accept_cb, s);
+}
+
 static int open_tcp(struct log_server *s, const char *where)
 {
 	int status = open_at(s, where, SOCK_STREAM);
 
+	if (!status)
+		begin_listening(s);
+	return status;
+}
+
+/* One that another process listens on is left alone; what a process that ended left behind is taken away. */
+static int clear_path(int fd, const struct sockaddr_un *at)
+{
+	struct stat st;
+
+	if (lstat(at->sun_path, &st))
+		return 0;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	if (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) || errno == EAGAIN)
+		return -EADDRINUSE;
+	return unlink(at->sun_path) ? -errno : 0;
+}
+
+static int open_unix(struct log_server *s, const char *where)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int trial, status;
+
+	if (strlen(where) >= sizeof(at.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(at.sun_path, where);
+	trial = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	status = trial < 0 ? -errno : clear_path(trial, &at);
+	if (trial >= 0)
+		close(trial);
 	if (status)
 		return status;
-	s->max_connections = listener_allowance(FDS_PERCENT, CONNECTIONS);
-	s->connections = mem_alloc(s->max_connections, sizeof(struct connection *));
-	s->listener = listener_new(s->loop, s->fd, "syslog", accept_cb, s);
+	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof(at)))
+		return -errno;
+	s->path = mem_strdup(where);
+	if (chmod(where, 0660) || listen(s->fd, SOMAXCONN))
+		return -errno;
+	begin_listening(s);
 	return 0;
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
 struct log_server *log_server_new(struct loop *loop, enum log_server_kind kind, const char *where,
-				  log_server_fn *fn, void *arg, char *err, size_t err_size)
+				  struct senders *senders, const struct log_server_ops *ops,
+				  void *arg, char *err, size_t err_size)
 {
 	static int (*const opens[LOG_SERVER_KINDS])(
-		struct log_server *, const char *) = { open_udp, open_tcp, open_kmsg };
+		struct log_server *, const char *) = { open_udp, open_tcp, open_kmsg, open_unix };
 	struct log_server *s = mem_alloc(1, sizeof(*s));
 	int status;
 
-	*s = (struct log_server){ .loop = loop, .fn = fn, .arg = arg, .fd = -1 };
+	*s = (struct log_server){
+		.loop = loop, .kind = kind, .senders = senders, .ops = ops, .arg = arg, .fd = -1
+	};
 	status = opens[kind](s, where);
 	if (!status)
 		return s;
@@ -349,6 +490,9 @@ void log_server_free(struct log_server *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	loop_timer_free(s->file_timer);
+	if (s->path)
+		unlink(s->path);
+	free(s->path);
 	free(s->connections);
 	free(s->batch);
 	free(s);

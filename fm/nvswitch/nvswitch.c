@@ -25,8 +25,7 @@
 #define EVENTS_ALIKE 8 /* more at once are told in one */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
-#define NAMES_TOLD     5
-#define STRANGER_LINES 1 /* a second */
+#define NAMES_TOLD 5
 
 /* ---- Events and the hook ------------------------------------------------------------------------- */
 
@@ -186,26 +185,6 @@ void nvswitch_step_soon(struct nvswitch *nv)
 	loop_timer_set(nv->step_timer, STEP_US);
 }
 
-/* ---- Kernel logs --------------------------------------------------------------------------------- */
-
-void nvswitch_log_event_cb(void *arg, const char *name, const struct sxid_event *event)
-{
-	struct nvswitch *nv = arg;
-	uint64_t now_us = loop_now_us(nv->loop);
-	unsigned host = health_find(&nv->health, *name ? name : nv->own_name);
-
-	if (host != UINT_MAX) {
-		health_hear_log(&nv->health, host, event, now_us);
-		nvswitch_step_soon(nv);
-		return;
-	}
-	nv->strangers++;
-	if (log_allow(&nv->stranger_limit, now_us, STRANGER_LINES))
-		log_line(LOG_NVSWITCH, LOG_WARNING,
-			 "kernel log of a host that is not in the fabric: %s: %s",
-			 *name ? name : nv->own_name, event->finding.text);
-}
-
 /* ---- Hosts --------------------------------------------------------------------------------------- */
 
 static bool same_names(const struct nvswitch *nv, const char *const *names, unsigned count)
@@ -324,6 +303,7 @@ void nvswitch_free(struct nvswitch *nv)
 	if (!nv)
 		return;
 	nvswitch_inputs_fini(nv);
+	nvswitch_senders_fini(nv);
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);

@@ -15,7 +15,8 @@
 struct nvswitch;
 
 struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
-	const char *url, *hosts_file, *alias_file, *ca_file, *syslog_listen, *kmsg, *hook;
+	const char *url, *hosts_file, *alias_file, *ca_file, *syslog_listen, *syslog_allow,
+		*log_socket, *kmsg, *hook;
 	enum nvswitch_system system; /* of hosts that url is for */
 	uint64_t interval_us;	     /* between two questions to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;

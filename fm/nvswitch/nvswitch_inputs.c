@@ -40,7 +40,7 @@ static void opened_fini(struct opened *o)
 const char *nvswitch_input_name(unsigned input)
 {
 	static const char *const names[NVSWITCH_INPUTS] = { "syslog UDP", "syslog TCP", "kmsg",
-							    "exporters", "aliases" };
+							    "log socket", "exporters",	"aliases" };
 
 	return names[input];
 }
@@ -50,6 +50,8 @@ static const char *text_of(const struct nvswitch_conf *conf, unsigned input)
 {
 	if (input == NVSWITCH_ALIASES)
 		return conf->alias_file;
+	if (input == LOG_SERVER_UNIX)
+		return conf->log_socket;
 	return input == LOG_SERVER_KMSG ? conf->kmsg : conf->syslog_listen;
 }
 
@@ -82,6 +84,8 @@ static void copy_texts(struct nvswitch_conf *conf)
 	conf->alias_file = mem_strdup(conf->alias_file);
 	conf->ca_file = mem_strdup(conf->ca_file);
 	conf->syslog_listen = mem_strdup(conf->syslog_listen);
+	conf->syslog_allow = mem_strdup(conf->syslog_allow);
+	conf->log_socket = mem_strdup(conf->log_socket);
 	conf->kmsg = mem_strdup(conf->kmsg);
 	conf->hook = mem_strdup(conf->hook);
 }
@@ -93,6 +97,8 @@ static void free_texts(struct nvswitch_conf *conf)
 	free((char *)conf->alias_file);
 	free((char *)conf->ca_file);
 	free((char *)conf->syslog_listen);
+	free((char *)conf->syslog_allow);
+	free((char *)conf->log_socket);
 	free((char *)conf->kmsg);
 	free((char *)conf->hook);
 }
@@ -153,6 +159,7 @@ static void take_targets(struct nvswitch *nv, struct targets *targets)
 	nv->targets = *targets;
 	*targets = (struct targets){ 0 };
 	nvswitch_polls_start(nv);
+	nvswitch_know_addresses(nv);
 }
 
 void nvswitch_retarget(struct nvswitch *nv)
@@ -196,8 +203,8 @@ static void open_log(struct nvswitch *nv, const struct nvswitch_conf *conf, unsi
 	o->stays[kind] = nv->logs[kind] && same_input(nv, conf, kind);
 	if (*where && !o->stays[kind])
 		o->logs[kind] =
-			log_server_new(nv->loop, (enum log_server_kind)kind, where,
-				       nvswitch_log_event_cb, nv, o->errors[kind], NVSWITCH_ERROR);
+			log_server_new(nv->loop, (enum log_server_kind)kind, where, &nv->senders,
+				       &nvswitch_log_ops, nv, o->errors[kind], NVSWITCH_ERROR);
 }
 
 static void read_aliases(const struct nvswitch_conf *conf, struct opened *o)
@@ -251,6 +258,7 @@ static void take_input(struct nvswitch *nv, unsigned input, struct opened *o)
 		aliases_fini(&nv->health.aliases);
 		nv->health.aliases = o->aliases;
 		o->aliases = (struct aliases){ 0 };
+		nvswitch_know_addresses(nv);
 	} else if (!o->stays[input]) {
 		log_server_free(nv->logs[input]);
 		nv->logs[input] = o->logs[input];
@@ -284,9 +292,12 @@ static void retry_cb(void *arg)
 
 static void take_conf(struct nvswitch *nv, const struct nvswitch_conf *conf)
 {
+	char err[NVSWITCH_ERROR];
+
 	free_texts(&nv->conf);
 	nv->conf = *conf;
 	copy_texts(&nv->conf);
+	senders_allow(&nv->senders, conf->syslog_allow, err, sizeof(err)); /* it was checked */
 	nv->health.conf = conf->health;
 	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms);
 }
@@ -295,11 +306,16 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 		       size_t err_size)
 {
 	struct opened o = { 0 };
+	struct senders trial = { 0 };
+	char allow[NVSWITCH_ERROR];
 	const char *wrong;
 
 	for (unsigned input = 0; input < NVSWITCH_INPUTS; input++)
 		open_input(nv, conf, input, &o);
-	wrong = objection(nv, conf, &o);
+	wrong = senders_allow(&trial, conf->syslog_allow, allow, sizeof(allow))
+			? objection(nv, conf, &o)
+			: allow;
+	senders_fini(&trial);
 	if (wrong) {
 		snprintf(err, err_size, "%s", wrong);
 	} else {
@@ -334,12 +350,19 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 	static const struct nvswitch nobody; /* no host is there yet */
 	struct targets targets = { 0 };
 	struct aliases aliases = { 0 };
+	struct senders trial = { 0 };
+	char why[128];
 	int status = gather_targets(&nobody, conf, &targets, err, err_size);
 
 	targets_fini(&targets);
 	if (!status && *conf->alias_file)
 		status = aliases_read(&aliases, conf->alias_file, err, err_size);
 	aliases_fini(&aliases);
+	if (!status && !senders_allow(&trial, conf->syslog_allow, why, sizeof(why))) {
+		snprintf(err, err_size, "syslog_allow: %s", why);
+		status = -1;
+	}
+	senders_fini(&trial);
 	if (!status && asks(conf) && *conf->ca_file && access(conf->ca_file, R_OK)) {
 		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->ca_file, strerror(errno));
 		status = -1;

@@ -53,6 +53,12 @@ struct nvswitch {
 	struct log_server *logs[LOG_SERVER_KINDS]; /* NULL = not open */
 	char own_name[256];
 	uint64_t strangers; /* lines of hosts that nobody knows */
+	struct senders senders;
+	struct lookup *lookups; /* of senders' addresses, under way */
+	unsigned nlookups;
+	struct loop_timer *lookup_timer;
+	bool refused_told; /* at refused_us */
+	uint64_t refused_us;
 	struct log_limit stranger_limit, source_limit;
 
 	struct hook *hook;
@@ -64,13 +70,17 @@ struct nvswitch {
 
 /* nvswitch.c */
 void nvswitch_step_soon(struct nvswitch *nv);
-log_server_fn nvswitch_log_event_cb;
 
 /* nvswitch_inputs.c */
 const char *nvswitch_input_name(unsigned input);
 bool nvswitch_input_wanted(const struct nvswitch *nv, unsigned input);
 void nvswitch_retarget(struct nvswitch *nv); /* the fabric's hosts are others */
 void nvswitch_inputs_fini(struct nvswitch *nv);
+
+/* nvswitch_senders.c */
+extern const struct log_server_ops nvswitch_log_ops; /* arg: the monitor */
+void nvswitch_know_addresses(struct nvswitch *nv);   /* targets or aliases are others */
+void nvswitch_senders_fini(struct nvswitch *nv);
 
 /* nvswitch_report.c */
 const char *nvswitch_host_system(const struct health_host *host);

@@ -93,6 +93,7 @@ static void note_address(struct poll *poll, const char *error, const char *addre
 		poll->address_age = 0;
 	} else {
 		snprintf(poll->address, sizeof(poll->address), "%s", address);
+		senders_know_text(&poll->nv->senders, address);
 	}
 }
 

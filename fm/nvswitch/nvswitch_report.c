@@ -2,6 +2,8 @@
 /* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
 #include "fm/nvswitch/nvswitch_own.h"
 
+#define SENDERS_TOLD 32 /* in the summary, of those whose lines could not be used */
+
 static double age_s(const struct nvswitch *nv, uint64_t since_us)
 {
 	return (loop_now_us(nv->loop) - since_us) / 1e6;
@@ -109,10 +111,11 @@ static json_t *logs_json(const struct nvswitch *nv)
 	}
 	if (!open)
 		return json_null();
-	return json_pack("{sI sI sI sI si si}", "lines", (json_int_t)sum.lines, "events",
+	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines, "events",
 			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
 			 (json_int_t)nv->strangers, "connections", (int)sum.connections, "refused",
-			 (int)sum.refused);
+			 (int)sum.refused, "by_use", senders_totals(&nv->senders), "unread",
+			 senders_worst(&nv->senders, SENDERS_TOLD));
 }
 
 /* Those that are wanted: whether each is open; and why not. */
@@ -160,5 +163,6 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
-	return json_pack("{so so}", "summary", nvswitch_summary(nv), "hosts", hosts);
+	return json_pack("{so so so}", "summary", nvswitch_summary(nv), "senders",
+			 senders_json(&nv->senders, loop_now_us(nv->loop)), "hosts", hosts);
 }

@@ -7,8 +7,10 @@
  *   <3>1 2024-07-23T07:53:55Z dgx-01 kernel - - - text     RFC 5424, structured data passed over
  *   6,1234,131453740743,-;text                        a record of /dev/kmsg; lines behind the first begin with a blank
  *
- * The host is the header's, never the datagram's sender: relays forward for others. What a tag or a process id says is left in
- * the text: who looks for words finds them behind it.
+ *   <3>dgx-01 kernel: text     <3>kernel: text             without a time; without a host
+ *
+ * The host is the header's where it has one: relays forward for others. syslog-ng's put their own name beside it, `host/relay`, and the name of
+ * the source before it, `s_sys@host`. What a tag or a process id says is left in the text: who looks for words finds them behind it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -49,20 +51,52 @@ static bool take_priority(struct cursor *c)
 	return digits && take_char(c, '>');
 }
 
-/* Letters a host name may have, so that what is logged and shown of it is text. */
+bool syslog_host_is_text(const char *host)
+{
+	for (; *host; host++)
+		if (!isalnum((unsigned char)*host) && !strchr("-._:/", *host))
+			return false;
+	return true;
+}
+
+/* What stands before an @ is the relay's name of its source. */
 static bool take_host(struct cursor *c, char *host)
 {
-	const char *word;
+	const char *word, *at;
 	size_t len = take_word(c, &word);
 
+	at = len ? memrchr(word, '@', len) : NULL;
+	if (at) {
+		len -= (size_t)(at + 1 - word);
+		word = at + 1;
+	}
 	if (!len || len >= SYSLOG_HOST)
 		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)word[i]) && !strchr("-._:", word[i]))
-			return false;
 	memcpy(host, word, len);
 	host[len] = '\0';
-	return true;
+	return strlen(host) == len && syslog_host_is_text(host);
+}
+
+/* "kernel:", "kernel[123]:": who speaks, not whose machine. */
+static bool is_tag(const struct cursor *c)
+{
+	const char *word;
+	struct cursor ahead = *c;
+	size_t len = take_word(&ahead, &word);
+
+	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
+}
+
+static bool take_host_or_none(struct cursor *c, char *host)
+{
+	*host = '\0';
+	return is_tag(c) || take_host(c, host);
+}
+
+/* Without a time there is nothing to know a header by but its tag. */
+static bool read_bare(struct cursor *c, struct syslog_message *m)
+{
+	return take_host_or_none(c, m->host) && is_tag(c);
 }
 
 /* "Nov 21 01:02:03 ", fifteen characters and a blank. */
@@ -88,9 +122,13 @@ static bool take_bsd_time(struct cursor *c)
 static bool take_iso_time(struct cursor *c)
 {
 	const char *word;
-	size_t len = take_word(c, &word);
+	struct cursor ahead = *c;
+	size_t len = take_word(&ahead, &word);
 
-	return len >= 19 && word[4] == '-' && word[10] == 'T';
+	if (len < 19 || word[4] != '-' || word[10] != 'T')
+		return false;
+	*c = ahead;
+	return true;
 }
 
 /* `-`, or elements in brackets; a quoted value may hold brackets. */
@@ -123,7 +161,7 @@ static bool read_5424(struct cursor *c, struct syslog_message *m)
 	if (!take_word(c, &word) || !take_host(c, m->host))
 		return false;
 	if (!strcmp(m->host, "-"))
-		return false;		 /* not said: nobody's */
+		*m->host = '\0';	 /* not said */
 	for (unsigned i = 0; i < 3; i++) /* application, process, message */
 		if (!take_word(c, &word))
 			return false;
@@ -140,8 +178,10 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 	if (c.end - c.at > 2 && c.at[0] == '1' && c.at[1] == ' ') {
 		c.at += 2;
 		good = read_5424(&c, m);
+	} else if (take_bsd_time(&c) || take_iso_time(&c)) {
+		good = take_host_or_none(&c, m->host);
 	} else {
-		good = (take_bsd_time(&c) || take_iso_time(&c)) && take_host(&c, m->host);
+		good = read_bare(&c, m);
 	}
 	m->text = c.at;
 	m->len = (size_t)(c.end - c.at);

@@ -191,6 +191,8 @@ static int set_up(void **state)
 					  .alias_file = "",
 					  .ca_file = "",
 					  .syslog_listen = "",
+					  .syslog_allow = "",
+					  .log_socket = "",
 					  .kmsg = "",
 					  .hook = "",
 					  .interval_us = 3600 * 1000000ull,

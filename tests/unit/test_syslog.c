@@ -21,6 +21,9 @@ static void every_header_form_gives_host_and_text(void **state)
 		"<3>2024-07-23T07:53:55.123456+00:00 dgx-01.x kernel: TEXT",
 		"<3>1 2024-07-23T07:53:55Z dgx-01.x kernel - - - kernel: TEXT",
 		"<191>1 - dgx-01.x kernel 12 ID [a@1 b=\"]\\\"x\"][c] kernel: TEXT",
+		"<3>dgx-01.x kernel: TEXT",
+		"<3>Nov 21 01:02:03 s_sys@dgx-01.x kernel: TEXT",
+		"<3>s_sys@dgx-01.x kernel: TEXT",
 	};
 
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -32,6 +35,35 @@ static void every_header_form_gives_host_and_text(void **state)
 		assert_int_equal(m.len, strlen("kernel: TEXT"));
 		assert_memory_equal(m.text, "kernel: TEXT", m.len);
 	}
+}
+
+static void a_header_without_a_host_leaves_it_to_the_sender(void **state)
+{
+	static const char *const lines[] = {
+		"<3>kernel: TEXT",
+		"<3>Nov 21 01:02:03 kernel: TEXT",
+		"<3>2024-07-23T07:53:55Z kernel: TEXT",
+		"<3>1 2024-07-23T07:53:55Z - kernel - - - kernel: TEXT",
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct syslog_message m;
+
+		if (!syslog_read(lines[i], strlen(lines[i]), &m))
+			fail_msg("not read: %s", lines[i]);
+		assert_string_equal(m.host, "");
+		assert_int_equal(m.len, strlen("kernel: TEXT"));
+		assert_memory_equal(m.text, "kernel: TEXT", m.len);
+	}
+}
+
+static void chains_of_relays_stand_as_they_are(void **state)
+{
+	static const char line[] = "<3>Nov 21 01:02:03 s_sys@dgx-01.x/relay-1 kernel: TEXT";
+	struct syslog_message m;
+
+	assert_true(syslog_read(line, strlen(line), &m));
+	assert_string_equal(m.host, "dgx-01.x/relay-1");
 }
 
 static void what_has_no_header_is_refused(void **state)
@@ -49,7 +81,8 @@ static void what_has_no_header_is_refused(void **state)
 		"<3>Nov 21 01-02-03 h k: t",
 		"<3>1 2024-07-23T07:53:55Z",
 		"<3>1 2024-07-23T07:53:55Z h a b",
-		"<3>1 - - a b c - t",
+		"<3>dgx-01 hello there",
+		"<3>dgx;01 kernel: t",
 		"<3>1 - h a b c [x t",
 		"<3>Nov 21 01:02:03 a;rm\x01 k: t",
 		"<3>1 ",
@@ -271,6 +304,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_header_form_gives_host_and_text),
+		cmocka_unit_test(a_header_without_a_host_leaves_it_to_the_sender),
+		cmocka_unit_test(chains_of_relays_stand_as_they_are),
 		cmocka_unit_test(what_has_no_header_is_refused),
 		cmocka_unit_test(a_host_name_beyond_all_bounds_is_refused),
 		cmocka_unit_test(a_kmsg_record_is_of_this_machine),

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Where kernel logs come in: journald and relays by a unix socket, syslog of every form, a pipe; who may send, and what is counted of it."""
+import json
+import os
+import socket
+import urllib.request
+
+import pytest
+
+from fabric import Fabric, own_address, poll, program
+from nvlink_player import sxid_line
+
+HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
+FAULT = sxid_line(2, 20034, "Fatal, Link 30 LTSSM Fault Up")
+NOISE = "usb 1-1: new high-speed USB device number 7 using xhci_hcd"
+HOLDS = {"nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0, "nvswitch_reroute_interval": 0, "nvswitch_guard": 100}
+
+
+class World:
+    def __init__(self, scratch, net, **conf):
+        self.at, self.http = (own_address(), 5514), (own_address(), 9090)
+        self.socket, self.kmsg = scratch / "log.sock", scratch / "kmsg"
+        os.mkfifo(self.kmsg)
+        (scratch / "aliases").write_text(f"{HOSTS[20]} 127.0.0.1 {socket.gethostname()}\n")
+        keys = {"syslog_listen": "{}:{}".format(*self.at), "log_socket": str(self.socket), "kmsg": str(self.kmsg),
+                "nvswitch_alias_file": str(scratch / "aliases"), "http_listen": "{}:{}".format(*self.http), **HOLDS, **conf}
+        self.fabric = Fabric(scratch, net, **keys)
+        self.fabric.start_fmd("H-0002c90380000100")
+        self.fabric.wait_up()
+
+    def heard(self, host):
+        """The host is spoken of, with a fault."""
+        return any("20034" in finding["text"] for finding in self.fabric.ask("nvswitch", host)["evidence"])
+
+    def wait_heard(self, host):
+        poll(lambda: self.heard(host), f"the fault of {host} is heard")
+
+    def senders(self):
+        return {row["sender"]: row for row in self.fabric.ask("nvswitch", "logs")}
+
+    def by_unix(self, *pieces):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as out:
+            out.connect(str(self.socket))
+            for piece in pieces:
+                out.sendall(piece)
+
+    def by_udp(self, text):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.sendto(text.encode(), self.at)
+
+    def stop(self):
+        self.fabric.stop()
+
+
+@pytest.fixture(scope="module")
+def world(pod_net, tmp_path_factory):
+    it = World(tmp_path_factory.mktemp("logs"), pod_net)
+    yield it
+    it.stop()
+
+
+def exported(host, message):
+    """As journald forwards it; the kernel's own fields around those that count."""
+    return (f"__CURSOR=s=0;i=1\n__REALTIME_TIMESTAMP=1721720000000000\n_TRANSPORT=kernel\nPRIORITY=3\nSYSLOG_IDENTIFIER=kernel\n"
+            f"_HOSTNAME={host}\nMESSAGE={message}\n\n").encode()
+
+
+def as_json(host, message):
+    return (json.dumps({"__CURSOR": "s=0", "_TRANSPORT": "kernel", "_HOSTNAME": host, "MESSAGE": message}) + "\n").encode()
+
+
+def test_journald_and_a_relay_speak_by_the_unix_socket(world):
+    world.by_unix(exported(HOSTS[0], NOISE), exported(HOSTS[0], FAULT)[:60], exported(HOSTS[0], FAULT)[60:])
+    world.by_unix(as_json(HOSTS[1], FAULT), b"{broken\n")
+    world.by_unix(f"<3>Nov 21 01:02:03 {HOSTS[2]} kernel: {FAULT}\n".encode())
+    for host in HOSTS[:3]:
+        world.wait_heard(host)
+    assert world.fabric.ask("nvswitch", HOSTS[0])["state"] == "NO_P2P"  # who may write there vouches for it: it counts alone
+    row = world.senders()["this machine"]
+    assert row["understood"] >= 3 and row["ignored"] >= 1 and row["malformed"] >= 1
+    assert os.stat(world.socket).st_mode & 0o777 == 0o660
+
+
+FORMS = [
+    f"<3>{HOSTS[4]} kernel: {FAULT}",
+    f"<3>Nov 21 01:02:03 s_sys@{HOSTS[5]} kernel: {FAULT}",
+    f"<3>Nov 21 01:02:03 relay-7/{HOSTS[6]} kernel: {FAULT}",
+    f"<3>Nov 21 01:02:03 {HOSTS[7]}/relay-7 kernel: {FAULT}",
+    f"<3>kernel: {FAULT}",
+    f"<3>1 2024-07-23T07:53:55Z {HOSTS[9]}.cluster.example kernel - - - {FAULT}",
+]
+OF = [HOSTS[4], HOSTS[5], HOSTS[6], HOSTS[7], HOSTS[20], HOSTS[9]]  # without a host it is the sender's, here by the list of aliases
+
+
+@pytest.mark.parametrize("text,host", zip(FORMS, OF), ids=["no time", "source", "relay first", "relay last", "no host", "5424"])
+def test_every_form_of_syslog_reaches_its_host(world, text, host):
+    world.by_udp(text)
+    world.wait_heard(host)
+
+
+def test_a_pipe_plays_kmsg(world):
+    with open(world.kmsg, "w") as out:
+        out.write(f"3,1234,131453740743,-;{FAULT}\n SUBSYSTEM=pci\n DEVICE=+pci:0000:85:00.0\n")
+    world.wait_heard(HOSTS[20])
+
+
+def test_lines_are_counted_by_sender_and_shown(world):
+    before = world.senders().get("127.0.0.1", {"ignored": 0, "malformed": 0})
+    for _ in range(3):
+        world.by_udp(f"<3>Nov 21 01:02:03 {HOSTS[0]} kernel: {NOISE}")
+    world.by_udp("what is this")
+    poll(lambda: world.senders()["127.0.0.1"]["malformed"] == before["malformed"] + 1, "the odd line is counted")
+    assert world.senders()["127.0.0.1"]["ignored"] == before["ignored"] + 3
+    shown = world.fabric.fmctl("nvswitch", "logs").stdout
+    assert "SENDER" in shown and "127.0.0.1" in shown
+    assert "lines of kernel logs understood" in world.fabric.fmctl("nvswitch").stdout
+    with urllib.request.urlopen("http://{}:{}/metrics".format(*world.http)) as answer:
+        metrics = answer.read().decode()
+    assert 'fmd_nvswitch_log_lines_total{use="ignored"}' in metrics
+    assert 'fmd_nvswitch_log_unread_total{sender="127.0.0.1"}' in metrics
+
+
+def test_who_is_not_in_the_list_is_counted_and_not_read(pod_net, tmp_path):
+    it = World(tmp_path, pod_net, syslog_allow="127.0.0.2, 10.0.0.0/8")
+    try:
+        for _ in range(5):
+            it.by_udp(f"<3>Nov 21 01:02:03 {HOSTS[0]} kernel: {FAULT}")
+        poll(lambda: it.senders().get("127.0.0.1", {}).get("refused") == 5, "all are counted")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.bind(("127.0.0.2", 0))
+            out.sendto(f"<3>Nov 21 01:02:03 {HOSTS[1]} kernel: {FAULT}".encode(), it.at)
+        it.wait_heard(HOSTS[1])
+        assert not it.heard(HOSTS[0])
+        told = [event for event in it.fabric.ask("events", "-n", "100") if event["kind"] == "nvswitch-sender"]
+        assert len(told) == 1 and told[0]["sender"] == "127.0.0.1" and "syslog_allow" in told[0]["text"]
+        wrong = it.fabric.conf.read_text().replace("127.0.0.2, 10.0.0.0/8", "127.0.0.2, 10.0.0.0/99")
+        it.fabric.conf.write_text(wrong)
+        refused = it.fabric.run(program("fmd"), "--check-config", it.fabric.conf, check=False)
+        assert refused.returncode != 0 and "10.0.0.0/99" in refused.stderr + refused.stdout
+    finally:
+        it.stop()
+
+
+def test_an_old_socket_is_taken_away_and_another_process_is_left_alone(pod_net, tmp_path):
+    old = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    old.bind(str(tmp_path / "log.sock"))
+    old.close()  # the file stays
+    it = World(tmp_path, pod_net)
+    try:
+        it.by_unix(exported(HOSTS[0], FAULT))
+        it.wait_heard(HOSTS[0])
+    finally:
+        it.stop()
+    assert not it.socket.exists()
