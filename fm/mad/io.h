@@ -39,6 +39,18 @@ struct io_port_info {
 	bool real_fd; /* watched by the loop; false: polled (ibsim) */
 };
 
+/*
+ * The bytes of a long answer, which may go to several; made by malloc(). References are counted in the loop alone; as long as one other than
+ * the maker's is out, what lies behind the head (send_long) is not written to.
+ */
+struct io_body {
+	uint8_t *data;
+	unsigned refs;
+};
+struct io_body *io_body_new(uint8_t *data); /* owns data; one reference */
+void io_body_ref(struct io_body *body);
+void io_body_unref(struct io_body *body);
+
 struct io; /* implementations embed it as first member */
 struct io_ops {
 	/*
@@ -47,6 +59,12 @@ struct io_ops {
 	 */
 	int (*send)(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 		    unsigned timeout_ms);
+	/*
+	 * An answer of len bytes whose writing may take long: head, then what body has behind as many bytes. As send(), but 0 may come before
+	 * it is written; what becomes of it is told in the log, or by lost(). NULL: send() does.
+	 */
+	int (*send_long)(struct io *io, const struct io_addr *to, const uint8_t *head,
+			 size_t head_len, struct io_body *body, size_t len);
 	/* The IsSM capability bit of the local port. -EBUSY: another process of this machine holds it. */
 	int (*set_is_sm)(struct io *io, bool on);
 	void (*free)(struct io *io);

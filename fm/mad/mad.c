@@ -571,6 +571,17 @@ int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, siz
 	return mad->io->ops->send(mad->io, to, raw, len, 0);
 }
 
+int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
+		   struct io_body *body, size_t len)
+{
+	const struct io_ops *ops = mad->io->ops;
+
+	if (ops->send_long)
+		return ops->send_long(mad->io, to, head, head_len, body, len);
+	memcpy(body->data, head, head_len);
+	return ops->send(mad->io, to, body->data, len, 0);
+}
+
 void mad_set_quiet(struct mad *mad, bool on)
 {
 	mad->quiet = on;

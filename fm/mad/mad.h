@@ -80,6 +80,9 @@ typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct 
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
 /* Sends an answer as it is; 0 or -errno. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
+/* An answer of len bytes that may be long: its first head_len bytes, and a body with room for these before the rest; 0 or -errno. */
+int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
+		   struct io_body *body, size_t len);
 
 /*
  * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on. Those that are asked for, or wait,

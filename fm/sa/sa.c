@@ -122,13 +122,29 @@ static void single_send(struct sa_query *q)
 	answer_send(q->sa, &q->from, q->answer, WIRE_MAD_SIZE);
 }
 
+/* Its rows stay where they are until they are written. */
+static void long_send(struct sa_query *q, const uint8_t *header, size_t len)
+{
+	if (!q->body)
+		q->body = io_body_new(q->answer);
+	if (!mad_reply_long(q->sa->mad, &q->from, header, WIRE_SA_HEADER, q->body, len))
+		q->sa->stats.answered++;
+}
+
 static void table_send(struct sa_query *q)
 {
 	size_t row_size = q->nrows ? q->record->row_size : 0;
+	size_t len = WIRE_SA_HEADER + q->nrows * row_size;
+	uint8_t header[WIRE_SA_HEADER];
 
-	memcpy(q->answer, q->header, WIRE_SA_HEADER);
-	wire_sa_answer(q->answer, response_to(q->method), WIRE_SA_OK, true, row_size);
-	answer_send(q->sa, &q->from, q->answer, WIRE_SA_HEADER + q->nrows * row_size);
+	memcpy(header, q->header, WIRE_SA_HEADER);
+	wire_sa_answer(header, response_to(q->method), WIRE_SA_OK, true, row_size);
+	if (len >= SA_LONG) {
+		long_send(q, header, len);
+		return;
+	}
+	memcpy(q->answer, header, WIRE_SA_HEADER);
+	answer_send(q->sa, &q->from, q->answer, len);
 }
 
 void sa_send(struct sa_query *q)

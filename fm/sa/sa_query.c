@@ -222,6 +222,7 @@ static void begin(struct sa_query *q, uint8_t *answer, size_t size)
 {
 	q->answer = answer;
 	q->size = size;
+	q->body = NULL;
 	q->limit = q->method == WIRE_GET ? 2 : UINT32_MAX;
 	q->status = q->record->prepare(q);
 	if (!q->status)
@@ -246,8 +247,12 @@ void sa_query_start(struct sa_query *q)
 		return;
 	}
 	sa_send(q);
-	if (sa->scratch_size > SCRATCH_KEEP)
+	if (q->body) { /* the bytes went with it */
+		io_body_unref(q->body);
+		sa->scratch = NULL;
+	} else if (sa->scratch_size > SCRATCH_KEEP) {
 		scratch_resize(sa, SCRATCH_NEW);
+	}
 }
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
@@ -256,7 +261,10 @@ static void job_free(struct sa *sa, unsigned i)
 {
 	while (cl_qlist_count(&sa->jobs[i]->also))
 		free(cl_qlist_remove_head(&sa->jobs[i]->also));
-	free(sa->jobs[i]->answer);
+	if (sa->jobs[i]->body)
+		io_body_unref(sa->jobs[i]->body);
+	else
+		free(sa->jobs[i]->answer);
 	free(sa->jobs[i]);
 	sa->jobs[i] = NULL;
 }

@@ -18,6 +18,7 @@ struct sa_query;
 #define SA_SLICE      8192	  /* rows looked at before the loop gets its turn */
 #define SA_ROUND      32768	  /* rows looked at for all who ask in one round of the loop */
 #define SA_PATH_WORK  8		  /* a path takes as long as so many rows */
+#define SA_LONG	      (1u << 20)  /* bytes from which writing an answer may take its time */
 #define SA_ANSWER_MAX (64u << 20) /* bytes; more is refused as NO_RESOURCES */
 
 enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
@@ -82,6 +83,8 @@ struct sa_query {
 	enum wire_sa_status status;
 	uint8_t *answer; /* header and rows */
 	size_t size;	 /* bytes allocated */
+	struct io_body *
+		body; /* a long answer that was sent, perhaps not written yet: owns the bytes; else NULL */
 
 	bool complete; /* a job that has its answer, and sends it.. */
 	cl_qlist_t

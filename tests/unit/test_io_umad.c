@@ -25,7 +25,7 @@
 #define POLLING	  2
 #define DISABLED  (1u << 10) /* IsSMdisabled */
 #define TID_GIVEN 42
-#define HANDLES	  2 /* opened for one port at most */
+#define HANDLES	  3 /* opened for one port at most */
 #define TAKEN_MAX 4096
 #define NO_FD	  100000
 
@@ -39,7 +39,7 @@ static struct machine {
 	int fds[HANDLES];
 	unsigned opened, closed, sent;
 	int retries;		   /* of what was sent last */
-	unsigned waiting[HANDLES]; /* SMPs; SA requests. They end up in.. */
+	unsigned waiting[HANDLES]; /* SMPs; SA requests, those for tables. They end up in.. */
 	char taken[TAKEN_MAX];	   /* ..this order: s, r */
 	unsigned ntaken;
 	int longer; /* than a MAD: the next one */
@@ -86,7 +86,7 @@ int umad_open_port(const char *name, int num)
 		m.fds[i] = eventfd(0, EFD_NONBLOCK);
 		return i;
 	}
-	fail_msg("a third descriptor");
+	fail_msg("a fourth descriptor");
 	return -1;
 }
 
@@ -106,8 +106,13 @@ int umad_get_fd(int port)
 
 int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
+	bool tables = mgmt_class == WIRE_SA && mask[0] & 1L << WIRE_GET_TABLE;
+
 	if (!m.simulator && !m.refuse)
-		assert_int_equal(port, mgmt_class == WIRE_SA || mgmt_class == WIRE_PERF);
+		assert_int_equal(port,
+				 tables ? 2 : mgmt_class == WIRE_SA || mgmt_class == WIRE_PERF);
+	if (!m.simulator && tables)
+		assert_false(mask[0] & 1L << WIRE_GET);
 	errno = m.refuse;
 	return m.refuse ? -EPERM : mgmt_class;
 }
@@ -151,14 +156,14 @@ static int give_back(struct ib_user_mad *umad, int *len)
 static int give_waiting(int port, struct ib_user_mad *umad, int *len)
 {
 	uint8_t *mad = umad_get_mad(umad);
-	bool sa = m.simulator ? m.waiting[1] > 0 : port == 1;
+	bool sa = m.simulator ? m.waiting[1] > 0 : port > 0;
 
-	m.waiting[sa]--;
+	m.waiting[m.simulator ? sa : port]--;
 	memset(umad, 0, umad_size() + WIRE_MAD_SIZE);
 	mad[0] = 1;
 	mad[1] = sa ? WIRE_SA : WIRE_SMI_LID;
 	mad[2] = sa ? 2 : 1;
-	mad[3] = sa ? WIRE_GET : WIRE_TRAP;
+	mad[3] = sa ? port == 2 ? WIRE_GET_TABLE : WIRE_GET : WIRE_TRAP;
 	*len = m.longer ? m.longer : WIRE_MAD_SIZE;
 	m.longer = 0;
 	return 1;
@@ -394,10 +399,10 @@ static void taken_cb(void *arg, const struct io_addr *from, const uint8_t *mad, 
 {
 	struct bench *b = arg;
 
-	m.taken[m.ntaken++] = mad[1] == WIRE_SA ? 'r' : 's';
+	m.taken[m.ntaken++] = mad[3] == WIRE_GET_TABLE ? 't' : mad[1] == WIRE_SA ? 'r' : 's';
 	if (m.taken[m.ntaken - 1] == 'r' && m.ntaken % 100 == 0)
 		m.waiting[0]++; /* one more comes meanwhile */
-	if (!m.waiting[0] && !m.waiting[1] && m.ntaken >= 500)
+	if (!m.waiting[0] && !m.waiting[1] && !m.waiting[2] && m.ntaken >= 500)
 		loop_stop(b->loop);
 }
 
@@ -441,7 +446,25 @@ static void smps_are_read_before_sa_requests(void **state)
 	wake();
 	run(&b);
 	assert_memory_equal(m.taken, "ssssssssssssssssssssr", 21);
-	assert_no_smp_waits_for_more_than(16);
+	assert_no_smp_waits_for_more_than(2 * 16);
+	end(&b);
+}
+
+static void requests_for_tables_and_others_are_read_by_turns(void **state)
+{
+	struct bench b = begin_reading();
+	unsigned tables = 0;
+
+	b.io->arg = &b;
+	assert_int_equal(open_port(&b), 0);
+	m.waiting[1] = 300;
+	m.waiting[2] = 200;
+	wake();
+	run(&b);
+	assert_int_equal(m.waiting[1] + m.waiting[2] + m.waiting[0], 0);
+	for (unsigned i = 0; i < 64; i++)
+		tables += m.taken[i] == 't';
+	assert_int_equal(tables, 32);
 	end(&b);
 }
 
@@ -607,6 +630,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			what_another_manager_has_is_busy_and_what_is_forbidden_is_not, setup),
 		cmocka_unit_test_setup(smps_are_read_before_sa_requests, setup),
+		cmocka_unit_test_setup(requests_for_tables_and_others_are_read_by_turns, setup),
 		cmocka_unit_test_setup(on_a_simulator_sa_requests_wait_until_all_is_read, setup),
 		cmocka_unit_test_setup(a_long_message_does_not_leave_a_large_buffer, setup),
 		cmocka_unit_test_setup(long_answers_are_sent_again_by_the_kernel, setup),

@@ -199,6 +199,78 @@ static void a_walk_begins_again_when_nodes_have_moved(void **state)
 	unlisten(w);
 }
 
+/* ---- Long answers that are written later --------------------------------------------------------- */
+
+#define KEPT_MAX 64
+
+static struct kept {
+	struct io_addr to;
+	uint8_t head[WIRE_SA_HEADER];
+	struct io_body *body;
+	size_t len;
+} kept[KEPT_MAX];
+static unsigned nkept;
+
+static int keep_long(struct io *io, const struct io_addr *to, const uint8_t *head, size_t head_len,
+		     struct io_body *body, size_t len)
+{
+	assert_true(nkept < KEPT_MAX && head_len == WIRE_SA_HEADER && len >= SA_LONG);
+	kept[nkept] = (struct kept){ .to = *to, .body = body, .len = len };
+	memcpy(kept[nkept++].head, head, head_len);
+	io_body_ref(body);
+	return 0;
+}
+
+static const struct io_ops slow_io_ops = {
+	.send = world_send,
+	.send_long = keep_long,
+	.set_is_sm = world_set_is_sm,
+	.free = world_io_free,
+};
+
+/* As the writer does, when the fabric is another one already. */
+static void write_kept(struct world *w)
+{
+	for (unsigned i = 0; i < nkept; i++) {
+		uint8_t *mad = mem_alloc_unset(kept[i].len, 1);
+
+		memcpy(mad, kept[i].head, WIRE_SA_HEADER);
+		memcpy(mad + WIRE_SA_HEADER, kept[i].body->data + WIRE_SA_HEADER,
+		       kept[i].len - WIRE_SA_HEADER);
+		world_send(&w->io, &kept[i].to, mad, kept[i].len, 0);
+		free(mad);
+		io_body_unref(kept[i].body);
+	}
+}
+
+static void a_long_answer_stays_as_it_was_until_it_is_written(void **state)
+{
+	struct world *w = *state;
+	struct heard *h = listen(w);
+
+	publish_pod(w, 1);
+	w->io.ops = &slow_io_ops;
+	nkept = 0;
+	for (uint16_t lid = 1; lid <= 20; lid++)
+		post_from(w, &all_pairs, lid, 1000u + lid);
+	loop_run(w->loop);
+	assert_int_equal(nkept, 20);
+	assert_int_equal(h->count, 0);
+	assert_true(kept[19].body->refs > 1 && kept[19].body == kept[18].body); /* not copied */
+	publish_pod(w, 2);
+	post_from(w, &all_lfts, 9, 1);
+	loop_run(w->loop);
+	assert_int_equal(h->count, 1);
+	write_kept(w);
+	for (unsigned i = 1; i < h->count; i++) {
+		assert_int_equal(h->tid[i], 1000u + h->lid[i]);
+		assert_int_equal(h->rows[i], h->rows[1]);
+	}
+	assert_int_equal(h->refused, 0);
+	w->io.ops = &world_io_ops;
+	unlisten(w);
+}
+
 /* ---- The queue by itself ------------------------------------------------------------------------ */
 
 static bool not_two(void *arg, uint16_t lid)
@@ -263,6 +335,7 @@ int main(void)
 		TEST(a_request_that_is_repeated_is_answered_once),
 		TEST(who_asks_once_does_not_wait_for_all_of_who_asks_often),
 		TEST(what_the_queue_has_no_room_for_stays_unanswered),
+		TEST(a_long_answer_stays_as_it_was_until_it_is_written),
 		TEST(what_waits_is_forgotten_with_the_role),
 		TEST(a_walk_goes_on_when_only_ports_differ),
 		TEST(a_walk_begins_again_when_nodes_have_moved),

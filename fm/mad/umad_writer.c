@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <complib/cl_qlist.h>
+#include <infiniband/umad.h>
+#include "fm/mad/umad_writer.h"
+#include "topology/mem.h"
+
+#define LIDS	   0xC000 /* unicast */
+#define HEADER_MAX 128	  /* of umad */
+#define HEAD_MAX   256
+
+/* Belongs to the loop, then to the thread, then to the loop again. */
+struct job {
+	cl_list_item_t item; /* first */
+	struct umad_answer answer;
+	uint8_t address[HEADER_MAX], head[HEAD_MAX];
+	int error;
+};
+
+struct level { /* what may be under way; runs out evenly */
+	uint64_t bytes, at_us;
+};
+
+struct umad_writer {
+	struct loop *loop;
+	umad_written_fn *fn;
+	void *arg;
+	struct loop_fd *watch;
+	int done_fd; /* how many are done, to the loop */
+	unsigned left;
+	struct level all, *each; /* by LID */
+	size_t header;		 /* bytes of umad's */
+	bool started;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* of what follows, and.. */
+	pthread_cond_t given; /* ..this is its word to the thread */
+	cl_qlist_t todo, done;
+	bool ends;
+};
+
+/* ---- The thread -------------------------------------------------------------------------------- */
+
+static int write_out(const struct umad_writer *w, const struct job *job)
+{
+	const struct umad_answer *a = &job->answer;
+	uint8_t *umad = malloc(w->header + a->len), *mad = umad + w->header;
+	int error = 0;
+
+	if (!umad)
+		return ENOMEM;
+	memcpy(umad, job->address, w->header);
+	memcpy(mad, job->head, a->head_len);
+	memcpy(mad + a->head_len, a->body->data + a->head_len, a->len - a->head_len);
+	errno = 0;
+	if (umad_send(a->port, a->agent, umad, (int)a->len, 0, a->retries))
+		error = errno ? errno : EIO;
+	free(umad);
+	return error;
+}
+
+static struct job *next_job(struct umad_writer *w)
+{
+	struct job *job = NULL;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->ends && !cl_qlist_count(&w->todo))
+		pthread_cond_wait(&w->given, &w->lock);
+	if (!w->ends)
+		job = (struct job *)cl_qlist_remove_head(&w->todo);
+	pthread_mutex_unlock(&w->lock);
+	return job;
+}
+
+static void hand_back(struct umad_writer *w, struct job *job)
+{
+	const uint64_t one = 1;
+	ssize_t written;
+
+	pthread_mutex_lock(&w->lock);
+	cl_qlist_insert_tail(&w->done, &job->item);
+	pthread_mutex_unlock(&w->lock);
+	written = write(w->done_fd, &one, sizeof(one)); /* there is room for 2^64 */
+	(void)written;
+}
+
+static void *thread_main(void *arg)
+{
+	struct umad_writer *w = arg;
+	struct job *job;
+
+	while ((job = next_job(w))) {
+		job->error = write_out(w, job);
+		hand_back(w, job);
+	}
+	return NULL;
+}
+
+/* Signals are the loop's. */
+static int thread_start(struct umad_writer *w)
+{
+	sigset_t all, had;
+	int error;
+
+	if (w->started)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &had);
+	error = pthread_create(&w->thread, NULL, thread_main, w);
+	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	w->started = !error;
+	return -error;
+}
+
+/* ---- The loop ---------------------------------------------------------------------------------- */
+
+static uint64_t level_now(const struct level *level, uint64_t most, uint64_t now_us)
+{
+	uint64_t gone_us = now_us - level->at_us;
+	uint64_t gone =
+		gone_us >= UMAD_WRITER_LIFE_US ? most : most / UMAD_WRITER_LIFE_US * gone_us;
+
+	return level->bytes > gone ? level->bytes - gone : 0;
+}
+
+bool umad_writer_count(struct umad_writer *w, uint16_t lid, size_t len)
+{
+	uint64_t now = loop_now_us(w->loop);
+	struct level *one = &w->each[lid < LIDS ? lid : 0];
+	uint64_t each = level_now(one, UMAD_WRITER_EACH, now) + len;
+	uint64_t all = level_now(&w->all, UMAD_WRITER_ALL, now) + len;
+
+	if (each > UMAD_WRITER_EACH || all > UMAD_WRITER_ALL)
+		return false;
+	*one = (struct level){ each, now };
+	w->all = (struct level){ all, now };
+	return true;
+}
+
+unsigned umad_writer_left(const struct umad_writer *w)
+{
+	return w->left;
+}
+
+int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
+{
+	int status = thread_start(w);
+	struct job *job;
+
+	if (status)
+		return status;
+	if (!umad_writer_count(w, answer->lid, answer->len))
+		return -EAGAIN;
+	job = mem_alloc(1, sizeof(*job));
+	job->answer = *answer;
+	memcpy(job->address, answer->address, w->header);
+	memcpy(job->head, answer->head, answer->head_len);
+	io_body_ref(answer->body);
+	w->left++;
+	pthread_mutex_lock(&w->lock);
+	cl_qlist_insert_tail(&w->todo, &job->item);
+	pthread_cond_signal(&w->given);
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static void job_free(struct job *job)
+{
+	io_body_unref(job->answer.body);
+	free(job);
+}
+
+static void drop(cl_qlist_t *jobs)
+{
+	cl_list_item_t *item;
+
+	while ((item = cl_qlist_remove_head(jobs)) != cl_qlist_end(jobs))
+		job_free((struct job *)item);
+}
+
+static struct job *take_done(struct umad_writer *w)
+{
+	struct job *job = NULL;
+
+	pthread_mutex_lock(&w->lock);
+	if (cl_qlist_count(&w->done))
+		job = (struct job *)cl_qlist_remove_head(&w->done);
+	pthread_mutex_unlock(&w->lock);
+	return job;
+}
+
+/* One a round, for what is told may close the port, and end this writer with it. */
+static void done_cb(void *arg, unsigned events)
+{
+	struct umad_writer *w = arg;
+	struct umad_written written;
+	struct job *job = take_done(w);
+	uint64_t count;
+
+	if (!job || read(w->done_fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	written = (struct umad_written){ job->error, job->answer.lid, job->answer.len, --w->left };
+	job_free(job);
+	w->fn(w->arg, &written);
+}
+
+struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg)
+{
+	struct umad_writer *w = mem_alloc(1, sizeof(*w));
+
+	w->loop = loop;
+	w->fn = fn;
+	w->arg = arg;
+	w->header = umad_size();
+	w->each = mem_alloc(LIDS, sizeof(*w->each));
+	w->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
+	w->watch = loop_fd_new(loop, w->done_fd, LOOP_READ, done_cb, w);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->given, NULL);
+	cl_qlist_init(&w->todo);
+	cl_qlist_init(&w->done);
+	return w;
+}
+
+void umad_writer_free(struct umad_writer *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->ends = true;
+	pthread_cond_signal(&w->given);
+	pthread_mutex_unlock(&w->lock);
+	if (w->started)
+		pthread_join(w->thread, NULL);
+	drop(&w->todo);
+	drop(&w->done);
+	loop_fd_free(w->watch);
+	close(w->done_fd);
+	pthread_cond_destroy(&w->given);
+	pthread_mutex_destroy(&w->lock);
+	free(w->each);
+	free(w);
+}
