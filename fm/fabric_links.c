@@ -37,7 +37,7 @@ static bool has_hosts(const struct inv_node *node)
 	for (unsigned p = 1; p <= node->nports; p++) {
 		const struct inv_node *peer = node->ports[p].peer;
 
-		if (peer && !inv_is_switch(peer) && !topo_named_sharp(peer->desc))
+		if (peer && !inv_is_switch(peer) && !inv_is_sharp(peer))
 			return true;
 	}
 	return false;

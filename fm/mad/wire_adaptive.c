@@ -5,6 +5,8 @@ enum { /* GeneralInfo: capability n is bit n % 32 of the big-endian word n / 32 
        CAPS_BYTE = 3,
        CAP_PRIVATE_LFT = 1 << 0,
        CAP_ADAPTIVE = 1 << 2,
+       CAPS_BYTE_16 = 1, /* capabilities 16 to 23 */
+       CAP_AGGREGATION = 1 << (18 - 16),
 };
 enum { /* PrivateLFTInfo */
        MODE_BYTE = 3,
@@ -35,6 +37,11 @@ bool wire_has_private_lft(const uint8_t caps[64])
 bool wire_has_adaptive(const uint8_t caps[64])
 {
 	return caps[CAPS_BYTE] & CAP_ADAPTIVE;
+}
+
+bool wire_is_aggregation_node(const uint8_t caps[64])
+{
+	return caps[CAPS_BYTE_16] & CAP_AGGREGATION;
 }
 
 bool wire_private_lft_on(const uint8_t info[64])

@@ -22,6 +22,8 @@ bool wire_adaptive_vendor(uint32_t vendor);
 /* Of GeneralInfo: private LFTs (capability 0), adaptive routing revision 1 (capability 2). */
 bool wire_has_private_lft(const uint8_t caps[64]);
 bool wire_has_adaptive(const uint8_t caps[64]);
+/* Of a CA's: it is a SHARP aggregation node (capability 18). */
+bool wire_is_aggregation_node(const uint8_t caps[64]);
 
 /* A mode of PrivateLFTInfo other than 0 is in force. */
 bool wire_private_lft_on(const uint8_t info[64]);

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include "fm/mad/wire_adaptive.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define LOG_BURST	20
@@ -365,6 +366,26 @@ static void polled_port_met(struct sweep *s, struct inv_node *node, uint8_t num,
 	sweep_changed(s, node);
 }
 
+/* ---- Aggregation nodes ---------------------------------------------------------------------- */
+
+/*
+ * SHARP's aggregation nodes look like hosts. A switch that has one shows it behind its highest port and names it; a CA where name and place
+ * disagree, one of NVIDIA's with one port, is asked itself, once. So nothing is asked of fabrics that are as they were delivered.
+ */
+static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node)
+{
+	const struct inv_port *port = &node->ports[1];
+	bool placed;
+
+	if (inv_is_switch(node) || node->nports != 1 || node->sharp != INV_SHARP_UNASKED ||
+	    node == s->inv.local || !wire_adaptive_vendor(node->info.vendor))
+		return false;
+	if (!port->peer || !inv_is_switch(port->peer))
+		return false;
+	placed = port->peer_port == port->peer->nports;
+	return placed != topo_named_sharp(node->desc);
+}
+
 /* ---- Dispatch ------------------------------------------------------------------------------- */
 
 void explore_answer(struct sweep *s, const struct batch_job *job, const struct mad_path *path,
@@ -393,6 +414,11 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		wire_node_desc_decode(data, node->desc);
 		node->have_desc = true;
 		node->desc_stale = false;
+		if (is_to_be_asked(s, node))
+			sweep_ask(s, JOB_GENERAL, node, 0, false);
+		break;
+	case JOB_GENERAL:
+		node->sharp = wire_is_aggregation_node(data) ? INV_SHARP_YES : INV_SHARP_NO;
 		break;
 	case JOB_SWITCH:
 		switch_met(s, node, data);
@@ -450,6 +476,10 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 	if (job->kind == JOB_PORT_EXT || job->kind == JOB_STATES) {
 		*(job->kind == JOB_STATES ? &node->no_state_table : &node->no_ext) = true;
 		ask_without(s, job);
+		return;
+	}
+	if (job->kind == JOB_GENERAL) {
+		node->sharp = INV_SHARP_UNSAID;
 		return;
 	}
 	if (node && log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
@@ -527,6 +557,9 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 			break;
 		optional_unanswered(s, &node->states);
 		ask_without(s, job);
+		return;
+	case JOB_GENERAL: /* it may drop what it does not know; who is silent is asked another time */
+		node->sharp = node->answered ? INV_SHARP_UNSAID : INV_SHARP_UNASKED;
 		return;
 	case JOB_CLEAR:
 		if (!node->answered)

@@ -48,6 +48,15 @@ static struct inv_node *item_node(const struct inventory *inv, const cl_map_item
 	return (struct inv_node *)item; /* item is the first member */
 }
 
+bool inv_is_sharp(const struct inv_node *node)
+{
+	if (inv_is_switch(node))
+		return false;
+	if (node->sharp == INV_SHARP_YES || node->sharp == INV_SHARP_NO)
+		return node->sharp == INV_SHARP_YES;
+	return topo_named_sharp(node->desc);
+}
+
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid)
 {
 	return item_node(inv, cl_qmap_get(&inv->nodes, guid));

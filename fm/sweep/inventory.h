@@ -121,6 +121,13 @@ struct inv_silence {   /* of an optional attribute, while the node answers other
 	uint8_t looks; /* so many in a row */
 };
 
+enum inv_sharp { /* what a CA says itself of being a SHARP aggregation node */
+		 INV_SHARP_UNASKED,
+		 INV_SHARP_UNSAID, /* does not know that question */
+		 INV_SHARP_NO,
+		 INV_SHARP_YES,
+};
+
 enum inv_adaptive { /* adaptive routing, or another mode in which a switch does not forward by its LFT */
 		    INV_ADAPTIVE_UNKNOWN,
 		    INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
@@ -162,6 +169,7 @@ struct inv_node {
 	struct inv_silence ext, states; /* likewise not answered */
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
+	uint8_t sharp;			/* enum inv_sharp; sweep's */
 	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
 	bool answered;	 /* in the present look */
 	bool touched;	 /* sweep's */
@@ -215,6 +223,9 @@ static inline bool inv_is_switch(const struct inv_node *node)
 {
 	return node->info.type == TOPO_SWITCH;
 }
+
+/* A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by its description. */
+bool inv_is_sharp(const struct inv_node *node);
 
 /* Cables. inventory_link() forgets what was at either port before. */
 void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,

@@ -23,7 +23,7 @@ static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 		.type = node->info.type,
 		.nports = node->nports,
 		.enhanced_port0 = inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0,
-		.sharp = !inv_is_switch(node) && topo_named_sharp(node->desc),
+		.sharp = inv_is_sharp(node),
 	};
 
 	node->handle = topo_builder_node(b, &attr);
@@ -133,7 +133,6 @@ struct topo *inventory_snapshot(const struct inventory *inv)
 
 /* ---- The same with other ports ------------------------------------------------------------------ */
 
-/* What SHARP makes of a node hangs on its name. */
 static bool is_same_node(const struct inv_node *node, const struct topo_node *was)
 {
 	return node->guid == was->guid && node->info.type == was->type &&
@@ -143,7 +142,7 @@ static bool is_same_node(const struct inv_node *node, const struct topo_node *wa
 	       node->sw.lft_cap == was->lft_cap && node->sw.mft_cap == was->mft_cap &&
 	       (inv_is_switch(node) && node->sw.flags & INV_ENHANCED_PORT0) ==
 		       was->enhanced_port0 &&
-	       !strcmp(node->desc, was->desc);
+	       inv_is_sharp(node) == was->sharp && !strcmp(node->desc, was->desc);
 }
 
 struct topo *inventory_again(const struct inventory *inv, const struct topo *older, uint32_t shapes)

@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include "fm/mad/wire_adaptive.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/mem.h"
 
@@ -28,12 +29,13 @@
 #define STATUS_BUSY	 0x0001 /* IBA 13.4.7: discarded, ask again */
 
 static const uint16_t job_attr[] = {
-	[JOB_LOCAL] = WIRE_NODE_INFO,	     [JOB_PROBE] = WIRE_NODE_INFO,
-	[JOB_DESC] = WIRE_NODE_DESC,	     [JOB_SWITCH] = WIRE_SWITCH_INFO,
-	[JOB_CLEAR] = WIRE_SWITCH_INFO,	     [JOB_PORT] = WIRE_PORT_INFO,
-	[JOB_PORT_EXT] = WIRE_PORT_INFO,     [JOB_STATES] = WIRE_PORT_STATE_TABLE,
-	[JOB_POLL] = WIRE_SWITCH_INFO,	     [JOB_POLL_PORT] = WIRE_NODE_INFO,
-	[JOB_VERIFY_CABLE] = WIRE_NODE_INFO, [JOB_VERIFY_PORT] = WIRE_PORT_INFO,
+	[JOB_LOCAL] = WIRE_NODE_INFO,	      [JOB_PROBE] = WIRE_NODE_INFO,
+	[JOB_DESC] = WIRE_NODE_DESC,	      [JOB_GENERAL] = WIRE_GENERAL_INFO,
+	[JOB_SWITCH] = WIRE_SWITCH_INFO,      [JOB_CLEAR] = WIRE_SWITCH_INFO,
+	[JOB_PORT] = WIRE_PORT_INFO,	      [JOB_PORT_EXT] = WIRE_PORT_INFO,
+	[JOB_STATES] = WIRE_PORT_STATE_TABLE, [JOB_POLL] = WIRE_SWITCH_INFO,
+	[JOB_POLL_PORT] = WIRE_NODE_INFO,     [JOB_VERIFY_CABLE] = WIRE_NODE_INFO,
+	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 
 static bool job_is_probe(const struct batch_job *job)
@@ -67,6 +69,8 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 	request->mad.attr_id = job_attr[job->kind];
 	if (job->kind == JOB_PORT || job->kind == JOB_STATES)
 		request->mad.attr_mod = job->arg;
+	if (job->kind == JOB_GENERAL)
+		request->mad.attr_mod = WIRE_GENERAL_CAPS;
 	if (job->kind == JOB_PORT_EXT)
 		request->mad.attr_mod = job->arg | WIRE_MOD_EXT_SPEEDS;
 	if (job->kind == JOB_VERIFY_PORT)
@@ -134,7 +138,7 @@ static unsigned job_rounds(const struct batch_job *job)
 		return ROUNDS_IF_LIVELY;
 	if (job_is_long_shot(job))
 		return 1;
-	if (job->kind == JOB_STATES)
+	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
 	return node && node->answered ? ROUNDS_IF_LIVELY : ROUNDS;
 }
@@ -160,7 +164,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	job_fill(job, request);
 	request->mad.device = target ? target->guid : 0;
-	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job);
+	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job) || job->kind == JOB_GENERAL;
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
 	request->mad.urgent = job->urgent || (s->look == LOOK_REFRESH && !request->mad.doubtful);
 	/* A poll asks those that were silent once: they may be slow. */

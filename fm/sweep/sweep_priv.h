@@ -14,6 +14,7 @@ enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
 		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
 		 JOB_DESC,
+		 JOB_GENERAL,	   /* GeneralInfo's capabilities, of a CA */
 		 JOB_SWITCH,	   /* SwitchInfo */
 		 JOB_CLEAR,	   /* its PortStateChange */
 		 JOB_PORT,	   /* PortInfo */

@@ -117,6 +117,8 @@ void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
  * not forward by its LFT, whose content a plain write loses but for that block.
  */
 void double_set_adaptive(struct double_fabric *d, guid_t node, bool able, bool on);
+/* A CA that answers GeneralInfo: that it is a SHARP aggregation node, or that it is none. Others do not know that question. */
+void double_set_sharp(struct double_fabric *d, guid_t node, bool is);
 const uint8_t *double_adaptive(const struct double_fabric *d,
 			       guid_t node);			    /* AdaptiveRoutingInfo */
 void double_set_traps(struct double_fabric *d, bool on);	    /* default on */

@@ -66,9 +66,9 @@ struct dnode {
 	struct wire_switch_info si;
 	const struct topo_node *design;
 	char desc[65];
-	struct dport *ports; /* [nports + 1] */
-	uint8_t caps[64], private_lft[64],
-		adaptive[64]; /* of NVIDIA's attributes; caps all 0: unknown to it */
+	struct dport *ports;				 /* [nports + 1] */
+	uint8_t caps[64], private_lft[64], adaptive[64]; /* of NVIDIA's attributes.. */
+	bool has_caps;					 /* ..which are unknown to it otherwise */
 	uint8_t *lft;
 	uint32_t lft_size;
 	uint16_t *mft; /* [mft_cap][columns] */

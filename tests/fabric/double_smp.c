@@ -308,7 +308,7 @@ void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t 
 
 static uint16_t general_get(struct request *r)
 {
-	if (!r->node->caps[3])
+	if (!r->node->has_caps)
 		return STATUS_UNSUPPORTED;
 	if (r->mod != WIRE_GENERAL_CAPS)
 		return STATUS_BAD_FIELD;
@@ -353,11 +353,22 @@ void double_set_adaptive(struct double_fabric *d, guid_t guid, bool able, bool o
 	struct dnode *node = double_node(d, guid);
 
 	memset(node->caps, 0, sizeof(node->caps));
+	node->has_caps = able;
 	node->caps[3] = able ? 1 << 0 | 1 << 2 : 0;
 	node->private_lft[3] = on;
 	node->adaptive[3] = on ? 1 << 0 | 1 << 4 : 0; /* and fast recovery */
 	node->adaptive[22] = on ? 1 << 7 : 0;	      /* and hash-based forwarding */
 	node->adaptive[5] = 0x5a;		      /* what is none of a manager's business */
+}
+
+void double_set_sharp(struct double_fabric *d, guid_t guid, bool is)
+{
+	struct dnode *node = double_node(d, guid);
+
+	node->has_caps = true;
+	memset(node->caps, 0, sizeof(node->caps));
+	node->caps[1] = is ? 1 << 2 : 0;
+	node->caps[2] = 1 << 1; /* something else that a CA can */
 }
 
 const uint8_t *double_adaptive(const struct double_fabric *d, guid_t guid)
@@ -553,7 +564,7 @@ static const struct agent_row {
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, lft_get, lft_set },
 	{ WIRE_MFT, true, mft_get, mft_set },
-	{ WIRE_GENERAL_INFO, true, general_get, NULL },
+	{ WIRE_GENERAL_INFO, false, general_get, NULL },
 	{ WIRE_PRIVATE_LFT_INFO, true, private_get, private_set },
 	{ WIRE_ADAPTIVE_INFO, true, adaptive_get, adaptive_set },
 };
