@@ -20,7 +20,7 @@
 
 #define AT_A_TIME 4
 #define LOOK_US	  20000
-#define VARIABLES 6
+#define VARIABLES 11
 
 struct call { /* waiting, or running */
 	struct call *next;
@@ -214,7 +214,12 @@ static struct call *call_new(const struct hook_call *from, const char *old_state
 	call->variables[2] = mem_printf("FMD_OLD_STATE=%s", old_state);
 	call->variables[3] = mem_printf("FMD_REASON=%s", from->reason);
 	call->variables[4] = mem_printf("FMD_SYSTEM=%s", from->system);
-	call->variables[5] = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
+	call->variables[5] = mem_printf("FMD_GPU=%s", from->gpu);
+	call->variables[6] = mem_printf("FMD_PCI=%s", from->pci);
+	call->variables[7] = mem_printf("FMD_ACTION=%s", from->action);
+	call->variables[8] = mem_printf("FMD_JOBS=%s", from->jobs);
+	call->variables[9] = mem_printf("FMD_EVIDENCE=%s", from->evidence);
+	call->variables[10] = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
 	return call;
 }
 

@@ -125,16 +125,37 @@ static void tell_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			tell_one(nv, &nv->changes[i]);
 }
 
+/* NCCL does not start where two GPUs with an NVLink between them have no P2P; with links down it is slow. */
+static const char *jobs_run(enum nvswitch_state state)
+{
+	if (state == NVSWITCH_UNKNOWN)
+		return "unknown";
+	return state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
+}
+
 static void run_hook(struct nvswitch *nv, const struct change *change)
 {
 	const struct health_host *host = &nv->health.hosts[change->host];
-	const struct hook_call call = { .host = host->name,
-					.state = nvswitch_state_name(host->state),
-					.old_state = nvswitch_state_name(change->before),
-					.reason = health_reason(host),
-					.system = nvswitch_host_system(host) };
+	const struct nvswitch_finding *worst = health_worst(host);
+	char gpu[16] = "", *evidence = nvswitch_evidence_text(nv, host);
+	const struct hook_call call = {
+		.host = host->name,
+		.state = nvswitch_state_name(host->state),
+		.old_state = nvswitch_state_name(change->before),
+		.reason = health_reason(host),
+		.system = nvswitch_host_system(host),
+		.gpu = gpu,
+		.pci = worst ? worst->pci : "",
+		.action = nvswitch_remedy_name(worst ? (enum nvswitch_remedy)worst->remedy
+						     : NVSWITCH_REMEDY_NONE),
+		.jobs = jobs_run(host->state),
+		.evidence = evidence,
+	};
 
+	if (worst && worst->gpu >= 0)
+		snprintf(gpu, sizeof(gpu), "%d", worst->gpu);
 	hook_run(nv->hook, &call);
+	free(evidence);
 }
 
 static void hook_done_cb(void *arg, const char *host, const char *error)

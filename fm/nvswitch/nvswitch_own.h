@@ -84,6 +84,8 @@ void nvswitch_senders_fini(struct nvswitch *nv);
 
 /* nvswitch_report.c */
 const char *nvswitch_host_system(const struct health_host *host);
+/* What is known of a host, a line a finding, cut to some KB; to be freed. */
+char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host *host);
 
 /* nvswitch_poll.c */
 void nvswitch_polls_start(struct nvswitch *nv); /* targets and fetch are set */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
+#include <stdio.h>
 #include "fm/nvswitch/nvswitch_own.h"
+#include "topology/mem.h"
 
-#define SENDERS_TOLD 32 /* in the summary, of those whose lines could not be used */
+#define EVIDENCE_TEXT 4096
+#define SENDERS_TOLD  32 /* in the summary, of those whose lines could not be used */
 
 static double age_s(const struct nvswitch *nv, uint64_t since_us)
 {
@@ -39,6 +42,25 @@ static json_t *evidence_json(const struct nvswitch *nv, const struct health_host
 	if (host->log)
 		add_findings(nv, list, &host->log->verdict, "kernel log");
 	return list;
+}
+
+char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host *host)
+{
+	json_t *list = evidence_json(nv, host), *finding;
+	size_t index, used = 0;
+	char *text = mem_alloc(EVIDENCE_TEXT, 1);
+
+	json_array_foreach (list, index, finding) {
+		const char *state, *words, *source;
+
+		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,
+							     "text", &words, "source", &source))
+			continue;
+		used += (size_t)snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
+					 used ? "\n" : "", state, words, source);
+	}
+	json_decref(list);
+	return text;
 }
 
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)

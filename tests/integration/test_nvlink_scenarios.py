@@ -12,7 +12,7 @@ import time
 import pytest
 
 from exporter import Exporters, says
-from fabric import Fabric, own_address, poll
+from fabric import Fabric
 from nvlink_player import (BLANK32, BLANK64, DRIVER_START, MASK_ROUTE_UNHEALTHY, OFF_AT_PROBE, OFF_THE_BUS, Machine, recovery_line,
                            sxid_line, xid_line)
 
@@ -264,9 +264,9 @@ class World:
         self.hosts = {name: f"box-{n:02}" for n, name in enumerate(SCENARIOS)}
         self.logged = {name: f"dgx-su01-{n + 1:02}" for n, name in enumerate(LOGGED)}
         self.exporters = Exporters(self.hosts.values())
-        self.syslog = (own_address(), 5514)
+        self.socket = scratch / "log.sock"
         self.fabric = Fabric(scratch, net, nvswitch_hosts_file=self.exporters.write_hosts(scratch / "hosts"),
-                             syslog_listen="{}:{}".format(*self.syslog), **CONF)
+                             log_socket=str(self.socket), **CONF)
         self.began = time.monotonic()
         for name, host in self.hosts.items():
             kind, release, _ = SCENARIOS[name]
@@ -275,7 +275,8 @@ class World:
         self.fabric.wait_up()
 
     def log(self, host, line):
-        with socket.create_connection(self.syslog) as out:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as out:
+            out.connect(str(self.socket))
             out.sendall(f"<3>Nov 21 01:02:03 {host} kernel: {line}\n".encode())
 
     def play(self):

@@ -343,6 +343,25 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
         it.stop()
 
 
+def test_the_hook_is_told_which_gpu_and_whether_jobs_run(pod_net, tmp_path):
+    hook = tmp_path / "hook"
+    hook.write_text(f'#!/bin/sh\nenv >"{tmp_path}/$FMD_STATE.new" && mv "{tmp_path}/$FMD_STATE.new" "{tmp_path}/$FMD_STATE"\n')
+    hook.chmod(0o755)
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook))
+    try:
+        it.wait_state(SICK, "HEALTHY")
+        it.exporters.say(SICK, body(SICK, lost={2: [0]}))
+        poll(lambda: (tmp_path / "NO_P2P").exists(), "the hook has run")
+        said = (tmp_path / "NO_P2P").read_text()
+        assert "FMD_GPU=2\n" in said and "FMD_JOBS=no\n" in said and "FMD_ACTION=" in said and "FMD_PCI=" in said
+        assert re.search(r"FMD_EVIDENCE=NO_P2P: GPU 2: .*127\.0\.0\.1", said)
+        it.exporters.say(SICK, body(SICK))
+        poll(lambda: (tmp_path / "HEALTHY").exists(), "the hook has run again")
+        assert "FMD_JOBS=yes\n" in (tmp_path / "HEALTHY").read_text()
+    finally:
+        it.stop()
+
+
 def test_what_can_not_be_used_is_told_and_fmd_goes_on(start, pod_net, tmp_path):
     hosts, kmsg = tmp_path / "none", tmp_path / "kmsg"
     fabric = start(pod_net, host="H-0002c90380000100", nvswitch_hosts_file=str(hosts), retry_interval=0.1)
