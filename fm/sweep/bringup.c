@@ -174,7 +174,8 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
 
-	if (!port->settled && num && port_plan_tolerates(port) && port < peer_of(port) &&
+	if (!port->settled && num && port_plan_tolerates(port) &&
+	    inventory_is_first_end(node, num) &&
 	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING,
 			 "%s: Active, and its ends have different OperationalVLs; left as it is",
@@ -387,7 +388,7 @@ static void count_port(struct bringup *b, const struct inv_node *node, unsigned 
 	b->any_given_up = true;
 	if (!r->retry_at_us || port->retry_at_us < r->retry_at_us)
 		r->retry_at_us = port->retry_at_us;
-	if (peer && peer->given_up && peer < port)
+	if (peer && peer->given_up && !inventory_is_first_end(node, num))
 		return; /* by its other end */
 	r->links_failed++;
 	r->links_fresh += port->given_up <= FRESH;

@@ -227,6 +227,15 @@ static inline bool inv_is_switch(const struct inv_node *node)
 /* A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by its description. */
 bool inv_is_sharp(const struct inv_node *node);
 
+/* Of the two ends of a cable, the one that it goes by: whatever is done once a cable is done there, run by run alike. */
+static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	return port->peer &&
+	       (node->guid < port->peer->guid || (node == port->peer && num < port->peer_port));
+}
+
 /* Cables. inventory_link() forgets what was at either port before. */
 void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, struct inv_node *b,
 		    uint8_t port_b);

@@ -23,8 +23,7 @@ static bool is_first_end(const struct sweep *s, const struct inv_node *node, uns
 {
 	const struct inv_port *port = &node->ports[num];
 
-	return !probes_over(s, port->peer, port->peer_port) ||
-	       port < &port->peer->ports[port->peer_port];
+	return !probes_over(s, port->peer, port->peer_port) || inventory_is_first_end(node, num);
 }
 
 /* Requests for a port: 0, 1 or 2. */
