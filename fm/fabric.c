@@ -25,6 +25,8 @@
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
+	if (fabric_lids_confirm(f))
+		return;
 	f->want_reroute = fabric_updates(f);
 	if (!f->want_reroute)
 		fabric_update(f);
@@ -222,6 +224,7 @@ static void parts_init(struct fabric *f)
 				 (uint8_t)f->conf.packet_life_time);
 	program_use_proofs(f->program, f->proof_base);
 	fabric_adaptive_init(f);
+	fabric_lids_init(f);
 	fabric_sa_init(f);
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);
@@ -273,6 +276,7 @@ static void parts_fini(struct fabric *f)
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	fabric_sa_fini(f);
+	fabric_lids_fini(f);
 	fabric_adaptive_fini(f);
 	program_free(f->program);
 	bringup_free(f->bringup);

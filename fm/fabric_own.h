@@ -3,7 +3,7 @@
  * done), fabric_retry.c (ports that refuse), fabric_verify.c (what was answered once), fabric_untrue.c (switches that do not hold what they acknowledge), fabric_trap.c, fabric_noise.c (traps), fabric_watch.c (polls), fabric_change.c, fabric_fault.c (what changed, how long it took), fabric_act.c (those who wait for an answer),
  * fabric_cordon.c, fabric_honour.c (cordons that can not be kept), fabric_quarantine.c, fabric_isolate.c (what can not be worked with), fabric_audit.c (tables that changed by themselves), fabric_sa.c (what hosts asked for), fabric_mcast.c (multicast),
  * fabric_class.c (policy), fabric_partition.c, fabric_rebalance.c (fewer flows on the worst links, in quiet times), fabric_nvlink.c (hosts whose NVLinks are ill), fabric_report.c (JSON), fabric_state.c (files),
- * fabric_election.c (who is master), fabric_remember.c (tables over a restart), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing). */
+ * fabric_election.c (who is master), fabric_remember.c (tables over a restart), fabric_cables.c (cables that are known), fabric_forget.c, fabric_overrides.c (those of re-balancing), fabric_lids.c (LIDs after a take-over). */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
@@ -235,6 +235,10 @@ struct fabric {
 	struct fabric_election *election;
 	struct fabric_port *port;
 	bool succeeds; /* another manager was at work until now: what it left is read first */
+	struct {       /* fabric_lids.c: the LIDs that it left */
+		struct batch *batch;
+		bool begun, under_way;
+	} confirm;
 	struct route *route;
 	struct event_log *events;
 
@@ -345,6 +349,12 @@ void fabric_election_ask(struct fabric *f);    /* as master: all other managers 
 void fabric_election_settled(
 	struct fabric *f); /* all is as wanted: tells how long a take-over took */
 json_t *fabric_election_json(const struct fabric *f);
+
+/* fabric_lids.c */
+void fabric_lids_init(struct fabric *f);
+void fabric_lids_fini(struct fabric *f);
+/* True: what ports hold after a take-over is being asked once more; then an update is wanted. */
+bool fabric_lids_confirm(struct fabric *f);
 
 /* fabric_update.c */
 void fabric_update_init(struct fabric *f);

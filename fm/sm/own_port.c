@@ -47,6 +47,7 @@ static const struct step table[OWN_PORT_STATES][OWN_PORT_EVENTS] = {
 		[OWN_PORT_MET] = STEP(IN_FABRIC, WAIT),
 		[OWN_PORT_HEARD] = STEP(SILENT, SWEEP),
 		[OWN_PORT_OTHER] = STEP(SILENT, SWEEP),
+		[OWN_PORT_STRANGE] = STEP(SILENT, PROBE),
 	},
 	[OWN_PORT_IN_FABRIC] = {
 		[OWN_PORT_LOST] = STEP(NO_DEVICE, LEAVE),
@@ -55,6 +56,7 @@ static const struct step table[OWN_PORT_STATES][OWN_PORT_EVENTS] = {
 		[OWN_PORT_BOUNCED] = STEP(SILENT, BEGIN_AGAIN),
 		[OWN_PORT_CHANGED] = STEP(IN_FABRIC, PROBE),
 		[OWN_PORT_OTHER] = STEP(SILENT, BEGIN_AGAIN),
+		[OWN_PORT_STRANGE] = STEP(IN_FABRIC, PROBE),
 	},
 };
 
@@ -83,6 +85,18 @@ enum own_port_event own_port_read(struct own_port *p, const struct wire_port_inf
 	return OWN_PORT_UP;
 }
 
+/* Asked again at once, once; another one each time is nobody. */
+static enum own_port_event strange(struct own_port *p, const struct wire_node_info *info)
+{
+	bool told = p->stranger != 0;
+
+	if (p->stranger == info->node_guid && p->stranger_port == info->local_port)
+		return OWN_PORT_OTHER;
+	p->stranger = info->node_guid;
+	p->stranger_port = info->local_port;
+	return told ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
+}
+
 enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_info *info)
 {
 	p->silent = !info;
@@ -90,7 +104,8 @@ enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_in
 		return OWN_PORT_UNHEARD;
 	if (p->neighbour &&
 	    (p->neighbour != info->node_guid || p->neighbour_port != info->local_port))
-		return OWN_PORT_OTHER;
+		return strange(p, info);
+	p->stranger = 0;
 	return OWN_PORT_HEARD;
 }
 
@@ -116,10 +131,11 @@ enum own_port_act own_port_take(struct own_port *p, enum own_port_event event)
 
 	if (step->act == OWN_PORT_STAY)
 		return OWN_PORT_STAY;
-	if (step->act == OWN_PORT_PROBE && p->state == OWN_PORT_SILENT && !p->silent)
+	if (step->act == OWN_PORT_PROBE && event != OWN_PORT_STRANGE &&
+	    p->state == OWN_PORT_SILENT && !p->silent)
 		return OWN_PORT_STAY; /* the sweep that is under way asks it */
 	if (step->act == OWN_PORT_LEAVE || step->act == OWN_PORT_BEGIN_AGAIN) {
-		p->neighbour = 0;
+		p->neighbour = p->stranger = 0;
 		p->silent = false;
 	}
 	if (step->next <= OWN_PORT_BUSY)

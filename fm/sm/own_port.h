@@ -2,7 +2,8 @@
 /*
  * own_port: is the manager's own port in the fabric? Decides only: no I/O, no clock. What the port's PortInfo and its
  * neighbour's NodeInfo say goes in as events; what is to be done comes out. Everything else asks this module whether
- * there is a fabric to manage.
+ * there is a fabric to manage. The own adapter is believed. What the neighbour says comes over a
+ * cable: another one counts when it is told twice in a row.
  */
 #ifndef FMD_SM_OWN_PORT_H
 #define FMD_SM_OWN_PORT_H
@@ -33,7 +34,8 @@ enum own_port_event {
 	/* The neighbour */
 	OWN_PORT_MET,	  /* by a sweep, which began when the port was up */
 	OWN_PORT_HEARD,	  /* its NodeInfo: the one that was met, or none was met yet */
-	OWN_PORT_OTHER,	  /* another node, or another of its ports */
+	OWN_PORT_OTHER,	  /* another node, or another of its ports, told twice */
+	OWN_PORT_STRANGE, /* the same, told once: it is asked again */
 	OWN_PORT_UNHEARD, /* no answer */
 	OWN_PORT_EVENTS
 };
@@ -55,6 +57,8 @@ struct own_port {
 	struct wire_port_info info; /* as last read; state 0 = not since it was opened */
 	guid_t neighbour;	    /* node GUID; 0 = not met */
 	uint8_t neighbour_port;
+	guid_t stranger; /* what its latest answer said instead; 0 = nothing */
+	uint8_t stranger_port;
 };
 
 /* What a PortInfo that was read says; keeps it for the next. */

@@ -26,7 +26,8 @@ static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t 
 		return true;
 	if (port->peer)
 		return port->peer != node || port->peer_port != info->local_port ||
-		       node->info.type != info->type || node->nports != info->nports;
+		       node->info.type != info->type || node->nports != info->nports ||
+		       inventory_other_port_guid(node, info->local_port, info->port_guid);
 	if (!node)
 		return false;
 	if (node->info.type != info->type || node->nports != info->nports)
@@ -39,6 +40,7 @@ static uint64_t claim_of(const struct wire_node_info *info)
 {
 	uint64_t claim = info->node_guid;
 
+	claim = (claim ^ info->port_guid) * 0x9e3779b97f4a7c15u;
 	claim = (claim ^ info->local_port) * 0x9e3779b97f4a7c15u;
 	claim = (claim ^ info->nports ^ (uint64_t)info->type << 8) * 0x9e3779b97f4a7c15u;
 	return claim | 1;

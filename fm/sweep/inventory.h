@@ -247,7 +247,12 @@ void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool o
 /* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
 uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
 void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
-			     guid_t guid);	    /* CAs */
+			     guid_t guid); /* CAs */
+/* Of a CA's port, the GUID that is known is another one. */
+static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_t num, guid_t guid)
+{
+	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
+}
 void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
 /* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */

@@ -104,7 +104,8 @@ static void cable_answered(struct sweep *s, struct inv_node *node, unsigned num,
 		differs(s, node, num);
 	} else if (port->peer && port->peer->guid == info->node_guid &&
 		   port->peer_port == info->local_port && port->peer->nports == info->nports &&
-		   port->peer->info.type == info->type) {
+		   port->peer->info.type == info->type &&
+		   !inventory_other_port_guid(port->peer, port->peer_port, info->port_guid)) {
 		port->cable_verified = port->peer->ports[port->peer_port].cable_verified = true;
 	} else {
 		differs(s, node, num);

@@ -105,6 +105,18 @@ static void a_bounce_between_two_reads_is_seen(void **state)
 	assert_int_equal(read_state(&p, TOPO_ARMED, 5), OWN_PORT_BEGIN_AGAIN);
 }
 
+static void one_wrong_answer_of_the_neighbour_is_no_reason_to_leave(void **state)
+{
+	struct own_port p = in_fabric();
+
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(hear(&p, LEAF + 1, 7), OWN_PORT_PROBE);
+		assert_int_equal(hear(&p, LEAF + 2, 7), OWN_PORT_STAY); /* another one again */
+		assert_int_equal(hear(&p, LEAF, 7), OWN_PORT_STAY);
+	}
+	assert_int_equal(p.state, OWN_PORT_IN_FABRIC);
+}
+
 /* Moved, and made Active by another manager between two reads. */
 static void another_manager_s_mark_has_the_neighbour_asked(void **state)
 {
@@ -113,6 +125,7 @@ static void another_manager_s_mark_has_the_neighbour_asked(void **state)
 	assert_int_equal(read_state(&p, TOPO_ACTIVE, 9), OWN_PORT_PROBE);
 	assert_int_equal(hear(&p, LEAF, 7), OWN_PORT_STAY);
 	assert_int_equal(read_state(&p, TOPO_ACTIVE, 9), OWN_PORT_STAY);
+	assert_int_equal(hear(&p, LEAF + 1, 7), OWN_PORT_PROBE);
 	assert_int_equal(hear(&p, LEAF + 1, 7), OWN_PORT_BEGIN_AGAIN);
 }
 
@@ -120,6 +133,7 @@ static void another_node_or_port_behind_it_is_another_place(void **state)
 {
 	struct own_port p = in_fabric();
 
+	assert_int_equal(hear(&p, LEAF, 8), OWN_PORT_PROBE);
 	assert_int_equal(hear(&p, LEAF, 8), OWN_PORT_BEGIN_AGAIN);
 	p = in_fabric();
 	assert_int_equal(own_port_take(&p, own_port_swept(&p, LEAF + 1, 7, false)),
@@ -173,6 +187,7 @@ int main(void)
 		cmocka_unit_test(a_silent_neighbour_is_asked_until_it_answers),
 		cmocka_unit_test(a_port_that_goes_down_leaves),
 		cmocka_unit_test(a_bounce_between_two_reads_is_seen),
+		cmocka_unit_test(one_wrong_answer_of_the_neighbour_is_no_reason_to_leave),
 		cmocka_unit_test(another_manager_s_mark_has_the_neighbour_asked),
 		cmocka_unit_test(another_node_or_port_behind_it_is_another_place),
 		cmocka_unit_test(a_neighbour_that_falls_silent_is_no_reason_to_leave),
