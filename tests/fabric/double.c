@@ -301,6 +301,7 @@ void double_free(struct double_fabric *d)
 		free(d->nodes[i].lft);
 		free(d->nodes[i].mft);
 		traps_forget(&d->nodes[i]);
+		cc_forget(&d->nodes[i]);
 	}
 	load_free(d);
 	topo_unref(d->topo);
@@ -395,6 +396,7 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 		link_drop(&node->ports[n]);
 	node_power_on(d, node);
 	traps_forget(node);
+	cc_forget(node);
 	for (unsigned n = 1; n <= node->ni.nports; n++) {
 		memset(node->ports[n].aliases, 0, sizeof(node->ports[n].aliases));
 		link_update(d, &node->ports[n]);

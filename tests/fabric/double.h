@@ -178,6 +178,12 @@ void double_set_sm_lid(struct double_fabric *d, guid_t node, unsigned port, uint
 /* It does not answer, though its IsSM bit is set. */
 void double_set_sm_silent(struct double_fabric *d, guid_t node, unsigned port);
 
+/* It does not know the class of congestion control. */
+void double_set_no_cc(struct double_fabric *d, guid_t node, bool on);
+/* What was set of it: the attribute's bytes, NULL = nothing. Port 0 for what is the node's. */
+const uint8_t *double_cc(const struct double_fabric *d, guid_t node, unsigned port,
+			 uint16_t attr_id, uint32_t mod);
+
 /* What a port has counted, and what its node's agent can do (PortCounters alone unless told). */
 void double_set_counter(struct double_fabric *d, guid_t node, unsigned port,
 			enum perf_counter counter, uint64_t value);

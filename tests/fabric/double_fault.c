@@ -153,6 +153,11 @@ static void complain(struct double_fabric *d, struct dport *at, unsigned amount)
 	at->node->faults[DOUBLE_BAD_STATUS] = (struct dfault){ amount, 0x1c };
 }
 
+static void no_cc(struct double_fabric *d, struct dport *at, unsigned amount)
+{
+	at->node->no_cc = amount;
+}
+
 static void mum(struct double_fabric *d, struct dport *at, unsigned amount)
 {
 	at->node->mum = amount;
@@ -179,6 +184,7 @@ static const struct fault faults[] = {
 	{ "truncate", FAULT_NODE, FAULT_SHARE, "its answers are cut short", truncate_answers },
 	{ "complain", FAULT_NODE, FAULT_SHARE, "its answers have a bad status; Sets are taken over",
 	  complain },
+	{ "no-cc", FAULT_NODE, FAULT_PLAIN, "it knows no congestion control", no_cc },
 	{ "mum", FAULT_NODE, FAULT_PLAIN, "it sends no traps", mum },
 	{ NULL, FAULT_NODE, FAULT_PLAIN, NULL, NULL },
 };

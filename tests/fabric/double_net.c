@@ -33,7 +33,7 @@ static bool is_smp(const struct wire_mad *m)
 /* Of a class that each node has an agent for. */
 static bool is_request(const struct wire_mad *m)
 {
-	return (is_smp(m) || m->mgmt_class == WIRE_PERF) &&
+	return (is_smp(m) || m->mgmt_class == WIRE_PERF || m->mgmt_class == CLASS_CC) &&
 	       (m->method == WIRE_GET || m->method == WIRE_SET);
 }
 
@@ -288,6 +288,8 @@ static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *
 {
 	if (is_smp(m))
 		return smp_execute(d, at, m, mad);
+	if (m->mgmt_class == CLASS_CC)
+		return cc_execute(d, at, m, mad);
 	perf_execute(d, at, m, mad);
 	return true;
 }

@@ -5,6 +5,7 @@
 
 #include "tests/fabric/double.h"
 
+#define CLASS_CC	 0x21 /* IBA annex A10 */
 #define LFT_NONE	 255
 #define MFT_PORTS	 16 /* of one column */
 #define MFT_BLOCK	 32 /* MLIDs of one block */
@@ -77,6 +78,8 @@ struct dnode {
 	bool off;		/* no power */
 	bool refuses;		/* Sets are answered with a status, and not taken over */
 	bool mum;		/* sends no traps */
+	bool no_cc;		/* does not know the class */
+	struct dcc *cc;		/* what was set of congestion control */
 	bool pretends;		/* acknowledges blocks of tables and stores none */
 	unsigned time_us;	/* its agent's for one SMP; 0 = conf.device_us */
 	unsigned queue;		/* what waits for the agent, at most */
@@ -233,6 +236,11 @@ void load_count(struct double_fabric *d, struct dport *port); /* up to now */
 void load_refresh(struct double_fabric *d);
 void load_changed(struct double_fabric *d);
 void load_free(struct double_fabric *d);
+
+/* double_cc.c: likewise, congestion control. */
+struct dcc;
+bool cc_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
+void cc_forget(struct dnode *node);
 
 /* double_perf.c: likewise, the performance management agent. It answers always. */
 void perf_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
