@@ -27,6 +27,7 @@ struct double_conf {
 	bool wildcards;	     /* switches take SL2VL for all ports at once */
 	unsigned device_us;  /* that an agent works at one SMP; others wait their turn. 0 = none */
 	unsigned device_queue; /* how many may wait; what comes then is dropped. 0 = any number */
+	bool all_counters;     /* agents have 64 bits, waiting and error correction */
 	unsigned trap_repeats; /* of a trap that nobody represses */
 	bool at_once; /* a latency or hop of 0 is one, and what takes no time needs no timer */
 };

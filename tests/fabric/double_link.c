@@ -212,8 +212,10 @@ static uint8_t lanes_trained(const struct dport *a, const struct dport *b)
 
 static void port_up(struct dport *port)
 {
-	struct speed_code code = speed_code(speed_trained(port, port->peer));
+	struct speed_code code;
 
+	port->trained = speed_trained(port, port->peer);
+	code = speed_code(port->trained);
 	port->info.state = TOPO_INIT;
 	port->info.phys_state = PHYS_LINK_UP;
 	port->info.speed_active = code.base;

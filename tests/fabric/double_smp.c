@@ -19,6 +19,11 @@
 #define LID_UNICAST_MAX	   0xbfff
 #define PKEYS_BLOCK	   32
 #define PSC_BIT		   0x04
+/* Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it is. */
+#define EXT_PORT_SUPPORTED 7
+#define EXT_PORT_ENABLED   11
+#define EXT_PORT_ACTIVE	   15
+#define EXT_PORT_SPECIAL   47
 #define STATES_BLOCK	   128 /* ports */
 
 struct request {
@@ -316,6 +321,23 @@ static uint16_t general_get(struct request *r)
 	return 0;
 }
 
+/* FDR10 is said here alone; and that a port is an aggregation node's. */
+static uint16_t ext_port_get(struct request *r)
+{
+	const struct dport *port = port_named(r);
+
+	if (!wire_adaptive_vendor(r->node->ni.vendor))
+		return STATUS_UNSUPPORTED;
+	if (!port)
+		return STATUS_BAD_FIELD;
+	memset(r->data, 0, WIRE_SMP_DATA);
+	r->data[EXT_PORT_SUPPORTED] = r->data[EXT_PORT_ENABLED] = port->speed >= TOPO_FDR10;
+	r->data[EXT_PORT_ACTIVE] = port->trained == TOPO_FDR10;
+	if (r->node->design->sharp)
+		r->data[EXT_PORT_SPECIAL] = 0x80 | 1;
+	return 0;
+}
+
 static uint16_t private_get(struct request *r)
 {
 	if (!wire_has_private_lft(r->node->caps))
@@ -564,6 +586,7 @@ static const struct agent_row {
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, lft_get, lft_set },
 	{ WIRE_MFT, true, mft_get, mft_set },
+	{ WIRE_MLNX_EXT_PORT_INFO, false, ext_port_get, NULL },
 	{ WIRE_GENERAL_INFO, false, general_get, NULL },
 	{ WIRE_PRIVATE_LFT_INFO, true, private_get, private_set },
 	{ WIRE_ADAPTIVE_INFO, true, adaptive_get, adaptive_set },

@@ -33,6 +33,9 @@ int sim_control_script(struct sim_control *c, const char *path, char *err, size_
 int sim_control_script_text(struct sim_control *c, const char *name, const char *text, char *err,
 			    size_t err_size);
 
+/* 20us, 2ms, 2.5s; false: it is no time. */
+bool sim_control_time(const char *word, uint64_t *us);
+
 /* What is put off is written there when it is done: its time in seconds, the line, and what it says. NULL (as at first): nowhere. */
 void sim_control_set_log(struct sim_control *c, FILE *log);
 

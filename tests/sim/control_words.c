@@ -106,13 +106,13 @@ static bool amount(const char *word, double *value, const char **unit)
 	return !errno && strcspn(word, "xXeEpP") >= (size_t)(end - word);
 }
 
-bool next_time(struct args *a, uint64_t *us)
+bool sim_control_time(const char *word, uint64_t *us)
 {
 	static const struct {
 		const char *unit;
 		double us;
 	} units[] = { { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "min", 60e6 } };
-	const char *word = next_word(a), *unit;
+	const char *unit;
 	double value;
 
 	if (amount(word, &value, &unit))
@@ -121,6 +121,15 @@ bool next_time(struct args *a, uint64_t *us)
 				*us = (uint64_t)(value * units[i].us + 0.5);
 				return true;
 			}
+	return false;
+}
+
+bool next_time(struct args *a, uint64_t *us)
+{
+	const char *word = next_word(a);
+
+	if (sim_control_time(word, us))
+		return true;
 	bad(a, "'%s' is no time: 20us, 2ms, 2.5s", word ? word : "");
 	return false;
 }

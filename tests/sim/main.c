@@ -23,36 +23,80 @@ struct sim {
 };
 
 struct options {
-	const char *net, *control;
-	uint64_t seed;
+	const char *net, *control, *script;
+	uint64_t seed, device_us;
+	unsigned queue;
 };
 
 static void usage(FILE *out)
 {
 	fputs("usage: fmsim [options] NETFILE\n"
 	      "  -c, --control SOCKET   where clients and commands connect (" CONTROL_DEFAULT ")\n"
+	      "  -d, --device TIME      that a device's agent works at one SMP (20us; 0us: none)\n"
+	      "  -q, --queue NUMBER     of SMPs that wait for it at most (64; 0: any)\n"
+	      "  -r, --run SCRIPT       commands, with `at TIME' before those that are to come "
+	      "later\n"
 	      "  -s, --seed NUMBER      of all that is left to chance (1)\n"
 	      "NETFILE is what ibnetdiscover and `fmctl topology --format ibnetdiscover' write.\n",
 	      out);
 }
 
+static bool number_read(const char *word, uint64_t max, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(word, &end, 0);
+	if (*word >= '0' && *word <= '9' && !*end && !errno && *number <= max)
+		return true;
+	fprintf(stderr, "fmsim: '%s' is no number from 0 to %llu\n", word, (unsigned long long)max);
+	return false;
+}
+
+static bool time_read(const char *word, uint64_t *us)
+{
+	if (sim_control_time(word, us) && *us <= UINT32_MAX)
+		return true;
+	fprintf(stderr, "fmsim: '%s' is no time: 20us, 2ms, 2.5s\n", word);
+	return false;
+}
+
 static bool options_read(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = { { "control", required_argument, NULL, 'c' },
+					       { "device", required_argument, NULL, 'd' },
+					       { "queue", required_argument, NULL, 'q' },
+					       { "run", required_argument, NULL, 'r' },
 					       { "seed", required_argument, NULL, 's' },
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'V' },
 					       { 0 } };
+	uint64_t number;
 	int c;
 
-	*o = (struct options){ .seed = 1, .control = CONTROL_DEFAULT };
-	while ((c = getopt_long(argc, argv, "c:s:hV", longs, NULL)) >= 0) {
+	*o = (struct options){
+		.seed = 1, .control = CONTROL_DEFAULT, .device_us = 20, .queue = 64
+	};
+	while ((c = getopt_long(argc, argv, "c:d:q:r:s:hV", longs, NULL)) >= 0) {
 		switch (c) {
 		case 'c':
 			o->control = optarg;
 			break;
 		case 's':
-			o->seed = strtoull(optarg, NULL, 0);
+			if (!number_read(optarg, UINT64_MAX, &o->seed))
+				return false;
+			break;
+		case 'd':
+			if (!time_read(optarg, &o->device_us))
+				return false;
+			break;
+		case 'q':
+			if (!number_read(optarg, UINT32_MAX, &number))
+				return false;
+			o->queue = (unsigned)number;
+			break;
+		case 'r':
+			o->script = optarg;
 			break;
 		case 'h':
 			usage(stdout);
@@ -87,7 +131,15 @@ static guid_t any_node(const struct topo *t)
 
 static bool sim_start(struct sim *sim, const struct options *o)
 {
-	struct double_conf conf = { .seed = o->seed, .at_once = true };
+	struct double_conf conf = { .seed = o->seed,
+				    .at_once = true,
+				    .device_us = (unsigned)o->device_us,
+				    .device_queue = o->queue,
+				    .trap_repeats = 5,
+				    .state_table = true,
+				    .all_counters = true,
+				    .arb_cap = 8,
+				    .wildcards = true };
 	char err[512];
 	struct topo *topo = netfile_read(o->net, err, sizeof(err));
 
@@ -101,7 +153,10 @@ static bool sim_start(struct sim *sim, const struct options *o)
 	sim->k = kernel_new(sim->loop, sim->d);
 	sim->server =
 		server_new(sim->loop, sim->d, sim->k, o->control, line_do, sim, err, sizeof(err));
-	if (sim->server)
+	sim->control = sim_control_new(sim->d);
+	sim_control_set_log(sim->control, stdout);
+	if (sim->server &&
+	    (!o->script || !sim_control_script(sim->control, o->script, err, sizeof(err))))
 		return true;
 	fprintf(stderr, "fmsim: %s\n", err);
 	return false;

@@ -163,6 +163,22 @@ static void links_train_to_what_all_of_them_can(void **state)
 	double_world_fini(&w);
 }
 
+/* No code of PortInfo says FDR10: it is QDR there. */
+static void fdr10_is_said_by_the_vendors_attribute(void **state)
+{
+	struct double_world w;
+
+	double_world_init(&w, NULL);
+	double_set_cable(w.d, LEAF1, 9, TOPO_FDR10, 4);
+	assert_int_equal(wire_port_info_speed(double_port_info(w.d, LEAF1, 9)), TOPO_QDR);
+	assert_int_equal(double_world_get(&w, &to_leaf1, WIRE_MLNX_EXT_PORT_INFO, 9), MAD_OK);
+	assert_int_equal(w.data[15], 1);
+	assert_int_equal(double_world_get(&w, &to_leaf1, WIRE_MLNX_EXT_PORT_INFO, 1), MAD_OK);
+	assert_int_equal(w.data[15], 0);
+	assert_int_equal(double_world_get(&w, &to_leaf1, WIRE_MLNX_EXT_PORT_INFO, 41), MAD_STATUS);
+	double_world_fini(&w);
+}
+
 /* ---- Tables ------------------------------------------------------------------------------------ */
 
 static void tables_are_lost_or_never_taken(void **state)
@@ -346,6 +362,7 @@ int main(void)
 		cmocka_unit_test(a_cable_can_be_bad_one_way_alone),
 		cmocka_unit_test(a_cable_delivers_twice_late_and_out_of_order),
 		cmocka_unit_test(links_train_to_what_all_of_them_can),
+		cmocka_unit_test(fdr10_is_said_by_the_vendors_attribute),
 		cmocka_unit_test(tables_are_lost_or_never_taken),
 		cmocka_unit_test(an_mkey_protects_as_its_bits_say),
 		cmocka_unit_test(a_lease_ends_the_protection_and_leaves_the_key),
