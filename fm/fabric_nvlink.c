@@ -7,7 +7,8 @@
  * rail (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last (ROUTE_IDLE). The table of states is the
  * configuration's (fm/nvswitch/policy.h). Only compute adapters are dealt otherwise, nobody else's entries move, and every host stays reachable.
  *
- * What is believed and operators' words are in state_dir/nvswitch, `HOST BELIEVED OVERRIDE`, so that a restart moves nothing.
+ * What is believed and operators' words are in state_dir/nvswitch, `HOST BELIEVED OVERRIDE`, so that a restart moves nothing; what each host
+ * showed and what happened to it in state_dir/nvlink, so that a restart heals nothing.
  *
  * NVLink switches of the fifth generation look like InfiniBand switches from within their own subnet, which another manager runs. A port into
  * one is refused: nothing is programmed there.
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/fabric_own.h"
+#include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/policy.h"
 #include "topology/mem.h"
 
@@ -139,6 +141,38 @@ static const struct state_file states_file = {
 	.write = write_states,
 };
 
+/* What is remembered of each host beside that: written by hand by nobody. */
+static unsigned read_memory(struct fabric *f, FILE *in)
+{
+	char line[1024];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (line[strspn(line, " \t\n")] && line[0] != '#' &&
+		    !nvswitch_memory_read(f->nvswitch, line))
+			return number;
+	return 0;
+}
+
+static void forget_memory(struct fabric *f)
+{
+	nvswitch_memory_forget(f->nvswitch);
+}
+
+static void write_memory(const struct fabric *f, FILE *out)
+{
+	nvswitch_memory_write(f->nvswitch, out);
+}
+
+static const struct state_file memory_file = {
+	.name = "nvlink",
+	.form = "`KIND HOST WORD=VALUE..`",
+	.read = read_memory,
+	.forget = forget_memory,
+	.write = write_memory,
+	.gather_us = 2000000,
+	.gather_max_us = 10000000,
+};
+
 /* ---- What the monitor says ----------------------------------------------------------------------- */
 
 static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
@@ -166,12 +200,18 @@ static void keep_cb(void *arg)
 	fabric_state_changed(arg, &states_file);
 }
 
+static void remember_cb(void *arg)
+{
+	fabric_state_changed(arg, &memory_file);
+}
+
 static void trouble_cb(void *arg, const char *what, const char *error)
 {
 	fabric_trouble(arg, what, error);
 }
 
-static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb, trouble_cb };
+static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb, remember_cb,
+						 trouble_cb };
 
 /* ---- The fabric's hosts -------------------------------------------------------------------------- */
 
@@ -309,6 +349,21 @@ static unsigned limit_ms(int configured)
 	return configured ? (unsigned)configured : LIMIT_MAX_MS;
 }
 
+/* Whose word alone is enough. */
+static enum nvswitch_trust trust_needed(const char *word)
+{
+	if (!strcmp(word, "never"))
+		return NVSWITCH_ANYONE;
+	return strcmp(word, "pushed") ? NVSWITCH_PROVEN : NVSWITCH_ASKED;
+}
+
+static enum fm_progress progress_of(const char *word)
+{
+	if (!strcmp(word, "normal"))
+		return FM_PROGRESS_NORMAL;
+	return strcmp(word, "failed") ? FM_PROGRESS_DEGRADED : FM_PROGRESS_FAILED;
+}
+
 static struct nvswitch_conf monitor_conf(const struct conf *c)
 {
 	const struct nvswitch_policy policy = nvswitch_policy(c);
@@ -329,11 +384,12 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 		.hook_timeout_ms = limit_ms(c->nvswitch_hook_timeout_ms),
 		.body_max = (size_t)c->nvswitch_body_limit << 10,
 		.retry_us = c->retry_interval_ms * 1000ull,
+		.fm_in_progress = progress_of(c->nvswitch_fm_in_progress),
 		.health = { .worsen_us = c->nvswitch_worsen_hold_ms * 1000ull,
 			    .recover_us = c->nvswitch_recover_hold_ms * 1000ull,
 			    .interval_us = c->nvswitch_reroute_interval_ms * 1000ull,
 			    .stale_us = c->nvswitch_poll_interval_ms * 1000ull * STALE_INTERVALS,
-			    .log_hold_us = c->nvswitch_log_hold_ms * 1000ull,
+			    .sure = trust_needed(c->nvswitch_second_source),
 			    .guard_percent = (unsigned)c->nvswitch_guard },
 	};
 
@@ -361,6 +417,7 @@ int fabric_check_conf(const struct conf *conf, char *err, size_t err_size)
 void fabric_nvlink_load(struct fabric *f)
 {
 	fabric_state_read(f, &states_file);
+	fabric_state_read(f, &memory_file);
 	fabric_nvlink_configure(f);
 }
 

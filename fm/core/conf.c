@@ -44,7 +44,7 @@ struct option {
 	double number;	      /* default: INTEGER, SECONDS, FLAG */
 	const char *text;     /* default: HEX64, TEXT, WORD */
 	const char *unit;     /* for messages; NULL = none */
-	const char *words[8]; /* WORD */
+	const char *words[9]; /* WORD, the last NULL */
 	/* TEXT, or NULL: what may be written; false with a reason in why */
 	bool (*check)(const char *text, char *why, size_t size);
 };
@@ -166,7 +166,7 @@ static const struct option options[] = {
 	  .kind = WORD,
 	  FIELD(nvswitch_system),
 	  .text = "auto",
-	  .words = { "auto", "a100", "h100", "h200", "b200", "nvl72", "other" } },
+	  .words = { "auto", "a100", "h100", "h200", "h20", "b200", "nvl72", "other" } },
 	SECONDS_OPTION("nvswitch_poll_interval", nvswitch_poll_interval_ms, 0.1, 3600, 15),
 	SECONDS_OPTION("nvswitch_timeout", nvswitch_timeout_ms, 0.1, 60, 5),
 	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 0, 1048576, 0, "KiB"),
@@ -175,6 +175,16 @@ static const struct option options[] = {
 	TEXT_OPTION("syslog_allow", syslog_allow, ""),
 	TEXT_OPTION("log_socket", log_socket, ""),
 	TEXT_OPTION("kmsg", kmsg, ""),
+	{ .name = "nvswitch_fm_in_progress",
+	  .kind = WORD,
+	  FIELD(nvswitch_fm_in_progress),
+	  .text = "degraded",
+	  .words = { "normal", "degraded", "failed" } },
+	{ .name = "nvswitch_second_source",
+	  .kind = WORD,
+	  FIELD(nvswitch_second_source),
+	  .text = "pushed",
+	  .words = { "never", "pushed", "unproven" } },
 	SECONDS_OPTION("nvswitch_log_hold", nvswitch_log_hold_ms, 1, 604800, 3600),
 	SECONDS_OPTION("nvswitch_worsen_hold", nvswitch_worsen_hold_ms, 0.1, 3600, 30),
 	SECONDS_OPTION("nvswitch_recover_hold", nvswitch_recover_hold_ms, 0.1, 86400, 300),

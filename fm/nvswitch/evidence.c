@@ -6,8 +6,12 @@
  *
  *   gpu="3" | UUID, uuid, gpu_uuid     modelName | model_name     hostname | Hostname     nvswitch="nvswitch2" | "2"
  *
- * GPU_I_ID marks a GPU that is cut up (MIG). Of series that come twice the worst counts: an exporter with several NVSwitches
- * called them all nvswitch0 for a while, so a repetition also means that nothing can be said about what is absent.
+ * GPU_I_ID marks a GPU that is cut up (MIG); so does MIG_MODE, before there is an instance. Of series that come twice the worst counts: an
+ * exporter with several NVSwitches called them all nvswitch0 for a while, so a repetition also means that nothing can be said about what
+ * is absent.
+ *
+ * Blank is what DCGM writes for "no value": numbers from 0x7ffffff0, 0x7ffffffffffffff0 and 2^47 on (dcgm_structs.h, DCGM_INT32_BLANK ..), and
+ * the words that exposition knows. A blank sample is none at all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,17 +20,32 @@
 #include "fm/nvswitch/sxid.h"
 
 enum kind {
+	/* Of a GPU */
+	PRESENT,
 	XID,
+	XID_COUNT,
 	P2P_BITMAP,
 	P2P_PAIR,
 	FM_STATUS,
+	HEALTH_MASK,
 	SUMMARY,
+	RECOVERY_ACTION,
+	RECOVERY_FAILED,
+	HEALTH_WATCH,
+	MIG_MODE,
+	CLIQUE,
+	/* .. and one of its links */
+	GPU_LINK_STATE,
+	/* Of an NVSwitch */
+	SWITCH_PRESENT,
 	SWITCH_FATAL,
 	SWITCH_NONFATAL,
 	SWITCH_RESET,
+	/* .. and one of its links */
 	LINK_STATUS,
 	LINK_FATAL,
 	LINK_NONFATAL,
+	/* Of a switch tray */
 	NMX_LINK_DOWN,
 	NMX_BER,
 	NMX_SYMBOLS,
@@ -35,23 +54,45 @@ enum kind {
 enum { LINK_OFF = 0, LINK_ERROR = 3 }; /* DCGM's link states */
 enum { P2P_OK = 0, P2P_UNKNOWN = 6 };  /* DCGM_EXP_P2P_STATUS */
 
+#define INT32_BLANK  0x7ffffff0
+#define DOUBLE_BLANK 140737488355328.0 /* 2^47; the 64-bit one is far above */
+#define BLANKS	     16
+
 /* DCGM's without their prefix DCGM_FI_DEV_. */
 static const struct {
 	const char *name;
 	enum kind kind;
 } metrics[] = {
+	{ "GPU_TEMP", PRESENT },
+	{ "GPU_TEMPERATURE", PRESENT },
+	{ "POWER_USAGE", PRESENT },
 	{ "XID_ERRORS", XID },
 	{ "XID_ERROR", XID },
+	{ "DCGM_EXP_XID_ERRORS_COUNT", XID_COUNT },
 	{ "P2P_NVLINK_STATUS", P2P_BITMAP },
 	{ "NVLINK_P2P_STATUS", P2P_BITMAP },
 	{ "DCGM_EXP_P2P_STATUS", P2P_PAIR },
 	{ "FABRIC_MANAGER_STATUS", FM_STATUS },
+	{ "FABRIC_HEALTH_MASK", HEALTH_MASK },
 	{ "FABRIC_HEALTH_SUMMARY", SUMMARY },
+	{ "GET_GPU_RECOVERY_ACTION", RECOVERY_ACTION },
+	{ "GPU_RECOVERY_ACTION", RECOVERY_ACTION },
+	{ "NVLINK_RECOVERY_FAILED_TOTAL", RECOVERY_FAILED },
+	{ "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS", RECOVERY_FAILED },
+	{ "DCGM_EXP_GPU_HEALTH_STATUS", HEALTH_WATCH },
+	{ "MIG_MODE", MIG_MODE },
+	{ "FABRIC_CLIQUE_ID", CLIQUE },
+	{ "NVLINK_GET_STATE", GPU_LINK_STATE },
+	{ "NVLINK_STATE", GPU_LINK_STATE },
 	{ "NVSWITCH_FATAL_ERRORS", SWITCH_FATAL },
 	{ "SXID_FATAL_ERROR", SWITCH_FATAL },
 	{ "NVSWITCH_NON_FATAL_ERRORS", SWITCH_NONFATAL },
 	{ "SXID_NON_FATAL_ERROR", SWITCH_NONFATAL },
 	{ "NVSWITCH_RESET_REQUIRED", SWITCH_RESET },
+	{ "NVSWITCH_PHYS_ID", SWITCH_PRESENT },
+	{ "NVSWITCH_PHYSICAL_ID", SWITCH_PRESENT },
+	{ "NVSWITCH_TEMPERATURE_CURRENT", SWITCH_PRESENT },
+	{ "NVSWITCH_VOLTAGE_MVOLT", SWITCH_PRESENT },
 	{ "NVSWITCH_LINK_STATUS", LINK_STATUS },
 	{ "NVSWITCH_LINK_FATAL_ERRORS", LINK_FATAL },
 	{ "NVSWITCH_LINK_FATAL_ERROR", LINK_FATAL },
@@ -125,6 +166,16 @@ static void learn_system(struct evidence *e, const struct exposition_sample *s)
 		return;
 	exposition_copy(model, text, sizeof(text));
 	e->learnt = nvswitch_system_of_model(text);
+	e->links = (uint8_t)nvswitch_links_of_model(text);
+}
+
+/* What is shown, and kept in a file by words. */
+static void copy_shown(struct exposition_text text, char *to, size_t size)
+{
+	exposition_copy(text, to, size);
+	for (char *p = to; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			*p = '?';
 }
 
 static void learn_host(struct evidence *e, const struct exposition_sample *s)
@@ -135,10 +186,55 @@ static void learn_host(struct evidence *e, const struct exposition_sample *s)
 		return;
 	host = either_label(s, "hostname", "Hostname");
 	if (host.at)
-		exposition_copy(host, e->host, sizeof(e->host));
-	for (char *p = e->host; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			*p = '?'; /* it is shown */
+		copy_shown(host, e->host, sizeof(e->host));
+}
+
+/* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
+static void learn_domain(struct evidence *e, const struct exposition_sample *s)
+{
+	struct exposition_text cluster = either_label(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
+						      "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
+	struct exposition_text clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
+	char text[sizeof(e->cluster)];
+
+	if (cluster.at && !*e->cluster) {
+		copy_shown(cluster, text, sizeof(text));
+		if (text[strspn(text, "0-")] && *text != '<')
+			memcpy(e->cluster, text, sizeof(text));
+	}
+	if (!clique.at || e->clique_told || !clique.len || clique.len > 9)
+		return;
+	exposition_copy(clique, text, sizeof(text));
+	if (text[strspn(text, "0123456789")])
+		return;
+	e->clique = (uint32_t)strtoul(text, NULL, 10);
+	e->clique_told = true;
+}
+
+/* "00000000:1B:00.0" as the kernel's log has it: "0000:1b:00". */
+static void learn_pci(struct evidence_gpu *gpu, const struct exposition_sample *s)
+{
+	struct exposition_text text = exposition_label(s, "pci_bus_id");
+	unsigned domain, bus, device;
+	char copy[32];
+
+	if (*gpu->pci || !text.at)
+		return;
+	exposition_copy(text, copy, sizeof(copy));
+	if (sscanf(copy, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
+		snprintf(gpu->pci, sizeof(gpu->pci), "%04x:%02x:%02x", domain, bus, device);
+}
+
+static void learn_uuid(struct evidence_gpu *gpu, const struct exposition_sample *s)
+{
+	struct exposition_text text = either_label(s, "UUID", "gpu_uuid");
+
+	if (*gpu->uuid)
+		return;
+	if (!text.at)
+		text = exposition_label(s, "uuid");
+	if (text.at)
+		copy_shown(text, gpu->uuid, sizeof(gpu->uuid));
 }
 
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
@@ -149,8 +245,12 @@ static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_s
 	if (number < 0)
 		return NULL;
 	gpu = &e->gpus[number];
-	gpu->seen = true;
-	gpu->mig |= exposition_label(s, "GPU_I_ID").len > 0;
+	learn_pci(gpu, s);
+	learn_uuid(gpu, s);
+	if (exposition_label(s, "GPU_I_ID").len) {
+		gpu->said.told |= TOLD_MIG;
+		gpu->said.mig = true;
+	}
 	return gpu;
 }
 
@@ -161,47 +261,169 @@ static struct evidence_switch *switch_of(struct evidence *e, const struct exposi
 	return number < 0 ? NULL : &e->switches[number];
 }
 
-/* ---- Samples ------------------------------------------------------------------------------------- */
+/* ---- Samples: GPUs ------------------------------------------------------------------------------- */
 
 static uint32_t whole(double value)
 {
 	return value >= 1 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* A status of a few values: 255 = none of them. */
+/* A status of a few values: UINT8_MAX = none of them. */
 static uint8_t status_of(double value)
 {
 	return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }
 
+static bool is_blank_number(double value)
+{
+	return value >= DOUBLE_BLANK ||
+	       (value >= INT32_BLANK && value < (double)INT32_BLANK + BLANKS);
+}
+
 static void take_xid(struct evidence_gpu *gpu, uint32_t xid)
 {
+	gpu->xid_told = true;
 	if (xid && xid_state(xid) >= xid_state(gpu->xid))
 		gpu->xid = xid;
 }
 
-static void take_bitmap(struct evidence_gpu *gpu, double value)
+static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
+			   const struct exposition_sample *s)
 {
-	uint64_t peers = whole(value);
+	int xid = trailing_number(exposition_label(s, "xid"), UINT16_MAX);
+	struct xid_count *count;
+
+	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS)
+		return;
+	if (xid_state((unsigned)xid) == NVSWITCH_HEALTHY)
+		return;
+	count = &e->counts[e->ncounts++];
+	count->gpu = (uint8_t)(gpu - e->gpus);
+	count->xid = (uint16_t)xid;
+	count->count = whole(s->value);
+}
+
+static void take_bitmap(struct gpu_said *said, double value)
+{
+	uint32_t peers = whole(value);
 
 	if (value < 0)
 		return;
-	gpu->p2p = gpu->p2p_seen ? gpu->p2p & peers : peers;
-	gpu->p2p_seen = true;
+	said->peers = said->told & TOLD_P2P ? said->peers & peers : peers;
+	said->told |= TOLD_P2P;
 }
 
-static void take_fm_status(struct evidence_gpu *gpu, uint8_t status)
+static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
 {
-	gpu->fm_seen = true;
-	if (gpu->fm_status != EVIDENCE_FM_FAILURE)
-		gpu->fm_status = status;
+	int peer = trailing_number(exposition_label(s, "peer_gpu"), EVIDENCE_GPUS);
+
+	if (peer < 0 || s->value < P2P_OK || s->value >= P2P_UNKNOWN)
+		return;
+	said->told |= TOLD_PAIRS;
+	if (s->value > P2P_OK)
+		said->pairs_lost |= 1u << peer;
 }
 
-/* Unhealthy, then limited, then anything else. */
-static void take_summary(struct evidence_gpu *gpu, uint8_t summary)
+/* How grave a status is: success least, and what failed more than what has not come to its end. */
+static unsigned fm_gravity(uint8_t status)
 {
-	if (summary == EVIDENCE_UNHEALTHY || gpu->summary < EVIDENCE_UNHEALTHY)
-		gpu->summary = summary;
+	static const uint8_t gravity[FM_STATUSES] = {
+		[FM_NOT_SUPPORTED] = 0, [FM_SUCCESS] = 1,      [FM_IN_PROGRESS] = 2,
+		[FM_NVML_TOO_OLD] = 3,	[FM_UNRECOGNIZED] = 4, [FM_NOT_STARTED] = 5,
+		[FM_FAILURE] = 6
+	};
+
+	return gravity[status];
+}
+
+static void take_fm_status(struct gpu_said *said, uint8_t status)
+{
+	if (status >= FM_STATUSES)
+		return;
+	if (!(said->told & TOLD_FM) || fm_gravity(status) > fm_gravity(said->fm_status))
+		said->fm_status = status;
+	said->told |= TOLD_FM;
+}
+
+/* Unhealthy, then limited, then anything else; 0 = not supported. */
+static void take_summary(struct gpu_said *said, uint8_t summary)
+{
+	if (!summary || summary > SUMMARY_LIMITED)
+		return;
+	if (summary == SUMMARY_UNHEALTHY || said->summary < SUMMARY_UNHEALTHY)
+		said->summary = summary;
+	said->told |= TOLD_SUMMARY;
+}
+
+/* 0 = the driver supports none of it. */
+static void take_mask(struct gpu_said *said, uint32_t mask)
+{
+	if (!mask || mask > UINT16_MAX)
+		return;
+	said->mask = (uint16_t)mask;
+	said->told |= TOLD_MASK;
+}
+
+static void take_action(struct gpu_said *said, uint8_t action)
+{
+	if (action == UINT8_MAX)
+		return;
+	if (!(said->told & TOLD_ACTION) ||
+	    memory_action_state(action) > memory_action_state(said->action))
+		said->action = action;
+	said->told |= TOLD_ACTION;
+}
+
+static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
+{
+	struct exposition_text watch = exposition_label(s, "health_watch");
+	struct exposition_text code = exposition_label(s, "health_error_code");
+	static const char probe[] = "FABRIC_PROBE";
+
+	if (watch.len != 6 || memcmp(watch.at, "NVLINK", 6) || status_of(s->value) == UINT8_MAX)
+		return;
+	if (!(said->told & TOLD_WATCH) || s->value > said->watch)
+		said->watch = status_of(s->value);
+	if (s->value >= WATCH_FAIL && code.at &&
+	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
+		said->probe_failed = true;
+	said->told |= TOLD_WATCH;
+}
+
+static void take_mig_mode(struct gpu_said *said, double value)
+{
+	said->mig |= value == 1;
+	said->mig_mode_told = true;
+	said->told |= TOLD_MIG;
+}
+
+/* NVML's: 0 = inactive, 1 = active, 2 = asleep. */
+static void take_gpu_link(struct evidence *e, const struct exposition_sample *s)
+{
+	int link = trailing_number(exposition_label(s, "nvlink"), 64);
+	struct evidence_gpu *gpu = gpu_of(e, s);
+
+	if (link < 0 || !gpu || s->value < 0)
+		return;
+	if (s->value == 0)
+		gpu->said.links_down |= 1ull << link;
+	else
+		gpu->said.links_up |= 1ull << link;
+	gpu->said.told |= TOLD_LINKS;
+}
+
+static void take_clique(struct evidence *e, double value)
+{
+	if (e->clique_told || value < 0 || value > UINT32_MAX)
+		return;
+	e->clique = (uint32_t)value;
+	e->clique_told = true;
+}
+
+static void take_failures(struct evidence_gpu *gpu, double value)
+{
+	gpu->failures_told = true;
+	gpu->failed_recoveries += value > 0 ? (uint64_t)value : 0;
 }
 
 static void take_gpu(struct evidence *e, enum kind kind, const struct exposition_sample *s)
@@ -212,15 +434,33 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		return;
 	if (kind == XID)
 		take_xid(gpu, whole(s->value));
+	else if (kind == XID_COUNT)
+		take_xid_count(e, gpu, s);
+	else if (kind == PRESENT)
+		gpu->said.told |= TOLD_PRESENT;
 	else if (kind == P2P_BITMAP)
-		take_bitmap(gpu, s->value);
+		take_bitmap(&gpu->said, s->value);
 	else if (kind == P2P_PAIR)
-		gpu->lost_pair |= s->value > P2P_OK && s->value < P2P_UNKNOWN;
+		take_pair(&gpu->said, s);
 	else if (kind == FM_STATUS)
-		take_fm_status(gpu, status_of(s->value));
+		take_fm_status(&gpu->said, status_of(s->value));
+	else if (kind == HEALTH_MASK)
+		take_mask(&gpu->said, whole(s->value));
 	else if (kind == SUMMARY)
-		take_summary(gpu, status_of(s->value));
+		take_summary(&gpu->said, status_of(s->value));
+	else if (kind == RECOVERY_ACTION)
+		take_action(&gpu->said, status_of(s->value));
+	else if (kind == RECOVERY_FAILED)
+		take_failures(gpu, s->value);
+	else if (kind == HEALTH_WATCH)
+		take_watch(&gpu->said, s);
+	else if (kind == MIG_MODE)
+		take_mig_mode(&gpu->said, s->value);
+	else
+		take_clique(e, s->value);
 }
+
+/* ---- Samples: NVSwitches ------------------------------------------------------------------------- */
 
 /* The graver of two errors; between equals the newer. */
 static void take_sxid(uint32_t *kept, uint32_t sxid)
@@ -236,13 +476,16 @@ static void take_switch(struct evidence *e, enum kind kind, const struct exposit
 	if (!sw)
 		return;
 	if (kind == SWITCH_FATAL) {
-		e->repeated |= sw->seen;
-		sw->seen = true;
 		take_sxid(&sw->fatal, whole(s->value));
 	} else if (kind == SWITCH_NONFATAL) {
 		take_sxid(&sw->nonfatal, whole(s->value));
+	} else if (kind == SWITCH_RESET) {
+		e->repeated |= sw->said.reset_told;
+		e->states++;
+		sw->said.present = sw->said.reset_told = true;
+		sw->said.reset_required |= s->value > 0;
 	} else {
-		sw->reset_required |= s->value > 0;
+		sw->said.present = true;
 	}
 }
 
@@ -250,10 +493,14 @@ static void take_link_status(struct evidence *e, struct evidence_switch *sw, int
 {
 	uint64_t bit = 1ull << link % 64;
 
-	e->repeated |= (sw->links_seen[link / 64] & bit) != 0;
-	sw->links_seen[link / 64] |= bit;
+	if (value < 0)
+		return; /* unknown */
+	e->states++;
+	sw->said.present = true;
+	e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
+	sw->said.links_seen[link / 64] |= bit;
 	if (value == LINK_OFF || value == LINK_ERROR)
-		sw->links_down[link / 64] |= bit;
+		sw->said.links_down[link / 64] |= bit;
 }
 
 static void take_link(struct evidence *e, enum kind kind, const struct exposition_sample *s)
@@ -271,9 +518,12 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 	}
 }
 
+/* ---- Samples: switch trays ----------------------------------------------------------------------- */
+
 static void take_nmx(struct evidence *e, enum kind kind, const struct exposition_sample *s)
 {
 	e->nmx = true;
+	e->states++;
 	if (kind == NMX_LINK_DOWN && s->value > 0 && s->value < 1e15)
 		e->link_downs += (uint64_t)s->value;
 	if (kind == NMX_BER && s->value > e->worst_ber) {
@@ -286,12 +536,15 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
 
-	if (isnan(s->value))
+	if (isnan(s->value) || (kind < NMX_LINK_DOWN && is_blank_number(s->value)))
 		return;
 	e->samples++;
 	learn_host(e, s);
 	learn_system(e, s);
-	if (kind <= SUMMARY)
+	learn_domain(e, s);
+	if (kind == GPU_LINK_STATE)
+		take_gpu_link(e, s);
+	else if (kind <= CLIQUE)
 		take_gpu(e, (enum kind)kind, s);
 	else if (kind <= SWITCH_RESET)
 		take_switch(e, (enum kind)kind, s);

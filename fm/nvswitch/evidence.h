@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence: what one scrape of an exporter says of a host: dcgm-exporter's metrics in both generations of names and labels, and NMX-T's.
- * Fed by exposition's callbacks; of equal series the worst counts. Judged when the whole body is there.
+ * evidence: what one scrape of an exporter says of a host: dcgm-exporter's metrics in all generations of names and labels, and NMX-T's.
+ * Fed by exposition's callbacks; of equal series the worst counts. Blank values are no values. Judged when the whole body is there, together
+ * with what is remembered of the host (memory.h).
  */
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
 
 #include "fm/nvswitch/exposition.h"
-#include "fm/nvswitch/state.h"
+#include "fm/nvswitch/memory.h"
 
-#define EVIDENCE_GPUS	  16
-#define EVIDENCE_SWITCHES 16
-#define EVIDENCE_LINKS	  128 /* of one NVSwitch */
-
-enum { EVIDENCE_FM_FAILURE = 4 };		       /* DCGM's fabric manager status */
-enum { EVIDENCE_UNHEALTHY = 2, EVIDENCE_LIMITED = 3 }; /* .. and fabric health summary */
+#define EVIDENCE_GPUS	  MEMORY_GPUS
+#define EVIDENCE_SWITCHES MEMORY_SWITCHES
+#define EVIDENCE_LINKS	  MEMORY_LINKS
 
 struct evidence_gpu {
-	bool seen, mig, p2p_seen, fm_seen, lost_pair;
-	uint8_t fm_status, summary; /* the worst seen */
-	uint32_t xid;
-	uint64_t p2p; /* peers reached, by bit */
+	struct gpu_said said;
+	bool xid_told, failures_told;
+	uint32_t xid;		    /* the gravest that the gauge shows */
+	uint64_t failed_recoveries; /* counter */
+	char pci[16], uuid[48];	    /* "" = not said */
 };
 struct evidence_switch {
-	bool seen, reset_required;
-	uint32_t fatal, nonfatal;		  /* SXid, 0 = none */
-	uint64_t links_seen[EVIDENCE_LINKS / 64]; /* with a status */
-	uint64_t links_down[EVIDENCE_LINKS / 64];
-	uint32_t link_fatal; /* SXid of its worst link */
+	struct switch_said said;
+	uint32_t fatal, nonfatal; /* SXid, 0 = none */
+	uint32_t link_fatal;	  /* SXid of its worst link */
 	int16_t link_fatal_link;
 };
 struct evidence {
 	enum nvswitch_system configured, learnt;
-	unsigned samples; /* that say something about NVLinks */
+	uint8_t links;	  /* of one GPU by its model, 0 = not known */
+	unsigned samples; /* of any wanted metric */
+	unsigned states;  /* .. that tell how an NVLink, a GPU's fabric or an NVSwitch is */
 	bool repeated;	  /* series came twice: which switch one is about is not sure */
 	struct evidence_gpu gpus[EVIDENCE_GPUS];
 	struct evidence_switch switches[EVIDENCE_SWITCHES];
-	char host[64]; /* as the exporter calls it, "" = it does not */
+	unsigned ncounts;
+	struct xid_count counts[MEMORY_COUNTS];
+	char host[64];	  /* as the exporter calls it, "" = it does not */
+	char cluster[48]; /* UUID of the NVLink domain, "" = not told */
+	uint32_t clique;
+	bool clique_told;
 	/* NMX-T */
 	bool nmx;
 	uint64_t link_downs; /* sum over ports, of a counter that only grows */
@@ -47,8 +51,32 @@ struct evidence {
 extern const struct exposition_ops evidence_ops; /* arg: the evidence */
 void evidence_init(struct evidence *evidence, enum nvswitch_system configured);
 
-/* UNKNOWN where nothing was said. earlier_downs: link_downs of the scrape before, UINT64_MAX = there was none. */
-void evidence_judge(const struct evidence *evidence, uint64_t earlier_downs,
-		    struct nvswitch_verdict *verdict);
+/* What a fabric manager that is "in progress" means (nvswitch_fm_in_progress). */
+enum fm_progress {
+	FM_PROGRESS_NORMAL,   /* GPUs wait for a partition on purpose: shared NVSwitches */
+	FM_PROGRESS_DEGRADED, /* DCGM's own warning */
+	FM_PROGRESS_FAILED,   /* as if it had not started */
+};
+struct evidence_context {
+	uint64_t now_us;
+	uint64_t settle_us; /* what is told so soon after an event may be older than it */
+	uint8_t source;	    /* which of the host's */
+	enum nvswitch_trust trust;
+	enum fm_progress progress;
+	uint64_t earlier_downs; /* link_downs of the scrape before, UINT64_MAX = there was none */
+};
+
+/* Puts what was said into the host's memory: last states, what was seen, events; and ends events that are disproved. */
+void evidence_remember(const struct evidence *evidence, struct memory *m,
+		       const struct evidence_context *c);
+/* After that: what the states come to. UNKNOWN where none was told. */
+void evidence_judge(const struct evidence *evidence, const struct memory *m,
+		    const struct evidence_context *c, struct nvswitch_verdict *verdict);
+
+/* GPUs that take no part in NVLink on purpose, by bit: in MIG, or without a partition yet. */
+uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress);
+/* How many GPUs, from number 0, the host should have. */
+unsigned evidence_gpus_expected(const struct evidence *evidence, const struct memory *m);
+bool evidence_fm_failed(uint8_t status, enum fm_progress progress);
 
 #endif

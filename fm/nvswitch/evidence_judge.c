@@ -1,56 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence_judge: a whole scrape against what the machine should have.
+ * evidence_judge: what a host's last states come to, against what the machine should have and ever showed. Events are not judged here: they
+ * stand in the host's memory.
  *
- *   FATAL          an error of an NVSwitch that takes all down; a switch that wants a reset; the fabric manager failed for every GPU; a GPU
- *                  off the bus while it failed for one
- *   NO_P2P         a GPU does not reach another by NVLink, or is gone; the fabric manager failed for it; fatal errors of a port
- *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity said to be limited
+ *   FATAL          an NVSwitch that wants a reset; the fabric manager not done for any GPU; a GPU that asks for a reboot
+ *   NO_P2P         a GPU does not reach another by NVLink, or is gone; the fabric manager not done for it; its routes unhealthy; it asks for
+ *                  a reset
+ *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity said to be limited; DCGM's own warnings
  *   UNKNOWN        nothing was said about NVLinks
  *
- * A link that was down when the exporter began is not in its answer, so links are counted against what the machine has. On A100 a GPU
- * that is cut up (MIG) has its NVLinks off on purpose: it and its links are left out of all this.
+ * A link that was down when the exporter began is not in its answer, so links are counted against what the machine has. A GPU that is cut up
+ * (MIG) is out of peer-to-peer on purpose, of its peers too, and with A100 its links are off: it is left out of all that.
+ *
+ * Which status of the fabric manager is a failure, and which mask, is as in DCGM's own health watch (DcgmHealthWatch.cpp, 4.5.0).
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/sxid.h"
 
-#define XID_FELL_OFF_BUS 79
-#define BER_SICK	 1e-12 /* effective, after error correction */
+#define BER_SICK 1e-12 /* effective, after error correction */
 
 struct judge {
 	const struct evidence *e;
+	const struct memory *m;
+	const struct evidence_context *c;
 	const struct nvswitch_expect *expect;
 	enum nvswitch_system system;
 	unsigned gpus;	 /* that the machine has */
-	uint64_t exempt; /* GPUs with their links off on purpose, by bit */
-	unsigned nexempt;
+	unsigned links;	 /* of a GPU, 0 = not known */
+	uint32_t exempt; /* GPUs without peers on purpose, by bit */
 	struct nvswitch_verdict *verdict;
 };
 
 struct place { /* what a finding is about; -1 = no such thing */
 	int gpu, sw, link;
 	uint32_t code;
+	enum nvswitch_kind kind;
+	enum nvswitch_remedy remedy;
 };
-#define NOWHERE ((struct place){ -1, -1, -1, 0 })
-#define GPU(n)	((struct place){ (int)(n), -1, -1, 0 })
+#define NOWHERE ((struct place){ .gpu = -1, .sw = -1, .link = -1 })
+#define GPU(n)	((struct place){ .gpu = (int)(n), .sw = -1, .link = -1 })
+#define GONE(n) ((struct place){ .gpu = (n), .sw = -1, .link = -1, .kind = NVSWITCH_IS_SILENCE })
 
 __attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 						       enum nvswitch_state state,
 						       struct place place, const char *format, ...)
 {
 	struct nvswitch_finding finding = { .state = (uint8_t)state,
+					    .kind = (uint8_t)place.kind,
+					    .trust = (uint8_t)j->c->trust,
+					    .remedy = (uint8_t)place.remedy,
 					    .gpu = (int8_t)place.gpu,
 					    .sw = (int8_t)place.sw,
 					    .link = (int16_t)place.link,
 					    .code = place.code };
 	va_list args;
 
+	if (place.gpu >= 0)
+		snprintf(finding.pci, sizeof(finding.pci), "%s", j->m->gpus[place.gpu].pci);
 	va_start(args, format);
 	vsnprintf(finding.text, sizeof(finding.text), format, args);
 	va_end(args);
 	nvswitch_verdict_add(j->verdict, &finding);
+}
+
+/* ---- What there should be ------------------------------------------------------------------------ */
+
+bool evidence_fm_failed(uint8_t status, enum fm_progress progress)
+{
+	if (status == FM_IN_PROGRESS)
+		return progress == FM_PROGRESS_FAILED;
+	return status != FM_NOT_SUPPORTED && status != FM_SUCCESS;
+}
+
+uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress)
+{
+	uint32_t exempt = 0;
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct gpu_said *last = &m->gpus[g].last;
+		bool waits = last->told & TOLD_FM && last->fm_status == FM_IN_PROGRESS &&
+			     progress == FM_PROGRESS_NORMAL;
+
+		if (last->mig || waits)
+			exempt |= 1u << g;
+	}
+	return exempt;
+}
+
+/* A board of four has no NVSwitches, and so a fabric manager that is not supported. */
+static bool has_nvswitches(const struct memory *m)
+{
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		if (m->switches[n].seen)
+			return true;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		if (m->gpus[g].last.told & TOLD_FM && m->gpus[g].last.fm_status != FM_NOT_SUPPORTED)
+			return true;
+	return false;
+}
+
+unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m)
+{
+	unsigned usual = nvswitch_expect(m->system)->gpus, seen = 0, top = 0;
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		seen += m->gpus[g].seen;
+		top = m->gpus[g].seen ? g + 1 : top;
+	}
+	if (top > usual)
+		return top;
+	return e->configured != NVSWITCH_SYSTEM_AUTO || seen > usual / 2u || has_nvswitches(m)
+		       ? usual
+		       : top;
 }
 
 /* ---- GPUs ---------------------------------------------------------------------------------------- */
@@ -60,71 +123,180 @@ static bool is_exempt(const struct judge *j, unsigned gpu)
 	return j->exempt >> gpu & 1;
 }
 
-static void judge_peers(const struct judge *j, unsigned g)
+/* Any word in this scrape that only a GPU that is there has. An Xid is none. */
+static bool is_there(const struct judge *j, unsigned g)
 {
-	const struct evidence_gpu *gpu = &j->e->gpus[g];
-	uint64_t others = ((1ull << j->gpus) - 1) & ~(1ull << g) & ~j->exempt;
-	uint64_t lost = others & ~gpu->p2p;
-
-	if (gpu->p2p_seen && lost)
-		find(j, NVSWITCH_NO_P2P, GPU(g),
-		     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
-		     __builtin_popcountll(lost), __builtin_popcountll(others),
-		     __builtin_ctzll(lost));
-	else if (gpu->lost_pair)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: no NVLink to another GPU", g);
+	return j->e->gpus[g].said.told & (TOLD_STATES | TOLD_PRESENT);
 }
 
-static void judge_xid(const struct judge *j, unsigned g)
+static void judge_peers(const struct judge *j, unsigned g)
 {
-	uint32_t xid = j->e->gpus[g].xid;
-	enum nvswitch_state state = xid_state(xid);
+	const struct gpu_said *last = &j->m->gpus[g].last;
+	uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
+	uint32_t lost = 0;
 
-	if (state != NVSWITCH_HEALTHY)
-		find(j, state, (struct place){ (int)g, -1, -1, xid }, "GPU %u: Xid %u", g, xid);
+	if (last->told & TOLD_P2P)
+		lost |= others & ~last->peers;
+	if (last->told & TOLD_PAIRS)
+		lost |= others & last->pairs_lost;
+	if (lost)
+		find(j, NVSWITCH_NO_P2P, GPU(g),
+		     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
+		     __builtin_popcount(lost), __builtin_popcount(others), __builtin_ctz(lost));
+}
+
+static const char *const fm_words[FM_STATUSES] = {
+	[FM_NOT_SUPPORTED] = "has nothing to do",
+	[FM_NOT_STARTED] = "has not started",
+	[FM_IN_PROGRESS] = "is not done",
+	[FM_SUCCESS] = "is done",
+	[FM_FAILURE] = "failed",
+	[FM_UNRECOGNIZED] = "has a status that nobody knows",
+	[FM_NVML_TOO_OLD] = "has a status that this NVML is too old for",
+};
+
+static void judge_manager(const struct judge *j, unsigned g)
+{
+	const struct gpu_said *last = &j->m->gpus[g].last;
+
+	if (!(last->told & TOLD_FM))
+		return;
+	if (evidence_fm_failed(last->fm_status, j->c->progress))
+		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager %s", g,
+		     fm_words[last->fm_status]);
+	else if (last->fm_status == FM_IN_PROGRESS && j->c->progress == FM_PROGRESS_DEGRADED)
+		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: the fabric manager %s", g,
+		     fm_words[last->fm_status]);
+}
+
+/* NVML's mask: pairs of bits, 1 = so; then a number for what is configured wrongly, 1 = nothing. */
+static void judge_mask(const struct judge *j, unsigned g)
+{
+	static const struct {
+		uint8_t shift, state;
+		const char *words;
+	} parts[] = {
+		{ 0, NVSWITCH_DEGRADED_LINK, "bandwidth degraded" },
+		{ 2, NVSWITCH_DEGRADED_LINK, "routes recover" },
+		{ 4, NVSWITCH_NO_P2P, "routes unhealthy" },
+		{ 6, NVSWITCH_DEGRADED_LINK, "recovers from access time-outs" },
+	};
+	static const char *const wrong[16] = {
+		[2] = "another system GUID", [3] = "another chassis' serial number",
+		[4] = "no partition",	     [5] = "too few NVLinks",
+		[6] = "another firmware",    [7] = "another location",
+	};
+	const struct gpu_said *last = &j->m->gpus[g].last;
+	unsigned configured = last->mask >> 8 & 15;
+
+	if (!(last->told & TOLD_MASK))
+		return;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if ((last->mask >> parts[i].shift & 3) == 1)
+			find(j, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
+			     parts[i].words);
+	if (configured > 1)
+		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric configured wrongly: %s", g,
+		     wrong[configured] ? wrong[configured] : "for a reason that is not known");
+}
+
+static void judge_action(const struct judge *j, unsigned g)
+{
+	const struct gpu_said *last = &j->m->gpus[g].last;
+	struct place place = GPU(g);
+
+	if (!(last->told & TOLD_ACTION) || last->action == ACTION_NONE)
+		return;
+	place.remedy = memory_action_remedy(last->action);
+	find(j, memory_action_state(last->action), place, "GPU %u: recovery action: %s", g,
+	     memory_action_name(last->action));
+}
+
+static void judge_health(const struct judge *j, unsigned g)
+{
+	const struct gpu_said *last = &j->m->gpus[g].last;
+
+	if (last->told & TOLD_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
+		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
+	if (last->told & TOLD_SUMMARY && last->summary == SUMMARY_LIMITED)
+		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
+	if (last->told & TOLD_WATCH && last->watch > WATCH_PASS)
+		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
+		     "GPU %u: DCGM's health watch of NVLinks: %s", g,
+		     last->watch >= WATCH_FAIL ? "fail" : "warning");
+}
+
+/* Its own links, as NVML has them. Those that were never up are not told of at all. */
+static void judge_own_links(const struct judge *j, unsigned g)
+{
+	const struct gpu_said *last = &j->m->gpus[g].last;
+	uint64_t told = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
+	uint64_t ever = last->links_up | last->links_down;
+	unsigned count = (unsigned)__builtin_popcountll(told), usual = j->links;
+	struct place place = GPU(g);
+
+	if (!(last->told & TOLD_LINKS) || (is_exempt(j, g) && j->system == NVSWITCH_SYSTEM_A100))
+		return;
+	if (last->links_down) {
+		place.link = __builtin_ctzll(last->links_down);
+		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: %d NVLinks down, the first link %d",
+		     g, __builtin_popcountll(last->links_down), place.link);
+	}
+	if ((unsigned)__builtin_popcountll(ever) > usual)
+		usual = (unsigned)__builtin_popcountll(ever);
+	if (count && count < usual)
+		find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g), "GPU %u: %u of %u NVLinks absent", g,
+		     usual - count, usual);
 }
 
 static void judge_gpu(const struct judge *j, unsigned g)
 {
-	const struct evidence_gpu *gpu = &j->e->gpus[g];
-
-	if (!gpu->seen || is_exempt(j, g))
-		return;
-	judge_peers(j, g);
-	judge_xid(j, g);
-	if (gpu->fm_seen && gpu->fm_status == EVIDENCE_FM_FAILURE)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager failed", g);
-	if (gpu->summary == EVIDENCE_UNHEALTHY)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
-	if (gpu->summary == EVIDENCE_LIMITED)
-		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
+	if (!is_there(j, g))
+		return; /* absent: judge_absent() */
+	if (!is_exempt(j, g)) {
+		judge_peers(j, g);
+		judge_mask(j, g);
+	}
+	judge_manager(j, g);
+	judge_action(j, g);
+	judge_health(j, g);
+	judge_own_links(j, g);
 }
 
 /* Told first: that others do not reach it follows from it. */
 static void judge_absent(const struct judge *j)
 {
+	unsigned there = 0;
+
 	for (unsigned g = 0; g < j->gpus; g++)
-		if (!j->e->gpus[g].seen)
-			find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: absent", g);
+		there += is_there(j, g);
+	for (unsigned g = 0; g < j->gpus && there; g++)
+		if (!is_there(j, g))
+			find(j, NVSWITCH_NO_P2P, GONE((int)g), "GPU %u: absent", g);
 }
 
 static void judge_all_gpus(const struct judge *j)
 {
 	unsigned told = 0, failed = 0;
-	bool off_bus = false;
+	uint8_t status = FM_SUCCESS;
 
 	for (unsigned g = 0; g < j->gpus; g++) {
-		const struct evidence_gpu *gpu = &j->e->gpus[g];
+		const struct gpu_said *last = &j->m->gpus[g].last;
 
-		told += gpu->seen;
-		failed += gpu->fm_seen && gpu->fm_status == EVIDENCE_FM_FAILURE;
-		off_bus |= gpu->xid == XID_FELL_OFF_BUS;
+		if (!is_there(j, g) || !(last->told & TOLD_FM))
+			continue;
+		told++;
+		if (!evidence_fm_failed(last->fm_status, j->c->progress))
+			continue;
+		failed++;
+		status = last->fm_status;
 	}
 	if (told && failed == told)
-		find(j, NVSWITCH_FATAL, NOWHERE, "the fabric manager failed for every GPU");
-	else if (off_bus && failed)
-		find(j, NVSWITCH_FATAL, NOWHERE,
-		     "a GPU fell off the bus and the fabric manager failed");
+		find(j, NVSWITCH_FATAL, NOWHERE, "the fabric manager %s, for every GPU",
+		     fm_words[status]);
+	else if (failed && told < j->gpus)
+		find(j, NVSWITCH_FATAL, NOWHERE, "a GPU is gone and the fabric manager %s",
+		     fm_words[status]);
 }
 
 static void judge_gpus(const struct judge *j)
@@ -139,70 +311,80 @@ static void judge_gpus(const struct judge *j)
 
 static void judge_switch(const struct judge *j, unsigned n)
 {
-	const struct evidence_switch *sw = &j->e->switches[n];
-	struct place place = { -1, (int)n, -1, 0 };
+	struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
+	uint32_t nonfatal = j->e->switches[n].nonfatal;
 
-	if (sw->reset_required)
+	if (j->m->switches[n].last.reset_required) {
+		place.remedy = NVSWITCH_RESET_GPU;
 		find(j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
-	place.code = sw->fatal;
-	if (sw->fatal)
-		find(j, sxid_state(sw->fatal, true), place, "NVSwitch %u: fatal SXid %u", n,
-		     sw->fatal);
-	place.code = sw->nonfatal;
-	if (sw->nonfatal)
-		find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n, sw->nonfatal);
-	place.code = sw->link_fatal;
-	place.link = sw->link_fatal_link;
-	if (sw->link_fatal)
-		find(j, sxid_state(sw->link_fatal, true), place,
-		     "NVSwitch %u link %d: fatal SXid %u", n, place.link, sw->link_fatal);
+	}
+	place.remedy = NVSWITCH_REMEDY_NONE;
+	place.code = nonfatal;
+	if (nonfatal)
+		find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n, nonfatal);
 }
 
 struct links {
-	unsigned seen, down, first_switch, first_link, switches;
+	unsigned seen, down, first_switch, first_link;
 };
 
-static void count_links(const struct evidence *e, struct links *l)
+static void count_links(const struct judge *j, struct links *l)
 {
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
-		bool any = false;
-
+	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
 		for (unsigned w = 0; w < EVIDENCE_LINKS / 64; w++) {
-			uint64_t down = e->switches[n].links_down[w];
+			uint64_t down = j->m->switches[n].last.links_down[w];
+			uint64_t seen = j->e->switches[n].said.links_seen[w];
 
 			if (down && !l->down) {
 				l->first_switch = n;
 				l->first_link = w * 64 + (unsigned)__builtin_ctzll(down);
 			}
-			any |= e->switches[n].links_seen[w] != 0;
-			l->seen += (unsigned)__builtin_popcountll(e->switches[n].links_seen[w]);
+			l->seen += (unsigned)__builtin_popcountll(seen);
 			l->down += (unsigned)__builtin_popcountll(down);
 		}
-		l->switches += any;
-	}
+}
+
+/* Of GPUs that are cut up: with A100 they are trained off. */
+static unsigned links_off(const struct judge *j)
+{
+	return j->system == NVSWITCH_SYSTEM_A100
+		       ? (unsigned)__builtin_popcount(j->exempt) * j->links
+		       : 0;
 }
 
 static void judge_links(const struct judge *j)
 {
-	unsigned expected = (j->gpus - j->nexempt) * j->expect->links;
-	unsigned off =
-		j->nexempt * j->expect->links; /* on purpose, and seen as down or not at all */
+	unsigned off = links_off(j), expected = j->gpus * j->links - off;
 	struct links l = { 0 };
 
-	count_links(j->e, &l);
+	count_links(j, &l);
 	if (l.down > off)
 		find(j, NVSWITCH_DEGRADED_LINK,
-		     (struct place){ -1, (int)l.first_switch, (int)l.first_link, 0 },
+		     (struct place){
+			     .gpu = -1, .sw = (int)l.first_switch, .link = (int)l.first_link },
 		     "%u NVLinks down, the first NVSwitch %u link %u", l.down - off, l.first_switch,
 		     l.first_link);
 	if (!l.seen || j->e->repeated || !j->expect->switches)
 		return;
 	if (l.seen < expected)
-		find(j, NVSWITCH_DEGRADED_LINK, NOWHERE, "%u of %u NVLinks absent",
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVLinks absent",
 		     expected - l.seen, expected);
-	if (l.switches < j->expect->switches)
-		find(j, NVSWITCH_DEGRADED_LINK, NOWHERE, "%u of %u NVSwitches absent",
-		     j->expect->switches - l.switches, j->expect->switches);
+}
+
+/* By what each has at all times: an error number is told only where there was one. */
+static void judge_switches(const struct judge *j)
+{
+	unsigned told = 0, usual = j->expect->switches, ever = 0;
+
+	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
+		judge_switch(j, n);
+		told += j->e->switches[n].said.present;
+		ever += j->m->switches[n].seen;
+	}
+	usual = ever > usual ? ever : usual;
+	if (told && told < usual && !j->e->repeated)
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVSwitches absent",
+		     usual - told, usual);
 }
 
 static void judge_nmx(const struct judge *j, uint64_t earlier)
@@ -214,52 +396,40 @@ static void judge_nmx(const struct judge *j, uint64_t earlier)
 		     "%llu NVLinks of the switch tray went down",
 		     (unsigned long long)(e->link_downs - earlier));
 	if (e->worst_ber > BER_SICK)
-		find(j, NVSWITCH_DEGRADED_LINK, (struct place){ -1, -1, e->worst_port, 0 },
+		find(j, NVSWITCH_DEGRADED_LINK,
+		     (struct place){ .gpu = -1, .sw = -1, .link = e->worst_port },
 		     "switch tray port %d: bit error rate %.1e", e->worst_port, e->worst_ber);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------------- */
 
-/* What the machine has, but a board with half the GPUs (HGX with four) is as it shows itself. */
-static unsigned count_gpus(const struct judge *j)
+static bool says_anything(const struct evidence *e)
 {
-	unsigned seen = 0, top = 0;
+	uint16_t told = 0;
 
-	for (unsigned g = 0; g < EVIDENCE_GPUS; g++) {
-		seen += j->e->gpus[g].seen;
-		top = j->e->gpus[g].seen ? g + 1 : top;
-	}
-	return seen > j->expect->gpus / 2u && top <= j->expect->gpus ? j->expect->gpus : top;
+	for (unsigned g = 0; g < EVIDENCE_GPUS; g++)
+		told |= e->gpus[g].said.told;
+	return e->states || told & TOLD_STATES;
 }
 
-static void note_exempt(struct judge *j)
+void evidence_judge(const struct evidence *e, const struct memory *m,
+		    const struct evidence_context *c, struct nvswitch_verdict *verdict)
 {
-	for (unsigned g = 0; g < EVIDENCE_GPUS && j->system == NVSWITCH_SYSTEM_A100; g++)
-		if (j->e->gpus[g].mig) {
-			j->exempt |= 1ull << g;
-			j->nexempt++;
-		}
-}
+	struct judge j = { .e = e, .m = m, .c = c, .system = m->system, .verdict = verdict };
 
-void evidence_judge(const struct evidence *e, uint64_t earlier_downs,
-		    struct nvswitch_verdict *verdict)
-{
-	struct judge j = { .e = e, .verdict = verdict };
-
-	j.system = e->configured != NVSWITCH_SYSTEM_AUTO ? e->configured : e->learnt;
-	j.expect = nvswitch_expect(j.system);
-	*verdict = (struct nvswitch_verdict){ .system = j.system };
-	if (!e->samples) {
+	j.expect = nvswitch_expect(m->system);
+	j.links = m->links ? m->links : j.expect->links;
+	*verdict = (struct nvswitch_verdict){ .system = m->system };
+	if (!says_anything(e)) {
 		verdict->state = NVSWITCH_UNKNOWN;
 		return;
 	}
-	j.gpus = count_gpus(&j);
-	note_exempt(&j);
-	if (j.system != NVSWITCH_SYSTEM_OTHER)
+	j.gpus = evidence_gpus_expected(e, m);
+	j.exempt = evidence_exempt(m, c->progress);
+	if (m->system != NVSWITCH_SYSTEM_OTHER)
 		judge_gpus(&j);
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
-		judge_switch(&j, n);
+	judge_switches(&j);
 	judge_links(&j);
 	if (e->nmx)
-		judge_nmx(&j, earlier_downs);
+		judge_nmx(&j, c->earlier_downs);
 }

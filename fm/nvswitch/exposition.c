@@ -4,13 +4,16 @@
  *
  *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
  *
- * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values are strtod's, with NaN, +Inf and -Inf.
+ * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values are strtod's, with NaN, +Inf and -Inf; words
+ * that exporters write for no value ("N/A", "<<<NOT_SUPPORTED>>>") are NaN.
  *
  * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest here. So a line costs a memchr for its
  * end and one comparison with the name of the line before; labels and value are looked at only where the name is wanted.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "fm/nvswitch/exposition.h"
 
 #define NUMBER_MAX 63 /* characters of a value */
@@ -131,11 +134,39 @@ static bool read_small(const char *p, size_t len, double *value)
 	return true;
 }
 
+/* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
+static bool is_blank_word(const char *p, size_t len)
+{
+	static const char *const words[] = { "N/A",
+					     "[N/A]",
+					     "NA",
+					     "null",
+					     "nil",
+					     "None",
+					     "-",
+					     "blank",
+					     "<<<NULL>>>",
+					     "<<<NOT_FOUND>>>",
+					     "<<<NOT_SUPPORTED>>>",
+					     "<<<NOT_PERM>>>",
+					     "NotSupported",
+					     "not_supported",
+					     "unsupported" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == len && !strncasecmp(words[i], p, len))
+			return true;
+	return false;
+}
+
 static bool read_number(const char *p, size_t len, double *value)
 {
 	char copy[NUMBER_MAX + 1], *end;
 
 	if (read_small(p, len, value))
+		return true;
+	*value = NAN;
+	if (is_blank_word(p, len))
 		return true;
 	if (!len || len > NUMBER_MAX)
 		return false;
@@ -143,6 +174,19 @@ static bool read_number(const char *p, size_t len, double *value)
 	copy[len] = '\0';
 	*value = strtod(copy, &end);
 	return end == copy + len;
+}
+
+/* "Not Supported", "[Not Supported]", "No Value": to the end of the line. */
+static bool is_blank_text(const char *p, const char *end)
+{
+	static const char *const texts[] = { "Not Supported", "[Not Supported]", "Not Available",
+					     "No Value", "No data" };
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if ((size_t)(end - p) == strlen(texts[i]) &&
+		    !strncasecmp(texts[i], p, (size_t)(end - p)))
+			return true;
+	return false;
 }
 
 static const char *skip_word(const char *p, const char *end)
@@ -158,6 +202,9 @@ static bool read_value(const char *p, const char *end, double *value)
 	double timestamp;
 	const char *word = skip_blanks(p, end);
 
+	*value = NAN;
+	if (is_blank_text(word, end))
+		return true;
 	p = skip_word(word, end);
 	if (!read_number(word, (size_t)(p - word), value))
 		return false;

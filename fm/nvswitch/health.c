@@ -34,6 +34,7 @@ void health_fini(struct health *h)
 	health_sources_end(h);
 	for (unsigned i = 0; i < h->nhosts; i++) {
 		free(h->hosts[i].log);
+		free(h->hosts[i].memory);
 		free(h->hosts[i].name);
 		free((char *)h->names.list[i].text);
 	}
@@ -115,7 +116,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 {
 	struct health_host *it = &h->hosts[host];
 
-	it->observed = it->believed = believed;
+	it->observed = it->believed = it->told = believed;
 	it->override = override;
 	it->routed = wanted(it);
 }
@@ -206,8 +207,19 @@ void health_hear(struct health *h, unsigned host, unsigned source,
 	take_verdict(&s->verdict, verdict, now_us);
 }
 
+struct memory *health_memory(struct health *h, unsigned host)
+{
+	struct health_host *it = &h->hosts[host];
+
+	if (!it->memory) {
+		it->memory = mem_alloc(1, sizeof(*it->memory));
+		it->memory->told = (uint8_t)it->told;
+	}
+	return it->memory;
+}
+
 /* Ten in a minute are no accident. */
-static void count_nonfatal(struct health_log *log, const struct sxid_event *event, uint64_t now_us,
+static void count_nonfatal(struct health_log *log, uint64_t now_us,
 			   struct nvswitch_finding *finding)
 {
 	if (now_us - log->window_us >= NONFATAL_WINDOW_US) {
@@ -218,42 +230,60 @@ static void count_nonfatal(struct health_log *log, const struct sxid_event *even
 		finding->state = NVSWITCH_DEGRADED_LINK;
 }
 
-static void note_line(struct health_log *log, const struct sxid_event *event, uint64_t now_us)
+/* Which of the host's GPUs it is about: by the address in it, or in the line before. */
+static void place_finding(const struct memory *m, struct health_log *log,
+			  struct nvswitch_finding *finding)
+{
+	if (!*finding->pci && finding->sw < 0)
+		memcpy(finding->pci, log->pci, sizeof(finding->pci));
+	*log->pci = '\0';
+	if (finding->gpu < 0)
+		finding->gpu = (int8_t)memory_gpu_by_pci(m, finding->pci);
+}
+
+static void note_line(struct memory *m, struct health_log *log, const struct sxid_event *event,
+		      uint64_t now_us)
 {
 	struct nvswitch_finding finding = event->finding;
 
-	if (event->nonfatal)
-		count_nonfatal(log, event, now_us, &finding);
-	if (finding.state == NVSWITCH_HEALTHY)
+	finding.trust = (uint8_t)event->trust;
+	place_finding(m, log, &finding);
+	if (event->recovered) {
+		memory_reset(m, finding.gpu, finding.pci, event->trust);
 		return;
-	log->heard_us = now_us;
-	finding.since_us = now_us;
-	if (same_finding(&log->verdict, finding.text))
-		return; /* said again */
-	nvswitch_verdict_add(&log->verdict, &finding);
+	}
+	if (event->nonfatal)
+		count_nonfatal(log, now_us, &finding);
+	if (finding.state != NVSWITCH_HEALTHY)
+		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
 }
 
 void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
 		     uint64_t now_us)
 {
+	struct memory *m = health_memory(h, host);
 	struct health_host *it = &h->hosts[host];
 
 	if (!it->log)
 		it->log = mem_alloc(1, sizeof(*it->log));
 	it->log->lines++;
 	if (event->driver_start)
-		it->log->verdict = (struct nvswitch_verdict){ 0 };
+		memory_boot(m, event->trust);
+	else if (event->gpu_reset)
+		memory_reset_uuid(m, event->uuid, event->trust);
+	else if (event->names_gpu)
+		memcpy(it->log->pci, event->finding.pci, sizeof(it->log->pci));
 	else
-		note_line(it->log, event, now_us);
+		note_line(m, it->log, event, now_us);
 }
 
 /* An operator who takes his word back has looked: what was logged is past, and where nobody else speaks the host is well. */
 static void forget(struct health_host *host)
 {
-	if (host->log)
-		host->log->verdict = (struct nvswitch_verdict){ 0 };
+	if (host->memory)
+		memory_clear(host->memory);
 	if (!host->nsources)
-		host->observed = host->believed = NVSWITCH_HEALTHY;
+		host->told = host->observed = host->believed = NVSWITCH_HEALTHY;
 }
 
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
@@ -282,8 +312,9 @@ const struct nvswitch_finding *health_worst(const struct health_host *host)
 		return NULL;
 	for (unsigned i = 0; i < host->nsources; i++)
 		worst = worst_of(&host->sources[i].verdict, worst);
-	if (host->log)
-		worst = worst_of(&host->log->verdict, worst);
+	if (host->memory && host->memory->nevents &&
+	    (!worst || host->memory->events[0].finding.state > worst->state))
+		worst = &host->memory->events[0].finding;
 	return worst;
 }
 
@@ -307,25 +338,60 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 	*next_us = wait < *next_us ? wait : *next_us;
 }
 
-static enum nvswitch_state log_state(struct health *h, struct health_host *host, uint64_t now_us,
-				     uint64_t *next_us)
+static bool is_fresh(const struct health *h, const struct health_source *s, uint64_t now_us)
 {
-	struct health_log *log = host->log;
+	return s->heard && now_us - s->heard_us < h->conf.stale_us;
+}
 
-	if (!log || log->verdict.state == NVSWITCH_HEALTHY)
-		return NVSWITCH_HEALTHY;
-	if (h->conf.log_hold_us && now_us - log->heard_us >= h->conf.log_hold_us) {
-		log->verdict = (struct nvswitch_verdict){ 0 };
-		return NVSWITCH_HEALTHY;
+/* Who says that it is worse than DEGRADED_LINK, by bit as in memory_event.from. */
+static uint8_t grave_sources(const struct health *h, const struct health_host *host,
+			     uint64_t now_us)
+{
+	uint8_t from = 0;
+
+	for (unsigned i = 0; i < host->nsources; i++)
+		if (is_fresh(h, &host->sources[i], now_us) &&
+		    host->sources[i].verdict.state > NVSWITCH_DEGRADED_LINK)
+			from |= (uint8_t)(1u << (i < 7 ? i : 6));
+	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++)
+		if (host->memory->events[i].finding.state > NVSWITCH_DEGRADED_LINK)
+			from |= host->memory->events[i].from;
+	return from;
+}
+
+/* Of one who is not trusted so far, and whom nobody confirms, no more than this is taken. */
+static enum nvswitch_state confirmed(const struct health *h, struct health_host *host,
+				     enum nvswitch_state state, enum nvswitch_trust trust,
+				     uint8_t grave)
+{
+	if (state <= NVSWITCH_DEGRADED_LINK || trust >= h->conf.sure ||
+	    __builtin_popcount(grave) > 1)
+		return state;
+	host->unconfirmed = true;
+	return NVSWITCH_DEGRADED_LINK;
+}
+
+static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
+{
+	return a > b ? a : b;
+}
+
+static enum nvswitch_state events_state(const struct health *h, struct health_host *host,
+					uint8_t grave)
+{
+	enum nvswitch_state worst = NVSWITCH_HEALTHY;
+
+	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
+		const struct nvswitch_finding *f = &host->memory->events[i].finding;
+
+		worst = worse(worst, confirmed(h, host, f->state, f->trust, grave));
 	}
-	if (h->conf.log_hold_us)
-		note_due(next_us, log->heard_us + h->conf.log_hold_us, now_us);
-	return log->verdict.state;
+	return worst;
 }
 
 /* The worst that the sources say who were heard lately; false = none was. */
-static bool sources_state(const struct health *h, const struct health_host *host, uint64_t now_us,
-			  uint64_t *next_us, enum nvswitch_state *worst)
+static bool sources_state(const struct health *h, struct health_host *host, uint64_t now_us,
+			  uint8_t grave, uint64_t *next_us, enum nvswitch_state *worst)
 {
 	bool fresh = false;
 
@@ -333,29 +399,44 @@ static bool sources_state(const struct health *h, const struct health_host *host
 	for (unsigned i = 0; i < host->nsources; i++) {
 		const struct health_source *s = &host->sources[i];
 
-		if (!s->heard || now_us - s->heard_us >= h->conf.stale_us)
+		if (!is_fresh(h, s, now_us))
 			continue;
 		fresh = true;
 		note_due(next_us, s->heard_us + h->conf.stale_us, now_us);
-		if (s->verdict.state > *worst)
-			*worst = s->verdict.state;
+		*worst = worse(*worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 	}
 	return fresh;
 }
 
+static bool any_heard(const struct health_host *host)
+{
+	for (unsigned i = 0; i < host->nsources; i++)
+		if (host->sources[i].heard)
+			return true;
+	return false;
+}
+
 /*
- * False: nobody speaks of the host. Where its sources are silent the log can only worsen it; a host without sources is as its
+ * False: nobody speaks of the host. What sources said last stands while they are silent. A host whose sources never said anything is as its
  * log says, once there was a line.
  */
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
-	enum nvswitch_state said = log_state(h, host, now_us, next_us), worst;
-	bool fresh = sources_state(h, host, now_us, next_us, &worst);
+	uint8_t grave = grave_sources(h, host, now_us);
+	enum nvswitch_state events, worst;
+	bool fresh;
 
-	if (!fresh && host->nsources)
-		worst = host->observed;
-	host->observed = said > worst ? said : worst;
-	return fresh || said != NVSWITCH_HEALTHY || (!host->nsources && host->log);
+	host->unconfirmed = false;
+	events = events_state(h, host, grave);
+	fresh = sources_state(h, host, now_us, grave, next_us, &worst);
+	if (fresh || !host->nsources)
+		host->told = worst;
+	if (host->memory && host->memory->told != host->told) {
+		host->memory->told = (uint8_t)host->told;
+		host->memory->changed = true;
+	}
+	host->observed = worse(events, host->told);
+	return fresh || events != NVSWITCH_HEALTHY || (host->log && !any_heard(host));
 }
 
 /* ---- What is believed ---------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * health: from what sources say to states of hosts, and from states to what routing takes into account. Decisions alone: no I/O, and
  * the time is the caller's.
  *
- *   observed   the worst of the host's sources and of its kernel log, now
+ *   observed   the worst of what the host's sources say and of the events in its memory (memory.h), now. Worse than DEGRADED_LINK takes
+ *              somebody trusted, or two who say so
  *   state      what is believed: observed, once it has lasted (hold-down), unless so many hosts turn bad that the sources are suspect (guard);
  *              UNKNOWN while no source speaks
  *   routed     what routing was told: state, taken over in batches with a distance; UNKNOWN leaves it as it is
@@ -14,7 +15,7 @@
 #define FMD_NVSWITCH_HEALTH_H
 
 #include <stddef.h>
-#include "fm/nvswitch/state.h"
+#include "fm/nvswitch/memory.h"
 #include "fm/nvswitch/aliases.h"
 #include "topology/names.h"
 
@@ -22,8 +23,8 @@ struct health_conf {
 	uint64_t worsen_us, recover_us; /* how long it must last */
 	uint64_t interval_us;		/* between two batches */
 	uint64_t stale_us;		/* a source that was not heard so long says nothing */
-	uint64_t
-		log_hold_us; /* how long a line of the log counts; 0 = until the driver starts anew or an operator clears it */
+	enum nvswitch_trust
+		sure; /* of whom alone a state worse than DEGRADED_LINK is believed; of others it needs a second source */
 	unsigned guard_percent; /* of the hosts; 100 = no guard */
 	uint8_t treatment
 		[NVSWITCH_STATES]; /* what routing makes of a state: equal numbers, no difference */
@@ -38,11 +39,10 @@ struct health_source { /* one place that speaks of a host again and again */
 	char error[80]; /* why it is not up */
 };
 
-struct health_log { /* what the host's kernel said */
-	uint64_t heard_us,
-		window_us; /* of the latest fault; the counting of non-fatal ones began */
+struct health_log {	    /* what the host's kernel said; faults are in the memory */
+	uint64_t window_us; /* the counting of non-fatal ones began */
 	unsigned nonfatal, lines;
-	struct nvswitch_verdict verdict;
+	char pci[16]; /* of the GPU that the next line is about, "" = of none */
 };
 
 struct health_host {
@@ -50,7 +50,10 @@ struct health_host {
 	struct health_source *sources;
 	struct health_source *earlier; /* while sources are told anew */
 	unsigned nsources, nearlier;
-	struct health_log *log; /* NULL = nothing so far */
+	struct health_log *log;	  /* NULL = nothing so far */
+	struct memory *memory;	  /* likewise */
+	enum nvswitch_state told; /* what its sources last came to, never UNKNOWN */
+	bool unconfirmed; /* something worse than observed was said, by one who is not trusted so far */
 	enum nvswitch_state observed, believed, routed,
 		state;		      /* the first three are never UNKNOWN */
 	enum nvswitch_state override; /* UNKNOWN = none */
@@ -89,7 +92,10 @@ void health_fini(struct health *h);
 unsigned health_find(const struct health *h, const char *name);
 unsigned health_add(struct health *h, const char *name); /* finds it, or makes it */
 
-/* What was believed of it before a restart, and what routing was told for it. */
+/*
+ * What was believed of it before a restart, and what routing was told for it; before its memory is read, which knows better what exporters
+ * had to do with it.
+ */
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
 		     enum nvswitch_state override);
 
@@ -107,6 +113,9 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		     uint64_t now_us);
 void health_override(struct health *h, unsigned host,
 		     enum nvswitch_state state); /* UNKNOWN ends it */
+
+/* What is remembered of a host; made when it is asked for first. */
+struct memory *health_memory(struct health *h, unsigned host);
 
 /* The worst thing known of a host, in words; "" = nothing. */
 const char *health_reason(const struct health_host *host);

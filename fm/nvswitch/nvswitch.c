@@ -172,6 +172,21 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 
 /* ---- Steps --------------------------------------------------------------------------------------- */
 
+static bool take_memory_changes(struct nvswitch *nv)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		struct memory *memory = nv->health.hosts[i].memory;
+
+		if (memory && memory->changed) {
+			any = true;
+			memory->changed = false;
+		}
+	}
+	return any;
+}
+
 static void step(struct nvswitch *nv)
 {
 	bool reroute, changed;
@@ -187,6 +202,8 @@ static void step(struct nvswitch *nv)
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		run_hook(nv, &nv->changes[i]);
 	nv->nchanges = 0;
+	if (take_memory_changes(nv))
+		nv->ops->remember(nv->arg);
 	if (!reroute)
 		return;
 	nv->ops->keep(nv->arg);
@@ -299,6 +316,42 @@ void nvswitch_remember(struct nvswitch *nv, const char *name, enum nvswitch_stat
 
 	health_remember(&nv->health, host, believed, override);
 	nv->health.hosts[host].announced = true;
+}
+
+void nvswitch_memory_write(const struct nvswitch *nv, FILE *out)
+{
+	fputs("version 1\n", out);
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		if (nv->health.hosts[i].memory)
+			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
+}
+
+bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
+{
+	char kind[16], name[256];
+	int used = 0;
+	unsigned host;
+
+	if (sscanf(line, "%15s %255s %n", kind, name, &used) < 2)
+		return false;
+	if (!strcmp(kind, "version"))
+		return true; /* kinds and words that a version does not know are passed over */
+	if (!text_is_host_name(name) || nv->health.nhosts >= HOSTS_MAX)
+		return false;
+	host = health_add(&nv->health, name);
+	if (!memory_read(health_memory(&nv->health, host), kind, line + used))
+		return false;
+	nv->health.hosts[host].told = (enum nvswitch_state)nv->health.hosts[host].memory->told;
+	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->loop));
+	return true;
+}
+
+void nvswitch_memory_forget(struct nvswitch *nv)
+{
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		free(nv->health.hosts[i].memory);
+		nv->health.hosts[i].memory = NULL;
+	}
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */

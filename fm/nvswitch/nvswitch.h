@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdio.h>
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
 #include "fm/nvswitch/health.h"
@@ -21,7 +22,8 @@ struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
 	uint64_t interval_us;	     /* between two questions to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;
 	size_t body_max;
-	uint64_t retry_us; /* of opening what could not be opened; 0 = never */
+	uint64_t retry_us;  /* of opening what could not be opened; 0 = never */
+	int fm_in_progress; /* enum fm_progress */
 	struct health_conf health;
 };
 
@@ -29,8 +31,9 @@ struct nvswitch_ops {
 	/* For people; the reference of details is the callee's. */
 	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
 		      const char *text);
-	void (*reroute)(void *arg); /* nvswitch_routed() has changed for some hosts */
-	void (*keep)(void *arg);    /* what nvswitch_each() gives has changed */
+	void (*reroute)(void *arg);  /* nvswitch_routed() has changed for some hosts */
+	void (*keep)(void *arg);     /* what nvswitch_each() gives has changed */
+	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
 	/* One of the inputs can't be opened, for that reason; NULL = that is over. Told again and again. */
 	void (*trouble)(void *arg, const char *what, const char *error);
 };
@@ -62,6 +65,11 @@ typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state b
 void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg);
 void nvswitch_remember(struct nvswitch *nv, const char *host, enum nvswitch_state believed,
 		       enum nvswitch_state override);
+
+/* What is remembered of hosts: lines of text, and one of these back; false = that is none. */
+void nvswitch_memory_write(const struct nvswitch *nv, FILE *out);
+bool nvswitch_memory_read(struct nvswitch *nv, const char *line);
+void nvswitch_memory_forget(struct nvswitch *nv);
 
 json_t *nvswitch_json(const struct nvswitch *nv);    /* everything, a row a host */
 json_t *nvswitch_summary(const struct nvswitch *nv); /* hosts by state, sources up, guard */

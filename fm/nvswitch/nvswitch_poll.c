@@ -63,6 +63,25 @@ static bool speaks_of_another(const struct poll *poll, const struct evidence *ev
 	return host != UINT_MAX && host != poll->host;
 }
 
+/* A sample may be as old as a state must last: what is told within that time after an event proves nothing of it. */
+static void weigh(const struct poll *poll, const struct evidence *evidence,
+		  struct nvswitch_verdict *verdict)
+{
+	struct nvswitch *nv = poll->nv;
+	struct memory *memory = health_memory(&nv->health, poll->host);
+	const struct evidence_context context = {
+		.now_us = loop_now_us(nv->loop),
+		.settle_us = nv->health.conf.worsen_us + 1000,
+		.source = (uint8_t)(poll->source < UINT8_MAX ? poll->source : UINT8_MAX),
+		.trust = target_of(poll)->trust,
+		.progress = (enum fm_progress)nv->conf.fm_in_progress,
+		.earlier_downs = poll->link_downs,
+	};
+
+	evidence_remember(evidence, memory, &context);
+	evidence_judge(evidence, memory, &context, verdict);
+}
+
 static void judge(struct scrape *scrape)
 {
 	struct poll *poll = scrape->poll;
@@ -78,7 +97,7 @@ static void judge(struct scrape *scrape)
 		hear(poll, NULL, text);
 		return;
 	}
-	evidence_judge(&scrape->evidence, poll->link_downs, &verdict);
+	weigh(poll, &scrape->evidence, &verdict);
 	poll->link_downs = scrape->evidence.nmx ? scrape->evidence.link_downs : UINT64_MAX;
 	if (verdict.state == NVSWITCH_UNKNOWN)
 		hear(poll, NULL, "it says nothing about NVLinks");

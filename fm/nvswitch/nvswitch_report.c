@@ -17,30 +17,46 @@ static json_t *number_or_null(int number)
 	return number < 0 ? json_null() : json_integer(number);
 }
 
-static void add_findings(const struct nvswitch *nv, json_t *list,
-			 const struct nvswitch_verdict *verdict, const char *source)
+static json_t *text_or_null(const char *text)
 {
-	for (unsigned i = 0; i < verdict->count; i++) {
-		const struct nvswitch_finding *f = &verdict->findings[i];
-
-		json_array_append_new(list, json_pack("{ss ss* so so so sI ss sf}", "state",
-						      nvswitch_state_name(f->state), "text",
-						      f->text, "gpu", number_or_null(f->gpu),
-						      "switch", number_or_null(f->sw), "link",
-						      number_or_null(f->link), "code",
-						      (json_int_t)f->code, "source", source,
-						      "since_s", age_s(nv, f->since_us)));
-	}
+	return *text ? json_string(text) : json_null();
 }
 
+static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_finding *f,
+			    const char *source)
+{
+	return json_pack(
+		"{ss ss* so so so sI ss sf ss ss ss so ss}", "state", nvswitch_state_name(f->state),
+		"text", f->text, "gpu", number_or_null(f->gpu), "switch", number_or_null(f->sw),
+		"link", number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
+		"since_s", age_s(nv, f->since_us), "kind", nvswitch_kind_name(f->kind), "trust",
+		nvswitch_trust_name(f->trust), "remedy", nvswitch_remedy_name(f->remedy), "pci",
+		text_or_null(f->pci), "ends_when", memory_end_of(f));
+}
+
+static const char *source_of(const struct health_host *host, const struct memory_event *event)
+{
+	unsigned first = event->from ? (unsigned)__builtin_ctz(event->from) : 0;
+
+	return event->from & MEMORY_FROM_LOG || first >= host->nsources
+		       ? "kernel log"
+		       : host->sources[first].where;
+}
+
+/* Events first where they are as bad as what is told now. */
 static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	json_t *list = json_array();
 
+	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++)
+		json_array_append_new(list,
+				      finding_json(nv, &host->memory->events[i].finding,
+						   source_of(host, &host->memory->events[i])));
 	for (unsigned i = 0; i < host->nsources; i++)
-		add_findings(nv, list, &host->sources[i].verdict, host->sources[i].where);
-	if (host->log)
-		add_findings(nv, list, &host->log->verdict, "kernel log");
+		for (unsigned k = 0; k < host->sources[i].verdict.count; k++)
+			json_array_append_new(
+				list, finding_json(nv, &host->sources[i].verdict.findings[k],
+						   host->sources[i].where));
 	return list;
 }
 
@@ -63,6 +79,26 @@ char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host
 	return text;
 }
 
+/* The NVLink domain it is in; null = none was told. */
+static json_t *domain_json(const struct health_host *host)
+{
+	const struct memory *m = host->memory;
+
+	if (!m || !*m->cluster)
+		return json_null();
+	return json_pack("{ss so}", "cluster_uuid", m->cluster, "clique",
+			 m->clique_told ? json_integer(m->clique) : json_null());
+}
+
+static const char *ends_when(const struct health_host *host)
+{
+	const struct nvswitch_finding *worst = health_worst(host);
+
+	if (host->override != NVSWITCH_UNKNOWN)
+		return "an operator clears it";
+	return worst && worst->state > NVSWITCH_HEALTHY ? memory_end_of(worst) : "";
+}
+
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	json_t *list = json_array();
@@ -71,7 +107,8 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 		const struct health_source *s = &host->sources[i];
 
 		json_array_append_new(
-			list, json_pack("{ss sb so so}", "url", s->where, "up", s->up, "heard_s",
+			list, json_pack("{ss sb ss so so}", "url", s->where, "up", s->up, "trust",
+					nvswitch_trust_name(s->trust), "heard_s",
 					s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
 					"error", s->up ? json_null() : json_string(s->error)));
 	}
@@ -100,16 +137,18 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 {
 	bool overridden = host->override != NVSWITCH_UNKNOWN;
 
-	return json_pack("{ss ss ss ss ss so sf ss sb si si so so}", "host", host->name, "system",
-			 nvswitch_host_system(host), "state", nvswitch_state_name(host->state),
-			 "observed", nvswitch_state_name(host->observed), "routed",
-			 nvswitch_state_name(host->routed), "override",
-			 overridden ? json_string(nvswitch_state_name(host->override))
-				    : json_null(),
-			 "since_s", host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
-			 health_reason(host), "in_fabric", host->present, "sources_up",
-			 (int)sources_up(host), "sources_count", (int)host->nsources, "sources",
-			 sources_json(nv, host), "evidence", evidence_json(nv, host));
+	return json_pack(
+		"{ss ss ss ss ss so sf ss sb si si so so so so sb}", "host", host->name, "system",
+		nvswitch_host_system(host), "state", nvswitch_state_name(host->state), "observed",
+		nvswitch_state_name(host->observed), "routed", nvswitch_state_name(host->routed),
+		"override",
+		overridden ? json_string(nvswitch_state_name(host->override)) : json_null(),
+		"since_s", host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
+		health_reason(host), "in_fabric", host->present, "sources_up",
+		(int)sources_up(host), "sources_count", (int)host->nsources, "sources",
+		sources_json(nv, host), "evidence", evidence_json(nv, host), "ends_when",
+		text_or_null(ends_when(host)), "domain", domain_json(host), "unconfirmed",
+		host->unconfirmed);
 }
 
 /* Of all that is listened to; null = nothing is. */

@@ -19,6 +19,7 @@ static const struct nvswitch_expect expectations[NVSWITCH_SYSTEMS] = {
 	[NVSWITCH_SYSTEM_A100] = { "a100", 8, 6, 12 },
 	[NVSWITCH_SYSTEM_H100] = { "h100", 8, 4, 18 },
 	[NVSWITCH_SYSTEM_H200] = { "h200", 8, 4, 18 },
+	[NVSWITCH_SYSTEM_H20] = { "h20", 8, 4, 18 },
 	[NVSWITCH_SYSTEM_B200] = { "b200", 8, 2, 18 },
 	[NVSWITCH_SYSTEM_NVL72] = { "nvl72", 4, 0, 18 },
 	[NVSWITCH_SYSTEM_OTHER] = { "other", 0, 0, 0 },
@@ -72,25 +73,61 @@ int nvswitch_system_parse(const char *text)
 	return -1;
 }
 
-/* "NVIDIA H100 80GB HBM3" is on an NVSwitch board; "NVIDIA H100 PCIe" and "NVIDIA H100 NVL" are cards. */
-enum nvswitch_system nvswitch_system_of_model(const char *model)
-{
-	static const struct {
-		const char *part;
-		enum nvswitch_system system;
-	} models[] = {
-		{ "PCIe", NVSWITCH_SYSTEM_OTHER },  { " NVL", NVSWITCH_SYSTEM_OTHER },
-		{ "GB200", NVSWITCH_SYSTEM_NVL72 }, { "GB300", NVSWITCH_SYSTEM_NVL72 },
-		{ "A100", NVSWITCH_SYSTEM_A100 },   { "A800", NVSWITCH_SYSTEM_A100 },
-		{ "H100", NVSWITCH_SYSTEM_H100 },   { "H800", NVSWITCH_SYSTEM_H100 },
-		{ "H200", NVSWITCH_SYSTEM_H200 },   { "B200", NVSWITCH_SYSTEM_B200 },
-		{ "B300", NVSWITCH_SYSTEM_B200 },
-	};
+/*
+ * Which GPUs have NVSwitches, by the word of their name that tells. A name with one of the words of cards ("NVIDIA A100-PCIE-40GB", "NVIDIA
+ * H200 NVL", "NVIDIA A800 40GB Active") is a card's, whatever else is in it. Of those for China, A800 and H800 have 8 links, H20 has all.
+ * GH200 is one GPU beside a processor. What is not listed has none.
+ */
+static const struct {
+	const char *word;
+	enum nvswitch_system system;
+	uint8_t links; /* of a GPU */
+} models[] = {
+	{ "PCIE", NVSWITCH_SYSTEM_OTHER, 0 },	{ "NVL", NVSWITCH_SYSTEM_OTHER, 0 },
+	{ "ACTIVE", NVSWITCH_SYSTEM_OTHER, 0 }, { "RTX", NVSWITCH_SYSTEM_OTHER, 0 },
+	{ "L40S", NVSWITCH_SYSTEM_OTHER, 0 },	{ "GH200", NVSWITCH_SYSTEM_OTHER, 0 },
+	{ "A100", NVSWITCH_SYSTEM_A100, 12 },	{ "A800", NVSWITCH_SYSTEM_A100, 8 },
+	{ "H100", NVSWITCH_SYSTEM_H100, 18 },	{ "H800", NVSWITCH_SYSTEM_H100, 8 },
+	{ "H200", NVSWITCH_SYSTEM_H200, 18 },	{ "H20", NVSWITCH_SYSTEM_H20, 18 },
+	{ "B200", NVSWITCH_SYSTEM_B200, 18 },	{ "B300", NVSWITCH_SYSTEM_B200, 18 },
+	{ "GB200", NVSWITCH_SYSTEM_NVL72, 18 }, { "GB300", NVSWITCH_SYSTEM_NVL72, 18 },
+};
+#define MODELS (sizeof(models) / sizeof(models[0]))
 
-	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++)
-		if (strstr(model, models[i].part))
-			return models[i].system;
-	return NVSWITCH_SYSTEM_OTHER;
+/* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
+static bool has_word(const char *name, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = name; *at; at += strcspn(at, " -")) {
+		at += strspn(at, " -");
+		if (strcspn(at, " -") == len && !strncasecmp(at, word, len))
+			return true;
+	}
+	return false;
+}
+
+static unsigned find_model(const char *name)
+{
+	unsigned i = 0;
+
+	while (i < MODELS && !has_word(name, models[i].word))
+		i++;
+	return i;
+}
+
+enum nvswitch_system nvswitch_system_of_model(const char *name)
+{
+	unsigned i = find_model(name);
+
+	return i < MODELS ? models[i].system : NVSWITCH_SYSTEM_OTHER;
+}
+
+unsigned nvswitch_links_of_model(const char *name)
+{
+	unsigned i = find_model(name);
+
+	return i < MODELS ? models[i].links : 0;
 }
 
 /* Where a finding of that state belongs: behind all that are as bad. */

@@ -23,6 +23,7 @@ enum nvswitch_system {			     /* what the machine is, and so what to expect of i
 		       NVSWITCH_SYSTEM_A100,
 		       NVSWITCH_SYSTEM_H100,
 		       NVSWITCH_SYSTEM_H200,
+		       NVSWITCH_SYSTEM_H20,
 		       NVSWITCH_SYSTEM_B200,
 		       NVSWITCH_SYSTEM_NVL72,
 		       NVSWITCH_SYSTEM_OTHER, /* no NVSwitches: nothing is expected */
@@ -34,7 +35,9 @@ struct nvswitch_expect {
 };
 const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
 int nvswitch_system_parse(const char *text); /* "h100" ..; -1 */
+/* By a GPU's product name, blanks or dashes between its words. */
 enum nvswitch_system nvswitch_system_of_model(const char *model);
+unsigned nvswitch_links_of_model(const char *model); /* NVLinks of one such GPU, 0 = not known */
 
 /* What kind of thing a finding is; this says what can end it. */
 enum nvswitch_kind {

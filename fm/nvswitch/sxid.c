@@ -10,103 +10,28 @@
  * The text's severity counts first and the number second, for numbers have moved between driver releases. `Severity ..` and
  * `Data {..}` lines follow one that was read already.
  *
- * The table is of the fabric manager's guide (which errors need a reset of one GPU, which of the whole host) and, for numbers that it
- * leaves out, of the open kernel modules' own severities for NVSwitch 2 and 3 (the graver where they differ).
+ *   NVRM: Xid (PCI:0000:34:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)
+ *   NVRM: GPU 0000:29:00.0: GPU has fallen off the bus.
+ *   GPU reset executed: GPU-<uuid>, success: true          as NVSentinel logs it
+ *
+ * What numbers mean is in catalog.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/nvswitch/memory.h"
 #include "fm/nvswitch/sxid.h"
 
 #define TEXT_MAX 512 /* of a message; what counts is in front */
 
-#define XID_NVLINK_ERROR  74
-#define XID_FELL_OFF_BUS  79
-#define XID_NVLINK5_FIRST 144
-#define XID_NVLINK5_LAST  150
-
-static const struct {
-	uint16_t first, last;
-	uint8_t class;
-} ranges[] = {
-	{ 10001, 10002, SXID_NOTE },	 { 10003, 10003, SXID_ALWAYS },
-	{ 10004, 10006, SXID_NOTE },	 { 11001, 11001, SXID_PORT },
-	{ 11004, 11004, SXID_NONFATAL }, { 11009, 11009, SXID_PORT },
-	{ 11011, 11012, SXID_NONFATAL }, { 11013, 11013, SXID_PORT },
-	{ 11014, 11016, SXID_NONFATAL }, { 11017, 11020, SXID_PORT },
-	{ 11021, 11027, SXID_NONFATAL }, { 11028, 11030, SXID_PORT },
-	{ 11031, 11047, SXID_NONFATAL }, { 12001, 12014, SXID_PORT },
-	{ 12020, 12020, SXID_ALWAYS },	 { 12021, 12021, SXID_NONFATAL },
-	{ 12022, 12022, SXID_PORT },	 { 12023, 12023, SXID_NONFATAL },
-	{ 12024, 12027, SXID_PORT },	 { 12028, 12028, SXID_NONFATAL },
-	{ 12029, 12035, SXID_PORT },	 { 12036, 12038, SXID_NONFATAL },
-	{ 12039, 12039, SXID_PORT },	 { 12040, 12040, SXID_NONFATAL },
-	{ 12041, 12041, SXID_PORT },	 { 12042, 12042, SXID_NONFATAL },
-	{ 12043, 12043, SXID_PORT },	 { 12044, 12046, SXID_NONFATAL },
-	{ 12047, 12047, SXID_PORT },	 { 12048, 12051, SXID_NONFATAL },
-	{ 14001, 14002, SXID_PORT },	 { 14007, 14007, SXID_NONFATAL },
-	{ 14008, 14008, SXID_PORT },	 { 14009, 14009, SXID_NONFATAL },
-	{ 14010, 14018, SXID_PORT },	 { 15001, 15001, SXID_PORT },
-	{ 15002, 15003, SXID_NONFATAL }, { 15006, 15006, SXID_PORT },
-	{ 15008, 15008, SXID_NONFATAL }, { 15009, 15010, SXID_PORT },
-	{ 15011, 15011, SXID_NONFATAL }, { 15012, 15017, SXID_PORT },
-	{ 15018, 15018, SXID_NONFATAL }, { 15019, 15019, SXID_PORT },
-	{ 15020, 15020, SXID_NONFATAL }, { 18018, 18020, SXID_PORT },
-	{ 19004, 19048, SXID_PORT },	 { 19049, 19049, SXID_NONFATAL },
-	{ 19050, 19061, SXID_PORT },	 { 19062, 19062, SXID_NONFATAL },
-	{ 19063, 19064, SXID_PORT },	 { 19065, 19065, SXID_NONFATAL },
-	{ 19066, 19067, SXID_PORT },	 { 19068, 19068, SXID_NONFATAL },
-	{ 19069, 19070, SXID_PORT },	 { 19071, 19079, SXID_NONFATAL },
-	{ 19080, 19081, SXID_PORT },	 { 19082, 19082, SXID_NONFATAL },
-	{ 19083, 19083, SXID_PORT },	 { 19084, 19084, SXID_NONFATAL },
-	{ 20001, 20002, SXID_NONFATAL }, { 20004, 20008, SXID_PORT },
-	{ 20009, 20012, SXID_NONFATAL }, { 20014, 20038, SXID_PORT },
-	{ 22003, 22011, SXID_ALWAYS },	 { 22012, 22012, SXID_PORT },
-	{ 22013, 22013, SXID_NONFATAL }, { 23001, 23017, SXID_ALWAYS },
-	{ 24001, 24003, SXID_NONFATAL }, { 24004, 24010, SXID_PORT },
-	{ 25001, 25006, SXID_NONFATAL }, { 25007, 25009, SXID_PORT },
-	{ 29001, 29001, SXID_NONFATAL }, { 29002, 29002, SXID_PORT },
-	{ 29003, 29003, SXID_NONFATAL }, { 29004, 29005, SXID_PORT },
-	{ 29006, 29006, SXID_NONFATAL }, { 30001, 30001, SXID_NONFATAL },
-	{ 30002, 30002, SXID_PORT },	 { 30003, 30003, SXID_NONFATAL },
-	{ 30004, 30005, SXID_PORT },	 { 30006, 30006, SXID_NONFATAL },
+enum {
+	XID_NVLINK_ERROR = 74,
+	XID_FELL_OFF_BUS = 79,
+	XID_NVLINK5_FIRST = 144,
+	XID_NVLINK5_TLW = 146, /* its fatal ones are no loss of a link */
+	XID_NVLINK5_LAST = 150,
+	XID_RECOVERY_ACTION = 154,
 };
-
-enum sxid_class sxid_class(unsigned number)
-{
-	size_t low = 0, high = sizeof(ranges) / sizeof(ranges[0]);
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (number < ranges[middle].first)
-			high = middle;
-		else if (number > ranges[middle].last)
-			low = middle + 1;
-		else
-			return ranges[middle].class;
-	}
-	return SXID_UNKNOWN;
-}
-
-enum nvswitch_state sxid_state(unsigned number, bool fatal)
-{
-	enum sxid_class class = sxid_class(number);
-
-	if (!number)
-		return NVSWITCH_HEALTHY;
-	if (class == SXID_ALWAYS)
-		return NVSWITCH_FATAL;
-	return fatal || class == SXID_PORT ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY;
-}
-
-enum nvswitch_state xid_state(unsigned number)
-{
-	if (number == XID_NVLINK_ERROR || number == XID_FELL_OFF_BUS)
-		return NVSWITCH_NO_P2P;
-	return number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST ? NVSWITCH_DEGRADED_LINK
-									 : NVSWITCH_HEALTHY;
-}
 
 /* ---- Lines --------------------------------------------------------------------------------------- */
 
@@ -146,14 +71,19 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* A fatal error of an unknown number that names no link is of the whole switch. */
 static void judge_sxid(struct sxid_event *event, const char *words)
 {
 	unsigned number = event->finding.code;
 
+	event->finding.remedy = (uint8_t)sxid_remedy(number);
 	if (starts(words, "Fatal")) {
 		event->state = sxid_state(number, true);
+		if (sxid_class(number) == SXID_UNKNOWN && !strstr(words, "Link "))
+			event->state = NVSWITCH_FATAL;
 	} else if (starts(words, "Non-fatal") || starts(words, "Correctable")) {
 		event->nonfatal = starts(words, "Non-fatal");
+		event->finding.remedy = NVSWITCH_REMEDY_NONE;
 	} else {
 		event->state = sxid_state(number, false);
 		event->nonfatal = sxid_class(number) == SXID_NONFATAL;
@@ -179,14 +109,51 @@ static bool read_sxid(const char *text, struct sxid_event *event)
 	return true;
 }
 
-/* NVLink5's Xids say how bad it is; the others are by number. */
+/* "PCI:0000:34:00", "0000:03:00", "0000:29:00.0" at the beginning. */
+static void take_pci(struct nvswitch_finding *finding, const char *text)
+{
+	unsigned domain, bus, device;
+
+	if (starts(text, "PCI:"))
+		text += 4;
+	if (sscanf(text, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
+		snprintf(finding->pci, sizeof(finding->pci), "%04x:%02x:%02x", domain, bus, device);
+}
+
+static bool says_nonfatal(const char *words)
+{
+	return strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
+	       strcasestr(words, "correctable");
+}
+
+/* NVLink5's Xids say how bad it is; the others are by number, and those of no known number by their words. */
 static enum nvswitch_state judge_xid(unsigned number, const char *words)
 {
 	enum nvswitch_state state = xid_state(number);
+	bool nvlink = strcasestr(words, "nvlink") != NULL;
 
-	if (state == NVSWITCH_DEGRADED_LINK && strstr(words, " Fatal"))
+	if (!xid_is_known(number) && strstr(words, "fallen off the bus"))
 		return NVSWITCH_NO_P2P;
+	if (!xid_is_known(number) && nvlink && !says_nonfatal(words))
+		return strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
+	if (number == XID_NVLINK_ERROR && says_nonfatal(words))
+		return NVSWITCH_DEGRADED_LINK;
+	if (number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST && strstr(words, " Fatal"))
+		return number == XID_NVLINK5_TLW ? NVSWITCH_DEGRADED_LINK : NVSWITCH_NO_P2P;
 	return state;
+}
+
+/* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
+static void read_action(struct sxid_event *event, const char *words)
+{
+	const char *to = strstr(words, ") to 0x");
+	unsigned action = to ? (unsigned)strtoul(to + 7, NULL, 16) : ACTION_NONE;
+
+	if (!to)
+		return;
+	event->recovered = action == ACTION_NONE;
+	event->state = memory_action_state(action);
+	event->finding.remedy = (uint8_t)memory_action_remedy(action);
 }
 
 static bool read_xid(const char *text, struct sxid_event *event)
@@ -196,6 +163,7 @@ static bool read_xid(const char *text, struct sxid_event *event)
 
 	if (!number)
 		return false;
+	take_pci(&event->finding, strchr(text, '(') + 1);
 	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
 	if (words == number || *words++ != ',')
 		return false;
@@ -203,6 +171,9 @@ static bool read_xid(const char *text, struct sxid_event *event)
 	event->finding.link =
 		(int16_t)small(link >= 0 ? link : number_after(words, "Link "), INT16_MAX);
 	event->state = judge_xid(event->finding.code, words);
+	event->finding.remedy = (uint8_t)xid_remedy(event->finding.code);
+	if (event->finding.code == XID_RECOVERY_ACTION)
+		read_action(event, words);
 	nvlink = strstr(words, "NVLink:");
 	tell(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
 	return true;
@@ -220,41 +191,141 @@ static bool read_manager(const char *text, struct sxid_event *event)
 	event->finding.sw = (int8_t)small(number_after(text, "physical id "), INT8_MAX);
 	event->finding.link = (int16_t)small(number_after(text, " port "), INT16_MAX);
 	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state((unsigned)fatal, true);
+	if (fatal >= 0)
+		event->finding.remedy = (uint8_t)sxid_remedy((unsigned)fatal);
 	tell(&event->finding, "SXid", strstr(text, "detected"));
 	return true;
 }
 
-/* Few of the lines that come are about NVLinks: those that are have one of these in them. */
-static bool (*find_reader(const char *text, const char **from))(const char *, struct sxid_event *)
+/* ---- Lines without a number ---------------------------------------------------------------------- */
+
+static void tell_words(struct sxid_event *event, enum nvswitch_state state,
+		       enum nvswitch_remedy remedy, const char *words)
 {
-	if ((*from = strstr(text, "SXid ("))) {
-		*from = text; /* the device is named before it */
-		return read_sxid;
+	event->state = state;
+	event->finding.remedy = (uint8_t)remedy;
+	snprintf(event->finding.text, sizeof(event->finding.text), "%s", words);
+}
+
+/* Two forms; the second is one of three lines, of which the first names the GPU. */
+static bool read_off_bus(const char *text, struct sxid_event *event)
+{
+	const char *gpu = strstr(text, "NVRM: GPU ");
+
+	if (gpu)
+		take_pci(&event->finding, gpu + 10);
+	event->finding.code = XID_FELL_OFF_BUS;
+	tell_words(event, NVSWITCH_NO_P2P, NVSWITCH_REBOOT, "a GPU has fallen off the bus");
+	return true;
+}
+
+static bool read_named(const char *text, struct sxid_event *event)
+{
+	take_pci(&event->finding, strstr(text, "The NVIDIA GPU ") + 15);
+	return event->names_gpu = *event->finding.pci != '\0';
+}
+
+static bool read_reset(const char *text, struct sxid_event *event)
+{
+	const char *uuid = strstr(text, "GPU reset executed: ") + 20;
+	size_t len = strcspn(uuid, ", \r\n");
+
+	if (strstr(uuid, "success: false") || !starts(uuid, "GPU-") || len >= sizeof(event->uuid))
+		return false;
+	memcpy(event->uuid, uuid, len);
+	event->uuid[len] = '\0';
+	return event->gpu_reset = true;
+}
+
+static bool read_no_manager(const char *text, struct sxid_event *event)
+{
+	tell_words(event, NVSWITCH_FATAL, NVSWITCH_CONTACT_SUPPORT,
+		   "the fabric manager does not start: another number of NVSwitches than any "
+		   "system has");
+	return true;
+}
+
+/* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
+static bool read_no_multicast(const char *text, struct sxid_event *event)
+{
+	tell_words(event, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU,
+		   "the fabric manager can't set up NVLink multicast (NVLS)");
+	return true;
+}
+
+/* The first line of a boot, behind the header or the kernel's own time. */
+static bool read_boot(const char *text, struct sxid_event *event)
+{
+	const char *at = strstr(text, "Linux version ");
+	bool first =
+		at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
+
+	return event->driver_start = first && at[14] >= '0' && at[14] <= '9';
+}
+
+static bool read_driver(const char *text, struct sxid_event *event)
+{
+	return event->driver_start = true;
+}
+
+static bool read_nothing(const char *text, struct sxid_event *event)
+{
+	return false;
+}
+
+/* Few of the lines that come are about NVLinks: those that are have one of these in them. The first counts. */
+static const struct {
+	const char *words;
+	bool (*read)(const char *text, struct sxid_event *event);
+	bool whole; /* it reads all of the line, not from the words on */
+} readers[] = {
+	{ "SXid (", read_sxid, true }, /* the device is named before it */
+	{ "Xid (", read_xid, false },
+	{ "NV_WARN_NOTHING_TO_DO", read_nothing, true }, /* no NVSwitch in this machine */
+	{ "detected NVSwitch ", read_manager, false },
+	{ "detected number of NVSwitches don't match", read_no_manager, true },
+	{ "in the multicast team request setup", read_no_multicast, true },
+	{ "GPU has fallen off the bus", read_off_bus, true },
+	{ "fallen off the bus and is not responding", read_off_bus, true },
+	{ "The NVIDIA GPU ", read_named, true },
+	{ "GPU reset executed: ", read_reset, true },
+	{ "Nvlink Core is being initialized", read_driver, true },
+	{ "Linux version ", read_boot, true },
+};
+#define READERS (sizeof(readers) / sizeof(readers[0]))
+
+static bool read_line(const char *text, struct sxid_event *event)
+{
+	for (unsigned i = 0; i < READERS; i++) {
+		const char *at = strstr(text, readers[i].words);
+
+		if (at)
+			return readers[i].read(readers[i].whole ? text : at, event);
 	}
-	if ((*from = strstr(text, "Xid (")))
-		return read_xid;
-	*from = strstr(text, "detected NVSwitch ");
-	return *from ? read_manager : NULL;
+	return false;
+}
+
+/* Nearly all lines have none of these, and are seen off by a look for each. */
+static bool may_matter(const char *text, size_t len)
+{
+	return memmem(text, len, "Xid (", 5) || memmem(text, len, "NVSwitch", 8) ||
+	       memmem(text, len, "GPU", 3) || memmem(text, len, "Nvlink Core", 11) ||
+	       memmem(text, len, "fallen off", 10) || memmem(text, len, "Linux version ", 14);
 }
 
 bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 {
-	bool (*reader)(const char *, struct sxid_event *);
 	char copy[TEXT_MAX];
-	const char *from;
 
 	*event = (struct sxid_event){ .finding = { .gpu = -1, .sw = -1, .link = -1 } };
-	if (!memmem(text, len, "Xid (", 5) && !memmem(text, len, "NVSwitch ", 9) &&
-	    !memmem(text, len, "Nvlink Core", 11))
+	if (!may_matter(text, len))
 		return false;
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	if (strstr(copy, "Nvlink Core is being initialized"))
-		return event->driver_start = true;
-	reader = find_reader(copy, &from);
-	if (!reader || !reader(from, event))
+	if (!read_line(copy, event))
 		return false;
 	event->finding.state = (uint8_t)event->state;
+	event->finding.kind = NVSWITCH_IS_EVENT;
 	return true;
 }

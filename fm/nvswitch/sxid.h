@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number and by the kernel's own words. */
+/* sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number (catalog.c) and by the kernel's own words. */
 #ifndef FMD_NVSWITCH_SXID_H
 #define FMD_NVSWITCH_SXID_H
 
@@ -18,7 +18,11 @@ enum sxid_class sxid_class(unsigned number);
 struct sxid_event {		   /* one line of a kernel log */
 	enum nvswitch_state state; /* HEALTHY: no fault by itself */
 	bool nonfatal;		   /* counted: many in a short time are a fault */
-	bool driver_start;	   /* the NVLink driver was loaded: what was said before is over */
+	bool driver_start;	   /* kernel or NVLink driver began: what was said before is over */
+	bool gpu_reset;		   /* a GPU was reset, by its UUID */
+	bool recovered;		   /* the driver asks for no recovery of finding.pci any more */
+	bool names_gpu;		   /* no fault: the line behind it is about finding.pci */
+	char uuid[48];		   /* of the GPU, "" = not said */
 	enum nvswitch_trust trust; /* of who sent it: the receiver's to say */
 	struct nvswitch_finding finding;
 };
@@ -27,6 +31,10 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 
 /* What an error number in a metric makes of a host; `fatal`: the metric's name says so. */
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
+enum nvswitch_remedy sxid_remedy(unsigned number);
 enum nvswitch_state xid_state(unsigned number);
+enum nvswitch_remedy xid_remedy(unsigned number);
+const char *xid_words(unsigned number); /* "" = none */
+bool xid_is_known(unsigned number);
 
 #endif

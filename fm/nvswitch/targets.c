@@ -67,7 +67,7 @@ static const char *read_line(void *arg, char *line)
 	if (!url)
 		return "`HOST URL [SYSTEM]` is expected";
 	if (system < 0)
-		return "no such system: auto, a100, h100, h200, b200, nvl72 or other";
+		return "no such system: auto, a100, h100, h200, h20, b200, nvl72 or other";
 	if (strtok_r(rest, " \t", &rest))
 		return "more than `HOST URL [SYSTEM]`";
 	return add(targets, host, url, (enum nvswitch_system)system) ? "no host name, or no URL"

@@ -19,7 +19,7 @@ from nvlink_player import (BLANK32, BLANK64, DRIVER_START, MASK_ROUTE_UNHEALTHY,
 INTERVAL_S, STAYS = 0.3, 6  # answers that a state outlives
 DEADLINE_S = 20
 CONF = {"nvswitch_poll_interval": INTERVAL_S, "nvswitch_worsen_hold": 0.5, "nvswitch_recover_hold": 0.5,
-        "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100}
+        "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never"}
 WELL, DEGRADED, NO_P2P, FATAL, UNKNOWN = "HEALTHY", "DEGRADED_LINK", "NO_P2P", "FATAL", "UNKNOWN"
 BROKEN = (NO_P2P, FATAL)  # no job of several GPUs runs
 ILL = (DEGRADED, *BROKEN)
@@ -259,6 +259,11 @@ class Play:
                    for state, (_, should) in zip(self.did, self.plan))
 
 
+class First:
+    def __init__(self, machine):
+        self.machine = machine
+
+
 class World:
     def __init__(self, scratch, net):
         self.hosts = {name: f"box-{n:02}" for n, name in enumerate(SCENARIOS)}
@@ -269,8 +274,10 @@ class World:
                              log_socket=str(self.socket), **CONF)
         self.began = time.monotonic()
         for name, host in self.hosts.items():
-            kind, release, _ = SCENARIOS[name]
-            self.exporters.say(host, Machine(kind, release, host).text())
+            kind, release, plan = SCENARIOS[name]
+            first = First(Machine(kind, release, host))
+            plan[0][0](first)  # fmd meets the machine like this
+            self.exporters.say(host, first.machine.text())
         self.fabric.start_fmd("H-0002c90380000100")
         self.fabric.wait_up()
 

@@ -16,7 +16,8 @@ HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
 QUICK = {"nvswitch_poll_interval": 0.2, "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
          "nvswitch_reroute_interval": 0, "nvswitch_timeout": 30,  # on a busy machine an answer may take its time
-         "nvswitch_no_p2p_class": "crossrail"}  # so that tables show what is believed
+         "nvswitch_no_p2p_class": "crossrail",  # so that tables show what is believed
+         "nvswitch_second_source": "never"}
 LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link {link:02} LTSSM Fault Up"
 
 

@@ -220,7 +220,7 @@ static const struct {
 	  NVSWITCH_NO_P2P, 79, -1, -1, false },
 	{ "NVRM: Xid (PCI:0000:01:00): 95, pid=7062, Uncontained: LTC TAG (0x2, 0x1). RST: "
 	  "Yes, D-RST: No",
-	  NVSWITCH_HEALTHY, 95, -1, -1, false },
+	  NVSWITCH_NO_P2P, 95, -1, -1, false },
 	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
 	  "(0x026001c6 0x00000000)",
 	  NVSWITCH_NO_P2P, 149, -1, 0, false },

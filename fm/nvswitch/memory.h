@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * memory: what is known of one host's NVLinks beyond the latest answer of an exporter.
+ *
+ *   said     what each GPU and NVSwitch was last told to be (P2P bitmap, fabric manager's status, health mask and summary, recovery action,
+ *            links). A state that is no longer told stays what it was: silence mends nothing.
+ *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter that rose. An event stands until a reset or
+ *            boot of its subject was seen, until its subject proves that it works (memory_prove()), or until an operator clears it.
+ *            Time ends none, and a gauge that shows another number neither.
+ *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is missed. GPUs' PCI addresses and UUIDs tell
+ *            which of them a kernel log speaks of.
+ *
+ * Everything but the times is kept in state_dir (memory_write(), memory_read()).
+ */
+#ifndef FMD_NVSWITCH_MEMORY_H
+#define FMD_NVSWITCH_MEMORY_H
+
+#include <stdio.h>
+#include "fm/nvswitch/state.h"
+
+#define MEMORY_GPUS	16
+#define MEMORY_SWITCHES 16
+#define MEMORY_LINKS	128 /* of an NVSwitch */
+#define MEMORY_EVENTS	12
+#define MEMORY_COUNTS	16
+
+enum {			 /* what is told of a GPU, by bit */
+       TOLD_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
+       TOLD_P2P = 2,
+       TOLD_PAIRS = 4,
+       TOLD_FM = 8,
+       TOLD_MASK = 16,
+       TOLD_SUMMARY = 32,
+       TOLD_ACTION = 64,
+       TOLD_WATCH = 128,
+       TOLD_LINKS = 256,
+       TOLD_MIG = 512,
+       TOLD_STATES = TOLD_P2P | TOLD_PAIRS | TOLD_FM | TOLD_MASK | TOLD_SUMMARY | TOLD_ACTION |
+		     TOLD_WATCH | TOLD_LINKS,
+};
+
+enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
+       FM_NOT_SUPPORTED,
+       FM_NOT_STARTED,
+       FM_IN_PROGRESS,
+       FM_SUCCESS,
+       FM_FAILURE,
+       FM_UNRECOGNIZED,
+       FM_NVML_TOO_OLD,
+       FM_STATUSES
+};
+enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 };	   /* fabric health summary (175) */
+enum { WATCH_PASS = 0, WATCH_WARN = 10, WATCH_FAIL = 20 }; /* DCGM_EXP_GPU_HEALTH_STATUS */
+enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
+       ACTION_NONE,
+       ACTION_GPU_RESET,
+       ACTION_NODE_REBOOT,
+       ACTION_DRAIN_P2P,
+       ACTION_DRAIN_AND_RESET,
+       ACTION_RECOVER_IMEX,
+       ACTION_BUS_RESET,
+       ACTION_SYSTEM_REBOOT,
+       ACTIONS
+};
+const char *memory_action_name(unsigned action); /* NVIDIA's words */
+enum nvswitch_state memory_action_state(unsigned action);
+enum nvswitch_remedy memory_action_remedy(unsigned action);
+
+struct gpu_said {
+	uint16_t told; /* TOLD_.. */
+	bool mig, mig_mode_told;
+	bool probe_failed; /* the health watch names the fabric probe */
+	uint8_t fm_status, summary, action, watch;
+	uint16_t mask;
+	uint32_t peers, pairs_lost;    /* GPUs by bit */
+	uint64_t links_up, links_down; /* the GPU's own, by bit */
+};
+struct switch_said {
+	bool present; /* told by what each NVSwitch has at all times */
+	bool reset_told, reset_required;
+	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
+};
+
+struct xid_count { /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
+	uint8_t gpu;
+	uint16_t xid;
+	uint32_t count;
+};
+
+struct memory_gpu {
+	bool seen;
+	struct gpu_said last;
+	char pci[16];  /* "0000:1b:00" */
+	char uuid[48]; /* "GPU-.." */
+	uint32_t xid;  /* the gauge, 0 = none */
+	uint64_t failed_recoveries;
+	bool dipped; /* it was not whole since its events began */
+};
+struct memory_switch {
+	bool seen;
+	struct switch_said last;
+	uint32_t sxid, link_sxid; /* the gauges */
+};
+
+enum { MEMORY_FROM_LOG = 1 << 7 }; /* else 1 << source */
+struct memory_event {
+	struct nvswitch_finding finding; /* since_us: when it was first heard */
+	uint64_t last_us;		 /* .. and last */
+	uint8_t from;			 /* bits: who said so */
+	uint32_t times;
+};
+struct memory {
+	enum nvswitch_system system; /* as the exporter last showed it */
+	uint8_t told;		     /* enum nvswitch_state: what exporters last came to */
+	uint8_t links;		     /* of one GPU by its model, 0 = not known */
+	bool heard;		     /* an exporter said something */
+	bool changed;		     /* something that is kept: the caller clears it */
+	struct memory_gpu gpus[MEMORY_GPUS];
+	struct memory_switch switches[MEMORY_SWITCHES];
+	unsigned nevents;
+	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
+	char cluster[48];			   /* UUID of its NVLink domain, "" = not told */
+	uint32_t clique;
+	bool clique_told;
+	unsigned ncounts;
+	struct xid_count counts[MEMORY_COUNTS]; /* as last told */
+};
+
+/* Something happened. What was heard before is heard again: its time is new, and the worse of both counts. */
+void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
+		 uint64_t now_us);
+/* By what a kernel log calls it; -1 = not known. */
+int memory_gpu_by_pci(const struct memory *m, const char *pci);
+/*
+ * A GPU was reset (gpu -1: by its PCI address; pci NULL: all of them): its events and states are over. Whoever said so ends nothing that
+ * somebody more trusted said.
+ */
+void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
+/* By its UUID. Where no GPU's UUID is known it is the one that all events are about, if it is one. */
+void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
+/* The host or its NVLink driver began anew: all is over but what was ever seen. */
+void memory_boot(struct memory *m, enum nvswitch_trust trust);
+/* An operator has looked: as after a boot, and what is missing is not missed any more. */
+void memory_clear(struct memory *m);
+
+/* What would end it, in words. */
+const char *memory_end_of(const struct nvswitch_finding *finding);
+
+/* The lines `KIND HOST ..` of one host, and one of these back: false = that is none. */
+void memory_write(const struct memory *m, const char *host, FILE *out);
+bool memory_read(struct memory *m, const char *kind, const char *rest);
+void memory_date(struct memory *m, uint64_t now_us); /* events that were read have this time */
+
+#endif

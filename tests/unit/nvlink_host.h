@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them, its kernel's lines, and a clock of the
+ * test's own. Defaults of fmd.conf: asked every 15 s, 30 s to get worse, 300 s to get better.
+ */
+#ifndef FMD_TESTS_NVLINK_HOST_H
+#define FMD_TESTS_NVLINK_HOST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/sxid.h"
+
+#define HOST_S	      1000000ull
+#define HOST_INTERVAL 15
+#define HOST_GPUS     16
+
+struct machine { /* what it would say */
+	const char *model;
+	unsigned gpus, switches, links; /* links: of a switch */
+	bool asks_p2p, asks_fm, asks_links, asks_action, asks_mig, asks_reset, asks_temp;
+	bool gone[HOST_GPUS]; /* no series of it but the Xid gauge */
+	bool switch_gone[16];
+	uint32_t lost[HOST_GPUS]; /* peers that are not reached */
+	bool mig[HOST_GPUS], instances[HOST_GPUS];
+	unsigned fm[HOST_GPUS], action[HOST_GPUS], xid[HOST_GPUS]; /* xid 0: no series */
+	char extra[4096];					   /* more lines */
+};
+
+static inline struct machine machine_of(const char *model, unsigned switches, unsigned links)
+{
+	struct machine it = { .model = model,
+			      .gpus = strstr(model, "GB200") ? 4 : 8,
+			      .switches = switches,
+			      .links = links,
+			      .asks_p2p = true,
+			      .asks_fm = true,
+			      .asks_links = links > 0,
+			      .asks_temp = true };
+
+	for (unsigned g = 0; g < HOST_GPUS; g++)
+		it.fm[g] = strstr(model, "A100") ? FM_NOT_SUPPORTED : FM_SUCCESS;
+	return it;
+}
+
+static inline struct machine h100(void)
+{
+	return machine_of("NVIDIA H100 80GB HBM3", 4, 36);
+}
+
+static inline struct machine a100(void)
+{
+	return machine_of("NVIDIA A100-SXM4-80GB", 6, 16);
+}
+
+struct answer {
+	char text[1 << 18];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static inline void answer_add(struct answer *a,
+								    const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	a->used += (size_t)vsnprintf(a->text + a->used, sizeof(a->text) - a->used, format, args);
+	va_end(args);
+	assert_true(a->used < sizeof(a->text));
+}
+
+/* The labels of a GPU entity as dcgm-exporter's template has them (render_metrics.go). */
+static inline void answer_gpu(struct answer *a, const struct machine *m, unsigned g,
+			      const char *name, const char *more, unsigned long long value)
+{
+	answer_add(a,
+		   "%s{gpu=\"%u\",UUID=\"GPU-0000000%u-0000-0000-0000-000000000000\",pci_bus_id="
+		   "\"00000000:"
+		   "%02X:00.0\",device=\"nvidia%u\",modelName=\"%s\"%s,hostname=\"dgx-00\",DCGM_FI_"
+		   "DRIVER_VERSION=\"570.133.20\"} %llu\n",
+		   name, g, g, 0x10 + g, g, m->model, more, value);
+}
+
+/* MIG takes its GPU out of every pair. */
+static inline unsigned machine_peers(const struct machine *m, unsigned g)
+{
+	unsigned peers = 0;
+
+	for (unsigned p = 0; p < m->gpus; p++)
+		if (p != g && !m->mig[g] && !m->mig[p] && !m->gone[p] && !(m->lost[g] >> p & 1))
+			peers |= 1u << p;
+	return peers;
+}
+
+static inline void answer_of(struct answer *a, const struct machine *m)
+{
+	a->used = 0;
+	for (unsigned g = 0; g < m->gpus; g++) {
+		const char *cut =
+			m->instances[g] ? ",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"7\"" : "";
+
+		if (m->xid[g])
+			answer_gpu(a, m, g, "DCGM_FI_DEV_XID_ERRORS", "", m->xid[g]);
+		if (m->gone[g])
+			continue;
+		if (m->asks_temp)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_GPU_TEMP", cut, 40);
+		if (m->asks_p2p)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_P2P_NVLINK_STATUS", "",
+				   machine_peers(m, g));
+		if (m->asks_fm)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_FABRIC_MANAGER_STATUS", "", m->fm[g]);
+		if (m->asks_action)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_GET_GPU_RECOVERY_ACTION", "",
+				   m->action[g]);
+		if (m->asks_mig)
+			answer_gpu(a, m, g, "DCGM_FI_DEV_MIG_MODE", "", m->mig[g]);
+	}
+	for (unsigned s = 0; s < m->switches; s++) {
+		if (m->switch_gone[s])
+			continue;
+		if (m->asks_reset)
+			answer_add(a,
+				   "DCGM_FI_DEV_NVSWITCH_RESET_REQUIRED{nvswitch=\"nvswitch%u\","
+				   "hostname=\"dgx-00\"} 0\n",
+				   s);
+		for (unsigned l = 0; l < m->links && m->asks_links; l++)
+			answer_add(a,
+				   "DCGM_FI_DEV_NVSWITCH_LINK_STATUS{nvlink=\"%u\",nvswitch="
+				   "\"nvswitch%u\",hostname=\"dgx-00\"} 2\n",
+				   l, s);
+	}
+	answer_add(a, "%s", m->extra);
+}
+
+/* ---- The host in time ---------------------------------------------------------------------------- */
+
+struct host {
+	struct health h;
+	struct machine machine;
+	uint64_t now;
+	unsigned changes;
+	enum fm_progress progress;
+	enum nvswitch_trust trust; /* of its exporter */
+	bool mute;		   /* the exporter does not answer */
+	char error[80];		   /* why the last answer said nothing */
+	struct answer answer;
+};
+
+static inline void host_changed_cb(void *arg, const struct health_host *host,
+				   enum nvswitch_state before)
+{
+	((struct host *)arg)->changes++;
+}
+
+static inline void host_guard_cb(void *arg, bool on, unsigned bad)
+{
+	fail_msg("one host is never too many");
+}
+
+static inline struct host *host_new(struct machine machine)
+{
+	static const struct health_ops ops = { host_changed_cb, host_guard_cb };
+	struct host *it = calloc(1, sizeof(*it));
+
+	health_init(&it->h, &ops, it);
+	it->h.conf = (struct health_conf){ .worsen_us = 30 * HOST_S,
+					   .recover_us = 300 * HOST_S,
+					   .interval_us = 60 * HOST_S,
+					   .stale_us = 45 * HOST_S,
+					   .guard_percent = 25,
+					   .treatment = {
+						   [NVSWITCH_NO_P2P] = 1, [NVSWITCH_FATAL] = 2 } };
+	it->machine = machine;
+	it->progress = FM_PROGRESS_DEGRADED;
+	it->trust = NVSWITCH_PROVEN;
+	it->now = 1000 * HOST_S;
+	health_add(&it->h, "dgx-00");
+	health_source_add(&it->h, 0, "exporter", it->trust);
+	it->h.hosts[0].present = true;
+	return it;
+}
+
+static inline void host_free(struct host *it)
+{
+	health_fini(&it->h);
+	free(it);
+}
+
+static inline void host_step(struct host *it)
+{
+	bool reroute;
+
+	health_step(&it->h, it->now, &reroute);
+}
+
+static inline struct memory *host_memory(struct host *it)
+{
+	return health_memory(&it->h, 0);
+}
+
+/* The exporter is asked: its answer is read, remembered, judged and heard. */
+static inline void host_ask(struct host *it)
+{
+	const struct evidence_context context = { .now_us = it->now,
+						  .settle_us = it->h.conf.worsen_us + 1000,
+						  .trust = it->trust,
+						  .progress = it->progress,
+						  .earlier_downs = UINT64_MAX };
+	struct exposition *e = malloc(sizeof(*e));
+	struct evidence evidence;
+	struct nvswitch_verdict verdict;
+
+	it->h.hosts[0].sources[0].trust = it->trust;
+	answer_of(&it->answer, &it->machine);
+	evidence_init(&evidence, NVSWITCH_SYSTEM_AUTO);
+	exposition_init(e, &evidence_ops, &evidence);
+	exposition_feed(e, it->answer.text, it->answer.used);
+	if (!exposition_end(e))
+		fail_msg("%s", e->fault);
+	free(e);
+	evidence_remember(&evidence, host_memory(it), &context);
+	evidence_judge(&evidence, host_memory(it), &context, &verdict);
+	health_hear(&it->h, 0, 0, verdict.state == NVSWITCH_UNKNOWN ? NULL : &verdict, "nothing",
+		    it->now);
+	host_step(it);
+}
+
+static inline void host_pass(struct host *it, unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		it->now += HOST_S;
+		if (!it->mute && it->now / HOST_S % HOST_INTERVAL == 0)
+			host_ask(it);
+		host_step(it);
+	}
+}
+
+static inline void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line)
+{
+	struct sxid_event event;
+
+	if (!sxid_read(line, strlen(line), &event))
+		fail_msg("not understood: %s", line);
+	event.trust = trust;
+	health_hear_log(&it->h, 0, &event, it->now);
+	host_step(it);
+}
+
+static inline void host_log(struct host *it, const char *line)
+{
+	host_log_from(it, NVSWITCH_PROVEN, line);
+}
+
+static inline enum nvswitch_state host_state(const struct host *it)
+{
+	return it->h.hosts[0].state;
+}
+
+#define assert_host(it, wanted)                                                                    \
+	do {                                                                                       \
+		if (host_state(it) != (wanted))                                                    \
+			fail_msg("%s, not %s: %s", nvswitch_state_name(host_state(it)),            \
+				 nvswitch_state_name(wanted), health_reason(&(it)->h.hosts[0]));   \
+	} while (0)
+
+/* A minute is enough to get worse, ten to get better. */
+static inline struct host *host_well(struct machine machine)
+{
+	struct host *it = host_new(machine);
+
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_HEALTHY);
+	it->changes = 0;
+	return it;
+}
+
+#endif
