@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What is remembered of a host over a restart, and whom fmd believes alone. */
+#include "tests/unit/nvlink_host.h"
+
+#define OFF_BUS                                                                                    \
+	"NVRM: Xid (PCI:0000:15:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the " \
+	"bus."
+#define LOST                                                                                       \
+	"NVRM: Xid (PCI:0000:13:00): 74, pid=1, NVLink: fatal error detected on link 14(0x0, 0x0)"
+
+/* ---- A restart ----------------------------------------------------------------------------------- */
+
+/* Another life of the daemon: what was believed, and the memory as a file has it. */
+static struct host *restarted(struct host *before)
+{
+	static char text[1 << 16];
+	struct host *it = host_new(before->machine);
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	char kind[16], name[64];
+	int used;
+
+	memory_write(host_memory(before), "dgx-00", out);
+	fclose(out);
+	health_remember(&it->h, 0, before->h.hosts[0].believed, NVSWITCH_UNKNOWN);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		assert_int_equal(sscanf(line, "%15s %63s %n", kind, name, &used), 2);
+		assert_true(memory_read(host_memory(it), kind, line + used));
+	}
+	it->h.hosts[0].told = (enum nvswitch_state)host_memory(it)->told;
+	it->now = before->now;
+	host_free(before);
+	return it;
+}
+
+static void a_restart_heals_nothing(void **state)
+{
+	struct host *it = host_well(h100());
+
+	host_log(it, OFF_BUS);
+	host_pass(it, 60);
+	it = restarted(it);
+	host_pass(it, 7200);
+	assert_host(it, NVSWITCH_NO_P2P);
+	assert_int_equal(host_memory(it)->events[0].finding.code, 79);
+	assert_int_equal(host_memory(it)->events[0].finding.gpu, 5);
+	assert_non_null(strstr(host_memory(it)->events[0].finding.text, "fallen off the bus"));
+	host_log(it, "nvidia-nvlink: Nvlink Core is being initialized, major device number 234");
+	host_pass(it, 310);
+	assert_host(it, NVSWITCH_HEALTHY);
+	host_free(it);
+}
+
+static void what_was_ever_seen_is_missed_after_a_restart(void **state)
+{
+	struct machine m = a100();
+	struct host *it;
+
+	m.asks_links = false;
+	it = restarted(host_well(m));
+	for (unsigned g = 4; g < 8; g++)
+		it->machine.gone[g] = true;
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_free(it);
+}
+
+/* It happened while the daemon was away. */
+static void a_gauge_that_changed_meanwhile_is_an_event(void **state)
+{
+	struct host *it = restarted(host_well(h100()));
+
+	it->machine.xid[3] = 74;
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_free(it);
+}
+
+static void a_gauge_that_did_not_is_none(void **state)
+{
+	struct machine m = h100();
+	struct host *it;
+
+	m.xid[3] = 74;
+	it = restarted(host_well(m));
+	host_pass(it, 600);
+	assert_host(it, NVSWITCH_HEALTHY);
+	assert_int_equal(host_memory(it)->nevents, 0);
+	host_free(it);
+}
+
+static void a_state_that_is_silent_now_is_known_after_a_restart(void **state)
+{
+	struct host *it = host_well(h100());
+
+	it->machine.lost[2] = 1;
+	host_pass(it, 60);
+	it->machine.asks_p2p = false;
+	it = restarted(it);
+	host_pass(it, 3600);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_free(it);
+}
+
+/* The files of an older fmd have beliefs and no memory. */
+static void a_belief_without_a_memory_stands_until_sources_speak(void **state)
+{
+	struct host *it = host_new(h100());
+
+	health_remember(&it->h, 0, NVSWITCH_FATAL, NVSWITCH_UNKNOWN);
+	it->mute = true;
+	host_pass(it, 3600);
+	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_FATAL);
+	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_FATAL);
+	it->mute = false;
+	host_pass(it, 360);
+	assert_host(it, NVSWITCH_HEALTHY);
+	host_free(it);
+}
+
+static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
+{
+	struct memory m = { 0 };
+
+	assert_true(memory_read(&m, "host", "colour=blue system=h100 told=NO_P2P\n"));
+	assert_int_equal(m.system, NVSWITCH_SYSTEM_H100);
+	assert_int_equal(m.told, NVSWITCH_NO_P2P);
+	assert_true(memory_read(&m, "tray", "n=1\n"));
+	assert_false(memory_read(&m, "gpu", "n=99 seen=1\n"));
+	assert_false(memory_read(&m, "event", "state=PURPLE text=x\n"));
+	assert_true(memory_read(&m, "event", "state=FATAL gpu=77 link=-5 text=two words\n"));
+	assert_int_equal(m.events[0].finding.gpu, -1);
+	assert_string_equal(m.events[0].finding.text, "two words");
+}
+
+/* The worst are kept. */
+static void a_host_with_many_events_keeps_the_worst(void **state)
+{
+	struct memory m = { 0 };
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct nvswitch_finding f = { .state = i == 90 ? NVSWITCH_FATAL : NVSWITCH_NO_P2P,
+					      .gpu = -1,
+					      .sw = 1,
+					      .link = (int16_t)i,
+					      .code = 20034 };
+
+		memory_note(&m, &f, MEMORY_FROM_LOG, 1);
+	}
+	assert_int_equal(m.nevents, MEMORY_EVENTS);
+	assert_int_equal(m.events[0].finding.state, NVSWITCH_FATAL);
+}
+
+/* ---- Whom to believe ----------------------------------------------------------------------------- */
+
+static struct host *unsure(enum nvswitch_trust sure)
+{
+	struct host *it = host_well(h100());
+
+	it->h.conf.sure = sure;
+	return it;
+}
+
+static void what_anybody_may_have_said_needs_a_second_source(void **state)
+{
+	struct host *it = unsure(NVSWITCH_ASKED);
+
+	host_log_from(it, NVSWITCH_ANYONE, LOST);
+	host_pass(it, 3600);
+	assert_host(it, NVSWITCH_DEGRADED_LINK);
+	assert_true(it->h.hosts[0].unconfirmed);
+	it->machine.lost[3] = 1; /* the exporter sees it too */
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	assert_false(it->h.hosts[0].unconfirmed);
+	host_free(it);
+}
+
+/* Plain dcgm-exporter, as it is installed: fmd asked it, at the host's address. */
+static void an_exporter_without_tls_is_enough_unless_configured_otherwise(void **state)
+{
+	struct host *it = unsure(NVSWITCH_ASKED);
+
+	it->trust = NVSWITCH_ASKED;
+	it->machine.lost[3] = 1;
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	it->h.conf.sure = NVSWITCH_PROVEN;
+	host_pass(it, 400);
+	assert_host(it, NVSWITCH_DEGRADED_LINK);
+	it->h.conf.sure = NVSWITCH_ANYONE;
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_free(it);
+}
+
+static void a_sender_that_is_vouched_for_is_enough(void **state)
+{
+	struct host *it = unsure(NVSWITCH_PROVEN);
+
+	host_log_from(it, NVSWITCH_PROVEN, LOST);
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_free(it);
+}
+
+static void two_lines_of_nobody_known_are_one_source(void **state)
+{
+	struct host *it = unsure(NVSWITCH_ASKED);
+
+	host_log_from(it, NVSWITCH_ANYONE, LOST);
+	host_log_from(it, NVSWITCH_ANYONE, OFF_BUS);
+	host_pass(it, 60);
+	assert_host(it, NVSWITCH_DEGRADED_LINK);
+	host_free(it);
+}
+
+/* A forged boot takes back no more than a forged fault. */
+static void whoever_is_not_trusted_heals_nothing_that_others_said(void **state)
+{
+	static const char boot[] =
+		"nvidia-nvlink: Nvlink Core is being initialized, major device number 234";
+	struct host *it = unsure(NVSWITCH_ASKED);
+
+	host_log_from(it, NVSWITCH_PROVEN, OFF_BUS);
+	host_pass(it, 60);
+	host_log_from(it, NVSWITCH_ANYONE, boot);
+	host_pass(it, 3600);
+	assert_host(it, NVSWITCH_NO_P2P);
+	host_log_from(it, NVSWITCH_PROVEN, boot);
+	host_pass(it, 310);
+	assert_host(it, NVSWITCH_HEALTHY);
+	host_free(it);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_restart_heals_nothing),
+		cmocka_unit_test(what_was_ever_seen_is_missed_after_a_restart),
+		cmocka_unit_test(a_gauge_that_changed_meanwhile_is_an_event),
+		cmocka_unit_test(a_gauge_that_did_not_is_none),
+		cmocka_unit_test(a_state_that_is_silent_now_is_known_after_a_restart),
+		cmocka_unit_test(a_belief_without_a_memory_stands_until_sources_speak),
+		cmocka_unit_test(lines_of_a_newer_fmd_are_read_as_far_as_they_are_known),
+		cmocka_unit_test(a_host_with_many_events_keeps_the_worst),
+		cmocka_unit_test(what_anybody_may_have_said_needs_a_second_source),
+		cmocka_unit_test(an_exporter_without_tls_is_enough_unless_configured_otherwise),
+		cmocka_unit_test(a_sender_that_is_vouched_for_is_enough),
+		cmocka_unit_test(two_lines_of_nobody_known_are_one_source),
+		cmocka_unit_test(whoever_is_not_trusted_heals_nothing_that_others_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
