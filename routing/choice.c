@@ -215,11 +215,19 @@ static bool any_in(const struct parent_set *a, const struct parent_set *b)
 	return both != 0;
 }
 
-/* A destination that half of the parents or fewer lead to by design is dealt over these alone; the LIDs of a dead one go on by turns. */
+/*
+ * A destination that half of the parents or fewer lead to by design is dealt over these alone; the LIDs of a dead one go on by turns. LIDs whose home is
+ * none of them are counted by themselves: every second number, say, would come to every second cable only.
+ */
 static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
 {
 	const struct parent_set *among = &c->few.parents;
-	unsigned n = c->few.size, wanted = x % n, parent = nth_parent(among, wanted);
+	unsigned n = c->few.size, home = x % c->family->nslots, wanted, parent;
+
+	if (c->few.rank[home] != CHOICE_NONE)
+		x = x / c->family->nslots * c->few.nelsewhere + c->few.rank[home];
+	wanted = x % n;
+	parent = nth_parent(among, wanted);
 
 	for (uint32_t turn = x / n; !parent_in(set, parent); turn++)
 		parent = nth_parent(among, (wanted + 1 + turn % (n - 1)) % n);
@@ -249,9 +257,15 @@ static struct parent_set designed(const struct choice *c, uint32_t d)
 
 static void find_few(struct choice *c, uint32_t d)
 {
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+
 	c->few.d = d + 1;
 	c->few.parents = c->design_lives ? choice_candidates(c, d) : designed(c, d);
 	c->few.size = set_size(&c->few.parents);
+	c->few.nelsewhere = 0;
+	for (unsigned s = 0; s < c->family->nslots; s++)
+		c->few.rank[s] = parent_in(&c->few.parents, slots[s].parent) ? CHOICE_NONE
+									     : c->few.nelsewhere++;
 }
 
 /* Whether D's LIDs are dealt by rank. */

@@ -25,10 +25,11 @@ static inline bool parent_in(const struct parent_set *set, unsigned parent)
 	return set->word[parent / 64] >> (parent % 64) & 1;
 }
 
-struct few {	    /* parents that lead to one D by design */
-	uint32_t d; /* + 1, 0 = none was looked at */
-	unsigned size;
+struct few {			   /* parents that lead to one D by design */
+	uint32_t d;		   /* + 1, 0 = none was looked at */
+	unsigned size, nelsewhere; /* nelsewhere: slots of the other parents.. */
 	struct parent_set parents;
+	uint8_t rank[256]; /* ..numbered, by slot; CHOICE_NONE = of one of these */
 };
 
 struct lid_pair { /* all LIDs behind one D: a switch's own, and its aggregation node's or the same again */
