@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """fmctl plan as its users call it: the document's keys, pictures, storage, and tables that others made."""
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as xml
 
@@ -132,3 +133,38 @@ def test_wrong_options_are_refused(pod_net, words):
 
 def test_two_answers_do_not_share_standard_output(pod_net):
     fmctl("--json", "plan", pod_net, "--heatmap", "-", code=2)
+
+
+@pytest.mark.parametrize("shape", [["torus", "4,4"], ["dragonfly+", "5,2,2,2"], ["hypercube", "4"]])
+def test_what_is_no_tree_is_planned_by_its_own_engine(shape, tmp_path):
+    net = tmp_path / "shape.net"
+    net.write_text(fmctl("generate", *shape).stdout)
+    document = plan(net)
+    assert document["engine"] == "updn-root" and "make no tree" in document["engine_why"]
+    assert document["proof"]["unreachable"] == document["proof"]["credit_cycles"] == 0
+    assert "make no tree" in fmctl("plan", net).stdout
+    assert plan(net, "--engine", "updn")["engine"] == "updn"
+    asked = plan(net, "--engine", "updn-root")
+    assert asked["engine"] == "updn-root" and "engine_why" not in asked
+    leaf, port = a_leaf(net)
+    cut = plan(net, "--fail", f"{leaf}:{port}")
+    assert cut["engine_why"] == document["engine_why"]  # by known cables, dead ones too
+    assert cut["delta"]["entries_minimum"] <= cut["delta"]["entries"] < 3 * cut["delta"]["entries_minimum"]
+
+
+def test_a_tree_that_leaves_pairs_open_says_so_and_what_it_costs():
+    document = plan("tests/fabrics/broken_tree.net")
+    assert document["engine"] == "updn-root" and document["proof"]["unreachable"] == 0
+    assert re.search(r"leaves 1 pairs of leaves without a path, first .leaf-0001. to .leaf-0004.; flows on the busiest "
+                     r"cable \d+ instead of the tree's \d+, cables on a path", document["engine_why"])
+
+
+def test_pairs_without_a_path_end_with_failure(pod_net, tmp_path):
+    dump = tmp_path / "opensm-lfts.dump"
+    fmctl("plan", pod_net, "--lfts", dump)
+    lines = dump.read_text().splitlines(True)
+    gap = next(i for i, line in enumerate(lines) if "Channel Adapter" in line)
+    dump.write_text("".join(lines[:gap] + lines[gap + 1:]))
+    done = fmctl("--json", "plan", pod_net, "--tables", dump, code=1)
+    assert json.loads(done.stdout)["proof"]["unreachable"] > 0
+    assert "have no path" in done.stderr

@@ -252,6 +252,22 @@ static void a_tree_is_left_by_an_alert_and_comes_back(void **state)
 	world_fini(&w);
 }
 
+/* More LIDs wanted than there are: hosts without one have cables and no path, and nobody calls that well. */
+static void pairs_without_a_path_are_an_alert_while_they_last(void **state)
+{
+	struct world w;
+
+	world_init_stopped(&w, pod(2));
+	w.conf.lmc = 7;
+	start_fabric(&w);
+	run_for(&w, 20 * SECOND_US);
+	assert_true(status_number(&w, "proof", "unreachable") > 0);
+	assert_int_equal(count_alerts(&w, "unreachable", "pairs of hosts have cables and no path"),
+			 1);
+	assert_true(count_events(&w, "unreachable", "no legal path") > 0);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +275,7 @@ int main(void)
 		cmocka_unit_test(a_dragonfly_is_routed_as_what_it_is),
 		cmocka_unit_test(a_jellyfish_is_routed_as_what_it_is),
 		cmocka_unit_test(an_operator_may_want_the_tiers),
+		cmocka_unit_test(pairs_without_a_path_are_an_alert_while_they_last),
 		cmocka_unit_test(a_tree_is_left_by_an_alert_and_comes_back),
 	};
 
