@@ -24,7 +24,8 @@
 #define EXT_PORT_ENABLED   11
 #define EXT_PORT_ACTIVE	   15
 #define EXT_PORT_SPECIAL   47
-#define STATES_BLOCK	   128 /* ports */
+#define ENHANCED_PORT0	   0x08 /* of SwitchInfo's flags; a base port 0 has one LID (IBA 18.2.4.1) */
+#define STATES_BLOCK	   128	/* ports */
 
 struct request {
 	uint64_t key;
@@ -128,6 +129,9 @@ static bool port_values_fit(const struct dport *port, const struct wire_port_inf
 	const struct wire_port_info *have = &port->info;
 
 	if (!is_external(port) && (want->lid == 0 || want->lid > LID_UNICAST_MAX))
+		return false;
+	if (is_switch(port->node) && !port->num && want->lmc &&
+	    !(port->node->si.flags & ENHANCED_PORT0))
 		return false;
 	return want->op_vls <= have->vl_cap && want->neighbor_mtu >= 1 &&
 	       want->neighbor_mtu <= have->mtu_cap &&
