@@ -328,6 +328,11 @@ static void a_packet_needs_its_pkey_at_its_end_and_where_switches_look(void **st
 	data[1] = 0xff;
 	assert_int_equal(double_world_set(&w, &to_h2, WIRE_PKEY_TABLE, 0, data), MAD_OK);
 	assert_int_equal(ask_perf(&w, LID_H2, 0), MAD_OK);
+	assert_int_equal(double_world_set(&w, &to_h1, WIRE_PKEY_TABLE, 0, data), MAD_OK);
+	assert_int_equal(ask_perf(&w, LID_H2, 0), MAD_TIMEOUT); /* limited ones not by each other */
+	data[0] = 0xff;
+	assert_int_equal(double_world_set(&w, &to_h1, WIRE_PKEY_TABLE, 0, data), MAD_OK);
+	data[0] = 0x7f;
 	data[1] = 0x02;
 	assert_int_equal(double_world_set(&w, &to_leaf2, WIRE_PKEY_TABLE, 1 << 16, data), MAD_OK);
 	assert_int_equal(ask_perf(&w, LID_H2, 0), MAD_OK); /* the switch does not look yet */
