@@ -6,7 +6,7 @@
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
 #   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
 #   make deb        a Debian package in build/
-# Options: V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
+# Options: RIG=ibsim|fmsim (of the integration tests)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
 V ?= 0
@@ -140,7 +140,7 @@ check integration chaos demo bench bench-pair fuzz: deps
 	$(Q)$(submake) $@-now
 
 # What programs under test are told; the suppressions are for ibsim's library in a sanitized fmd.
-TEST_ENV := FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_OPTIONS=suppressions=$(abspath tests/sanitizers.supp))
+TEST_ENV := $(if $(RIG),RIG=$(RIG)) FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_OPTIONS=suppressions=$(abspath tests/sanitizers.supp))
 
 # gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
 SAN_CHECK := address,undefined

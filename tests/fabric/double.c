@@ -181,7 +181,7 @@ static void switch_power_on(const struct double_fabric *d, struct dnode *node)
 		.default_mcast_primary = LFT_NONE,
 		.default_mcast_other = LFT_NONE,
 		.lids_per_port = 0,
-		.enforce_cap = design->pkey_cap ? design->pkey_cap : PKEY_CAP_DEFAULT,
+		.enforce_cap = design->pkey_cap ? design->pkey_cap : d->conf.pkey_cap,
 		.opt_sl2vl = d->conf.wildcards,
 		.flags = design->enhanced_port0 ? 0x08 : 0,
 	};
@@ -216,7 +216,7 @@ static void node_build(struct double_fabric *d, uint32_t index)
 		.nports = design->nports,
 		.sys_guid = design->sys_guid ? design->sys_guid : design->guid,
 		.node_guid = design->guid,
-		.partition_cap = design->pkey_cap ? design->pkey_cap : PKEY_CAP_DEFAULT,
+		.partition_cap = design->pkey_cap ? design->pkey_cap : d->conf.pkey_cap,
 		.device = design->device,
 		.revision = design->revision,
 		.vendor = design->vendor,
@@ -268,6 +268,8 @@ struct double_fabric *double_new(struct loop *loop, const struct topo *topo, gui
 		d->conf.latency_us = d->conf.latency_us ? d->conf.latency_us : 10;
 		d->conf.hop_us = d->conf.hop_us ? d->conf.hop_us : 2;
 	}
+	if (!d->conf.pkey_cap)
+		d->conf.pkey_cap = PKEY_CAP_DEFAULT;
 	d->due_end = &d->due;
 	d->random = d->conf.seed ? d->conf.seed : 1;
 	d->nodes = mem_alloc(topo->nnodes, sizeof(*d->nodes));

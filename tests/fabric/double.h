@@ -29,6 +29,7 @@ struct double_conf {
 	unsigned device_queue; /* how many may wait; what comes then is dropped. 0 = any number */
 	bool all_counters;     /* agents have 64 bits, waiting and error correction */
 	unsigned trap_repeats; /* of a trap that nobody represses */
+	uint16_t pkey_cap;     /* entries of P_Key tables that the snapshot does not tell; 0 = 32 */
 	bool at_once; /* a latency or hop of 0 is one, and what takes no time needs no timer */
 };
 

@@ -29,8 +29,11 @@ import sys
 import tempfile
 import time
 
+from fmsim import Fmsim
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FABRICS = ROOT.parent / "shared" / "fabrics"
+RIG = os.environ.get("RIG", "fmsim")
 SAQUERY_MS = 10000
 DEADLINE_S = 60  # of one wait: far beyond what anything here takes on a busy machine
 POLL_S = 0.02
@@ -112,6 +115,7 @@ def end_process(process, how=signal.SIGTERM, deadline_s=DEADLINE_S):
 
 class Ibsim:
     """The simulator with its console."""
+    device = "ibsim0"
 
     def __init__(self, scratch, net):
         self.name = f"fmd-test-{os.getpid()}-{next(counter)}"
@@ -119,6 +123,10 @@ class Ibsim:
         self.log = scratch / "ibsim.log"
         self.process = self.fifo = None
         self.marks = itertools.count(1)
+
+    def environment(self, host):
+        environment = {"IBSIM_SOCKNAME": self.name, "LD_PRELOAD": str(simulator_library())}
+        return {**environment, "SIM_HOST": host} if host else environment
 
     def start(self):
         pipe = self.scratch / "console"
@@ -169,18 +177,19 @@ class Ibsim:
 
 
 class Fabric:
-    def __init__(self, scratch, net, ibsim=None, **conf):
-        """ibsim: of another Fabric, on which a second fmd is to run; it is that one's to stop."""
+    def __init__(self, scratch, net, ibsim=None, rig=None, sim_options=(), **conf):
+        """ibsim: the simulator of another Fabric, on which a second fmd is to run; it is that one's to stop. rig: which one, else as RIG says."""
+        self.rig = rig or RIG
         self.scratch = pathlib.Path(scratch)
         self.state_dir = self.scratch / "state"
         self.socket = self.scratch / "fmd.sock"
         self.conf = self.scratch / "fmd.conf"
         self.log = self.scratch / "fmd.log"
-        self.library = simulator_library()
         self.suppressions = self.scratch / "asan"  # for an fmd with sanitizers: what is not its own
-        self.suppressions.write_text("interceptor_via_lib:libumad2sim.so\n")
+        self.suppressions.write_text("interceptor_via_lib:libumad2sim.so\ninterceptor_via_lib:libfmsim-umad.so\n")
         self.fmd = None
         self.ibsim, self.shared = ibsim, ibsim is not None
+        self.sim_options = sim_options
         self.write_conf(**conf)
         if not self.shared:
             self.start_ibsim(net)
@@ -188,7 +197,7 @@ class Fabric:
 
     def another(self, **conf):
         """A second fmd's side of the same simulator."""
-        return Fabric(self.folder("another"), self.ibsim.net, ibsim=self.ibsim, **conf)
+        return Fabric(self.folder("another"), self.ibsim.net, ibsim=self.ibsim, rig=self.rig, **conf)
 
     # ---- Configuration
 
@@ -204,16 +213,16 @@ class Fabric:
         return pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch))
 
     def environment(self, host=None):
-        environment = {**os.environ, "IBSIM_SOCKNAME": self.ibsim.name, "LD_PRELOAD": str(self.library),
-                       "ASAN_OPTIONS": f"suppressions={self.suppressions}"}
-        environment.pop("SIM_HOST", None)
-        if host:
-            environment["SIM_HOST"] = host
-        return environment
+        environment = {name: value for name, value in os.environ.items() if name not in ("SIM_HOST", "FMSIM_NODE")}
+        return {**environment, **self.ibsim.environment(host), "ASAN_OPTIONS": f"suppressions={self.suppressions}"}
 
     def start_ibsim(self, net):
         """Every port is dark and has no LID."""
-        self.ibsim = Ibsim(self.folder("ibsim"), net)
+        folder = self.folder(self.rig)
+        if self.rig == "fmsim":
+            self.ibsim = Fmsim(folder, net, program("fmd").parent, poll, end_process, self.sim_options)
+        else:
+            self.ibsim = Ibsim(folder, net)
         try:
             self.ibsim.start()
         except BaseException:
@@ -337,7 +346,7 @@ class Fabric:
         return (self.dump() / "opensm-lfts.dump").read_text()
 
     def logs(self):
-        return [("fmd's log", tail(self.log)), ("ibsim's log", tail(self.ibsim.log, NOISE))]
+        return [("fmd's log", tail(self.log)), (f"{self.rig}'s log", tail(self.ibsim.log, NOISE))]
 
     # ---- What ibsim itself holds
 
@@ -347,11 +356,15 @@ class Fabric:
     ENTRY = re.compile(r"\[(\d+)\]([0-9A-F]+)")
 
     def simulated(self, node=None):
-        """Ports by (node id, port number), from ibsim's Dump: peer, state, physical state, LID."""
+        """Ports by (node id, port number), of the simulator: peer, state, physical state, LID."""
+        if self.rig == "fmsim":
+            return {end: port for end, port in self.ibsim.state()[0].items() if node in (None, end[0])}
         return self.parse_dump(self.console(f'Dump "{node}"' if node else "Dump"))[0]
 
     def simulated_tables(self):
-        """(ports as above, forwarding tables by switch: {LID: port}), as ibsim holds them."""
+        """(ports as above, forwarding tables by switch: {LID: port}), as the simulator holds them."""
+        if self.rig == "fmsim":
+            return self.ibsim.state()[:2]
         return self.parse_dump(self.console("Dump"))
 
     def parse_dump(self, text):

@@ -7,6 +7,7 @@
     sa_client.py SM_LID join|leave GUID MGID [STATE]    for that port (another one by the SM_Key); MGID in 32 hexadecimal digits
 """
 import ctypes
+import os
 import ctypes.util
 import struct
 import sys
@@ -21,7 +22,8 @@ PREFIX = 0xFE80000000000000
 HEADER, MAD = 56, 256
 PATIENCE_MS = 10000
 
-umad = ctypes.CDLL(ctypes.util.find_library("ibumad"))
+# fmsim's library stands in for the whole of libibumad; ibsim's, for what that one asks of the system.
+umad = ctypes.CDLL(os.environ["LD_PRELOAD"] if "FMSIM" in os.environ else ctypes.util.find_library("ibumad"))
 umad.umad_get_mad.restype = ctypes.c_void_p
 umad.umad_get_mad.argtypes = [ctypes.c_void_p]
 

@@ -76,9 +76,10 @@ def test_configuration_is_refused_by_file_and_line(run, tmp_path, line, reason):
 
 @pytest.mark.parametrize("conf, word", [
     ({"device": "nosuch_0"}, "nosuch_0"), ({"port": 77}, "77"), ({"guid": "0x0000000000abcdef"}, "abcdef"),
-    ({"device": "ibsim0", "port": 9}, "9")])
+    ({"device": "THE-DEVICE", "port": 9}, "9")])
 def test_port_that_is_not_there_is_waited_for(start, pod_net, conf, word):
-    fabric = start(pod_net, fmd=False, **conf)
+    fabric = start(pod_net, fmd=False)
+    fabric.write_conf(**{key: fabric.ibsim.device if value == "THE-DEVICE" else value for key, value in conf.items()})
     fabric.start_fmd()
     status = fabric.wait(lambda s: s["state"] == "no-device", "it says so")
     assert not status["fabric_up"] and status["sm"] != "master"
