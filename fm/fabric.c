@@ -69,6 +69,8 @@ static void looked(void *arg, const struct sweep_result *result)
 		fabric_fault_found_by(f, fabric_traps_looked_since(f));
 	if (result->refusing)
 		fabric_isolate_refusing(f);
+	if (result->untrue)
+		fabric_untrue_tops(f);
 	if (!result->error)
 		fabric_verify_later(f);
 	if (!result->error && !fabric_rules(f)) {

@@ -400,6 +400,7 @@ void fabric_verify_later(struct fabric *f); /* a look has ended, or what was pub
 void fabric_untrue_init(struct fabric *f);
 void fabric_untrue_fini(struct fabric *f);
 bool fabric_untrue(const struct fabric *f, guid_t sw); /* it is one of these */
+void fabric_untrue_tops(struct fabric *f); /* a look has met some that do not keep LinearFDBTop */
 /* The block was found spoilt, written again and acknowledged: is it held? */
 void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block);
 

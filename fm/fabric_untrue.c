@@ -2,8 +2,8 @@
 /*
  * fabric_untrue: switches that acknowledge a block of their forwarding table and do not hold it. A block that the audit or a readback
  * found spoilt is written again, and then read: it is repaired if it is as written. If not, the same block was wrong twice: the switch is
- * isolated (fabric_isolate.c), which names it, and is not repaired again. Once in TRIAL_US that block is written and read:
- * when it is held, the isolation ends and all its tables are written anew.
+ * isolated (fabric_isolate.c), which names it, and is not repaired again. So is one whose LinearFDBTop is reset as often as it is set. Once in
+ * TRIAL_US that block, or LinearFDBTop, is written and read: when it is held, the isolation ends and all its tables are written anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "topology/mem.h"
 
 #define TRIAL_US 55000000
+#define TOP	 UINT32_MAX /* in place of a block: LinearFDBTop */
 
 struct untrue { /* a block: being read after its repair, or of a switch that is isolated for it */
 	struct untrue *next;
@@ -47,37 +48,61 @@ static void drop(struct untrue *u)
 	free(u);
 }
 
-/* What the switch is to hold: [64], or NULL. */
-static const uint8_t *wanted(const struct untrue *u)
+static const struct inv_node *node_of(const struct untrue *u)
+{
+	return inventory_find(sweep_inventory(u->f->sweep), u->sw);
+}
+
+/* What the switch is to hold; false: nothing is published for it. */
+static bool wanted(const struct untrue *u, uint8_t data[64])
 {
 	const struct fabric *f = u->f;
 	uint32_t sw = f->topo ? topo_find(f->topo, u->sw) : TOPO_NONE;
+	const struct inv_node *node = node_of(u);
+	struct wire_switch_info info;
 
-	if (sw >= (f->topo ? f->topo->nswitches : 0) || u->block >= tables_blocks(&f->tables))
-		return NULL;
-	return tables_row(&f->tables, sw) + (size_t)u->block * TABLES_BLOCK;
+	if (sw >= (f->topo ? f->topo->nswitches : 0) || !node)
+		return false;
+	if (u->block == TOP) {
+		info = node->sw;
+		info.lft_top = f->tables.top;
+		info.port_state_change = false;
+		wire_switch_info_encode(&info, data);
+		return true;
+	}
+	if (u->block >= tables_blocks(&f->tables))
+		return false;
+	memcpy(data, tables_row(&f->tables, sw) + (size_t)u->block * TABLES_BLOCK, TABLES_BLOCK);
+	return true;
 }
 
 /* Entries above LinearFDBTop mean nothing. */
 static bool holds(const struct untrue *u, const uint8_t *data)
 {
-	const uint8_t *right = wanted(u);
 	uint32_t first = u->block * TABLES_BLOCK, top = u->f->tables.top;
 	uint32_t count = top < first ? 0 : top - first + 1;
+	struct wire_switch_info info;
+	uint8_t right[64];
 
-	return right && !memcmp(data, right, count < TABLES_BLOCK ? count : TABLES_BLOCK);
+	if (!wanted(u, right))
+		return false;
+	if (u->block == TOP) {
+		wire_switch_info_decode(data, &info);
+		return info.lft_top == top;
+	}
+	return !memcmp(data, right, count < TABLES_BLOCK ? count : TABLES_BLOCK);
 }
 
 static bool send(struct untrue *u, uint8_t method, const uint8_t *data, mad_done_fn *fn)
 {
-	struct inventory *inv = sweep_inventory(u->f->sweep);
-	const struct inv_node *node = inventory_find(inv, u->sw);
+	const struct inv_node *node = node_of(u);
 	struct mad_request request = { .method = method,
-				       .attr_id = WIRE_LFT,
-				       .attr_mod = u->block };
+				       .attr_id = u->block == TOP ? WIRE_SWITCH_INFO : WIRE_LFT,
+				       .attr_mod = u->block == TOP ? 0 : u->block };
 	struct mad_path path;
 
-	if (!node || node->gone || node->silent || !inventory_port_path(inv, node, 0, &path))
+	if (!node || node->gone || node->silent ||
+	    !inventory_port_path(sweep_inventory(u->f->sweep), node, 0, &path))
 		return false;
 	request.path = &path;
 	request.device = u->sw;
@@ -118,12 +143,29 @@ static void read_again(void *arg, const struct mad_answer *answer)
 	drop(u); /* what was not answered is the audit's to find again */
 }
 
-void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block)
+static struct untrue *add(struct fabric *f, guid_t sw, uint32_t block)
 {
 	struct untrue *u = mem_alloc(1, sizeof(*u));
 
 	*u = (struct untrue){ .next = f->untrue.list, .f = f, .sw = sw, .block = block };
 	f->untrue.list = u;
+	return u;
+}
+
+void fabric_untrue_tops(struct fabric *f)
+{
+	for (struct inv_node *node = inventory_first(sweep_inventory(f->sweep)); node;
+	     node = inventory_next(sweep_inventory(f->sweep), node)) {
+		if (node->keeps_no_top)
+			isolate(add(f, node->guid, TOP));
+		node->keeps_no_top = false;
+	}
+}
+
+void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block)
+{
+	struct untrue *u = add(f, sw, block);
+
 	if (!send(u, WIRE_GET, NULL, read_again))
 		drop(u);
 }
@@ -167,14 +209,16 @@ static void trial_cb(void *arg)
 	bool any = false;
 
 	for (u = f->untrue.list; u; u = next) {
+		uint8_t data[64];
+
 		next = u->next;
 		if (has_left(u)) {
 			drop(u);
 			continue;
 		}
 		any |= u->isolated;
-		if (u->isolated && !u->token && wanted(u) && fabric_rules(f))
-			send(u, WIRE_SET, wanted(u), tried);
+		if (u->isolated && !u->token && fabric_rules(f) && wanted(u, data))
+			send(u, WIRE_SET, data, tried);
 	}
 	if (any)
 		loop_timer_set(f->untrue.timer, TRIAL_US);

@@ -25,6 +25,7 @@
 #include "fm/mad/wire_adaptive.h"
 #include "fm/sweep/sweep_priv.h"
 
+#define TOP_AGAIN_US	60000000
 #define LOG_BURST	20
 #define LOCAL_ASKED_MAX 4 /* answers that are not believed, one after the other */
 
@@ -81,19 +82,39 @@ static bool is_another_s(const struct sweep *s, const struct inv_node *node)
 	return node->stranger && s->inv.sm_lid && sm_lid && sm_lid != s->inv.sm_lid;
 }
 
+/*
+ * A switch that reboots loses its links with its tables. One whose LinearFDBTop alone is reset may have begun anew as well, the
+ * first time; what is set and reset again within TOP_AGAIN_US is not kept, and would be written for ever.
+ */
+static bool keeps_no_top(struct sweep *s, struct inv_node *node,
+			 const struct wire_switch_info *info)
+{
+	uint64_t now = loop_now_us(s->loop), before = node->top_lost_us;
+
+	node->top_lost_us = info->port_state_change ? 0 : now;
+	return node->top_lost_us && before && now - before < TOP_AGAIN_US;
+}
+
+static void tables_lost(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
+{
+	if (keeps_no_top(s, node, info)) {
+		node->keeps_no_top = s->odd = true;
+		return;
+	}
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: has lost its tables", inventory_name(node, -1).text);
+	node->rebooted = true;
+	inventory_end_bounces_of(&s->inv, node);
+	node->reboots++;
+	sweep_ask(s, JOB_DESC, node, 0, false);
+}
+
 static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
-	if (node->sw.lft_cap && info.lft_top < node->sw.lft_top && info.lft_top != node->want_top) {
-		log_line(LOG_SWEEP, LOG_NOTICE, "%s: has lost its tables",
-			 inventory_name(node, -1).text);
-		node->rebooted = true;
-		inventory_end_bounces_of(&s->inv, node);
-		node->reboots++;
-		sweep_ask(s, JOB_DESC, node, 0, false);
-	}
+	if (node->sw.lft_cap && info.lft_top < node->sw.lft_top && info.lft_top != node->want_top)
+		tables_lost(s, node, &info);
 	node->sw = info;
 	node->unread |= info.port_state_change || node->rebooted;
 	s->managed |= s->shy && info.lft_top;

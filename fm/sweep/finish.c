@@ -106,11 +106,12 @@ static bool finish_count_node(struct sweep *s, const struct inv_node *node)
 	s->result.partial += node->partial && !node->gone;
 	s->result.gone += node->gone;
 	s->result.refusing += node->keeps_change && !node->no_sets && !node->gone;
+	s->result.untrue += node->keeps_no_top && !node->gone;
 	for (p = 1; p <= node->nports; p++) {
 		failed += node->ports[p].probe == PROBE_FAILED;
 		s->result.silent += node->ports[p].probe == PROBE_FAILED && !node->ports[p].peer;
 	}
-	return node->silent || node->partial || node->keeps_change || failed;
+	return node->silent || node->partial || node->keeps_change || node->keeps_no_top || failed;
 }
 
 /* Mostly nobody is to be counted, and a fault does not wait for it. */
@@ -120,6 +121,7 @@ static void finish_count(struct sweep *s)
 	bool odd = false;
 
 	s->result.silent = s->result.partial = s->result.gone = s->result.refusing = 0;
+	s->result.untrue = 0;
 	if (!s->odd && !s->inv.ngone)
 		return;
 	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))

@@ -158,7 +158,10 @@ struct inv_node {
 	bool unread;	/* a switch whose ports have to be read, whatever it says of changes */
 	bool rebooted;	/* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
-	uint8_t reboots;   /* counts those, for who else keeps tables */
+	uint8_t reboots; /* counts those, for who else keeps tables */
+	bool keeps_no_top; /* LinearFDBTop was set, and was reset twice within a while; the conductor ends it */
+	uint64_t
+		top_lost_us; /* when it was reset last, and no port's state had changed; 0 = never */
 	uint8_t sl2vl_vls; /* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
 	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
 	bool no_wildcards;     /* refused that once */

@@ -27,12 +27,14 @@
 struct sweep;
 
 struct sweep_result {
-	int error;	     /* 0, or -EIO: the local port did not answer */
-	unsigned silent;     /* nodes, and ports with an unknown one behind, that do not answer */
-	unsigned partial;    /* nodes that answer and whose answers were not all had */
-	bool rest;	     /* slow answers are left, what they say comes later.. */
-	bool newest;	     /* ..and all that the newest request to look asked first is answered */
-	unsigned refusing;   /* switches that answer, and whose PortStateChange can't be cleared */
+	int error;	   /* 0, or -EIO: the local port did not answer */
+	unsigned silent;   /* nodes, and ports with an unknown one behind, that do not answer */
+	unsigned partial;  /* nodes that answer and whose answers were not all had */
+	bool rest;	   /* slow answers are left, what they say comes later.. */
+	bool newest;	   /* ..and all that the newest request to look asked first is answered */
+	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
+	unsigned
+		untrue; /* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
 	unsigned duplicates; /* GUIDs met twice, in this look */
 	unsigned fell;	     /* cables that went down */
 	bool strangers; /* a port was met that has IsSM and was not asked yet, or another's SM LID */
