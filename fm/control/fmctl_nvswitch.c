@@ -48,6 +48,21 @@ static void print_summary(const json_t *summary)
 		printf("NOT OPEN: %s: %s\n", name, json_string_value(error));
 }
 
+/* NVLink domains: hosts whose GPUs reach each other. */
+static void print_domains(const json_t *domains)
+{
+	const json_t *domain, *host;
+	size_t index, i;
+
+	json_array_foreach (domains, index, domain) {
+		printf("NVLink domain %s, clique %.0f:", text_of(domain, "cluster_uuid"),
+		       number_of(domain, "clique"));
+		json_array_foreach (json_object_get(domain, "hosts"), i, host)
+			printf(" %s", json_string_value(host));
+		putchar('\n');
+	}
+}
+
 /* Cells that a table can't work out by itself. */
 static json_t *rows_of(const json_t *hosts)
 {
@@ -107,10 +122,23 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 		json_array_append_new(rows, row);
 	}
 	table_print(ctl, rows, columns);
+	print_domains(json_object_get(result, "domains"));
 	json_decref(rows);
 }
 
 /* ---- One host ------------------------------------------------------------------------------------ */
+
+/* An event or a silence is said to be one; a state goes without saying. */
+static void print_finding(const json_t *it)
+{
+	const char *kind = text_of(it, "kind"), *remedy = text_of(it, "remedy");
+	bool told = strcmp(kind, "state") != 0, helps = *remedy && strcmp(remedy, "none") != 0;
+
+	printf("evidence    %s: %s (%s, for %.0f s%s%s%s%s)\n", text_of(it, "state"),
+	       text_of(it, "text"), text_of(it, "source"), number_of(it, "since_s"),
+	       told ? ", " : "", told ? kind : "", helps ? "; asks for: " : "",
+	       helps ? remedy : "");
+}
 
 static void print_evidence(const json_t *host)
 {
@@ -121,8 +149,16 @@ static void print_evidence(const json_t *host)
 		printf("source      %s: %s\n", text_of(it, "url"),
 		       json_is_true(json_object_get(it, "up")) ? "up" : text_of(it, "error"));
 	json_array_foreach (json_object_get(host, "evidence"), index, it)
-		printf("evidence    %s: %s (%s, for %.0f s)\n", text_of(it, "state"),
-		       text_of(it, "text"), text_of(it, "source"), number_of(it, "since_s"));
+		print_finding(it);
+}
+
+static void print_domain(const json_t *host)
+{
+	const json_t *domain = json_object_get(host, "domain");
+
+	if (json_is_object(domain))
+		printf("domain      %s, clique %.0f\n", text_of(domain, "cluster_uuid"),
+		       number_of(domain, "clique"));
 }
 
 static void show_host_state(const struct fmctl *ctl, const json_t *host)
@@ -133,6 +169,12 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 	printf("system      %s\n", text_of(host, "system"));
 	printf("observed    %s\n", text_of(host, "observed"));
 	printf("routed as   %s\n", text_of(host, "routed"));
+	if (*text_of(host, "ends_when"))
+		printf("better when %s\n", text_of(host, "ends_when"));
+	if (json_is_true(json_object_get(host, "unconfirmed")))
+		puts("unconfirmed worse is said by a source that needs a second one "
+		     "(nvswitch_second_source)");
+	print_domain(host);
 	print_evidence(host);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
 #include <stdio.h>
+#include <string.h>
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 
@@ -218,12 +219,51 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	return doc;
 }
 
+static bool same_domain(const struct memory *a, const struct memory *b)
+{
+	return !strcmp(a->cluster, b->cluster) && a->clique == b->clique;
+}
+
+/* The domain's row: that of the first host in it. */
+static unsigned first_of_domain(const struct nvswitch *nv, unsigned host)
+{
+	const struct health_host *hosts = nv->health.hosts;
+	unsigned first = 0;
+
+	while (!hosts[first].memory || !same_domain(hosts[first].memory, hosts[host].memory))
+		first++;
+	return first;
+}
+
+/* Hosts whose GPUs reach each other by NVLink: equal cluster UUID and clique (NVML's fabric info). */
+static json_t *domains_json(const struct nvswitch *nv)
+{
+	json_t *domains = json_array(), **of = mem_alloc(nv->health.nhosts + 1, sizeof(json_t *));
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+		unsigned first;
+
+		if (!host->memory || !*host->memory->cluster)
+			continue;
+		first = first_of_domain(nv, i);
+		if (!of[first]) {
+			of[first] = domain_json(host);
+			json_object_set_new(of[first], "hosts", json_array());
+			json_array_append_new(domains, of[first]);
+		}
+		json_array_append_new(json_object_get(of[first], "hosts"), json_string(host->name));
+	}
+	free(of);
+	return domains;
+}
+
 json_t *nvswitch_json(const struct nvswitch *nv)
 {
 	json_t *hosts = json_array();
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
-	return json_pack("{so so so}", "summary", nvswitch_summary(nv), "senders",
-			 senders_json(&nv->senders, loop_now_us(nv->loop)), "hosts", hosts);
+	return json_pack("{so so so}", "summary", nvswitch_summary(nv), "hosts", hosts, "domains",
+			 domains_json(nv));
 }

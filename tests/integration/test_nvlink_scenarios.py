@@ -313,57 +313,7 @@ def played(pod_net, tmp_path_factory):
         world.exporters.stop()
 
 
-# Not yet as told, by name.
-OPEN = {
-    "A100 cards",
-    "H100 NVL cards, blanks in the name replaced",
-    "default counters and a crashed job",
-    "an old Xid 79, all else well",
-    "an old Xid 74, all else well",
-    "NVLink error, repaired, the gauge stays",
-    "recovery action remains when the Xid is hidden",
-    "fabric manager never started",
-    "fabric manager never started, P2P not asked",
-    "fabric manager in progress, P2P not asked",
-    "fabric manager's status not recognised",
-    "fabric manager's NVML too old",
-    "fabric manager failed for all",
-    "fabric manager not started for one",
-    "H100 all in MIG",
-    "H100 one in MIG",
-    "A100 MIG mode without instances",
-    "A100 one in MIG, P2P by pairs",
-    "B200 two in MIG",
-    "one in MIG and two others lost each other",
-    "56 instances on Kubernetes",
-    "P2P blank",
-    "all blank but the bitmap",
-    "a switch gone, links not asked",
-    "four of eight GPUs gone",
-    "a GPU's link off",
-    "a lost pair on H20",
-    "a GPU wants a reset",
-    "a GPU wants a reboot",
-    "a GPU's P2P is to be drained",
-    "a route is unhealthy",
-    "bandwidth is degraded",
-    "DCGM's own health watch",
-    "log: off the bus, without an Xid",
-    "log: off the bus at probe",
-    "log: the driver wants a GPU reset",
-    "log: the driver wants a reboot",
-    "log: the driver wants nothing any more",
-    "log: a switch too hot",
-    "log: a switch without firmware",
-    "log: a switch's processor halted",
-    "log: training failed",
-    "log: uncontained",
-    "log: the fabric manager does not start",
-}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(reason="not yet as told") if name in OPEN else ())
-                                  for name in (*SCENARIOS, *(f"log: {name}" for name in LOGGED))])
+@pytest.mark.parametrize("name", [*SCENARIOS, *(f"log: {name}" for name in LOGGED)])
 def test_fmd_comes_to_the_state_that_a_machine_is_in(played, name):
     play = played[name]
     assert play.as_told(), f"should: {' > '.join(play.should())}; did: {' > '.join(play.did)}"
