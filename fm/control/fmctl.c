@@ -53,7 +53,7 @@ static const struct command {
 	  .run = fmctl_forget },
 	{ "whatif", "--fail|--cordon WHAT | --nvswitch HOST=STATE ...",
 	  "what would change, without touching anything", .run = fmctl_whatif },
-	{ "nvswitch", "[HOST | logs | set HOST STATE | clear HOST]",
+	{ "nvswitch", "[HOST | logs | blocks | set HOST STATE | clear HOST]",
 	  "NVSwitches and NVLinks of hosts", .run = fmctl_nvswitch },
 	{ "reload", "", "reads the configuration file again", .run = fmctl_reload },
 	{ "loglevel", "[MODULE] LEVEL", "error, warning, notice, info or debug",

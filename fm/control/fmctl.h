@@ -40,6 +40,8 @@ fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_swe
 fmctl_command_fn fmctl_whatif;	 /* fmctl_whatif.c */
 fmctl_command_fn fmctl_cabling;	 /* fmctl_cabling.c */
 fmctl_command_fn fmctl_nvswitch; /* fmctl_nvswitch.c */
+enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
+				      const json_t *result); /* fmctl_nvswitch_blocks.c */
 
 /* fmctl_show.c: documents as people read them, to stdout. */
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_health,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name all that is known of it: sources,
- * evidence. `logs` shows who sends kernel logs. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ * evidence. `logs` shows who sends kernel logs, `blocks` NVLink domains as Slurm has them. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +289,8 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
 	if (answer.status == FMCTL_DONE && name && !strcmp(name, "logs"))
 		(ctl->json ? show_json : show_senders)(
 			ctl, ctl->json ? json_object_get(answer.result, "senders") : answer.result);
+	else if (answer.status == FMCTL_DONE && name && !strcmp(name, "blocks"))
+		answer.status = fmctl_nvswitch_blocks(ctl, answer.result);
 	else if (answer.status == FMCTL_DONE && name)
 		answer.status = show_one(ctl, answer.result, name);
 	else if (answer.status == FMCTL_DONE)

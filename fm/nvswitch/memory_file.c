@@ -132,6 +132,7 @@ static bool read_host(struct memory *m, const char *line)
 	char text[48];
 	int system = -1, told = -1;
 
+	*m = (struct memory){ 0 }; /* the first of its lines */
 	if (word(line, "system", text, sizeof(text)))
 		system = nvswitch_system_parse(text);
 	if (word(line, "told", text, sizeof(text)))

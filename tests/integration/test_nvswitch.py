@@ -259,6 +259,33 @@ def test_an_operators_word_stands_until_it_is_taken_back_and_over_a_restart(worl
     assert world.fabric.fmctl("nvswitch", "set", SICK, check=False).returncode == 2
 
 
+def test_a_restart_forgets_no_event_and_heals_nothing(world):
+    world.send(SICK, "NVRM: Xid (PCI:0000:34:00): 79, pid=1, name=x, GPU has fallen off the bus.")
+    world.wait_state(SICK, "NO_P2P")
+    world.fabric.stop_fmd()
+    assert "code=79" in (world.fabric.state_dir / "nvlink").read_text()
+    world.fabric.start_fmd("H-0002c90380000100")
+    world.fabric.wait_up()
+    asked = world.exporters.asked.copy()
+    poll(lambda: world.exporters.asked[SICK] > asked[SICK] + 3, "its exporter says that all is well")
+    row = world.row(SICK)
+    assert row["state"] == "NO_P2P" and row["evidence"][0]["kind"] == "event" and row["evidence"][0]["remedy"] == "reboot"
+    assert "better when a reset or boot is seen" in world.fabric.fmctl("nvswitch", SICK).stdout
+    world.send(SICK, "nvidia-nvlink: Nvlink Core is being initialized, major device number 234")
+    world.wait_state(SICK, "HEALTHY")
+
+
+def test_nvlink_domains_are_blocks(world):
+    label = 'DCGM_FI_DEV_GPU_TEMP{{gpu="0",DCGM_FI_DEV_FABRIC_CLUSTER_UUID="0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001"}} 40\n' \
+            'DCGM_FI_DEV_FABRIC_CLIQUE_ID{{gpu="0"}} {}\n'
+    for n, host in enumerate(HOSTS[:4]):
+        world.exporters.say(host, body(host, extra=label.format(n // 3)))
+    poll(lambda: len(world.fabric.ask("nvswitch", "blocks")) == 2 and
+         len(world.fabric.ask("nvswitch", "blocks")[0]["hosts"]) == 3, "two domains are known")
+    assert world.fabric.fmctl("nvswitch", "blocks").stdout.splitlines() == [
+        "BlockName=nvl-0cf3c1a2-0 Nodes=dgx-su01-[01-03]", "BlockName=nvl-0cf3c1a2-1 Nodes=dgx-su01-04", "BlockSizes=1"]
+
+
 # ---- TLS
 
 

@@ -130,6 +130,9 @@ static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
 	assert_true(memory_read(&m, "event", "state=FATAL gpu=77 link=-5 text=two words\n"));
 	assert_int_equal(m.events[0].finding.gpu, -1);
 	assert_string_equal(m.events[0].finding.text, "two words");
+	assert_true(
+		memory_read(&m, "host", "system=h100\n")); /* read once more: nothing is twice */
+	assert_int_equal(m.nevents, 0);
 }
 
 /* The worst are kept. */
