@@ -219,10 +219,15 @@ void fault_set_way(struct double_fabric *d, const struct fault *fault, guid_t no
 	fault->set(d, double_port(d, node, num), amount);
 }
 
+void fault_set_all(struct double_fabric *d, const struct fault *fault, unsigned amount)
+{
+	for (uint32_t i = 0; i < d->topo->nports; i++)
+		if ((fault->scope == FAULT_NODE) == !d->ports[i].num)
+			fault->set(d, &d->ports[i], amount);
+}
+
 void fault_mend_all(struct double_fabric *d)
 {
 	for (const struct fault *fault = faults; fault->name; fault++)
-		for (uint32_t i = 0; i < d->topo->nports; i++)
-			if (fault->scope != FAULT_NODE || !d->ports[i].num)
-				fault->set(d, &d->ports[i], 0);
+		fault_set_all(d, fault, 0);
 }

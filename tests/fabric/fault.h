@@ -39,6 +39,8 @@ void fault_set(struct double_fabric *d, const struct fault *fault, guid_t node, 
 /* One way alone: out of that port. For cables. */
 void fault_set_way(struct double_fabric *d, const struct fault *fault, guid_t node, unsigned port,
 		   unsigned amount);
+/* Of all nodes, or ports. */
+void fault_set_all(struct double_fabric *d, const struct fault *fault, unsigned amount);
 void fault_mend_all(struct double_fabric *d);
 
 #endif

@@ -264,6 +264,7 @@ static int do_help(struct args *a)
 
 		help_row(a->out, &row);
 	}
+	fputs("The amount may stand before the place, and alone: everywhere.\n", a->out);
 	fputs("NODE: name, GUID, \"name with blanks\"; A:PORT: leaf-01:33 or \"leaf 1\"[33].  "
 	      "TIME: 20us, "
 	      "2ms, 2.5s.  SHARE: 5%, 0.1%.\n",

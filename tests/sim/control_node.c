@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Commands about devices, and faults by the table of them (tests/fabric/fault.h): NAME WHERE [AMOUNT], without an amount or `off` it ends. */
+/* Commands about devices, and faults by the table of them (tests/fabric/fault.h): NAME WHERE [AMOUNT], or NAME AMOUNT [WHERE],
+ * everywhere where no place is named; the amount `off` ends it. */
 #include "tests/sim/control_own.h"
 #include <errno.h>
 #include <string.h>
@@ -148,19 +149,42 @@ static bool fault_place(struct args *a, const struct fault *fault, struct dport 
 	return true;
 }
 
+/* `lose 5%`, `slow off`: the amount comes first, or alone. */
+static bool amount_is_next(const struct args *a, const struct fault *fault)
+{
+	const char *word = a->next < a->count ? a->words[a->next] : "";
+	uint64_t us;
+
+	if (strcmp(word, "off") == 0)
+		return true;
+	if (fault->amount == FAULT_SHARE)
+		return word[0] && word[strlen(word) - 1] == '%';
+	return fault->amount == FAULT_TIME && sim_control_time(word, &us);
+}
+
 int sim_control_fault(struct args *a)
 {
 	const struct fault *fault = fault_find(a->words[0]);
-	struct dport *port;
+	bool amount_first = amount_is_next(a, fault), everywhere, one_way;
+	struct dport *port = NULL;
 	unsigned amount;
-	bool one_way;
 
-	if (!fault_place(a, fault, &port) || !fault_amount(a, fault, &amount))
+	if (amount_first && !fault_amount(a, fault, &amount))
+		return -EINVAL;
+	everywhere = amount_first && a->next == a->count;
+	if (!everywhere && !fault_place(a, fault, &port))
+		return -EINVAL;
+	if (!amount_first && !fault_amount(a, fault, &amount))
 		return -EINVAL;
 	one_way = fault->scope == FAULT_CABLE && next_is(a, "one-way");
 	if (a->next < a->count)
 		return bad(a, "'%s' is too much", a->words[a->next]);
-	(one_way ? fault_set_way : fault_set)(a->d, fault, port->node->guid, port->num, amount);
+	if (everywhere)
+		fault_set_all(a->d, fault, amount);
+	else if (one_way)
+		fault_set_way(a->d, fault, port->node->guid, port->num, amount);
+	else
+		fault_set(a->d, fault, port->node->guid, port->num, amount);
 	return 0;
 }
 

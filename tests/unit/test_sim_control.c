@@ -113,9 +113,21 @@ static void faults_are_named_as_in_their_table(void **state)
 	assert_int_equal(say(&s, "slow leaf-02 2ms"), 0);
 	assert_int_equal(double_world_get(&s.w, &to_leaf2, WIRE_NODE_INFO, 0), MAD_OK);
 	assert_in_range(s.w.last.rtt_us, 2000, 2100);
-	assert_int_equal(say(&s, "lose 100% leaf-01:9"), -EINVAL); /* the place comes first */
 	assert_int_equal(say(&s, "lose leaf-01:9 100%"), 0);
 	assert_int_equal(double_world_get(&s.w, &to_spine, WIRE_NODE_INFO, 0), MAD_TIMEOUT);
+	assert_int_equal(say(&s, "lose off"), 0);
+	assert_int_equal(double_world_get(&s.w, &to_spine, WIRE_NODE_INFO, 0), MAD_OK);
+	assert_int_equal(say(&s, "lose 100%"), 0); /* everywhere */
+	assert_int_equal(double_world_get(&s.w, &to_leaf1, WIRE_NODE_INFO, 0), MAD_TIMEOUT);
+	assert_int_equal(say(&s, "mend"), 0);
+	assert_int_equal(say(&s, "slow 3ms"), 0);
+	assert_int_equal(double_world_get(&s.w, &to_h2, WIRE_NODE_INFO, 0), MAD_OK);
+	assert_in_range(s.w.last.rtt_us, 3000, 3100);
+	assert_int_equal(say(&s, "slow 1ms leaf-01"), 0);
+	assert_int_equal(double_world_get(&s.w, &to_leaf1, WIRE_NODE_INFO, 0), MAD_OK);
+	assert_in_range(s.w.last.rtt_us, 1000, 1100);
+	assert_complains(&s, "hang", "a node is missing");
+	assert_complains(&s, "lose 5% leaf-01", "which port");
 	assert_int_equal(say(&s, "mend"), 0);
 	assert_int_equal(double_world_get(&s.w, &to_spine, WIRE_NODE_INFO, 0), MAD_OK);
 	said_fini(&s);
