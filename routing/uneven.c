@@ -9,9 +9,19 @@ struct usual {
 	uint16_t slots[UINT8_MAX + 1];
 };
 
+static unsigned count_levels(const struct graph *g)
+{
+	unsigned top = 0;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++)
+		top = g->families[f].level > top ? g->families[f].level : top;
+	return top + 1;
+}
+
+/* Asked in each update: no more memory is cleared than there are levels for. */
 static void find_usual(const struct graph *g, struct usual *usual)
 {
-	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(UINT8_MAX + 1, sizeof(*count));
+	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(count_levels(g), sizeof(*count));
 
 	*usual = (struct usual){ { 0 } };
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
