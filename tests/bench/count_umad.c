@@ -8,6 +8,9 @@
  * memory (COUNT_UMAD_FILE): they are there at any moment for whoever reads it, also when the
  * program is killed.
  *
+ * COUNT_UMAD_ANSWERS names a file that all answers of the SA are appended to, whole, each behind its length (32 bits): a simulator cuts them
+ * after one MAD.
+ *
  * The file is an array of `struct counter` in the machine's byte order (tests/bench/world.py reads
  * it). A slot is claimed by its key, once, and never given back; threads may send at the same time.
  */
@@ -19,6 +22,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
@@ -37,6 +41,7 @@ typedef int send_fn(int port, int agent, void *umad, int length, int timeout_ms,
 
 static struct {
 	struct counter *counters; /* NULL: nobody asked */
+	int answers;		  /* likewise -1 */
 	send_fn *next;
 } shim;
 
@@ -58,6 +63,10 @@ static void __attribute__((constructor)) count_umad_init(void)
 {
 	const char *path = getenv("COUNT_UMAD_FILE");
 
+	shim.answers = -1;
+	if (getenv("COUNT_UMAD_ANSWERS"))
+		shim.answers = open(getenv("COUNT_UMAD_ANSWERS"),
+				    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	shim.next = (send_fn *)dlsym(RTLD_NEXT, "umad_send");
 	shim.counters = path ? counters_map(path) : NULL;
 }
@@ -106,6 +115,15 @@ static void count(uint32_t key)
 			      memory_order_relaxed);
 }
 
+static void note_answer(const uint8_t *mad, int length)
+{
+	uint32_t size = (uint32_t)length;
+	struct iovec parts[] = { { &size, sizeof(size) }, { (void *)mad, size } };
+
+	if (mad[1] == 0x03 && mad[3] & 0x80 && writev(shim.answers, parts, 2) < 0)
+		abort();
+}
+
 int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int retries)
 {
 	/* Before it is sent: the answer may come at once, and another thread free it. */
@@ -117,6 +135,8 @@ int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int r
 		errno = ENOSYS;
 		return -1;
 	}
+	if (shim.answers >= 0)
+		note_answer(umad_get_mad(umad), length);
 	status = shim.next(port, agent, umad, length, timeout_ms, retries);
 	if (!status && shim.counters && !local)
 		count(key);

@@ -35,4 +35,5 @@ def main():
     print(time.monotonic() - begin)
 
 
-main()
+if __name__ == "__main__":
+    main()
