@@ -33,13 +33,19 @@ static enum job_said run_step(struct job *job)
 	return said;
 }
 
+static void steps_set(struct job *job, const struct job_step *steps)
+{
+	loop_busy_add(job->loop, (steps != NULL) - (job->steps != NULL));
+	job->steps = steps;
+}
+
 /* False: that was the last. */
 static bool go_on(struct job *job, enum job_said said)
 {
 	job->at += said == JOB_NEXT;
 	if (said != JOB_END && job->steps[job->at].run)
 		return true;
-	job->steps = NULL;
+	steps_set(job, NULL);
 	return false;
 }
 
@@ -76,6 +82,7 @@ void job_free(struct job *job)
 {
 	if (!job)
 		return;
+	steps_set(job, NULL);
 	loop_timer_free(job->timer);
 	free(job);
 }
@@ -83,7 +90,7 @@ void job_free(struct job *job)
 void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us)
 {
 	job->serial++;
-	job->steps = steps;
+	steps_set(job, steps);
 	job->at = 0;
 	job->spent_us = spent_us;
 	for (unsigned i = 0; spent_us && steps[i].run; i++)
@@ -94,7 +101,7 @@ void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us
 void job_stop(struct job *job)
 {
 	job->serial++;
-	job->steps = NULL;
+	steps_set(job, NULL);
 	loop_timer_stop(job->timer);
 }
 

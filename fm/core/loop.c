@@ -82,6 +82,8 @@ struct loop {
 	uint64_t held_span; /* when this one began */
 	struct held step;   /* the longest part of the present callback, where it tells */
 	struct loop_pace pace;
+	uint64_t rounds;
+	int busy; /* jobs under way */
 };
 
 static uint64_t clock_read(void)
@@ -142,6 +144,21 @@ const char *loop_longest_step(const struct loop *loop)
 void loop_set_pace(struct loop *loop, struct loop_pace pace)
 {
 	loop->pace = pace;
+}
+
+void loop_busy_add(struct loop *loop, int change)
+{
+	loop->busy += change;
+}
+
+uint64_t loop_rounds(const struct loop *loop)
+{
+	return loop->rounds;
+}
+
+bool loop_is_busy(const struct loop *loop)
+{
+	return loop->busy > 0;
 }
 
 struct loop_pace loop_pace(const struct loop *loop)
@@ -427,7 +444,8 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 	int status;
 
 	if (!wait_us)
-		flags = EVLOOP_NONBLOCK;
+		flags |=
+			EVLOOP_NONBLOCK; /* once: without it libevent stays as long as anything is readable */
 	else if (wait_us != UINT64_MAX)
 		event_add(loop->wake, &tv);
 	loop->in_wait = true;
@@ -444,6 +462,7 @@ static int loop_run_real(struct loop *loop)
 	while (!loop->stopped && !status) {
 		bool again;
 
+		loop->rounds++;
 		loop->now = clock_read();
 		timers_run(loop);
 		again = polls_run(loop);
@@ -462,6 +481,7 @@ static int loop_run_simulated(struct loop *loop)
 	while (!loop->stopped) {
 		bool again;
 
+		loop->rounds++;
 		timers_run(loop);
 		again = polls_run(loop);
 		if (again || loop->stopped)

@@ -44,6 +44,11 @@ void loop_took(struct loop *loop, const char *what, uint64_t us);
 struct loop_pace {
 	uint64_t slice_us, gap_us;
 };
+/* How many pieces of such work there are: who serves others takes a small part of the time then (fm/core/job.h counts them). */
+void loop_busy_add(struct loop *loop, int change);
+bool loop_is_busy(const struct loop *loop);
+uint64_t loop_rounds(
+	const struct loop *loop); /* of timers, then descriptors; the number of this one */
 void loop_set_pace(struct loop *loop, struct loop_pace pace);
 struct loop_pace loop_pace(const struct loop *loop);
 

@@ -35,6 +35,7 @@ struct umad_io {
 	struct loop_poll *poll;
 	struct later *later; /* a ring; NULL until a simulator was opened */
 	unsigned later_first, nlater;
+	uint64_t shared_in; /* the round of the loop in which SA requests had their part of it */
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;

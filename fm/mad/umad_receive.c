@@ -14,6 +14,7 @@
 #define QP1_QKEY     0x80010000u /* IBA 3.5.3 */
 #define NAP_FROM     32		 /* answers awaited */
 #define NAP_US	     200
+#define SA_PART	     10 /* of the time, while other work is under way: a tenth */
 #define LIVELY_WAITS 2
 #define CLOSE_MS     200   /* after so long without any, none comes any more */
 #define DRAIN_MAX    256   /* MADs taken in one round */
@@ -124,11 +125,27 @@ static int take_one(struct umad_io *u, const struct handle *h)
 	return 0;
 }
 
-/* Ends what is done in one round. */
+/*
+ * Ends what is done in one round. Whoever asks the SA gets a tenth of the time while an update or the like is under way, so that a storm of requests
+ * makes a reroute no slower than by that.
+ */
 struct round {
-	uint64_t until_us;
+	uint64_t until_us, sa_until_us;
 	int taken;
 };
+
+/* Once a round of the loop, however many descriptors have something to be read. */
+static uint64_t sa_slice_us(struct umad_io *u)
+{
+	uint64_t slice = loop_pace(u->loop).slice_us, round = loop_rounds(u->loop);
+
+	if (!loop_is_busy(u->loop))
+		return slice;
+	if (u->shared_in == round)
+		return 0;
+	u->shared_in = round;
+	return slice / SA_PART;
+}
 
 static bool is_over(const struct umad_io *u, const struct round *round)
 {
@@ -163,6 +180,8 @@ static int take_some(struct umad_io *u, struct round *round)
 
 	if ((status && status != -EAGAIN) || is_over(u, round) || u->poll)
 		return status;
+	if (loop_clock_us(u->loop) >= round->sa_until_us)
+		return -EAGAIN;
 	status = take(u, &u->handles[HANDLE_GS], round, SMPS_EVERY);
 	if ((status && status != -EAGAIN) || is_over(u, round) || is_paused(u))
 		return status;
@@ -171,9 +190,9 @@ static int take_some(struct umad_io *u, struct round *round)
 }
 
 /* What was kept back, for a slice of time. */
-static void hand_on_later(struct umad_io *u)
+static void hand_on_later(struct umad_io *u, uint64_t us)
 {
-	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+	uint64_t until = loop_clock_us(u->loop) + us;
 
 	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until) {
 		struct later later = u->later[u->later_first];
@@ -187,12 +206,14 @@ static void hand_on_later(struct umad_io *u)
 /* How many were taken, in no more than a slice of time, whatever they bring about; -errno when the port is lost. */
 static int drain(struct umad_io *u)
 {
-	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
+	uint64_t now = loop_clock_us(u->loop), sa_us = sa_slice_us(u);
+	struct round round = { .until_us = now + loop_pace(u->loop).slice_us,
+			       .sa_until_us = now + sa_us };
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
-	hand_on_later(u);
+	hand_on_later(u, sa_us);
 	return status && status != -EAGAIN ? status : round.taken;
 }
 

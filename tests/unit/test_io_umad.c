@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
+#include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/umad_port.h"
@@ -450,6 +451,62 @@ static void smps_are_read_before_sa_requests(void **state)
 	end(&b);
 }
 
+#define SLICE_US    10000
+#define REQUEST_US  100
+#define STORM_STEPS 30
+
+static unsigned steps_made, asked_by_storm;
+
+/* What each request of a storm costs; there are always more. */
+static void stormy_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct bench *b = arg;
+	uint64_t until = loop_clock_us(b->loop) + REQUEST_US;
+
+	asked_by_storm++;
+	m.waiting[1]++;
+	m.waiting[2]++;
+	while (loop_clock_us(b->loop) < until)
+		;
+}
+
+/* A slice of an update. */
+static enum job_said busy_step(void *arg)
+{
+	struct bench *b = arg;
+	uint64_t until = loop_clock_us(b->loop) + SLICE_US;
+
+	while (loop_clock_us(b->loop) < until)
+		;
+	if (++steps_made < STORM_STEPS)
+		return JOB_MORE;
+	loop_stop(b->loop);
+	return JOB_NEXT;
+}
+
+/* By count: of the time that requests take, an update loses a tenth. */
+static void a_storm_of_requests_takes_a_tenth_from_an_update(void **state)
+{
+	static const struct job_step steps[] = { { "busy", busy_step }, { 0 } };
+	struct bench b = begin_reading();
+	struct job *job = job_new(b.loop, &b);
+
+	b.io->arg = &b;
+	b.io->recv = stormy_cb;
+	loop_set_pace(b.loop, (struct loop_pace){ .slice_us = SLICE_US });
+	assert_int_equal(open_port(&b), 0);
+	m.waiting[1] = m.waiting[2] = 1000;
+	steps_made = asked_by_storm = 0;
+	wake();
+	job_start(job, steps, NULL);
+	assert_int_equal(loop_run(b.loop), 0);
+	assert_in_range(asked_by_storm, 1,
+			STORM_STEPS * SLICE_US / REQUEST_US / 10 + 2 * 16 * STORM_STEPS);
+	assert_in_range(asked_by_storm, 1, STORM_STEPS * SLICE_US / REQUEST_US / 2);
+	job_free(job);
+	end(&b);
+}
+
 static void requests_for_tables_and_others_are_read_by_turns(void **state)
 {
 	struct bench b = begin_reading();
@@ -630,6 +687,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			what_another_manager_has_is_busy_and_what_is_forbidden_is_not, setup),
 		cmocka_unit_test_setup(smps_are_read_before_sa_requests, setup),
+		cmocka_unit_test_setup(a_storm_of_requests_takes_a_tenth_from_an_update, setup),
 		cmocka_unit_test_setup(requests_for_tables_and_others_are_read_by_turns, setup),
 		cmocka_unit_test_setup(on_a_simulator_sa_requests_wait_until_all_is_read, setup),
 		cmocka_unit_test_setup(a_long_message_does_not_leave_a_large_buffer, setup),
