@@ -4,14 +4,18 @@
 fmd manages the fabric first, OpenSM after it. The queries are made from what the tables hold: for each component of each record, GetTable by the
 values of ROWS rows; for paths, multicast groups and others what clients ask by, with each selector; and what is wrong on purpose. Answers are read where
 they are sent, whole, by the library that counts (count_umad.c), since a simulator cuts them. Two answers are the same when their status and
-their rows are, whatever the order. Else the components in which rows differ are named: those in REASONS are expected to.
+their rows are, whatever the order. Each difference has a reason (REASONS), or is told as one without.
 """
 import os
+import re
 import struct
 import subprocess
 import sys
 
 import sa
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import sa_client
 import table
 import world as w
 
@@ -20,10 +24,13 @@ LIMIT_S = 120
 ROWS = 3
 GET, TABLE, MULTI = 0x01, 0x12, 0x14
 KEY = 1
+CPI_SIZE = 72
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "records_client.py")
 
 # name:width in bits, in the order of the component mask (IBA 15.2.5); those of no name are reserved. In front: the bytes of a row that name it.
 LAYOUTS = {
+    (0x01, "ClassPortInfo"): (0, "BaseVersion:8 ClassVersion:8 CapabilityMask:16 CapabilityMask2:27 RespTimeValue:5 RedirectGID:128 "
+                              "Redirect:320 Trap:64"),
     (0x11, "NodeRecord"): (2, "LID:16 :16 BaseVersion:8 ClassVersion:8 NodeType:8 NumPorts:8 SystemImageGUID:64 NodeGUID:64 PortGUID:64 "
                            "PartitionCap:16 DeviceID:16 Revision:32 LocalPortNum:8 VendorID:24 NodeDescription:512"),
     (0x12, "PortInfoRecord"): (3, "LID:16 PortNum:8 :8 M_Key:64 GIDPrefix:64 PortLID:16 MasterSMLID:16 CapabilityMask:32 DiagCode:16 "
@@ -50,11 +57,27 @@ LAYOUTS = {
     (0x38, "MCMemberRecord"): (32, "MGID:128 PortGID:128 Q_Key:32 MLID:16 MTUSelector:2 MTU:6 TClass:8 P_Key:16 RateSelector:2 Rate:6 LifeSelector:2 "
                                "Life:6 SL:4 FlowLabel:20 HopLimit:8 Scope:4 JoinState:4 ProxyJoin:1"),
 }
-# Each manager has its own; or fmd's answer is better.
-REASONS = {
-    "ActCount": "a count of packets", "Ports": "the routes are each manager's own", "Masks": "the trees are each manager's own",
-    "Priority": "fmd shows a master's priority", "MasterSMSL": "", "FromPort": "", "SM_Key": "",
-}
+# (record, difference, reason): the first that matches both; what none does is a difference without one.
+REASONS = [(re.compile(record), re.compile(difference), reason) for record, difference, reason in (
+    ("", r"status 0x000c, OpenSM silence", "OpenSM does not answer what it does not know, fmd says so"),
+    ("SLtoVL", r"status 0x0000, OpenSM death", "OpenSM reads past its tables and dies"),
+    ("NodeRecord", "fewer rows", "OpenSM compares a description up to its first zero"),
+    ("PortInfo|ClassPortInfo", "LocalPortNum", "the port that the last SMP came in by: each manager has its own ways"),
+    ("PortInfo|SwitchInfo|LFT|MFT|SMInfo|GUIDInfo|SLtoVL|VLArb|P_Key|MCMember|InformInfo", "fewer rows", "OpenSM matches by some components alone, fmd by all of them"),
+    ("PortInfo", "more rows", "OpenSM finds no port by its PortLID"),
+    ("GUIDInfo", "more rows|status 0x0000, OpenSM 0x0300", "OpenSM finds no GUID, fmd matches by all components"),
+    ("P_Key", "other rows", "BlockNum is big-endian, as the standard has it; OpenSM's is in the host's order (sa_pkey_block_host_order)"),
+    ("LFT", "Ports", "the routes are each manager's own"),
+    ("MFT", "Masks|rows", "the trees are each manager's own"),
+    ("SMInfo", "ActCount", "a count of packets"),
+    ("PathRecord", "other rows", "one of many paths, where a Get names one end alone"),
+    ("MCMember", "Life$", "a group's life time: OpenSM's default, fmd's of its longest way"),
+    ("MCMember", "Scope$", "OpenSM leaves the MGID's scope out of the record"),
+    ("MCMember", "ProxyJoin$", "fmd shows who was joined by another, as the standard has it"),
+    ("MCMember", "more rows|status 0x0000, OpenSM 0x0300", "these components differ, so what is found by them does"),
+    ("ClassPortInfo", "Capability", "each says what it serves"),
+    ("ClassPortInfo", "status 0x000c, OpenSM 0x0200", "the status of a method that there is not"),
+)]
 
 
 class Layout:
@@ -88,6 +111,8 @@ class Layout:
 
 
 RECORDS = [Layout(*which, *rest) for which, rest in LAYOUTS.items()]
+SERVICE = Layout(0x31, "ServiceRecord", 26, "ServiceID:64 ServiceGID:128 ServiceP_Key:16 :16 Lease:32 ServiceKey:128 ServiceName:512")
+RECORDS.append(SERVICE)
 NAMED = {record.name: record for record in RECORDS}
 
 
@@ -108,14 +133,15 @@ class Query:
 class Answer:
     def __init__(self, status, mad):
         self.status, self.rows = status, []
-        size = struct.unpack_from(">H", mad, 44)[0] * 8 if mad else 0
+        attribute, size = struct.unpack_from(">H", mad, 16)[0] if mad else 0, struct.unpack_from(">H", mad, 44)[0] * 8 if mad else 0
+        size = CPI_SIZE if attribute == NAMED["ClassPortInfo"].attribute else size
         if mad and status == "0x0000" and size:
             rest = mad[56:] if mad[3] == TABLE | 0x80 else mad[56:56 + size]
             self.rows = sorted(rest[i:i + size] for i in range(0, len(rest) - size + 1, size))
 
 
 def ask(world, sim, sm, host, queries):
-    """An Answer to each."""
+    """An Answer to each; to fewer when the manager died of one."""
     begin = os.path.getsize(sm.answers) if os.path.exists(sm.answers) else 0
     environment = {**os.environ, "IBSIM_SOCKNAME": sim.name, "LD_PRELOAD": world.umad2sim, "SIM_HOST": host}
     done = subprocess.run([sys.executable, CLIENT], input="".join(query.line() for query in queries), text=True, capture_output=True,
@@ -131,6 +157,17 @@ def ask(world, sim, sm, host, queries):
     return [Answer(status, mads.get(i)) for i, status in enumerate(done.stdout.split(), 1)]
 
 
+def prepare(guids):
+    """Members of two groups, and services, for the tables to hold."""
+    group = NAMED["MCMemberRecord"]
+    for number, guid in enumerate(guids):
+        port = sa_client.PREFIX << 64 | int(guid, 16)
+        yield Query(group, {"MGID": 0xFF12A01C << 96 | number % 2, "PortGID": port, "Q_Key": 0xB1B, "TClass": 0, "P_Key": 0xFFFF, "SL": 0, "FlowLabel": 0,
+                            "JoinState": 1}, 0x02)
+        yield Query(SERVICE, {"ServiceID": 0x1000 + number, "ServiceGID": port, "ServiceP_Key": 0xFFFF, "Lease": 0xFFFFFFFF,
+                              "ServiceName": int.from_bytes(f"service-{number}".encode().ljust(64, bytes(1)), "big")}, 0x02)
+
+
 def spread(rows):
     return [rows[i * (len(rows) - 1) // (ROWS - 1)] for i in range(ROWS)] if rows else []
 
@@ -139,8 +176,10 @@ def by_component(record, rows):
     for row in spread(rows):
         values = record.of(row)
         for name in values:
+            if record.name == "ClassPortInfo":
+                continue
             yield Query(record, {name: values[name]})
-            if record.name not in ("PathRecord", "MCMemberRecord"):
+            if "LID" in values or "FromLID" in values:
                 yield Query(record, {"LID" if "LID" in values else "FromLID": values.get("LID", values.get("FromLID")), name: values[name]})
                 yield Query(record, {name: values[name] ^ 1})
 
@@ -180,13 +219,13 @@ def odd_ones(rows):
         if record.name != "PathRecord":
             yield Query(record, {}, GET)
             yield Query(record, {}, TABLE, key=0)
-            yield Query(record, {}, 0x02 if record.name not in ("MCMemberRecord", "GUIDInfoRecord") else 0x15)
+            if record.name not in ("MCMemberRecord", "GUIDInfoRecord", "ServiceRecord"):
+                yield Query(record, {}, 0x02)
         for row in spread(rows[record.name])[:1]:
             yield Query(record, record.of(row), GET)
     for bit in range(32):
         yield Query(NAMED["PortInfoRecord"], {"CapabilityMask": 1 << bit}, modifier=1 << 31)
     yield Query(NAMED["NodeRecord"], {}, attribute=0x99)
-    yield Query(NAMED["NodeRecord"], {}, GET, attribute=0x01)
     for row in spread(rows["PortInfoRecord"]):
         yield Query(NAMED["PortInfoRecord"], ends(NAMED["PortInfoRecord"].of(row), "LID"), GET)
 
@@ -203,7 +242,7 @@ def components(record, ours, theirs):
     key = record.key
     mine, other = ({row[:key]: row for row in rows} for rows in (ours, theirs))
     if mine.keys() != other.keys() or len(ours) != len(theirs):
-        return {"rows"}
+        return {"more rows" if len(ours) > len(theirs) else "fewer rows" if len(ours) < len(theirs) else "other rows"}
     return {comp[0] or "reserved" for name in mine for comp in record.comps
             if record.value(mine[name], comp) != record.value(other[name], comp)}
 
@@ -226,39 +265,60 @@ def started(world, sim, manager):
     return sm
 
 
-def answers(world, sim, host, manager, queries):
+def answers(world, sim, host, manager, queries, guids):
     """What was asked, and the answers; queries None: they are made of what this manager's tables hold."""
     sm = started(world, sim, manager)
     try:
+        for answer in ask(world, sim, sm, host, list(prepare(guids))):
+            if answer.status != "0x0000":
+                raise w.BenchError(f"{sm.name} takes no member or service: {answer.status}")
         if queries is None:
             whole = ask(world, sim, sm, host, [Query(record, {}) for record in RECORDS])
             queries = make_queries({record.name: answer.rows for record, answer in zip(RECORDS, whole)})
-        return queries, ask(world, sim, sm, host, queries)
+        found = ask(world, sim, sm, host, queries)
     finally:
+        ended = sm.process.poll()
         sm.close()
+    if ended is None and len(found) == len(queries):
+        return queries, found
+    last = max((i for i, answer in enumerate(found) if answer.status != "silence"), default=-1)
+    if ended is None or last + 1 == len(queries):
+        raise w.BenchError(f"{sm.name} does not answer, and is there" if ended is None else f"{sm.name} ended with {ended}")
+    found[last + 1].status = f"death ({ended})"
+    return queries, found[:last + 2] + answers(world, sim, host, manager, queries[last + 2:], guids)[1]
 
 
-def record_row(record, found):
+def reason_of(record, difference):
+    return next((reason for name, what, reason in REASONS if name.match(record.name) and what.match(difference)), None)
+
+
+def record_rows(record, found):
     """found: [(query, differences)] of it."""
-    counts = {}
+    reasons, unexplained = {}, []
     for query, differ in found:
-        for word in differ:
-            counts.setdefault(word, [0, query])[0] += 1
+        for difference in sorted(differ):
+            reason = reason_of(record, difference)
+            if reason:
+                reasons[reason] = reasons.get(reason, 0) + 1
+            else:
+                unexplained.append(f"{query}: {difference}")
     same = sum(not differ for _, differ in found)
-    unexplained = [word for word in counts if word not in REASONS]
-    said = "; ".join(f"{word} in {count}, as {query}" for word, (count, query) in sorted(counts.items()))
-    return table.Row(f"{record.name}: {len(found)} queries, answered alike", same, len(found), met=not unexplained, note=said)
+    yield table.Row(f"{record.name}: queries answered alike", same, len(found), met=not unexplained,
+                    note=f"{len(unexplained)} without a reason, as {unexplained[0]}" if unexplained else "")
+    for reason, count in reasons.items():
+        yield table.Row(f"{table.DETAIL}{reason}", count)
 
 
 def run(world, options):
     netfile = world.generate("records", FABRIC)
-    host = sa.hosts(netfile)[0][-1]
+    ids, guids = sa.hosts(netfile)
+    host, guids = ids[-1], guids[:6]
     sim = w.Ibsim(world, netfile)
     try:
-        queries, ours = answers(world, sim, host, lambda *where: w.Fmd(*where, settings=sa.NO_LIMIT), None)
-        theirs = answers(world, sim, host, w.Opensm, queries)[1]
+        queries, ours = answers(world, sim, host, lambda *where: w.Fmd(*where, settings=sa.NO_LIMIT), None, guids)
+        theirs = answers(world, sim, host, w.Opensm, queries, guids)[1]
     finally:
         sim.close()
     found = [(query, differences(query, mine, other)) for query, mine, other in zip(queries, ours, theirs)]
-    rows = [record_row(record, [it for it in found if it[0].record is record]) for record in RECORDS]
+    rows = [row for record in RECORDS for row in record_rows(record, [it for it in found if it[0].record is record])]
     yield rows, {"queries": len(queries), "different": [f"{query}: {', '.join(sorted(differ))}" for query, differ in found if differ]}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """records_client.py: asks the SA for each line `METHOD ATTRIBUTE MODIFIER KEY MASK DATA` of its input (hexadecimal), and prints the status of
-each answer, or `silence`. The line's number, from 1, is the lower half of its TID."""
+each answer, or `silence`. The line's number, from 1, is the lower half of its TID. Ends after PATIENCE silences in a row: the manager is dead."""
 import ctypes
 import pathlib
 import struct
@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 import mcast_join  # noqa: E402
 import sa_client  # noqa: E402
 
-PATIENCE_MS = 300
+PATIENCE_MS, PATIENCE = 300, 10
 
 
 def ask(client, number, line):
@@ -29,8 +29,13 @@ def ask(client, number, line):
 
 def main():
     client = sa_client.Client(mcast_join.sm_lid())
+    silent = 0
     for number, line in enumerate(sys.stdin, 1):
-        print(ask(client, number, line))
+        said = ask(client, number, line)
+        print(said)
+        silent = silent + 1 if said == "silence" else 0
+        if silent == PATIENCE:
+            break
 
 
 if __name__ == "__main__":
