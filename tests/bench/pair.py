@@ -99,16 +99,16 @@ def run_once(world, name, options, builds, turn):
     return sides
 
 
-def ratio(a, b, unit):
+def ratio(a, b, what, unit):
     """How much worse a is than b."""
-    a, b = (b, a) if unit == "/s" else (a, b)
+    a, b = (b, a) if unit == "/s" or "part of what a program reaches" in what else (a, b)
     return a / b if b else 1.0 if a == b else float("inf")
 
 
 def judged(what, unit, old, new):
     """A line of the table, and is it within?"""
-    middle = statistics.median(ratio(n, o, unit) for n, o in zip(new, old))
-    same = sorted(ratio(b, a, unit) for side in (old, new) for a, b in zip(side, side[1:])) or [1.0]
+    middle = statistics.median(ratio(n, o, what, unit) for n, o in zip(new, old))
+    same = sorted(ratio(b, a, what, unit) for side in (old, new) for a, b in zip(side, side[1:])) or [1.0]
     low, high = same[len(same) // 10], same[-1 - len(same) // 10]
     within = middle <= max(BOUND, high)
     return [what, table.show(statistics.median(new), unit), table.show(statistics.median(old), unit), f"{middle:.3f}",

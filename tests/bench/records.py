@@ -60,7 +60,7 @@ LAYOUTS = {
 # (record, difference, reason): the first that matches both; what none does is a difference without one.
 REASONS = [(re.compile(record), re.compile(difference), reason) for record, difference, reason in (
     ("", r"status 0x000c, OpenSM silence", "OpenSM does not answer what it does not know, fmd says so"),
-    ("SLtoVL", r"status 0x0000, OpenSM death", "OpenSM reads past its tables and dies"),
+    ("SLtoVL", r"status 0x0000, OpenSM death", "OpenSM dies of it (SIGSEGV)"),
     ("NodeRecord", "fewer rows", "OpenSM compares a description up to its first zero"),
     ("PortInfo|ClassPortInfo", "LocalPortNum", "the port that the last SMP came in by: each manager has its own ways"),
     ("PortInfo|SwitchInfo|LFT|MFT|SMInfo|GUIDInfo|SLtoVL|VLArb|P_Key|MCMember|InformInfo", "fewer rows", "OpenSM matches by some components alone, fmd by all of them"),
@@ -70,10 +70,10 @@ REASONS = [(re.compile(record), re.compile(difference), reason) for record, diff
     ("LFT", "Ports", "the routes are each manager's own"),
     ("MFT", "Masks|rows", "the trees are each manager's own"),
     ("SMInfo", "ActCount", "a count of packets"),
-    ("PathRecord", "other rows", "one of many paths, where a Get names one end alone"),
-    ("MCMember", "Life$", "a group's life time: OpenSM's default, fmd's of its longest way"),
-    ("MCMember", "Scope$", "OpenSM leaves the MGID's scope out of the record"),
-    ("MCMember", "ProxyJoin$", "fmd shows who was joined by another, as the standard has it"),
+    ("PathRecord", "other rows", "one of many paths, where a Get names one end alone; a port's path to itself has no life time in OpenSM"),
+    ("MCMember", "Life$", "who creates a group says no life time: OpenSM makes it 0, fmd that of the fabric's paths"),
+    ("MCMember", "Scope$", "OpenSM shows the scope that the creator's record held, fmd the MGID's"),
+    ("MCMember", "ProxyJoin$", "OpenSM shows it in the lowest bit of the byte, the standard has it in the highest"),
     ("MCMember", "more rows|status 0x0000, OpenSM 0x0300", "these components differ, so what is found by them does"),
     ("ClassPortInfo", "Capability", "each says what it serves"),
     ("ClassPortInfo", "status 0x000c, OpenSM 0x0200", "the status of a method that there is not"),
