@@ -216,6 +216,7 @@ install: all
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
 	$(call put,644,etc/partitions.conf.example,$(SYSCONFDIR)/fmd/partitions.conf.example)
+	$(foreach list,$(wildcard etc/dcgm/*.csv),$(call put,644,$(list),$(PREFIX)/share/doc/fmd/dcgm/$(notdir $(list)));) true
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)
 	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
 	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)

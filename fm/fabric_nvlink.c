@@ -383,6 +383,7 @@ static struct nvswitch_conf monitor_conf(const struct conf *c)
 		.timeout_ms = limit_ms(c->nvswitch_timeout_ms),
 		.hook_timeout_ms = limit_ms(c->nvswitch_hook_timeout_ms),
 		.body_max = (size_t)c->nvswitch_body_limit << 10,
+		.link_window_us = c->nvswitch_link_window_ms * 1000ull,
 		.retry_us = c->retry_interval_ms * 1000ull,
 		.fm_in_progress = progress_of(c->nvswitch_fm_in_progress),
 		.health = { .worsen_us = c->nvswitch_worsen_hold_ms * 1000ull,

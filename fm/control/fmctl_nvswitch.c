@@ -140,14 +140,26 @@ static void print_finding(const json_t *it)
 	       helps ? remedy : "");
 }
 
+static void print_missing(const json_t *source)
+{
+	const json_t *it;
+	size_t index;
+
+	json_array_foreach (json_object_get(source, "missing"), index, it)
+		printf("missing     %s (%s or later): it is not known %s\n", text_of(it, "field"),
+		       text_of(it, "since"), text_of(it, "unknown"));
+}
+
 static void print_evidence(const json_t *host)
 {
 	const json_t *it;
 	size_t index;
 
-	json_array_foreach (json_object_get(host, "sources"), index, it)
+	json_array_foreach (json_object_get(host, "sources"), index, it) {
 		printf("source      %s: %s\n", text_of(it, "url"),
 		       json_is_true(json_object_get(it, "up")) ? "up" : text_of(it, "error"));
+		print_missing(it);
+	}
 	json_array_foreach (json_object_get(host, "evidence"), index, it)
 		print_finding(it);
 }

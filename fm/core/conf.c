@@ -170,6 +170,7 @@ static const struct option options[] = {
 	SECONDS_OPTION("nvswitch_poll_interval", nvswitch_poll_interval_ms, 0.1, 3600, 15),
 	SECONDS_OPTION("nvswitch_timeout", nvswitch_timeout_ms, 0.1, 60, 5),
 	INT_OPTION("nvswitch_body_limit", nvswitch_body_limit, 0, 1048576, 0, "KiB"),
+	SECONDS_OPTION("nvswitch_link_window", nvswitch_link_window_ms, 1, 86400, 300),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch_ca_file, ""),
 	CHECKED_OPTION("syslog_listen", syslog_listen, "", conf_check_syslog),
 	TEXT_OPTION("syslog_allow", syslog_allow, ""),

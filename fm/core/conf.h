@@ -51,7 +51,8 @@ struct conf {
 		nvswitch_ca_file[256], nvswitch_system[16], syslog_listen[64], syslog_allow[1024],
 		log_socket[108], kmsg[256], nvswitch_hook[256], nvswitch_fm_in_progress[16],
 		nvswitch_second_source[16];
-	int nvswitch_poll_interval_ms, nvswitch_timeout_ms, nvswitch_hook_timeout_ms;
+	int nvswitch_poll_interval_ms, nvswitch_timeout_ms, nvswitch_hook_timeout_ms,
+		nvswitch_link_window_ms;
 	int nvswitch_body_limit; /* KiB; 0 = none */
 	int nvswitch_worsen_hold_ms, nvswitch_recover_hold_ms, nvswitch_reroute_interval_ms,
 		nvswitch_log_hold_ms; /* SECONDS keys; 0 = none */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define EXPOSITION_LINE	  8192 /* bytes; exporters' lines are some hundreds */
-#define EXPOSITION_LABELS 32   /* of a sample; more are read and left out */
+#define EXPOSITION_LABELS 48   /* of a sample; more are read and left out */
 
 struct exposition_text { /* not ended by a zero byte */
 	const char *at;

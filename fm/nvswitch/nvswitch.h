@@ -22,8 +22,9 @@ struct nvswitch_conf { /* texts: "" = not wanted; they are copied */
 	uint64_t interval_us;	     /* between two questions to one exporter */
 	unsigned timeout_ms, hook_timeout_ms;
 	size_t body_max;
-	uint64_t retry_us;  /* of opening what could not be opened; 0 = never */
-	int fm_in_progress; /* enum fm_progress */
+	uint64_t link_window_us; /* how long a counter of NMX-T that rose counts */
+	uint64_t retry_us;	 /* of opening what could not be opened; 0 = never */
+	int fm_in_progress;	 /* enum fm_progress */
 	struct health_conf health;
 };
 

@@ -147,7 +147,8 @@ static bool same_targets(const struct targets *a, const struct targets *b)
 	for (unsigned i = 0; i < a->count; i++)
 		if (strcmp(a->list[i].host, b->list[i].host) ||
 		    strcmp(a->list[i].where, b->list[i].where) ||
-		    a->list[i].system != b->list[i].system)
+		    a->list[i].system != b->list[i].system ||
+		    memcmp(&a->list[i].place, &b->list[i].place, sizeof(a->list[i].place)))
 			return false;
 	return true;
 }
@@ -339,6 +340,7 @@ void nvswitch_inputs_fini(struct nvswitch *nv)
 	fetch_free(nv->fetch);
 	for (unsigned kind = 0; kind < LOG_SERVER_KINDS; kind++)
 		log_server_free(nv->logs[kind]);
+	nvswitch_racks_fini(nv);
 	targets_fini(&nv->targets);
 	free_texts(&nv->conf);
 }

@@ -11,10 +11,19 @@
 
 struct scrape; /* one answer under way */
 
+struct rack { /* an NMX-T endpoint, with what is kept of it from answer to answer */
+	char *where;
+	struct nmx *nmx;
+	bool used;
+};
+
 struct poll { /* of one target, in the order of targets */
 	struct nvswitch *nv;
 	unsigned host, source;
 	struct scrape *scrape;
+	unsigned leader;      /* who asks for all of its rack; itself where it is no rack */
+	struct rack *rack;    /* NULL = none; valid while polls are */
+	uint32_t fields;      /* fields.h: of the latest answer */
 	uint64_t link_downs;  /* of the latest answer, UINT64_MAX = none */
 	char address[48];     /* where the latest good answer came from, "" = ask for it */
 	unsigned address_age; /* answers since it was asked for */
@@ -46,6 +55,8 @@ struct nvswitch {
 
 	struct fetch *fetch; /* NULL = nobody is asked */
 	struct poll *polls;  /* [targets.count] */
+	struct rack *racks;
+	unsigned nracks;
 	unsigned cursor, in_flight;
 	uint64_t due_us; /* of the poll at the cursor */
 	struct loop_timer *poll_timer;
@@ -90,5 +101,6 @@ char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host
 /* nvswitch_poll.c */
 void nvswitch_polls_start(struct nvswitch *nv); /* targets and fetch are set */
 void nvswitch_polls_stop(struct nvswitch *nv);
+void nvswitch_racks_fini(struct nvswitch *nv);
 
 #endif

@@ -6,12 +6,16 @@
  * Each answer is read by a parser of its own as it comes and forgotten when it has been judged.
  *
  * Names are resolved now and then: where an answer came from is where the next is asked for, until that fails.
+ *
+ * Hosts of a rack have one NMX-T endpoint, which is asked once for all of them; what is kept of it outlives changes of the list of hosts.
  */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/fields.h"
+#include "fm/nvswitch/nmx.h"
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 
@@ -22,7 +26,8 @@
 struct scrape {
 	struct poll *poll;
 	struct fetch_job *job;
-	struct evidence evidence;
+	uint32_t fields;
+	struct evidence evidence; /* of a host; of a rack its nmx has it */
 	struct exposition exposition;
 };
 
@@ -82,6 +87,47 @@ static void weigh(const struct poll *poll, const struct evidence *evidence,
 	evidence_judge(evidence, memory, &context, verdict);
 }
 
+static bool is_of(const struct poll *poll, const struct poll *leader)
+{
+	return poll->nv->polls + poll->leader == leader;
+}
+
+/* Of all hosts of the rack. */
+static void hear_rack(struct poll *leader, const char *error)
+{
+	struct nvswitch *nv = leader->nv;
+	struct nvswitch_verdict verdict;
+
+	for (unsigned i = 0; i < nv->targets.count; i++) {
+		struct poll *poll = &nv->polls[i];
+
+		if (!is_of(poll, leader))
+			continue;
+		if (error) {
+			hear(poll, NULL, error);
+			continue;
+		}
+		nmx_judge(leader->rack->nmx, &target_of(poll)->place, nv->conf.link_window_us,
+			  &verdict);
+		if (verdict.state == NVSWITCH_UNKNOWN)
+			hear(poll, NULL, "it says nothing of NVLinks in that tray or slot");
+		else
+			hear(poll, &verdict, NULL);
+	}
+}
+
+static void judge_rack(struct scrape *scrape)
+{
+	struct poll *poll = scrape->poll;
+
+	if (!exposition_end(&scrape->exposition)) {
+		hear_rack(poll, scrape->exposition.fault);
+		return;
+	}
+	nmx_end(poll->rack->nmx);
+	hear_rack(poll, NULL);
+}
+
 static void judge(struct scrape *scrape)
 {
 	struct poll *poll = scrape->poll;
@@ -97,6 +143,7 @@ static void judge(struct scrape *scrape)
 		hear(poll, NULL, text);
 		return;
 	}
+	poll->fields = scrape->fields;
 	weigh(poll, &scrape->evidence, &verdict);
 	poll->link_downs = scrape->evidence.nmx ? scrape->evidence.link_downs : UINT64_MAX;
 	if (verdict.state == NVSWITCH_UNKNOWN)
@@ -133,7 +180,11 @@ static void done_cb(void *arg, const char *error, const char *address)
 	poll->scrape = NULL;
 	poll->nv->in_flight--;
 	note_address(poll, error, address);
-	if (error)
+	if (poll->rack && error)
+		hear_rack(poll, error);
+	else if (poll->rack)
+		judge_rack(scrape);
+	else if (error)
 		hear(poll, NULL, error);
 	else
 		judge(scrape);
@@ -143,14 +194,42 @@ static void done_cb(void *arg, const char *error, const char *address)
 
 /* ---- Questions ----------------------------------------------------------------------------------- */
 
+static int kind_cb(void *arg, struct exposition_text name)
+{
+	struct scrape *scrape = arg;
+
+	fields_note(&scrape->fields, name);
+	return evidence_ops.kind(&scrape->evidence, name);
+}
+
+static void sample_cb(void *arg, int kind, const struct exposition_sample *sample)
+{
+	struct scrape *scrape = arg;
+
+	evidence_ops.sample(&scrape->evidence, kind, sample);
+}
+
+static void begin_reading(struct scrape *scrape)
+{
+	static const struct exposition_ops ops = { kind_cb, sample_cb };
+	struct poll *poll = scrape->poll;
+
+	if (poll->rack) {
+		nmx_begin(poll->rack->nmx, loop_now_us(poll->nv->loop));
+		exposition_init(&scrape->exposition, &nmx_ops, poll->rack->nmx);
+		return;
+	}
+	evidence_init(&scrape->evidence, target_of(poll)->system);
+	exposition_init(&scrape->exposition, &ops, scrape);
+}
+
 static void ask(struct poll *poll)
 {
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
 
 	scrape->poll = poll;
-	evidence_init(&scrape->evidence, target_of(poll)->system);
-	exposition_init(&scrape->exposition, &evidence_ops, &scrape->evidence);
+	begin_reading(scrape);
 	poll->scrape = scrape;
 	poll->nv->in_flight++;
 	scrape->job =
@@ -165,7 +244,7 @@ static void start_due(struct nvswitch *nv)
 	if (now_us - nv->due_us < UINT64_MAX / 2 && now_us - nv->due_us > nv->conf.interval_us)
 		nv->due_us = now_us;
 	while (nv->due_us <= now_us && nv->in_flight < IN_FLIGHT) {
-		if (!nv->polls[nv->cursor].scrape)
+		if (!nv->polls[nv->cursor].scrape && nv->polls[nv->cursor].leader == nv->cursor)
 			ask(&nv->polls[nv->cursor]);
 		nv->cursor = (nv->cursor + 1) % nv->targets.count;
 		nv->due_us += gap_us;
@@ -177,6 +256,64 @@ static void start_due(struct nvswitch *nv)
 static void poll_timer_cb(void *arg)
 {
 	start_due(arg);
+}
+
+/* ---- Racks --------------------------------------------------------------------------------------- */
+
+static struct rack *rack_of(struct nvswitch *nv, const char *where)
+{
+	struct rack *rack;
+
+	for (unsigned i = 0; i < nv->nracks; i++)
+		if (!strcmp(nv->racks[i].where, where))
+			return &nv->racks[i];
+	nv->racks = mem_resize(nv->racks, nv->nracks + 1, sizeof(*nv->racks));
+	rack = &nv->racks[nv->nracks++];
+	*rack = (struct rack){ .where = mem_strdup(where), .nmx = nmx_new() };
+	return rack;
+}
+
+static void free_racks(struct nvswitch *nv, bool all)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < nv->nracks; i++) {
+		if (!all && nv->racks[i].used) {
+			nv->racks[kept++] = nv->racks[i];
+			continue;
+		}
+		free(nv->racks[i].where);
+		nmx_free(nv->racks[i].nmx);
+	}
+	nv->nracks = kept;
+}
+
+/* Racks that no host has any more go before polls point to them. */
+static void gather_racks(struct nvswitch *nv)
+{
+	for (unsigned i = 0; i < nv->nracks; i++)
+		nv->racks[i].used = false;
+	for (unsigned i = 0; i < nv->targets.count; i++)
+		if (nmx_place_is_set(&nv->targets.list[i].place))
+			rack_of(nv, nv->targets.list[i].where)->used = true;
+	free_racks(nv, false);
+	for (unsigned i = 0; i < nv->targets.count; i++) {
+		unsigned first = 0;
+
+		nv->polls[i].leader = i;
+		if (!nmx_place_is_set(&nv->targets.list[i].place))
+			continue;
+		nv->polls[i].rack = rack_of(nv, nv->targets.list[i].where);
+		while (nv->polls[first].rack != nv->polls[i].rack)
+			first++;
+		nv->polls[i].leader = first;
+	}
+}
+
+void nvswitch_racks_fini(struct nvswitch *nv)
+{
+	free_racks(nv, true);
+	free(nv->racks);
 }
 
 void nvswitch_polls_start(struct nvswitch *nv)
@@ -196,6 +333,7 @@ void nvswitch_polls_start(struct nvswitch *nv)
 		};
 	}
 	health_sources_end(&nv->health);
+	gather_racks(nv);
 	nv->cursor = 0;
 	nv->due_us = loop_now_us(nv->loop);
 	if (!nv->poll_timer)

@@ -2,6 +2,7 @@
 /* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
 #include <stdio.h>
 #include <string.h>
+#include "fm/nvswitch/fields.h"
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 
@@ -100,6 +101,19 @@ static const char *ends_when(const struct health_host *host)
 	return worst && worst->state > NVSWITCH_HEALTHY ? memory_end_of(worst) : "";
 }
 
+/* What the source leaves out that its host should tell. */
+static json_t *missing_json(const struct nvswitch *nv, const struct health_host *host,
+			    unsigned source)
+{
+	for (unsigned i = 0; nv->polls && i < nv->targets.count; i++)
+		if (&nv->health.hosts[nv->polls[i].host] == host && nv->polls[i].source == source)
+			return fields_missing(nv->polls[i].fields,
+					      nv->targets.list[i].system != NVSWITCH_SYSTEM_AUTO
+						      ? nv->targets.list[i].system
+						      : host->sources[source].verdict.system);
+	return json_array();
+}
+
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	json_t *list = json_array();
@@ -108,10 +122,11 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 		const struct health_source *s = &host->sources[i];
 
 		json_array_append_new(
-			list, json_pack("{ss sb ss so so}", "url", s->where, "up", s->up, "trust",
-					nvswitch_trust_name(s->trust), "heard_s",
+			list, json_pack("{ss sb ss so so so}", "url", s->where, "up", s->up,
+					"trust", nvswitch_trust_name(s->trust), "heard_s",
 					s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
-					"error", s->up ? json_null() : json_string(s->error)));
+					"error", s->up ? json_null() : json_string(s->error),
+					"missing", missing_json(nv, host, i)));
 	}
 	return list;
 }

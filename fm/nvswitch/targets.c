@@ -21,10 +21,12 @@ static enum nvswitch_trust trust_of(const struct fetch_url *url)
 	return url->tls || here ? NVSWITCH_PROVEN : NVSWITCH_ASKED;
 }
 
+static const struct nmx_place nowhere = { -1, -1, "" };
+
 static int add(struct targets *targets, const char *host, const char *url,
-	       enum nvswitch_system system)
+	       enum nvswitch_system system, const struct nmx_place *place)
 {
-	struct target target = { .system = system };
+	struct target target = { .system = system, .place = *place };
 
 	if (!text_is_host_name(host) || fetch_url_parse(url, &target.url))
 		return -1;
@@ -46,32 +48,50 @@ int targets_add(struct targets *targets, const char *host, const char *pattern,
 	if (!place)
 		return -1;
 	url = mem_printf("%.*s%s%s", (int)(place - pattern), pattern, host, place + 2);
-	status = add(targets, host, url, system);
+	status = add(targets, host, url, system, &nowhere);
 	free(url);
 	return status;
+}
+
+/* Words behind the URL. NULL, or what is wrong. */
+static const char *read_more(char *rest, int *system, struct nmx_place *place)
+{
+	char *word;
+
+	for (unsigned i = 0; (word = strtok_r(rest, " \t", &rest)); i++) {
+		if (nmx_place_parse(place, word))
+			continue;
+		if (i > 0 || strchr(word, '='))
+			return "more than `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`";
+		*system = nvswitch_system_parse(word);
+		if (*system < 0)
+			return "no such system: auto, a100, h100, h200, h20, b200, nvl72 or other";
+	}
+	if (*place->chassis && !nmx_place_is_set(place))
+		return "a chassis has several hosts: tray=N or slot=N is needed too";
+	return NULL;
 }
 
 static const char *read_line(void *arg, char *line)
 {
 	struct targets *targets = arg;
-	char *rest = line, *host, *url, *word;
+	struct nmx_place place = nowhere;
+	char *rest = line, *host, *url;
 	int system = NVSWITCH_SYSTEM_AUTO;
+	const char *wrong;
 
 	host = strtok_r(rest, " \t", &rest);
 	if (!host)
 		return NULL;
 	url = strtok_r(rest, " \t", &rest);
-	word = strtok_r(rest, " \t", &rest);
-	if (word)
-		system = nvswitch_system_parse(word);
 	if (!url)
 		return "`HOST URL [SYSTEM]` is expected";
-	if (system < 0)
-		return "no such system: auto, a100, h100, h200, h20, b200, nvl72 or other";
-	if (strtok_r(rest, " \t", &rest))
-		return "more than `HOST URL [SYSTEM]`";
-	return add(targets, host, url, (enum nvswitch_system)system) ? "no host name, or no URL"
-								     : NULL;
+	wrong = read_more(rest, &system, &place);
+	if (wrong)
+		return wrong;
+	return add(targets, host, url, (enum nvswitch_system)system, &place)
+		       ? "no host name, or no URL"
+		       : NULL;
 }
 
 int targets_read(struct targets *targets, const char *path, char *err, size_t err_size)

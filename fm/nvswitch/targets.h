@@ -4,12 +4,14 @@
 #define FMD_NVSWITCH_TARGETS_H
 
 #include "fm/nvswitch/fetch.h"
+#include "fm/nvswitch/nmx.h"
 #include "fm/nvswitch/state.h"
 
 struct target {
 	char *host, *where; /* where: the URL as written */
 	enum nvswitch_system system;
 	enum nvswitch_trust trust; /* of what it answers */
+	struct nmx_place place;	   /* of the host in what it answers, where that is of a rack */
 	struct fetch_url url;
 };
 struct targets {
@@ -18,8 +20,8 @@ struct targets {
 };
 
 /*
- * Adds the lines `HOST URL [SYSTEM]` of a file; # begins a remark. A host may have several. 0, or -1 with `FILE:LINE: reason`
- * in err and nothing added.
+ * Adds the lines `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]` of a file; # begins a remark. A host may have several, and hosts of a rack have the
+ * same URL, with a tray or a slot each. 0, or -1 with `FILE:LINE: reason` in err and nothing added.
  */
 int targets_read(struct targets *targets, const char *path, char *err, size_t err_size);
 /* Adds a host by a pattern in which %h is its name. -1: that makes no URL, or the name has letters that a host name has not. */
