@@ -279,6 +279,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
-	return json_pack("{so so so}", "summary", nvswitch_summary(nv), "hosts", hosts, "domains",
-			 domains_json(nv));
+	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
+			 senders_json(&nv->senders, loop_now_us(nv->loop)), "hosts", hosts,
+			 "domains", domains_json(nv));
 }
