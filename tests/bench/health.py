@@ -18,10 +18,10 @@ import table
 import world as w
 from fabric import own_address
 
-HOSTS, BODY, INTERVAL_S = 2048, 100_000, 15
+HOSTS, BODY, INTERVAL_S = 2048, 527 << 10, 15
 IDLE_S, MEASURED_S, LIMIT_S = 5, 2 * INTERVAL_S, 120
 LINES_PER_S, FLOOD_S, PIECE = 10_000, 5, 50
-CPU_SHARE, MEMORY_KB = 0.10, 64 << 10
+CPU_SHARE, MEMORY_KB = 0.25, 64 << 10
 FAULT = "nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 NOISE = "usb 1-1: new high-speed USB device number 7 using xhci_hcd, and so on for as long as lines are"
 
@@ -104,7 +104,7 @@ def measure(world):
 
 def run(world, options):
     raw = measure(world)
-    what = f"NVLink health: {HOSTS:,} exporters of {BODY // 1000} KB asked every {INTERVAL_S} s"
+    what = f"NVLink health: {HOSTS:,} exporters of {BODY >> 10} KiB asked every {INTERVAL_S} s"
     lost = raw["faults_sent"] - raw["faults_read"]
     yield [table.limit(f"{what}, share of a core", raw["cpu_share"], None, "", CPU_SHARE),
            table.limit(table.DETAIL + "memory for it", raw["rss_kb"] - raw["rss_kb_before"], None, "KB", MEMORY_KB),

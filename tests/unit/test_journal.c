@@ -75,6 +75,20 @@ static void json_lines_give_host_and_message(void **state)
 	}
 }
 
+static void a_binary_value_may_be_long(void **state)
+{
+	char data[1200] = "MESSAGE\n\x01\x04\0\0\0\0\0\0", *at = data + 16; /* 1,025 bytes */
+	struct heard h;
+
+	memset(at, 'x', 1025);
+	memcpy(at + 1025, "\n\nMESSAGE=next\n\n", 16);
+	for (size_t piece = 1; piece < 1200; piece += 97) {
+		h = feed(data, 16 + 1025 + 16, piece);
+		assert_int_equal(h.known, 2);
+		assert_int_equal(h.malformed, 0);
+	}
+}
+
 static void what_is_no_record_is_malformed_and_the_next_is_read(void **state)
 {
 	static const char data[] = "hello there\nwhat\n\n" EXPORT "_HOSTNAME=dgx-05\n\n" EXPORT;
@@ -116,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported_records_give_host_and_message),
 		cmocka_unit_test(json_lines_give_host_and_message),
+		cmocka_unit_test(a_binary_value_may_be_long),
 		cmocka_unit_test(what_is_no_record_is_malformed_and_the_next_is_read),
 		cmocka_unit_test(a_message_is_cut_and_a_name_is_text),
 		cmocka_unit_test(the_first_byte_tells_the_format),
