@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Trees as they are built: aggregation nodes, damage, disguises and directors, judged by a program that shares nothing with fmd (judge.c).
 
-    trees.py [--bin FOLDER] [--judge PROGRAM] [--seeds N] PART...
+    trees.py [--bin FOLDER] [--judge PROGRAM] [--seeds N] [--no-opensm] PART [FILE...]
 
 PARTs:
     whole      SuperPODs with an aggregation node behind each switch, and without
     damage     the same with 1 and 5 % of the cables between switches dead, after re-balancing
     permuted   shapes of `fmctl generate` beside the same with GUIDs, ports and order of everything permuted
-    field      the real fabrics and directors, whole and without a card, beside OpenSM's updn, ftree and dfsssp
+    field      the real fabrics and directors, whole and without a card, and FILEs, beside OpenSM's updn, ftree and dfsssp
     plot FILE  shift and all-to-all against 0 to 20 % dead cables, with and without aggregation nodes: writes FILE.svg and FILE.tsv
 
 Each prints a table as it goes. Figures: flows on the worst channel when host i sends to host i + k, mean over 200 shifts and in brackets the worst; all-to-all
@@ -51,7 +51,7 @@ HEADS = {
 
 class Judged:
     def __init__(self, world, program):
-        self.world, self.program, self.count = world, program, 0
+        self.world, self.program, self.count, self.engines = world, program, 0, ENGINES
 
     def path(self, name):
         self.count += 1
@@ -290,7 +290,7 @@ def field_rows(judged, name, netfile):
     for what, options in (("fmd, first", ()), ("fmd, quiet", ("--rebalance",))):
         found, document = judged.fmd(plain, *options)
         yield what + ("" if document["engine"] == "ftree" else f" ({document['engine']})"), found
-    for engine in ENGINES:
+    for engine in judged.engines:
         try:
             dump, told = quality.opensm_tables(judged.world, plain, engine)
             yield told, judged.tables(plain, dump, order)
@@ -333,6 +333,7 @@ def arguments():
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--judge", default="build/release/bench/judge")
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--no-opensm", action="store_true")
     parser.add_argument("part", choices=[*PARTS, "plot"])
     parser.add_argument("files", nargs="*")
     return parser.parse_args()
@@ -343,6 +344,7 @@ def main():
     signal.signal(signal.SIGTERM, quality.terminated)
     world = w.World(os.path.abspath(options.bin))
     judged = Judged(world, os.path.abspath(options.judge))
+    judged.engines = () if options.no_opensm else ENGINES
     try:
         if options.part == "plot":
             plot(judged, options)
