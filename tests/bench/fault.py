@@ -47,7 +47,7 @@ class Plan:
                     if is_switch:
                         self.ports[node] = int(head[2])
                 cable = re.match(r'\[(\d+)\](?:\([^)]*\))?\s+"([^"]+)"\[(\d+)\]', line)
-                if cable and is_switch:
+                if cable and is_switch and "Aggregation Node" not in line:
                     peers.append(Cable(node, int(cable[1]), cable[2], int(cable[3])))
         leaves = {c.node for c in peers if c.peer not in self.ports}
         self.between = [c for c in peers if c.peer in self.ports]  # each cable twice

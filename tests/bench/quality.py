@@ -52,7 +52,7 @@ class Cables:
         found, hosts, switch = set(), set(), None
         for number, line in enumerate(self.lines):
             first, cable = FIRST_LINE.match(line), CABLE.match(line)
-            if switch and not first and '"H-' in line:
+            if switch and not first and '"H-' in line and "Aggregation Node" not in line:
                 hosts.add(switch)
             if first:
                 switch = first[2] if first[1] == "Switch" else None
