@@ -3,11 +3,14 @@
  * fabric_lids: who takes a fabric over keeps the LIDs that ports hold, whatever is remembered of them (lid_memory_yield). One answer can be
  * wrong, and a LID that moves ends all connections of its host: so a port whose LID is not the one that is remembered is asked a
  * second time, before anything is planned. What is not said twice is no news. Where nothing contradicts, no packet is sent.
+ * A port whose GUID is not remembered is asked for that as well: with one wrong bit it would be another's heir.
  */
 #include <stdlib.h>
 #include "fm/fabric_own.h"
 #include "fm/mad/batch.h"
 #include "topology/sort.h"
+
+enum { ASK_LID, ASK_GUID };
 
 static struct inventory *inventory_of(const struct fabric *f)
 {
@@ -38,14 +41,24 @@ static bool contradicts(const struct fabric *f, const struct inv_node *node, uns
 	       node->ports[num].lid != remembered(f, guid);
 }
 
+static void ask(struct fabric *f, struct inv_node *node, unsigned num)
+{
+	bool unknown = !inv_is_switch(node) && !remembered(f, guid_of(node, num));
+	struct batch_job job = { .object = node, .arg = num, .kind = ASK_LID };
+
+	batch_add(f->confirm.batch, &job);
+	job.kind = ASK_GUID;
+	if (unknown)
+		batch_add(f->confirm.batch, &job);
+}
+
 static void ask_contradicting(struct fabric *f)
 {
 	for (struct inv_node *node = inventory_first(inventory_of(f)); node;
 	     node = inventory_next(inventory_of(f), node))
 		for (unsigned num = 0; !node->gone && !node->silent && num <= node->nports; num++)
 			if (contradicts(f, node, num))
-				batch_add(f->confirm.batch,
-					  &(struct batch_job){ .object = node, .arg = num });
+				ask(f, node, num);
 }
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *r)
@@ -57,22 +70,46 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	    !inventory_port_path(inventory_of(f), node, (uint8_t)job->arg, &r->way.path))
 		return false;
 	r->mad.method = WIRE_GET;
-	r->mad.attr_id = WIRE_PORT_INFO;
-	r->mad.attr_mod = inventory_port_modifier(node, (uint8_t)job->arg);
+	r->mad.attr_id = job->kind == ASK_LID ? WIRE_PORT_INFO : WIRE_NODE_INFO;
+	r->mad.attr_mod =
+		job->kind == ASK_LID ? inventory_port_modifier(node, (uint8_t)job->arg) : 0;
 	r->mad.device = node->guid;
 	return true;
+}
+
+static void lid_told(struct inv_port *port, const struct mad_answer *answer)
+{
+	struct wire_port_info info = { 0 };
+
+	if (answer->result == MAD_OK)
+		wire_port_info_decode(answer->data, &info);
+	if (info.lid != port->lid)
+		port->lid = 0; /* it keeps what is remembered */
+}
+
+static void guid_told(struct fabric *f, struct inv_node *node, uint8_t num,
+		      const struct mad_answer *answer)
+{
+	struct wire_node_info info;
+
+	if (answer->result != MAD_OK)
+		return;
+	wire_node_info_decode(answer->data, &info);
+	if (info.node_guid == node->guid && info.local_port == num && info.port_guid)
+		inventory_set_port_guid(inventory_of(f), node, num, info.port_guid);
 }
 
 static void done(void *owner, const struct batch_job *job, const struct batch_way *way,
 		 const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;
-	struct wire_port_info info = { 0 };
 
-	if (answer->result == MAD_OK)
-		wire_port_info_decode(answer->data, &info);
-	if (info.lid != node->ports[job->arg].lid)
-		node->ports[job->arg].lid = 0; /* it keeps what is remembered */
+	if (node->removed)
+		return;
+	if (job->kind == ASK_LID)
+		lid_told(&node->ports[job->arg], answer);
+	else
+		guid_told(owner, node, (uint8_t)job->arg, answer);
 }
 
 static void idle(void *owner)
