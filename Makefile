@@ -215,6 +215,9 @@ install: all
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
+	$(call put,755,$(BIN)/fmsim,$(PREFIX)/bin/fmsim)
+	$(call put,755,$(BIN)/libfmsim-umad.so,$(PREFIX)/lib/fmd/libfmsim-umad.so)
+	$(call put,644,etc/fmsim.1,$(PREFIX)/share/man/man1/fmsim.1)
 	$(call put,644,etc/partitions.conf.example,$(SYSCONFDIR)/fmd/partitions.conf.example)
 	$(foreach list,$(wildcard etc/dcgm/*.csv),$(call put,644,$(list),$(PREFIX)/share/doc/fmd/dcgm/$(notdir $(list)));) true
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)

@@ -12,7 +12,8 @@
  * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
  *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its segments are sent again when an
- * acknowledgement is late, as often as the send says; with none allowed one lost packet would be the end of the answer. In its write() the
+ * acknowledgement is late, by 2 s or by the send's own time-out if that is shorter, as often as the send says; with none allowed one lost packet
+ * would be the end of the answer. In its write() the
  * kernel makes all segments, and holds the descriptor's lock: whoever writes to or reads from the same one waits, and so does the kernel
  * where a MAD arrives for one of its agents (user_mad.c: ib_umad_write, ib_umad_read, queue_packet). So long answers have a descriptor that
  * nobody waits for, and a thread that writes them (umad_writer.h). It can't be any: an acknowledgement is no answer, but a MAD of the

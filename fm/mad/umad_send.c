@@ -9,8 +9,9 @@
 #include "topology/mem.h"
 
 #define QP1_QKEY      0x80010000u /* IBA 3.5.3 */
-#define RMPP_RETRIES  3		  /* of a segment that nobody acknowledges */
-#define RMPP_FLAGS_AT 26	  /* in an SA MAD (IBA 13.6.2.1).. */
+#define RMPP_RETRIES  3	  /* of a segment that nobody acknowledges, after the kernel's 2 s.. */
+#define ACK_MS	      200 /* ..or after less, of an answer with several */
+#define RMPP_FLAGS_AT 26  /* in an SA MAD (IBA 13.6.2.1).. */
 #define RMPP_ACTIVE   1
 
 struct handle *umad_handle_of(struct umad_io *u, int agent)
@@ -110,6 +111,20 @@ static int send_status(struct umad_io *u, int error)
 	return send_error(error);
 }
 
+/*
+ * How long the kernel is to wait for an acknowledgement, 0 = as long as it does by itself; and how often: 8 s in all. It hands an answer with a
+ * time-out back when that has passed once more: of those in one segment, which are many, it need not.
+ */
+static int ack_ms(const struct umad_io *u, size_t len)
+{
+	return len > WIRE_MAD_SIZE && u->io.info.real_fd ? ACK_MS : 0;
+}
+
+static int ack_retries(int ms)
+{
+	return ms ? (int)(UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1 : RMPP_RETRIES;
+}
+
 /* By the loop itself. */
 static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len, int kernel_ms,
 		    int retries)
@@ -126,12 +141,13 @@ static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len
 static int give(struct umad_io *u, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		struct io_body *body, size_t len)
 {
-	int agent = answering_agent(u);
+	int agent = answering_agent(u), ms = ack_ms(u, len);
 
 	return umad_writer_give(u->writer, &(struct umad_answer){
 						   .port = umad_handle_of(u, agent)->port,
 						   .agent = u->agents[agent],
-						   .retries = RMPP_RETRIES,
+						   .timeout_ms = ms,
+						   .retries = ack_retries(ms),
 						   .lid = to->lid,
 						   .address = u->tx,
 						   .head = head,
@@ -153,11 +169,13 @@ static int give_copy(struct umad_io *u, const struct io_addr *to, const uint8_t 
 
 static int send_rmpp(struct umad_io *u, const struct io_addr *to, const uint8_t *mad, size_t len)
 {
+	int ms = ack_ms(u, len);
+
 	if (u->writer && umad_writer_left(u->writer))
 		return give_copy(u, to, mad, len);
 	if (u->writer && !umad_writer_count(u->writer, to->lid, len))
 		return -EAGAIN;
-	return send_now(u, answering_agent(u), mad, len, 0, RMPP_RETRIES);
+	return send_now(u, answering_agent(u), mad, len, ms, ack_retries(ms));
 }
 
 int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,

@@ -14,10 +14,9 @@
 
 #include "fm/mad/io.h"
 
-#define UMAD_WRITER_EACH (128ull << 20) /* bytes under way to one LID */
-#define UMAD_WRITER_ALL	 (1024ull << 20)
-#define UMAD_WRITER_LIFE_US                                                                        \
-	8000000ull /* of an answer that nobody acknowledges: four tries of 2 s */
+#define UMAD_WRITER_EACH    (128ull << 20) /* bytes under way to one LID */
+#define UMAD_WRITER_ALL	    (1024ull << 20)
+#define UMAD_WRITER_LIFE_US 8000000ull /* of an answer that nobody acknowledges, all tries */
 
 struct umad_writer;
 
@@ -31,7 +30,8 @@ typedef void umad_written_fn(void *arg, const struct umad_written *written);
 
 /* address: umad's header, complete, of umad_size() bytes. The answer is head and what body has behind as many bytes, len bytes in all. */
 struct umad_answer {
-	int port, agent, retries;
+	int port, agent;
+	int timeout_ms, retries; /* of an acknowledgement; 0 = the kernel's 2 s */
 	uint16_t lid;
 	const void *address;
 	const uint8_t *head;
