@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A dark fabric comes up: wall time, SMPs and memory of fmd and OpenSM, each on an ibsim started for it.
+"""A dark fabric comes up: wall time, SMPs and memory of fmd and OpenSM, each on a simulator (RIG: ibsim, fmsim) started for it.
 
 Up is fmd's word "up" and OpenSM's "SUBNET UP"; ibsim's own view of its ports is read afterwards, and a run that left a
 link other than Active does not count as reached. The runs of the two take turns, and medians are shown.
@@ -19,7 +19,7 @@ LIMIT_S = 600
 
 
 def measure(world, netfile, manager):
-    sim = w.Ibsim(world, netfile)
+    sim = w.simulator(world, netfile)
     try:
         loading_s, sm = sim.cpu_s(), manager(world, sim)
         try:

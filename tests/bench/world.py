@@ -158,6 +158,9 @@ class Ibsim:
             ["ibsim", "-s", "-N", "60000", "-S", "4000", "-P", "400000", "-L", "49151", "-M", "1024", netfile],
             cwd=world.folder("ibsim"), env={**os.environ, "IBSIM_SOCKNAME": self.name}, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.library, self.environment = world.umad2sim, {"IBSIM_SOCKNAME": self.name}
+        if not self.library:
+            raise BenchError("libumad2sim.so is missing (package libumad2sim0)")
         try:
             self._wait_ready(120)
         except BenchError:
@@ -202,6 +205,42 @@ class Ibsim:
         self.world.stop(self.process)
 
 
+class Fmsim:
+    """The same in fmsim. BENCH_DEVICE is how long a device works at one SMP (20us)."""
+
+    def __init__(self, world, netfile):
+        folder = world.folder("fmsim")
+        self.world, self.name = world, os.path.join(folder, "s")
+        self.program = os.path.join(os.path.dirname(world.fmd), "fmsim")
+        self.library = os.path.join(os.path.dirname(os.path.abspath(world.fmd)), "libfmsim-umad.so")
+        self.environment = {"FMSIM": self.name}
+        self.process = world.start([self.program, "-c", self.name, "-d", os.environ.get("BENCH_DEVICE", "20us"), netfile],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if self.process.stdout.readline() != b"ready\n":
+            raise BenchError("fmsim does not start")
+
+    def links(self):
+        """{state name: port ends in it}, of all ports with a cable."""
+        said = subprocess.run([self.program, "-c", self.name, "--tell", "state"], stdout=subprocess.PIPE, check=True,
+                              timeout=DUMP_LIMIT_S).stdout.decode()
+        states = {}
+        for state in re.findall(r"^port \d+ (\S+) LinkUp \d+ in ", said, re.M):
+            states[state] = states.get(state, 0) + 1
+        return states
+
+    def cpu_s(self):
+        return cpu_s(self.process.pid)
+
+    def close(self):
+        self.world.stop(self.process)
+        self.process.stdout.close()
+
+
+def simulator(world, netfile):
+    """As RIG says: ibsim, or fmsim."""
+    return (Fmsim if os.environ.get("RIG") == "fmsim" else Ibsim)(world, netfile)
+
+
 def cpu_s(pid):
     """Seconds of processor time, user and system, of all threads."""
     with open(f"/proc/{pid}/stat") as stat:
@@ -216,10 +255,8 @@ class Manager:
         self.world, self.sim, self.name = world, sim, name
         self.dir = world.folder(name)
         self.counts = Counts(os.path.join(self.dir, "smps"))
-        if not world.umad2sim:
-            raise BenchError("libumad2sim.so is missing (package libumad2sim0)")
-        self.environment = {**os.environ, "IBSIM_SOCKNAME": sim.name, "COUNT_UMAD_FILE": self.counts.path,
-                            "LD_PRELOAD": f"{world.counter}:{world.umad2sim}", "TZ": "UTC",
+        self.environment = {**os.environ, **sim.environment, "COUNT_UMAD_FILE": self.counts.path,
+                            "LD_PRELOAD": f"{world.counter}:{sim.library}", "TZ": "UTC",
                             "OSM_TMP_DIR": self.dir, "OSM_CACHE_DIR": self.dir}
         self.environment.pop("NOTIFY_SOCKET", None)
 
