@@ -152,11 +152,13 @@ static bool read_host(struct memory *m, const char *line)
 static bool read_gpu(struct memory *m, const char *line)
 {
 	int n = index_of(line, "n", MEMORY_GPUS);
-	struct memory_gpu *gpu = &m->gpus[n];
-	struct gpu_said *last = &gpu->last;
+	struct memory_gpu *gpu;
+	struct gpu_said *last;
 
 	if (n < 0)
 		return false;
+	gpu = &m->gpus[n];
+	last = &gpu->last;
 	gpu->seen = number(line, "seen", 10);
 	word(line, "pci", gpu->pci, sizeof(gpu->pci));
 	word(line, "uuid", gpu->uuid, sizeof(gpu->uuid));
@@ -182,10 +184,11 @@ static bool read_gpu(struct memory *m, const char *line)
 static bool read_switch(struct memory *m, const char *line)
 {
 	int n = index_of(line, "n", MEMORY_SWITCHES);
-	struct memory_switch *sw = &m->switches[n];
+	struct memory_switch *sw;
 
 	if (n < 0)
 		return false;
+	sw = &m->switches[n];
 	sw->seen = number(line, "seen", 10);
 	sw->sxid = (uint32_t)number(line, "sxid", 10);
 	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
@@ -200,8 +203,8 @@ static bool read_switch(struct memory *m, const char *line)
 static bool read_event(struct memory *m, const char *line)
 {
 	const char *words = strstr(line, " text=");
-	struct memory_event *event = &m->events[m->nevents];
-	struct nvswitch_finding *f = &event->finding;
+	struct memory_event *event;
+	struct nvswitch_finding *f;
 	char text[32];
 	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
 
@@ -209,6 +212,8 @@ static bool read_event(struct memory *m, const char *line)
 		return false;
 	if (m->nevents == MEMORY_EVENTS)
 		return true;
+	event = &m->events[m->nevents];
+	f = &event->finding;
 	*event = (struct memory_event){ .finding = { .state = (uint8_t)state,
 						     .kind = NVSWITCH_IS_EVENT } };
 	f->remedy = (uint8_t)(number(line, "remedy", 10) % NVSWITCH_REMEDIES);
