@@ -147,6 +147,7 @@ SAN_CHECK := address,undefined
 SAN_BIN = $(UNIT_SRC:tests/unit/%.c=$(call beside,$(SAN_CHECK))/tests/%)
 check-now: format-check check-layers
 	$(Q)$(submake) WERROR=1 all unit-build $(BENCH_BIN)
+	$(Q)tests/check-calls $(B)
 	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
 	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
 	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration

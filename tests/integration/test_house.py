@@ -69,6 +69,34 @@ def test_empty_tree_is_no_success(tmp_path):
     assert run(ROOT / "tests/check-layers", tmp_path).returncode == 1
 
 
+# ---- check-calls
+
+def calls(tmp_path, **files):
+    """What check-calls says of sources like {"fm_sweep_a": "b c"}: a function of each name, which calls those."""
+    for name, called in files.items():
+        path = tmp_path / (name.replace("_", "/") + ".c")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"void {c}(void);\n" for c in called.split()) +
+                        f"void {path.stem}(void)\n{{\n" + "".join(f"\t{c}();\n" for c in called.split()) + "}\n")
+        subprocess.run(["cc", "-c", "-o", path.with_suffix(".o"), path], check=True)
+    result = run(ROOT / "tests/check-calls", tmp_path, tmp_path)
+    return result.returncode, [line for line in result.stdout.splitlines() if ": note it there" not in line]
+
+
+def test_rooms_that_call_each_other_by_a_third_are_found(tmp_path):
+    status, told = calls(tmp_path, fm_sweep_a="b", fm_program_b="c", fm_sm_c="a")
+    assert (status, told) == (1, ["rooms call each other: fm/program fm/sm fm/sweep"])
+
+
+def test_files_of_a_room_that_call_each_other_are_found(tmp_path):
+    status, told = calls(tmp_path, fm_sm_a="b", fm_sm_b="c", fm_sm_c="a")
+    assert (status, told) == (1, ["fm/sm: circles of [3] files where KNOWN has []: fm/sm/a fm/sm/b fm/sm/c"])
+
+
+def test_calls_that_all_lead_down_are_fine(tmp_path):
+    assert calls(tmp_path, fm_sweep_a="b c", fm_sweep_b="c", fm_core_c="")[1] == []
+
+
 # ---- run-tests
 
 def program(folder, name, text, status):
