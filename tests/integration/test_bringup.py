@@ -8,7 +8,8 @@ import pytest
 from fabric import FABRICS, NO_ROUTE, ROOT, aggregation_nodes
 
 # What is like the world's is in the source; published fabrics are used where this machine has them.
-IRREGULAR = sorted((ROOT / "tests" / "fabrics").glob("*.net")) + sorted(FABRICS.glob("*.net"))
+WHOLE = [net for net in (ROOT / "tests" / "fabrics").glob("*.net") if net.stem != "broken_tree"]
+IRREGULAR = sorted(WHOLE) + sorted(FABRICS.glob("*.net"))
 SM_HOST = "H-0002c90380000100"
 FIVE_HOSTS = [SM_HOST, "H-0002c90380000400", "H-0002c90380006900", "H-0002c9038000b600", "H-0002c90380010000"]
 STATUS_KEYS = {"state": str, "fabric_up": bool, "engine": str, "switches": int, "hcas": int, "links": int,
