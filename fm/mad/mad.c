@@ -420,9 +420,14 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, size_t len)
 {
 	struct mad *mad = arg;
+	uint8_t whole[WIRE_MAD_SIZE] = { 0 };
 	struct handler *handler;
 	struct wire_mad m;
 
+	if (wire_mad_is_short_rmpp(raw, len)) {
+		raw = memcpy(whole, raw, len);
+		len = sizeof(whole);
+	}
 	if (wire_mad_decode(raw, len, &m)) {
 		mad->stats.dropped_short++;
 		return;

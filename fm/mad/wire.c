@@ -16,6 +16,7 @@
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire.h"
+#include "fm/mad/wire_sa.h"
 #include "topology/text.h"
 
 #define DIRECTION_BIT 0x8000
@@ -95,6 +96,14 @@ int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 		.attr_mod = cl_ntoh32(header.attr_mod),
 	};
 	return 0;
+}
+
+bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len)
+{
+	const ib_rmpp_mad_t *mad = (const ib_rmpp_mad_t *)buf;
+
+	return len >= WIRE_SA_HEADER && len < WIRE_MAD_SIZE &&
+	       mad->common_hdr.mgmt_class == WIRE_SA && mad->rmpp_flags & IB_RMPP_FLAG_ACTIVE;
 }
 
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)

@@ -74,6 +74,11 @@ void wire_mad_encode(const struct wire_mad *mad,
 		     uint8_t buf[WIRE_MAD_SIZE]); /* header fields only, other bytes of buf stay */
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result)); /* 0, -EBADMSG */
+/*
+ * A message of the SA's class that RMPP put together ends where its data does (IBA 13.6.2.1, PayloadLength): less than a MAD, where that is one
+ * record. All others have WIRE_MAD_SIZE bytes, or are malformed.
+ */
+bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len);
 /* The common header alone (IBA 13.4.2), of the first WIRE_MAD_HEADER bytes: what the kernel gives back of a request. 0, -EBADMSG. */
 #define WIRE_MAD_HEADER 24
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
