@@ -358,6 +358,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_nvlink_configure(f);
 	fabric_health_configure(f);
 	fabric_watch_schedule(f);
+	fabric_keys_configure(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
 }

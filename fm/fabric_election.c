@@ -295,6 +295,9 @@ void fabric_election_judge(struct fabric *f)
 		loop_timer_set(e->poll_due, period_us(f));
 	free(infos);
 	free(from);
+	if (event == ELECTION_NONE_BETTER && e->core.state == SM_DISCOVERING &&
+	    fabric_keys_foreign(f))
+		return; /* the next sweep looks again */
 	if (event != ELECTION_BETTER_WAITS || loop_now_us(f->loop) >= e->refused_until_us)
 		take(f, event, &whom);
 }
@@ -372,6 +375,7 @@ static void leave_role(struct fabric *f)
 {
 	struct fabric_election *e = f->election;
 
+	fabric_keys_end(f);
 	fabric_election_stop_asking(f);
 	mad_cancel(f->mad, e->poll);
 	mad_cancel(f->mad, e->handover);

@@ -28,13 +28,14 @@
 #include "topology/cutoff.h"
 
 enum fabric_state {
-	FABRIC_STARTING,  /* nothing known yet */
-	FABRIC_BRINGUP,	  /* first tables and links under way */
-	FABRIC_UP,	  /* as wanted */
-	FABRIC_CHANGING,  /* up, and a change is being programmed */
-	FABRIC_REFUSED,	  /* the newest tables were not proven: the old ones stay in force */
-	FABRIC_STANDBY,	  /* another subnet manager is master, or has disabled us */
-	FABRIC_NO_DEVICE, /* from here on: the own port is in no fabric (fabric_port.c) */
+	FABRIC_STARTING,     /* nothing known yet */
+	FABRIC_BRINGUP,	     /* first tables and links under way */
+	FABRIC_UP,	     /* as wanted */
+	FABRIC_CHANGING,     /* up, and a change is being programmed */
+	FABRIC_REFUSED,	     /* the newest tables were not proven: the old ones stay in force */
+	FABRIC_STANDBY,	     /* another subnet manager is master, or has disabled us */
+	FABRIC_FOREIGN_KEYS, /* its ports hold an M_Key of another manager (fabric_keys.c) */
+	FABRIC_NO_DEVICE,    /* from here on: the own port is in no fabric (fabric_port.c) */
 	FABRIC_PORT_BUSY,
 	FABRIC_NO_LINK,
 };
@@ -349,6 +350,13 @@ void fabric_election_ask(struct fabric *f);    /* as master: all other managers 
 void fabric_election_settled(
 	struct fabric *f); /* all is as wanted: tells how long a take-over took */
 json_t *fabric_election_json(const struct fabric *f);
+
+/* fabric_keys.c: M_Keys of another manager */
+bool fabric_keys_foreign(
+	struct fabric *
+		f); /* what the look found has too many: nothing may be written, and that is told */
+void fabric_keys_end(struct fabric *f);	      /* it is no longer so, or no longer ours to say */
+void fabric_keys_configure(struct fabric *f); /* the keys may be others */
 
 /* fabric_lids.c */
 void fabric_lids_init(struct fabric *f);

@@ -97,8 +97,11 @@ static void show(struct fabric *f)
 	char silent[256];
 
 	snprintf(silent, sizeof(silent),
-		 "%s port %u has a link, and the switch behind it does not answer", info->device,
-		 info->port);
+		 "%s port %u has a link, and the switch behind it does not answer%s", info->device,
+		 info->port,
+		 f->conf.old_mkey ? ""
+				  : " (as one does that hides all behind another M_Key: "
+				    "old_m_key)");
 	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)
 		alert_if(f, missing && core->state == state, own_port_state_name(state), missing);
 	alert_if(f, own_port_has_link(core) && core->silent, own_port_state_name(OWN_PORT_SILENT),

@@ -10,9 +10,10 @@
 
 static const char *state_name(enum fabric_state state)
 {
-	static const char *const names[] = { "starting",  "bringup",   "up",
-					     "changing",  "refused",   "standby",
-					     "no-device", "port-busy", "no-link" };
+	static const char *const names[] = { "starting",      "bringup",   "up",
+					     "changing",      "refused",   "standby",
+					     "foreign-m-key", "no-device", "port-busy",
+					     "no-link" };
 
 	return names[state];
 }

@@ -61,6 +61,7 @@ static struct mad_conf mad_conf_of(const struct conf *conf)
 		.timeout_ms = conf->transaction_timeout_ms,
 		.retries = conf->transaction_retries,
 		.mkey = conf->mkey,
+		.old_mkey = conf->old_mkey,
 	};
 }
 

@@ -113,6 +113,7 @@ static const struct option options[] = {
 	HEX_OPTION("sm_key", sm_key, "0x0000000000000001"),
 	HEX_OPTION("sa_key", sa_key, "0x0000000000000000"),
 	HEX_OPTION("m_key", mkey, "0x0000000000000000"),
+	HEX_OPTION("old_m_key", old_mkey, "0x0000000000000000"),
 	HEX_OPTION("subnet_prefix", subnet_prefix, "0xfe80000000000000"),
 	SECONDS_OPTION("sweep_interval", sweep_interval_ms, 0.1, 86400, 10),
 	INT_OPTION("hold_down", hold_down_ms, 1, 10000, 2, "ms"),
@@ -511,6 +512,10 @@ static int check_together(const struct load *load, const struct conf *conf, cons
 			      "m_key protects the fabric and sa_key = 1 is known to everybody: set "
 			      "another, "
 			      "or none, and one is made");
+	if (conf->old_mkey && (!conf->mkey || conf->old_mkey == conf->mkey))
+		return refuse(load, line_of(config, "old_m_key", "m_key"),
+			      conf->mkey ? "old_m_key is the same as m_key"
+					 : "old_m_key needs m_key: the one that ports are to hold");
 	if (!*conf->http_cert_file != !*conf->http_key_file)
 		return refuse(
 			load, line_of(config, "http_cert_file", "http_key_file"),

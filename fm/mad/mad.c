@@ -14,6 +14,10 @@
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
  * half after a loss, but only once for all the tries that were out together.
  *
+ * Where there is an old M_Key a lost try of an SMP is repeated with the other one, and what was answered is the device's next first
+ * choice: of Sets, and apart from these of Gets, which most ports answer whatever the key. A Set of PortInfo that gave the port the
+ * new key ends that. Such devices are remembered.
+ *
  * What has the response bit is an answer to one of these; a handler sees requests only. One that says
  * "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
  */
@@ -42,6 +46,7 @@ struct xact_device {
 	cl_map_item_t item; /* in mad.devices, key = GUID */
 	unsigned users;	    /* transactions that name it */
 	unsigned in_flight;
+	uint8_t key[2]; /* the first choice of Gets and Sets, as xact.key */
 	struct link parked[PRIORITIES];
 };
 
@@ -103,7 +108,7 @@ static struct xact_device *device_get(struct mad *mad, guid_t guid)
 
 static void device_put(struct mad *mad, struct xact_device *device)
 {
-	if (!device || --device->users)
+	if (!device || --device->users || device->key[0] || device->key[1])
 		return;
 	cl_qmap_remove_item(&mad->devices, &device->item);
 	free(device);
@@ -215,12 +220,55 @@ static void queue_leave(struct mad *mad, struct xact *x)
 	unpark_one(mad, x->device);
 }
 
+/* ---- M_Keys ----------------------------------------------------------------------------------- */
+
+static bool has_two_keys(const struct mad *mad, const struct xact *x)
+{
+	return mad->conf.old_mkey && wire_is_smi(x->mgmt_class);
+}
+
+/* Tries that were lost with the same key turn it once. */
+static void key_choose(struct mad *mad, struct xact *x)
+{
+	if (!has_two_keys(mad, x))
+		x->key = 0;
+	else if (x->device)
+		x->key = x->device->key[x->method == WIRE_SET];
+	else if (x->tries)
+		x->key = !x->key;
+}
+
+static void key_failed(struct mad *mad, const struct xact *x)
+{
+	uint8_t *first = x->device ? &x->device->key[x->method == WIRE_SET] : NULL;
+
+	if (first && has_two_keys(mad, x) && *first == x->key)
+		*first = !x->key;
+}
+
+/* A late answer may be to another try than the last: then the next loss tells. */
+static void key_worked(struct mad *mad, const struct xact *x, bool done)
+{
+	struct wire_port_info info;
+
+	if (!x->device || !has_two_keys(mad, x))
+		return;
+	x->device->key[x->method == WIRE_SET] = x->key;
+	if (!done || x->method != WIRE_SET || x->attr_id != WIRE_PORT_INFO)
+		return;
+	wire_port_info_decode(x->data, &info);
+	if (info.mkey == mad->conf.mkey)
+		memset(x->device->key, 0, sizeof(x->device->key));
+}
+
+/* ---- Out -------------------------------------------------------------------------------------- */
+
 static int io_send(struct mad *mad, const struct xact *x)
 {
 	struct io_addr to = xact_address(x);
 	uint8_t buf[WIRE_MAD_SIZE];
 
-	xact_encode(x, mad->conf.mkey, buf);
+	xact_encode(x, x->key ? mad->conf.old_mkey : mad->conf.mkey, buf);
 	return mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 }
 
@@ -264,6 +312,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		xact_give_tid(&mad->table, x);
 	if (x->way)
 		x->way(x->arg, &x->path);
+	key_choose(mad, x);
 	status = io_send(mad, x);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
@@ -339,6 +388,7 @@ static void try_lost(struct mad *mad, struct xact *x)
 	if (!x->doubtful)
 		window_shrink(mad, x->sent_at);
 	flight_leave(mad, x);
+	key_failed(mad, x);
 	if (x->tries <= x->retries) {
 		queue_front(mad, x);
 		mad->queued++;
@@ -410,6 +460,7 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 		queue_leave(mad, x); /* a try given up for lost */
 	}
 	mad->stats.answered++;
+	key_worked(mad, x, !m->status);
 	if (m->status)
 		mad->stats.bad_status++;
 	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status,

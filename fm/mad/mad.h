@@ -27,6 +27,7 @@ struct mad_conf {
 	unsigned window_device; /* of these to one device (conf max_wire_smps_per_device) */
 	unsigned timeout_ms, retries;
 	uint64_t mkey;
+	uint64_t old_mkey; /* tried in turns with mkey where tries are lost; 0 = there is none */
 };
 
 /*

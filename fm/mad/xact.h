@@ -66,6 +66,7 @@ struct xact {
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
 	bool urgent, doubtful, local;
+	uint8_t key; /* of the last try: 0 = mkey, 1 = old_mkey */
 	union {
 		struct { /* SMPs */
 			struct mad_path path;

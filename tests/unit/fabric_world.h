@@ -45,7 +45,12 @@ static inline void run_for(struct world *w, uint64_t us)
 static inline void start_fabric(struct world *w)
 {
 	const struct mad_conf mad = {
-		.window_max = 64, .window_device = 16, .timeout_ms = 200, .retries = 3
+		.window_max = 64,
+		.window_device = 16,
+		.timeout_ms = 200,
+		.retries = 3,
+		.mkey = w->conf.mkey,
+		.old_mkey = w->conf.old_mkey,
 	};
 
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);

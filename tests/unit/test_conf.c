@@ -225,6 +225,10 @@ static void keys_that_protect_nothing_are_refused(void **state)
 {
 	struct fixture *f = *state;
 
+	refuses(f, "m_key = \"0x77\";\nold_m_key = \"0x77\";", 2, "old_m_key is the same as m_key");
+	refuses(f, "old_m_key = \"0x77\";", 1,
+		"old_m_key needs m_key: the one that ports are to hold");
+	assert_int_equal(load(f, "m_key = \"0x77\";\nold_m_key = \"0x78\";"), 0);
 	refuses(f, "m_key = \"0x77\";\nsa_key = \"1\";", 2,
 		"m_key protects the fabric and sa_key = 1 is known to everybody: set another, or "
 		"none, and one is made");
