@@ -36,15 +36,18 @@ static void found(void *arg, guid_t sw, uint32_t block)
 	fabric_audit_found(arg, sw, block);
 }
 
-static void mft_found_spoilt(void *arg, guid_t sw, uint16_t block, unsigned position)
+static bool mft_found_spoilt(void *arg, guid_t sw, uint16_t block, unsigned position)
 {
 	struct fabric *f = arg;
 	struct fabric_mcast *m = f->mcast;
 
+	if (fabric_untrue(f, sw))
+		return false;
 	m->spoilt = mem_resize(m->spoilt, m->nspoilt + 1, sizeof(*m->spoilt));
 	m->spoilt[m->nspoilt++] = (struct spoilt){ sw, block * MCAST_POSITIONS + position };
 	m->pending = true;
 	fabric_mcast_wake(f);
+	return true;
 }
 
 static const char *name_of(const struct fabric *f, guid_t guid)
@@ -64,16 +67,16 @@ void fabric_audit_tell(struct fabric *f, guid_t sw, uint32_t block)
 		      name_of(f, sw), (unsigned long long)sw, block);
 }
 
-static void tell_one_mft(struct fabric *f, const struct spoilt *s)
+void fabric_audit_tell_mft(struct fabric *f, guid_t sw, unsigned block, unsigned position)
 {
-	unsigned block = s->block / MCAST_POSITIONS, position = s->block % MCAST_POSITIONS;
-
+	f->audit_repaired++;
+	if (!log_allow(&f->audit_log, loop_now_us(f->loop), TOLD_ONE_BY_ONE))
+		return;
 	event_log_add(f->events, LOG_WARNING, "audit",
 		      json_pack("{si si}", "mft_block", (int)block, "position", (int)position),
 		      "sw %s 0x%016llx: multicast block %u, ports from %u, differs from what was "
 		      "written: repaired",
-		      name_of(f, s->sw), (unsigned long long)s->sw, block,
-		      position * MCAST_POSITION);
+		      name_of(f, sw), (unsigned long long)sw, block, position * MCAST_POSITION);
 }
 
 /* Behind an update whose blocks are all acknowledged: they are read before that is said. */
@@ -89,16 +92,14 @@ void fabric_audit_repaired(struct fabric *f)
 /* The same behind a round of multicast. */
 void fabric_audit_mft_repaired(struct fabric *f)
 {
-	const struct fabric_mcast *m = f->mcast;
+	struct fabric_mcast *m = f->mcast;
+	unsigned count = m->nspoilt;
 
-	for (unsigned i = 0; i < m->nspoilt && i < TOLD_ONE_BY_ONE; i++)
-		tell_one_mft(f, &m->spoilt[i]);
-	if (m->nspoilt > TOLD_ONE_BY_ONE)
-		event_log_add(f->events, LOG_WARNING, "audit", NULL,
-			      "fabric: %u more blocks differed from what was written: repaired",
-			      m->nspoilt - TOLD_ONE_BY_ONE);
-	f->audit_repaired += m->nspoilt;
-	f->mcast->nspoilt = 0;
+	m->nspoilt = 0;
+	for (unsigned i = 0; i < count; i++)
+		fabric_untrue_mft_repaired(f, m->spoilt[i].sw,
+					   (uint16_t)(m->spoilt[i].block / MCAST_POSITIONS),
+					   m->spoilt[i].block % MCAST_POSITIONS);
 }
 
 void fabric_audit_init(struct fabric *f)

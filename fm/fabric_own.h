@@ -411,6 +411,7 @@ bool fabric_untrue(const struct fabric *f, guid_t sw); /* it is one of these */
 void fabric_untrue_tops(struct fabric *f); /* a look has met some that do not keep LinearFDBTop */
 /* The block was found spoilt, written again and acknowledged: is it held? */
 void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block);
+void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position);
 
 /* fabric_act.c */
 struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
@@ -537,6 +538,7 @@ void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block);
 void fabric_audit_repaired(struct fabric *f);
 void fabric_audit_tell(struct fabric *f, guid_t sw,
 		       uint32_t block); /* it was read: it is repaired */
+void fabric_audit_tell_mft(struct fabric *f, guid_t sw, unsigned block, unsigned position);
 void fabric_audit_mft_repaired(struct fabric *f);
 
 /* fabric_watch.c */

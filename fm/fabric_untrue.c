@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_untrue: switches that acknowledge a block of their forwarding table and do not hold it. A block that the audit or a readback
+ * fabric_untrue: switches that acknowledge a block of a forwarding table, linear or multicast, and do not hold it. A block that the audit or a readback
  * found spoilt is written again, and then read: it is repaired if it is as written. If not, the same block was wrong twice: the switch is
  * isolated (fabric_isolate.c), which names it, and is not repaired again. So is one whose LinearFDBTop is reset as often as it is set. Once in
  * TRIAL_US that block, or LinearFDBTop, is written and read: when it is held, the isolation ends and all its tables are written anew.
+ *
+ * No tree leads through what is isolated, so its multicast blocks are to be empty, and a switch that takes nothing may hold that by
+ * chance. Ahead of such a trial an entry for port 0, which makes no ring, is changed in the block of the first ports, read,
+ * and changed back.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric_isolate.h"
-#include "fm/fabric_own.h"
+#include "fm/fabric_mcast.h"
+#include "fm/mad/wire_mcast.h"
 #include "topology/mem.h"
 
 #define TRIAL_US 55000000
 #define TOP	 UINT32_MAX /* in place of a block: LinearFDBTop */
+#define MFT	 (1u << 31) /* and block * MCAST_POSITIONS + position of a multicast table */
 
 struct untrue { /* a block: being read after its repair, or of a switch that is isolated for it */
 	struct untrue *next;
@@ -20,6 +26,9 @@ struct untrue { /* a block: being read after its repair, or of a switch that is 
 	guid_t sw;
 	uint32_t block;
 	bool isolated;
+	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step; /* the last two of a multicast trial */
+	bool failed;					/* a step of this trial */
+	uint64_t stamp; /* multicast blocks written when it was asked */
 	mad_token token;
 };
 
@@ -53,6 +62,43 @@ static const struct inv_node *node_of(const struct untrue *u)
 	return inventory_find(sweep_inventory(u->f->sweep), u->sw);
 }
 
+static bool is_mft(const struct untrue *u)
+{
+	return u->block != TOP && u->block & MFT;
+}
+
+static unsigned mft_block_of(const struct untrue *u)
+{
+	return (u->block & ~MFT) / MCAST_POSITIONS;
+}
+
+static unsigned position_of(const struct untrue *u)
+{
+	return u->step != TRY_BLOCK ? 0 : (u->block & ~MFT) % MCAST_POSITIONS;
+}
+
+static bool wanted_mft(const struct untrue *u, uint16_t masks[MCAST_BLOCK])
+{
+	struct mft *mft = u->f->mcast->mft;
+
+	if (!node_of(u) ||
+	    !mft_expected(mft, u->sw, (uint16_t)mft_block_of(u), position_of(u), masks))
+		return false;
+	if (u->step == TRY_CHANGED)
+		masks[0] ^= 1;
+	return true;
+}
+
+static bool holds_mft(const struct untrue *u, const uint8_t *data)
+{
+	uint16_t held[MCAST_BLOCK], right[MCAST_BLOCK];
+
+	if (!wanted_mft(u, right))
+		return false;
+	mft_decode(node_of(u), position_of(u), data, held);
+	return !memcmp(held, right, sizeof(held));
+}
+
 /* What the switch is to hold; false: nothing is published for it. */
 static bool wanted(const struct untrue *u, uint8_t data[64])
 {
@@ -60,7 +106,14 @@ static bool wanted(const struct untrue *u, uint8_t data[64])
 	uint32_t sw = f->topo ? topo_find(f->topo, u->sw) : TOPO_NONE;
 	const struct inv_node *node = node_of(u);
 	struct wire_switch_info info;
+	uint16_t masks[MCAST_BLOCK];
 
+	if (is_mft(u)) {
+		if (!wanted_mft(u, masks))
+			return false;
+		wire_mft_encode(masks, data);
+		return true;
+	}
 	if (sw >= (f->topo ? f->topo->nswitches : 0) || !node)
 		return false;
 	if (u->block == TOP) {
@@ -84,6 +137,8 @@ static bool holds(const struct untrue *u, const uint8_t *data)
 	struct wire_switch_info info;
 	uint8_t right[64];
 
+	if (is_mft(u))
+		return holds_mft(u, data);
 	if (!wanted(u, right))
 		return false;
 	if (u->block == TOP) {
@@ -100,6 +155,12 @@ static bool send(struct untrue *u, uint8_t method, const uint8_t *data, mad_done
 				       .attr_id = u->block == TOP ? WIRE_SWITCH_INFO : WIRE_LFT,
 				       .attr_mod = u->block == TOP ? 0 : u->block };
 	struct mad_path path;
+
+	if (is_mft(u)) {
+		request.attr_id = WIRE_MFT;
+		request.attr_mod = WIRE_MFT_MODIFIER(position_of(u), mft_block_of(u));
+	}
+	u->stamp = mft_blocks_written(u->f->mcast->mft);
 
 	if (!node || node->gone || node->silent ||
 	    !inventory_port_path(sweep_inventory(u->f->sweep), node, 0, &path))
@@ -127,18 +188,36 @@ static void isolate(struct untrue *u)
 		loop_timer_set(f->untrue.timer, TRIAL_US);
 }
 
+/* False: what was read may be of before a write. */
+static bool is_of_now(const struct untrue *u)
+{
+	const struct mft *mft = u->f->mcast->mft;
+
+	if (is_mft(u))
+		return !mft_busy(mft) && u->stamp == mft_blocks_written(mft) &&
+		       !u->f->mcast->pending;
+	return !u->f->programming && !fabric_updates(u->f);
+}
+
+static void tell(const struct untrue *u)
+{
+	if (is_mft(u))
+		fabric_audit_tell_mft(u->f, u->sw, mft_block_of(u), position_of(u));
+	else
+		fabric_audit_tell(u->f, u->sw, u->block);
+}
+
 static void read_again(void *arg, const struct mad_answer *answer)
 {
 	struct untrue *u = arg;
-	struct fabric *f = u->f;
 
 	u->token = 0;
-	if (answer->result == MAD_OK && !f->programming && !fabric_updates(f)) {
+	if (answer->result == MAD_OK && is_of_now(u)) {
 		if (!holds(u, answer->data)) {
 			isolate(u);
 			return;
 		}
-		fabric_audit_tell(f, u->sw, u->block);
+		tell(u);
 	}
 	drop(u); /* what was not answered is the audit's to find again */
 }
@@ -170,22 +249,53 @@ void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block)
 		drop(u);
 }
 
+void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position)
+{
+	fabric_untrue_repaired(f, sw, MFT | (block * MCAST_POSITIONS + position));
+}
+
 /* ---- Trials -------------------------------------------------------------------------------------- */
+
+static void tried(void *arg, const struct mad_answer *answer);
+
+static void try_it(struct untrue *u)
+{
+	uint8_t data[64];
+
+	if (wanted(u, data))
+		send(u, WIRE_SET, data, tried);
+}
+
+static void release(struct untrue *u)
+{
+	struct fabric *f = u->f;
+	guid_t sw = u->sw;
+
+	drop(u);
+	program_forget(f->program, sw);
+	mft_forget(f->mcast->mft, sw);
+	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
+	f->want_reroute = true;
+	loop_timer_set(f->hold_timer, 0);
+}
 
 static void tried_read(void *arg, const struct mad_answer *answer)
 {
 	struct untrue *u = arg;
-	struct fabric *f = u->f;
-	guid_t sw = u->sw;
 
 	u->token = 0;
-	if (answer->result != MAD_OK || !holds(u, answer->data))
+	u->failed |= answer->result != MAD_OK || !holds(u, answer->data);
+	if (u->step == TRY_CHANGED) {
+		u->step = TRY_BACK; /* whatever was read */
+		try_it(u);
+	} else if (u->failed) {
 		return;
-	drop(u);
-	program_forget(f->program, sw);
-	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	} else if (u->step == TRY_BACK) {
+		u->step = TRY_BLOCK;
+		try_it(u);
+	} else if (!mft_busy(u->f->mcast->mft)) {
+		release(u);
+	}
 }
 
 static void tried(void *arg, const struct mad_answer *answer)
@@ -209,16 +319,17 @@ static void trial_cb(void *arg)
 	bool any = false;
 
 	for (u = f->untrue.list; u; u = next) {
-		uint8_t data[64];
-
 		next = u->next;
 		if (has_left(u)) {
 			drop(u);
 			continue;
 		}
 		any |= u->isolated;
-		if (u->isolated && !u->token && fabric_rules(f) && wanted(u, data))
-			send(u, WIRE_SET, data, tried);
+		if (!u->isolated || u->token || !fabric_rules(f))
+			continue;
+		u->failed = false;
+		u->step = is_mft(u) ? TRY_CHANGED : TRY_BLOCK;
+		try_it(u);
 	}
 	if (any)
 		loop_timer_set(f->untrue.timer, TRIAL_US);

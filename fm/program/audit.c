@@ -150,8 +150,8 @@ static void compare_mft(struct audit *a, const struct store_switch *sw, uint32_t
 	mft_expected(a->mft, sw->guid, block, position, right);
 	if (!memcmp(held, right, sizeof(held)))
 		return;
-	mft_found(a->mft, sw->guid, block, position, held);
-	a->ops->mft_differs(a->arg, sw->guid, block, position);
+	if (a->ops->mft_differs(a->arg, sw->guid, block, position))
+		mft_found(a->mft, sw->guid, block, position, held);
 }
 
 static void audit_answer(void *owner, const struct batch_job *job, const struct batch_way *way,

@@ -16,7 +16,8 @@ struct audit_ops {
 	/* Since when nothing was to be done but polls; 0 = something is under way. Asked before each handful. */
 	uint64_t (*idle_since)(void *arg);
 	void (*differs)(void *arg, guid_t sw, uint32_t block);
-	void (*mft_differs)(void *arg, guid_t sw, uint16_t block, unsigned position);
+	/* False: it is known not to hold what it acknowledges, and nothing is to be mended. */
+	bool (*mft_differs)(void *arg, guid_t sw, uint16_t block, unsigned position);
 };
 
 /* Off until it has a rate. Freed before the program and the mft. */

@@ -582,6 +582,12 @@ void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 	block_holds(m, mft_block_get(sw, block_key(number, position)), masks);
 }
 
+void mft_forget(struct mft *m, guid_t guid)
+{
+	assert(!m->busy);
+	switch_forget(m, mft_switch_get(&m->store, guid));
+}
+
 bool mft_busy(const struct mft *m)
 {
 	return m->busy;

@@ -58,6 +58,8 @@ bool mft_expected(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 /* It was found to hold something else: the next apply mends that. Not while one runs. */
 void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
 	       const uint16_t masks[MCAST_BLOCK]);
+/* What it acknowledged is not believed: the next apply reads its tables first. Not while one runs. */
+void mft_forget(struct mft *m, guid_t sw);
 /* A block as an answer has it, without bits of ports that the switch does not have: these may be anything. */
 void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
 		uint16_t masks[MCAST_BLOCK]);

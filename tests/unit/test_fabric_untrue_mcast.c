@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Switches that acknowledge a multicast block and do not keep it: they are named and trees lead around them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/fabric/double_own.h"
+#include "tests/unit/fabric_mcast_world.h"
+
+struct forger {
+	struct world *w;
+	guid_t sw;
+	bool on;
+	unsigned sets;
+};
+
+/* It answers that the block is set, and its table is empty. */
+static void forge_block(void *arg, guid_t guid, uint16_t attr_id, uint32_t attr_mod)
+{
+	struct forger *forger = arg;
+	struct dnode *node = double_node(forger->w->hw, guid);
+
+	if (guid != forger->sw || attr_id != WIRE_MFT)
+		return;
+	forger->sets++;
+	if (forger->on)
+		memset(node->mft, 0, (size_t)node->si.mft_cap * node->columns * sizeof(*node->mft));
+}
+
+static void forger_init(struct forger *forger, struct world *w, guid_t sw)
+{
+	*forger = (struct forger){ .w = w, .sw = sw, .on = true };
+	double_on_set(w->hw, forge_block, forger);
+}
+
+static const char *desc_of(const struct world *w, guid_t guid)
+{
+	return w->design->nodes[topo_find(w->design, guid)].desc;
+}
+
+static bool leads_through(const struct world *w, uint16_t mlid, guid_t sw)
+{
+	const struct mcast_tree *tree = mcast_plan_tree(fabric_trees(w->fabric), mlid);
+
+	for (uint32_t h = 0; h < tree->nhops; h++)
+		if (tree->hops[h].guid == sw)
+			return true;
+	return false;
+}
+
+/* A spine that the tree leads over. */
+static guid_t spine_of(const struct world *w, uint16_t mlid)
+{
+	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
+		if (w->design->nodes[sw].level == 1 &&
+		    leads_through(w, mlid, w->design->nodes[sw].guid))
+			return w->design->nodes[sw].guid;
+	fail_msg("no spine forwards MLID 0x%x", mlid);
+	return 0;
+}
+
+static void audited_world(struct world *w, struct model *m)
+{
+	small_world(w);
+	log_set_level(-1, LOG_ERR - 1);
+	for (unsigned i = 4; i < HOSTS; i += 4)
+		model_join(w, m, i, 0, WIRE_JOIN_FULL);
+	w->conf.audit_rate = 1000;
+	w->conf.audit_after_ms = 1000;
+	fabric_configure(w->fabric, &w->conf);
+	run_for(w, 4 * SECOND_US);
+}
+
+static void a_block_that_is_acknowledged_and_not_held_isolates_its_switch(void **state)
+{
+	struct forger forger;
+	struct model m = { 0 };
+	const char *name;
+	struct world w;
+
+	audited_world(&w, &m);
+	forger_init(&forger, &w, spine_of(&w, m.mlid[0]));
+	name = desc_of(&w, forger.sw);
+	double_lose_mft(w.hw, forger.sw);
+	run_for(&w, 20 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
+	assert_false(leads_through(&w, m.mlid[0], forger.sw));
+	assert_held(&w, &m);
+	forger.sets = 0;
+	run_for(&w, 600 * SECOND_US);
+	assert_in_range(forger.sets, 1, 22); /* once a minute it is tried: a change, and back */
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
+	assert_int_equal(count_told(&w, "audit", ""), 0);
+	assert_held(&w, &m);
+	forger.on = false;
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "", name), 0);
+	assert_true(is_up(&w));
+	assert_held(&w, &m);
+	double_on_set(w.hw, NULL, NULL);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_that_is_acknowledged_and_not_held_isolates_its_switch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
