@@ -233,6 +233,10 @@ struct fabric {
 	struct fabric_mcast *mcast;
 	struct fabric_alias *alias;
 	struct sm *sm;
+	struct { /* fabric_keys.c */
+		mad_token ask;
+		bool asked, right; /* whether old_m_key is what ports hide; so it is */
+	} keys;
 	struct fabric_election *election;
 	struct fabric_port *port;
 	bool succeeds; /* another manager was at work until now: what it left is read first */

@@ -224,14 +224,14 @@ static void queue_leave(struct mad *mad, struct xact *x)
 
 static bool has_two_keys(const struct mad *mad, const struct xact *x)
 {
-	return mad->conf.old_mkey && wire_is_smi(x->mgmt_class);
+	return mad->conf.old_mkey && wire_is_smi(x->mgmt_class) && !x->old_key;
 }
 
 /* Tries that were lost with the same key turn it once. */
 static void key_choose(struct mad *mad, struct xact *x)
 {
 	if (!has_two_keys(mad, x))
-		x->key = 0;
+		x->key = x->old_key;
 	else if (x->device)
 		x->key = x->device->key[x->method == WIRE_SET];
 	else if (x->tries)
@@ -577,6 +577,7 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
 	x->local = request->local;
+	x->old_key = request->old_key;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
 	x->device = device_get(mad, request->device);

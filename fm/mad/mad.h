@@ -50,6 +50,7 @@ struct mad_request {
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	bool local;    /* to the own port: it is not on the wire, and not counted as sent */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
+	bool old_key;		      /* with mad_conf.old_mkey alone */
 	bool once;		      /* sent once, whatever mad_conf says */
 	/* Asked before each try, with the callback's arg, also from within mad_send(): by then there may be another path. NULL = it stays. */
 	void (*way)(void *arg, struct mad_path *path);

@@ -65,7 +65,7 @@ struct xact {
 	unsigned tries, retries;
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
-	bool urgent, doubtful, local;
+	bool urgent, doubtful, local, old_key;
 	uint8_t key; /* of the last try: 0 = mkey, 1 = old_mkey */
 	union {
 		struct { /* SMPs */

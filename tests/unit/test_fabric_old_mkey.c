@@ -270,15 +270,22 @@ static void a_few_foreign_keys_stop_nobody(void **state)
 
 static void an_old_key_that_is_not_theirs_either_is_told(void **state)
 {
-	struct world w;
+	for (uint8_t protect = 0; protect <= 1; protect++) {
+		struct world w;
 
-	begin(&w, NEW_KEY, THIRD_KEY);
-	hold(&w, OLD_KEY, 0, 1);
-	start_fabric(&w);
-	run_for(&w, 30 * SECOND_US);
-	assert_int_equal(count_alerts(&w, "foreign-m-key", "old_m_key is not theirs either"), 1);
-	assert_int_equal(holders(&w, NEW_KEY), 0);
-	world_fini(&w);
+		begin(&w, NEW_KEY, THIRD_KEY);
+		hold(&w, OLD_KEY, protect, 1);
+		start_fabric(&w);
+		run_for(&w, 30 * SECOND_US);
+		assert_int_equal(count_alerts(&w, "foreign-m-key", "is not theirs either"), 1);
+		assert_int_equal(holders(&w, NEW_KEY), 0);
+		assert_int_equal(violations(&w), 0);
+		w.conf.old_mkey = OLD_KEY;
+		configure(&w);
+		run_for(&w, 60 * SECOND_US);
+		assert_moved(&w);
+		world_fini(&w);
+	}
 }
 
 /* No packet more than on a fabric without any keys. */
