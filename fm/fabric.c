@@ -255,6 +255,7 @@ static void parts_load(struct fabric *f)
 	fabric_adaptive_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
+	fabric_untrue_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	fabric_sa_load(f);
 	fabric_nvlink_load(f);

@@ -217,6 +217,8 @@ static uint32_t collect_asks(const struct isolation *is, struct isolate_ask *ask
 static void put_in_force(struct isolated *it)
 {
 	it->judged = it->in_force = true;
+	if (it->cause == ISOLATED_WRONG_TABLES)
+		fabric_untrue_changed(it->list->f);
 }
 
 /* Nothing leads through a host or its cable: they are named. */
@@ -358,6 +360,23 @@ void fabric_isolate(struct fabric *f, guid_t guid, uint8_t port, enum isolation_
 	arm_probe(is);
 	if (!loop_timer_armed(is->judge))
 		loop_timer_set(is->judge, GATHER_US);
+}
+
+void fabric_isolate_again(struct fabric *f, guid_t sw, enum isolation_cause cause)
+{
+	struct isolated *it;
+
+	fabric_isolate(f, sw, 0, cause);
+	it = find(f->isolation, sw, 0, cause);
+	if (it) /* the list may be full */
+		put_in_force(it);
+}
+
+bool fabric_isolated(const struct fabric *f, guid_t sw, enum isolation_cause cause)
+{
+	const struct isolated *it = find(f->isolation, sw, 0, cause);
+
+	return it && it->in_force;
 }
 
 static void drop(struct isolated *it)
@@ -566,6 +585,7 @@ void fabric_isolate_mark(struct fabric *f)
 {
 	struct isolation *is = f->isolation;
 
+	fabric_untrue_met(f);
 	for (unsigned i = is->count; i-- > 0;)
 		if (has_ended(is->all[i]))
 			drop(is->all[i]);

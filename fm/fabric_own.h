@@ -415,6 +415,10 @@ bool fabric_untrue(const struct fabric *f, guid_t sw); /* it is one of these */
 void fabric_untrue_tops(struct fabric *f); /* a look has met some that do not keep LinearFDBTop */
 /* The block was found spoilt, written again and acknowledged: is it held? */
 void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block);
+void fabric_untrue_load(struct fabric *f);    /* those of an earlier life, from state_dir/untrue */
+void fabric_untrue_changed(struct fabric *f); /* which of them are isolated is to be saved */
+void fabric_untrue_met(
+	struct fabric *f); /* of those from the file some may be known by now: they are isolated */
 void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position);
 
 /* fabric_act.c */
@@ -489,6 +493,10 @@ json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state
  */
 enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
 void fabric_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause);
+/* A switch that was isolated in an earlier life: in force at once, for it was judged then. */
+void fabric_isolate_again(struct fabric *f, guid_t sw, enum isolation_cause cause);
+bool fabric_isolated(const struct fabric *f, guid_t sw,
+		     enum isolation_cause cause); /* listed, and in force */
 void fabric_isolate_release(struct fabric *f, guid_t node, uint8_t port,
 			    enum isolation_cause cause);
 void fabric_isolate_refusing(

@@ -8,17 +8,24 @@
  * No tree leads through what is isolated, so its multicast blocks are to be empty, and a switch that takes nothing may hold that by
  * chance. Ahead of such a trial an entry for port 0, which makes no ring, is changed in the block of the first ports, read,
  * and changed back.
+ *
+ * state_dir/untrue has those whose isolation is in force, `GUID BLOCK` each: a number, `top`, or `BLOCK.POSITION` of a multicast table. After
+ * a restart they are isolated from the first tables on.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric_isolate.h"
 #include "fm/fabric_mcast.h"
+#include "fm/core/log.h"
 #include "fm/mad/wire_mcast.h"
 #include "topology/mem.h"
 
-#define TRIAL_US 55000000
-#define TOP	 UINT32_MAX /* in place of a block: LinearFDBTop */
-#define MFT	 (1u << 31) /* and block * MCAST_POSITIONS + position of a multicast table */
+#define TRIAL_US    55000000
+#define MLID_BLOCKS ((0x10000 - MCAST_FIRST_MLID) / MCAST_BLOCK)
+#define TOP	    UINT32_MAX /* in place of a block: LinearFDBTop */
+#define MFT	    (1u << 31) /* and block * MCAST_POSITIONS + position of a multicast table */
 
 struct untrue { /* a block: being read after its repair, or of a switch that is isolated for it */
 	struct untrue *next;
@@ -26,6 +33,7 @@ struct untrue { /* a block: being read after its repair, or of a switch that is 
 	guid_t sw;
 	uint32_t block;
 	bool isolated;
+	bool met; /* fabric_isolate.c has it; false: read from the file, and not met since */
 	enum { TRY_BLOCK, TRY_CHANGED, TRY_BACK } step; /* the last two of a multicast trial */
 	bool failed;					/* a step of this trial */
 	uint64_t stamp; /* multicast blocks written when it was asked */
@@ -182,7 +190,7 @@ static void isolate(struct untrue *u)
 		drop(u);
 		return;
 	}
-	u->isolated = true;
+	u->isolated = u->met = true;
 	fabric_isolate(f, u->sw, 0, ISOLATED_WRONG_TABLES);
 	if (!loop_timer_armed(f->untrue.timer))
 		loop_timer_set(f->untrue.timer, TRIAL_US);
@@ -275,6 +283,7 @@ static void release(struct untrue *u)
 	program_forget(f->program, sw);
 	mft_forget(f->mcast->mft, sw);
 	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
+	fabric_untrue_changed(f);
 	f->want_reroute = true;
 	loop_timer_set(f->hold_timer, 0);
 }
@@ -320,8 +329,9 @@ static void trial_cb(void *arg)
 
 	for (u = f->untrue.list; u; u = next) {
 		next = u->next;
-		if (has_left(u)) {
+		if (fabric_rules(f) && f->topo && has_left(u)) {
 			drop(u);
+			fabric_untrue_changed(f);
 			continue;
 		}
 		any |= u->isolated;
@@ -333,6 +343,99 @@ static void trial_cb(void *arg)
 	}
 	if (any)
 		loop_timer_set(f->untrue.timer, TRIAL_US);
+}
+
+/* ---- Over a restart ------------------------------------------------------------------------------ */
+
+static bool parse_block(const char *word, uint32_t *block)
+{
+	unsigned number, position;
+	int end = -1;
+
+	if (!strcmp(word, "top")) {
+		*block = TOP;
+		return true;
+	}
+	if (sscanf(word, "%u.%u%n", &number, &position, &end) == 2 && !word[end]) {
+		*block = MFT | (number * MCAST_POSITIONS + position);
+		return number < MLID_BLOCKS && position < MCAST_POSITIONS;
+	}
+	if (sscanf(word, "%u%n", &number, &end) != 1 || word[end])
+		return false;
+	*block = number;
+	return number <= TABLES_MAX_LID / TABLES_BLOCK;
+}
+
+static unsigned read_untrue(struct fabric *f, FILE *in)
+{
+	char line[128], word[32], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		uint32_t block;
+		guid_t sw;
+
+		if (sscanf(line, "0x%" SCNx64 " %31s %c", &sw, word, &rest) != 2 || !sw ||
+		    !parse_block(word, &block))
+			return number;
+		if (!find(f, sw))
+			add(f, sw, block)->isolated = true;
+	}
+	return 0;
+}
+
+static void forget_untrue(struct fabric *f)
+{
+	while (f->untrue.list)
+		drop(f->untrue.list);
+}
+
+static void write_untrue(const struct fabric *f, FILE *out)
+{
+	for (const struct untrue *u = f->untrue.list; u; u = u->next) {
+		if (!u->isolated || (u->met && !fabric_isolated(f, u->sw, ISOLATED_WRONG_TABLES)))
+			continue;
+		fprintf(out, "0x%016" PRIx64 " ", u->sw);
+		if (u->block == TOP)
+			fprintf(out, "top\n");
+		else if (is_mft(u))
+			fprintf(out, "%u.%u\n", mft_block_of(u),
+				(u->block & ~MFT) % MCAST_POSITIONS);
+		else
+			fprintf(out, "%u\n", u->block);
+	}
+}
+
+static const struct state_file untrue_file = {
+	.name = "untrue",
+	.form = "`GUID BLOCK`",
+	.read = read_untrue,
+	.forget = forget_untrue,
+	.write = write_untrue,
+};
+
+void fabric_untrue_changed(struct fabric *f)
+{
+	fabric_state_changed(f, &untrue_file);
+}
+
+void fabric_untrue_load(struct fabric *f)
+{
+	fabric_state_read(f, &untrue_file);
+	if (f->untrue.list)
+		loop_timer_set(f->untrue.timer, TRIAL_US);
+}
+
+void fabric_untrue_met(struct fabric *f)
+{
+	for (struct untrue *u = f->untrue.list; u; u = u->next) {
+		if (u->met || !u->isolated || !node_of(u))
+			continue;
+		u->met = true;
+		fabric_isolate_again(f, u->sw, ISOLATED_WRONG_TABLES);
+		log_line(LOG_SWEEP, LOG_WARNING,
+			 "%s: did not hold the tables that it acknowledged before the restart",
+			 node_of(u)->desc);
+	}
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */

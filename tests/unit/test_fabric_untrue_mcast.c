@@ -102,10 +102,52 @@ static void a_block_that_is_acknowledged_and_not_held_isolates_its_switch(void *
 	world_fini(&w);
 }
 
+static void start_again(struct world *w)
+{
+	stop_fabric(w);
+	start_fabric(w);
+	for (unsigned i = 0; i < 1000 && !is_up(w); i++)
+		run_for(w, SECOND_US / 100);
+	assert_true(is_up(w));
+}
+
+/* Without an audit that could find it again. */
+static void what_lied_is_isolated_after_a_restart_too_until_it_is_well(void **state)
+{
+	struct forger forger;
+	struct model m = { 0 };
+	const char *name;
+	struct world w;
+
+	audited_world(&w, &m);
+	forger_init(&forger, &w, spine_of(&w, m.mlid[0]));
+	name = desc_of(&w, forger.sw);
+	double_lose_mft(w.hw, forger.sw);
+	run_for(&w, 20 * SECOND_US);
+	w.conf.audit_rate = 0;
+	start_again(&w);
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
+	assert_false(leads_through(&w, m.mlid[0], forger.sw));
+	run_for(&w, 300 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", name), 1);
+	forger.on = false;
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "", name), 0);
+	run_for(&w, SECOND_US);
+	start_again(&w);
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_alerts(&w, "", name), 0);
+	assert_held(&w, &m);
+	double_on_set(w.hw, NULL, NULL);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_that_is_acknowledged_and_not_held_isolates_its_switch),
+		cmocka_unit_test(what_lied_is_isolated_after_a_restart_too_until_it_is_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
