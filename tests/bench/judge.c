@@ -113,7 +113,7 @@ static uint32_t find(const char *name)
 
 static void add_link(const char *line, uint32_t node)
 {
-	unsigned number, far;
+	unsigned number, far = 0;
 	char guid[24] = "", name[24];
 	const char *rest = strchr(line, ']') + 1;
 	uint32_t other;
