@@ -168,6 +168,19 @@ static inline void assert_hardware_delivers(const struct world *w, uint64_t seed
 	}
 }
 
+/* Pairs of hosts between whom packets do not arrive by what the switches hold. */
+static inline unsigned dead_pairs(const struct world *w)
+{
+	const struct topo *t = w->design;
+	unsigned dead = 0;
+
+	for (uint32_t a = 0; a < t->ncas; a++)
+		for (uint32_t b = 0; b < t->ncas; b++)
+			dead += a != b && double_trace(w->hw, t->nodes[t->nswitches + a].guid, 1,
+						       lid_of(w, b)) < 0;
+	return dead;
+}
+
 static inline void assert_hardware_holds_the_tables(const struct world *w)
 {
 	const struct topo *t = fabric_topo(w->fabric);

@@ -27,18 +27,6 @@ static void forge_top(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mo
 		double_node(forger->w->hw, node)->si.lft_top = 0;
 }
 
-static unsigned dead_pairs(const struct world *w)
-{
-	const struct topo *t = w->design;
-	unsigned dead = 0;
-
-	for (uint32_t a = 0; a < t->ncas; a++)
-		for (uint32_t b = 0; b < t->ncas; b++)
-			dead += a != b && double_trace(w->hw, t->nodes[t->nswitches + a].guid, 1,
-						       lid_of(w, b)) < 0;
-	return dead;
-}
-
 static void linear_fdb_top_that_stays_is_isolated_not_written_for_ever(void **state)
 {
 	struct forger forger = { .on = true };

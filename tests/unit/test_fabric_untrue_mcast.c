@@ -72,6 +72,16 @@ static void audited_world(struct world *w, struct model *m)
 	run_for(w, 4 * SECOND_US);
 }
 
+/* A world in which a spine of the group's tree lost its multicast table and holds nothing that is written there; for long enough that it shows. Its name. */
+static const char *forge(struct forger *forger, struct world *w, struct model *m)
+{
+	audited_world(w, m);
+	forger_init(forger, w, spine_of(w, m->mlid[0]));
+	double_lose_mft(w->hw, forger->sw);
+	run_for(w, 20 * SECOND_US);
+	return desc_of(w, forger->sw);
+}
+
 static void a_block_that_is_acknowledged_and_not_held_isolates_its_switch(void **state)
 {
 	struct forger forger;
@@ -79,11 +89,7 @@ static void a_block_that_is_acknowledged_and_not_held_isolates_its_switch(void *
 	const char *name;
 	struct world w;
 
-	audited_world(&w, &m);
-	forger_init(&forger, &w, spine_of(&w, m.mlid[0]));
-	name = desc_of(&w, forger.sw);
-	double_lose_mft(w.hw, forger.sw);
-	run_for(&w, 20 * SECOND_US);
+	name = forge(&forger, &w, &m);
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);
 	assert_false(leads_through(&w, m.mlid[0], forger.sw));
 	assert_held(&w, &m);
@@ -119,11 +125,7 @@ static void what_lied_is_isolated_after_a_restart_too_until_it_is_well(void **st
 	const char *name;
 	struct world w;
 
-	audited_world(&w, &m);
-	forger_init(&forger, &w, spine_of(&w, m.mlid[0]));
-	name = desc_of(&w, forger.sw);
-	double_lose_mft(w.hw, forger.sw);
-	run_for(&w, 20 * SECOND_US);
+	name = forge(&forger, &w, &m);
 	w.conf.audit_rate = 0;
 	start_again(&w);
 	run_for(&w, SECOND_US);

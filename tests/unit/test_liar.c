@@ -152,18 +152,6 @@ static unsigned wrong_entries(const struct world *w)
 	return wrong;
 }
 
-static unsigned dead_pairs(const struct world *w)
-{
-	const struct topo *t = w->design;
-	unsigned dead = 0;
-
-	for (uint32_t a = 0; a < t->ncas; a++)
-		for (uint32_t b = 0; b < t->ncas; b++)
-			dead += a != b && double_trace(w->hw, t->nodes[t->nswitches + a].guid, 1,
-						       lid_of(w, b)) < 0;
-	return dead;
-}
-
 /* What is not as it should be, or "". */
 static const char *what_differs(const struct world *w)
 {
