@@ -33,8 +33,8 @@ override LDFLAGS += $(if $(SAN),-fsanitize=$(SAN) $(if $(filter clang%,$(CC)),,-
 LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
-FM_SRC := $(filter-out fm/main.c fm/control/fmctl%.c,$(wildcard fm/*.c fm/*/*.c))
-CTL_SRC := $(wildcard fm/control/fmctl*.c fm/control/osm_dump*.c)
+FM_SRC := $(filter-out fm/main.c fm/fmctl/%.c,$(wildcard fm/*.c fm/*/*.c))
+CTL_SRC := $(wildcard fm/fmctl/*.c)
 LAYERS := fm routing topology
 SRC_fm := $(FM_SRC)
 SRC_routing := $(wildcard routing/*.c)

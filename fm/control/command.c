@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/command.h"
-#include "fm/control/osm_dump.h"
+#include "fm/opensm/osm_dump.h"
 #include "fm/control/whatif.h"
 #include "fm/core/log.h"
 #include "routing/path.h"

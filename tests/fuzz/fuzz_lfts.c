@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/osm_dump_read.h"
+#include "fm/opensm/osm_dump_read.h"
 #include "routing/check.h"
 #include "routing/congestion.h"
 #include "topology/generate.h"

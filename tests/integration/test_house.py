@@ -39,7 +39,8 @@ def test_this_tree_keeps_its_layers():
     ("fm/fabric.c", '#include "fm/control/control.h"'),
     ("fm/fabric_watch.c", '#include "fm/http/http.h"'),
     ("fm/control/a.c", '#include "fm/sweep/inventory.h"'),
-    ("fm/control/fmctl_a.c", '#include "fm/core/log.h"'),
+    ("fm/fmctl/a.c", '#include "fm/core/log.h"'),
+    ("fm/opensm/a.c", '#include "fm/fabric.h"'),
     ("fm/core/conf.c", "#include <event2/event.h>"),
     ("fm/sweep/a.c", "#include <infiniband/umad.h>"),
     ("fm/sweep/a.c", "lid = ntohs(raw);"),
@@ -95,6 +96,12 @@ def test_files_of_a_room_that_call_each_other_are_found(tmp_path):
 
 def test_calls_that_all_lead_down_are_fine(tmp_path):
     assert calls(tmp_path, fm_sweep_a="b c", fm_sweep_b="c", fm_core_c="")[1] == []
+
+
+def test_the_main_file_is_above_all_rooms_and_called_by_none(tmp_path):
+    assert calls(tmp_path, fm_main="control", fm_control_control="fabric", fm_fabric="")[1] == []
+    status, told = calls(tmp_path, fm_main="control", fm_control_control="fabric", fm_fabric="main")
+    assert (status, told) == (1, ["rooms call each other: fm fm/control fm/main"])
 
 
 # ---- run-tests

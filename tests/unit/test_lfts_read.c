@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/osm_dump.h"
-#include "fm/control/osm_dump_read.h"
+#include "fm/opensm/osm_dump.h"
+#include "fm/opensm/osm_dump_read.h"
 #include "routing/check.h"
 #include "routing/congestion.h"
 #include "routing/route.h"

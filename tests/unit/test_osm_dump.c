@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/osm_dump.h"
+#include "fm/opensm/osm_dump.h"
 
 #define TOP 6 /* LID 6 is nobody's */
 

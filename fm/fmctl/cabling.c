@@ -6,8 +6,8 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 #include "topology/cabling.h"
 #include "topology/netfile.h"
 

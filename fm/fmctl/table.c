@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/table.h"
 
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256

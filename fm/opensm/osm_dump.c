@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/osm_dump.h"
+#include "fm/opensm/osm_dump.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 

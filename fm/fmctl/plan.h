@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fmctl_plan: what the parts of `fmctl plan` share. */
-#ifndef FMD_CONTROL_FMCTL_PLAN_H
-#define FMD_CONTROL_FMCTL_PLAN_H
+#ifndef FMD_FMCTL_PLAN_H
+#define FMD_FMCTL_PLAN_H
 
-#include "fm/control/fmctl.h"
-#include "fm/control/osm_dump_read.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/opensm/osm_dump_read.h"
 #include "fm/core/conf.h"
 #include "routing/check.h"
 #include "routing/congestion.h"
@@ -58,15 +58,15 @@ static inline bool plan_changes(const struct plan *p)
 	return (p->nfails || p->nassumed) && !p->foreign;
 }
 
-/* fmctl_plan_show.c: the answer, as a document or as text. */
+/* plan_show.c: the answer, as a document or as text. */
 void plan_show(const struct fmctl *ctl, const struct plan *p);
 
-/* fmctl_plan_nvswitch.c: what is assumed of hosts' NVLinks, and what comes of it. */
+/* plan_nvswitch.c: what is assumed of hosts' NVLinks, and what comes of it. */
 enum fmctl_exit plan_assume(struct plan *p); /* into params */
 json_t *plan_trial(const struct plan *p);    /* NULL = nothing is assumed */
 json_t *plan_payers(const struct plan *p);   /* payers_json(), where something is */
 
-/* fmctl_heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
+/* heatmap.c: the tiers' loads, switch by switch. 0 or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);
 int heatmap_write_text(const struct plan *p, FILE *out);
 

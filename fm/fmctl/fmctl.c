@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl: options, the table of commands, exit codes (0 done, 1 refused or failed, 2 usage, 3 no
- * daemon). Live commands ask fmd by its socket (fmctl_live.c); offline ones work on files
- * (fmctl_plan.c, fmctl_generate.c).
+ * daemon). Live commands ask fmd by its socket (live.c); offline ones work on files
+ * (plan.c, generate.c).
  */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/control/fmctl.h"
+#include "fm/fmctl/fmctl.h"
 
 #define DEFAULT_SOCKET "/run/fmd/fmd.sock"
 #define TIMEOUT_S      10

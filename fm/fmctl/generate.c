@@ -2,7 +2,7 @@
 /* fmctl generate: a reference fabric as an ibnetdiscover file on stdout; the arguments are
  * generate_parse()'s. */
 #include <string.h>
-#include "fm/control/fmctl.h"
+#include "fm/fmctl/fmctl.h"
 #include "topology/generate.h"
 #include "topology/netfile.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "fm/control/fmctl_plan.h"
+#include "fm/fmctl/plan.h"
 
 #define LABEL_WIDTH  170
 #define TITLE_HEIGHT 70

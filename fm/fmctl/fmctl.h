@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fmctl: the operators' program. It speaks to fmd by the control socket, or works on files alone.
  */
-#ifndef FMD_CONTROL_FMCTL_H
-#define FMD_CONTROL_FMCTL_H
+#ifndef FMD_FMCTL_H
+#define FMD_FMCTL_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct fmctl {
 	bool colour;	    /* stdout is a terminal */
 };
 
-/* fmctl_ask.c: one question, one answer. */
+/* ask.c: one question, one answer. */
 struct fmctl_answer {
 	enum fmctl_exit status; /* when not DONE, the reason was said on stderr */
 	json_t *result;		/* DONE: the caller owns it */
@@ -31,19 +31,19 @@ enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_sh
 enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
 			       const char *path);
 
-/* fmctl_live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
+/* live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
 typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
 fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
 	fmctl_health, fmctl_hosts, fmctl_lft, fmctl_dump, fmctl_groups, fmctl_partitions;
 fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
 	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release, fmctl_forget;
-fmctl_command_fn fmctl_whatif;	 /* fmctl_whatif.c */
-fmctl_command_fn fmctl_cabling;	 /* fmctl_cabling.c */
-fmctl_command_fn fmctl_nvswitch; /* fmctl_nvswitch.c */
+fmctl_command_fn fmctl_whatif;	 /* whatif.c */
+fmctl_command_fn fmctl_cabling;	 /* cabling.c */
+fmctl_command_fn fmctl_nvswitch; /* nvswitch.c */
 enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
-				      const json_t *result); /* fmctl_nvswitch_blocks.c */
+				      const json_t *result); /* nvswitch_blocks.c */
 
-/* fmctl_show.c: documents as people read them, to stdout. */
+/* show.c: documents as people read them, to stdout. */
 fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_health,
 	show_hosts, show_lft, show_path, show_check;
 fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_readback,
@@ -55,7 +55,7 @@ void show_payers(const json_t *pays); /* and who shares links with them by that;
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
 
 /* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
-fmctl_command_fn fmctl_plan;	 /* fmctl_plan.c */
-fmctl_command_fn fmctl_generate; /* fmctl_generate.c */
+fmctl_command_fn fmctl_plan;	 /* plan.c */
+fmctl_command_fn fmctl_generate; /* generate.c */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* osm_dump: the fabric in the files that OpenSM leaves behind, for ibdmchk and people's scripts. */
-#ifndef FMD_CONTROL_OSM_DUMP_H
-#define FMD_CONTROL_OSM_DUMP_H
+#ifndef FMD_OPENSM_OSM_DUMP_H
+#define FMD_OPENSM_OSM_DUMP_H
 
 #include <stdio.h>
 #include "routing/lid_plan.h"

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/osm_dump_read.h"
+#include "fm/opensm/osm_dump_read.h"
 #include "topology/lex.h"
 #include "topology/mem.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/fmctl_plan.h"
+#include "fm/fmctl/plan.h"
 #include "routing/report.h"
 #include "topology/mem.h"
 

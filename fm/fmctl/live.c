@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 
 static enum fmctl_exit ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
 				    fmctl_show_fn *show)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Tables with aligned columns out of JSON rows, to stdout. */
-#ifndef FMD_CONTROL_FMCTL_TABLE_H
-#define FMD_CONTROL_FMCTL_TABLE_H
+#ifndef FMD_FMCTL_TABLE_H
+#define FMD_FMCTL_TABLE_H
 
-#include "fm/control/fmctl.h"
+#include "fm/fmctl/fmctl.h"
 
 struct table_column {		 /* at most 16; the last has no title */
 	const char *title, *key; /* "a.name": member `name` of member `a` */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmd's documents as people read them. Lists are tables (fmctl_table.c); status and check are a few lines that say
+ * fmd's documents as people read them. Lists are tables (table.c); status and check are a few lines that say
  * first whether something is wrong, and then what. A key that is missing shows as nothing, so that a
  * fmctl of another version than fmd's still helps.
  */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 
 #define GREEN "\033[32m"
 #define RED   "\033[31m"

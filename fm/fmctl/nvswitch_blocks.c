@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 #include "topology/hostlist.h"
 #include "topology/mem.h"
 #include "topology/text.h"

@@ -6,8 +6,8 @@
  * LIDs' owners come from the `portguid` remarks and the headings; where there are none, from the
  * LIDs that the snapshot's ports hold (an ibnetdiscover file has them).
  */
-#ifndef FMD_CONTROL_OSM_DUMP_READ_H
-#define FMD_CONTROL_OSM_DUMP_READ_H
+#ifndef FMD_OPENSM_OSM_DUMP_READ_H
+#define FMD_OPENSM_OSM_DUMP_READ_H
 
 #include <stddef.h>
 #include "routing/lid_plan.h"

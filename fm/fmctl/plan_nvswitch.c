@@ -3,7 +3,7 @@
  * fmctl plan --nvswitch: hosts that are taken to be in some state of their NVLinks, and what their cross-rail traffic meets. The treatment of
  * states is fmd's own, by its configuration (--config, else its defaults).
  */
-#include "fm/control/fmctl_plan.h"
+#include "fm/fmctl/plan.h"
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "fm/control/fmctl.h"
+#include "fm/fmctl/fmctl.h"
 #include "topology/mem.h"
 
 static enum fmctl_exit say_no_daemon(const struct fmctl *ctl)

@@ -5,8 +5,8 @@
  */
 #include <getopt.h>
 #include <string.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 
 static json_int_t integer(const json_t *object, const char *key)
 {

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/fmctl_plan.h"
-#include "fm/control/osm_dump.h"
+#include "fm/fmctl/plan.h"
+#include "fm/opensm/osm_dump.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fm/control/fmctl.h"
-#include "fm/control/fmctl_table.h"
+#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/table.h"
 
 static const char *text_of(const json_t *row, const char *key)
 {
