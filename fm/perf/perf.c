@@ -182,6 +182,7 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 	wire_perf_ask((uint8_t)job->arg, request->data);
 	request->mad.mgmt_class = WIRE_PERF;
 	request->mad.lid = lid_of(node, (uint8_t)job->arg);
+	request->mad.pkey_index = inventory_default_pkey_index(p->inv);
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job_attr[job->kind];
 	request->mad.device = node->guid;

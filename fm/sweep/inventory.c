@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/pkey_map.h"
 #include "fm/sweep/inventory.h"
+#include "fm/sweep/pkey_plan.h"
 #include "topology/mem.h"
 
 void inventory_init(struct inventory *inv)
@@ -314,6 +316,27 @@ void inventory_forget_pkeys(struct inv_port *port)
 	}
 	port->pkeys = NULL;
 	port->pkey_state = INV_PKEYS_OPEN;
+}
+
+/* 0 = it is not known to be there. */
+static unsigned place_of_pkey(const struct inv_pkeys *table, uint16_t pkey)
+{
+	for (unsigned i = 0; i < table->nblocks * (unsigned)PKEYS_A_BLOCK; i++)
+		if (table->have[i] == pkey)
+			return i;
+	return 0;
+}
+
+uint16_t inventory_default_pkey_index(const struct inventory *inv)
+{
+	const struct inv_pkeys *table =
+		inv->local ? inv->local->ports[inv->local_port].pkeys : NULL;
+	unsigned limited = PKEY_DEFAULT & ~PKEY_FULL, i;
+
+	if (!table || table->have[0] == PKEY_DEFAULT)
+		return 0;
+	i = place_of_pkey(table, PKEY_DEFAULT);
+	return (uint16_t)(i ? i : place_of_pkey(table, (uint16_t)limited));
 }
 
 /* What was set is lost. */

@@ -266,6 +266,8 @@ void inventory_end_bounces(struct inventory *inv);
 /* So do those of a switch that rebooted: they are led around at once. */
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 void inventory_forget_pkeys(struct inv_port *port);
+/* Where the own port's P_Key table has the default partition, the full membership first; 0 where it is not known to have it. */
+uint16_t inventory_default_pkey_index(const struct inventory *inv);
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,
