@@ -27,8 +27,8 @@ static void update(struct fabric *f)
 {
 	if (fabric_lids_confirm(f))
 		return;
-	f->want_reroute = fabric_updates(f);
-	if (!f->want_reroute)
+	f->requests.reroute = fabric_updates(f);
+	if (!f->requests.reroute)
 		fabric_update(f);
 }
 
@@ -107,7 +107,7 @@ void fabric_take_in(struct fabric *f)
 			continue;
 		inventory_set_stranger(inv, node, false);
 		if (node->sw.port_state_change)
-			guid_list_add(&f->suspects, node->guid);
+			guid_list_add(&f->requests.dirty, node->guid);
 	}
 }
 
@@ -119,30 +119,31 @@ static bool sweep_holds(const struct fabric *f)
 
 void fabric_look(struct fabric *f)
 {
-	bool wanted = f->want_discover || f->suspects.count;
+	bool wanted = f->requests.sweep || f->requests.dirty.count;
 
 	if (!fabric_may_look(f) || (!wanted && !fabric_rules(f)))
 		return;
-	if (sweep_holds(f) && (f->want_discover || !f->suspects.count || sweep_discovers(f->sweep)))
+	if (sweep_holds(f) &&
+	    (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep)))
 		return; /* looked() comes back here; suspects join a look at others */
 	if (wanted)
 		fabric_port_check(f);
-	if (f->want_discover) {
-		f->must_update |= f->want_reroute;
-		f->want_discover = f->want_reroute = false;
-		f->suspects.count = 0;
+	if (f->requests.sweep) {
+		f->requests.forced |= f->requests.reroute;
+		f->requests.sweep = f->requests.reroute = false;
+		f->requests.dirty.count = 0;
 		sweep_discover(f->sweep, looked, f);
-	} else if (f->suspects.count) {
-		unsigned n = f->suspects.count;
+	} else if (f->requests.dirty.count) {
+		unsigned n = f->requests.dirty.count;
 
-		f->suspects.count = 0;
-		f->must_update |= f->want_reroute;
-		f->want_reroute = false;
-		sweep_refresh(f->sweep, f->suspects.guids, n, looked, f);
-	} else if (f->want_reroute && fabric_election_holds(f)) {
+		f->requests.dirty.count = 0;
+		f->requests.forced |= f->requests.reroute;
+		f->requests.reroute = false;
+		sweep_refresh(f->sweep, f->requests.dirty.guids, n, looked, f);
+	} else if (f->requests.reroute && fabric_election_holds(f)) {
 		return; /* it is looked at again when that is over */
-	} else if (f->want_reroute) {
-		f->must_update = true;
+	} else if (f->requests.reroute) {
+		f->requests.forced = true;
 		update(f);
 	} else if (!sweep_busy(f->sweep) && !fabric_rebalance_apply(f)) {
 		fabric_settle(f);
@@ -360,8 +361,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_health_configure(f);
 	fabric_watch_schedule(f);
 	fabric_keys_configure(f);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "configuration changed");
 }
 
 void fabric_free(struct fabric *f)

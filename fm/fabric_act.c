@@ -59,7 +59,7 @@ static json_t *act_result(struct fabric *f, const struct act *act, const char *e
 void fabric_acts_take(struct fabric *f)
 {
 	for (struct act *act = f->acts; act; act = act->next)
-		act->taken |= !act->sweeps || (!f->want_discover && !sweep_discovers(f->sweep));
+		act->taken |= !act->sweeps || (!f->requests.sweep && !sweep_discovers(f->sweep));
 }
 
 bool fabric_acts_wait(const struct fabric *f)
@@ -152,15 +152,13 @@ void fabric_acts_undo(struct fabric *f)
 void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_act_add(&f->acts, fn, arg)->sweeps = true;
-	f->want_discover = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_sweep(f, "operator");
 }
 
 void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_act_add(&f->acts, fn, arg);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "operator");
 }
 
 /* ---- Readback ------------------------------------------------------------------------------------ */

@@ -64,8 +64,7 @@ static void turned(void *arg, const struct adaptive_switch *sw)
 	if (!f->adaptive_begun)
 		return;
 	program_forget(f->program, sw->guid);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "adaptive routing is off");
 }
 
 static void program(struct fabric *f)

@@ -14,9 +14,8 @@ static uint64_t idle_since(void *arg)
 {
 	const struct fabric *f = arg;
 	bool idle = f->state == FABRIC_UP && !f->programming && !f->bringing_up &&
-		    !fabric_updates(f) && !f->want_discover && !f->want_reroute &&
-		    !f->suspects.count && !f->readers && !sweep_busy(f->sweep) &&
-		    !job_steps(f->mcast->job);
+		    !fabric_updates(f) && !fabric_requests_wait(f) && !f->readers &&
+		    !sweep_busy(f->sweep) && !job_steps(f->mcast->job);
 
 	return idle ? f->settled_us : 0;
 }
@@ -27,8 +26,7 @@ void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block)
 		return; /* known not to hold what it acknowledges */
 	f->spoilt = mem_resize(f->spoilt, f->nspoilt + 1, sizeof(*f->spoilt));
 	f->spoilt[f->nspoilt++] = (struct spoilt){ sw, block };
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "a table block differs from what was written");
 }
 
 static void found(void *arg, guid_t sw, uint32_t block)

@@ -174,8 +174,7 @@ static void change_cordons(struct fabric *f, const struct cordon *changed, unsig
 		drop_cordon(f, changed[i]);
 	}
 	fabric_state_changed(f, &cordons_file);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "cordons changed");
 }
 
 /* ---- What was named ------------------------------------------------------------------------------ */

@@ -139,9 +139,8 @@ static void resume(struct fabric *f)
 		      f->election->heir.name);
 	mad_set_quiet(f->mad, false);
 	f->election->refused_until_us = loop_now_us(f->loop) + REFUSED_US;
-	f->unfinished = true;
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_retry(f, "handover not taken");
+	fabric_request_reroute(f, "handover not taken");
 }
 
 /* The other may not know that it is outranked. */
@@ -416,7 +415,7 @@ static void begin_standby(struct fabric *f)
 static void begin_look(struct fabric *f)
 {
 	mad_set_quiet(f->mad, false);
-	f->want_discover = true;
+	fabric_request_sweep(f, "own port");
 	fabric_watch_schedule(f);
 	fabric_look(f);
 }

@@ -197,8 +197,7 @@ static void release(struct fabric *f)
 		return;
 	e->holds = false;
 	loop_timer_stop(e->hold);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "no other master answered");
 }
 
 static void hold_over(void *arg)

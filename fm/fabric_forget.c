@@ -92,8 +92,7 @@ static void follow_up(struct fabric *f, const char *what, unsigned cables, unsig
 		      fabric_word(nodes, "node", "nodes"), lids);
 	fabric_state_save(f);
 	fabric_act_add(&f->acts, fn, arg);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "links were forgotten");
 }
 
 void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)

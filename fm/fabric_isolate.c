@@ -261,8 +261,7 @@ static bool judge_switches(struct isolation *is)
 
 static void reroute(struct fabric *f)
 {
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "isolations changed");
 }
 
 static void judge_now(struct isolation *is)
@@ -608,7 +607,7 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 	if (answer->result != MAD_OK || !node)
 		return;
 	node->unread = true;
-	guid_list_add(&f->suspects, it->node);
+	fabric_request_refresh(f, it->node, "takes Sets again");
 	release(it, "takes Sets again");
 }
 

@@ -150,5 +150,6 @@ void fabric_keys_end(struct fabric *f)
 
 void fabric_keys_configure(struct fabric *f)
 {
-	f->want_discover |= f->state == FABRIC_FOREIGN_KEYS;
+	if (f->state == FABRIC_FOREIGN_KEYS)
+		fabric_request_sweep(f, "M_Keys configured");
 }

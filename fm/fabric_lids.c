@@ -117,8 +117,7 @@ static void idle(void *owner)
 	struct fabric *f = owner;
 
 	f->confirm.under_way = false;
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "LIDs were read again");
 }
 
 bool fabric_lids_confirm(struct fabric *f)

@@ -90,8 +90,7 @@ bool fabric_links_follow(struct fabric *f)
 {
 	if (fabric_updates(f) || !differ(f)) /* behind that one bring-up ends anew */
 		return false;
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "links became active");
 	return true;
 }
 

@@ -275,7 +275,8 @@ static void written(void *arg, const struct mft_result *result)
 		event_log_add(f->events, LOG_NOTICE, "mcast-cleared", NULL,
 			      "fabric: %u multicast entries of an earlier manager were cleared",
 			      result->cleared);
-	f->unfinished |= result->failed > 0;
+	if (result->failed)
+		fabric_request_retry(f, "multicast blocks not acknowledged");
 	if (result->failed && !m->told_failed)
 		event_log_add(f->events, LOG_WARNING, "mcast-failed", NULL,
 			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "

@@ -90,8 +90,7 @@ static void ask_anew(struct fabric *f)
 		      "here: all hosts are asked to register anew",
 		      m->strangers);
 	f->reregister = true;
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "multicast groups were read");
 }
 
 /* One switch after the other, in the order of their GUIDs, as hops are. */

@@ -187,8 +187,7 @@ static void reroute_cb(void *arg)
 {
 	struct fabric *f = arg;
 
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "NVLink states changed");
 	if (f->fault.open)
 		return;
 	f->fault = (struct fault){ .open = true, .detected_us = loop_now_us(f->loop) };
@@ -321,7 +320,7 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 	if (state && wanted >= 0)
 		snprintf(act->state, sizeof(act->state), "%s",
 			 nvswitch_state_name((enum nvswitch_state)wanted));
-	act->rerouted = !*err && f->want_reroute;
+	act->rerouted = !*err && f->requests.reroute;
 	if (act->rerouted) {
 		fabric_act_add(&f->acts, fn, arg)->health = act;
 		return;

@@ -13,6 +13,7 @@
 #include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/fabric.h"
+#include "fm/fabric/request.h"
 #include "fm/nvswitch/nvswitch.h"
 #include "fm/perf/judge.h"
 #include "fm/program/audit.h"
@@ -214,6 +215,15 @@ struct fabric_rebalance {
 	struct rebalance_figures before, after; /* the latest pass */
 };
 
+/* What rooms asked for (fm/fabric/request.h), merged; fabric_look() serves it. */
+struct fabric_requests {
+	bool sweep, reroute;
+	bool forced; /* the next update goes on even when nothing has changed */
+	bool retry;  /* something was not acknowledged: an update follows the next light sweep */
+	struct guid_list dirty; /* nodes of the next partial sweep */
+	struct loop_timer *timer;
+};
+
 struct fabric {
 	struct loop *loop;
 	struct mad *mad;
@@ -275,7 +285,6 @@ struct fabric {
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
 	bool reading;		       /* all is written, and what was remembered is not read yet */
-	bool unfinished;	       /* something failed: try again at the next poll */
 	bool retrying;		       /* the update under way does */
 	struct loop_timer *retry_timer; /* ports that were given up */
 	struct {
@@ -289,11 +298,8 @@ struct fabric {
 			refused_wait_us; /* ..are asked again then; what that was waited for */
 	} verify;
 
-	/* What to look at next. */
-	bool want_discover, want_reroute;
-	bool must_update;	   /* the next update goes on even when nothing has changed */
-	struct guid_list suspects; /* nodes to refresh */
-	struct loop_timer *hold_timer, *poll_timer;
+	struct fabric_requests requests;
+	struct loop_timer *poll_timer;
 	struct {
 		unsigned count;	  /* of what is in doubt */
 		uint64_t wait_ms; /* before the poll that is due */

@@ -272,8 +272,7 @@ void fabric_quarantine_mark(struct fabric *f)
 static void changed(struct fabric *f)
 {
 	fabric_state_changed(f, &list_file);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "quarantines changed");
 }
 
 /* An entry leaves the list; its mark goes at once. */

@@ -188,7 +188,7 @@ bool fabric_rebalance_apply(struct fabric *f)
 	r->nreplaced = r->nkept;
 	r->kept = list;
 	r->nkept = result->count;
-	r->applying = f->must_update = true;
+	r->applying = f->requests.forced = true;
 	fabric_update(f);
 	return true;
 }
@@ -207,7 +207,7 @@ void fabric_rebalance_refused(struct fabric *f)
 	r->nkept = r->nreplaced;
 	r->replaced = NULL;
 	r->applying = r->due = false;
-	f->want_reroute = true;
+	fabric_request_reroute(f, "overrides were refused");
 }
 
 void fabric_rebalance_published(struct fabric *f)

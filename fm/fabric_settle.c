@@ -40,7 +40,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	if (!again || result->blocks)
 		keep_figures(f, result);
 	f->settle.wrote |= result->blocks > 0;
-	f->unfinished |= result->failed > 0;
+	f->requests.retry |= result->failed > 0;
 	if (result->failed && !f->settle.told_failed)
 		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
 			      "fabric: %u LFT blocks were not acknowledged; tried again, less and "

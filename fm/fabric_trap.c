@@ -113,9 +113,9 @@ static void look_at_held(struct traps *t)
 
 	for (unsigned i = 0; i < t->held.count; i++) {
 		if (t->held.guids[i])
-			guid_list_add(&f->suspects, t->held.guids[i]);
+			fabric_request_refresh(f, t->held.guids[i], "trap");
 		else
-			f->want_discover = true;
+			fabric_request_sweep(f, "trap of an unknown sender");
 		guid_list_add(&t->judged, t->held.guids[i]);
 	}
 	t->held.count = 0;
@@ -300,7 +300,7 @@ static void change_trap(struct fabric *f, const struct wire_notice *notice, uint
 	else if (f->topo)
 		heed(f->traps, 0, "", false); /* somebody we have not met */
 	else /* nobody is published yet: behind the first update; before that, a look is under way */
-		f->want_discover |= fabric_updates(f);
+		f->requests.sweep |= fabric_updates(f);
 }
 
 /*

@@ -284,8 +284,7 @@ static void release(struct untrue *u)
 	mft_forget(f->mcast->mft, sw);
 	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
 	fabric_untrue_changed(f);
-	f->want_reroute = true;
-	loop_timer_set(f->hold_timer, 0);
+	fabric_request_reroute(f, "a switch does not hold its tables");
 }
 
 static void tried_read(void *arg, const struct mad_answer *answer)

@@ -104,8 +104,9 @@ static enum job_said tell_changes(void *arg)
 	if (fabric_nvlink_refuses(f, f->update.topo))
 		return leave_alone(f);
 	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
-	if (change == FABRIC_CHANGED || f->must_update || f->unfinished || fabric_acts_wait(f)) {
-		f->must_update = false;
+	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
+	    fabric_acts_wait(f)) {
+		f->requests.forced = false;
 		return JOB_NEXT;
 	}
 	if (change == FABRIC_STATES)
@@ -399,8 +400,8 @@ static void apply(struct fabric *f)
 	sweep_inventory(f->sweep)->sm_lid = f->sm_lid;
 	fabric_take_in(f);
 	f->programming = f->bringing_up = f->settle.due = true;
-	f->retrying = f->unfinished;
-	f->unfinished = f->reading = false;
+	f->retrying = f->requests.retry;
+	f->requests.retry = f->reading = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	fabric_publish_to_sa(f);
 	fabric_fault_published(f);

@@ -89,7 +89,7 @@ static void verified(void *arg, const struct sweep_result *result)
 	struct fabric *f = arg;
 
 	for (unsigned i = 0; i < result->nchanged; i++)
-		guid_list_add(&f->suspects, result->changed[i]);
+		fabric_request_refresh(f, result->changed[i], "found by verification");
 	if (result->nchanged) {
 		f->verify.found = f->verify.due = true;
 		fabric_fault_open(f, "found by verification");
@@ -100,8 +100,8 @@ static void verified(void *arg, const struct sweep_result *result)
 static bool is_quiet(const struct fabric *f)
 {
 	return f->state != FABRIC_STARTING && f->state != FABRIC_STANDBY && fabric_rules(f) &&
-	       !f->programming && !f->bringing_up && !fabric_updates(f) && !f->want_discover &&
-	       !f->suspects.count && !sweep_busy(f->sweep);
+	       !f->programming && !f->bringing_up && !fabric_updates(f) && !f->requests.sweep &&
+	       !f->requests.dirty.count && !sweep_busy(f->sweep);
 }
 
 static void tick_cb(void *arg)

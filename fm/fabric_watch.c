@@ -28,9 +28,9 @@ static void polled(void *arg, const struct sweep_result *result)
 	struct fabric *f = arg;
 
 	for (unsigned i = 0; i < result->nchanged; i++)
-		guid_list_add(&f->suspects, result->changed[i]);
+		guid_list_add(&f->requests.dirty, result->changed[i]);
 	if (result->error)
-		f->want_discover = true;
+		f->requests.sweep = true;
 	if (result->nchanged)
 		fabric_fault_open(f, "found by poll");
 	f->figures.polls++;
@@ -47,7 +47,7 @@ static void polled(void *arg, const struct sweep_result *result)
 static unsigned doubts(const struct fabric *f)
 {
 	return f->figures.silent + f->figures.partial + f->figures.links_fresh +
-	       (f->unfinished || f->retrying);
+	       (f->requests.retry || f->retrying);
 }
 
 static uint64_t longest_ms(const struct fabric *f)
@@ -81,10 +81,10 @@ static void poll_due(void *arg)
 	if (sweep_busy(f->sweep) || !fabric_may_look(f))
 		return;
 	if (!f->topo && !fabric_updates(f))
-		f->want_discover = true;
-	if (f->unfinished)
-		f->want_reroute = true; /* behind the poll, which may find why */
-	if (f->want_discover || f->suspects.count)
+		f->requests.sweep = true;
+	if (f->requests.retry)
+		f->requests.reroute = true; /* behind the poll, which may find why */
+	if (f->requests.sweep || f->requests.dirty.count)
 		fabric_look(f);
 	else
 		poll(f);
@@ -104,13 +104,13 @@ void fabric_watch_schedule(struct fabric *f)
 
 void fabric_watch_init(struct fabric *f)
 {
-	f->hold_timer = loop_timer_new(f->loop, look_cb, f);
+	f->requests.timer = loop_timer_new(f->loop, look_cb, f);
 	f->poll_timer = loop_timer_new(f->loop, poll_due, f);
 }
 
 void fabric_watch_fini(struct fabric *f)
 {
-	loop_timer_free(f->hold_timer);
+	loop_timer_free(f->requests.timer);
 	loop_timer_free(f->poll_timer);
-	free(f->suspects.guids);
+	free(f->requests.dirty.guids);
 }

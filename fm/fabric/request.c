@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* request: one set of merged requests; fabric_look() serves it from the loop. */
+#include "fm/fabric/request.h"
+#include "fm/core/log.h"
+#include "fm/fabric_own.h"
+
+static void serve_soon(struct fabric *f, const char *what, const char *reason)
+{
+	log_line(LOG_CORE, LOG_DEBUG, "fabric: %s requested: %s", what, reason);
+	loop_timer_set(f->requests.timer, 0);
+}
+
+void fabric_request_sweep(struct fabric *f, const char *reason)
+{
+	f->requests.sweep = true;
+	serve_soon(f, "sweep", reason);
+}
+
+void fabric_request_refresh(struct fabric *f, guid_t node, const char *reason)
+{
+	guid_list_add(&f->requests.dirty, node);
+	serve_soon(f, "refresh", reason);
+}
+
+void fabric_request_reroute(struct fabric *f, const char *reason)
+{
+	f->requests.reroute = true;
+	serve_soon(f, "reroute", reason);
+}
+
+void fabric_request_retry(struct fabric *f, const char *reason)
+{
+	log_line(LOG_CORE, LOG_DEBUG, "fabric: retry requested: %s", reason);
+	f->requests.retry = true;
+}
+
+bool fabric_requests_wait(const struct fabric *f)
+{
+	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * request: what a concern of the fabric manager may ask the pipe to do.
+ *
+ * No request does any work in the caller's stack: requests are merged, and the loop serves them after the caller has returned. So
+ * each may be made from any callback, as often as one likes. A sweep of all covers refreshes of single nodes; a sweep is followed by
+ * an update in any case, which a reroute alone begins at once. While an update is under way the request is served by the next one.
+ * `reason` is a string literal; the log shows it at level debug.
+ */
+#ifndef FMD_FABRIC_REQUEST_H
+#define FMD_FABRIC_REQUEST_H
+
+#include <stdbool.h>
+#include "topology/topo.h"
+
+struct fabric;
+
+/* A heavy sweep: all nodes are asked again. */
+void fabric_request_sweep(struct fabric *fabric, const char *reason);
+/* A partial sweep: this node is asked again, and what is found behind its ports. */
+void fabric_request_refresh(struct fabric *fabric, guid_t node, const char *reason);
+/* An update that computes, proves and programs tables even if the sweep before it found nothing new. */
+void fabric_request_reroute(struct fabric *fabric, const char *reason);
+/* The next light sweep is followed by an update: something was not acknowledged. Light sweeps come sooner until it is. */
+void fabric_request_retry(struct fabric *fabric, const char *reason);
+
+/* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
+bool fabric_requests_wait(const struct fabric *fabric);
+
+#endif
