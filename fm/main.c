@@ -24,7 +24,7 @@
 #include "fm/core/conf.h"
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
-#include "fm/fabric.h"
+#include "fm/fabric/fabric.h"
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"

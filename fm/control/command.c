@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The commands of the control socket: arguments in, a JSON document out. Each is a function of the
- * published fabric (fm/fabric.h) and one row of the table at the end; who runs it, and where, is
+ * published fabric (fm/fabric/fabric.h) and one row of the table at the end; who runs it, and where, is
  * control.c's affair.
  *
  * Arguments are unpacked strictly: a key that a command does not know is refused, with jansson's

@@ -11,7 +11,7 @@
 #define FMD_CONTROL_CONTROL_H
 
 #include "fm/core/loop.h"
-#include "fm/fabric.h"
+#include "fm/fabric/fabric.h"
 
 struct control;
 typedef int control_reload_fn(void *arg, char *err, size_t err_size); /* 0, or -1 with the reason */

@@ -29,7 +29,7 @@ struct conf {
 	int sminfo_polling_timeout_ms, polling_retry_number; /* of the master, as standby */
 	uint64_t sm_key, mkey, subnet_prefix;
 	uint64_t old_mkey;     /* what ports may hold from before; 0 = nothing */
-	uint64_t sa_key;       /* 0 = not set, see fabric_sa_key.c */
+	uint64_t sa_key;       /* 0 = not set, see sa_key.c */
 	int sweep_interval_ms; /* key sweep_interval, seconds as float; 0 = off */
 	char routing_engine[16];
 	int lmc;

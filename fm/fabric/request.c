@@ -2,7 +2,7 @@
 /* request: one set of merged requests; fabric_look() serves it from the loop. */
 #include "fm/fabric/request.h"
 #include "fm/core/log.h"
-#include "fm/fabric_own.h"
+#include "fm/fabric/own.h"
 
 static void serve_soon(struct fabric *f, const char *what, const char *reason)
 {

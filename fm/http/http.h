@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 #include "fm/core/loop.h"
-#include "fm/fabric.h"
+#include "fm/fabric/fabric.h"
 
 struct http;
 

@@ -2,7 +2,7 @@
 /*
  * MCMemberRecord (IBA 15.2.5.17): joining groups by Set, leaving them by Delete, looking by Get and
  * GetTable. The groups themselves are mcast_group.c's; what a join does to the fabric happens behind
- * the answer (fm/fabric_mcast.c), as hosts know it.
+ * the answer (fm/fabric/mcast.c), as hosts know it.
  *
  * A join names MGID, PortGID and JoinState. If the group is there, what else it names must be what
  * the group is, and the port's cable must carry the group's MTU and rate. If not, the join makes the

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/core/log.h"
-#include "fm/fabric.h"
+#include "fm/fabric/fabric.h"
 #include "fm/state/state_file.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/fabric_own.h"
+#include "fm/fabric/own.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/unit/fabric_world.h"
 

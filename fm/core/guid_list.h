@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* guid_list: a short list of GUIDs, each of them once. All zero = empty; whoever has it frees `guids`. */
+#ifndef FMD_CORE_GUID_LIST_H
+#define FMD_CORE_GUID_LIST_H
+
+#include "topology/topo.h"
+
+struct guid_list {
+	guid_t *guids;
+	unsigned count, size; /* used; room */
+};
+
+void guid_list_add(struct guid_list *list,
+		   guid_t guid); /* unless it is there; one pass over the list */
+
+#endif

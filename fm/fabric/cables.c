@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_cables: every cable ever met and where it ended, so that a restart does not forget what is broken: a cable that is down stays a
+ * cable of the design, its leaf has 3 of 4 spines, and routing keeps its slot free.
+ *
+ * state_dir/cables has a line each for nodes, CA ports and cables, down or not:
+ *
+ *   switch|ca|router GUID PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP MFT-CAP FLAGS NAME
+ *   port NODE-GUID PORT PORT-GUID
+ *   cable GUID PORT GUID PORT SINCE          SINCE: the second it was first found down, 0 = it was up
+ *
+ * They come into the inventory before the first look, as nodes that are gone and cables that are down: what the look meets is
+ * up, leads elsewhere or is another device, by the same code as later on. So a cable that died while fmd was away is
+ * down like any other. What was removed for good is there until `fmctl forget`.
+ *
+ * Behind each change that is settled a sum over all of it says whether the file is to be written again.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "fm/fabric/own.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+#include "topology/sort.h"
+
+struct down_cable { /* by its end with the lower GUID, or port */
+	guid_t node;
+	uint8_t port;
+	int64_t since;
+};
+
+static const char *const type_names[] = {
+	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"
+};
+
+static unsigned read_cables(struct fabric *f, FILE *in);
+static void forget_cables(struct fabric *f);
+static void write_cables(const struct fabric *f, FILE *out);
+
+/* What was met or fell is to be known however soon this process is killed. */
+static const struct state_file cables_file = {
+	.name = "cables",
+	.form = "a node, a port or a cable",
+	.read = read_cables,
+	.forget = forget_cables,
+	.write = write_cables,
+	.gather_us = 200000,
+	.gather_max_us = 1000000,
+};
+
+/* ---- What is down, and since when ----------------------------------------------------------------- */
+
+static int compare_down(const void *a, const void *b)
+{
+	const struct down_cable *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->port - y->port;
+}
+
+static int64_t down_since(const struct fabric_cables *c, guid_t node, uint8_t port)
+{
+	const struct down_cable key = { .node = node, .port = port }, *found;
+
+	found = c->ndown ? bsearch(&key, c->down, c->ndown, sizeof(key), compare_down) : NULL;
+	return found ? found->since : 0;
+}
+
+static bool is_lower_end(guid_t node, unsigned port, guid_t peer, unsigned peer_port)
+{
+	return node < peer || (node == peer && port < peer_port);
+}
+
+static const struct topo_port *lower_end(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return is_lower_end(t->nodes[port->node].guid, port->num, t->nodes[peer->node].guid,
+			    peer->num)
+		       ? port
+		       : peer;
+}
+
+static bool is_down(const struct topo *t, uint32_t port)
+{
+	return t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port &&
+	       !t->ports[port].link_up;
+}
+
+static void list_down(struct fabric_cables *c, const struct topo *t)
+{
+	struct down_cable *list = mem_alloc(t->nlinks_down + 1u, sizeof(*list));
+	int64_t now = time(NULL);
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
+		guid_t node = end ? t->nodes[end->node].guid : 0;
+		int64_t since = end ? down_since(c, node, end->num) : 0;
+
+		if (end)
+			list[count++] = (struct down_cable){ node, end->num, since ? since : now };
+	}
+	qsort(list, count, sizeof(*list), compare_down);
+	free(c->down);
+	c->down = list;
+	c->ndown = count;
+}
+
+/* ---- What there is -------------------------------------------------------------------------------- */
+
+static uint64_t sum_text(const char *text)
+{
+	uint64_t sum = 0;
+
+	for (; *text; text++)
+		sum = hash_word(sum ^ (unsigned char)*text);
+	return sum;
+}
+
+static uint64_t sum_cable(const struct topo *t, const struct topo_port *a)
+{
+	const struct topo_port *b = topo_peer(t, a);
+	uint64_t sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
+
+	sum = hash_word(sum ^ t->nodes[b->node].guid);
+	return hash_word(sum ^ hash_word(b->num + 256u * a->link_up));
+}
+
+static uint64_t sum_all(const struct topo *t)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		sum += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
+			sum += sum_cable(t, lower_end(t, &t->ports[p]));
+	return sum;
+}
+
+void fabric_cables_settled(struct fabric *f)
+{
+	struct fabric_cables *c = &f->cables_known;
+	uint64_t sum = sum_all(f->topo);
+
+	if (sum == c->sum)
+		return;
+	c->sum = sum;
+	list_down(c, f->topo);
+	fabric_state_changed(f, &cables_file);
+}
+
+/* null: not settled yet */
+static json_t *utc_text(time_t when)
+{
+	char text[32];
+	struct tm utc;
+
+	if (!when || !gmtime_r(&when, &utc))
+		return json_null();
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return json_string(text);
+}
+
+/* In the order of the dump. */
+json_t *fabric_links_down(const struct fabric *f)
+{
+	json_t *rows = dump_json_links(f->topo, true);
+	size_t row = 0;
+
+	for (uint32_t p = 0; p < f->topo->nports; p++) {
+		const struct topo_port *end;
+
+		if (!is_down(f->topo, p))
+			continue;
+		end = lower_end(f->topo, &f->topo->ports[p]);
+		json_object_set_new(json_array_get(rows, row++), "since",
+				    utc_text(down_since(&f->cables_known,
+							f->topo->nodes[end->node].guid, end->num)));
+	}
+	return rows;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------- */
+
+static int type_by_name(const char *name)
+{
+	for (int type = TOPO_CA; type <= TOPO_ROUTER; type++)
+		if (!strcmp(type_names[type], name))
+			return type;
+	return -1;
+}
+
+static bool read_node(struct inventory *inv, const char *line)
+{
+	struct wire_node_info info = { .base_version = 1, .class_version = 1 };
+	struct inv_node *node;
+	unsigned ports, device, cap, lft_cap, mft_cap, flags;
+	char type[16];
+	int kind, name = 0;
+
+	if (sscanf(line,
+		   "%15s 0x%" SCNx64 " %u 0x%" SCNx64 " %" SCNu32 " %u %" SCNu32 " %u %u %u %u%n",
+		   type, &info.node_guid, &ports, &info.sys_guid, &info.vendor, &device,
+		   &info.revision, &cap, &lft_cap, &mft_cap, &flags, &name) != 11)
+		return false;
+	kind = type_by_name(type);
+	if (kind < 0 || !info.node_guid || !ports || ports > 254 || line[name] != ' ' ||
+	    inventory_find(inv, info.node_guid))
+		return false;
+	info.type = (uint8_t)kind;
+	info.nports = (uint8_t)ports;
+	info.port_guid = info.node_guid;
+	info.device = (uint16_t)device;
+	info.partition_cap = (uint16_t)cap;
+	node = inventory_add(inv, &info);
+	node->sw.lft_cap = (uint16_t)lft_cap;
+	node->sw.mft_cap = (uint16_t)mft_cap;
+	node->sw.flags = (uint8_t)flags;
+	node->gone = true;
+	snprintf(node->desc, sizeof(node->desc), "%.*s", (int)strcspn(line + name + 1, "\n"),
+		 line + name + 1);
+	return true;
+}
+
+static bool has_port(const struct inv_node *node, unsigned num)
+{
+	return node && num && num <= node->nports;
+}
+
+static bool read_port(struct inventory *inv, const char *line)
+{
+	struct inv_node *node;
+	guid_t guid, port_guid;
+	unsigned num;
+	char rest;
+
+	if (sscanf(line, "port 0x%" SCNx64 " %u 0x%" SCNx64 " %c", &guid, &num, &port_guid,
+		   &rest) != 3)
+		return false;
+	node = inventory_find(inv, guid);
+	if (!has_port(node, num) || !node->port_guids)
+		return false;
+	inventory_set_port_guid(inv, node, (uint8_t)num, port_guid);
+	return true;
+}
+
+static bool is_free(const struct inv_node *node, unsigned num)
+{
+	return has_port(node, num) && !node->ports[num].peer;
+}
+
+static bool read_cable(struct fabric *f, const char *line)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+	struct fabric_cables *c = &f->cables_known;
+	struct inv_node *a, *b;
+	guid_t guid_a, guid_b;
+	unsigned port_a, port_b;
+	int64_t since;
+	char rest;
+
+	if (sscanf(line, "cable 0x%" SCNx64 " %u 0x%" SCNx64 " %u %" SCNd64 " %c", &guid_a, &port_a,
+		   &guid_b, &port_b, &since, &rest) != 5)
+		return false;
+	a = inventory_find(inv, guid_a);
+	b = inventory_find(inv, guid_b);
+	if (!is_free(a, port_a) || !is_free(b, port_b) ||
+	    !is_lower_end(guid_a, port_a, guid_b, port_b))
+		return false;
+	inventory_link(inv, a, (uint8_t)port_a, b, (uint8_t)port_b);
+	inventory_link_down(inv, a, (uint8_t)port_a);
+	a->ports[port_a].ever_up = b->ports[port_b].ever_up = true;
+	if (since <= 0)
+		return true;
+	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
+		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
+	c->down[c->ndown++] = (struct down_cable){ guid_a, (uint8_t)port_a, since };
+	return true;
+}
+
+static bool read_line(struct fabric *f, const char *line)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+
+	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+		return true;
+	if (!strncmp(line, "cable ", 6))
+		return read_cable(f, line);
+	if (!strncmp(line, "port ", 5))
+		return read_port(inv, line);
+	return read_node(inv, line);
+}
+
+static unsigned read_cables(struct fabric *f, FILE *in)
+{
+	char line[256];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (!read_line(f, line))
+			return number;
+	return 0;
+}
+
+static void forget_cables(struct fabric *f)
+{
+	inventory_fini(sweep_inventory(f->sweep));
+	f->cables_known.ndown = 0;
+}
+
+static int compare_guid(const void *a, const void *b)
+{
+	const guid_t *guid = a;
+	const struct lid_entry *entry = b;
+
+	return *guid < entry->port_guid ? -1 : *guid > entry->port_guid;
+}
+
+/* The LID that a port had. One that answers says what it has. */
+static void remember_lid(const struct lid_memory *memory, struct inv_port *port, guid_t guid)
+{
+	const struct lid_entry *entry;
+
+	entry = memory->count ? bsearch(&guid, memory->entries, memory->count,
+					sizeof(*memory->entries), compare_guid)
+			      : NULL;
+	if (entry) {
+		port->lid = entry->lid;
+		port->lmc = entry->lmc;
+	}
+}
+
+static void remember_lids(struct fabric *f, struct inv_node *node)
+{
+	if (inv_is_switch(node))
+		remember_lid(&f->memory, &node->ports[0], node->guid);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		remember_lid(&f->memory, &node->ports[p], node->port_guids[p]);
+}
+
+void fabric_cables_load(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+	struct fabric_cables *c = &f->cables_known;
+
+	fabric_state_read(f, &cables_file);
+	if (c->ndown)
+		qsort(c->down, c->ndown, sizeof(*c->down), compare_down);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		remember_lids(f, node);
+}
+
+void fabric_cables_fini(struct fabric *f)
+{
+	free(f->cables_known.down);
+}
+
+/* ---- Writing -------------------------------------------------------------------------------------- */
+
+/* A name is whatever a node says: here it is one line. */
+static void write_name(const char *name, FILE *out)
+{
+	for (; *name; name++)
+		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+	fputc('\n', out);
+}
+
+static void write_node(const struct inv_node *node, FILE *out)
+{
+	fprintf(out,
+		"%s 0x%016" PRIx64 " %u 0x%016" PRIx64 " %" PRIu32 " %u %" PRIu32 " %u %u %u %u ",
+		type_names[node->info.type], node->guid, node->nports, node->info.sys_guid,
+		node->info.vendor, node->info.device, node->info.revision, node->info.partition_cap,
+		node->sw.lft_cap, node->sw.mft_cap, node->sw.flags);
+	write_name(node->desc, out);
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		if (node->port_guids[p])
+			fprintf(out, "port 0x%016" PRIx64 " %u 0x%016" PRIx64 "\n", node->guid, p,
+				node->port_guids[p]);
+}
+
+static void write_node_cables(const struct fabric_cables *c, const struct inv_node *node, FILE *out)
+{
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
+
+		if (port->peer && is_lower_end(node->guid, p, port->peer->guid, port->peer_port))
+			fprintf(out, "cable 0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %" PRId64 "\n",
+				node->guid, p, port->peer->guid, port->peer_port,
+				port->link_up ? 0 : down_since(c, node->guid, (uint8_t)p));
+	}
+}
+
+static void write_cables(const struct fabric *f, FILE *out)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		write_node(node, out);
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		write_node_cables(&f->cables_known, node, out);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_change: what differs between two snapshots, in words, and what it means for others here.
+ *
+ * A switch that has lost all its cables is one event, as is one that has some again: its cables are told only where
+ * the fault is theirs. Of each kind a few are told one by one and the rest as a count. The gravest change
+ * gives the fault that is being answered its name (fault.c): switches before cables, losses before repairs.
+ *
+ * A cable that was up before and is up now may have fallen between two looks: its ports are in Init again. Falls
+ * are counted by quarantine.c. A link that came up and is not Active yet counts as down
+ * (links.c): it is told when it is Active.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/own.h"
+#include "topology/diff.h"
+#include "topology/mem.h"
+
+#define TOLD_ONE_BY_ONE 20
+#define NAMED		3 /* switches in the name of a fault */
+
+static const struct {
+	const char *kind;
+	enum log_level level;
+	const char *one, *several; /* `fabric: 180 more ..` */
+} change_words[] = {
+	[DIFF_NODE_NEW] = { "node-new", LOG_NOTICE, "new node", "new nodes" },
+	[DIFF_NODE_GONE] = { "node-gone", LOG_WARNING, "node gone", "nodes gone" },
+	[DIFF_LINK_UP] = { "link-up", LOG_NOTICE, "link up", "links up" },
+	[DIFF_LINK_DOWN] = { "link-down", LOG_WARNING, "link down", "links down" },
+	[DIFF_LINK_NEW] = { "link-new", LOG_NOTICE, "new link", "new links" },
+	[DIFF_LINK_GONE] = { "link-gone", LOG_WARNING, "link gone", "links gone" },
+	[DIFF_LINK_SPEED] = { "link-speed", LOG_WARNING, "link at another speed or width",
+			      "links at another speed or width" },
+	[DIFF_DESC] = { "renamed", LOG_NOTICE, "node with another name", "nodes with other names" },
+};
+#define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
+
+struct telling {
+	struct fabric *f;
+	const struct topo *older, *newer;
+	uint32_t *down,
+		*up; /* switches of the newer snapshot that lost all cables, or have some again */
+	unsigned ndown, nup;
+	unsigned told[CHANGE_KINDS];
+	unsigned bounces;
+	unsigned losses, repairs;    /* told of cables and nodes otherwise */
+	char loss[256], repair[256]; /* the first of them */
+};
+
+/* ---- Switches that come and go -------------------------------------------------------------------- */
+
+/* The cable is up, whether or not its ports are Active. */
+static bool is_trained(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *peer = topo_peer(t, port);
+
+	return peer && !t->nodes[peer->node].sharp && port->state >= TOPO_INIT &&
+	       peer->state >= TOPO_INIT;
+}
+
+static unsigned trained_cables(const struct topo *t, uint32_t node)
+{
+	unsigned trained = 0;
+
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
+		trained += is_trained(t, topo_port(t, node, num));
+	return trained;
+}
+
+/* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
+static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts)
+{
+	unsigned live = 0;
+
+	*hosts = 0;
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
+		const struct topo_port *port = topo_port(t, node, num), *peer = topo_peer(t, port);
+
+		if (!port->link_up || t->nodes[peer->node].sharp)
+			continue;
+		live++;
+		*hosts += t->nodes[peer->node].type == TOPO_CA;
+	}
+	return live;
+}
+
+static void find_switches(struct telling *s)
+{
+	s->down = mem_alloc(s->newer->nswitches, sizeof(*s->down));
+	s->up = mem_alloc(s->newer->nswitches, sizeof(*s->up));
+	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
+		uint32_t was = topo_is_again(s->older, s->newer)
+				       ? sw
+				       : topo_find(s->older, s->newer->nodes[sw].guid);
+		unsigned hosts, before = was == TOPO_NONE ? 0 : live_cables(s->older, was, &hosts);
+		unsigned now = live_cables(s->newer, sw, &hosts);
+
+		if (before && !now && !trained_cables(s->newer, sw))
+			s->down[s->ndown++] = sw;
+		else if (was != TOPO_NONE && !before && now)
+			s->up[s->nup++] = sw;
+	}
+}
+
+static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (list[i] == node)
+			return true;
+	return false;
+}
+
+static void tell_switch(struct telling *s, uint32_t sw, bool down)
+{
+	const struct topo_node *node = &s->newer->nodes[sw];
+	unsigned hosts,
+		cables = down ? live_cables(s->older, topo_find(s->older, node->guid), &hosts)
+			      : live_cables(s->newer, sw, &hosts);
+
+	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
+		      down ? "switch-down" : "switch-up",
+		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
+				(int)cables, "hcas", (int)hosts),
+		      "%s 0x%016" PRIx64 ": %s %s, %u %s%s", node->desc, node->guid,
+		      topo_role_name(node->role), down ? "down" : "up", cables,
+		      fabric_word(cables, "cable", "cables"), hosts ? ", hosts with it" : "");
+}
+
+static void tell_switches(struct telling *s, const uint32_t *list, unsigned count, bool down)
+{
+	for (unsigned i = 0; i < count && i < TOLD_ONE_BY_ONE; i++)
+		tell_switch(s, list[i], down);
+	if (count > TOLD_ONE_BY_ONE)
+		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
+			      down ? "switch-down" : "switch-up", NULL, "fabric: %u more %s %s",
+			      count - TOLD_ONE_BY_ONE,
+			      fabric_word(count - TOLD_ONE_BY_ONE, "switch", "switches"),
+			      down ? "down" : "up");
+}
+
+/* `spine spine-02 down`, or `3 switches down: spine-01, spine-02, ..` */
+static void name_switches(const struct telling *s, const uint32_t *list, unsigned count,
+			  const char *what, char *buf, size_t size)
+{
+	const struct topo_node *node = &s->newer->nodes[list[0]];
+	int used;
+
+	if (count == 1) {
+		snprintf(buf, size, "%s %s %s", topo_role_name(node->role), node->desc, what);
+		return;
+	}
+	used = snprintf(buf, size, "%u switches %s:", count, what);
+	for (unsigned i = 0; i < count && i < NAMED && used > 0 && (size_t)used < size; i++)
+		used += snprintf(buf + used, size - (size_t)used, "%s %s", i ? "," : "",
+				 s->newer->nodes[list[i]].desc);
+	if (count > NAMED && used > 0 && (size_t)used < size)
+		snprintf(buf + used, size - (size_t)used, ", ..");
+}
+
+/* ---- Cables and nodes ----------------------------------------------------------------------------- */
+
+/* The other end of a cable that differs, as a node of the newer snapshot. */
+static uint32_t other_end(const struct telling *s, const struct diff_item *item)
+{
+	bool gone = item->kind == DIFF_LINK_GONE;
+	const struct topo *t = gone ? s->older : s->newer;
+	uint32_t node = gone ? item->old_node : item->new_node;
+	const struct topo_port *peer = topo_peer(t, topo_port(t, node, item->port));
+
+	return gone ? topo_find(s->newer, t->nodes[peer->node].guid) : peer->node;
+}
+
+/* The link to an aggregation node inside of a switch that is coming up: told with that, when the others are Active. */
+static bool is_inside_one_to_come(const struct telling *s, const struct diff_item *item)
+{
+	const struct topo_port *port, *peer;
+	unsigned hosts;
+
+	if (item->kind != DIFF_LINK_UP)
+		return false;
+	port = topo_port(s->newer, item->new_node, item->port);
+	peer = topo_peer(s->newer, port);
+	if (!s->newer->nodes[port->node].sharp && !s->newer->nodes[peer->node].sharp)
+		return false;
+	return !live_cables(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
+			    &hosts);
+}
+
+static bool is_told_by_its_switch(const struct telling *s, const struct diff_item *item)
+{
+	bool down = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE;
+	const uint32_t *list = down ? s->down : s->up;
+	unsigned count = down ? s->ndown : s->nup;
+
+	if (is_inside_one_to_come(s, item))
+		return true;
+	if (!count || !item->port || item->kind == DIFF_LINK_SPEED)
+		return false;
+	return is_listed(list, count, item->new_node) || is_listed(list, count, other_end(s, item));
+}
+
+/* What was at the far end of a new node's cable before, of the same type, and is dark now: NULL = nobody. */
+static const struct topo_node *predecessor(const struct telling *s, uint32_t node)
+{
+	for (unsigned num = 1; num <= s->newer->nodes[node].nports; num++) {
+		const struct topo_port *far = topo_peer(s->newer, topo_port(s->newer, node, num));
+		uint32_t was =
+			far ? topo_find(s->older, s->newer->nodes[far->node].guid) : TOPO_NONE;
+		const struct topo_port *older;
+		uint32_t now;
+		unsigned hosts;
+
+		if (was == TOPO_NONE || far->num > s->older->nodes[was].nports)
+			continue;
+		older = topo_peer(s->older, topo_port(s->older, was, far->num));
+		if (!older || s->older->nodes[older->node].type != s->newer->nodes[node].type)
+			continue;
+		now = topo_find(s->newer, s->older->nodes[older->node].guid);
+		if (now == TOPO_NONE || !live_cables(s->newer, now, &hosts))
+			return &s->older->nodes[older->node];
+	}
+	return NULL;
+}
+
+static bool is_better(const struct telling *s, const struct diff_item *item)
+{
+	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
+	const struct topo_port *is = topo_port(s->newer, item->new_node, item->port);
+
+	return topo_lane_mbps(is->speed) * is->width > topo_lane_mbps(was->speed) * was->width;
+}
+
+static void count_item(struct telling *s, const struct diff_item *item, const char *text)
+{
+	bool loss = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE ||
+		    item->kind == DIFF_NODE_GONE ||
+		    (item->kind == DIFF_LINK_SPEED && !is_better(s, item));
+
+	if (item->kind == DIFF_DESC)
+		return;
+	if (loss && !s->losses++)
+		snprintf(s->loss, sizeof(s->loss), "%s", text);
+	if (!loss && !s->repairs++)
+		snprintf(s->repair, sizeof(s->repair), "%s", text);
+}
+
+static void tell_item(struct telling *s, const struct diff_item *item)
+{
+	const struct topo_node *before =
+		item->kind == DIFF_NODE_NEW ? predecessor(s, item->new_node) : NULL;
+	const char *kind = before ? "node-replaced" : change_words[item->kind].kind;
+	char text[256];
+	int used;
+
+	used = diff_describe(s->older, s->newer, item, text, sizeof(text));
+	if (before && used > 0 && (size_t)used < sizeof(text))
+		snprintf(text + used, sizeof(text) - (size_t)used, ", in place of %s 0x%016" PRIx64,
+			 before->desc, before->guid);
+	count_item(s, item, text);
+	if (++s->told[item->kind] <= TOLD_ONE_BY_ONE)
+		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL, "%s", text);
+}
+
+static void tell_rest(const struct telling *s, unsigned kind)
+{
+	unsigned rest = s->told[kind] > TOLD_ONE_BY_ONE ? s->told[kind] - TOLD_ONE_BY_ONE : 0;
+
+	if (rest)
+		event_log_add(
+			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
+			"fabric: %u more %s", rest,
+			fabric_word(rest, change_words[kind].one, change_words[kind].several));
+}
+
+/* It was Active and is in Init: fell and came back between two looks. Nodes have their places where none came or went. */
+static bool has_bounced(const struct telling *s, uint32_t p)
+{
+	const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
+
+	return s->older->nports == s->newer->nports && was->link_up && was->state == TOPO_ACTIVE &&
+	       is_trained(s->newer, now) &&
+	       (now->state == TOPO_INIT || s->newer->ports[now->peer].state == TOPO_INIT);
+}
+
+static bool is_told_as_bounce(const struct telling *s, const struct diff_item *item)
+{
+	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
+
+	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
+}
+
+static bool has_retrained(const struct topo_port *was, const struct topo_port *now)
+{
+	return was->speed != now->speed || was->width != now->width;
+}
+
+/* It came back at another speed. */
+static void tell_retrained(struct telling *s, const struct diff_item *item)
+{
+	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
+	const struct topo_port *now = topo_port(s->newer, item->new_node, item->port);
+	struct diff_item speed = *item;
+
+	speed.kind = DIFF_LINK_SPEED;
+	if (has_retrained(was, now))
+		tell_item(s, &speed);
+}
+
+static void tell_items(struct telling *s, const struct diff *d)
+{
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct diff_item *item = &d->items[i];
+
+		if (item->kind == DIFF_LINK_DOWN && is_told_as_bounce(s, item)) {
+			tell_retrained(s, item);
+			continue;
+		}
+		if (item->kind == DIFF_LINK_DOWN)
+			fabric_quarantine_fell(s->f, s->older->nodes[item->old_node].guid,
+					       item->port);
+		if (!is_told_by_its_switch(s, item))
+			tell_item(s, item);
+	}
+	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
+		tell_rest(s, kind);
+}
+
+/* ---- What the snapshots don't show ----------------------------------------------------------------- */
+
+static void tell_bounces(struct telling *s)
+{
+	const struct topo *newer = s->newer;
+
+	for (uint32_t p = 0; p < newer->nports; p++) {
+		const struct topo_port *now = &newer->ports[p];
+		char text[256];
+
+		if (now->peer == TOPO_NONE || now->peer < p || !has_bounced(s, p))
+			continue;
+		snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
+			 newer->nodes[now->node].desc, now->num,
+			 newer->nodes[newer->ports[now->peer].node].desc,
+			 newer->ports[now->peer].num);
+		if (!now->link_up && !has_retrained(&s->older->ports[p], now) &&
+		    !s->losses++) /* others lead around it meanwhile */
+			snprintf(s->loss, sizeof(s->loss), "%s", text);
+		if (s->bounces++ < TOLD_ONE_BY_ONE)
+			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
+		fabric_quarantine_fell(s->f, newer->nodes[now->node].guid, now->num);
+	}
+	if (s->bounces > TOLD_ONE_BY_ONE)
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,
+			      "fabric: %u more links fell and came back",
+			      s->bounces - TOLD_ONE_BY_ONE);
+}
+
+/* Before program_apply() takes note of it. */
+static void tell_reboots(struct telling *s)
+{
+	const struct inventory *inv = sweep_inventory(s->f->sweep);
+
+	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
+		const struct inv_node *node = inventory_find(inv, s->newer->nodes[sw].guid);
+
+		if (!node || !node->rebooted)
+			continue;
+		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL,
+			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->desc,
+			      node->guid);
+		if (!s->losses++)
+			snprintf(s->loss, sizeof(s->loss), "switch %s rebooted", node->desc);
+	}
+}
+
+void fabric_note_silent(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+
+	if (!f->figures.silent && !f->told_silent)
+		return; /* as after most faults */
+	f->told_silent = 0;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		bool silent = node->silent && !node->gone;
+
+		f->told_silent += silent;
+		if (node->told_silent == silent)
+			continue;
+		node->told_silent = silent;
+		if (silent)
+			event_log_add(
+				f->events, LOG_WARNING, "silent", NULL,
+				"%s 0x%016" PRIx64
+				": does not answer though its link is up; routed to as before",
+				node->desc, node->guid);
+		else if (!node->gone)
+			event_log_add(f->events, LOG_NOTICE, "answers", NULL,
+				      "%s 0x%016" PRIx64 ": answers again", node->desc, node->guid);
+	}
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------- */
+
+static void name_more(char *buf, size_t size, const char *first, unsigned count)
+{
+	if (count > 1)
+		snprintf(buf, size, "%s, and %u more", first, count - 1);
+	else
+		snprintf(buf, size, "%s", first);
+}
+
+static void name_fault(const struct telling *s)
+{
+	char what[300];
+
+	if (s->ndown)
+		name_switches(s, s->down, s->ndown, "down", what, sizeof(what));
+	else if (s->losses)
+		name_more(what, sizeof(what), s->loss, s->losses);
+	if (s->ndown || s->losses) {
+		fabric_fault_name(s->f, true, what);
+		return;
+	}
+	if (s->nup)
+		name_switches(s, s->up, s->nup, "up again", what, sizeof(what));
+	else if (s->repairs)
+		name_more(what, sizeof(what), s->repair, s->repairs);
+	if (s->nup || s->repairs)
+		fabric_fault_name(s->f, false, what);
+}
+
+/* Some cable has come up, and is published when it is Active. */
+static bool trains(struct telling *s)
+{
+	for (uint32_t p = 0; p < s->newer->nports && s->older->nports == s->newer->nports; p++) {
+		const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
+
+		if (now->state > was->state && was->state <= TOPO_DOWN && now->peer != TOPO_NONE &&
+		    !now->link_up)
+			return true;
+	}
+	return false;
+}
+
+static bool same_marks(const struct topo *older, const struct topo *newer)
+{
+	for (uint32_t p = 0; p < newer->nports; p++)
+		if (older->ports[p].cordoned != newer->ports[p].cordoned ||
+		    older->ports[p].quarantined != newer->ports[p].quarantined)
+			return false;
+	return true;
+}
+
+static enum fabric_change what_changed(const struct telling *s, bool differs)
+{
+	const struct topo *older = s->older, *newer = s->newer;
+
+	if (differs || !topo_is_again(older, newer))
+		return FABRIC_CHANGED;
+	if (!memcmp(older->ports, newer->ports, newer->nports * sizeof(*newer->ports)))
+		return FABRIC_SAME;
+	return same_marks(older, newer) ? FABRIC_STATES : FABRIC_CHANGED;
+}
+
+enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *older,
+				       const struct topo *newer)
+{
+	struct telling s = { .f = f, .older = older, .newer = newer };
+	struct diff *d = diff_new(older, newer);
+	enum fabric_change change;
+	bool differs, training;
+
+	tell_bounces(&s);
+	if (d->count)
+		find_switches(&s);
+	tell_switches(&s, s.down, s.ndown, true);
+	tell_reboots(&s);
+	tell_items(&s, d);
+	tell_switches(&s, s.up, s.nup, false);
+	fabric_note_silent(f);
+	name_fault(&s);
+	differs = d->count || s.bounces || s.losses;
+	training = trains(&s);
+	if (training)
+		fabric_fault_trains(f);
+	fabric_traps_judge(f, differs || training);
+	change = what_changed(&s, differs);
+	diff_free(d);
+	free(s.down);
+	free(s.up);
+	return change;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_class: which end ports are storage and which management, by patterns of node descriptions (fnmatch(3)) from the
+ * configuration. A pattern is held against the whole description and against the host's name.
+ */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/own.h"
+#include "topology/mem.h"
+
+static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)
+{
+	char *list = mem_strdup(patterns), *rest = list, *pattern;
+	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
+	bool found = false;
+
+	while (!found && (pattern = strtok_r(rest, " \t", &rest)))
+		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, host, 0);
+	free(list);
+	return found;
+}
+
+uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
+{
+	const struct conf *conf = &f->conf;
+	uint8_t *classes;
+
+	if (!*conf->storage_nodes && !*conf->management_nodes)
+		return NULL;
+	classes = mem_alloc(t->nports, 1);
+	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
+		const struct topo_node *node = &t->nodes[n];
+		enum route_class class = matches_any(conf->storage_nodes, t, node) ? ROUTE_STORAGE
+					 : matches_any(conf->management_nodes, t, node)
+						 ? ROUTE_MANAGEMENT
+						 : ROUTE_COMPUTE;
+
+		memset(classes + node->port0, class, node->nports + 1u);
+	}
+	return classes;
+}
+
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
+				   const uint8_t *states)
+{
+	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
+
+	fabric_nvlink_treat(f, t, states, &policy);
+	return policy;
+}
+
+void fabric_policy_fini(struct fabric_policy *policy)
+{
+	free(policy->classes);
+	free(policy->weights);
+	*policy = (struct fabric_policy){ 0 };
+}
+
+struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy)
+{
+	return (struct route_params){ .engine = f->conf.routing_engine,
+				      .classes = policy->classes,
+				      .weights = policy->weights };
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric: the conductor (see fabric.h). The whole pipe:
+ *
+ *   fabric_look      starts the next look: everything, or the suspects                              (sweep)
+ *   looked           a look ended; while nobody rules yet it decides who does                     (election.c); as master it is followed by
+ *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (update.c)
+ *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
+ *   fabric_settle    both are done: say so, answer those who asked                            (settle.c)
+ *   fabric_rebalance in quiet times: what damage has crowded is spread, by one more update      (rebalance.c)
+ *
+ * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in the making at a time;
+ * looks go on beside it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/fabric/own.h"
+#include "topology/mem.h"
+
+#define EVENTS_KEPT 2000
+
+/* ---- Looks --------------------------------------------------------------------------------------- */
+
+/* The update in the making, if there is one, is of before: another follows it. */
+static void update(struct fabric *f)
+{
+	if (fabric_lids_confirm(f))
+		return;
+	f->requests.reroute = fabric_updates(f);
+	if (!f->requests.reroute)
+		fabric_update(f);
+}
+
+/* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
+static void look_beyond(struct fabric *f, const struct sweep_result *result)
+{
+	for (unsigned i = 0; i < result->nchanged; i++) {
+		const struct inv_node *node =
+			inventory_find(sweep_inventory(f->sweep), result->changed[i]);
+
+		if (node && !node->gone && !node->answered)
+			fabric_traps_hold(f, node->guid);
+	}
+}
+
+/* What was found is of no use; if the own port has left, all that was known goes too. */
+static void found_nobody(struct fabric *f)
+{
+	fabric_acts_take(f);
+	fabric_acts_answer(f, "the switch behind this manager's own port does not answer");
+}
+
+static void looked(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+
+	f->figures.sweep_ms = result->took_us / 1e3;
+	f->figures.sweep_smps = result->smps;
+	f->figures.silent = result->silent;
+	f->figures.partial = result->partial;
+	if (result->rest && (!fabric_rules(f) || !f->topo))
+		return; /* the first look, and who decides about the master, see all */
+	if (!result->error && !fabric_port_swept(f, !fabric_rules(f))) {
+		found_nobody(f);
+		return;
+	}
+	if (result->newest)
+		fabric_fault_found_by(f, fabric_traps_looked_since(f));
+	if (result->refusing)
+		fabric_isolate_refusing(f);
+	if (result->untrue)
+		fabric_untrue_tops(f);
+	if (!result->error)
+		fabric_verify_later(f);
+	if (!result->error && !fabric_rules(f)) {
+		fabric_election_looked(f);
+		return;
+	}
+	if (!result->error) {
+		if (!fabric_election_hold(f, result))
+			update(f);
+		look_beyond(f, result);
+		return;
+	}
+	event_log_add(f->events, LOG_ERR, "no-port", NULL,
+		      "fabric: the local port does not answer: %s", strerror(-result->error));
+	fabric_acts_take(f);
+	fabric_acts_answer(f, "the local port does not answer");
+	fabric_settle(f);
+}
+
+void fabric_rule(struct fabric *f)
+{
+	sweep_set_shy(f->sweep, false);
+	fabric_take_in(f);
+	update(f);
+}
+
+void fabric_take_in(struct fabric *f)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+
+	for (struct inv_node *node = inventory_first(inv); node && inv->nstrangers;
+	     node = inventory_next(inv, node)) {
+		if (!node->stranger || node->gone)
+			continue;
+		inventory_set_stranger(inv, node, false);
+		if (node->sw.port_state_change)
+			guid_list_add(&f->requests.dirty, node->guid);
+	}
+}
+
+/* A poll makes way: behind a dead cable it would wait long for answers that can't come. So does what waits for slow answers alone. */
+static bool sweep_holds(const struct fabric *f)
+{
+	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
+}
+
+void fabric_look(struct fabric *f)
+{
+	bool wanted = f->requests.sweep || f->requests.dirty.count;
+
+	if (!fabric_may_look(f) || (!wanted && !fabric_rules(f)))
+		return;
+	if (sweep_holds(f) &&
+	    (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep)))
+		return; /* looked() comes back here; suspects join a look at others */
+	if (wanted)
+		fabric_port_check(f);
+	if (f->requests.sweep) {
+		f->requests.forced |= f->requests.reroute;
+		f->requests.sweep = f->requests.reroute = false;
+		f->requests.dirty.count = 0;
+		sweep_discover(f->sweep, looked, f);
+	} else if (f->requests.dirty.count) {
+		unsigned n = f->requests.dirty.count;
+
+		f->requests.dirty.count = 0;
+		f->requests.forced |= f->requests.reroute;
+		f->requests.reroute = false;
+		sweep_refresh(f->sweep, f->requests.dirty.guids, n, looked, f);
+	} else if (f->requests.reroute && fabric_election_holds(f)) {
+		return; /* it is looked at again when that is over */
+	} else if (f->requests.reroute) {
+		f->requests.forced = true;
+		update(f);
+	} else if (!sweep_busy(f->sweep) && !fabric_rebalance_apply(f)) {
+		fabric_settle(f);
+	}
+}
+
+/* ---- The published present ----------------------------------------------------------------------- */
+
+const struct topo *fabric_topo(const struct fabric *f)
+{
+	return f->topo;
+}
+
+const struct lid_map *fabric_lids(const struct fabric *f)
+{
+	return f->lids;
+}
+
+const struct tables *fabric_tables(const struct fabric *f)
+{
+	return f->topo ? &f->tables : NULL;
+}
+
+uint8_t *fabric_port_classes(const struct fabric *f)
+{
+	return fabric_classes_by_name(f, f->topo);
+}
+
+bool fabric_check(const struct fabric *f, struct check_report *report)
+{
+	return check_tables(f->topo, f->lids, &f->tables, report);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return !strcmp(word, a) || !strcmp(word, b);
+}
+
+static struct bringup_conf bringup_conf(const struct conf *c)
+{
+	struct bringup_conf out = { .gid_prefix = c->subnet_prefix,
+				    .mkey = c->mkey,
+				    .subnet_timeout = c->subnet_timeout,
+				    .max_op_vls = c->max_op_vls,
+				    .packet_life_time = c->packet_life_time,
+				    .hoq_life = c->hoq_life,
+				    .leaf_hoq_life = c->leaf_hoq_life,
+				    .vl_stall = c->vl_stall,
+				    .leaf_vl_stall = c->leaf_vl_stall,
+				    .sm_sl = c->sm_sl,
+				    .pkey_enforce_in = is_one_of(c->part_enforce, "in", "both"),
+				    .pkey_enforce_out = is_one_of(c->part_enforce, "out", "both") };
+
+	qos_make(&c->qos, &out.qos);
+	return out;
+}
+
+/* Nothing that comes from the fabric can be made to fit it. */
+static uint64_t random_seed(void)
+{
+	uint64_t seed;
+
+	if (getentropy(&seed, sizeof(seed)))
+		abort(); /* no kernel that runs this lacks it */
+	return seed;
+}
+
+/* All that the manager of a fabric works with. */
+static void parts_init(struct fabric *f)
+{
+	const struct bringup_conf ports = bringup_conf(&f->conf);
+
+	f->route = route_new();
+	f->proof_base = check_base_new(random_seed());
+	f->sweep = sweep_new(f->loop, f->mad);
+	sweep_set_shy(f->sweep, true);
+	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
+	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
+				 (uint8_t)f->conf.packet_life_time);
+	program_use_proofs(f->program, f->proof_base);
+	fabric_adaptive_init(f);
+	fabric_lids_init(f);
+	fabric_sa_init(f);
+	fabric_mcast_init(f);
+	fabric_partitions_init(f);
+	fabric_watch_init(f);
+	fabric_retry_init(f);
+	fabric_verify_init(f);
+	fabric_untrue_init(f);
+	fabric_traps_init(f);
+	fabric_noise_init(f);
+	fabric_quarantine_init(f);
+	fabric_isolation_init(f);
+	fabric_links_init(f);
+	bringup_on_active(f->bringup, fabric_link_activated, f);
+	fabric_health_init(f);
+	fabric_audit_init(f);
+	fabric_update_init(f);
+	fabric_settle_init(f);
+	fabric_nvlink_init(f);
+	fabric_rebalance_init(f);
+}
+
+static void parts_load(struct fabric *f)
+{
+	fabric_state_load(f);
+	fabric_remember_load(f);
+	fabric_adaptive_load(f);
+	fabric_cordons_load(f);
+	fabric_quarantine_load(f);
+	fabric_untrue_load(f);
+	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
+	fabric_sa_load(f);
+	fabric_nvlink_load(f);
+}
+
+static void parts_fini(struct fabric *f)
+{
+	fabric_nvlink_fini(f);
+	fabric_isolation_fini(f);
+	fabric_links_fini(f);
+	fabric_watch_fini(f);
+	fabric_retry_fini(f);
+	fabric_verify_fini(f);
+	fabric_untrue_fini(f);
+	fabric_rebalance_fini(f);
+	fabric_settle_fini(f);
+	fabric_update_fini(f);
+	fabric_traps_fini(f);
+	fabric_noise_fini(f);
+	fabric_health_fini(f);
+	fabric_audit_fini(f);
+	fabric_mcast_fini(f);
+	fabric_sa_fini(f);
+	fabric_lids_fini(f);
+	fabric_adaptive_fini(f);
+	program_free(f->program);
+	bringup_free(f->bringup);
+	fabric_partitions_fini(f);
+	sweep_free(f->sweep);
+	route_free(f->route);
+	check_base_free(f->proof_base);
+	tables_fini(&f->tables);
+	free(f->spanning);
+	topo_unref(f->topo);
+	lid_map_free(f->lids);
+	lid_memory_fini(&f->memory);
+	fabric_acts_fini(f);
+	fabric_cordons_fini(f);
+	fabric_quarantine_fini(f);
+	fabric_cables_fini(f);
+}
+
+void fabric_renew(struct fabric *f)
+{
+	fabric_remember_end(f);
+	fabric_state_renew(f);
+	parts_fini(f);
+	*f = (struct fabric){ .loop = f->loop,
+			      .mad = f->mad,
+			      .conf = f->conf,
+			      .started_us = f->started_us,
+			      .events = f->events,
+			      .sm = f->sm,
+			      .election = f->election,
+			      .port = f->port,
+			      .alerts = f->alerts,
+			      .files = f->files,
+			      .followers = f->followers };
+	parts_init(f);
+	parts_load(f);
+	fabric_warn(f);
+}
+
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
+{
+	struct fabric *f = mem_alloc(1, sizeof(*f));
+
+	f->loop = loop;
+	f->mad = mad;
+	f->conf = *conf;
+	f->started_us = loop_now_us(loop);
+	f->events = event_log_new(EVENTS_KEPT);
+	event_log_listen(f->events, fabric_report_event, f);
+	f->alerts = alerts_new(loop, f->events);
+	fabric_state_init(f);
+	fabric_election_init(f);
+	fabric_port_init(f);
+	parts_init(f);
+	return f;
+}
+
+void fabric_start(struct fabric *f)
+{
+	parts_load(f);
+	fabric_port_start(f);
+}
+
+void fabric_configure(struct fabric *f, const struct conf *conf)
+{
+	const struct bringup_conf ports = bringup_conf(conf);
+
+	f->conf = *conf;
+	fabric_election_configure(f);
+	bringup_configure(f->bringup, &ports);
+	program_configure(f->program, conf->packet_life_time);
+	fabric_sa_configure(f);
+	fabric_mcast_configure(f);
+	fabric_partitions_configure(f);
+	fabric_state_configure(f);
+	fabric_audit_configure(f);
+	fabric_nvlink_configure(f);
+	fabric_health_configure(f);
+	fabric_watch_schedule(f);
+	fabric_keys_configure(f);
+	fabric_request_reroute(f, "configuration changed");
+}
+
+void fabric_free(struct fabric *f)
+{
+	if (!f)
+		return;
+	fabric_remember_end(f);
+	fabric_state_end(f);
+	parts_fini(f);
+	fabric_port_fini(f);
+	fabric_state_fini(f);
+	fabric_election_fini(f);
+	alerts_free(f->alerts);
+	event_log_free(f->events);
+	fabric_report_fini(f);
+	free(f);
+}

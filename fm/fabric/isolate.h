@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fabric_isolate: of what can not be worked with, what may be isolated. Pure; isolate.c keeps the list. */
+#ifndef FMD_FABRIC_ISOLATE_H
+#define FMD_FABRIC_ISOLATE_H
+
+#include "topology/topo.h"
+
+struct isolate_ask {
+	uint32_t node; /* a switch of the snapshot */
+	uint8_t port;  /* one of its cables to another switch; 0 = all of them */
+	bool in_force; /* isolated already: counts against the others, and stays */
+	bool allowed;  /* the answer: set where it is in force, or may be */
+};
+
+/*
+ * Together with what is in force, what is new may take a quarter of the known cables of each tier (those between two neighbouring
+ * levels) at most, and no leaf's last uplink that is up and in use (its own isolation as a switch apart). Where it would
+ * take more nothing new of that tier or leaf is allowed. Returns how many are not.
+ */
+uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t count);
+
+#endif

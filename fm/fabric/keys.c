@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_keys: M_Keys that another manager left (IBA 14.2.4). A port that holds one takes no Set without it, and each that is sent counts
+ * as a violation. So before fmd rules it looks at what its sweep has read anyway: where more than a quarter of the nodes show another
+ * key than ours, or hide theirs, it writes nothing, says so, and looks again with each sweep. A few are left to the alerts about
+ * devices that refuse: whoever is root on a host can give its port a key, and must not stop the manager by that.
+ *
+ * With old_m_key one of the ports that hide theirs is asked with that first; if it is right, mad tries both.
+ */
+#include "fm/fabric/own.h"
+
+#define FEW 4 /* one of so many nodes may hold another key */
+
+struct foreign {
+	unsigned nodes, hidden, of;
+	struct inv_node *first, *first_hidden;
+};
+
+enum keeper { OURS, HIDDEN, FOREIGN };
+
+/* Without an old key a hidden one is not ours. */
+static enum keeper keeper_of(const struct conf *conf, const struct inv_port *port)
+{
+	struct wire_port_info info;
+
+	wire_port_info_decode(port->info, &info);
+	if (!info.mkey)
+		return !info.mkey_protect ? OURS : conf->old_mkey ? HIDDEN : FOREIGN;
+	return info.mkey == conf->mkey || info.mkey == conf->old_mkey ? OURS : FOREIGN;
+}
+
+/* A switch's key is that of its port 0; each port of another node has its own. */
+static enum keeper worst_keeper(const struct conf *conf, const struct inv_node *node)
+{
+	unsigned last = inv_is_switch(node) ? 0 : node->info.nports;
+	enum keeper worst = OURS;
+
+	for (unsigned num = inv_is_switch(node) ? 0 : 1; num <= last; num++)
+		if (node->ports[num].known && keeper_of(conf, &node->ports[num]) > worst)
+			worst = keeper_of(conf, &node->ports[num]);
+	return worst;
+}
+
+static struct foreign count_foreign(struct fabric *f)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+	struct foreign found = { 0 };
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		enum keeper keeper =
+			node->gone || node->silent ? OURS : worst_keeper(&f->conf, node);
+
+		found.of += !node->gone && !node->silent;
+		if (keeper == HIDDEN && !found.hidden++)
+			found.first_hidden = node;
+		if (keeper == FOREIGN && !found.nodes++)
+			found.first = node;
+	}
+	return found;
+}
+
+/* ---- The old key --------------------------------------------------------------------------------- */
+
+/* Who asks with the key of a port is shown it. */
+static void asked(void *arg, const struct mad_answer *answer)
+{
+	struct fabric *f = arg;
+	struct wire_port_info info = { 0 };
+
+	f->keys.ask = 0;
+	f->keys.asked = true;
+	if (answer->result == MAD_OK)
+		wire_port_info_decode(answer->data, &info);
+	f->keys.right = info.mkey && info.mkey == f->conf.old_mkey;
+	fabric_election_looked(f);
+}
+
+/* One port that hides its key is asked with the old one. False: no way leads there any more. */
+static bool ask(struct fabric *f, struct inv_node *node)
+{
+	struct mad_request request = {
+		.method = WIRE_GET, .attr_id = WIRE_PORT_INFO, .device = node->guid, .old_key = true
+	};
+	unsigned num = inv_is_switch(node) ? 0 : 1;
+	struct mad_path path;
+
+	while (num < node->info.nports && num &&
+	       (!node->ports[num].known || keeper_of(&f->conf, &node->ports[num]) != HIDDEN))
+		num++;
+	if (!inventory_port_path(sweep_inventory(f->sweep), node, (uint8_t)num, &path))
+		return false;
+	request.path = &path;
+	request.attr_mod = num;
+	f->keys.ask = mad_send(f->mad, &request, asked, f);
+	return true;
+}
+
+/* ---- Standing still ------------------------------------------------------------------------------ */
+
+static const char *advice(const struct conf *conf)
+{
+	if (!conf->mkey)
+		return "set m_key to theirs; or m_key to another one and old_m_key to theirs";
+	return conf->old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
+}
+
+static void stand_still(struct fabric *f, const struct foreign *found)
+{
+	f->state = FABRIC_FOREIGN_KEYS;
+	f->keys.asked = false; /* the next look asks again */
+	mad_set_quiet(f->mad, true);
+	alert_raise(f->alerts, "foreign-m-key", "",
+		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
+		    "written; %s",
+		    found->nodes, found->of, found->first->desc, advice(&f->conf));
+}
+
+bool fabric_keys_foreign(struct fabric *f)
+{
+	struct foreign found = count_foreign(f);
+
+	if (f->keys.ask)
+		return true;
+	if (found.hidden * FEW > found.of && !f->keys.right) {
+		if (!f->keys.asked && ask(f, found.first_hidden))
+			return true;
+		if (!found.nodes)
+			found.first = found.first_hidden;
+		found.nodes += found.hidden;
+	}
+	if (found.nodes * FEW > found.of) {
+		stand_still(f, &found);
+		return true;
+	}
+	fabric_keys_end(f);
+	return false;
+}
+
+void fabric_keys_end(struct fabric *f)
+{
+	mad_cancel(f->mad, f->keys.ask);
+	f->keys.ask = 0;
+	f->keys.asked = f->keys.right = false;
+	alert_end(f->alerts, "foreign-m-key", "");
+	if (f->state != FABRIC_FOREIGN_KEYS)
+		return;
+	f->state = FABRIC_STARTING;
+	mad_set_quiet(f->mad, false);
+}
+
+void fabric_keys_configure(struct fabric *f)
+{
+	if (f->state == FABRIC_FOREIGN_KEYS)
+		fabric_request_sweep(f, "M_Keys configured");
+}

@@ -1,0 +1,747 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the conductor's files share: fabric.c (looks, life), update.c (from a look to what is published), settle.c (when that is
+ * done), retry.c (ports that refuse), verify.c (what was answered once), untrue.c (switches that do not hold what they acknowledge), trap.c, noise.c (traps), watch.c (polls), change.c, fault.c (what changed, how long it took), act.c (those who wait for an answer),
+ * cordon.c, honour.c (cordons that can not be kept), quarantine.c, isolate.c (what can not be worked with), audit.c (tables that changed by themselves), sa.c (what hosts asked for), mcast.c (multicast),
+ * class.c (policy), partition.c, rebalance.c (fewer flows on the worst links, in quiet times), nvlink.c (hosts whose NVLinks are ill), report.c (JSON), state.c (files),
+ * election.c (who is master), remember.c (tables over a restart), cables.c (cables that are known), forget.c, overrides.c (those of re-balancing), lids.c (LIDs after a take-over). */
+#ifndef FMD_FABRIC_OWN_H
+#define FMD_FABRIC_OWN_H
+
+#include <sys/types.h>
+#include "fm/core/alert.h"
+#include "fm/core/event_log.h"
+#include "fm/core/guid_list.h"
+#include "fm/core/job.h"
+#include "fm/core/log.h"
+#include "fm/fabric/fabric.h"
+#include "fm/fabric/request.h"
+#include "fm/nvswitch/nvswitch.h"
+#include "fm/perf/judge.h"
+#include "fm/program/audit.h"
+#include "fm/program/program.h"
+#include "fm/sa/sa.h"
+#include "fm/sm/sm.h"
+#include "fm/state/state_store.h"
+#include "fm/sweep/bringup.h"
+#include "fm/sweep/sweep.h"
+#include "routing/check_change.h"
+#include "routing/rebalance.h"
+#include "routing/route.h"
+#include "topology/cutoff.h"
+
+enum fabric_state {
+	FABRIC_STARTING,     /* nothing known yet */
+	FABRIC_BRINGUP,	     /* first tables and links under way */
+	FABRIC_UP,	     /* as wanted */
+	FABRIC_CHANGING,     /* up, and a change is being programmed */
+	FABRIC_REFUSED,	     /* the newest tables were not proven: the old ones stay in force */
+	FABRIC_STANDBY,	     /* another subnet manager is master, or has disabled us */
+	FABRIC_FOREIGN_KEYS, /* its ports hold an M_Key of another manager (keys.c) */
+	FABRIC_NO_DEVICE,    /* from here on: the own port is in no fabric (port.c) */
+	FABRIC_PORT_BUSY,
+	FABRIC_NO_LINK,
+};
+
+struct fault { /* a change of the fabric, see fault.c */
+	bool open;
+	bool differs; /* a look found something else than what was published.. */
+	bool loss;    /* ..and some of it is lost */
+	bool trains;  /* a link came up, and is being brought up */
+	char what[256];
+	uint64_t detected_us; /* trap received, or poll answered */
+	uint64_t proven_us;
+};
+
+struct answered { /* the latest fault, or repair */
+	char what[256];
+	double proven_ms, programmed_ms; /* since it was detected */
+	uint64_t entries;
+	unsigned blocks;
+};
+
+struct follower { /* of events */
+	struct follower *next;
+	fabric_event_fn *fn;
+	void *arg;
+};
+
+struct cordon { /* what carries no transit */
+	guid_t node;
+	uint8_t port; /* 0 = all of the node's cables to switches */
+};
+
+#define QUARANTINE_WHY 96
+struct quarantine { /* of a cable, by its end with the lower GUID */
+	guid_t node;
+	uint8_t port;
+	bool over;	   /* remembered only */
+	bool waived;	   /* a leaf needs it */
+	unsigned seconds;  /* it lasts.. */
+	uint64_t until_us; /* ..to then */
+	char why[QUARANTINE_WHY];
+};
+
+struct target { /* what an operator named */
+	guid_t guid;
+	uint32_t node;
+	unsigned port;
+	char name[128];
+};
+
+struct spoilt { /* a block that the audit found changed, until it is repaired */
+	guid_t sw;
+	uint32_t block;
+};
+
+struct cordon_act { /* a cordon, its end, or that of quarantines, while it is being programmed */
+	char what[128];
+	bool on, release;
+	bool unchanged; /* it was so already: no event */
+	unsigned ports; /* cables to switches that it is about */
+	struct cordon *changed;
+	unsigned nchanged;
+	struct quarantine *released;
+	unsigned nreleased;
+	uint64_t asked_us, blocks_before;
+};
+
+struct act { /* an operator's wish, to be answered once */
+	struct act *next;
+	fabric_done_fn *fn; /* NULL: nobody waits any more */
+	void *arg;
+	bool sweeps;		   /* wants a look at everything */
+	bool taken;		   /* by an update that began after it was asked */
+	struct cordon_act *cordon; /* NULL: the status is the answer */
+	struct health_act *health; /* likewise */
+	json_t *result;		   /* of those that are saving */
+};
+
+struct fabric_figures { /* of the latest of each kind */
+	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
+	unsigned reroutes; /* updates that changed tables, since start */
+	uint64_t polls;	   /* that ended, since start */
+	bool check_whole;  /* the latest proof was of all entries */
+	unsigned sweep_smps, silent, partial, duplicates;
+	unsigned links_failed, links_fresh; /* as in bringup_result */
+	struct program_result programmed;
+	struct answered last_fault, last_repair;
+};
+
+#define FABRIC_STEPS_MAX 12
+
+/* Which links a snapshot takes for usable (links.c). */
+struct fabric_links {
+	uint32_t turns; /* inventory.turns */
+	bool decided;	/* those that are Active at both ends, else all that are up */
+};
+
+/* The present as it was collected. */
+struct fabric_draft {
+	struct fabric_links links;
+	struct topo
+		*topo; /* made at once, where nothing but ports differs from what is published */
+	struct topo_builder *builder; /* else */
+	uint32_t shapes;	      /* inventory.shapes */
+};
+
+/* The update in the making. Nothing of it is seen by anybody before it is published. */
+/* What each end port is to the balance, by port of a snapshot; NULL = all alike. */
+struct fabric_policy {
+	uint8_t *classes; /* enum route_class */
+	uint8_t *weights;
+};
+
+struct fabric_update {
+	struct job *job;
+	struct fabric_draft draft;
+	struct topo *topo;
+	uint32_t shapes;
+	struct fabric_links links;
+	struct lid_map *lids;
+	struct pkey_map *pkeys; /* what was in force, from publish to its end */
+	struct partition_set *partitions;
+	struct fabric_policy policy; /* what routing goes by, while it does.. */
+	struct route_override *overrides;
+	bool routing;		    /* ..which it does */
+	struct fabric_tried routed; /* by whom the tables are */
+	bool *spanning;		    /* route_spanning()'s; NULL = none */
+	struct tables tables;
+	size_t room;			     /* bytes of their memory that were touched */
+	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
+};
+
+struct fabric_settle {
+	bool due;	  /* something was published since it was last done.. */
+	bool wrote;	  /* ..and changed what devices hold */
+	bool told_failed; /* of blocks that are not acknowledged */
+	bool told_up;
+	struct job *job;
+	struct fabric_draft draft;
+	struct topo *now;
+	uint64_t spent_us[FABRIC_STEPS_MAX];
+};
+
+struct fabric_cables {
+	uint64_t sum; /* over all that is in the file */
+	struct down_cable *down;
+	uint32_t ndown;
+};
+
+/* An entry that re-balancing moved, by names that outlive a snapshot. */
+struct kept_override {
+	guid_t sw;
+	uint16_t lid;
+	uint8_t port;
+};
+
+struct fabric_rebalance {
+	struct loop_timer *hold; /* armed: settled, and not quiet for long enough yet */
+	struct job *job;
+	struct rebalance *pass; /* under way, or its answer is ready */
+	struct topo *topo;	/* .. of this snapshot */
+	struct fabric_policy policy;
+	bool due;   /* something else than a pass's own answer was published since the last one */
+	bool ready; /* the answer differs from what is in force, and waits for its update */
+	bool uneven, told;	    /* the design of what is published, once something is */
+	bool applying;		    /* .. which is under way */
+	struct kept_override *kept, /* in force, by switch GUID and LID .. */
+		*replaced,	    /* .. before the latest .. */
+		*refused;	    /* .. and what the proof refused last */
+	uint32_t nkept, nreplaced, nrefused;
+	struct rebalance_figures before, after; /* the latest pass */
+};
+
+/* What rooms asked for (fm/fabric/request.h), merged; fabric_look() serves it. */
+struct fabric_requests {
+	bool sweep, reroute;
+	bool forced; /* the next update goes on even when nothing has changed */
+	bool retry;  /* something was not acknowledged: an update follows the next light sweep */
+	struct guid_list dirty; /* nodes of the next partial sweep */
+	struct loop_timer *timer;
+};
+
+struct fabric {
+	struct loop *loop;
+	struct mad *mad;
+	struct conf conf;
+	uint64_t started_us;
+
+	struct sweep *sweep;
+	struct bringup *bringup;
+	struct program *program;
+	struct adaptive *adaptive; /* adaptive.c */
+	bool adaptive_begun;	   /* something was programmed */
+	struct mutes *mutes;	   /* adaptive.c */
+	struct sa *sa;
+	uint64_t sa_key_made; /* 0 = none */
+	bool sa_state_read,
+		reregister; /* hosts are to register anew: what they had is not known here */
+	struct fabric_mcast *mcast;
+	struct fabric_alias *alias;
+	struct sm *sm;
+	struct { /* keys.c */
+		mad_token ask;
+		bool asked, right; /* whether old_m_key is what ports hide; so it is */
+	} keys;
+	struct fabric_election *election;
+	struct fabric_port *port;
+	bool succeeds; /* another manager was at work until now: what it left is read first */
+	struct {       /* lids.c: the LIDs that it left */
+		struct batch *batch;
+		bool begun, under_way;
+	} confirm;
+	struct route *route;
+	struct event_log *events;
+
+	/* The published present: tables are the engine's answer to exactly this topo and lids. */
+	struct topo *topo;
+	uint32_t shapes;	   /* of the inventory, when that was collected.. */
+	struct fabric_links links; /* ..and this */
+	bool lit; /* the fabric was up when it was first met: most links were Active */
+	struct loop_timer *links_timer;
+	struct lid_map *lids;
+	struct tables tables;
+	struct fabric_tried routed; /* .. and who made them */
+	bool *spanning; /* .. and what multicast's trees are parts of; NULL = they are free */
+	struct check_report proof;
+	struct check_base *proof_base;			    /* what the next proof can build upon */
+	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */
+	char *partitions_text;				    /* of the last good file; NULL = none */
+	struct pkey_map *pkeys;				    /* of partitions and topo */
+	struct qos_set qos;
+	uint16_t sm_lid;
+	struct lid_memory memory;
+
+	struct fabric_update update;
+	struct fabric_settle settle;
+	struct fabric_rebalance rebalance;
+	uint64_t tables_blocks; /* that were written to switches, when their file was last due */
+	struct fabric_cables cables_known;
+
+	enum fabric_state state;
+	bool programming, bringing_up; /* under way */
+	bool reading;		       /* all is written, and what was remembered is not read yet */
+	bool retrying;		       /* the update under way does */
+	struct loop_timer *retry_timer; /* ports that were given up */
+	struct {
+		struct loop_timer *timer;
+		bool due;		     /* something was answered once, or may have been */
+		bool found;		     /* and something was not as it was said to be */
+		uint64_t since_us, quiet_us; /* it is due; not before then */
+		unsigned
+			refused; /* ports with somebody behind them who can't be there, as last told.. */
+		uint64_t refused_us,
+			refused_wait_us; /* ..are asked again then; what that was waited for */
+	} verify;
+
+	struct fabric_requests requests;
+	struct loop_timer *poll_timer;
+	struct {
+		unsigned count;	  /* of what is in doubt */
+		uint64_t wait_ms; /* before the poll that is due */
+	} doubt;		  /* to look soon; to poll */
+	struct traps *traps;
+	struct noise *noise;
+	struct fault fault;    /* its look or update is to come */
+	struct fault answered; /* published, and not programmed yet */
+	unsigned told_silent;  /* nodes, of those told of and not taken back */
+
+	struct audit *audit;
+	struct spoilt *spoilt;
+	unsigned nspoilt;
+	struct log_limit audit_log;
+	struct {
+		struct untrue *list;
+		struct loop_timer *timer;
+	} untrue;
+	uint64_t audit_repaired;
+	uint64_t settled_us; /* when all was last as wanted */
+
+	struct cordon *cordons;
+	unsigned ncordons;
+	struct quarantines *quarantines;
+	struct isolation *isolation;
+
+	struct nvswitch *nvswitch;
+	struct alerts *alerts;	    /* raised and ended by whoever sees it: fm/core/alert.h */
+	struct fabric_files *files; /* state_dir; goes on over a change of role */
+	bool nvlink_refused;	    /* the port leads into an NVLink subnet, and that was told */
+
+	struct follower *followers;
+	struct act *acts;	    /* answered when settled */
+	struct act *saving;	    /* done; answered when a file is on disk */
+	struct act *readers;	    /* answered when the readback ends */
+	struct act *health_readers; /* .. when a pass over the counters ends */
+	struct cables *cables;	    /* perf.c */
+	struct fabric_figures figures;
+};
+
+/* fabric.c */
+void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
+/*
+ * As if fmd had ended and began anew, but that events, those who follow them and the election go on: what files hold is kept and read.
+ * Not from within a step of a job or a callback of what is replaced.
+ */
+void fabric_renew(struct fabric *f);
+void fabric_rule(struct fabric *f); /* the look is over, and this manager is master: first update */
+
+/* election.c: who is master. */
+void fabric_election_init(struct fabric *f);
+void fabric_election_fini(struct fabric *f);
+void fabric_election_configure(struct fabric *f);
+bool fabric_rules(const struct fabric *f);     /* as master: it may change the fabric */
+bool fabric_may_look(const struct fabric *f);  /* .. or is about to know */
+void fabric_election_looked(struct fabric *f); /* a look is over, and nobody rules yet */
+void fabric_election_ask(struct fabric *f);    /* as master: all other managers that are known */
+void fabric_election_settled(
+	struct fabric *f); /* all is as wanted: tells how long a take-over took */
+json_t *fabric_election_json(const struct fabric *f);
+
+/* keys.c: M_Keys of another manager */
+bool fabric_keys_foreign(
+	struct fabric *
+		f); /* what the look found has too many: nothing may be written, and that is told */
+void fabric_keys_end(struct fabric *f);	      /* it is no longer so, or no longer ours to say */
+void fabric_keys_configure(struct fabric *f); /* the keys may be others */
+
+/* lids.c */
+void fabric_lids_init(struct fabric *f);
+void fabric_lids_fini(struct fabric *f);
+/* True: what ports hold after a take-over is being asked once more; then an update is wanted. */
+bool fabric_lids_confirm(struct fabric *f);
+
+/* update.c */
+void fabric_update_init(struct fabric *f);
+void fabric_update_fini(struct fabric *f);
+void fabric_update(struct fabric *f); /* begins with the present; not while one is in the making */
+bool fabric_updates(const struct fabric *f); /* one is in the making */
+bool fabric_update_room(
+	struct fabric *f); /* makes room for the next one's tables; true: call again */
+void fabric_publish_to_sa(struct fabric *f);
+json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
+
+/* settle.c */
+void fabric_settle_init(struct fabric *f);
+void fabric_settle_fini(struct fabric *f);
+void fabric_settle(struct fabric *f);	   /* if it is due, and all that was begun has ended */
+void fabric_settle_stop(struct fabric *f); /* it stays due */
+void fabric_programmed(void *arg, const struct program_result *result);
+void fabric_brought_up(void *arg, const struct bringup_result *result);
+json_t *fabric_settle_stages(const struct fabric *f);
+
+/* retry.c: ports that were given up. */
+void fabric_retry_init(struct fabric *f);
+void fabric_retry_fini(struct fabric *f);
+void fabric_retry_note(struct fabric *f,
+		       const struct bringup_result *result); /* bring-up has ended */
+
+/* links.c: links between switches carry data when both their ends are Active. */
+void fabric_links_init(struct fabric *f);
+void fabric_links_fini(struct fabric *f);
+struct fabric_links fabric_links_judge(struct fabric *f);		 /* before a snapshot */
+void fabric_links_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
+/* Some became Active, or ceased to be, since the published snapshot was collected: asks for an update, and says so. */
+bool fabric_links_follow(struct fabric *f);
+bool fabric_links_brought_up(struct fabric *f); /* .. and bring-up has ended */
+void fabric_link_activated(void *arg);		/* bring-up's */
+
+/* verify.c: what was answered once. */
+void fabric_verify_init(struct fabric *f);
+void fabric_verify_fini(struct fabric *f);
+void fabric_verify_later(struct fabric *f); /* a look has ended, or what was published is settled */
+
+/* untrue.c: switches that do not hold what they acknowledge. */
+void fabric_untrue_init(struct fabric *f);
+void fabric_untrue_fini(struct fabric *f);
+bool fabric_untrue(const struct fabric *f, guid_t sw); /* it is one of these */
+void fabric_untrue_tops(struct fabric *f); /* a look has met some that do not keep LinearFDBTop */
+/* The block was found spoilt, written again and acknowledged: is it held? */
+void fabric_untrue_repaired(struct fabric *f, guid_t sw, uint32_t block);
+void fabric_untrue_load(struct fabric *f);    /* those of an earlier life, from state_dir/untrue */
+void fabric_untrue_changed(struct fabric *f); /* which of them are isolated is to be saved */
+void fabric_untrue_met(
+	struct fabric *f); /* of those from the file some may be known by now: they are isolated */
+void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position);
+
+/* act.c */
+struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
+bool fabric_acts_wait(const struct fabric *f); /* some are taken, and not answered yet */
+void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
+void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
+void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
+void fabric_acts_answer_all(struct act **list, json_t *result, const char *error);
+void fabric_acts_fini(struct fabric *f);
+void fabric_act_done(struct fabric *f,
+		     const struct act *act); /* what took no update; takes what it points to */
+void fabric_acts_saved(struct fabric *f);    /* a file was written, or could not be */
+
+/* cordon.c */
+void fabric_cordons_load(struct fabric *f);
+void fabric_cordons_fini(struct fabric *f);
+/* Of the present, cordons marked. */
+struct fabric_draft fabric_draft(struct fabric *f);
+struct topo *fabric_draft_freeze(struct fabric_draft *draft);
+void fabric_draft_fini(struct fabric_draft *draft); /* one that was frozen too */
+/* What came of it (NULL with an error). */
+json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
+/* .. and an event that says so, when it is also kept. */
+void fabric_cordon_told(struct fabric *f, const struct cordon_act *cordon, json_t *result,
+			const char *error);
+const char *fabric_cordon_file(const struct cordon_act *cordon); /* that it changes; a literal */
+void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
+void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
+struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
+void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
+			     fabric_done_fn *fn, void *arg); /* answers and frees it */
+/* honour.c: cordons that carry traffic, since nothing else connects some hosts: {"what", "why"} each. */
+json_t *fabric_cordons_bent(const struct fabric *f);
+/* For events: one of a kind, or several. */
+static inline const char *fabric_word(uint64_t count, const char *one, const char *several)
+{
+	return count == 1 ? one : several;
+}
+
+bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err);
+
+/*
+ * quarantine.c: a cable (by either end) carries no transit for so many seconds, 0 = as configured, twice as
+ * long as the last time. For who finds one sick; an event tells, an update follows by itself.
+ */
+void fabric_quarantine_add(struct fabric *f, guid_t node, uint8_t port, const char *why,
+			   unsigned seconds);
+bool fabric_quarantine_release(struct fabric *f, guid_t node,
+			       uint8_t port);				  /* false: is not in it */
+void fabric_quarantine_fell(struct fabric *f, guid_t node, uint8_t port); /* went down, once */
+void fabric_quarantine_mark(struct fabric *f);				  /* before a snapshot */
+void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *release);
+void fabric_quarantine_init(struct fabric *f);
+void fabric_quarantine_load(struct fabric *f);
+void fabric_quarantine_fini(struct fabric *f);
+struct cable_name {
+	char text[160];
+};
+struct cable_name fabric_cable_name(const struct fabric *f, guid_t node,
+				    uint8_t port); /* both its ends */
+/* A row of `links --sick`; takes why. */
+json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why);
+
+/*
+ * isolate.c: a switch (port 0) or a link, by either end, that is there and can not be worked with. It carries no transit, as
+ * if it were cordoned, and is named in an alert for as long as it lasts, unless too many are: then nothing is moved, and
+ * that is the alert. To say so again changes nothing. Whoever said so releases it when the fault is over, but for
+ *   ISOLATED_NOT_ACTIVE   ends by itself when both ends are Active, and when the link is down
+ *   ISOLATED_NO_SETS      such a switch is sent no Set any more but one probe a minute, and is released by the first that it takes
+ * An update follows by itself. Both may be called at any time, from any callback.
+ */
+enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
+void fabric_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause);
+/* A switch that was isolated in an earlier life: in force at once, for it was judged then. */
+void fabric_isolate_again(struct fabric *f, guid_t sw, enum isolation_cause cause);
+bool fabric_isolated(const struct fabric *f, guid_t sw,
+		     enum isolation_cause cause); /* listed, and in force */
+void fabric_isolate_release(struct fabric *f, guid_t node, uint8_t port,
+			    enum isolation_cause cause);
+void fabric_isolate_refusing(
+	struct fabric *f); /* switches whose PortStateChange can't be cleared */
+/* A Set was not taken: if it answers a Get, it is isolated by ISOLATED_NO_SETS. */
+void fabric_isolate_suspect(void *arg, guid_t sw);
+void fabric_isolate_links(
+	struct fabric
+		*f); /* judges at once those that bring-up has given up and that are not Active */
+void fabric_isolate_mark(struct fabric *f); /* before a snapshot */
+json_t *fabric_isolated_json(
+	const struct fabric *f); /* {"what", "why", "in_force", "since_s"} each */
+void fabric_isolation_init(struct fabric *f);
+void fabric_isolation_fini(struct fabric *f);
+
+/* sa.c: what hosts have asked the SA for, in files of state_dir. */
+void fabric_sa_init(struct fabric *f);
+void fabric_sa_fini(struct fabric *f);
+void fabric_sa_load(struct fabric *f);
+/* sa_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is configured and 1 would not do. */
+uint64_t fabric_sa_key(struct fabric *f);
+void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
+void fabric_sa_configure(struct fabric *f);
+
+/* alias.c: GUID tables of ports */
+void fabric_alias_init(struct fabric *f);
+void fabric_alias_fini(struct fabric *f);
+void fabric_alias_settled(struct fabric *f);
+void fabric_alias_changed(struct fabric *f, guid_t port);
+guid_t fabric_port_guid(const struct fabric *f,
+			guid_t guid); /* the port's own, of an alias; else the same */
+
+/* mcast.c */
+void fabric_mcast_init(struct fabric *f); /* behind the SA's */
+void fabric_mcast_fini(struct fabric *f); /* ahead of it */
+void fabric_mcast_start(struct fabric *f);
+bool fabric_mcast_known(const struct fabric *f); /* the groups of an earlier life were read */
+void fabric_mcast_configure(struct fabric *f);
+void fabric_mcast_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
+void fabric_mcast_keep_proof(struct fabric *f);				 /* before the next one */
+void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */
+void fabric_mcast_wake(struct fabric *f);			     /* begins what is due */
+json_t *fabric_mcast_figures(const struct fabric *f);
+
+/* audit.c */
+void fabric_audit_init(struct fabric *f);
+void fabric_audit_configure(struct fabric *f);
+void fabric_audit_fini(struct fabric *f); /* before the ends of program and multicast */
+/* A switch does not hold what it acknowledged: an update writes it again. */
+void fabric_audit_found(struct fabric *f, guid_t sw, uint32_t block);
+void fabric_audit_repaired(struct fabric *f);
+void fabric_audit_tell(struct fabric *f, guid_t sw,
+		       uint32_t block); /* it was read: it is repaired */
+void fabric_audit_tell_mft(struct fabric *f, guid_t sw, unsigned block, unsigned position);
+void fabric_audit_mft_repaired(struct fabric *f);
+
+/* watch.c */
+void fabric_watch_init(struct fabric *f);
+void fabric_watch_fini(struct fabric *f);
+void fabric_watch_schedule(struct fabric *f);
+void fabric_watch_doubt(
+	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
+
+/* The own port is in no fabric any more: nobody's master or standby, nothing is known. It is up again: everything is looked at. */
+void fabric_election_leave(struct fabric *f);
+void fabric_election_enter(struct fabric *f);
+void fabric_election_opened(struct fabric *f); /* it has a GUID, perhaps another than before */
+bool fabric_election_is_disabled(const struct fabric *f);
+
+/* As master, behind a sweep: it met somebody who may manage too, and is asked first. True: an update follows when that is known. */
+bool fabric_election_hold(struct fabric *f, const struct sweep_result *result);
+/*
+ * Switches that were met are ours to change now. Those whose PortStateChange was left as it is are looked at again: something may have
+ * changed behind the look.
+ */
+void fabric_take_in(struct fabric *f);
+bool fabric_election_holds(const struct fabric *f);
+void fabric_election_note_role(struct fabric *f); /* it may have changed */
+const char *fabric_election_role(const struct fabric *f);
+unsigned fabric_election_role_changes(const struct fabric *f);
+
+/* port.c: the manager's own port. */
+void fabric_port_init(struct fabric *f);
+void fabric_port_fini(struct fabric *f);
+void fabric_port_start(struct fabric *f); /* opens it; what follows, follows from the loop */
+bool fabric_port_has_link(const struct fabric *f); /* else there is nobody to ask */
+void fabric_port_check(struct fabric *f);	   /* reads it; before a look's first request */
+void fabric_port_probe(struct fabric *f);	   /* asks the neighbour who it is; one SMP */
+/* A sweep is over; fresh: nothing was known before it. False: the port is in no fabric, or in another place; what was found is of no use. */
+bool fabric_port_swept(struct fabric *f, bool fresh);
+const char *fabric_port_refusal(
+	const struct fabric *f); /* NULL: it has a link, or that is about to be known */
+
+/* change.c */
+enum fabric_change {
+	FABRIC_SAME, /* down to the last bit of a port */
+	FABRIC_STATES, /* what ports say of themselves: tables are the same, and there may be links to bring up */
+	FABRIC_CHANGED,
+};
+enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *older,
+				       const struct topo *newer);
+void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
+
+/* fault.c */
+void fabric_fault_open(struct fabric *f, const char *what);
+void fabric_fault_name(struct fabric *f, bool loss, const char *what);
+void fabric_fault_trains(struct fabric *f); /* a link is up: its repair is told when it is in use */
+void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none follows */
+/* What is told now was looked for because of a trap of that time; an earlier one is still being looked at. */
+void fabric_fault_found_by(struct fabric *f, uint64_t trap_us);
+void fabric_fault_none(struct fabric *f); /* a look found nothing */
+void fabric_fault_published(struct fabric *f);
+void fabric_fault_programmed(struct fabric *f);
+
+/* trap.c */
+void fabric_traps_init(struct fabric *f);
+void fabric_traps_fini(struct fabric *f);
+void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times);
+uint64_t fabric_traps_looked_since(
+	const struct fabric *f); /* the first of those of the latest look */
+uint64_t fabric_traps_wait_since(const struct fabric *f); /* whose look is to come; 0 = none wait */
+void fabric_traps_hold(struct fabric *f,
+		       guid_t node);	     /* it is looked at when the hold-down is over */
+void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
+void fabric_traps_judge(struct fabric *f, bool differs);	   /* ..and is news, or is not */
+uint32_t fabric_port_of_lid(const struct fabric *f, uint16_t lid); /* TOPO_NONE: nobody has it */
+
+/* noise.c */
+void fabric_noise_init(struct fabric *f);
+void fabric_noise_fini(struct fabric *f);
+void fabric_noise(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
+		  unsigned times);
+/* A trap that names a port which did not send it: counted and told of its sender, and nothing else. */
+void fabric_noise_forged(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
+			 unsigned times);
+void fabric_noise_rows(const struct fabric *f, json_t *rows);
+uint64_t fabric_noise_total(const struct fabric *f); /* traps counted, forged ones among them */
+uint64_t fabric_noise_forged_total(const struct fabric *f);
+
+/* perf.c: cables by the counters of their ports. */
+void fabric_health_init(struct fabric *f);
+void fabric_health_fini(struct fabric *f);
+void fabric_health_configure(struct fabric *f);
+struct judge_limits fabric_health_limits(const struct conf *conf);
+void fabric_health_rows(const struct fabric *f, json_t *rows); /* of `links --sick` */
+bool fabric_slow_link(const struct fabric *f, unsigned number,
+		      struct cable_name *name);	    /* of the latest pass; false: no more */
+json_t *fabric_health_json(const struct fabric *f); /* of the status */
+
+/* partition.c */
+void fabric_partitions_init(struct fabric *f);
+void fabric_partitions_fini(struct fabric *f);
+void fabric_partitions_configure(struct fabric *f);
+void fabric_partitions_preset(struct fabric *f); /* groups */
+void fabric_partitions_publish(struct fabric *f);
+void fabric_partitions_forget(struct fabric *f); /* those before */
+
+/* report.c */
+json_t *fabric_report_stages(const struct job_step *steps,
+			     const uint64_t *spent_us);	  /* milliseconds by name */
+void fabric_report_event(void *arg, const json_t *event); /* to the followers */
+void fabric_report_fini(struct fabric *f);
+
+/* warn.c: alerts about the published fabric's state */
+void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
+void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
+
+/* adaptive.c: adaptive routing that another manager left on */
+void fabric_adaptive_init(struct fabric *f);
+void fabric_adaptive_fini(struct fabric *f);
+void fabric_adaptive_load(struct fabric *f);
+void fabric_adaptive_ask(struct fabric *f);	/* at the beginning of an update */
+void fabric_adaptive_program(struct fabric *f); /* programs what is published, behind that */
+
+/* class.c. By name alone: the caller frees them, NULL = all compute. */
+uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
+/* states: enum nvswitch_state by host, NULL = those in force. */
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
+				   const uint8_t *states);
+void fabric_policy_fini(struct fabric_policy *policy);
+/* Points to what it is made from; without overrides. */
+struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
+
+/* nvlink.c */
+void fabric_nvlink_init(struct fabric *f);
+void fabric_nvlink_fini(struct fabric *f);
+void fabric_nvlink_load(struct fabric *f);
+void fabric_nvlink_configure(struct fabric *f);
+void fabric_nvlink_present(struct fabric *f); /* the published snapshot's hosts */
+bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t); /* not ours to manage; told */
+/* What routing takes hosts for, by host; the caller frees it. */
+uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
+/* Puts ill hosts in; assumed: states by host, NULL = those in force. */
+void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
+			 struct fabric_policy *policy);
+const char *fabric_nvlink_file(void); /* that an operator's word changes */
+json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
+
+/* rebalance.c */
+void fabric_rebalance_init(struct fabric *f);
+void fabric_rebalance_fini(struct fabric *f);
+void fabric_rebalance_stop(struct fabric *f);	   /* something else is about to be published */
+bool fabric_rebalance_apply(struct fabric *f);	   /* begins an update if an answer waits for it */
+void fabric_rebalance_refused(struct fabric *f);   /* an update was not proven */
+void fabric_rebalance_published(struct fabric *f); /* .. or it was */
+void fabric_rebalance_settled(struct fabric *f);   /* the time of quiet begins */
+/* Those in force, for a snapshot; the caller frees the list. Returns how many. */
+uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
+			  struct route_override **list);
+json_t *fabric_rebalance_json(const struct fabric *f);
+
+/* remember.c: the file of the tables that switches hold, and all that is read at the start. */
+void fabric_remember_load(struct fabric *f);
+void fabric_remember_end(struct fabric *f); /* programming may have been under way */
+void fabric_remember_programmed(struct fabric *f, const struct program_result *result);
+
+/* cables.c: cables that are known, in state_dir/cables. */
+void fabric_cables_load(struct fabric *f);    /* before the first look, behind the LIDs */
+void fabric_cables_settled(struct fabric *f); /* takes note of the published snapshot */
+void fabric_cables_fini(struct fabric *f);
+
+/* overrides.c: what re-balancing has in force, in state_dir/overrides. */
+void fabric_overrides_load(struct fabric *f);
+void fabric_overrides_changed(struct fabric *f);
+
+/* state.c: the LID map in state_dir/lids. */
+int fabric_state_load(struct fabric *f);
+void fabric_state_save(struct fabric *f);
+
+/* Files of state_dir (fm/state/state_store.h). 0, -ENOENT, or -EINVAL: it was lost, and that is an alert. */
+int fabric_state_read(struct fabric *f, const struct state_file *file);
+int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
+			 size_t *length);
+/* It is written when it is due. What can't be is a trouble, and written again later. */
+void fabric_state_changed(struct fabric *f, const struct state_file *file);
+void fabric_state_unchanged(struct fabric *f, const struct state_file *file);
+bool fabric_state_waits(const struct fabric *f, const char *name); /* it is not on disk yet */
+/* Says in an answer ("not_saved") that the file of that name could not be written. */
+void fabric_state_tell(const struct fabric *f, const char *name, json_t *result);
+void fabric_state_init(struct fabric *f);
+void fabric_state_configure(struct fabric *f);
+void fabric_state_renew(struct fabric *f); /* what files hold is about to be made anew */
+void fabric_state_end(struct fabric *f);   /* .. or to go: waits for the disk */
+void fabric_state_fini(struct fabric *f);
+
+#endif

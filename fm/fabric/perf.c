@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_perf: what the counters of ports (fm/perf) come to for the fabric.
+ *
+ * A link is as ill as the worse of its ends. Becoming so is an event; a sick cable between switches goes into quarantine
+ * (quarantine.c: no transit while an equal way lives, never too much of a leaf) unless `health_action` says to
+ * warn alone. Discards and waiting speak of the traffic, so they only warn.
+ *
+ * A cable that runs narrower or slower than both its ends can is told too: each pass compares what is active with what both
+ * support (PortInfo), and tells what is new. Where most cables do (split ports; a simulator), that is how the fabric
+ * was built: then only those below what is usual in it are told.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/own.h"
+#include "fm/perf/perf.h"
+#include "topology/mem.h"
+
+#define CONFIRM		2  /* readings in a row over a limit: sick */
+#define RECOVER		10 /* under half of all: well */
+#define LANES_MAX	12
+#define TOLD_ONE_BY_ONE 20 /* cables below what they can, of one pass */
+
+struct slow {	     /* a cable that runs below what both ends can */
+	guid_t node; /* the end with the lower GUID */
+	uint8_t port;
+	uint8_t lanes, best_lanes;
+	enum topo_speed speed, best_speed;
+};
+
+struct cables {
+	struct fabric *f;
+	struct perf *perf;
+	unsigned warned, sick; /* ports */
+	struct slow *slow;     /* by GUID and port */
+	unsigned nslow;
+};
+
+/* ---- Judgements -------------------------------------------------------------------------------------- */
+
+static json_t *why_of(const struct fabric *f, const struct judge_port *judged)
+{
+	struct judge_limits limits = fabric_health_limits(&f->conf);
+
+	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
+			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
+}
+
+static void count_states(struct cables *h, enum judge_state before, enum judge_state now)
+{
+	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
+	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
+}
+
+static void quarantine(struct fabric *f, const struct perf_port *port, const char *why)
+{
+	if (port->judged->state == JUDGE_SICK && !strcmp(f->conf.health_action, "quarantine"))
+		fabric_quarantine_add(f, port->node, port->num, why, 0);
+}
+
+static void changed(void *arg, const struct perf_port *port, enum judge_state before)
+{
+	struct cables *h = arg;
+	enum judge_state now = (enum judge_state)port->judged->state;
+	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
+	json_t *why = why_of(h->f, port->judged);
+	bool well = now == JUDGE_WELL;
+
+	count_states(h, before, now);
+	event_log_add(h->f->events, well ? LOG_NOTICE : LOG_WARNING, events[now],
+		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
+		      fabric_cable_name(h->f, port->node, port->num).text, judge_state_name(now),
+		      well ? " again" : ": ", well ? "" : json_string_value(why));
+	quarantine(h->f, port, json_string_value(why));
+	json_decref(why);
+}
+
+/* ---- Cables below what they can ----------------------------------------------------------------------- */
+
+static uint8_t highest_bit(unsigned mask)
+{
+	return mask ? (uint8_t)(1u << (31 - __builtin_clz(mask))) : 0;
+}
+
+/* Of what both support. 2x has the highest bit of the widths and stands below 4x. */
+static struct wire_port_info best_of(const struct wire_port_info *a, const struct wire_port_info *b)
+{
+	unsigned widths = a->width_supported & b->width_supported;
+
+	return (struct wire_port_info){
+		.width_active = highest_bit(widths & 0xe ? widths & 0xe : widths),
+		.speed_active = highest_bit(a->speed_supported & b->speed_supported),
+		.speed_ext_active = highest_bit(a->speed_ext_supported & b->speed_ext_supported),
+		.speed_ext2_active = highest_bit(a->speed_ext2_supported & b->speed_ext2_supported),
+	};
+}
+
+/* The cable at a port with its lower GUID's end; false when nothing is known of it, or it is not Active. */
+static bool cable_at(const struct inv_node *node, uint8_t num, struct slow *out)
+{
+	const struct inv_port *a = &node->ports[num], *b;
+	struct wire_port_info x, y, best;
+
+	if (!a->link_up || !a->known || !a->peer || a->peer->guid < node->guid)
+		return false;
+	b = &a->peer->ports[a->peer_port];
+	if (!b->known || a->state != TOPO_ACTIVE)
+		return false;
+	wire_port_info_decode(a->info, &x);
+	wire_port_info_decode(b->info, &y);
+	best = best_of(&x, &y);
+	*out = (struct slow){ .node = node->guid,
+			      .port = num,
+			      .lanes = a->lanes,
+			      .speed = a->speed,
+			      .best_lanes = (uint8_t)wire_port_info_lanes(&best),
+			      .best_speed = wire_port_info_speed(&best) };
+	return true;
+}
+
+static bool is_slow(const struct slow *s)
+{
+	return s->lanes < s->best_lanes || s->speed < s->best_speed;
+}
+
+/* All cables, and the usual: what most of them run at. */
+struct paces {
+	unsigned cables, slow;
+	unsigned count[TOPO_XDR + 1][LANES_MAX + 1];
+	uint8_t lanes;
+	enum topo_speed speed;
+};
+
+static void count_pace(struct paces *paces, const struct slow *s)
+{
+	unsigned *count = &paces->count[s->speed][s->lanes <= LANES_MAX ? s->lanes : LANES_MAX];
+
+	paces->cables++;
+	paces->slow += is_slow(s);
+	if (++*count <= paces->count[paces->speed][paces->lanes])
+		return;
+	paces->speed = s->speed;
+	paces->lanes = s->lanes <= LANES_MAX ? s->lanes : LANES_MAX;
+}
+
+static void expect_the_usual(const struct paces *paces, struct slow *s)
+{
+	if (paces->slow * 2 <= paces->cables)
+		return;
+	s->best_lanes = s->best_lanes < paces->lanes ? s->best_lanes : paces->lanes;
+	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
+}
+
+static const struct slow *slow_find(const struct slow *list, unsigned count, const struct slow *it)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (list[i].node == it->node && list[i].port == it->port)
+			return &list[i];
+	return NULL;
+}
+
+static void tell_slow(const struct fabric *f, const struct slow *s)
+{
+	event_log_add(f->events, LOG_WARNING, "link-slow", NULL,
+		      "%s: runs at %ux %s, both ends can do %ux %s",
+		      fabric_cable_name(f, s->node, s->port).text, s->lanes,
+		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
+}
+
+/* All that run below what their ends can; and what is usual. */
+static struct slow *find_slow(const struct inventory *inv, struct paces *paces, unsigned *count)
+{
+	struct slow *list = NULL, s;
+	unsigned room = 0;
+
+	*count = 0;
+	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned num = 1; num <= n->nports; num++) {
+			if (!cable_at(n, (uint8_t)num, &s))
+				continue;
+			count_pace(paces, &s);
+			if (!is_slow(&s))
+				continue;
+			if (*count == room)
+				list = mem_resize(list, room = room ? 2 * room : 16, sizeof(s));
+			list[(*count)++] = s;
+		}
+	return list;
+}
+
+static void compare_slow(struct cables *h)
+{
+	struct paces paces = { 0 };
+	struct slow *before = h->slow;
+	unsigned nbefore = h->nslow, found, told = 0;
+
+	h->slow = find_slow(sweep_inventory(h->f->sweep), &paces, &found);
+	h->nslow = 0;
+	for (unsigned i = 0; i < found; i++) {
+		struct slow s = h->slow[i];
+
+		expect_the_usual(&paces, &s);
+		if (!is_slow(&s))
+			continue;
+		h->slow[h->nslow++] = s;
+		if (!slow_find(before, nbefore, &s) && told++ < TOLD_ONE_BY_ONE)
+			tell_slow(h->f, &s);
+	}
+	if (told > TOLD_ONE_BY_ONE)
+		event_log_add(h->f->events, LOG_WARNING, "link-slow", NULL,
+			      "fabric: %u more run below what both ends can",
+			      told - TOLD_ONE_BY_ONE);
+	free(before);
+}
+
+/* ---- Passes -------------------------------------------------------------------------------------------- */
+
+static void passed(void *arg, const struct perf_pass *pass)
+{
+	struct cables *h = arg;
+	json_t *doc;
+
+	compare_slow(h);
+	if (!h->f->health_readers)
+		return;
+	doc = fabric_health(h->f);
+	fabric_acts_answer_all(&h->f->health_readers, doc, NULL);
+	json_decref(doc);
+}
+
+void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_act_add(&f->health_readers, fn, arg);
+	perf_read_now(f->cables->perf);
+}
+
+/* ---- Documents ------------------------------------------------------------------------------------------- */
+
+struct rows {
+	const struct cables *h;
+	json_t *list;
+};
+
+static json_t *details_json(uint16_t attr_id, const uint16_t details[WIRE_PERF_DETAILS])
+{
+	json_t *doc = json_object();
+
+	for (unsigned i = 0; wire_perf_detail_name(attr_id, i); i++)
+		if (details[i])
+			json_object_set_new(doc, wire_perf_detail_name(attr_id, i),
+					    json_integer(details[i]));
+	return doc;
+}
+
+static json_t *fec_json(const struct perf_port *port)
+{
+	json_t *doc = port->fec ? json_object() : json_null();
+
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		json_object_set_new(doc, wire_fec_name((enum wire_fec_counter)i),
+				    json_integer((json_int_t)port->fec->last[i]));
+	return doc;
+}
+
+static json_t *counters_json(const struct perf_port *port)
+{
+	json_t *doc = json_object(), *full = json_array();
+
+	for (unsigned i = 0; port->now && i < PERF_COUNTERS; i++)
+		json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
+				    json_integer((json_int_t)port->now->value[i]));
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		if (port->judged->full >> i & 1)
+			json_array_append_new(full,
+					      json_string(wire_perf_name((enum perf_counter)i)));
+	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++)
+		if (port->fec->full >> i & 1)
+			json_array_append_new(full,
+					      json_string(wire_fec_name((enum wire_fec_counter)i)));
+	return json_pack("{so so so so so}", "values", doc, "fec", fec_json(port), "at_their_end",
+			 full, "rcv_error_details",
+			 details_json(WIRE_PERF_RCV_ERROR_DETAILS, port->rcv_details),
+			 "xmit_discard_details",
+			 details_json(WIRE_PERF_XMIT_DISCARD_DETAILS, port->xmit_details));
+}
+
+static json_t *rates_json(const struct judge_port *judged)
+{
+	json_t *doc = json_object();
+
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(doc, judge_key((enum judge_kind)kind),
+				    json_real(judged->rate[kind]));
+	return doc;
+}
+
+static void add_row(void *arg, const struct perf_port *port)
+{
+	struct rows *rows = arg;
+	const struct fabric *f = rows->h->f;
+	uint32_t index = topo_port_of(f->topo, port->node, port->num);
+	json_t *row;
+
+	if (index == TOPO_NONE)
+		return;
+	row = fabric_sick_row(f, index, judge_state_name((enum judge_state)port->judged->state),
+			      why_of(f, port->judged));
+	json_object_set_new(row, "rates", rates_json(port->judged));
+	json_object_set_new(row, "counters", counters_json(port));
+	json_array_append_new(rows->list, row);
+}
+
+static void add_slow_rows(const struct cables *h, json_t *list)
+{
+	for (unsigned i = 0; i < h->nslow; i++) {
+		const struct slow *s = &h->slow[i];
+		uint32_t index = topo_port_of(h->f->topo, s->node, s->port);
+
+		if (index != TOPO_NONE)
+			json_array_append_new(
+				list,
+				fabric_sick_row(h->f, index, "slow",
+						json_sprintf("runs at %ux %s, can do %ux %s",
+							     s->lanes, topo_speed_name(s->speed),
+							     s->best_lanes,
+							     topo_speed_name(s->best_speed))));
+	}
+}
+
+bool fabric_slow_link(const struct fabric *f, unsigned number, struct cable_name *name)
+{
+	const struct cables *h = f->cables;
+
+	if (number >= h->nslow)
+		return false;
+	*name = fabric_cable_name(f, h->slow[number].node, h->slow[number].port);
+	return true;
+}
+
+void fabric_health_rows(const struct fabric *f, json_t *rows)
+{
+	if (!f->topo)
+		return;
+	perf_each_unwell(f->cables->perf, add_row, &(struct rows){ f->cables, rows });
+	add_slow_rows(f->cables, rows);
+}
+
+/* Of the status. */
+json_t *fabric_health_json(const struct fabric *f)
+{
+	const struct cables *h = f->cables;
+	struct perf_pass pass = perf_last_pass(h->perf);
+
+	return json_pack("{si si si si si sf sI}", "warned", (int)h->warned, "sick", (int)h->sick,
+			 "slow", (int)h->nslow, "ports_read", (int)pass.ports, "silent",
+			 (int)pass.silent, "pass_ms", pass.took_us / 1e3, "pass_mads",
+			 (json_int_t)pass.mads);
+}
+
+json_t *fabric_health(const struct fabric *f)
+{
+	struct judge_limits limits = fabric_health_limits(&f->conf);
+	json_t *doc = fabric_health_json(f), *rows = json_array(), *limit = json_object();
+
+	fabric_health_rows(f, rows);
+	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
+		json_object_set_new(limit, judge_key((enum judge_kind)kind),
+				    json_real(limits.limit[kind]));
+	json_object_set_new(doc, "interval_s", json_real(f->conf.perf_interval_ms / 1e3));
+	json_object_set_new(doc, "limits", limit);
+	json_object_set_new(doc, "links", rows);
+	return doc;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------- */
+
+struct judge_limits fabric_health_limits(const struct conf *c)
+{
+	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->health_symbol_errors,
+						 [JUDGE_RCV] = c->health_rcv_errors,
+						 [JUDGE_INTEGRITY] = c->health_integrity_errors,
+						 [JUDGE_RECOVERED] = c->health_link_recoveries,
+						 [JUDGE_DOWNED] = c->health_link_losses,
+						 [JUDGE_FEC_UNCORRECTED] =
+							 c->health_fec_uncorrected,
+						 [JUDGE_FEC_CORRECTED] = c->health_fec_corrected,
+						 [JUDGE_FEC_SYMBOLS] = c->health_fec_symbols,
+						 [JUDGE_DISCARDS] = c->health_discards,
+						 [JUDGE_WAIT] = c->health_wait_percent },
+				      .confirm = CONFIRM,
+				      .recover = RECOVER };
+}
+
+static struct perf_conf perf_conf(const struct conf *c)
+{
+	return (struct perf_conf){ .interval_ms = (unsigned)c->perf_interval_ms,
+				   .limits = fabric_health_limits(c) };
+}
+
+void fabric_health_configure(struct fabric *f)
+{
+	const struct perf_conf conf = perf_conf(&f->conf);
+
+	perf_configure(f->cables->perf, &conf);
+}
+
+void fabric_health_init(struct fabric *f)
+{
+	static const struct perf_ops ops = { changed, passed };
+	const struct perf_conf conf = perf_conf(&f->conf);
+
+	f->cables = mem_alloc(1, sizeof(*f->cables));
+	f->cables->f = f;
+	f->cables->perf =
+		perf_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf, &ops, f->cables);
+}
+
+void fabric_health_fini(struct fabric *f)
+{
+	perf_free(f->cables->perf);
+	free(f->cables->slow);
+	free(f->cables);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* fabric_report: the conductor's state as the documents of the outside contract. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "fm/fabric/own.h"
+#include "routing/report.h"
+#include "topology/mem.h"
+#include "topology/risk.h"
+
+static const char *state_name(enum fabric_state state)
+{
+	static const char *const names[] = { "starting",      "bringup",   "up",
+					     "changing",      "refused",   "standby",
+					     "foreign-m-key", "no-device", "port-busy",
+					     "no-link" };
+
+	return names[state];
+}
+
+/* Resident set, from the second field of /proc/self/statm (pages). */
+static long resident_kb(void)
+{
+	long pages = 0;
+	FILE *in = fopen("/proc/self/statm", "r");
+
+	if (in && fscanf(in, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (in)
+		fclose(in);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static json_t *answered_json(const struct answered *a)
+{
+	if (!a->what[0])
+		return json_null();
+	return json_pack("{ss sf sf sI si}", "what", a->what, "detected_to_proven_ms", a->proven_ms,
+			 "detected_to_programmed_ms", a->programmed_ms, "lft_entries_changed",
+			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks);
+}
+
+/* Cables that carry no transit, by an operator's wish, because they are sick, or because they can not be worked with. */
+enum drain { BY_OPERATOR, QUARANTINED, ISOLATED };
+
+static bool is_drained(const struct topo_port *port, enum drain why)
+{
+	enum drain is = port->isolated ? ISOLATED : port->quarantined ? QUARANTINED : BY_OPERATOR;
+
+	return port->cordoned && is == why;
+}
+
+static int drained(const struct topo *t, enum drain why)
+{
+	int count = 0;
+
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
+			count += is_drained(&t->ports[p], why) ||
+				 is_drained(&t->ports[t->ports[p].peer], why);
+	return count;
+}
+
+static json_t *topo_json(const struct fabric *f)
+{
+	const struct topo *t = f->topo;
+
+	return json_pack(
+		"{si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
+		t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
+		"links_special", t ? (int)t->nlinks_special : 0, "links",
+		t ? (int)topo_links(t) : 0, "links_down", t ? (int)topo_links_down(t) : 0,
+		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
+		"levels", t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
+}
+
+static json_t *cutoff_json(const struct fabric *f)
+{
+	struct cutoff c = { 0 };
+	char text[256] = "";
+
+	if (f->topo) {
+		fabric_cutoff(f, &c);
+		cutoff_describe(f->topo, &c, text, sizeof(text));
+	}
+	return json_pack("{si si so}", "hcas_cut_off", (int)c.hcas, "hcas_off", (int)c.off,
+			 "cut_off", c.hcas ? json_string(text) : json_null());
+}
+
+static json_t *sa_json(const struct fabric *f)
+{
+	struct sa_stats s = sa_stats(f->sa);
+
+	return json_pack("{sI sI sI sI sI sI sI sI sI si si si}", "requests",
+			 (json_int_t)s.requests, "ignored", (json_int_t)s.ignored, "answered",
+			 (json_int_t)s.answered, "busy", (json_int_t)s.busy, "bad",
+			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported, "reports",
+			 (json_int_t)s.reports, "reports_unanswered",
+			 (json_int_t)s.reports_unanswered, "reports_skipped",
+			 (json_int_t)s.reports_skipped, "subscriptions", (int)s.subscriptions,
+			 "services", (int)s.services, "waiting", (int)s.waiting);
+}
+
+static json_t *audit_json(const struct fabric *f)
+{
+	return json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(f->audit), "repaired",
+			 (json_int_t)f->audit_repaired);
+}
+
+static json_t *traps_json(const struct fabric *f)
+{
+	struct sm_stats s = sm_stats(f->sm);
+
+	return json_pack("{sI sI sI sI sI}", "received", (json_int_t)s.traps, "repeated",
+			 (json_int_t)s.traps_repeated, "not_repressed",
+			 (json_int_t)s.traps_not_repressed, "errors",
+			 (json_int_t)fabric_noise_total(f), "forged",
+			 (json_int_t)fabric_noise_forged_total(f));
+}
+
+static json_t *smp_json(const struct fabric *f)
+{
+	struct mad_stats s = mad_stats(f->mad);
+
+	return json_pack(
+		"{sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
+		(json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
+		(json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
+		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
+}
+
+json_t *fabric_report_stages(const struct job_step *steps, const uint64_t *spent_us)
+{
+	json_t *doc = json_object();
+
+	for (unsigned i = 0; steps[i].run; i++)
+		json_object_set_new(doc, steps[i].name, json_real(spent_us[i] / 1e3));
+	return doc;
+}
+
+/* Where the loop's own time went in the latest update. */
+static json_t *stages_json(const struct fabric *f)
+{
+	json_t *doc = fabric_update_stages(f), *settle = fabric_settle_stages(f);
+
+	json_object_update(doc, settle);
+	json_decref(settle);
+	return json_pack("{so sb}", "stages_ms", doc, "check_whole", f->figures.check_whole);
+}
+
+static json_t *figures_json(const struct fabric *f)
+{
+	return json_pack("{sf sf sf sf sf sI si si si sI si}", "sweep_ms", f->figures.sweep_ms,
+			 "route_ms", f->figures.route_ms, "check_ms", f->figures.check_ms,
+			 "program_ms", f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
+			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
+			 "lft_blocks_unread", (int)program_unread(f->program), "silent",
+			 (int)f->figures.silent, "reroutes", (int)f->figures.reroutes, "polls",
+			 (json_int_t)f->figures.polls, "duplicate_guids",
+			 (int)f->figures.duplicates);
+}
+
+json_t *fabric_status(const struct fabric *f)
+{
+	json_t *doc = json_pack("{ss sb ss ss si}", "state", state_name(f->state), "fabric_up",
+				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
+				f->routed.engine ? f->routed.engine : f->conf.routing_engine, "sm",
+				sm_state_name(sm_state(f->sm)), "sm_lid", (int)f->sm_lid);
+	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
+			    smp_json(f) };
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		json_object_update(doc, parts[i]);
+		json_decref(parts[i]);
+	}
+	json_object_set_new(doc, "role", json_string(fabric_election_role(f)));
+	json_object_set_new(doc, "role_changes", json_integer(fabric_election_role_changes(f)));
+	if (f->routed.why[0])
+		json_object_set_new(doc, "engine_why", json_string(f->routed.why));
+	json_object_set_new(doc, "election", fabric_election_json(f));
+	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
+	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));
+	json_object_set_new(doc, "audit", audit_json(f));
+	json_object_set_new(doc, "traps", traps_json(f));
+	json_object_set_new(doc, "health", fabric_health_json(f));
+	json_object_set_new(doc, "rebalance", fabric_rebalance_json(f));
+	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
+	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
+	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
+	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
+	json_object_set_new(doc, "isolated", fabric_isolated_json(f));
+	json_object_set_new(doc, "proof", report_proof(&f->proof));
+	json_object_set_new(doc, "sa", sa_json(f));
+	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
+	json_object_set_new(doc, "uptime_s",
+			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
+	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));
+	json_object_set_new(doc, "loop_longest_step",
+			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
+						       : json_null());
+	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
+	return doc;
+}
+
+void fabric_trouble(struct fabric *f, const char *what, const char *error)
+{
+	trouble_set(f->alerts, what, error);
+}
+
+json_t *fabric_events(const struct fabric *f, unsigned count)
+{
+	return event_log_json(f->events, count);
+}
+
+/* ---- Followers ----------------------------------------------------------------------------------- */
+
+void fabric_report_event(void *arg, const json_t *event)
+{
+	const struct fabric *f = arg;
+
+	for (const struct follower *it = f->followers; it; it = it->next)
+		it->fn(it->arg, event);
+}
+
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+	struct follower *follower = mem_alloc(1, sizeof(*follower));
+
+	*follower = (struct follower){ .next = f->followers, .fn = fn, .arg = arg };
+	f->followers = follower;
+}
+
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+	struct follower **link = &f->followers;
+
+	while (*link) {
+		struct follower *it = *link;
+
+		if (arg && it->arg != arg) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		free(it);
+	}
+}
+
+void fabric_report_fini(struct fabric *f)
+{
+	fabric_unfollow(f, NULL);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fabric_sa_key: the key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
+ *
+ * It is apart from `sm_key`, which subnet managers show one another. Its default is 1, as OpenSM's, and everybody knows that. Where the
+ * site protects its fabric by keys of its own (m_key, or another sm_key) and sets no `sa_key`, one is made at random and kept in
+ * state_dir: trust must not be had for the default. Several managers need the same one: then it is to be set in all.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "fm/fabric/own.h"
+
+#define KNOWN_TO_ALL 1ull
+
+static unsigned read_key(struct fabric *f, FILE *in)
+{
+	uint64_t key;
+	char end;
+
+	if (fscanf(in, "0x%" SCNx64 "%c", &key, &end) != 2 || end != '\n' || key <= KNOWN_TO_ALL)
+		return 1;
+	f->sa_key_made = key;
+	return 0;
+}
+
+static void forget_key(struct fabric *f)
+{
+	f->sa_key_made = 0;
+}
+
+static void write_key(const struct fabric *f, FILE *out)
+{
+	fprintf(out, "0x%016" PRIx64 "\n", f->sa_key_made);
+}
+
+static const struct state_file key_file = {
+	.name = "sa_key",
+	.form = "a key",
+	.read = read_key,
+	.forget = forget_key,
+	.write = write_key,
+};
+
+static void make_key(struct fabric *f)
+{
+	do
+		if (getentropy(&f->sa_key_made, sizeof(f->sa_key_made)))
+			abort(); /* no kernel that runs this lacks it */
+	while (f->sa_key_made <= KNOWN_TO_ALL);
+	log_line(LOG_SA, LOG_NOTICE,
+		 "sa_key is not set, but other keys are: one was made, see %s/sa_key. With several "
+		 "managers the same sa_key is to be set in all",
+		 f->conf.state_dir);
+	fabric_state_changed(f, &key_file);
+}
+
+uint64_t fabric_sa_key(struct fabric *f)
+{
+	if (f->conf.sa_key)
+		return f->conf.sa_key;
+	if (!f->conf.mkey && f->conf.sm_key == KNOWN_TO_ALL)
+		return KNOWN_TO_ALL;
+	if (!f->sa_key_made)
+		fabric_state_read(f, &key_file);
+	if (!f->sa_key_made)
+		make_key(f);
+	return f->sa_key_made;
+}
