@@ -216,6 +216,7 @@ install: all
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
+	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)
 	$(call put,755,$(BIN)/fmsim,$(PREFIX)/bin/fmsim)
 	$(call put,755,$(BIN)/libfmsim-umad.so,$(PREFIX)/lib/fmd/libfmsim-umad.so)
 	$(call put,644,etc/fmsim.1,$(PREFIX)/share/man/man1/fmsim.1)

@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* command: what the control socket can be asked; one row of a table each. */
+/*
+ * command: what an operator can ask for. Each command is one row of commands.def, and that list is the table of fmd (command.c), of fmctl
+ * (fm/fmctl/commands.c) and of http. A row:
+ *
+ *   COMMAND(name, arguments, help, run, view, members of struct command..)
+ *
+ * `run` is what fmd does (a struct command_run, see answer.h), `view` what fmctl does (a struct fmctl_view, see fm/fmctl/fmctl.h): each
+ * program sees its own and leaves the other out. By `words` and `flag` fmctl makes the request of what was typed, and by `columns` it
+ * prints the answer's rows; a command that is no more than that needs no code in fmctl. Usage, `fmctl --help` and bash's completion
+ * are made of `arguments`; a test holds the manual page and README to the list.
+ */
 #ifndef FMD_CONTROL_COMMAND_H
 #define FMD_CONTROL_COMMAND_H
 
-#include <jansson.h>
-#include <stdio.h>
-#include "fm/control/control.h"
+#include <stdbool.h>
 
-#define COMMAND_ERROR_SIZE 512
+#define COMMAND_WORDS 6
 
-/* What commands work on. */
-struct command_env {
-	struct fabric *fabric;
-	control_reload_fn *reload;
-	void *reload_arg;
-};
-
-/* A result (the caller owns it), or NULL with the reason in err[COMMAND_ERROR_SIZE]. */
-typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, char *err);
-/* Text that follows the result; only called after `answer` took the arguments. 0, or -errno of the
- * stream. */
-typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
-/* Begins an act of the fabric's; its callback brings the result. */
-typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
-
-/* Takes the arguments first; what is wrong with them is the callback's error. */
-typedef void command_ask_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg);
+struct command_run;
+struct fmctl_view;
+struct table_column;
 
 struct command {
-	const char *name;
-	command_answer_fn *answer;
-	command_text_fn *text;
-	command_act_fn *act;
-	command_ask_fn *ask;  /* the same with arguments */
-	const char *act_when; /* `act` only if this argument is true; NULL = always */
-	bool changes;	  /* `answer` changes something: as acts, not for those who may only look */
-	bool long_answer; /* grows with the fabric: for a child to write */
-	bool follows;	  /* events come behind the answer, until the client goes */
-};
+	const char *name;      /* in the request, and typed */
+	const char *arguments; /* as usage shows them */
+	const char *help;      /* NULL = not typed: fmctl asks it on behalf of another command */
+	const char
+		*words[COMMAND_WORDS]; /* keys of those arguments that are words, in their order */
+	bool words_optional;	       /* all of them may be left away */
+	const char *flag; /* `--flag` makes this argument true, else it is false; NULL = none */
+	bool looks;	  /* changes nothing: also for those who may only look */
+	bool flag_acts;	  /* .. unless the flag is given: then it is an act */
+	const char *
+		document; /* http serves it: the format it asks for, "" = there is but one; NULL = it does not */
+	const struct command_run *run; /* in fmd */
 
-const struct command *command_find(const char *name); /* NULL = no such */
-bool command_is_act(const struct command *command, json_t *args);
+	/* in fmctl */
+	const struct fmctl_view *view;
+	const struct table_column
+		*columns;	   /* for views that print rows; a title of NULL ends them */
+	const char *rows;	   /* the key of the rows; NULL = the answer is these */
+	unsigned optional_columns; /* so many of the last are left out where no row has them */
+};
 
 #endif

@@ -27,8 +27,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "fm/control/answer.h"
 #include "fm/control/child.h"
-#include "fm/control/command.h"
 #include "fm/control/control.h"
 #include "fm/control/peer.h"
 #include "fm/core/listener.h"
@@ -170,12 +170,12 @@ static int child_answer(void *arg, FILE *out)
 	const struct client *c = arg;
 	const struct command_env *env = &c->control->env;
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = c->command->answer(env, c->args, err);
-	bool text = result && c->command->text;
+	json_t *result = c->command->run->answer(env, c->args, err);
+	bool text = result && c->command->run->text;
 
 	fputs(answer_line(result, err), out);
 	fputc('\n', out);
-	if (text && c->command->text(env, c->args, out))
+	if (text && c->command->run->text(env, c->args, out))
 		return -1;
 	if (text)
 		fputc('\0', out);
@@ -227,7 +227,7 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 static void answer_now(struct client *c, const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->answer(&c->control->env, args, err);
+	json_t *result = command->run->answer(&c->control->env, args, err);
 
 	client_reply(c, result, err);
 }
@@ -241,10 +241,10 @@ static void answer_by_act(struct client *c, const struct command *command, json_
 		act_done_cb(c, NULL, refusal);
 		return;
 	}
-	if (command->ask)
-		command->ask(c->control->env.fabric, args, act_done_cb, c);
+	if (command->run->ask)
+		command->run->ask(c->control->env.fabric, args, act_done_cb, c);
 	else
-		command->act(c->control->env.fabric, act_done_cb, c);
+		command->run->act(c->control->env.fabric, act_done_cb, c);
 }
 
 /* ---- Followers ---- */
@@ -275,7 +275,7 @@ static void event_cb(void *arg, const json_t *event)
 static void answer_and_follow(struct client *c, const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->answer(&c->control->env, args, err);
+	json_t *result = command->run->answer(&c->control->env, args, err);
 
 	if (result) {
 		c->following = true;
@@ -315,7 +315,7 @@ static void client_progress(struct client *c)
 static const char *client_may_not(const struct client *c, const struct command *command,
 				  json_t *args)
 {
-	if (c->peer.rights == PEER_ACT || !(command->changes || command_is_act(command, args)))
+	if (c->peer.rights == PEER_ACT || command_only_looks(command, args))
 		return NULL;
 	return "not permitted: root and members of group " PEER_ACT_GROUP " may";
 }
@@ -334,9 +334,9 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		client_reply(c, NULL, may_not);
 	} else if (command_is_act(command, args)) {
 		answer_by_act(c, command, args);
-	} else if (command->follows) {
+	} else if (command->run->follows) {
 		answer_and_follow(c, command, args);
-	} else if (command->long_answer) {
+	} else if (command->run->long_answer) {
 		answer_by_child(c, command, args);
 	} else {
 		answer_now(c, command, args);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/whatif.h"
+#include "fm/control/answer.h"
 #include "routing/payers.h"
 #include "routing/report.h"
 #include "routing/route.h"
@@ -229,22 +229,18 @@ static void whatif_fini(struct whatif *w)
 	free(w->named);
 }
 
-json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
+/* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..]} */
+static json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 {
 	struct whatif w = { .env = env, .present = fabric_topo(env->fabric) };
 	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
-	json_error_t why;
 
-	if (!w.present) {
-		snprintf(err, COMMAND_ERROR_SIZE,
-			 "no picture of the fabric yet: the first sweep is under way");
+	if (!w.present)
+		return command_refuse(err,
+				      "no picture of the fabric yet: the first sweep is under way");
+	if (!command_unpack(args, err, "{s?o, s?o, s?o}", "fail", &fail, "cordon", &cordon,
+			    "nvswitch", &nvswitch))
 		return NULL;
-	}
-	if (json_unpack_ex(args, &why, JSON_STRICT, "{s?o, s?o, s?o}", "fail", &fail, "cordon",
-			   &cordon, "nvswitch", &nvswitch)) {
-		snprintf(err, COMMAND_ERROR_SIZE, "arguments: %s", why.text);
-		return NULL;
-	}
 	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
 	if (take_all(&w, fail, fail_cables, err) && take_all(&w, cordon, cordon_cables, err) &&
@@ -256,3 +252,5 @@ json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 	whatif_fini(&w);
 	return result;
 }
+
+const struct command_run whatif_run = { .answer = whatif_answer, .long_answer = true };

@@ -171,7 +171,7 @@ static enum fmctl_exit answer(const struct fmctl *ctl, const struct topo *plan)
 	return FMCTL_DONE;
 }
 
-enum fmctl_exit fmctl_cabling(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "plan", required_argument, NULL, 'p' }, { 0 } };
 	const char *path = NULL;
@@ -194,3 +194,4 @@ enum fmctl_exit fmctl_cabling(const struct fmctl *ctl, int argc, char **argv)
 	topo_unref(plan);
 	return status;
 }
+const struct fmctl_view cabling_view = { .run = run_cabling };

@@ -7,15 +7,43 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include "fm/control/command.h"
 
 enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DAEMON = 3 };
 
 struct fmctl {
 	const char *socket;
-	unsigned timeout_s; /* without any answer or sign of progress; 0 = none */
-	bool json;	    /* one document instead of tables */
-	bool colour;	    /* stdout is a terminal */
+	unsigned timeout_s;	       /* without any answer or sign of progress; 0 = none */
+	bool json;		       /* one document instead of tables */
+	bool colour;		       /* stdout is a terminal */
+	const struct command *command; /* that runs */
+	bool given;		       /* its words, or its flag */
 };
+
+typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
+/* argv[0] is the command's name; getopt starts anew. */
+typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
+typedef enum fmctl_exit fmctl_verdict_fn(const struct fmctl *ctl, const json_t *result);
+
+/* What a row of commands.def has fmctl do. */
+struct fmctl_view {
+	fmctl_show_fn *show; /* the answer, as people read it */
+	fmctl_verdict_fn
+		*verdict; /* how it ends, by the answer; NULL = as fmctl_was_saved() says */
+	fmctl_command_fn *
+		run; /* instead of all that, with arguments of its own; FMCTL_USAGE: usage is to be printed.. */
+	const char *usage; /* ..but for who prints it himself: this; needs no fmd */
+};
+
+/* commands.c: the table. */
+const struct command *fmctl_command_at(unsigned index); /* all in turn, NULL = no more */
+const struct command *fmctl_command_find(
+	const char *name); /* of what may be typed; NULL = no such */
+enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
+				  char **argv);
+
+/* complete.c: what may come next, a word a line, behind these words of a line that begins with fmctl. */
+void fmctl_complete(int count, char **words);
 
 /* ask.c: one question, one answer. */
 struct fmctl_answer {
@@ -25,37 +53,23 @@ struct fmctl_answer {
 struct fmctl_answer fmctl_ask(const struct fmctl *ctl, const char *cmd,
 			      json_t *args); /* takes args */
 /* Shows the answer and then each event as it comes, until fmd goes or the output ends. */
-typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
 enum fmctl_exit fmctl_ask_events(const struct fmctl *ctl, json_t *args, fmctl_show_fn *show);
 /* The text that follows an answer, into a file that is made or replaced. */
 enum fmctl_exit fmctl_ask_text(const struct fmctl *ctl, const char *cmd, json_t *args,
 			       const char *path);
 
-/* live.c: the commands that ask fmd. FMCTL_USAGE was not said anything about yet. */
-typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char **argv);
-fmctl_command_fn fmctl_status, fmctl_topology, fmctl_nodes, fmctl_switches, fmctl_links,
-	fmctl_health, fmctl_hosts, fmctl_lft, fmctl_dump, fmctl_groups, fmctl_partitions;
-fmctl_command_fn fmctl_path, fmctl_check, fmctl_events, fmctl_reroute, fmctl_sweep, fmctl_reload,
-	fmctl_loglevel, fmctl_cordon, fmctl_uncordon, fmctl_release, fmctl_forget;
-fmctl_command_fn fmctl_whatif;	 /* whatif.c */
-fmctl_command_fn fmctl_cabling;	 /* cabling.c */
-fmctl_command_fn fmctl_nvswitch; /* nvswitch.c */
+/* live.c: asks one question and shows the answer. Takes args. */
+enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
+				   fmctl_show_fn *show);
+/* Whether what an act changed outlives a restart; said when it does not. */
+enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
 enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
 				      const json_t *result); /* nvswitch_blocks.c */
 
 /* show.c: documents as people read them, to stdout. */
-fmctl_show_fn show_json, show_text, show_status, show_nodes, show_links, show_sick, show_health,
-	show_hosts, show_lft, show_path, show_check;
-fmctl_show_fn show_groups, show_members, show_partitions, show_partition, show_readback,
-	show_events, show_settled, show_cordon, show_act, show_proof;
+fmctl_show_fn show_json, show_text, show_columns, show_sick, show_events, show_settled, show_lines,
+	show_proof;
 void show_trial(const json_t *rows);  /* hosts whose NVLinks were assumed to be otherwise */
 void show_payers(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
-
-/* Whether what an act changed outlives a restart; said when it does not. */
-enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
-
-/* Offline. argv[0] is the command's name; getopt starts anew. They say their own usage. */
-fmctl_command_fn fmctl_plan;	 /* plan.c */
-fmctl_command_fn fmctl_generate; /* generate.c */
 
 #endif

@@ -6,20 +6,22 @@
 #include "topology/generate.h"
 #include "topology/netfile.h"
 
-enum fmctl_exit fmctl_generate(const struct fmctl *ctl, int argc, char **argv)
+static const char usage[] =
+	"usage: fmctl generate superpod --su N [--system a100|h100|b200] "
+	"[--no-sharp]\n"
+	"       fmctl generate pgft H m1,.. w1,.. [p1,..]\n"
+	"       fmctl generate torus|ring|hypercube|hyperx|dragonfly+|jellyfish "
+	"SIZE[,SIZE]..\n"
+	"                      [--hosts N] [--cables N] [--seed N]\n";
+
+static enum fmctl_exit run_generate(const struct fmctl *ctl, int argc, char **argv)
 {
 	char err[256] = "";
 	struct topo *t;
 	int status;
 
 	if (argc < 2) {
-		fputs("usage: fmctl generate superpod --su N [--system a100|h100|b200] "
-		      "[--no-sharp]\n"
-		      "       fmctl generate pgft H m1,.. w1,.. [p1,..]\n"
-		      "       fmctl generate torus|ring|hypercube|hyperx|dragonfly+|jellyfish "
-		      "SIZE[,SIZE]..\n"
-		      "                      [--hosts N] [--cables N] [--seed N]\n",
-		      stderr);
+		fputs(usage, stderr);
 		return FMCTL_USAGE;
 	}
 	t = generate_parse(argc - 1, argv + 1, err, sizeof(err));
@@ -34,3 +36,4 @@ enum fmctl_exit fmctl_generate(const struct fmctl *ctl, int argc, char **argv)
 	fprintf(stderr, "fmctl: generate: %s\n", strerror(-status));
 	return FMCTL_FAILED;
 }
+const struct fmctl_view generate_view = { .run = run_generate, .usage = usage };

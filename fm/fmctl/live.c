@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The live commands: each reads its own options, asks fmd one question and hands the answer to a
- * show_* function, or prints it as it is with --json. FMCTL_USAGE from here makes fmctl.c print the
- * command's usage line.
+ * The live commands that read arguments of their own: each asks fmd one question and hands the answer to a show_* function, or prints
+ * it as it is with --json. FMCTL_USAGE from here makes commands.c print the command's usage line.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -12,8 +11,8 @@
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 
-static enum fmctl_exit ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
-				    fmctl_show_fn *show)
+enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, json_t *args,
+				   fmctl_show_fn *show)
 {
 	struct fmctl_answer answer = fmctl_ask(ctl, cmd, args);
 
@@ -36,33 +35,7 @@ enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result)
 	return FMCTL_FAILED;
 }
 
-/* For commands without arguments. */
-static enum fmctl_exit plain(const struct fmctl *ctl, int argc, const char *cmd,
-			     fmctl_show_fn *show)
-{
-	return argc == 1 ? ask_and_show(ctl, cmd, NULL, show) : FMCTL_USAGE;
-}
-
-/* The one long flag a command knows: 1 = given, 0 = not, -1 = something else is there. */
-static int read_flag(int argc, char **argv, const char *name)
-{
-	const struct option longs[] = { { name, no_argument, NULL, 'f' }, { 0 } };
-	int given = 0, c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c != 'f')
-			return -1;
-		given = 1;
-	}
-	return optind == argc ? given : -1;
-}
-
-enum fmctl_exit fmctl_status(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "status", show_status);
-}
-
-enum fmctl_exit fmctl_topology(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "format", required_argument, NULL, 'f' }, { 0 } };
 	const char *format = ctl->json ? "json" : "text";
@@ -75,21 +48,12 @@ enum fmctl_exit fmctl_topology(const struct fmctl *ctl, int argc, char **argv)
 	}
 	if (optind < argc)
 		return FMCTL_USAGE;
-	return ask_and_show(ctl, "topology", json_pack("{s:s}", "format", format),
-			    strcmp(format, "json") ? show_text : show_json);
+	return fmctl_ask_and_show(ctl, "topology", json_pack("{s:s}", "format", format),
+				  strcmp(format, "json") ? show_text : show_json);
 }
+const struct fmctl_view topology_view = { .run = run_topology };
 
-enum fmctl_exit fmctl_nodes(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "nodes", show_nodes);
-}
-
-enum fmctl_exit fmctl_switches(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "switches", show_nodes);
-}
-
-enum fmctl_exit fmctl_links(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_links(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "down", no_argument, NULL, 'd' },
 					       { "sick", no_argument, NULL, 's' },
@@ -103,76 +67,11 @@ enum fmctl_exit fmctl_links(const struct fmctl *ctl, int argc, char **argv)
 	}
 	if (optind < argc)
 		return FMCTL_USAGE;
-	return ask_and_show(ctl, "links",
-			    json_pack("{s:b, s:b}", "down", which == 'd', "sick", which == 's'),
-			    which == 's' ? show_sick : show_links);
+	return fmctl_ask_and_show(
+		ctl, "links", json_pack("{s:b, s:b}", "down", which == 'd', "sick", which == 's'),
+		which == 's' ? show_sick : show_columns);
 }
-
-enum fmctl_exit fmctl_health(const struct fmctl *ctl, int argc, char **argv)
-{
-	int now = read_flag(argc, argv, "read");
-
-	if (now < 0)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "health", json_pack("{s:b}", "read", now), show_health);
-}
-
-enum fmctl_exit fmctl_hosts(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "hosts", show_hosts);
-}
-
-enum fmctl_exit fmctl_lft(const struct fmctl *ctl, int argc, char **argv)
-{
-	if (argc != 2)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "lft", json_pack("{s:s}", "switch", argv[1]), show_lft);
-}
-
-enum fmctl_exit fmctl_path(const struct fmctl *ctl, int argc, char **argv)
-{
-	if (argc != 3)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "path", json_pack("{s:s, s:s}", "from", argv[1], "to", argv[2]),
-			    show_path);
-}
-
-/* Defects are what `check` is asked for, so they are its exit status too. */
-static enum fmctl_exit proof_verdict(const json_t *result)
-{
-	const char *first = json_string_value(table_value(result, "proof.first"));
-
-	if (json_is_true(table_value(result, "sound")) &&
-	    !json_integer_value(table_value(result, "proof.unreachable")))
-		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: check: %s\n", first && *first ? first : "the tables are not sound");
-	return FMCTL_FAILED;
-}
-
-static enum fmctl_exit readback_verdict(const json_t *result)
-{
-	if (!json_integer_value(table_value(result, "differ")) &&
-	    !json_integer_value(table_value(result, "failed")))
-		return FMCTL_DONE;
-	fputs("fmctl: check: the switches do not hold what was programmed\n", stderr);
-	return FMCTL_FAILED;
-}
-
-enum fmctl_exit fmctl_check(const struct fmctl *ctl, int argc, char **argv)
-{
-	int readback = read_flag(argc, argv, "readback");
-	struct fmctl_answer answer;
-
-	if (readback < 0)
-		return FMCTL_USAGE;
-	answer = fmctl_ask(ctl, "check", json_pack("{s:b}", "readback", readback));
-	if (answer.status == FMCTL_DONE) {
-		(ctl->json ? show_json : readback ? show_readback : show_check)(ctl, answer.result);
-		answer.status = (readback ? readback_verdict : proof_verdict)(answer.result);
-	}
-	json_decref(answer.result);
-	return answer.status;
-}
+const struct fmctl_view links_view = { .run = run_links };
 
 static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const char *file)
 {
@@ -185,7 +84,7 @@ static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const
 	return fmctl_ask_text(ctl, "dump", json_pack("{s:s}", "file", file), path);
 }
 
-enum fmctl_exit fmctl_dump(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const char *const files[] = { "opensm-lfts.dump", "opensm.fdbs", "opensm.mcfdbs",
 					     "opensm-subnet.lst" };
@@ -208,29 +107,11 @@ enum fmctl_exit fmctl_dump(const struct fmctl *ctl, int argc, char **argv)
 	json_decref(written);
 	return status;
 }
-
-enum fmctl_exit fmctl_groups(const struct fmctl *ctl, int argc, char **argv)
-{
-	if (argc == 1)
-		return ask_and_show(ctl, "groups", NULL, show_groups);
-	if (argc != 2)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "groups", json_pack("{s:s}", "group", argv[1]), show_members);
-}
-
-enum fmctl_exit fmctl_partitions(const struct fmctl *ctl, int argc, char **argv)
-{
-	if (argc == 1)
-		return ask_and_show(ctl, "partitions", NULL, show_partitions);
-	if (argc != 2)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "partitions", json_pack("{s:s}", "partition", argv[1]),
-			    show_partition);
-}
+const struct fmctl_view dump_view = { .run = run_dump };
 
 /* ---- Events ---- */
 
-enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv)
 {
 	bool follow = false;
 	long count = 20;
@@ -252,54 +133,26 @@ enum fmctl_exit fmctl_events(const struct fmctl *ctl, int argc, char **argv)
 		return FMCTL_USAGE;
 	if (follow)
 		return fmctl_ask_events(ctl, json_pack("{s:i}", "count", (int)count), show_events);
-	return ask_and_show(ctl, "events", json_pack("{s:i}", "count", (int)count), show_events);
+	return fmctl_ask_and_show(ctl, "events", json_pack("{s:i}", "count", (int)count),
+				  show_events);
 }
+const struct fmctl_view events_view = { .run = run_events };
 
 /* ---- Acts ---- */
 
-enum fmctl_exit fmctl_reroute(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "reroute", show_settled);
-}
-
-enum fmctl_exit fmctl_sweep(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "sweep", show_settled);
-}
-
-enum fmctl_exit fmctl_cordon(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_forget(const struct fmctl *ctl, int argc, char **argv)
 {
 	if (argc != 2)
 		return FMCTL_USAGE;
-	return ask_and_show(ctl, argv[0], json_pack("{s:s}", "what", argv[1]), show_cordon);
+	return fmctl_ask_and_show(ctl, "forget",
+				  strcmp(argv[1], "--down") == 0
+					  ? json_pack("{s:b}", "down", 1)
+					  : json_pack("{s:s}", "what", argv[1]),
+				  show_settled);
 }
+const struct fmctl_view forget_view = { .run = run_forget };
 
-enum fmctl_exit fmctl_uncordon(const struct fmctl *ctl, int argc, char **argv)
-{
-	return fmctl_cordon(ctl, argc, argv);
-}
-
-enum fmctl_exit fmctl_release(const struct fmctl *ctl, int argc, char **argv)
-{
-	return fmctl_cordon(ctl, argc, argv);
-}
-
-enum fmctl_exit fmctl_forget(const struct fmctl *ctl, int argc, char **argv)
-{
-	if (argc != 2)
-		return FMCTL_USAGE;
-	return ask_and_show(ctl, "forget",
-			    strcmp(argv[1], "--down") == 0 ? json_pack("{s:b}", "down", 1)
-							   : json_pack("{s:s}", "what", argv[1]),
-			    show_settled);
-}
-
-enum fmctl_exit fmctl_reload(const struct fmctl *ctl, int argc, char **argv)
-{
-	return plain(ctl, argc, "reload", show_act);
-}
-
-enum fmctl_exit fmctl_loglevel(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_loglevel(const struct fmctl *ctl, int argc, char **argv)
 {
 	json_t *args;
 
@@ -308,5 +161,6 @@ enum fmctl_exit fmctl_loglevel(const struct fmctl *ctl, int argc, char **argv)
 	args = json_pack("{s:s}", "level", argv[argc - 1]);
 	if (argc == 3)
 		json_object_set_new(args, "module", json_string(argv[1]));
-	return ask_and_show(ctl, "loglevel", args, show_act);
+	return fmctl_ask_and_show(ctl, "loglevel", args, show_lines);
 }
+const struct fmctl_view loglevel_view = { .run = run_loglevel };

@@ -311,7 +311,7 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
 	return answer.status;
 }
 
-enum fmctl_exit fmctl_nvswitch(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "set"))
 		return set(ctl, argv[2], strcmp(argv[3], "clear") ? argv[3] : NULL);
@@ -321,3 +321,4 @@ enum fmctl_exit fmctl_nvswitch(const struct fmctl *ctl, int argc, char **argv)
 		return list(ctl, argc == 2 ? argv[1] : NULL);
 	return FMCTL_USAGE;
 }
+const struct fmctl_view nvswitch_view = { .run = run_nvswitch };

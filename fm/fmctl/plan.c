@@ -30,15 +30,17 @@ static double now_ms(void)
 
 /* ---- Arguments --------------------------------------------------------------------------------- */
 
+static const char usage_text[] =
+	"usage: fmctl plan NETFILE [--engine ftree|updn|updn-root | --tables "
+	"opensm-lfts.dump]\n"
+	"                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
+	"                  [--nvswitch HOST=STATE]... [--config FILE] "
+	"[--rebalance[=ENTRIES]]\n"
+	"                  [--heatmap FILE.svg|-] [--repeat N]\n";
+
 static enum fmctl_exit usage(void)
 {
-	fputs("usage: fmctl plan NETFILE [--engine ftree|updn|updn-root | --tables "
-	      "opensm-lfts.dump]\n"
-	      "                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
-	      "                  [--nvswitch HOST=STATE]... [--config FILE] "
-	      "[--rebalance[=ENTRIES]]\n"
-	      "                  [--heatmap FILE.svg|-] [--repeat N]\n",
-	      stderr);
+	fputs(usage_text, stderr);
 	return FMCTL_USAGE;
 }
 
@@ -343,7 +345,7 @@ static void plan_free(struct plan *p)
 	free(p);
 }
 
-enum fmctl_exit fmctl_plan(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 {
 	struct plan *p = mem_alloc(1, sizeof(*p));
 	enum fmctl_exit status;
@@ -371,3 +373,4 @@ enum fmctl_exit fmctl_plan(const struct fmctl *ctl, int argc, char **argv)
 	plan_free(p);
 	return status;
 }
+const struct fmctl_view plan_view = { .run = run_plan, .usage = usage_text };

@@ -180,7 +180,7 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 	printf(": another subnet manager is master too; see fmctl events\n");
 }
 
-void show_status(const struct fmctl *ctl, const json_t *s)
+static void show_status(const struct fmctl *ctl, const json_t *s)
 {
 	bool up = json_is_true(json_object_get(s, "fabric_up"));
 
@@ -215,6 +215,7 @@ void show_status(const struct fmctl *ctl, const json_t *s)
 	print_uptime(integer(s, "uptime_s"), integer(s, "rss_kb"));
 	print_alerts(ctl, json_object_get(s, "alerts"));
 }
+const struct fmctl_view status_view = { .show = show_status };
 
 /* ---- Lists ---- */
 
@@ -232,60 +233,23 @@ static bool is_said(const json_t *rows, const char *key)
 	return false;
 }
 
-/* Each of the last `optional` columns is there only when a row says it. */
-static void print_with_cordons(const struct fmctl *ctl, const json_t *rows,
-			       const struct table_column *columns, unsigned optional)
+/* Each of the last optional columns is there only when a row says it. */
+void show_columns(const struct fmctl *ctl, const json_t *result)
 {
+	const struct command *command = ctl->command;
+	const json_t *rows = command->rows ? json_object_get(result, command->rows) : result;
+	const struct table_column *columns = command->columns;
 	struct table_column shown[16] = { 0 };
 	unsigned count = 0, kept = 0;
 
 	while (columns[count].title)
 		count++;
 	for (unsigned i = 0; i < count; i++)
-		if (i + optional < count || is_said(rows, columns[i].key))
+		if (i + command->optional_columns < count || is_said(rows, columns[i].key))
 			shown[kept++] = columns[i];
 	table_print(ctl, rows, shown);
 }
-
-void show_nodes(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = { { "NAME", "name" },
-						       { "GUID", "guid" },
-						       { "LID", "lid" },
-						       { "ROLE", "role" },
-						       { "LEVEL", "level" },
-						       { "SU", "su" },
-						       { "RAIL", "rail" },
-						       { "PORTS", "ports" },
-						       { "UP", "links" },
-						       { "DOWN", "links_down" },
-						       { "STATE", "state" },
-						       { "WIDTH", "width" },
-						       { "SPEED", "speed" },
-						       { "AR", "ar" },
-						       { "CORDONED", "links_cordoned" },
-						       { 0 } };
-
-	print_with_cordons(ctl, result, columns, 2);
-}
-
-void show_links(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = { { "FROM", "a.name" },
-						       { "PORT", "a.port" },
-						       { "TO", "b.name" },
-						       { "PORT", "b.port" },
-						       { "UP", "up" },
-						       { "STATE", "state" },
-						       { "WIDTH", "width" },
-						       { "SPEED", "speed" },
-						       { "CORDONED", "cordoned" },
-						       { "QUARANTINED", "quarantined" },
-						       { "DOWN SINCE", "since" },
-						       { 0 } };
-
-	print_with_cordons(ctl, result, columns, 3);
-}
+const struct fmctl_view by_columns = { .show = show_columns };
 
 void show_sick(const struct fmctl *ctl, const json_t *result)
 {
@@ -298,7 +262,7 @@ void show_sick(const struct fmctl *ctl, const json_t *result)
 	table_print(ctl, result, columns);
 }
 
-void show_health(const struct fmctl *ctl, const json_t *result)
+static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
 
@@ -312,52 +276,18 @@ void show_health(const struct fmctl *ctl, const json_t *result)
 	if (json_array_size(links))
 		show_sick(ctl, links);
 }
+const struct fmctl_view health_view = { .show = show_health };
 
-void show_hosts(const struct fmctl *ctl, const json_t *result)
+static void show_lft(const struct fmctl *ctl, const json_t *result)
 {
-	static const struct table_column columns[] = { { "NAME", "name" },   { "SU", "su" },
-						       { "HCAS", "hcas" },   { "LID", "lid" },
-						       { "STATE", "state" }, { "WIDTH", "width" },
-						       { "SPEED", "speed" }, { 0 } };
-
-	table_print(ctl, result, columns);
-}
-
-void show_lft(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{ "LID", "lid" }, { "PORT", "port" }, { "TO", "to" }, { 0 }
-	};
-
 	printf("%s %s LID %lld\n", string(result, "name"), string(result, "guid"),
 	       (long long)integer(result, "lid"));
-	table_print(ctl, json_object_get(result, "entries"), columns);
+	show_columns(ctl, result);
 }
+const struct fmctl_view lft_view = { .show = show_lft };
 
-void show_path(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = { { "NODE", "name" },    { "ROLE", "role" },
-						       { "LID", "lid" },      { "IN", "in_port" },
-						       { "OUT", "out_port" }, { "WIDTH", "width" },
-						       { "SPEED", "speed" },  { 0 } };
-
-	table_print(ctl, json_object_get(result, "hops"), columns);
-}
-
-void show_groups(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{ "MGID", "mgid" },	   { "MLID", "mlid" },
-		{ "P_KEY", "pkey" },	   { "FULL", "full" },
-		{ "SENDERS", "senders" },  { "WAITING", "waiting" },
-		{ "ROOT", "tree.root" },   { "SWITCHES", "tree.switches" },
-		{ "TURNS", "tree.turns" }, { 0 }
-	};
-
-	table_print(ctl, result, columns);
-}
-
-void show_members(const struct fmctl *ctl, const json_t *result)
+/* All of them, or the one that was asked for with its members. */
+static void show_groups(const struct fmctl *ctl, const json_t *result)
 {
 	static const struct table_column columns[] = { { "MEMBER", "name" },
 						       { "GUID", "guid" },
@@ -367,25 +297,15 @@ void show_members(const struct fmctl *ctl, const json_t *result)
 	const json_t *group;
 	size_t index;
 
-	show_groups(ctl, result);
+	show_columns(ctl, result);
+	if (!ctl->given)
+		return;
 	json_array_foreach ((json_t *)result, index, group)
 		table_print(ctl, json_object_get(group, "members"), columns);
 }
+const struct fmctl_view groups_view = { .show = show_groups };
 
-void show_partitions(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = { { "P_KEY", "pkey" },
-						       { "NAME", "name" },
-						       { "FULL", "full" },
-						       { "LIMITED", "limited" },
-						       { "IPOIB", "ipoib" },
-						       { "SL", "sl" },
-						       { 0 } };
-
-	table_print(ctl, result, columns);
-}
-
-void show_partition(const struct fmctl *ctl, const json_t *result)
+static void show_partitions(const struct fmctl *ctl, const json_t *result)
 {
 	static const struct table_column columns[] = { { "MEMBER", "name" },
 						       { "PORT", "port" },
@@ -396,9 +316,11 @@ void show_partition(const struct fmctl *ctl, const json_t *result)
 						       { "ENFORCED", "enforced" },
 						       { 0 } };
 
-	show_partitions(ctl, result);
-	table_print(ctl, json_object_get(json_array_get(result, 0), "members"), columns);
+	show_columns(ctl, result);
+	if (ctl->given)
+		table_print(ctl, json_object_get(json_array_get(result, 0), "members"), columns);
 }
+const struct fmctl_view partitions_view = { .show = show_partitions };
 
 /* One line an event, so that `events -f` and grep go together; with --json too. */
 void show_events(const struct fmctl *ctl, const json_t *events)
@@ -425,7 +347,7 @@ void show_events(const struct fmctl *ctl, const json_t *events)
 
 /* ---- check ---- */
 
-void show_check(const struct fmctl *ctl, const json_t *result)
+static void show_check(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *proof = json_object_get(result, "proof");
 
@@ -437,7 +359,7 @@ void show_check(const struct fmctl *ctl, const json_t *result)
 		printf("first finding: %s\n", string(proof, "first"));
 }
 
-void show_readback(const struct fmctl *ctl, const json_t *result)
+static void show_readback(const struct fmctl *ctl, const json_t *result)
 {
 	json_int_t differ = integer(result, "differ"), failed = integer(result, "failed");
 
@@ -449,6 +371,36 @@ void show_readback(const struct fmctl *ctl, const json_t *result)
 	printf(": %lld blocks read, %lld differ, %lld not answered\n",
 	       (long long)integer(result, "blocks"), (long long)differ, (long long)failed);
 }
+
+static void show_either(const struct fmctl *ctl, const json_t *result)
+{
+	(ctl->given ? show_readback : show_check)(ctl, result);
+}
+
+static enum fmctl_exit proof_verdict(const json_t *result)
+{
+	const char *first = string(result, "proof.first");
+
+	if (json_is_true(table_value(result, "sound")) && !integer(result, "proof.unreachable"))
+		return FMCTL_DONE;
+	fprintf(stderr, "fmctl: check: %s\n", *first ? first : "the tables are not sound");
+	return FMCTL_FAILED;
+}
+
+static enum fmctl_exit readback_verdict(const json_t *result)
+{
+	if (!integer(result, "differ") && !integer(result, "failed"))
+		return FMCTL_DONE;
+	fputs("fmctl: check: the switches do not hold what was programmed\n", stderr);
+	return FMCTL_FAILED;
+}
+
+/* Defects are what `check` is asked for, so they are its exit status too. */
+static enum fmctl_exit check_verdict(const struct fmctl *ctl, const json_t *result)
+{
+	return (ctl->given ? readback_verdict : proof_verdict)(result);
+}
+const struct fmctl_view check_view = { .show = show_either, .verdict = check_verdict };
 
 /* ---- Acts ---- */
 
@@ -464,6 +416,7 @@ void show_settled(const struct fmctl *ctl, const json_t *status)
 	show_proof(ctl, json_object_get(status, "proof"));
 	print_last_run(status);
 }
+const struct fmctl_view after_sweep = { .show = show_settled };
 
 static void print_bent(const json_t *rows)
 {
@@ -476,7 +429,7 @@ static void print_bent(const json_t *rows)
 	}
 }
 
-void show_cordon(const struct fmctl *ctl, const json_t *result)
+static void show_cordon(const struct fmctl *ctl, const json_t *result)
 {
 	bool on = json_is_true(json_object_get(result, "cordoned"));
 	const char *note = string(result, "note");
@@ -503,9 +456,10 @@ void show_cordon(const struct fmctl *ctl, const json_t *result)
 		puts("all pairs that cables connect reach each other");
 	print_bent(json_object_get(result, "not_honoured"));
 }
+const struct fmctl_view cordon_view = { .show = show_cordon };
 
 /* What the act says of itself, a line each. */
-void show_act(const struct fmctl *ctl, const json_t *result)
+void show_lines(const struct fmctl *ctl, const json_t *result)
 {
 	const char *key;
 	json_t *value;
@@ -519,3 +473,4 @@ void show_act(const struct fmctl *ctl, const json_t *result)
 		free(text);
 	}
 }
+const struct fmctl_view by_lines = { .show = show_lines };

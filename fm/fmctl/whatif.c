@@ -70,7 +70,7 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	print_congestion(result);
 }
 
-enum fmctl_exit fmctl_whatif(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
 					       { "cordon", required_argument, NULL, 'c' },
@@ -91,3 +91,4 @@ enum fmctl_exit fmctl_whatif(const struct fmctl *ctl, int argc, char **argv)
 	json_decref(args);
 	return answer.status;
 }
+const struct fmctl_view whatif_view = { .run = run_whatif };

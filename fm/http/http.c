@@ -4,7 +4,7 @@
  * that grow with the fabric. The last are written by a child process, as for the control socket, and passed on no faster than the
  * client reads: their connection is suspended while there is nothing to send, and the child while the client does not take it.
  *
- * The documents are those of the operators' commands (fm/control/command.h), but only the commands of the table below: all of
+ * The documents are those of the operators' commands (fm/control/commands.def), but only of those whose row has a document: all of
  * them look and none acts. Requests with a body, other methods than GET and HEAD and more than ANSWERS_MAX answers at a time
  * are refused.
  */
@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/control/answer.h"
 #include "fm/control/child.h"
-#include "fm/control/command.h"
 #include "fm/core/log.h"
 #include "fm/http/host_names.h"
 #include "fm/http/http.h"
@@ -63,12 +63,6 @@ static const struct option { /* of the query, to the command's arguments */
 	const char *query, *arg;
 	bool number; /* else a flag */
 } options[] = { { "n", "count", true }, { "down", "down", false }, { "sick", "sick", false } };
-
-static const struct {
-	const char *name, *format;
-} documents[] = { { "status", NULL },	{ "topology", "json" }, { "nodes", NULL },
-		  { "switches", NULL }, { "links", NULL },	{ "hosts", NULL },
-		  { "events", NULL },	{ "nvswitch", NULL },	{ "health", NULL } };
 
 /* ---- Short answers --------------------------------------------------------------------------------- */
 
@@ -168,7 +162,7 @@ static int child_write(void *arg, FILE *out)
 {
 	const struct answer *a = arg;
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = a->command->answer(&a->http->env, a->args, err);
+	json_t *result = a->command->run->answer(&a->http->env, a->args, err);
 
 	if (!result)
 		result = json_pack("{s:s}", "error", err);
@@ -266,14 +260,12 @@ static enum MHD_Result answer_by_child(struct http *http, struct MHD_Connection 
 
 /* ---- Documents --------------------------------------------------------------------------------------- */
 
-static const struct command *document_find(const char *name, const char **format)
+/* Nothing acts over HTTP, whatever its row says. */
+static const struct command *document_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
-		if (!strcmp(documents[i].name, name)) {
-			*format = documents[i].format;
-			return command_find(name);
-		}
-	return NULL;
+	const struct command *command = command_find(name);
+
+	return command && command->document && command->looks ? command : NULL;
 }
 
 struct query {
@@ -304,7 +296,7 @@ static enum MHD_Result answer_now(struct http *http, struct MHD_Connection *conn
 				  const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->answer(&http->env, args, err);
+	json_t *result = command->run->answer(&http->env, args, err);
 
 	return result ? reply_json(connection, MHD_HTTP_OK, result)
 		      : refuse(connection, MHD_HTTP_BAD_REQUEST, err);
@@ -313,7 +305,7 @@ static enum MHD_Result answer_now(struct http *http, struct MHD_Connection *conn
 static enum MHD_Result answer_document(struct http *http, struct MHD_Connection *connection,
 				       const struct command *command, json_t *args, void **request)
 {
-	if (!command->long_answer)
+	if (!command->run->long_answer)
 		return answer_now(http, connection, command, args);
 	if (!fabric_topo(http->env.fabric))
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -327,15 +319,14 @@ static enum MHD_Result answer_document(struct http *http, struct MHD_Connection 
 static enum MHD_Result reply_document(struct http *http, struct MHD_Connection *connection,
 				      const char *path, void **request)
 {
-	const char *format = NULL;
 	const struct command *command =
-		strncmp(path, API, strlen(API)) ? NULL : document_find(path + strlen(API), &format);
+		strncmp(path, API, strlen(API)) ? NULL : document_find(path + strlen(API));
 	struct query query = { .args = json_object() };
 	enum MHD_Result status;
 
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_option, &query);
-	if (format)
-		json_object_set_new(query.args, "format", json_string(format));
+	if (command && *command->document)
+		json_object_set_new(query.args, "format", json_string(command->document));
 	if (!command)
 		status = refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
 	else if (query.bad)

@@ -4,7 +4,7 @@
  * would answer. Each command gives a result or a reason, the result is JSON that can be written, and a text that
  * was promised can be written too.
  */
-#include "fm/control/command.h"
+#include "fm/control/answer.h"
 #include "routing/route.h"
 #include "tests/unit/control_fabric.h"
 #include "topology/generate.h"
@@ -46,7 +46,7 @@ static void check_text(const struct command *command, const struct command_env *
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
-	assert(!command->text(env, args, out));
+	assert(!command->run->text(env, args, out));
 	fclose(out);
 	assert(!memchr(text, 0, len)); /* the end mark would be taken for it */
 	free(text);
@@ -56,7 +56,7 @@ static void answer(const struct command *command, json_t *args)
 {
 	const struct command_env env = { .fabric = world(), .reload = refuse_reload };
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->answer(&env, args, err);
+	json_t *result = command->run->answer(&env, args, err);
 	char *text;
 
 	assert(memchr(err, 0, sizeof(err)));
@@ -67,7 +67,7 @@ static void answer(const struct command *command, json_t *args)
 	text = json_dumps(result, JSON_COMPACT | JSON_ENCODE_ANY);
 	assert(text);
 	free(text);
-	if (command->text)
+	if (command->run->text)
 		check_text(command, &env, args);
 	json_decref(result);
 }
@@ -79,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *name = json_string_value(json_object_get(request, "cmd"));
 	const struct command *command = name ? command_find(name) : NULL;
 
-	if (command && json_is_object(args) && !command_is_act(command, args) && command->answer)
+	if (command && json_is_object(args) && !command_is_act(command, args) &&
+	    command->run->answer)
 		answer(command, args);
 	json_decref(request);
 	return 0;

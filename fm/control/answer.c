@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * answer: what the answers to commands share. Arguments are unpacked strictly: a key that a command does not know is refused, with
+ * jansson's own words for it.
+ */
+#include <stdarg.h>
+#include "fm/control/answer.h"
+
+json_t *command_refuse(char *err, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(err, COMMAND_ERROR_SIZE, format, list);
+	va_end(list);
+	return NULL;
+}
+
+bool command_unpack(json_t *args, char *err, const char *format, ...)
+{
+	json_error_t why;
+	va_list list;
+	int status;
+
+	va_start(list, format);
+	status = json_vunpack_ex(args, &why, JSON_STRICT, format, list);
+	va_end(list);
+	if (status)
+		command_refuse(err, "arguments: %s", why.text);
+	return !status;
+}
+
+const struct topo *command_topo(const struct command_env *env, char *err)
+{
+	const struct topo *t = fabric_topo(env->fabric);
+
+	if (!t)
+		command_refuse(
+			err, "%s",
+			fabric_refusal(env->fabric)
+				? fabric_refusal(env->fabric)
+				: "no picture of the fabric yet: the first sweep is under way");
+	return t;
+}
+
+const struct tables *command_tables(const struct command_env *env, char *err)
+{
+	const struct tables *tables = fabric_tables(env->fabric);
+
+	if (!tables || !fabric_lids(env->fabric)) {
+		command_refuse(err, "no tables yet: the first sweep is under way");
+		return NULL;
+	}
+	return tables;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* answer: how fmd runs a command (command.h). Each is a function of the published fabric (fm/fabric/fabric.h); where it runs is the server's affair. */
+#ifndef FMD_CONTROL_ANSWER_H
+#define FMD_CONTROL_ANSWER_H
+
+#include <jansson.h>
+#include <stdio.h>
+#include "fm/control/command.h"
+#include "fm/control/control.h"
+
+#define COMMAND_ERROR_SIZE 512
+
+/* What commands work on. */
+struct command_env {
+	struct fabric *fabric;
+	control_reload_fn *reload;
+	void *reload_arg;
+};
+
+/* A result (the caller owns it), or NULL with the reason in err[COMMAND_ERROR_SIZE]. */
+typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, char *err);
+/* Text that follows the result; only called after `answer` took the arguments. 0, or -errno of the
+ * stream. */
+typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
+/* Begins an act of the fabric's; its callback brings the result. */
+typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
+/* Takes the arguments first; what is wrong with them is the callback's error. */
+typedef void command_ask_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg);
+
+struct command_run {
+	command_answer_fn *answer;
+	command_text_fn *text;
+	command_act_fn *act;
+	command_ask_fn *ask; /* the same with arguments */
+	bool long_answer;    /* grows with the fabric: for a child to write */
+	bool follows;	     /* events come behind the answer, until the client goes */
+};
+extern const struct command_run no_run; /* of what fmctl does alone */
+
+const struct command *command_find(const char *name); /* by fmd's table; NULL = no such */
+const struct command *command_at(unsigned index);     /* all of them in turn; NULL = no more */
+/* Whether it is answered by a callback, as `act` and `ask` are. */
+bool command_is_act(const struct command *command, json_t *args);
+/* Whether those may ask it who may only look. */
+bool command_only_looks(const struct command *command, json_t *args);
+
+/* For answers: the reason goes into err, and NULL comes back. */
+__attribute__((format(printf, 2, 3))) json_t *command_refuse(char *err, const char *format, ...);
+/* jansson's unpack, strict, with its own words in err; false = it does not fit. */
+bool command_unpack(json_t *args, char *err, const char *format, ...);
+/* The published fabric, or its tables; NULL with the reason in err. */
+const struct topo *command_topo(const struct command_env *env, char *err);
+const struct tables *command_tables(const struct command_env *env, char *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* answer_act: what operators have done: by the fabric, which calls back when it is done, and to the daemon itself. */
+#include "fm/control/answer.h"
+#include "fm/core/log.h"
+
+const struct command_run reroute_run = { .act = fabric_reroute };
+const struct command_run sweep_run = { .act = fabric_sweep };
+
+static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what;
+
+	if (command_unpack(args, err, "{s:s}", "what", &what))
+		fabric_cordon(fabric, what, on, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+
+static void act_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	ask_cordon(fabric, args, fn, arg, true);
+}
+const struct command_run cordon_run = { .ask = act_cordon };
+
+static void act_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	ask_cordon(fabric, args, fn, arg, false);
+}
+const struct command_run uncordon_run = { .ask = act_uncordon };
+
+static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what;
+
+	if (command_unpack(args, err, "{s:s}", "what", &what))
+		fabric_release(fabric, what, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+const struct command_run release_run = { .ask = act_release };
+
+static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what = NULL;
+	int down = 0;
+
+	if (!command_unpack(args, err, "{s?s, s?b}", "what", &what, "down", &down))
+		fn(arg, NULL, err);
+	else if (!what == !down)
+		fn(arg, NULL, "arguments: either what or down");
+	else
+		fabric_forget(fabric, what, fn, arg);
+}
+const struct command_run forget_run = { .ask = act_forget };
+
+static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	const char *host, *state = NULL;
+	char err[COMMAND_ERROR_SIZE];
+
+	if (command_unpack(args, err, "{s:s, s?s}", "host", &host, "state", &state))
+		fabric_nvswitch_set(fabric, host, state, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+const struct command_run nvswitch_set_run = { .ask = act_nvswitch };
+
+static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
+{
+
+	if (!command_unpack(args, err, "{}") ||
+	    env->reload(env->reload_arg, err, COMMAND_ERROR_SIZE))
+		return NULL;
+	return json_object();
+}
+const struct command_run reload_run = { .answer = answer_reload };
+
+static json_t *answer_loglevel(const struct command_env *env, json_t *args, char *err)
+{
+	const char *module = NULL, *level;
+
+	if (!command_unpack(args, err, "{s:s, s?s}", "level", &level, "module", &module))
+		return NULL;
+	if (log_level_parse(level) < 0)
+		return command_refuse(err, "no level %s: error, warning, notice, info or debug",
+				      level);
+	if (module && log_module_parse(module) < 0)
+		return command_refuse(err, "no module %s", module);
+	log_set_level(module ? log_module_parse(module) : -1, log_level_parse(level));
+	return json_pack("{s:s, s:s}", "module", module ? module : "all", "level", level);
+}
+const struct command_run loglevel_run = { .answer = answer_loglevel };

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The table of commands (fm/control/commands.def) and all that is made of it or held to it: help, completion, manual page, README."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FMCTL = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve() / "fmctl"
+ROW = re.compile(r'^COMMAND\("([^"]+)",\s*"([^"]*)",\s*(NULL|")', re.M)
+TYPED = {name: arguments for name, arguments, help in ROW.findall((ROOT / "fm/control/commands.def").read_text()) if help != "NULL"}
+
+
+def complete(*words):
+    return subprocess.run([FMCTL, "--complete", *words], capture_output=True, text=True, timeout=10, check=True).stdout.split()
+
+
+def manual_tags():
+    """What stands at the head of each paragraph of the manual's commands, without its fonts."""
+    page = (ROOT / "etc/fmctl.1").read_text()
+    commands = page[page.index(".SH LIVE COMMANDS"):]
+    tags = re.findall(r"^\.TP\n\.[BIR]+ (.*)$", commands, re.M)
+    return [re.sub(r"\s+", " ", re.sub(r"\\f[BIRP]|\"", "", tag).replace("\\-", "-")) for tag in tags]
+
+
+def test_help_names_each_command_with_its_arguments_in_the_order_of_the_table():
+    text = subprocess.run([FMCTL, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout
+    shown = re.findall(r"^  (\S+) (.*)$", text, re.M)
+    assert [name for name, _ in shown if name in TYPED] == list(TYPED)
+    for name, rest in shown:
+        assert rest.startswith(TYPED[name])
+
+
+def test_what_only_fmctl_asks_for_can_not_be_typed():
+    for name in ("follow", "nvswitch-set"):
+        assert name not in TYPED
+        assert subprocess.run([FMCTL, name], capture_output=True, timeout=10).returncode == 2
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_manual_has_the_command(name):
+    assert any(re.match(rf"(.*, )?{re.escape(name)}\b(?!-)", tag) for tag in manual_tags()), f"etc/fmctl.1 does not tell of {name}"
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_manual_has_its_options(name):
+    page = re.sub(r"\\f[BIRP]|\"", "", (ROOT / "etc/fmctl.1").read_text()).replace("\\-", "-")
+    for option in re.findall(r"--?[a-z]+", TYPED[name]):
+        assert re.search(rf"(?<![\w-]){option}\b", page), f"etc/fmctl.1 does not tell of {name} {option}"
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_readme_has_the_command(name):
+    table = [line for line in (ROOT / "README.md").read_text().splitlines() if "`" in line and ("fmctl" in line or line.startswith("|"))]
+    assert any(re.search(rf"`(fmctl )?{re.escape(name)}\b(?!-)", line) for line in table), f"README.md does not tell of {name}"
+
+
+def test_completion_begins_with_the_commands():
+    assert complete()[:len(TYPED)] == list(TYPED)
+    assert complete("--json", "-s", "status") [:len(TYPED)] == list(TYPED)
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["links"], ["--down", "--sick"]),
+    (["topology"], ["--format"]),
+    (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "lst"]),
+    (["--json", "-s", "/run/x", "check"], ["--readback"]),
+    (["nvswitch"], ["logs", "blocks", "set", "clear"]),
+    (["whatif", "--cordon"], []), (["path"], []), (["moon"], []), (["follow"], []),
+    (["plan", "--engine"], ["ftree", "updn", "updn-root"]),
+    (["generate", "--system"], ["a100", "h100", "b200"])])
+def test_completion_offers_what_usage_spells_out(words, offered):
+    assert complete(*words) == offered
+
+
+def test_completion_works_in_bash(tmp_path):
+    script = f'''PATH={FMCTL.parent}:$PATH; source {ROOT}/etc/completion/fmctl
+COMP_WORDS=(fmctl topology --format s); COMP_CWORD=3; _fmctl; echo "${{COMPREPLY[@]}}"
+COMP_WORDS=(fmctl un); COMP_CWORD=1; _fmctl; echo "${{COMPREPLY[@]}}"'''
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=10, check=True)
+    assert done.stdout.splitlines() == ["svg slurm", "uncordon"]
