@@ -25,6 +25,7 @@
 #include "fm/core/log.h"
 #include "fm/core/loop.h"
 #include "fm/fabric/fabric.h"
+#include "fm/rooms.h"
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
@@ -288,7 +289,7 @@ static int daemon_open(struct daemon *d)
 	d->loop = loop_new();
 	d->mad = mad_new(d->loop, io_umad_new(d->loop, d->conf.guid, d->conf.device, d->conf.port),
 			 &mad_conf);
-	d->fabric = fabric_new(d->loop, d->mad, &d->conf);
+	d->fabric = fabric_new(d->loop, d->mad, &d->conf, fabric_rooms);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
 	if (!d->control) {
 		log_line(LOG_CORE, LOG_ERR, "%s", err);

@@ -151,6 +151,15 @@ json_t *dump_json_link(const struct topo *t, uint32_t port)
 	return row;
 }
 
+json_t *dump_json_sick_link(const struct topo *t, uint32_t port, const char *state, json_t *why)
+{
+	json_t *row = dump_json_link(t, port);
+
+	json_object_set_new(row, "sick", json_string(state));
+	json_object_set_new(row, "why", why);
+	return row;
+}
+
 json_t *dump_json_links(const struct topo *t, bool down_only)
 {
 	json_t *rows = json_array();

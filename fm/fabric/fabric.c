@@ -152,6 +152,31 @@ void fabric_look(struct fabric *f)
 
 /* ---- The published present ----------------------------------------------------------------------- */
 
+struct fabric_view fabric_view(const struct fabric *f)
+{
+	if (!f->topo)
+		return (struct fabric_view){ 0 };
+	return (struct fabric_view){ .topo = f->topo,
+				     .lids = f->lids,
+				     .tables = &f->tables,
+				     .proof = &f->proof,
+				     .spanning = f->spanning,
+				     .partitions = f->partitions,
+				     .pkeys = f->pkeys,
+				     .qos = &f->qos,
+				     .sm_lid = f->sm_lid };
+}
+
+struct fabric_services fabric_services(struct fabric *f)
+{
+	return (struct fabric_services){ .loop = f->loop,
+					 .mad = f->mad,
+					 .conf = &f->conf,
+					 .events = f->events,
+					 .alerts = f->alerts,
+					 .inventory = sweep_inventory(f->sweep) };
+}
+
 const struct topo *fabric_topo(const struct fabric *f)
 {
 	return f->topo;
@@ -236,7 +261,6 @@ static void parts_init(struct fabric *f)
 	fabric_verify_init(f);
 	fabric_untrue_init(f);
 	fabric_traps_init(f);
-	fabric_noise_init(f);
 	fabric_quarantine_init(f);
 	fabric_isolation_init(f);
 	fabric_links_init(f);
@@ -247,6 +271,7 @@ static void parts_init(struct fabric *f)
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
 	fabric_rebalance_init(f);
+	f->modules = modules_new(f, f->rooms);
 }
 
 static void parts_load(struct fabric *f)
@@ -264,6 +289,7 @@ static void parts_load(struct fabric *f)
 
 static void parts_fini(struct fabric *f)
 {
+	modules_free(f->modules);
 	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
 	fabric_links_fini(f);
@@ -275,7 +301,6 @@ static void parts_fini(struct fabric *f)
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
 	fabric_traps_fini(f);
-	fabric_noise_fini(f);
 	fabric_health_fini(f);
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
@@ -314,19 +339,22 @@ void fabric_renew(struct fabric *f)
 			      .port = f->port,
 			      .alerts = f->alerts,
 			      .files = f->files,
+			      .rooms = f->rooms,
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);
 	fabric_warn(f);
 }
 
-struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf)
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
+			  fabric_modules rooms)
 {
 	struct fabric *f = mem_alloc(1, sizeof(*f));
 
 	f->loop = loop;
 	f->mad = mad;
 	f->conf = *conf;
+	f->rooms = rooms;
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);

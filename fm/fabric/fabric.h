@@ -19,9 +19,11 @@
 #include "topology/topo.h"
 
 struct fabric;
+struct fabric_module;
 
-/* mad is the caller's; its port may be closed: fabric_start() opens it, or waits for it. State is read from and kept in conf->state_dir. */
-struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf);
+/* mad is the caller's; its port may be closed: fabric_start() opens it, or waits for it. State is read from and kept in conf->state_dir. rooms: fm/rooms.h's, as a rule. */
+struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
+			  const struct fabric_module *const rooms[]);
 void fabric_free(struct fabric *fabric);
 void fabric_start(struct fabric *fabric);
 void fabric_configure(struct fabric *fabric, const struct conf *conf);

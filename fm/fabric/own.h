@@ -14,7 +14,9 @@
 #include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
+#include "fm/fabric/modules.h"
 #include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
 #include "fm/nvswitch/nvswitch.h"
 #include "fm/perf/judge.h"
 #include "fm/program/audit.h"
@@ -301,10 +303,11 @@ struct fabric {
 		uint64_t wait_ms; /* before the poll that is due */
 	} doubt;		  /* to look soon; to poll */
 	struct traps *traps;
-	struct noise *noise;
-	struct fault fault;    /* its look or update is to come */
-	struct fault answered; /* published, and not programmed yet */
-	unsigned told_silent;  /* nodes, of those told of and not taken back */
+	struct modules *modules;
+	const struct fabric_module *const *rooms; /* the table that they are made from */
+	struct fault fault;			  /* its look or update is to come */
+	struct fault answered;			  /* published, and not programmed yet */
+	unsigned told_silent;			  /* nodes, of those told of and not taken back */
 
 	struct audit *audit;
 	struct spoilt *spoilt;
@@ -482,8 +485,6 @@ struct cable_name {
 };
 struct cable_name fabric_cable_name(const struct fabric *f, guid_t node,
 				    uint8_t port); /* both its ends */
-/* A row of `links --sick`; takes why. */
-json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why);
 
 /*
  * isolate.c: a switch (port 0) or a link, by either end, that is there and can not be worked with. It carries no transit, as
@@ -623,20 +624,7 @@ uint64_t fabric_traps_wait_since(const struct fabric *f); /* whose look is to co
 void fabric_traps_hold(struct fabric *f,
 		       guid_t node);	     /* it is looked at when the hold-down is over */
 void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
-void fabric_traps_judge(struct fabric *f, bool differs);	   /* ..and is news, or is not */
-uint32_t fabric_port_of_lid(const struct fabric *f, uint16_t lid); /* TOPO_NONE: nobody has it */
-
-/* noise.c */
-void fabric_noise_init(struct fabric *f);
-void fabric_noise_fini(struct fabric *f);
-void fabric_noise(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
-		  unsigned times);
-/* A trap that names a port which did not send it: counted and told of its sender, and nothing else. */
-void fabric_noise_forged(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,
-			 unsigned times);
-void fabric_noise_rows(const struct fabric *f, json_t *rows);
-uint64_t fabric_noise_total(const struct fabric *f); /* traps counted, forged ones among them */
-uint64_t fabric_noise_forged_total(const struct fabric *f);
+void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
 
 /* perf.c: cables by the counters of their ports. */
 void fabric_health_init(struct fabric *f);

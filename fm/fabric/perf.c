@@ -14,6 +14,7 @@
 #include <string.h>
 #include "fm/fabric/own.h"
 #include "fm/perf/perf.h"
+#include "topology/dump.h"
 #include "topology/mem.h"
 
 #define CONFIRM		2  /* readings in a row over a limit: sick */
@@ -303,8 +304,9 @@ static void add_row(void *arg, const struct perf_port *port)
 
 	if (index == TOPO_NONE)
 		return;
-	row = fabric_sick_row(f, index, judge_state_name((enum judge_state)port->judged->state),
-			      why_of(f, port->judged));
+	row = dump_json_sick_link(f->topo, index,
+				  judge_state_name((enum judge_state)port->judged->state),
+				  why_of(f, port->judged));
 	json_object_set_new(row, "rates", rates_json(port->judged));
 	json_object_set_new(row, "counters", counters_json(port));
 	json_array_append_new(rows->list, row);
@@ -319,11 +321,11 @@ static void add_slow_rows(const struct cables *h, json_t *list)
 		if (index != TOPO_NONE)
 			json_array_append_new(
 				list,
-				fabric_sick_row(h->f, index, "slow",
-						json_sprintf("runs at %ux %s, can do %ux %s",
-							     s->lanes, topo_speed_name(s->speed),
-							     s->best_lanes,
-							     topo_speed_name(s->best_speed))));
+				dump_json_sick_link(
+					h->f->topo, index, "slow",
+					json_sprintf("runs at %ux %s, can do %ux %s", s->lanes,
+						     topo_speed_name(s->speed), s->best_lanes,
+						     topo_speed_name(s->best_speed))));
 	}
 }
 

@@ -466,24 +466,15 @@ void fabric_quarantine_fell(struct fabric *f, guid_t guid, uint8_t num)
 
 /* ---- For operators ------------------------------------------------------------------------------- */
 
-json_t *fabric_sick_row(const struct fabric *f, uint32_t port, const char *state, json_t *why)
-{
-	json_t *row = dump_json_link(f->topo, port);
-
-	json_object_set_new(row, "sick", json_string(state));
-	json_object_set_new(row, "why", why);
-	return row;
-}
-
 static json_t *quarantine_row(const struct fabric *f, const struct quarantine *q, uint32_t port)
 {
 	bool transit = is_between_switches(f, q);
 	uint64_t now = loop_now_us(f->loop);
-	json_t *row = fabric_sick_row(f, port,
-				      !transit	  ? "flapping"
-				      : q->waived ? "waived"
-						  : "quarantined",
-				      json_string(q->why));
+	json_t *row = dump_json_sick_link(f->topo, port,
+					  !transit    ? "flapping"
+					  : q->waived ? "waived"
+						      : "quarantined",
+					  json_string(q->why));
 
 	json_object_set_new(row, "seconds", json_integer(q->seconds));
 	json_object_set_new(row, "left_s",
@@ -502,7 +493,8 @@ json_t *fabric_sick(const struct fabric *f)
 		if (port != TOPO_NONE && !qs->list[i].over)
 			json_array_append_new(rows, quarantine_row(f, &qs->list[i], port));
 	}
-	fabric_noise_rows(f, rows);
+	if (f->topo)
+		modules_unhealthy(f->modules, rows);
 	fabric_health_rows(f, rows);
 	return rows;
 }

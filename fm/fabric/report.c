@@ -112,11 +112,9 @@ static json_t *traps_json(const struct fabric *f)
 {
 	struct sm_stats s = sm_stats(f->sm);
 
-	return json_pack("{sI sI sI sI sI}", "received", (json_int_t)s.traps, "repeated",
+	return json_pack("{sI sI sI}", "received", (json_int_t)s.traps, "repeated",
 			 (json_int_t)s.traps_repeated, "not_repressed",
-			 (json_int_t)s.traps_not_repressed, "errors",
-			 (json_int_t)fabric_noise_total(f), "forged",
-			 (json_int_t)fabric_noise_forged_total(f));
+			 (json_int_t)s.traps_not_repressed);
 }
 
 static json_t *smp_json(const struct fabric *f)
@@ -200,6 +198,7 @@ json_t *fabric_status(const struct fabric *f)
 			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
 						       : json_null());
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
+	modules_status(f->modules, doc);
 	return doc;
 }
 

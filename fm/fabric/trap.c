@@ -14,7 +14,7 @@
  * at everything and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a look could find, and traps that name a port which did not send them are not
- * believed: see noise.c.
+ * believed: see fm/traps/error_traps.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -240,11 +240,6 @@ static void late_cb(void *arg)
 
 /* ---- Traps --------------------------------------------------------------------------------------- */
 
-uint32_t fabric_port_of_lid(const struct fabric *f, uint16_t lid)
-{
-	return f->lids && lid && lid <= f->lids->top ? f->lids->port_of_lid[lid] : TOPO_NONE;
-}
-
 static void heed(struct traps *t, guid_t guid, const char *name, bool fault)
 {
 	struct babbler *b = find_babbler(t, guid);
@@ -272,7 +267,8 @@ static void name_may_differ(struct fabric *f, guid_t guid)
 static void change_trap(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid)
 {
 	uint16_t lid = notice->lid ? notice->lid : from_lid;
-	uint32_t port = fabric_port_of_lid(f, lid);
+	struct fabric_view view = fabric_view(f);
+	uint32_t port = fabric_view_port_of_lid(&view, lid);
 	const struct topo_node *node =
 		port == TOPO_NONE ? NULL : &f->topo->nodes[f->topo->ports[port].node];
 
@@ -297,14 +293,16 @@ static void change_trap(struct fabric *f, const struct wire_notice *notice, uint
  */
 static bool is_forged(const struct fabric *f, const struct wire_notice *notice, uint16_t from_lid)
 {
+	struct fabric_view view = fabric_view(f);
+	uint32_t sender = fabric_view_port_of_lid(&view, from_lid);
+
 	if (!notice->generic || notice->trap >= 256)
 		return false;
 	if (notice->trap >= 64 && notice->trap <= 67)
 		return true;
-	if (!notice->lid || notice->lid == from_lid || !f->lids)
+	if (!notice->lid || notice->lid == from_lid || !view.lids)
 		return false;
-	return fabric_port_of_lid(f, from_lid) == TOPO_NONE ||
-	       fabric_port_of_lid(f, from_lid) != fabric_port_of_lid(f, notice->lid);
+	return sender == TOPO_NONE || sender != fabric_view_port_of_lid(&view, notice->lid);
 }
 
 void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
@@ -312,17 +310,15 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid,
 	struct fabric *f = arg;
 
 	if (is_forged(f, notice, from_lid)) {
-		fabric_noise_forged(f, notice, from_lid, times);
+		modules_trap(f->modules, notice, from_lid, times, true);
 		return;
 	}
 	sa_notice(f->sa, notice, from_lid);
-	if (!notice->generic)
-		return;
-	if (notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
-	    notice->trap == TRAP_SYSTEM_GUID)
+	modules_trap(f->modules, notice, from_lid, times, false);
+	if (notice->generic &&
+	    (notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
+	     notice->trap == TRAP_SYSTEM_GUID))
 		change_trap(f, notice, from_lid);
-	else
-		fabric_noise(f, notice, from_lid, times);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
+#include "fm/rooms.h"
 #include "fm/state/state_file.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
@@ -54,7 +55,7 @@ static inline void start_fabric(struct world *w)
 	};
 
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);
-	w->fabric = fabric_new(w->loop, w->mad, &w->conf);
+	w->fabric = fabric_new(w->loop, w->mad, &w->conf, fabric_rooms);
 	fabric_start(w->fabric);
 }
 

@@ -47,7 +47,7 @@ static void start_b(struct pair *p)
 	};
 
 	p->b.mad = mad_new(p->b.loop, p->io_b, &mad);
-	p->b.fabric = fabric_new(p->b.loop, p->b.mad, &p->b.conf);
+	p->b.fabric = fabric_new(p->b.loop, p->b.mad, &p->b.conf, fabric_rooms);
 	fabric_start(p->b.fabric);
 }
 

@@ -285,7 +285,7 @@ static void upgrade_loses_nothing_alerts_nobody_and_writes_all_anew(void **state
 	assert_int_equal(system(command), 0);
 	copy_old(&w);
 	w.mad = mad_new(w.loop, double_io(w.hw), &mad);
-	w.fabric = fabric_new(w.loop, w.mad, &w.conf);
+	w.fabric = fabric_new(w.loop, w.mad, &w.conf, fabric_rooms);
 	fabric_start(w.fabric);
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));

@@ -161,7 +161,7 @@ static void init_stopped(struct world *w, struct trace *trace)
 	*trace = (struct trace){ 0 };
 	world_init_stopped(w, small_tree());
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);
-	w->fabric = fabric_new(w->loop, w->mad, &w->conf);
+	w->fabric = fabric_new(w->loop, w->mad, &w->conf, fabric_rooms);
 	follow(trace, w);
 }
 
@@ -285,7 +285,7 @@ static void an_end(void **state)
 	init_up(&w, &trace);
 	fabric_free(w.fabric);
 	assert_trace(&trace, "end");
-	w.fabric = fabric_new(w.loop, w.mad, &w.conf); /* for world_fini() */
+	w.fabric = fabric_new(w.loop, w.mad, &w.conf, fabric_rooms); /* for world_fini() */
 	fini(&w);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
+#include "fm/rooms.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
 #include "tests/fabric/mixture.h"
@@ -113,7 +114,7 @@ static void world_init(struct world *w, struct topo *design)
 	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, NULL);
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);
-	w->fabric = fabric_new(w->loop, w->mad, &w->conf);
+	w->fabric = fabric_new(w->loop, w->mad, &w->conf, fabric_rooms);
 	fabric_start(w->fabric);
 	run_for(w, 2 * SECOND_US);
 	double_on_set(w->hw, set_cb, w);

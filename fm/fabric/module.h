@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * module: a concern of the fabric manager, as the pipe sees it: a row of hooks.
+ *
+ * A concern lives in a folder of its own and keeps its state to itself. The pipe calls it by these hooks; it asks the pipe by
+ * fm/fabric/request.h and reads what is published by fm/fabric/view.h. Concerns never call each other. fm/rooms.c has all of them in
+ * one table: hooks run in its order, and ends in the reverse order. A hook that is NULL is not needed. `room` is what init() returned.
+ *
+ * A room begins anew, end and init, when this manager becomes master after another one (fabric_renew()); what it kept in state_dir is
+ * loaded again then.
+ */
+#ifndef FMD_FABRIC_MODULE_H
+#define FMD_FABRIC_MODULE_H
+
+#include <jansson.h>
+#include "fm/core/alert.h"
+#include "fm/core/conf.h"
+#include "fm/core/event_log.h"
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/mad/wire.h"
+#include "fm/sweep/inventory.h"
+
+struct fabric;
+
+/* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
+struct fabric_services {
+	struct loop *loop;
+	struct mad *mad;
+	const struct conf *conf;
+	struct event_log *events;
+	struct alerts *alerts;
+	struct inventory *inventory;
+};
+
+struct fabric_services fabric_services(struct fabric *fabric);
+
+struct fabric_module {
+	const char *name;
+	void *(*init)(struct fabric *fabric);
+	void (*fini)(void *room);
+
+	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
+	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
+		     unsigned times, bool forged);
+	/* Appends a row for each link that is unhealthy (`fmctl links --sick`); something is published. */
+	void (*unhealthy)(const void *room, json_t *rows);
+	/* Adds its members to the document of `fmctl --json status`. */
+	void (*status)(const void *room, json_t *doc);
+};
+
+/* The rows, in order; ends with NULL. */
+typedef const struct fabric_module *const fabric_modules[];
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/fabric/modules.h"
+#include <stdlib.h>
+#include "topology/mem.h"
+
+struct modules {
+	const struct fabric_module *const *table;
+	unsigned count;
+	void *rooms[]; /* by row */
+};
+
+struct modules *modules_new(struct fabric *fabric, fabric_modules table)
+{
+	struct modules *m;
+	unsigned count = 0;
+
+	while (table[count])
+		count++;
+	m = mem_alloc(1, sizeof(*m) + count * sizeof(m->rooms[0]));
+	m->table = table;
+	for (; m->count < count; m->count++)
+		m->rooms[m->count] = table[m->count]->init(fabric);
+	return m;
+}
+
+void modules_free(struct modules *m)
+{
+	while (m->count-- > 0)
+		m->table[m->count]->fini(m->rooms[m->count]);
+	free(m);
+}
+
+/* Calls that hook of each room that has it. */
+#define EACH(m, hook, ...)                                                                         \
+	for (unsigned i = 0; i < (m)->count; i++)                                                  \
+		if ((m)->table[i]->hook)                                                           \
+	(m)->table[i]->hook((m)->rooms[i], __VA_ARGS__)
+
+void modules_trap(struct modules *m, const struct wire_notice *notice, uint16_t from_lid,
+		  unsigned times, bool forged)
+{
+	EACH(m, trap, notice, from_lid, times, forged);
+}
+
+void modules_unhealthy(const struct modules *m, json_t *rows)
+{
+	EACH(m, unhealthy, rows);
+}
+
+void modules_status(const struct modules *m, json_t *doc)
+{
+	EACH(m, status, doc);
+}

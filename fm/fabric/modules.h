@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* modules: the pipe's calls of the rooms' hooks (fm/fabric/module.h), each in the table's order. */
+#ifndef FMD_FABRIC_MODULES_H
+#define FMD_FABRIC_MODULES_H
+
+#include "fm/fabric/module.h"
+
+/* Rooms of one life of the manager; owned by the pipe. The table is the caller's, for as long. */
+struct modules;
+struct modules *modules_new(struct fabric *fabric, fabric_modules table);
+void modules_free(struct modules *modules); /* ends the rooms, the last one first */
+
+void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
+		  unsigned times, bool forged);
+void modules_unhealthy(const struct modules *modules, json_t *rows);
+void modules_status(const struct modules *modules, json_t *doc);
+
+#endif

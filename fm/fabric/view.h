@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * view: what is published of the fabric, to read.
+ *
+ * Its members belong to one publication: they are replaced together and never changed in place, but that the snapshot may be
+ * exchanged for one that differs in nothing but the state of ports. They are borrowed until control returns to the loop.
+ */
+#ifndef FMD_FABRIC_VIEW_H
+#define FMD_FABRIC_VIEW_H
+
+#include "fm/core/partition.h"
+#include "fm/core/pkey_map.h"
+#include "fm/core/qos.h"
+#include "routing/check.h"
+#include "routing/lid_plan.h"
+#include "routing/tables.h"
+
+struct fabric;
+
+struct fabric_view {
+	const struct topo *topo; /* NULL: nothing is published yet, and all else is NULL or 0 */
+	const struct lid_map *lids;
+	const struct tables *tables;
+	const struct check_report *proof;
+	const bool *spanning; /* what multicast trees are parts of, by port; NULL = they are free */
+	const struct partition_set *partitions; /* NULL: no file is configured */
+	const struct pkey_map *pkeys;		/* of partitions and topo */
+	const struct qos_set *qos;
+	uint16_t sm_lid; /* host order; 0 = the own port has none */
+};
+
+struct fabric_view fabric_view(const struct fabric *fabric);
+
+/* The end port that a LID belongs to, by index; TOPO_NONE = nobody has it. */
+uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);
+/* The description of that port's node; "unknown" = nobody has it. */
+const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid);
+
+#endif

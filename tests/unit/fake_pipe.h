@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * fake_pipe: what a room of the fabric manager sees of the pipe (fm/fabric/module.h, request.h, view.h), and nothing behind it, for
+ * tests that link that room alone. What is published is the test's to set; requests are counted, and none is served. Behind <cmocka.h>.
+ */
+#ifndef FMD_TESTS_FAKE_PIPE_H
+#define FMD_TESTS_FAKE_PIPE_H
+
+#include <stdlib.h>
+#include "fm/core/log.h"
+#include "fm/fabric/module.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "topology/mem.h"
+
+struct fabric {
+	struct fabric_view view;
+	struct fabric_services services;
+	struct conf conf;
+	const struct fabric_module *module; /* the room under test */
+	void *room;
+	struct loop_timer *stop;
+	struct {
+		unsigned sweeps, reroutes, retries, refreshes;
+		guid_t refreshed; /* the latest */
+		const char *reason;
+	} asked;
+};
+
+struct fabric_view fabric_view(const struct fabric *fabric)
+{
+	return fabric->view;
+}
+
+struct fabric_services fabric_services(struct fabric *fabric)
+{
+	return fabric->services;
+}
+
+void fabric_request_sweep(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.sweeps++;
+	fabric->asked.reason = reason;
+}
+
+void fabric_request_refresh(struct fabric *fabric, guid_t node, const char *reason)
+{
+	fabric->asked.refreshes++;
+	fabric->asked.refreshed = node;
+	fabric->asked.reason = reason;
+}
+
+void fabric_request_reroute(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.reroutes++;
+	fabric->asked.reason = reason;
+}
+
+void fabric_request_retry(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.retries++;
+	fabric->asked.reason = reason;
+}
+
+static inline void fake_stop(void *arg)
+{
+	loop_stop(arg);
+}
+
+static inline void fake_run_for(struct fabric *f, uint64_t us)
+{
+	loop_timer_set(f->stop, us);
+	assert_int_equal(loop_run(f->services.loop), 0);
+}
+
+/* The room on a clock of its own; topo: published, taken over, NULL = nothing is. */
+static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *module,
+				  struct topo *topo)
+{
+	struct loop *loop = loop_new_simulated();
+	struct lid_memory memory = { 0 };
+
+	log_set_level(-1, LOG_ERR);
+	*f = (struct fabric){ .module = module };
+	conf_default(&f->conf);
+	f->services = (struct fabric_services){ .loop = loop,
+						.conf = &f->conf,
+						.events = event_log_new(100) };
+	f->services.alerts = alerts_new(loop, f->services.events);
+	f->stop = loop_timer_new(loop, fake_stop, loop);
+	if (topo)
+		f->view = (struct fabric_view){ .topo = topo,
+						.lids = lid_plan_lmc(topo, &memory, 0) };
+	lid_memory_fini(&memory);
+	f->room = module->init(f);
+}
+
+static inline void fake_pipe_fini(struct fabric *f)
+{
+	f->module->fini(f->room);
+	loop_timer_free(f->stop);
+	alerts_free(f->services.alerts);
+	event_log_free(f->services.events);
+	lid_map_free((struct lid_map *)f->view.lids);
+	topo_unref(f->view.topo);
+	loop_free(f->services.loop);
+}
+
+/* How many events of that kind there were; *text: the latest one's, if wanted, until the next call. */
+static inline unsigned fake_events(const struct fabric *f, const char *kind, const char **text)
+{
+	static char latest[512];
+	json_t *all = event_log_json(f->services.events, 100), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (all, i, event) {
+		if (strcmp(json_string_value(json_object_get(event, "kind")), kind))
+			continue;
+		count++;
+		snprintf(latest, sizeof(latest), "%s",
+			 json_string_value(json_object_get(event, "text")));
+	}
+	json_decref(all);
+	if (text)
+		*text = latest;
+	return count;
+}
+
+#endif
