@@ -34,8 +34,8 @@ from fmsim import Fmsim
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FABRICS = ROOT.parent / "shared" / "fabrics"
 RIG = os.environ.get("RIG", "fmsim")
-SAQUERY_MS = 10000
-DEADLINE_S = 60  # of one wait: far beyond what anything here takes on a busy machine
+SAQUERY_MS = 30000
+DEADLINE_S = 120  # of one wait: far beyond what anything here takes on a busy machine
 POLL_S = 0.02
 TAIL_LINES = 40
 
@@ -98,6 +98,18 @@ def poll(condition, what, deadline_s=DEADLINE_S):
         if value:
             return value
         assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(POLL_S)
+
+
+def until(check, deadline_s=DEADLINE_S):
+    """What check() returns the first time that none of its assertions fails; the last failure when the deadline passes."""
+    end = time.monotonic() + deadline_s
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
         time.sleep(POLL_S)
 
 
@@ -263,7 +275,7 @@ class Fabric:
 
     def run(self, *command, host=None, check=True, timeout=DEADLINE_S):
         """A tool at a node of the simulated fabric (`H-..`; the first of the file when None)."""
-        folder = self.folder(command[0])
+        folder = self.folder(pathlib.Path(command[0]).name)
         if command[0] == "saquery" and "-t" not in command:  # by itself it gives up after a second
             command = (command[0], "-t", SAQUERY_MS, *command[1:])
         process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -299,8 +311,8 @@ class Fabric:
     # ---- fmctl
 
     def fmctl(self, *arguments, check=True):
-        done = subprocess.run([program("fmctl"), "-s", self.socket, *map(str, arguments)], capture_output=True,
-                              text=True, timeout=DEADLINE_S, cwd=self.scratch)
+        done = subprocess.run([program("fmctl"), "-s", self.socket, "--timeout", str(DEADLINE_S), *map(str, arguments)],
+                              capture_output=True, text=True, timeout=2 * DEADLINE_S, cwd=self.scratch)
         assert not check or done.returncode == 0, f"fmctl {arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
 

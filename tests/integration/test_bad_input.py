@@ -15,7 +15,7 @@ def run(tmp_path):
     import subprocess
 
     def go(*command):
-        return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, cwd=tmp_path)
 
     return go
 

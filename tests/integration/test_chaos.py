@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from fabric import aggregation_nodes, reaches
+from fabric import aggregation_nodes, reaches, until
 
 STEPS = int(os.environ.get("CHAOS_STEPS", 60))
 SEED = int(os.environ.get("CHAOS_SEED", 1))
@@ -115,14 +115,21 @@ class Model:
 
 def holds(fabric, model, what):
     """The end state of one step, as fmd says and as the switches show."""
-    status = fabric.wait_up(lambda s: s["links_down"] == model.links_down(), f"{what} is seen")
+    fabric.wait_up(lambda s: s["links_down"] == model.links_down(), f"{what} is seen")
+    return until(lambda: holds_now(fabric, model, what))
+
+
+def holds_now(fabric, model, what):
+    status = fabric.status()
+    assert (status["state"], status["links_down"]) == ("up", model.links_down()), what
     proof = status["proof"]
     assert not (proof["unreachable"] or proof["loops"] or proof["credit_cycles"]), (what, proof)
     assert proof["reachable"] == model.pairs(), what
     readback = fabric.ask("check", "--readback")
     assert (readback["differ"], readback["failed"]) == (0, 0), (what, readback)
     ports, tables = fabric.simulated_tables()
-    hosts = [h for h in model.hosts if h in model.reached() and h not in model.special]
+    seen = model.reached()
+    hosts = [h for h in model.hosts if h in seen and h not in model.special]
     assert pairs_of(hosts, ports, tables) == model.pairs(), what
     return status
 

@@ -48,8 +48,8 @@ def door(pod_net, tmp_path):
 
 def get(fabric, path="/api/v1/status", context=None, **headers):
     headers = {key.replace("_", "-"): value for key, value in headers.items()}
-    client = (http.client.HTTPSConnection(*fabric.address, timeout=20, context=context) if context
-              else http.client.HTTPConnection(*fabric.address, timeout=20))
+    client = (http.client.HTTPSConnection(*fabric.address, timeout=60, context=context) if context
+              else http.client.HTTPConnection(*fabric.address, timeout=60))
     try:
         client.request("GET", path, headers=headers)
         return client.getresponse().status
@@ -111,7 +111,7 @@ def make_certificate(folder, name):
 def served_certificate(fabric):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with socket.create_connection(fabric.address, timeout=20) as plain, context.wrap_socket(plain) as client:
+    with socket.create_connection(fabric.address, timeout=60) as plain, context.wrap_socket(plain) as client:
         assert client.version() in ("TLSv1.2", "TLSv1.3")
         return ssl.DER_cert_to_PEM_cert(client.getpeercert(binary_form=True))
 
@@ -139,26 +139,24 @@ def test_tls_is_served_by_the_certificate_and_read_anew_by_a_reload(door, tmp_pa
 def test_certificate_and_key_go_together(tmp_path, line):
     conf = tmp_path / "fmd.conf"
     conf.write_text(line + "\n")
-    run = subprocess.run([program("fmd"), "--check-config", conf], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([program("fmd"), "--check-config", conf], capture_output=True, text=True, timeout=120)
     assert run.returncode == 1 and f"{conf}:1:" in run.stderr and "go together" in run.stderr
 
 
 def test_half_requests_keep_nobody_from_asking(door):
     """91 clients that never end their request, where fmd may open 96 descriptors."""
     fabric = door(before=limit_descriptors)
-    lines = len(fabric.log.read_text().splitlines())
+    lines, began = len(fabric.log.read_text().splitlines()), time.monotonic()
     halves = []
     try:
         for _ in range(91):
-            half = socket.create_connection(fabric.address, timeout=20)
+            half = socket.create_connection(fabric.address, timeout=60)
             half.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
             halves.append(half)
-        began = time.monotonic()
         answers = [fabric.status()["state"] for _ in range(10)]
-        seconds = time.monotonic() - began
         assert answers == ["up"] * 10
         said = fabric.log.read_text().splitlines()[lines:]
-        assert len(said) <= 1 + seconds, said
+        assert len(said) <= 1 + time.monotonic() - began, said  # a line a second at most
         assert len(os.listdir(f"/proc/{fabric.fmd.pid}/fd")) < LIMIT - 30
     finally:
         for half in halves:
@@ -174,7 +172,7 @@ def ask_as(fabric, user, *command):
     for folder in itertools.takewhile(lambda folder: folder != pathlib.Path(tempfile.gettempdir()), client.parents):
         folder.chmod(folder.stat().st_mode | 0o011)
     fabric.socket.chmod(0o666)
-    return subprocess.run([client, "-s", fabric.socket, *command], capture_output=True, text=True, timeout=30,
+    return subprocess.run([client, "-s", fabric.socket, *command], capture_output=True, text=True, timeout=120,
                           user=user, group=user, extra_groups=[])
 
 
@@ -192,7 +190,7 @@ def test_fmctl_gives_up_on_a_daemon_that_shows_no_sign_of_life(tmp_path):
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(path))
         deaf.listen()
-        answer = subprocess.run([program("fmctl"), "-s", path, "--timeout", "1", "status"], capture_output=True, text=True, timeout=30)
+        answer = subprocess.run([program("fmctl"), "-s", path, "--timeout", "1", "status"], capture_output=True, text=True, timeout=120)
     assert answer.returncode == 1 and "no sign of life" in answer.stderr
 
 
@@ -201,22 +199,23 @@ def test_fmctl_waits_while_fmd_shows_progress(tmp_path):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        asked = subprocess.Popen([program("fmctl"), "-s", path, "--timeout", "2", "--json", "reroute"], stdout=subprocess.PIPE, text=True)
+        asked = subprocess.Popen([program("fmctl"), "-s", path, "--timeout", "5", "--json", "reroute"], stdout=subprocess.PIPE, text=True)
         with listening.accept()[0] as client:
             request = json.loads(client.recv(1000))
             assert request["progress"] is True
-            for _ in range(4):
+            end = time.monotonic() + 6
+            while time.monotonic() < end:  # a daemon at work, longer in all than the time-out
                 client.sendall(b'{"progress":true}\n')
-                time.sleep(0.8)  # a daemon at work, longer in all than the time-out
+                time.sleep(0.2)
             client.sendall(b'{"ok":true,"result":{"entries":0}}\n')
-            assert json.loads(asked.communicate(timeout=30)[0]) == {"entries": 0}
+            assert json.loads(asked.communicate(timeout=120)[0]) == {"entries": 0}
 
 
 def test_one_daemon_a_state_dir(door):
     fabric = door()
     second = fabric.conf.with_name("second.conf")
     second.write_text(f'state_dir = "{fabric.state_dir}";\nsocket = "{fabric.socket}2";\n')
-    run = subprocess.run([program("fmd"), "-c", second], capture_output=True, text=True, timeout=30,
+    run = subprocess.run([program("fmd"), "-c", second], capture_output=True, text=True, timeout=120,
                          env=fabric.environment("H-0002c90380000200"), cwd=fabric.folder("second"))
     assert run.returncode == 1 and "another fmd" in run.stderr and str(fabric.fmd.pid) in run.stderr
     assert fabric.status()["state"] == "up"

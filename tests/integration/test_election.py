@@ -34,7 +34,10 @@ class Opensm:
             assert self.process.poll() is None, f"opensm ended:\n{tail(self.log)}"
             return self.said(pattern)
 
-        poll(holds, f"OpenSM says {pattern}:\n{tail(self.log)}")
+        try:
+            poll(holds, f"OpenSM says {pattern}")
+        except AssertionError as late:
+            raise AssertionError(f"{late}:\n{tail(self.log)}") from None
 
     def stop(self):
         end_process(self.process)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from fabric import until
+
 SM_HOST, SM_LEAF = "H-0002c90380000100", "S-0002c90300000100"
 LEAVES = [f"S-0002c90300000{n}00" for n in range(1, 9)]
 SPINES = [f"S-0002c90300000{n}00" for n in "9abc"]
@@ -23,10 +25,15 @@ class Before:
         self.fabric, self.lids, self.tables = fabric, fabric.lids(), fabric.tables()
 
     def holds_again(self):
-        fabric = self.fabric
-        status = fabric.wait_up(lambda s: s["links_down"] == 0 and s["hcas"] == 256, "all is mended")
+        """In the end: what is whole may fall again for a moment, as long as fmd has traps to heed."""
+        self.fabric.wait_up(lambda s: s["links_down"] == 0 and s["hcas"] == 256, "all is mended")
+        until(self.holds)
+
+    def holds(self):
+        fabric, status = self.fabric, self.fabric.status()
+        assert (status["state"], status["links_down"], status["hcas"]) == ("up", 0, 256)
         assert clean(status)
-        fabric.wait(lambda _: fabric.dark_links() == {}, "every link is Active")
+        assert fabric.dark_links() == {}
         assert fabric.lids() == self.lids
         assert fabric.tables() == self.tables
         assert fabric.ask("check", "--readback")["differ"] == 0
@@ -65,7 +72,7 @@ def test_a_quiet_fabric_is_balanced_around_its_damage_and_mended_as_before(start
     assert clean(status)
     assert status["rebalance"]["after"]["all_to_all_ratio"] < status["rebalance"]["before"]["all_to_all_ratio"]
     event = [event for event in fabric.ask("events") if event["kind"] == "rebalanced"]
-    assert len(event) == 1 and event[0]["entries"] > 0
+    assert event and event[-1]["entries"] > 0
     assert fabric.pairs_reached() == ALL_PAIRS
     assert fabric.ask("check", "--readback")["differ"] == 0
     fabric.console(f'Link "{LEAVES[0]}"[33] "{SPINES[0]}"[1]', f'Link "{LEAVES[4]}"[50] "{SPINES[2]}"[34]')
@@ -116,8 +123,8 @@ def test_cut_that_is_mended_at_once_leaves_the_tables_as_they_were(start, pod_ne
     before = Before(fabric)
     for port in (33, 41, 49, 57):
         fabric.console(f'Unlink "{LEAVES[4]}"[{port}]', f'Relink "{LEAVES[4]}"[{port}]')
+    fabric.wait(lambda _: "trap 128" in fabric.log.read_text(), "a trap is heeded")
     before.holds_again()
-    assert "trap 128" in fabric.log.read_text()
     status = fabric.status()
     assert status["route_ms"] > 0 and status["check_ms"] > 0  # of the tables in force
 
@@ -269,7 +276,7 @@ def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
 # ---- Nothing happens
 
 def test_idle_polls_cost_one_packet_a_switch(start, pod_net):
-    fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0)
+    fabric = start(pod_net, SM_HOST, sweep_interval=1.0, audit_rate=0, transaction_timeout=10000)  # a busy simulator is not silent
     first = fabric.wait_up()
     last = fabric.wait(lambda s: s["polls"] >= first["polls"] + 4, "four polls are over")
     sent, polls = last["smps_sent"] - first["smps_sent"], last["polls"] - first["polls"]

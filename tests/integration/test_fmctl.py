@@ -75,8 +75,8 @@ def good(result):
 
 
 def fmctl(tmp_path, *arguments):
-    return subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", *arguments], capture_output=True, text=True,
-                          timeout=30, cwd=tmp_path)
+    return subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", "--timeout", "100", *arguments], capture_output=True, text=True,
+                          timeout=120, cwd=tmp_path)
 
 
 # ---- exit codes
@@ -121,7 +121,7 @@ def test_full_disk_is_no_success(tmp_path, serve):
     serve(good({"text": "x" * 100000}))
     with open("/dev/full", "w") as full:
         run = subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", "topology"], stdout=full,
-                             stderr=subprocess.PIPE, timeout=30)
+                             stderr=subprocess.PIPE, timeout=120)
     assert run.returncode == 1 and b"No space" in run.stderr
 
 

@@ -11,7 +11,7 @@ BIN = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve()
 
 
 def run(*command, **options):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **options)
 
 
 # ---- check-layers

@@ -29,7 +29,7 @@ def web(pod_net, tmp_path_factory):
 
 
 def ask(web, path, method="GET", body=None):
-    client = http.client.HTTPConnection(*web.address, timeout=20)
+    client = http.client.HTTPConnection(*web.address, timeout=60)
     try:
         client.request(method, path, body=body)
         answer = client.getresponse()
@@ -152,5 +152,5 @@ def test_address_that_is_none_is_a_configuration_error(web, tmp_path):
     second = web.conf.with_name("second.conf")
     second.write_text(f'state_dir = "{tmp_path}";\nsocket = "{tmp_path}/s";\nhttp_listen = "nonsense";\n')
     run = subprocess.run([program("fmd"), "-c", second], capture_output=True, text=True,
-                         env=web.environment(HOST), cwd=tmp_path, timeout=30)
+                         env=web.environment(HOST), cwd=tmp_path, timeout=120)
     assert run.returncode == 2 and f"{second}:3: http_listen" in run.stderr, run.stderr

@@ -3,6 +3,8 @@
 import shutil
 import signal
 
+from fabric import poll
+
 SM_HOST = "H-0002c90380000100"
 SHIFT = 1000  # away from the LIDs that fmd gives by itself
 
@@ -61,7 +63,8 @@ def test_ports_lids_serve_where_the_state_is_gone(start, pod_net):
     fabric.stop_fmd()
     shutil.rmtree(fabric.state_dir)
     assert restart(fabric) == shifted(before)
-    assert len((fabric.state_dir / "lids").read_text().splitlines()) >= 280
+    lids = fabric.state_dir / "lids"
+    poll(lambda: lids.exists() and len(lids.read_text().splitlines()) >= 280, "the state is kept again")
 
 
 def test_host_that_joins_later_takes_nobodys_lid(start, pod_net):
@@ -75,7 +78,7 @@ def test_host_that_joins_later_takes_nobodys_lid(start, pod_net):
     after = fabric.lids()
     new = after.pop("0x0002c90380000a00")
     assert after == before and new not in before.values()
-    assert fabric.dark_links() == {}
+    fabric.wait(lambda _: fabric.dark_links() == {}, "every link is Active")
     assert fabric.pairs_reached() == (256 * 255, 256 * 255)
 
 

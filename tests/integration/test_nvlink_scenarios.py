@@ -17,7 +17,7 @@ from nvlink_player import (BLANK32, BLANK64, DRIVER_START, MASK_ROUTE_UNHEALTHY,
                            sxid_line, xid_line)
 
 INTERVAL_S, STAYS = 0.3, 6  # answers that a state outlives
-DEADLINE_S = 20
+DEADLINE_S = 120  # a step that fails takes it whole; none that passes comes near
 CONF = {"nvswitch_poll_interval": INTERVAL_S, "nvswitch_worsen_hold": 0.5, "nvswitch_recover_hold": 0.5,
         "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never"}
 WELL, DEGRADED, NO_P2P, FATAL, UNKNOWN = "HEALTHY", "DEGRADED_LINK", "NO_P2P", "FATAL", "UNKNOWN"

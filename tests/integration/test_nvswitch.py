@@ -5,12 +5,13 @@ import re
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 
 import exporter
 from exporter import Exporters, body
-from fabric import ROOT, Fabric, own_address, poll, tail
+from fabric import ROOT, Fabric, own_address, poll, tail, until
 
 HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
@@ -34,6 +35,7 @@ class World:
         self.fabric = Fabric(scratch, net, **keys)
         self.fabric.start_fmd("H-0002c90380000100")
         self.fabric.wait_up()
+        self.whole = self.fabric.tables()  # those of hosts that are well, or not heard of yet
 
     def row(self, host):
         return self.fabric.ask("nvswitch", host)
@@ -44,15 +46,18 @@ class World:
         except AssertionError as late:
             raise AssertionError(f"{late}; it is {self.row(host)}") from None
 
-    def wait_settled(self):
-        self.fabric.wait_up()
+    def wait_well(self):
+        """All hosts, and the tables are those of hosts that are well: routing follows the states a little later."""
+        self.fabric.wait_up(lambda s: s["nvswitch"]["states"]["HEALTHY"] == len(HOSTS) and self.fabric.tables() == self.whole,
+                            "all hosts are well")
 
     def send(self, host, text):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
             out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), self.syslog)
 
-    def log_lines(self, word):
-        return [line for line in self.fabric.log.read_text(errors="replace").splitlines() if word in line]
+    def log_lines(self, word, behind=0):
+        """Those behind so many characters."""
+        return [line for line in self.fabric.log.read_text(errors="replace")[behind:].splitlines() if word in line]
 
     def stop(self):
         self.fabric.stop()
@@ -73,14 +78,13 @@ def all_well(request):
         yield
         return
     it = request.getfixturevalue("world")
-    poll(lambda: it.fabric.status()["nvswitch"]["states"]["HEALTHY"] == len(HOSTS), "all hosts are well")
+    it.wait_well()
     yield
     for host in HOSTS:
         it.exporters.say(host, body(host))
         if it.row(host)["evidence"] or it.row(host)["override"]:
             it.fabric.fmctl("nvswitch", "clear", host)
-    poll(lambda: it.fabric.status()["nvswitch"]["states"]["HEALTHY"] == len(HOSTS), "all hosts are well again")
-    it.wait_settled()
+    it.wait_well()
 
 
 # ---- Exporters
@@ -97,20 +101,19 @@ def test_a_lost_peer_is_answered_by_the_hosts_own_entries_and_forgotten_when_it_
     names = {node["guid"]: node["name"] for node in world.fabric.ask("nodes")}
     world.exporters.say(SICK, body(SICK, lost={2: [0], 0: [2]}))
     world.wait_state(SICK, "NO_P2P")
-    world.wait_settled()
+    world.fabric.wait_up(lambda _: world.row(SICK)["routed"] == "NO_P2P" and world.fabric.tables() != before, "it is answered")
     after = world.fabric.tables()
     own = {lid for guid, lid in lids.items() if names[guid].startswith(SICK + " ")}
     moved = [line for line in set(after.splitlines()) - set(before.splitlines())]
     assert moved and all(int(line.split()[0], 16) in own for line in moved)
     row = world.row(SICK)
     assert row["evidence"][0]["text"].startswith("GPU") and row["evidence"][0]["source"] == world.exporters.url(SICK)
-    assert row["routed"] == "NO_P2P" and world.fabric.status()["proof"]["unreachable"] == 0
+    assert world.fabric.status()["proof"]["unreachable"] == 0
     events = [e for e in world.fabric.ask("events", "-n", "50") if e["kind"] == "nvswitch"]
     assert events[-1]["host"] == SICK and events[-1]["state"] == "NO_P2P"
     world.exporters.say(SICK, body(SICK))
     world.wait_state(SICK, "HEALTHY")
-    world.wait_settled()
-    assert world.fabric.tables() == before
+    world.fabric.wait_up(lambda _: world.fabric.tables() == before, "it is forgotten")
 
 
 SAID = [
@@ -139,6 +142,13 @@ BAD = [exporter.endless, exporter.endless_chunk, exporter.long_line, exporter.bi
        exporter.says(body(OTHER, lost={0: [1]}))]
 
 
+def errors_are_told(world, sick):
+    """By the latest answer of each: on a busy machine one may have been late."""
+    errors = {world.row(host)["sources"][0]["error"] for host in sick}
+    assert "HTTP 302: redirects are not followed" in errors and "HTTP 500" in errors and f"it speaks of {OTHER}" in errors
+    assert "a line beyond all bounds" in errors and "it says nothing about NVLinks" in errors
+
+
 def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     before, rss = world.fabric.tables(), world.fabric.status()["rss_kb"]
     reconfigure(world, nvswitch_timeout=1)  # for those that never end; others may be late by it now and then
@@ -148,19 +158,16 @@ def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     for host in sick:
         world.wait_state(host, "UNKNOWN")
         poll(lambda: not world.row(host)["sources"][0]["up"], f"{host}'s exporter is known to fail")
-    asked = world.exporters.asked.copy()
+    asked, said = world.exporters.asked.copy(), len(world.fabric.log.read_text(errors="replace"))
     poll(lambda: all(world.exporters.asked[h] > asked[h] + 3 for h in HOSTS), "they are asked on and on")
     for host in sick:
         assert world.row(host)["state"] == "UNKNOWN"
+        assert world.log_lines(f" {host}: ", said) + world.log_lines(f" {host} ", said) == [], "what is known is not told again"
     for host in set(HOSTS) - set(sick):
         world.wait_state(host, "HEALTHY")
     assert world.fabric.tables() == before
     assert world.fabric.status()["rss_kb"] - rss < 65536
-    for host in sick:
-        assert len(world.log_lines(f" {host}: UNKNOWN")) + len(world.log_lines(f" {host} ")) <= 1
-    errors = {world.row(host)["sources"][0]["error"] for host in sick}
-    assert "HTTP 302: redirects are not followed" in errors and "HTTP 500" in errors and f"it speaks of {OTHER}" in errors
-    assert "a line beyond all bounds" in errors and "it says nothing about NVLinks" in errors
+    until(lambda: errors_are_told(world, sick))
     for host in sick:
         world.exporters.say(host, body(host))
     for host in sick:
@@ -168,14 +175,17 @@ def test_bad_exporters_make_their_hosts_unknown_and_change_nothing(world):
     reconfigure(world, nvswitch_timeout=QUICK["nvswitch_timeout"])
 
 
+GUARD_HOLD_S = 4  # more than it takes to hear all hosts once
+
+
 def test_too_many_at_once_change_nothing(world):
     before = world.fabric.tables()
-    reconfigure(world, nvswitch_worsen_hold=1)
+    reconfigure(world, nvswitch_worsen_hold=GUARD_HOLD_S)
     for host in HOSTS[:20]:
         world.exporters.say(host, body(host, lost={0: [1]}))
     poll(lambda: world.fabric.status()["nvswitch"]["guarded"], "the guard is up")
-    asked = world.exporters.asked.copy()
-    poll(lambda: all(world.exporters.asked[h] > asked[h] + 8 for h in HOSTS), "the hold-down is over")
+    asked, over = world.exporters.asked.copy(), time.monotonic() + GUARD_HOLD_S
+    poll(lambda: time.monotonic() > over and all(world.exporters.asked[h] > asked[h] + 8 for h in HOSTS), "the hold-down is over")
     assert world.fabric.status()["nvswitch"]["states"]["NO_P2P"] == 0
     assert world.fabric.tables() == before
     for host in HOSTS[:20]:
@@ -230,7 +240,7 @@ def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
             text = LINE.format(switch=0, number=20034, link=index % 64) if index % 2 == 0 else noise
             out.sendto(f"<3>Nov 21 01:02:03 {host} kernel: {text}".encode(), world.syslog)
             if index % 100 == 99:  # never more on their way than any kernel keeps
-                poll(lambda: taken() >= index - 100, "the lines are taken")
+                poll(lambda: taken() > index, "the lines are taken")
     for host in faulty:
         world.wait_state(host, "NO_P2P")
     poll(lambda: taken() == 12000, "every line is taken")
@@ -307,7 +317,7 @@ def test_https_believes_the_pinned_authority_and_no_other(pod_net, tmp_path):
         it.fabric.write_conf(**{**conf_of(it.fabric), "nvswitch_ca_file": str(other)})
         it.fabric.fmctl("reload")
         it.wait_state(SICK, "UNKNOWN")
-        assert "certificate" in it.row(SICK)["sources"][0]["error"]
+        poll(lambda: "certificate" in it.row(SICK)["sources"][0]["error"], "the certificate is refused")
     finally:
         it.stop()
 
@@ -358,7 +368,7 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
     hook = tmp_path / "hook"
     hook.write_text(f'#!/bin/sh\necho "$FMD_HOST $FMD_OLD_STATE $FMD_STATE $FMD_REASON" >>{tmp_path}/ran\nsleep 600\n')
     hook.chmod(0o755)
-    it = World(tmp_path, pod_net, nvswitch_hook=str(hook), nvswitch_hook_timeout=3.0)
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook), nvswitch_hook_timeout=6.0)
     try:
         it.wait_state(SICK, "HEALTHY")
         for host in HOSTS[:8]:
@@ -373,19 +383,20 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
 
 def test_the_hook_is_told_which_gpu_and_whether_jobs_run(pod_net, tmp_path):
     hook = tmp_path / "hook"
-    hook.write_text(f'#!/bin/sh\nenv >"{tmp_path}/$FMD_STATE.new" && mv "{tmp_path}/$FMD_STATE.new" "{tmp_path}/$FMD_STATE"\n')
+    hook.write_text(f'#!/bin/sh\nfile="{tmp_path}/$FMD_HOST-$FMD_OLD_STATE-$FMD_STATE"\nenv >"$file.new" && mv "$file.new" "$file"\n')
+    ill, well = tmp_path / f"{SICK}-HEALTHY-NO_P2P", tmp_path / f"{SICK}-NO_P2P-HEALTHY"
     hook.chmod(0o755)
     it = World(tmp_path, pod_net, nvswitch_hook=str(hook))
     try:
         it.wait_state(SICK, "HEALTHY")
         it.exporters.say(SICK, body(SICK, lost={2: [0]}))
-        poll(lambda: (tmp_path / "NO_P2P").exists(), "the hook has run")
-        said = (tmp_path / "NO_P2P").read_text()
+        poll(ill.exists, "the hook has run")
+        said = ill.read_text()
         assert "FMD_GPU=2\n" in said and "FMD_JOBS=no\n" in said and "FMD_ACTION=" in said and "FMD_PCI=" in said
         assert re.search(r"FMD_EVIDENCE=NO_P2P: GPU 2: .*127\.0\.0\.1", said)
         it.exporters.say(SICK, body(SICK))
-        poll(lambda: (tmp_path / "HEALTHY").exists(), "the hook has run again")
-        assert "FMD_JOBS=yes\n" in (tmp_path / "HEALTHY").read_text()
+        poll(well.exists, "the hook has run again")
+        assert "FMD_JOBS=yes\n" in well.read_text()
     finally:
         it.stop()
 

@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def fmctl(*words, code=0):
-    done = subprocess.run([program("fmctl"), *map(str, words)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program("fmctl"), *map(str, words)], capture_output=True, text=True, timeout=300)
     assert done.returncode == code, done.stderr
     return done
 
