@@ -137,6 +137,40 @@ def test_failures_count_and_fail_the_run(tmp_path):
     assert sums(tmp_path / "py") == (1, "0 passed, 1 failed, 0 skipped")
 
 
+RUNS = """[==========] Running 3 test(s).
+[ RUN      ] one
+noise of one
+[       OK ] one
+[ RUN      ] two
+expected 1, got 2
+two.c:7: error: Failure!
+
+[  FAILED  ] two
+[ RUN      ] three
+noise of three"""
+
+
+def failures(*what):
+    """What stands between the results and the sums."""
+    lines = run(ROOT / "tests/run-tests", *what).stdout.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("failed: "))
+    return lines[first:-1]
+
+
+def test_failed_tests_stand_at_the_end_by_name_with_their_last_lines(tmp_path):
+    (tmp_path / "py").mkdir()
+    (tmp_path / "py" / "test_bad.py").write_text("import pytest\n\n\ndef test_a():\n    assert 1 == 2, 'told'\n\n\n@pytest.fixture\n"
+                                                 "def broken():\n    raise OSError('gone')\n\n\ndef test_b(broken): pass\n")
+    bad, mute = program(tmp_path, "bad", f"{RUNS}\n{FAILING}", 2), program(tmp_path, "mute", "a last word", 0)
+    assert failures(bad) == [f"failed: {bad}: two", "    expected 1, got 2", "    two.c:7: error: Failure!",
+                             f"failed: {bad}: three, not ended", *(f"    {line}" for line in ("noise of three", *FAILING.splitlines()))]
+    assert failures(mute) == [f"failed: {mute}: status 0", "    a last word"]
+    told = failures(tmp_path / "py")
+    file = tmp_path / "py" / "test_bad.py"
+    assert [line for line in told if line.startswith("failed: ")] == [f"failed: {file}: test_a", f"failed: {file}: test_b"]
+    assert any("told" in line for line in told) and any("OSError: gone" in line for line in told)
+
+
 def test_program_that_dies_has_failed(tmp_path):
     assert sums(program(tmp_path, "dead", PASSING, "$(kill -SEGV $$)")) == (1, "2 passed, 1 failed, 1 skipped")
     assert sums(tmp_path / "absent") == (1, "0 passed, 1 failed, 0 skipped")

@@ -317,7 +317,7 @@ def test_https_believes_the_pinned_authority_and_no_other(pod_net, tmp_path):
         it.fabric.write_conf(**{**conf_of(it.fabric), "nvswitch_ca_file": str(other)})
         it.fabric.fmctl("reload")
         it.wait_state(SICK, "UNKNOWN")
-        poll(lambda: "certificate" in it.row(SICK)["sources"][0]["error"], "the certificate is refused")
+        poll(lambda: "certificate" in (it.row(SICK)["sources"][0]["error"] or ""), "the certificate is refused")
     finally:
         it.stop()
 

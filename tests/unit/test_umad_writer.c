@@ -23,6 +23,7 @@
 #include "fm/mad/umad_writer.h"
 #include "fm/mad/wire_sa.h"
 
+#define MANY	 20 /* writes, a quarter of a second each */
 #define HANDLES	 3
 #define TABLES	 2 /* the descriptor of the SA's long answers */
 #define LONG	 (3u << 20)
@@ -41,6 +42,7 @@ static struct machine {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool shut;  /* the gate */
+	bool let;   /* .. but for one */
 	bool held;  /* somebody waits at it: the descriptor's lock is his */
 	int refuse; /* errno of the next long write */
 	unsigned read_while_held, reads;
@@ -155,9 +157,9 @@ int umad_send(int port, int agent, void *umad, int len, int ms, int retries)
 	if (port == TABLES && len >= (int)LONG) {
 		m.held = true;
 		pthread_cond_broadcast(&m.changed);
-		while (m.shut)
+		while (m.shut && !m.let)
 			pthread_cond_wait(&m.changed, &m.lock);
-		m.held = false;
+		m.let = m.held = false;
 	} else if (port == TABLES && m.held) {
 		abort(); /* a second write() to a descriptor that is held: it would wait */
 	}
@@ -505,11 +507,18 @@ static void what_is_under_way_is_bounded_for_each_and_for_all(void **state)
 	io_body_unref(body);
 }
 
-/* A write() that ends while the loop waits for it. */
-static void *open_later(void *arg)
+/* Writes that end one by one: the one that the loop waits for is not the last, whenever it begins to wait. */
+static void *let_now_and_then(void *arg)
 {
-	usleep(50000);
-	gate(false);
+	const atomic_bool *over = arg;
+
+	while (!*over) {
+		usleep(250000);
+		lock();
+		m.let = true;
+		pthread_cond_broadcast(&m.changed);
+		unlock();
+	}
 	return NULL;
 }
 
@@ -517,16 +526,19 @@ static void *open_later(void *arg)
 static void closing_waits_for_the_write_and_drops_the_rest(void **state)
 {
 	struct desk *d = *state;
+	atomic_bool over = false;
 	pthread_t other;
 
 	gate(true);
-	for (unsigned i = 0; i < 20; i++)
+	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(answer_long(d, 'k', 5), 0);
 	wait_held();
-	assert_int_equal(pthread_create(&other, NULL, open_later, NULL), 0);
+	assert_int_equal(pthread_create(&other, NULL, let_now_and_then, &over), 0);
 	mad_close(d->mad);
+	over = true;
 	pthread_join(other, NULL);
-	assert_in_range(count_sent(TABLES, 'k'), 1, 19);
+	assert_in_range(count_sent(TABLES, 'k'), 1, MANY - 1);
+	gate(false);
 	run_until(d, now);
 	assert_int_equal(answer_long(d, 'l', 5), -ENODEV);
 }
