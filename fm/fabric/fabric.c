@@ -295,6 +295,7 @@ static void parts_fini(struct fabric *f)
 	fabric_links_fini(f);
 	fabric_watch_fini(f);
 	fabric_retry_fini(f);
+	fabric_held_fini(f);
 	fabric_verify_fini(f);
 	fabric_untrue_fini(f);
 	fabric_rebalance_fini(f);

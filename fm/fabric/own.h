@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What the conductor's files share: fabric.c (looks, life), update.c (from a look to what is published), settle.c (when that is
- * done), retry.c (ports that refuse), verify.c (what was answered once), untrue.c (switches that do not hold what they acknowledge), trap.c, noise.c (traps), watch.c (polls), change.c, fault.c (what changed, how long it took), act.c (those who wait for an answer),
+ * done), retry.c (ports that refuse), verify.c (what was answered once), held.c (settings that are acknowledged and not held), untrue.c (so are forwarding tables), trap.c, noise.c (traps), watch.c (polls), change.c, fault.c (what changed, how long it took), act.c (those who wait for an answer),
  * cordon.c, honour.c (cordons that can not be kept), quarantine.c, isolate.c (what can not be worked with), audit.c (tables that changed by themselves), sa.c (what hosts asked for), mcast.c (multicast),
  * class.c (policy), partition.c, rebalance.c (fewer flows on the worst links, in quiet times), nvlink.c (hosts whose NVLinks are ill), report.c (JSON), state.c (files),
  * election.c (who is master), remember.c (tables over a restart), cables.c (cables that are known), forget.c, overrides.c (those of re-balancing), lids.c (LIDs after a take-over). */
@@ -286,6 +286,11 @@ struct fabric {
 	bool retrying;		       /* the update under way does */
 	struct loop_timer *retry_timer; /* ports that were given up */
 	struct {
+		uint64_t trial_us; /* of switches, not before then */
+		unsigned ports;	   /* that do not hold what they acknowledged.. */
+		unsigned named;	   /* ..and these and switches, when they were told last */
+	} held;
+	struct {
 		struct loop_timer *timer;
 		bool due;		     /* something was answered once, or may have been */
 		bool found;		     /* and something was not as it was said to be */
@@ -397,6 +402,12 @@ void fabric_retry_init(struct fabric *f);
 void fabric_retry_fini(struct fabric *f);
 void fabric_retry_note(struct fabric *f,
 		       const struct bringup_result *result); /* bring-up has ended */
+
+/* held.c: devices that do not hold what they acknowledged, but for forwarding tables. */
+void fabric_held_fini(struct fabric *f);
+void fabric_held_note(struct fabric *f,
+		      const struct bringup_result *result); /* bring-up has ended */
+void fabric_held_polled(struct fabric *f); /* a master, while nothing is being programmed */
 
 /* links.c: links between switches carry data when both their ends are Active. */
 void fabric_links_init(struct fabric *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fabric_verify: what a device said once is asked a second time when the fabric has been quiet for QUIET_US (sweep_verify()): the
- * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time. After a finding, which is looked at like a poll's, it goes
+ * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time; and tables of ports that these acknowledged (bringup_read_back()). After a finding, which is looked at like a poll's, it goes
  * on sooner until it finds no more. So one wrong answer does not outlast a minute of truth.
  *
  * Ports with somebody behind them who can't be there (a GUID that answers elsewhere, NodeInfo that contradicts itself) are an alert
@@ -112,6 +112,9 @@ static void tick_cb(void *arg)
 	bool ports = f->verify.due && now >= f->verify.quiet_us;
 
 	if (is_quiet(f) && (refused || ports)) {
+		if (ports)
+			f->bringing_up =
+				bringup_read_back(f->bringup, PORTS_A_TICK, fabric_brought_up, f);
 		if (refused) {
 			f->verify.refused_wait_us *= 2;
 			if (f->verify.refused_wait_us > REFUSED_MAX_US)
@@ -120,7 +123,7 @@ static void tick_cb(void *arg)
 		}
 		f->verify.due =
 			sweep_verify(f->sweep, ports ? PORTS_A_TICK : 0, refused, verified, f) ||
-			(f->verify.due && !ports);
+			bringup_has_unread(f->bringup) || (f->verify.due && !ports);
 		f->verify.found &= f->verify.due;
 		if (ports)
 			f->verify.since_us = now;

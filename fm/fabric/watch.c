@@ -38,6 +38,8 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
 	fabric_note_silent(f);
+	if (fabric_rules(f) && !f->programming && !fabric_updates(f))
+		fabric_held_polled(f);
 	fabric_warn(f);
 	fabric_watch_doubt(f);
 	fabric_election_ask(f);

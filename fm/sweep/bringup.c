@@ -30,6 +30,7 @@
 #define PORTS_A_STEP  16384
 #define RETRY_US      200000   /* at first; doubles */
 #define RETRY_MAX_US  59000000 /* a device that works again does so within a minute */
+#define TRIAL_US      55000000 /* of a port that acknowledges what it does not hold */
 #define FRESH	      8	       /* refusals in a row, over some 50 s */
 
 struct step { /* what is due at a port */
@@ -170,6 +171,15 @@ static void port_cured(struct bringup *b, struct inv_port *port)
 	port->given_up = 0;
 }
 
+/* By itself, or with the last Set. */
+static void port_holds(struct bringup *b, struct inv_port *port)
+{
+	if (port->unread & INV_SET_INFO)
+		return;
+	b->result.cured += (port->unheld & INV_SET_INFO) != 0;
+	inventory_was_read(port, INV_SET_INFO, true);
+}
+
 static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
@@ -181,6 +191,7 @@ static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
 			 "%s: Active, and its ends have different OperationalVLs; left as it is",
 			 inventory_name(node, num).text);
 	port->settled = true;
+	port_holds(b, port);
 	port_cured(b, port);
 }
 
@@ -205,6 +216,12 @@ void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
 	port_look(b, node, num);
 	if (port->peer)
 		port_look(b, port->peer, port->peer_port);
+}
+
+void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	node->ports[num].reread = true;
+	port_look(b, node, num);
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */
@@ -274,6 +291,9 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		return;
 	}
 	port->settled = port->state != TOPO_INIT;
+	port->unread |= INV_SET_INFO;
+	b->any_unread = true;
+	port->reread |= (port->doubted & INV_SET_INFO) != 0;
 	if (asked == TOPO_ARMED) /* the link has come up: its host may have rebooted */
 		port->reregister = can_reregister(node, port);
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
@@ -282,6 +302,18 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 		port_doubt(b, node, num, "acknowledges a state it does not take");
 	else if (port->sets >= (is_on_trial(port) ? SETS_ON_TRIAL : SETS_MAX))
 		port_give_up(b, node, num, "does not take its settings");
+}
+
+/* It was read behind a Set: nothing more is sent to it in this apply. */
+static void port_not_held(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	b->any_given_up = true;
+	if (num && port->state != TOPO_ACTIVE)
+		port_give_up(b, node, num, "does not hold what it acknowledges");
+	else
+		port->errors = GIVEN_UP;
 }
 
 /* A port that moves on has come over its errors; the second end to be Active completes the link. */
@@ -321,13 +353,16 @@ static void port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 	if (answer->result == MAD_OK) {
 		bool given_up = port->given_up;
 
-		inventory_set_port_info(node, num, answer->data);
+		(was_get ? inventory_set_port_info : inventory_port_was_set)(node, num,
+									     answer->data);
 		inventory_port_changed(b->inv, node, num);
 		if (given_up && !port->given_up)
 			tables_again(b, port);
 		port_moved(b, port, before);
 		if (!was_get)
 			port_set(b, node, num, asked, before);
+		else if (port->unheld & INV_SET_INFO)
+			port_not_held(b, node, num);
 	} else {
 		port_doubt(b, node, num, "refuses its settings");
 	}
@@ -378,12 +413,30 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-static void count_port(struct bringup *b, const struct inv_node *node, unsigned num)
+static void count_unheld(struct bringup *b, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+	struct bringup_result *r = &b->result;
+
+	if (!port->unheld)
+		return;
+	b->any_given_up = true;
+	r->unheld++;
+	if (port->trial_at_us <= loop_now_us(b->loop))
+		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+	if (!r->retry_at_us || port->trial_at_us < r->retry_at_us)
+		r->retry_at_us = port->trial_at_us;
+}
+
+static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num], *peer = peer_of(port);
 	struct bringup_result *r = &b->result;
 
-	if (!port->given_up || (num && !port->link_up))
+	if (num && !port->link_up)
+		return;
+	count_unheld(b, node, num);
+	if (!port->given_up)
 		return;
 	b->any_given_up = true;
 	if (!r->retry_at_us || port->retry_at_us < r->retry_at_us)
@@ -599,7 +652,7 @@ static const struct job_step plan_steps[] = {
 	{ NULL, NULL },
 };
 
-static void begin(struct bringup *b, bringup_done_fn *fn, void *arg)
+void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg)
 {
 	if (!b->busy)
 		b->smps_before = batch_smps(b->batch);
@@ -614,7 +667,7 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg)
 {
 	batch_drop_queue(b->batch);
-	begin(b, fn, arg);
+	bringup_begin(b, fn, arg);
 	b->sm_lid = sm_lid;
 	topo_unref(b->topo);
 	b->topo = topo_ref(t);
@@ -627,7 +680,10 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 
 static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
 {
-	return port->given_up && port->retry_at_us <= loop_now_us(b->loop);
+	uint64_t now = loop_now_us(b->loop);
+
+	return (port->given_up && port->retry_at_us <= now) ||
+	       (port->unheld && port->trial_at_us <= now);
 }
 
 static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -636,8 +692,16 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	port->errors = port->sets = 0;
 	port->reread = false;
-	port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
+	if (port->given_up)
+		port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
+	if (port->unheld)
+		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
+	port->settled &= !(port->unheld & INV_SET_INFO);
 	port_look(b, node, num);
+	if (port->unheld & INV_SET_PKEYS)
+		pkeys_retry(b, node, num);
+	if (port->unheld & INV_SET_LANES)
+		lanes_retry(b, node, num);
 }
 
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
@@ -652,7 +716,7 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 			if (!retry_is_due(b, &node->ports[p]))
 				continue;
 			if (!any)
-				begin(b, fn, arg);
+				bringup_begin(b, fn, arg);
 			any = true;
 			retry_port(b, node, (uint8_t)p);
 		}

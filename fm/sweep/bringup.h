@@ -33,6 +33,7 @@ struct bringup_result {
 	char first_new[160];   /* one of these: "NAME: why" */
 	uint64_t retry_at_us;  /* of the first of them; 0 = none failed */
 	unsigned cured;	       /* ports that had been given up, and do as they are told again */
+	unsigned unheld;       /* ports that acknowledge what they do not hold (inv_port.unheld) */
 	unsigned pkeys_set;    /* ports whose P_Key table was written */
 	unsigned lanes_set;    /* SL2VL and VL arbitration tables written */
 	uint64_t smps, took_us;
@@ -70,5 +71,13 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
  * it; this tries those that are due, by one Set each, once. False: an apply is under way, or nothing is due; fn is not called then.
  */
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
+
+/*
+ * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them are read once. What differs is set
+ * again and read at once; what differs then too is inv_port.unheld, and tried by bringup_retry(). False: an apply is under way, or
+ * nothing is left to be read; fn is not called then.
+ */
+bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
+bool bringup_has_unread(const struct bringup *b); /* as far as is known */
 
 #endif

@@ -24,7 +24,9 @@ struct bringup {
 	const struct pkey_map *pkeys; /* the caller's, as lids */
 	uint16_t sm_lid;
 	bool busy;
-	bool any_given_up;	 /* some port may be */
+	bool any_given_up;	 /* some port may be, or may hold less than it acknowledged */
+	bool any_unread;	 /* something may have been acknowledged, and not read since */
+	guid_t read_from;	 /* where reading these goes on */
 	struct job *plan;	 /* the look at all ports with which an apply begins */
 	const struct topo *topo; /* what it reads, NULL = it has ended */
 	const struct lid_map *lids;
@@ -40,6 +42,8 @@ struct bringup {
 
 /* bringup.c */
 bool bringup_port_workable(const struct inv_node *node, unsigned num);
+void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
+void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
 /* pkeys.c. What a port's table is to hold; `port` is its index in the snapshot and the map, TOPO_NONE = none. */
@@ -48,6 +52,8 @@ void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num); /* queue
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
+void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
+void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 /* False while the table is being written: until then no link goes Active, where there are partitions. */
 bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num);
 
@@ -57,6 +63,8 @@ void lanes_look(struct bringup *b, struct inv_node *node, uint8_t num);
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void lanes_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
+void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num);
+void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
 void lanes_withdrawn(struct inv_node *node, uint8_t num); /* what is on its way is of no use */
 void lanes_forget(struct inv_node *node);		  /* other tables are wanted now */
 

@@ -133,6 +133,23 @@ static void switch_cleared(struct sweep *s, struct inv_node *node, const uint8_t
 	ports_switch_ready(s, node);
 }
 
+static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_info *info)
+{
+	return (node->want_top && info->life_time != node->want_life_time) ||
+	       (node->want_mft_top && info->mft_top != node->want_mft_top);
+}
+
+/* LifeTimeValue and MulticastFDBTop; of a switch that lost its LinearFDBTop all is written anew (switch_met()). */
+static void compare_set(struct sweep *s, struct inv_node *node, const struct wire_switch_info *info)
+{
+	bool differs = !info->port_state_change && info->lft_top == node->want_top &&
+		       !node->no_sets && differs_in_sw(node, info);
+
+	s->inv.nsw_differ += differs;
+	s->inv.nsw_differ -= node->sw_differs;
+	node->sw_differs = differs;
+}
+
 static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
 	struct wire_switch_info info;
@@ -140,6 +157,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	wire_switch_info_decode(data, &info);
 	if (node->no_sets) /* it can't be cleared: its traps and its neighbours tell */
 		info.port_state_change = false;
+	compare_set(s, node, &info);
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
 	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)

@@ -316,6 +316,9 @@ void inventory_forget_pkeys(struct inv_port *port)
 	}
 	port->pkeys = NULL;
 	port->pkey_state = INV_PKEYS_OPEN;
+	port->unread &= (uint8_t)~INV_SET_PKEYS;
+	port->doubted &= (uint8_t)~INV_SET_PKEYS;
+	port->unheld &= (uint8_t)~INV_SET_PKEYS;
 }
 
 /* 0 = it is not known to be there. */
@@ -343,10 +346,12 @@ uint16_t inventory_default_pkey_index(const struct inventory *inv)
 static void port_new_life(struct inv_port *port)
 {
 	port->settled = port->enforced = false;
+	port->unread = 0;
 	port->qos = (struct inv_qos){ 0 };
 	port->pkey_state = INV_PKEYS_OPEN;
 	if (port->pkeys)
-		port->pkeys->known = port->pkeys->planned = 0;
+		port->pkeys->known = port->pkeys->unread = port->pkeys->reread =
+			port->pkeys->planned = 0;
 }
 
 /* But for what counts, or is not what the port is. */
@@ -372,11 +377,83 @@ void inventory_node_answers(struct inv_node *node)
 	node->silent = false;
 }
 
+static bool same_end_port(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->lid == y->lid && x->lmc == y->lmc && x->sm_lid == y->sm_lid &&
+	       x->gid_prefix == y->gid_prefix && x->mkey == y->mkey &&
+	       x->mkey_protect == y->mkey_protect && x->mkey_lease == y->mkey_lease &&
+	       x->sm_sl == y->sm_sl && x->subnet_timeout == y->subnet_timeout;
+}
+
+static bool same_link(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->neighbor_mtu == y->neighbor_mtu && x->op_vls == y->op_vls;
+}
+
+static bool same_switch_port(const struct wire_port_info *x, const struct wire_port_info *y)
+{
+	return x->hoq_life == y->hoq_life && x->vl_stall == y->vl_stall &&
+	       x->pkey_enforce_in == y->pkey_enforce_in &&
+	       x->pkey_enforce_out == y->pkey_enforce_out;
+}
+
+bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uint8_t a[64],
+			     const uint8_t b[64])
+{
+	bool external = inv_is_switch(node) && num;
+	struct wire_port_info x, y;
+
+	wire_port_info_decode(a, &x);
+	wire_port_info_decode(b, &y);
+	if (num && (!same_link(&x, &y) || x.vl_high_limit != y.vl_high_limit))
+		return false;
+	return external ? same_switch_port(&x, &y) : same_end_port(&x, &y);
+}
+
+void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
+{
+	port->unread &= (uint8_t)~what;
+	if (same) {
+		port->doubted &= (uint8_t)~what;
+		port->unheld &= (uint8_t)~what;
+		return;
+	}
+	if (port->doubted & what)
+		port->unheld |= (uint8_t)what;
+	port->doubted |= (uint8_t)what;
+}
+
+/* A port that has been down since has begun anew, and says nothing of what was acknowledged before. */
+static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_port_info info;
+	bool same;
+
+	if (!(port->unread & INV_SET_INFO))
+		return;
+	wire_port_info_decode(data, &info);
+	port->unread &= (uint8_t)~INV_SET_INFO;
+	if (num && info.state < TOPO_ARMED)
+		return;
+	same = inventory_same_settings(node, num, port->info, data);
+	inventory_was_read(port, INV_SET_INFO, same);
+	port->settled &= same;
+	port->info_verified = same; /* the Set's answer was the first */
+}
+
+void inventory_port_was_set(struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	node->ports[num].unread &= (uint8_t)~INV_SET_INFO;
+	inventory_set_port_info(node, num, data);
+}
+
 void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];
 	struct wire_port_info info;
 
+	compare_acknowledged(node, num, data);
 	port->info_verified &= port->known && inventory_same_port_info(port->info, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);

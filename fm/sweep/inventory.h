@@ -28,6 +28,13 @@ enum inv_pkey_state {
 	INV_PKEYS_FAILED, /* until the next apply */
 };
 
+/* What a device acknowledged by the answer of a Set, and may not hold: bits of inv_port.unread and its like. */
+enum inv_set {
+	INV_SET_INFO = 1, /* PortInfo */
+	INV_SET_PKEYS = 2,
+	INV_SET_LANES = 4, /* SL2VL, VL arbitration */
+};
+
 /*
  * SL2VL and VL arbitration (lanes.c's; the SA shows them): what a port holds is what qos_arb() and qos_sl2vl() make of the
  * configuration for its kind and `vls`, where `held` says so; nothing is known of it otherwise.
@@ -42,6 +49,8 @@ struct inv_qos {
 	uint8_t held;	 /* a bit a step */
 	bool differs;	 /* the table was read: it is to be set */
 	bool failed;	 /* until the next apply */
+	bool wrote;	 /* since it was read last */
+	bool reading;	 /* what was acknowledged, once more */
 };
 
 /* Which keys of the configuration a port goes by. */
@@ -63,6 +72,8 @@ struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA sho
 	uint8_t nblocks;
 	uint8_t job, block; /* on its way: 0, WIRE_GET or WIRE_SET */
 	bool planned;	    /* want holds */
+	uint64_t unread;    /* blocks that were acknowledged, and not read since.. */
+	uint64_t reread;    /* ..and those that are to be read now */
 	bool wrote;	    /* in this apply */
 };
 
@@ -107,9 +118,13 @@ struct inv_port {
 	const char *refusal;  /* ..and how it refused, a literal */
 	bool reread;	      /* is to be read before anything else */
 	bool settled;
-	bool reregister;    /* its host is to be asked to register with the SA anew */
-	bool enforced;	    /* switches: its P_Key table is such that it may be enforced */
-	uint8_t pkey_state; /* enum inv_pkey_state */
+	bool reregister; /* its host is to be asked to register with the SA anew */
+	uint8_t unread;	 /* was acknowledged, and not read since; enum inv_set.. */
+	uint8_t doubted; /* ..and what was read otherwise then: from now on it is read behind each Set.. */
+	uint8_t unheld;	      /* ..and was so twice in a row: bringup.c asks again now and then.. */
+	uint64_t trial_at_us; /* ..at that time */
+	bool enforced;	      /* switches: its P_Key table is such that it may be enforced */
+	uint8_t pkey_state;   /* enum inv_pkey_state */
 	struct inv_qos qos;
 	struct inv_pkeys *pkeys; /* NULL: the default partition at index 0 */
 	uint8_t info[64];	 /* PortInfo as last answered */
@@ -168,6 +183,9 @@ struct inv_node {
 	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
 	uint16_t want_mft_top; /* likewise mft, 0 = it never had to */
 	uint8_t want_life_time;
+	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll.. */
+	bool sw_tried;	 /* ..the conductor's: it was set again.. */
+	bool sw_unheld;	 /* ..and differed again */
 	bool no_ext, no_state_table;	/* refused these once */
 	struct inv_silence ext, states; /* likewise not answered */
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
@@ -205,6 +223,7 @@ struct inventory {
 		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
 	uint32_t walks;
 	uint32_t nstrangers; /* switches */
+	uint32_t nsw_differ; /* with sw_differs, at least */
 	uint32_t falls;	     /* counts cables that went down */
 	uint16_t sm_lid;     /* ours, the conductor's; 0 = not known yet */
 	uint32_t clock;	     /* counts answers and time-outs */
@@ -257,7 +276,15 @@ static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_
 	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
 }
 void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
+/* A Get's answer. What was acknowledged before is compared. */
 void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* A Set's answer: not compared with what was acknowledged before. */
+void inventory_port_was_set(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* What a port acknowledged was read: as it was acknowledged, or not. */
+void inventory_was_read(struct inv_port *port, enum inv_set what, bool same);
+/* What a manager sets at that port, but for its state. */
+bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
+			     const uint8_t b[64]);
 /* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
 bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */

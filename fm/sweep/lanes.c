@@ -82,7 +82,7 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
 
 	if (info->vl_cap <= 1 || !entries)
 		return false;
-	table->method = qos->differs ? WIRE_SET : WIRE_GET;
+	table->method = qos->differs && !qos->reading ? WIRE_SET : WIRE_GET;
 	table->attr_id = WIRE_VL_ARB;
 	table->modifier = (qos->step + 1u) << 16 | (inv_is_switch(node) ? num : 0);
 	table->bytes = 2 * entries;
@@ -116,6 +116,11 @@ static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, uns
 	table->attr_id = WIRE_SL2VL;
 	table->bytes = SL2VL_BYTES;
 	qos_sl2vl(tables_for(b, node, num), qos->vls, table->want);
+	if (qos->reading) { /* one input port stands for all */
+		table->method = WIRE_GET;
+		table->modifier = inv_is_switch(node) ? (num % node->nports + 1) << 8 | num : 0;
+		return true;
+	}
 	if (takes_wildcards(node))
 		return wildcard_step(node, num, table);
 	table->method = qos->differs ? WIRE_SET : WIRE_GET;
@@ -132,6 +137,10 @@ static void step_find(const struct bringup *b, struct inv_node *node, unsigned n
 	wire_port_info_decode(node->ports[num].info, &info);
 	*table = (struct table){ .method = 0 };
 	while (qos->step < STEPS) {
+		if (qos->reading && !(qos->held >> qos->step & 1)) {
+			qos->step++; /* nobody acknowledged it */
+			continue;
+		}
 		if (qos->step < INV_SL2VL ? arb_step(b, node, num, &info, table)
 					  : sl2vl_step(b, node, num, table))
 			return;
@@ -159,9 +168,66 @@ void lanes_look(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (qos->vls != vls)
 		*qos = (struct inv_qos){ .vls = vls,
 					 .written = qos->written,
+					 .wrote = qos->wrote,
 					 .failed = qos->failed };
 	if (is_due(b, node, num))
 		batch_add(b->batch, &job);
+}
+
+static void restart(struct inv_qos *qos)
+{
+	*qos = (struct inv_qos){ .vls = qos->vls };
+}
+
+void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!b->conf.qos.on || port->qos.failed) {
+		port->unread &= (uint8_t)~INV_SET_LANES;
+		return;
+	}
+	if (port->qos.step < STEPS || port->qos.job)
+		return;
+	port->qos.reading = true;
+	port->qos.step = 0;
+	lanes_look(b, node, num);
+}
+
+void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	if (node->ports[num].qos.job)
+		return;
+	restart(&node->ports[num].qos);
+	lanes_look(b, node, num);
+}
+
+static void lanes_hold(struct bringup *b, struct inv_port *port)
+{
+	b->result.cured += (port->unheld & INV_SET_LANES) != 0;
+	inventory_was_read(port, INV_SET_LANES, true);
+}
+
+/* All tables of the port are done: what was written is to be read, at once where that was not held before. */
+static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+	struct inv_qos *qos = &port->qos;
+
+	if (qos->step < STEPS || qos->job)
+		return;
+	if (qos->reading) {
+		qos->reading = false;
+		lanes_hold(b, port);
+	} else if (qos->wrote) {
+		qos->wrote = false;
+		port->unread |= INV_SET_LANES;
+		b->any_unread = true;
+		if (port->doubted & INV_SET_LANES)
+			lanes_read_back(b, node, num);
+	} else if (port->unheld & INV_SET_LANES && qos->held) {
+		lanes_hold(b, port); /* by itself */
+	}
 }
 
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
@@ -174,7 +240,11 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	if (!is_due(b, node, num))
 		return false;
 	step_find(b, node, num, &table);
-	if (!table.method || !inventory_port_path(b->inv, node, num, &request->way.path))
+	if (!table.method) {
+		round_ends(b, node, num);
+		return false;
+	}
+	if (!inventory_port_path(b->inv, node, num, &request->way.path))
 		return false;
 	request->mad.method = table.method;
 	request->mad.attr_id = table.attr_id;
@@ -220,8 +290,10 @@ static void wildcard_done(const struct bringup *b, struct inv_node *node, uint8_
 	bool alike = !memcmp(port0->sl2vl, others->sl2vl, sizeof(port0->sl2vl));
 
 	node->sl2vl_vls = vls;
-	for (unsigned p = alike ? 0 : 1; p <= node->nports; p++)
+	for (unsigned p = alike ? 0 : 1; p <= node->nports; p++) {
 		node->ports[p].qos.written = vls;
+		node->ports[p].qos.wrote = true;
+	}
 }
 
 static void wildcard_failed(struct inv_node *node, bool refused)
@@ -250,12 +322,41 @@ static void table_done(const struct bringup *b, struct inv_node *node, uint8_t n
 	}
 }
 
+/* It acknowledged another one. Twice in a row it is left until bringup_retry(). */
+static void not_held(struct bringup *b, struct inv_node *node, uint8_t num,
+		     const struct table *table)
+{
+	struct inv_port *port = &node->ports[num];
+
+	inventory_was_read(port, INV_SET_LANES, false);
+	restart(&port->qos);
+	if (!(port->unheld & INV_SET_LANES))
+		return;
+	b->any_given_up = true;
+	port->qos.step = STEPS;
+	tell(b, node, num, table, "is not held, although it was acknowledged");
+}
+
+static void table_read_back(struct bringup *b, struct inv_node *node, uint8_t num,
+			    const struct table *table, const struct mad_answer *answer)
+{
+	struct inv_qos *qos = &node->ports[num].qos;
+
+	if (answer->result == MAD_OK && !same(table, answer->data))
+		not_held(b, node, num, table);
+	else
+		qos->step++; /* what is not answered says nothing */
+}
+
 static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   struct table *table, uint8_t was, const struct mad_answer *answer)
 {
 	struct inv_qos *qos = &node->ports[num].qos;
 
-	if (answer->result == MAD_OK && same(table, answer->data)) {
+	if (qos->reading) {
+		table_read_back(b, node, num, table, answer);
+	} else if (answer->result == MAD_OK && same(table, answer->data)) {
+		qos->wrote |= was == WIRE_SET;
 		b->result.lanes_set += was == WIRE_SET;
 		table_done(b, node, num, table);
 	} else if (answer->result == MAD_OK && was == WIRE_GET) {
@@ -291,6 +392,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 		look_at_all(b, node);
 	else
 		lanes_look(b, node, num);
+	round_ends(b, node, num);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------- */

@@ -208,6 +208,12 @@ static void table_plan(struct bringup *b, const struct inv_node *node, unsigned 
 	tell_no_room(b, node, num, table);
 }
 
+static void table_holds(struct bringup *b, struct inv_port *port)
+{
+	b->result.cured += (port->unheld & INV_SET_PKEYS) != 0;
+	inventory_was_read(port, INV_SET_PKEYS, true);
+}
+
 /* The table is as it should be, or can't be made so now. */
 static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 			enum inv_pkey_state state)
@@ -216,6 +222,8 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 	struct inv_pkeys *table = port->pkeys;
 
 	port->pkey_state = state;
+	if (state == INV_PKEYS_DONE && port->unheld & INV_SET_PKEYS && !table->unread)
+		table_holds(b, port); /* by itself */
 	b->result.pkeys_set += table->wrote;
 	table->wrote = false;
 	if (is_external(node, num)) {
@@ -232,7 +240,7 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsigned num,
 			  struct inv_pkeys *table, int *block)
 {
-	*block = block_unknown(b, table);
+	*block = table->reread ? __builtin_ctzll(table->reread) : block_unknown(b, table);
 	if (*block >= 0)
 		return WIRE_GET;
 	table_plan(b, node, num, table);
@@ -306,6 +314,44 @@ static void table_failed(struct bringup *b, struct inv_node *node, uint8_t num, 
 	table_close(b, node, num, INV_PKEYS_FAILED);
 }
 
+static bool block_is_same(const struct inv_pkeys *table, const uint8_t data[64])
+{
+	uint16_t got[PKEYS_A_BLOCK];
+
+	wire_pkeys_decode(data, got);
+	return !memcmp(got, table->have + table->block * PKEYS_A_BLOCK, sizeof(got));
+}
+
+/* A block that was acknowledged has been read. True: it is held, or may be written again. */
+static bool block_read(struct bringup *b, struct inv_port *port, bool same)
+{
+	struct inv_pkeys *table = port->pkeys;
+	uint64_t block = 1ull << table->block;
+
+	if (!(table->unread & block))
+		return true;
+	table->unread &= ~block;
+	if (same) {
+		if (!table->unread)
+			table_holds(b, port);
+		return true;
+	}
+	inventory_was_read(port, INV_SET_PKEYS, false);
+	b->any_given_up |= port->unheld != 0;
+	return !(port->unheld & INV_SET_PKEYS);
+}
+
+static void block_written(struct bringup *b, struct inv_port *port)
+{
+	struct inv_pkeys *table = port->pkeys;
+
+	table->unread |= 1ull << table->block;
+	if (port->doubted & INV_SET_PKEYS)
+		table->reread |= 1ull << table->block;
+	port->unread |= INV_SET_PKEYS;
+	b->any_unread = true;
+}
+
 /* A Set answers what the table holds afterwards. */
 static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data[64])
 {
@@ -328,16 +374,49 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 	uint8_t num = (uint8_t)job->arg;
 	struct inv_pkeys *table = node->ports[num].pkeys;
 	uint8_t was = table ? table->job : 0;
+	bool again, same;
 
 	if (!was)
 		return; /* nobody wants it any more */
 	table->job = 0;
-	if (answer->result != MAD_OK)
+	again = was == WIRE_GET && table->reread >> table->block & 1;
+	table->reread &= ~(1ull << table->block);
+	same = answer->result != MAD_OK || block_is_same(table, answer->data);
+	if (answer->result != MAD_OK && !again) {
 		table_failed(b, node, num, "is out of reach");
-	else if (!table_store(table, was, answer->data))
+		return;
+	}
+	if (answer->result == MAD_OK && !table_store(table, was, answer->data)) {
 		table_failed(b, node, num, "does not take what it is given");
+		return;
+	}
+	if (was == WIRE_SET)
+		block_written(b, &node->ports[num]);
+	if (was == WIRE_GET && !block_read(b, &node->ports[num], same))
+		table_failed(b, node, num, "does not hold what it acknowledges");
 	else
 		pkeys_look(b, node, num);
+}
+
+/* Tried again; one that holds it by now has nothing to be set. */
+void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	if (node->ports[num].pkey_state == INV_PKEYS_FAILED)
+		node->ports[num].pkey_state = INV_PKEYS_OPEN;
+	pkeys_look(b, node, num);
+}
+
+void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->pkeys || port->pkey_state == INV_PKEYS_FAILED) {
+		port->unread &= (uint8_t)~INV_SET_PKEYS;
+		return;
+	}
+	port->pkeys->reread = port->pkeys->unread;
+	port->pkey_state = INV_PKEYS_OPEN;
+	pkeys_look(b, node, num);
 }
 
 bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num)

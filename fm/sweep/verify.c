@@ -32,7 +32,8 @@ static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 	struct inv_port *port = &node->ports[num];
 	bool cable = port->peer && port->link_up && !port->cable_verified && !port->peer->silent &&
 		     probes_over(s, node, num) && is_first_end(s, node, num);
-	bool info = port->known && !port->info_verified;
+	bool info = port->known && !port->info_verified &&
+		    !(port->unread & INV_SET_INFO); /* that one is bring-up's to read */
 
 	if (cable)
 		sweep_ask(s, JOB_VERIFY_CABLE, node, num, false);

@@ -93,6 +93,8 @@ void double_set_power(struct double_fabric *d, guid_t node, bool on);
 void double_set_refuses(struct double_fabric *d, guid_t node, bool on);
 /* Blocks of tables are acknowledged, and not stored. */
 void double_set_pretends(struct double_fabric *d, guid_t node, bool on);
+/* Sets of that attribute are acknowledged, the answer says what was asked for, and what it had stays; 0 = it holds what it is told. */
+void double_set_feigns(struct double_fabric *d, guid_t node, uint16_t attr_id);
 /* Its tables are as after power-on, and nobody is told. */
 void double_lose_lft(struct double_fabric *d, guid_t node);
 void double_lose_mft(struct double_fabric *d, guid_t node);

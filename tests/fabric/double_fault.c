@@ -45,6 +45,11 @@ void double_set_refuses(struct double_fabric *d, guid_t node, bool on)
 	double_node(d, node)->refuses = on;
 }
 
+void double_set_feigns(struct double_fabric *d, guid_t guid, uint16_t attr_id)
+{
+	double_node(d, guid)->feigns = attr_id;
+}
+
 void double_set_pretends(struct double_fabric *d, guid_t node, bool on)
 {
 	double_node(d, node)->pretends = on;

@@ -82,6 +82,7 @@ struct dnode {
 	bool no_cc;		/* does not know the class */
 	struct dcc *cc;		/* what was set of congestion control */
 	bool pretends;		/* acknowledges blocks of tables and stores none */
+	uint16_t feigns;	/* .. or values of that attribute; 0 = none */
 	unsigned time_us;	/* its agent's for one SMP; 0 = conf.device_us */
 	unsigned queue;		/* what waits for the agent, at most */
 	unsigned queued;	/* .. and now */

@@ -612,9 +612,43 @@ static bool is_mute(const struct request *r, const struct wire_mad *m)
 	       (!r->d->mute.attr_id || r->d->mute.attr_id == m->attr_id);
 }
 
-/* A device that pretends answers as if it had taken the block over. */
+/* The answer of a Set that is as after it, but for what no Set changes. */
+static uint16_t port_info_feign(struct request *r)
+{
+	struct wire_port_info want, have;
+	uint16_t status;
+
+	wire_port_info_decode(r->data, &want);
+	status = port_info_get(r);
+	wire_port_info_decode(r->data, &have);
+	want.state = have.state;
+	want.phys_state = have.phys_state;
+	want.local_port = have.local_port;
+	want.client_reregister = false;
+	wire_port_info_encode(&want, r->data);
+	return status;
+}
+
+static uint16_t switch_info_feign(struct request *r)
+{
+	struct wire_switch_info want;
+
+	wire_switch_info_decode(r->data, &want);
+	if (want.port_state_change)
+		r->node->si.port_state_change = false;
+	want.port_state_change = false;
+	wire_switch_info_encode(&want, r->data);
+	return 0;
+}
+
+/* A device that pretends answers as if it had taken over what it was told. */
 static uint16_t set_run(struct request *r, const struct agent_row *row)
 {
+	if (row->attr_id == r->node->feigns) {
+		if (row->set == port_info_set)
+			return port_info_feign(r);
+		return row->set == switch_info_set ? switch_info_feign(r) : 0;
+	}
 	if (r->node->pretends && (row->set == lft_set || row->set == mft_set))
 		return 0;
 	return row->set(r);
