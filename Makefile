@@ -52,8 +52,8 @@ SIM_SRC := $(filter-out $(SIM_UMAD_SRC) tests/sim/main.c,$(wildcard tests/sim/*.
 DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/double*.c))
 TESTLIB_SRC += $(SIM_SRC)
 SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so
-# tests/bench/count_umad.c is a library to preload; run.py builds it.
-COUNT_SRC := $(wildcard tests/bench/count_umad.c)
+# tests/bench/count_*.c are a library to preload; run.py builds it.
+COUNT_SRC := $(wildcard tests/bench/count_*.c)
 # tests/bench/sim_port.c belongs to all programs there.
 BENCH_LIB_SRC := $(wildcard tests/bench/sim_port.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))

@@ -9,7 +9,7 @@
  * program is killed.
  *
  * COUNT_UMAD_ANSWERS names a file that all answers of the SA are appended to, whole, each behind its length (32 bits): a simulator cuts them
- * after one MAD.
+ * after one MAD. COUNT_UMAD_REROUTE is told of in count_own.h.
  *
  * The file is an array of `struct counter` in the machine's byte order (tests/bench/world.py reads
  * it). A slot is claimed by its key, once, and never given back; threads may send at the same time.
@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
+#include "tests/bench/count_own.h"
 
 #define COUNTERS 512
 #define CLAIMED	 (1u << 31) /* so that no key is 0 */
@@ -69,6 +70,7 @@ static void __attribute__((constructor)) count_umad_init(void)
 				    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	shim.next = (send_fn *)dlsym(RTLD_NEXT, "umad_send");
 	shim.counters = path ? counters_map(path) : NULL;
+	reroute_init();
 }
 
 /*
@@ -137,6 +139,7 @@ int umad_send(int port, int agent, void *umad, int length, int timeout_ms, int r
 	}
 	if (shim.answers >= 0)
 		note_answer(umad_get_mad(umad), length);
+	reroute_sent(umad_get_mad(umad));
 	status = shim.next(port, agent, umad, length, timeout_ms, retries);
 	if (!status && shim.counters && !local)
 		count(key);

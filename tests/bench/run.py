@@ -4,8 +4,8 @@
 
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
-FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, restart, fault, health, perf, sa, mcast, records,
-osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections),
+FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, restart, fault, health, perf, sa, storm, mcast,
+records, osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections),
 BENCH_SIZES (HCAs), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
 
@@ -34,11 +34,13 @@ import records
 import restart
 import routing
 import sa
+import storm
 import table
 import world as w
 
 SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "restart": restart, "fault": fault, "health": health,
-            "perf": perf, "sa": sa, "mcast": mcast, "records": records, "osmtest": osmtest, "fabrics": real, "quality": quality}
+            "perf": perf, "sa": sa, "storm": storm, "mcast": mcast, "records": records, "osmtest": osmtest, "fabrics": real,
+            "quality": quality}
 
 
 def words(name):

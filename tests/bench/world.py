@@ -110,9 +110,10 @@ class World:
         self.processes, self.count = [], 0
         self.umad2sim = (sorted(glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")) or [None])[0]
         self.counter = os.path.join(self.dir, "count_umad.so")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "count_umad.c")
-        subprocess.run([os.environ.get("CC", "gcc"), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-o",
-                        self.counter, source, "-ldl"], check=True)
+        here = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run([os.environ.get("CC", "gcc"), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC",
+                        "-I", os.path.dirname(os.path.dirname(here)), "-o", self.counter,
+                        *glob.glob(os.path.join(here, "count_*.c")), "-ldl"], check=True)
 
     def folder(self, name):
         self.count += 1
@@ -256,6 +257,7 @@ class Manager:
         self.dir = world.folder(name)
         self.counts = Counts(os.path.join(self.dir, "smps"))
         self.environment = {**os.environ, **sim.environment, "COUNT_UMAD_FILE": self.counts.path,
+                            "COUNT_UMAD_REROUTE": self.counts.path + ".reroute",
                             "LD_PRELOAD": f"{world.counter}:{sim.library}", "TZ": "UTC",
                             "OSM_TMP_DIR": self.dir, "OSM_CACHE_DIR": self.dir}
         self.environment.pop("NOTIFY_SOCKET", None)
