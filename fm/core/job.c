@@ -35,7 +35,8 @@ static enum job_said run_step(struct job *job)
 
 static void steps_set(struct job *job, const struct job_step *steps)
 {
-	loop_busy_add(job->loop, (steps != NULL) - (job->steps != NULL));
+	if (!job->gives_way)
+		loop_busy_add(job->loop, (steps != NULL) - (job->steps != NULL));
 	job->steps = steps;
 }
 

@@ -82,8 +82,8 @@ struct loop {
 	uint64_t held_span; /* when this one began */
 	struct held step;   /* the longest part of the present callback, where it tells */
 	struct loop_pace pace;
-	uint64_t rounds;
 	int busy; /* jobs under way */
+	uint64_t busy_until;
 };
 
 static uint64_t clock_read(void)
@@ -151,14 +151,14 @@ void loop_busy_add(struct loop *loop, int change)
 	loop->busy += change;
 }
 
-uint64_t loop_rounds(const struct loop *loop)
+void loop_busy_for(struct loop *loop, uint64_t us)
 {
-	return loop->rounds;
+	loop->busy_until = loop_now_us(loop) + us;
 }
 
 bool loop_is_busy(const struct loop *loop)
 {
-	return loop->busy > 0;
+	return loop->busy > 0 || loop_clock_us(loop) < loop->busy_until;
 }
 
 struct loop_pace loop_pace(const struct loop *loop)
@@ -462,7 +462,6 @@ static int loop_run_real(struct loop *loop)
 	while (!loop->stopped && !status) {
 		bool again;
 
-		loop->rounds++;
 		loop->now = clock_read();
 		timers_run(loop);
 		again = polls_run(loop);
@@ -481,7 +480,6 @@ static int loop_run_simulated(struct loop *loop)
 	while (!loop->stopped) {
 		bool again;
 
-		loop->rounds++;
 		timers_run(loop);
 		again = polls_run(loop);
 		if (again || loop->stopped)

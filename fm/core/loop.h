@@ -44,11 +44,13 @@ void loop_took(struct loop *loop, const char *what, uint64_t us);
 struct loop_pace {
 	uint64_t slice_us, gap_us;
 };
-/* How many pieces of such work there are: who serves others takes a small part of the time then (fm/core/job.h counts them). */
+/*
+ * What is urgent goes first: who serves others takes a small part of the time while there is any (fm/mad/sa_share.h). fm/core/job.h counts its
+ * pieces of work; what waits for answers in between is told of with how long it may last, 0 = it is over.
+ */
 void loop_busy_add(struct loop *loop, int change);
+void loop_busy_for(struct loop *loop, uint64_t us);
 bool loop_is_busy(const struct loop *loop);
-uint64_t loop_rounds(
-	const struct loop *loop); /* of timers, then descriptors; the number of this one */
 void loop_set_pace(struct loop *loop, struct loop_pace pace);
 struct loop_pace loop_pace(const struct loop *loop);
 

@@ -17,9 +17,26 @@
 #include "fm/fabric/own.h"
 #include "topology/risk.h"
 
+#define URGENT_US 2000000
+
 static double ms_between(uint64_t from_us, uint64_t to_us)
 {
 	return (to_us - from_us) / 1e3;
+}
+
+/*
+ * While a fault is open requests to the SA have a part of the time only, also where switches are waited for: from each trigger on for so long at
+ * most, since a link may train for longer.
+ */
+static void urgent(struct fabric *f)
+{
+	loop_busy_for(f->loop, URGENT_US);
+}
+
+static void urgent_no_more(struct fabric *f)
+{
+	if (!f->fault.open && !f->answered.open)
+		loop_busy_for(f->loop, 0);
 }
 
 static void open_at(struct fabric *f, const char *what, uint64_t when_us)
@@ -33,6 +50,7 @@ static void open_at(struct fabric *f, const char *what, uint64_t when_us)
 void fabric_fault_open(struct fabric *f, const char *what)
 {
 	open_at(f, what, loop_now_us(f->loop));
+	urgent(f);
 }
 
 void fabric_fault_name(struct fabric *f, bool loss, const char *what)
@@ -58,6 +76,7 @@ void fabric_fault_none(struct fabric *f)
 	if (!f->fault.differs && !f->fault.trains && !fabric_traps_wait_since(f) &&
 	    !sweep_busy(f->sweep))
 		f->fault.open = false;
+	urgent_no_more(f);
 }
 
 void fabric_fault_found_by(struct fabric *f, uint64_t trap_us)
@@ -128,6 +147,7 @@ void fabric_fault_programmed(struct fabric *f)
 	if (!fault->open)
 		return;
 	f->answered.open = false;
+	urgent_no_more(f);
 	if (!fault->differs && !f->figures.programmed.blocks)
 		return; /* a late trap: an earlier look had found what it tells */
 	snprintf(a->what, sizeof(a->what), "%s", fault->what);

@@ -282,6 +282,7 @@ json_t *fabric_rebalance_json(const struct fabric *f)
 void fabric_rebalance_init(struct fabric *f)
 {
 	f->rebalance.job = job_new(f->loop, f);
+	job_give_way(f->rebalance.job);
 	f->rebalance.hold = loop_timer_new(f->loop, quiet, f);
 }
 

@@ -4,6 +4,7 @@
 #define FMD_MAD_UMAD_OWN_H
 
 #include "fm/mad/io.h"
+#include "fm/mad/sa_share.h"
 #include "fm/mad/umad_port.h"
 #include "fm/mad/umad_writer.h"
 #include "fm/mad/wire.h"
@@ -35,7 +36,9 @@ struct umad_io {
 	struct loop_poll *poll;
 	struct later *later; /* a ring; NULL until a simulator was opened */
 	unsigned later_first, nlater;
-	uint64_t shared_in; /* the round of the loop in which SA requests had their part of it */
+	struct sa_share share;
+	struct loop_timer *
+		resume; /* armed: requests to the SA are left unread; NULL while the port is closed */
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;

@@ -11,10 +11,11 @@
 #include "fm/mad/umad_own.h"
 #include "topology/mem.h"
 
-#define QP1_QKEY     0x80010000u /* IBA 3.5.3 */
-#define NAP_FROM     32		 /* answers awaited */
-#define NAP_US	     200
-#define SA_PART	     10 /* of the time, while other work is under way: a tenth */
+#define QP1_QKEY 0x80010000u /* IBA 3.5.3 */
+#define NAP_FROM 32	     /* answers awaited */
+#define NAP_US	 200
+#define HELD_BACK_US                                                                               \
+	1000 /* requests are not looked for, when they have had their part of the time */
 #define LIVELY_WAITS 2
 #define CLOSE_MS     200   /* after so long without any, none comes any more */
 #define DRAIN_MAX    256   /* MADs taken in one round */
@@ -125,27 +126,12 @@ static int take_one(struct umad_io *u, const struct handle *h)
 	return 0;
 }
 
-/*
- * Ends what is done in one round. Whoever asks the SA gets a tenth of the time while an update or the like is under way, so that a storm of requests
- * makes a reroute no slower than by that.
- */
+/* Ends what is done in one round. */
 struct round {
-	uint64_t until_us, sa_until_us;
+	uint64_t until_us;
 	int taken;
+	bool held_back; /* requests to the SA had their part of the time */
 };
-
-/* Once a round of the loop, however many descriptors have something to be read. */
-static uint64_t sa_slice_us(struct umad_io *u)
-{
-	uint64_t slice = loop_pace(u->loop).slice_us, round = loop_rounds(u->loop);
-
-	if (!loop_is_busy(u->loop))
-		return slice;
-	if (u->shared_in == round)
-		return 0;
-	u->shared_in = round;
-	return slice / SA_PART;
-}
 
 static bool is_over(const struct umad_io *u, const struct round *round)
 {
@@ -173,48 +159,109 @@ static bool is_paused(const struct umad_io *u)
 	return u->writer && umad_writer_left(u->writer);
 }
 
-/* SMPs, then as many others as come before SMPs are looked for again. */
-static int take_some(struct umad_io *u, struct round *round)
+/* Whoever asks the SA gets a part of the time while a fault is being answered: a storm of requests makes that no slower than by as much. */
+static bool sa_may(struct umad_io *u)
 {
-	int status = take(u, &u->handles[HANDLE_SMI], round, DRAIN_MAX), tables;
+	return sa_share_may(&u->share, loop_clock_us(u->loop), loop_pace(u->loop).slice_us,
+			    loop_is_busy(u->loop));
+}
 
-	if ((status && status != -EAGAIN) || is_over(u, round) || u->poll)
-		return status;
-	if (loop_clock_us(u->loop) >= round->sa_until_us)
-		return -EAGAIN;
-	status = take(u, &u->handles[HANDLE_GS], round, SMPS_EVERY);
+/* Processor time: whoever stood in line for one meanwhile has taken nothing from a fault. */
+static uint64_t worked_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static int take_requests(struct umad_io *u, struct round *round)
+{
+	int status = take(u, &u->handles[HANDLE_GS], round, SMPS_EVERY), tables;
+
 	if ((status && status != -EAGAIN) || is_over(u, round) || is_paused(u))
 		return status;
 	tables = take(u, &u->handles[HANDLE_TABLES], round, SMPS_EVERY);
 	return tables == -EAGAIN ? status : tables;
 }
 
-/* What was kept back, for a slice of time. */
-static void hand_on_later(struct umad_io *u, uint64_t us)
+/* SMPs, then as many others as come before SMPs are looked for again. */
+static int take_some(struct umad_io *u, struct round *round)
 {
-	uint64_t until = loop_clock_us(u->loop) + us;
+	int status = take(u, &u->handles[HANDLE_SMI], round, DRAIN_MAX);
+	uint64_t start;
 
-	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until) {
-		struct later later = u->later[u->later_first];
+	if ((status && status != -EAGAIN) || is_over(u, round) || u->poll)
+		return status;
+	round->held_back = !sa_may(u);
+	if (round->held_back)
+		return -EAGAIN;
+	start = worked_us();
+	status = take_requests(u, round);
+	sa_share_spend(&u->share, worked_us() - start);
+	return status;
+}
 
-		u->later_first = (u->later_first + 1) % LATER_MAX;
-		u->nlater--;
-		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
+static void hand_on_one(struct umad_io *u)
+{
+	struct later later = u->later[u->later_first];
+
+	u->later_first = (u->later_first + 1) % LATER_MAX;
+	u->nlater--;
+	u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
+}
+
+/* What was kept back, for a slice of time. */
+static void hand_on_later(struct umad_io *u)
+{
+	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+
+	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
+		uint64_t start = worked_us();
+
+		hand_on_one(u);
+		sa_share_spend(&u->share, worked_us() - start);
 	}
+}
+
+/* Descriptors that have something to be read, and are not, would wake the loop for nothing. */
+static void watch_requests(struct umad_io *u)
+{
+	bool open = u->resume && !loop_timer_armed(u->resume);
+
+	if (u->handles[HANDLE_GS].watch)
+		loop_fd_set(u->handles[HANDLE_GS].watch, open ? LOOP_READ : 0);
+	if (u->handles[HANDLE_TABLES].watch)
+		loop_fd_set(u->handles[HANDLE_TABLES].watch, open && !is_paused(u) ? LOOP_READ : 0);
+}
+
+static void resume_cb(void *arg)
+{
+	watch_requests(arg);
+}
+
+static void hold_back(struct umad_io *u)
+{
+	if (u->poll || !u->resume || loop_timer_armed(u->resume))
+		return;
+	loop_timer_set(u->resume, HELD_BACK_US);
+	watch_requests(u);
 }
 
 /* How many were taken, in no more than a slice of time, whatever they bring about; -errno when the port is lost. */
 static int drain(struct umad_io *u)
 {
-	uint64_t now = loop_clock_us(u->loop), sa_us = sa_slice_us(u);
-	struct round round = { .until_us = now + loop_pace(u->loop).slice_us,
-			       .sa_until_us = now + sa_us };
+	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
-	hand_on_later(u, sa_us);
-	return status && status != -EAGAIN ? status : round.taken;
+	hand_on_later(u);
+	if (status && status != -EAGAIN)
+		return status;
+	if (round.held_back)
+		hold_back(u);
+	return round.taken;
 }
 
 static void readable_cb(void *arg, unsigned events)
@@ -225,6 +272,8 @@ static void readable_cb(void *arg, unsigned events)
 
 	if (status >= 0)
 		return;
+	if (u->resume)
+		loop_timer_stop(u->resume);
 	for (unsigned i = 0; i < HANDLES; i++)
 		if (u->handles[i].watch)
 			loop_fd_set(u->handles[i].watch, 0);
@@ -271,15 +320,9 @@ void umad_io_expect(struct io *io, unsigned outstanding)
 
 /* ---- From when, and how long ---------------------------------------------------------------------- */
 
-static void tables_watch(struct umad_io *u, unsigned events)
-{
-	if (u->handles[HANDLE_TABLES].watch)
-		loop_fd_set(u->handles[HANDLE_TABLES].watch, events);
-}
-
 void umad_receive_pause(struct umad_io *u)
 {
-	tables_watch(u, 0);
+	watch_requests(u);
 }
 
 void umad_written(void *arg, const struct umad_written *written)
@@ -287,7 +330,7 @@ void umad_written(void *arg, const struct umad_written *written)
 	struct umad_io *u = arg;
 
 	if (!written->left)
-		tables_watch(u, LOOP_READ);
+		watch_requests(u);
 	if (!written->error)
 		return;
 	log_line(LOG_MAD, LOG_WARNING, "lid %u: an answer of %zu bytes was not sent: %s",
@@ -298,6 +341,7 @@ void umad_written(void *arg, const struct umad_written *written)
 
 void umad_receive_start(struct umad_io *u)
 {
+	u->resume = loop_timer_new(u->loop, resume_cb, u);
 	for (unsigned i = 0; u->io.info.real_fd && i < HANDLES; i++) {
 		struct handle *h = &u->handles[i];
 
@@ -327,6 +371,8 @@ void umad_receive_stop(struct umad_io *u)
 		receive_rest(u);
 	loop_poll_free(u->poll);
 	u->poll = NULL;
+	loop_timer_free(u->resume);
+	u->resume = NULL;
 	for (unsigned i = 0; i < HANDLES; i++) {
 		loop_fd_free(u->handles[i].watch);
 		u->handles[i].watch = NULL;

@@ -86,12 +86,12 @@ class Rig:
         return {**{key: figures[n + i] - figures[i] for i, key in enumerate(MOMENT)}, "sets": figures[2 * n], "trap": figures[0]}
 
     def cut(self, cable):
-        before = self.record()["trap"]
+        before, late = self.record()["trap"], self.fmd.ask("status")["smps_timed_out"]
         self.tell(f"unlink {cable.node}:{cable.port}")
         status, sample = self.settle(1), self.record()
         if sample["trap"] == before:
             raise w.BenchError("no table was written after the cut")
-        sample["programmed_ms"] = status["last_fault"]["detected_to_programmed_ms"]
+        sample["smps_timed_out"] = status["smps_timed_out"] - late
         self.tell(f"link {cable.node}:{cable.port}")
         self.settle(0)
         return sample
@@ -122,7 +122,8 @@ def turn(rig, state, cables, rate):
             process.stdout.close()
     for sample in samples:
         say(f"{state}: processor {sample['cpu_ns'] / 1e6:.1f} ms, wall {sample['wall_ns'] / 1e6:.1f} ms, in line for a processor "
-            f"{sample['wait_ns'] / 1e6:.1f} ms; {sample['requests']} requests taken, {sample['answers']} answered, {sample['sets']} blocks")
+            f"{sample['wait_ns'] / 1e6:.1f} ms; {sample['requests']} requests taken, {sample['answers']} answered, {sample['sets']} blocks, "
+            f"{sample['smps_timed_out']} SMPs late")
     return samples
 
 
