@@ -118,8 +118,9 @@ static void take_out(struct mutes *m, uint32_t place)
 	memmove(m->list + place, m->list + place + 1, (--m->count - place) * sizeof(*m->list));
 }
 
-static unsigned read_mutes(struct fabric *f, FILE *in)
+static unsigned read_mutes(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	struct mutes *m = f->mutes;
 	char line[128], rest;
 
@@ -135,13 +136,16 @@ static unsigned read_mutes(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_mutes(struct fabric *f)
+static void forget_mutes(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->mutes->count = 0;
 }
 
-static void write_mutes(const struct fabric *f, FILE *out)
+static void write_mutes(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const struct mutes *m = f->mutes;
 
 	for (uint32_t i = 0; i < m->count; i++)

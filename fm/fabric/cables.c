@@ -35,9 +35,9 @@ static const char *const type_names[] = {
 	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"
 };
 
-static unsigned read_cables(struct fabric *f, FILE *in);
-static void forget_cables(struct fabric *f);
-static void write_cables(const struct fabric *f, FILE *out);
+static unsigned read_cables(void *arg, FILE *in);
+static void forget_cables(void *arg);
+static void write_cables(const void *arg, FILE *out);
 
 /* What was met or fell is to be known however soon this process is killed. */
 static const struct state_file cables_file = {
@@ -296,8 +296,9 @@ static bool read_line(struct fabric *f, const char *line)
 	return read_node(inv, line);
 }
 
-static unsigned read_cables(struct fabric *f, FILE *in)
+static unsigned read_cables(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[256];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
@@ -306,8 +307,10 @@ static unsigned read_cables(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_cables(struct fabric *f)
+static void forget_cables(void *arg)
 {
+	struct fabric *f = arg;
+
 	inventory_fini(sweep_inventory(f->sweep));
 	f->cables_known.ndown = 0;
 }
@@ -395,8 +398,9 @@ static void write_node_cables(const struct fabric_cables *c, const struct inv_no
 	}
 }
 
-static void write_cables(const struct fabric *f, FILE *out)
+static void write_cables(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const struct inventory *inv = sweep_inventory(f->sweep);
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))

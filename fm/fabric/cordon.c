@@ -45,8 +45,9 @@ static void drop_cordon(struct fabric *f, struct cordon cordon)
 	f->ncordons = kept;
 }
 
-static unsigned read_cordons(struct fabric *f, FILE *in)
+static unsigned read_cordons(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[128], rest;
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
@@ -65,20 +66,26 @@ static unsigned read_cordons(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_cordons(struct fabric *f)
+static void forget_cordons(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->ncordons = 0;
 }
 
-static void write_cordons(const struct fabric *f, FILE *out)
+static void write_cordons(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	for (unsigned i = 0; i < f->ncordons; i++)
 		fprintf(out, "0x%016" PRIx64 " %u\n", f->cordons[i].node, f->cordons[i].port);
 }
 
 /* By name, for whom the file was lost. */
-static void sum_up(const struct fabric *f, FILE *out)
+static void sum_up(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	for (unsigned i = 0; i < f->ncordons; i++) {
 		const struct cordon *c = &f->cordons[i];
 		const struct inv_node *node = inventory_find(sweep_inventory(f->sweep), c->node);

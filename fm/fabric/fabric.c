@@ -174,7 +174,8 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .conf = &f->conf,
 					 .events = f->events,
 					 .alerts = f->alerts,
-					 .inventory = sweep_inventory(f->sweep) };
+					 .inventory = sweep_inventory(f->sweep),
+					 .state = fabric_state_store(f) };
 }
 
 const struct topo *fabric_topo(const struct fabric *f)
@@ -285,6 +286,7 @@ static void parts_load(struct fabric *f)
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	fabric_sa_load(f);
 	fabric_nvlink_load(f);
+	modules_load(f->modules);
 }
 
 static void parts_fini(struct fabric *f)
@@ -390,6 +392,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_health_configure(f);
 	fabric_watch_schedule(f);
 	fabric_keys_configure(f);
+	modules_configure(f->modules);
 	fabric_request_reroute(f, "configuration changed");
 }
 

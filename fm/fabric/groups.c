@@ -51,8 +51,9 @@ static void write_group(FILE *out, const struct sa_group *g)
 			g->members[i].state, g->members[i].proxy);
 }
 
-static void write_groups(const struct fabric *f, FILE *out)
+static void write_groups(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const struct sa_groups *groups = groups_of(f);
 
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
@@ -102,8 +103,9 @@ static bool read_member(struct fabric *f, struct sa_group *group, const char *li
 	return true;
 }
 
-static unsigned read_groups(struct fabric *f, FILE *in)
+static unsigned read_groups(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	struct sa_group *group = NULL;
 	char line[LINE];
 
@@ -118,8 +120,10 @@ static unsigned read_groups(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_groups(struct fabric *f)
+static void forget_groups(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->mcast->known = false;
 	sa_groups_clear(groups_of(f));
 }

@@ -19,6 +19,7 @@
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
+#include "fm/state/state_store.h"
 #include "fm/sweep/inventory.h"
 
 struct fabric;
@@ -31,6 +32,8 @@ struct fabric_services {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct inventory *inventory;
+	struct state_store
+		*state; /* files of state_dir; rooms read them in load() and say what has changed */
 };
 
 struct fabric_services fabric_services(struct fabric *fabric);
@@ -39,10 +42,14 @@ struct fabric_module {
 	const char *name;
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
+	void (*load)(void *room);      /* what state_dir has; behind all init() */
+	void (*configure)(void *room); /* the configuration may be another */
 
 	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
 	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
 		     unsigned times, bool forged);
+	/* All that was published is programmed and brought up. */
+	void (*settled)(void *room);
 	/* Appends a row for each link that is unhealthy (`fmctl links --sick`); something is published. */
 	void (*unhealthy)(const void *room, json_t *rows);
 	/* Adds its members to the document of `fmctl --json status`. */

@@ -34,7 +34,22 @@ void modules_free(struct modules *m)
 #define EACH(m, hook, ...)                                                                         \
 	for (unsigned i = 0; i < (m)->count; i++)                                                  \
 		if ((m)->table[i]->hook)                                                           \
-	(m)->table[i]->hook((m)->rooms[i], __VA_ARGS__)
+	(m)->table[i]->hook((m)->rooms[i], ##__VA_ARGS__)
+
+void modules_load(struct modules *m)
+{
+	EACH(m, load);
+}
+
+void modules_configure(struct modules *m)
+{
+	EACH(m, configure);
+}
+
+void modules_settled(struct modules *m)
+{
+	EACH(m, settled);
+}
 
 void modules_trap(struct modules *m, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged)

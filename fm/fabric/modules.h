@@ -10,6 +10,9 @@ struct modules;
 struct modules *modules_new(struct fabric *fabric, fabric_modules table);
 void modules_free(struct modules *modules); /* ends the rooms, the last one first */
 
+void modules_load(struct modules *modules);
+void modules_configure(struct modules *modules);
+void modules_settled(struct modules *modules);
 void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged);
 void modules_unhealthy(const struct modules *modules, json_t *rows);

@@ -88,8 +88,9 @@ uint8_t *fabric_aside(const struct fabric *f, const uint8_t *states)
 
 /* ---- The state file ------------------------------------------------------------------------------ */
 
-static unsigned read_states(struct fabric *f, FILE *in)
+static unsigned read_states(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[512], host[256], believed[32], word[32], rest;
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
@@ -116,8 +117,10 @@ static void forget_one(void *arg, const char *host, enum nvswitch_state believed
 	nvswitch_remember(arg, host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
 }
 
-static void forget_states(struct fabric *f)
+static void forget_states(void *arg)
 {
+	struct fabric *f = arg;
+
 	nvswitch_each(f->nvswitch, forget_one, f->nvswitch);
 }
 
@@ -128,8 +131,10 @@ static void write_one(void *arg, const char *host, enum nvswitch_state believed,
 		override == NVSWITCH_UNKNOWN ? "-" : nvswitch_state_name(override));
 }
 
-static void write_states(const struct fabric *f, FILE *out)
+static void write_states(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	nvswitch_each(f->nvswitch, write_one, out);
 }
 
@@ -142,8 +147,9 @@ static const struct state_file states_file = {
 };
 
 /* What is remembered of each host beside that: written by hand by nobody. */
-static unsigned read_memory(struct fabric *f, FILE *in)
+static unsigned read_memory(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[1024];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
@@ -153,13 +159,17 @@ static unsigned read_memory(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_memory(struct fabric *f)
+static void forget_memory(void *arg)
 {
+	struct fabric *f = arg;
+
 	nvswitch_memory_forget(f->nvswitch);
 }
 
-static void write_memory(const struct fabric *f, FILE *out)
+static void write_memory(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	nvswitch_memory_write(f->nvswitch, out);
 }
 

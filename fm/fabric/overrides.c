@@ -26,8 +26,9 @@ static bool comes_after(const struct kept_override *a, const struct kept_overrid
 	return a->sw > b->sw || (a->sw == b->sw && a->lid > b->lid);
 }
 
-static unsigned read_overrides(struct fabric *f, FILE *in)
+static unsigned read_overrides(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	struct fabric_rebalance *r = &f->rebalance;
 	uint32_t size = 0;
 	char line[128];
@@ -47,13 +48,16 @@ static unsigned read_overrides(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_overrides(struct fabric *f)
+static void forget_overrides(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->rebalance.nkept = 0;
 }
 
-static void write_overrides(const struct fabric *f, FILE *out)
+static void write_overrides(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const struct fabric_rebalance *r = &f->rebalance;
 
 	for (uint32_t i = 0; i < r->nkept; i++)

@@ -728,6 +728,7 @@ int fabric_state_load(struct fabric *f);
 void fabric_state_save(struct fabric *f);
 
 /* Files of state_dir (fm/state/state_store.h). 0, -ENOENT, or -EINVAL: it was lost, and that is an alert. */
+struct state_store *fabric_state_store(const struct fabric *f);
 int fabric_state_read(struct fabric *f, const struct state_file *file);
 int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
 			 size_t *length);

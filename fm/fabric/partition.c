@@ -15,8 +15,10 @@
 #include "fm/state/state_file.h"
 #include "topology/mem.h"
 
-static void write_text(const struct fabric *f, FILE *out)
+static void write_text(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	fputs(f->partitions_text, out);
 }
 

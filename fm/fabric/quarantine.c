@@ -143,8 +143,9 @@ static int parse_line(const struct fabric *f, const char *line, struct quarantin
 	return 1;
 }
 
-static unsigned read_list(struct fabric *f, FILE *in)
+static unsigned read_list(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[256];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
@@ -159,13 +160,16 @@ static unsigned read_list(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_list(struct fabric *f)
+static void forget_list(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->quarantines->count = 0;
 }
 
-static void write_list(const struct fabric *f, FILE *out)
+static void write_list(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const struct quarantines *qs = f->quarantines;
 	int64_t now_us = (int64_t)loop_now_us(f->loop);
 
@@ -179,8 +183,9 @@ static void write_list(const struct fabric *f, FILE *out)
 }
 
 /* Those in force by name, for whom the file was lost. */
-static void sum_up(const struct fabric *f, FILE *out)
+static void sum_up(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
 	const char *between = "";
 
 	for (unsigned i = 0; i < f->quarantines->count; i++) {

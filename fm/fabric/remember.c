@@ -12,8 +12,10 @@
 
 /* ---- Tables -------------------------------------------------------------------------------------- */
 
-static void write_tables(const struct fabric *f, FILE *out)
+static void write_tables(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	program_write_tables(f->program, out);
 }
 

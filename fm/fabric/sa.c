@@ -12,20 +12,26 @@
 
 #define GATHER_US 2000000
 
-static unsigned read_subscriptions(struct fabric *f, FILE *in)
+static unsigned read_subscriptions(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
+
 	f->sa_state_read = true;
 	return sa_subscriptions_read(f->sa, in);
 }
 
-static void forget_subscriptions(struct fabric *f)
+static void forget_subscriptions(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->sa_state_read = false;
 	sa_subscriptions_forget(f->sa);
 }
 
-static void write_subscriptions(const struct fabric *f, FILE *out)
+static void write_subscriptions(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	sa_subscriptions_write(f->sa, out);
 }
 
@@ -39,18 +45,24 @@ static const struct state_file subscriptions_file = {
 	.gather_max_us = GATHER_US,
 };
 
-static unsigned read_services(struct fabric *f, FILE *in)
+static unsigned read_services(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
+
 	return sa_services_read(f->sa, in, time(NULL));
 }
 
-static void forget_services(struct fabric *f)
+static void forget_services(void *arg)
 {
+	struct fabric *f = arg;
+
 	sa_services_forget(f->sa);
 }
 
-static void write_services(const struct fabric *f, FILE *out)
+static void write_services(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	sa_services_write(f->sa, out, time(NULL));
 }
 
@@ -64,18 +76,24 @@ static const struct state_file services_file = {
 	.gather_max_us = GATHER_US,
 };
 
-static unsigned read_aliases(struct fabric *f, FILE *in)
+static unsigned read_aliases(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
+
 	return sa_aliases_read(f->sa, in);
 }
 
-static void forget_aliases(struct fabric *f)
+static void forget_aliases(void *arg)
 {
+	struct fabric *f = arg;
+
 	sa_aliases_forget(f->sa);
 }
 
-static void write_aliases(const struct fabric *f, FILE *out)
+static void write_aliases(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	sa_aliases_write(f->sa, out);
 }
 

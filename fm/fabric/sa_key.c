@@ -13,8 +13,9 @@
 
 #define KNOWN_TO_ALL 1ull
 
-static unsigned read_key(struct fabric *f, FILE *in)
+static unsigned read_key(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	uint64_t key;
 	char end;
 
@@ -24,13 +25,17 @@ static unsigned read_key(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_key(struct fabric *f)
+static void forget_key(void *arg)
 {
+	struct fabric *f = arg;
+
 	f->sa_key_made = 0;
 }
 
-static void write_key(const struct fabric *f, FILE *out)
+static void write_key(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	fprintf(out, "0x%016" PRIx64 "\n", f->sa_key_made);
 }
 

@@ -166,6 +166,7 @@ static enum job_said answer(void *arg)
 	fabric_acts_answer(f, NULL);
 	fabric_rebalance_settled(f);
 	fabric_alias_settled(f);
+	modules_settled(f->modules);
 	fabric_watch_doubt(f);
 	fabric_warn(f);
 	return JOB_NEXT;

@@ -70,9 +70,10 @@ static void look(void *arg)
 		loop_timer_set(files->look, LOOK_US);
 }
 
-static void lost(struct fabric *f, const struct state_file *file, const char *why, const char *kept,
+static void lost(void *arg, const struct state_file *file, const char *why, const char *kept,
 		 const char *summary)
 {
+	struct fabric *f = arg;
 	struct fabric_files *files = f->files;
 	char *subject = subject_of(file->name);
 	struct lost_file *it;
@@ -89,8 +90,10 @@ static void lost(struct fabric *f, const struct state_file *file, const char *wh
 	free(subject);
 }
 
-static void foreign(struct fabric *f, const struct state_file *file)
+static void foreign(void *arg, const struct state_file *file)
 {
+	struct fabric *f = arg;
+
 	event_log_add(
 		f->events, LOG_NOTICE, "state-edited", json_pack("{ss}", "file", file->name),
 		"state_dir/%s: without its first and last line, by hand or by another version of "
@@ -100,8 +103,9 @@ static void foreign(struct fabric *f, const struct state_file *file)
 
 /* ---- What could not be written ------------------------------------------------------------------- */
 
-static void wrote(struct fabric *f, const struct state_file *file, int status)
+static void wrote(void *arg, const struct state_file *file, int status)
 {
+	struct fabric *f = arg;
 	char *what = subject_of(file->name),
 	     *error = mem_printf("not saved: %s", strerror(-status));
 
@@ -123,20 +127,25 @@ void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
 
 /* ---- For others ------------------------------------------------------------------------------------ */
 
+struct state_store *fabric_state_store(const struct fabric *f)
+{
+	return f->files->store;
+}
+
 int fabric_state_read(struct fabric *f, const struct state_file *file)
 {
-	return state_store_read(f->files->store, file);
+	return state_store_read(f->files->store, file, f);
 }
 
 int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
 			 size_t *length)
 {
-	return state_store_load(f->files->store, file, content, length);
+	return state_store_load(f->files->store, file, f, content, length);
 }
 
 void fabric_state_changed(struct fabric *f, const struct state_file *file)
 {
-	state_store_changed(f->files->store, file);
+	state_store_changed(f->files->store, file, f);
 }
 
 void fabric_state_unchanged(struct fabric *f, const struct state_file *file)
@@ -179,8 +188,9 @@ static int parse_line(const char *line, struct lid_entry *entry)
 	return 1;
 }
 
-static unsigned read_lids(struct fabric *f, FILE *in)
+static unsigned read_lids(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
 	struct lid_memory *memory = &f->memory;
 	char line[STATE_LINE];
@@ -202,13 +212,17 @@ static unsigned read_lids(struct fabric *f, FILE *in)
 	return bad;
 }
 
-static void forget_lids(struct fabric *f)
+static void forget_lids(void *arg)
 {
+	struct fabric *f = arg;
+
 	lid_memory_fini(&f->memory);
 }
 
-static void write_lids(const struct fabric *f, FILE *out)
+static void write_lids(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	for (uint32_t i = 0; i < f->memory.count; i++) {
 		const struct lid_entry *entry = &f->memory.entries[i];
 
@@ -258,10 +272,15 @@ void fabric_state_end(struct fabric *f)
 	state_store_flush(f->files->store, !fabric_rules(f));
 }
 
+static bool may_write(const void *arg)
+{
+	return fabric_rules(arg);
+}
+
 void fabric_state_init(struct fabric *f)
 {
 	static const struct state_ops ops = {
-		.wrote = wrote, .lost = lost, .foreign = foreign, .may_write = fabric_rules
+		.wrote = wrote, .lost = lost, .foreign = foreign, .may_write = may_write
 	};
 	struct fabric_files *files = mem_alloc(1, sizeof(*files));
 

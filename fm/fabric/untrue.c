@@ -365,8 +365,9 @@ static bool parse_block(const char *word, uint32_t *block)
 	return number <= TABLES_MAX_LID / TABLES_BLOCK;
 }
 
-static unsigned read_untrue(struct fabric *f, FILE *in)
+static unsigned read_untrue(void *arg, FILE *in)
 {
+	struct fabric *f = arg;
 	char line[128], word[32], rest;
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
@@ -382,14 +383,18 @@ static unsigned read_untrue(struct fabric *f, FILE *in)
 	return 0;
 }
 
-static void forget_untrue(struct fabric *f)
+static void forget_untrue(void *arg)
 {
+	struct fabric *f = arg;
+
 	while (f->untrue.list)
 		drop(f->untrue.list);
 }
 
-static void write_untrue(const struct fabric *f, FILE *out)
+static void write_untrue(const void *arg, FILE *out)
 {
+	const struct fabric *f = arg;
+
 	for (const struct untrue *u = f->untrue.list; u; u = u->next) {
 		if (!u->isolated || (u->met && !fabric_isolated(f, u->sw, ISOLATED_WRONG_TABLES)))
 			continue;

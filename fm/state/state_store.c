@@ -22,6 +22,7 @@ enum { AT_ONCE, GATHERED, LANES };
 struct kept {
 	struct kept *next;
 	const struct state_file *file;
+	void *owner;	/* the latest one */
 	bool due;	/* differs from what is on disk or on its way */
 	bool in_memory; /* .. but for what `held` has: its owner is gone */
 	bool failed;	/* the last write, and nothing has changed since */
@@ -51,7 +52,7 @@ struct listed { /* in the manifest */
 struct state_store {
 	struct loop *loop;
 	char *folder;
-	struct fabric *f;
+	void *arg; /* of ops */
 	struct state_ops ops;
 	uint64_t retry_us;
 	struct kept *files;
@@ -125,7 +126,7 @@ static void tell_manifest(struct state_store *s, const char *why)
 	static const struct state_file manifest = { .name = MANIFEST };
 
 	s->has_manifest = true;
-	s->ops.lost(s->f, &manifest, why, NULL, "");
+	s->ops.lost(s->arg, &manifest, why, NULL, "");
 }
 
 static void read_manifest(struct state_store *s)
@@ -154,7 +155,7 @@ static void write_manifest(void *arg, FILE *out)
 }
 
 /* Notes that the file is about to be written. True: the manifest is another by that. */
-static bool note_summary(struct state_store *s, const struct state_file *file)
+static bool note_summary(struct state_store *s, const struct state_file *file, const void *owner)
 {
 	bool fresh = !listed_of(s, file->name);
 	struct listed *it = list_file(s, file->name);
@@ -165,7 +166,7 @@ static bool note_summary(struct state_store *s, const struct state_file *file)
 	if (!file->summary)
 		return fresh;
 	out = open_memstream(&text, &length);
-	file->summary(s->f, out);
+	file->summary(owner, out);
 	fclose(out);
 	for (char *c = text; *c; c++)
 		if (*c == '\n')
@@ -185,7 +186,7 @@ static void lose(struct state_store *s, const struct state_file *file, const cha
 	char *path = path_of(s, file->name), *aside = mem_printf("%s.bad", path);
 	bool kept = keep && rename(path, aside) == 0;
 
-	s->ops.lost(s->f, file, why, kept ? aside : NULL, it ? it->summary : "");
+	s->ops.lost(s->arg, file, why, kept ? aside : NULL, it ? it->summary : "");
 	free(path);
 	free(aside);
 }
@@ -225,14 +226,14 @@ static bool from_memory(struct state_store *s, const struct state_file *file, ch
 	return true;
 }
 
-static void reform(struct state_store *s, const struct state_file *file)
+static void reform(struct state_store *s, const struct state_file *file, void *owner)
 {
 	kept_of(s, file)->reform = true;
-	state_store_changed(s, file);
+	state_store_changed(s, file, owner);
 }
 
-int state_store_load(struct state_store *s, const struct state_file *file, char **content,
-		     size_t *length)
+int state_store_load(struct state_store *s, const struct state_file *file, void *owner,
+		     char **content, size_t *length)
 {
 	struct state_content c;
 	enum state_said said;
@@ -248,9 +249,9 @@ int state_store_load(struct state_store *s, const struct state_file *file, char 
 	if (!status && said == STATE_WHOLE && !s->has_manifest && !s->manifest_due)
 		tell_manifest(s, "is gone");
 	if (!status && said == STATE_OLD && listed_of(s, file->name))
-		s->ops.foreign(s->f, file);
+		s->ops.foreign(s->arg, file);
 	if (said == STATE_OLD || status == -EINVAL)
-		reform(s, file);
+		reform(s, file, owner);
 	if (status)
 		free(c.bytes);
 	*content = status ? NULL : c.bytes;
@@ -258,23 +259,23 @@ int state_store_load(struct state_store *s, const struct state_file *file, char 
 	return status;
 }
 
-int state_store_read(struct state_store *s, const struct state_file *file)
+int state_store_read(struct state_store *s, const struct state_file *file, void *owner)
 {
 	char *content, why[128];
 	size_t length;
-	int status = state_store_load(s, file, &content, &length);
+	int status = state_store_load(s, file, owner, &content, &length);
 	unsigned bad;
 	FILE *in;
 
 	if (status)
 		return status;
 	in = length ? fmemopen(content, length, "r") : fopen("/dev/null", "r");
-	bad = in ? file->read(s->f, in) : 1;
+	bad = in ? file->read(owner, in) : 1;
 	if (bad) {
 		snprintf(why, sizeof(why), "line %u is not %s", bad, file->form);
-		file->forget(s->f);
+		file->forget(owner);
 		lose(s, file, why, true);
-		reform(s, file);
+		reform(s, file, owner);
 		status = -EINVAL;
 	}
 	if (in)
@@ -329,12 +330,13 @@ static void schedule(struct state_store *s)
 		loop_timer_set(s->timer, next > now ? next - now : 0);
 }
 
-void state_store_changed(struct state_store *s, const struct state_file *file)
+void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
 {
 	struct kept *k = kept_of(s, file);
 	uint64_t now = loop_now_us(s->loop);
 	uint64_t most = file->gather_max_us ? file->gather_max_us : file->gather_us;
 
+	k->owner = owner;
 	if (!k->due)
 		k->since_us = now;
 	k->due = true;
@@ -380,7 +382,7 @@ static void write_content(void *arg, FILE *out)
 	if (k->held)
 		fwrite(k->held, 1, k->held_length, out);
 	else
-		k->file->write(source->store->f, out);
+		k->file->write(k->owner, out);
 }
 
 static int write_file(struct state_store *s, const struct kept *k)
@@ -409,7 +411,7 @@ static void take_up(struct state_store *s, struct kept *k, bool live)
 	if (live) {
 		free(k->held);
 		k->held = NULL;
-		s->manifest_due |= note_summary(s, k->file);
+		s->manifest_due |= note_summary(s, k->file, k->owner);
 	}
 	if (live || k->in_memory)
 		k->due = k->in_memory = k->reform = false;
@@ -426,7 +428,7 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		k->held = NULL;
 	}
 	k->lane_held = false;
-	s->ops.wrote(s->f, k->file, status);
+	s->ops.wrote(s->arg, k->file, status);
 }
 
 /* The child: one status a file, in the order of the lane. The manifest goes last: what it lists is there. */
@@ -502,7 +504,7 @@ static void fill(struct state_store *s, unsigned number, bool all)
 		if (!wants(k) || lane_of(k->file) != number || (!all && k->at_us > now))
 			continue;
 		live = k->due && !k->in_memory;
-		if (live && !all && !s->ops.may_write(s->f)) {
+		if (live && !all && !s->ops.may_write(s->arg)) {
 			k->at_us = now + MAY_NOT_US;
 			live = false;
 			if (!k->held)
@@ -595,8 +597,8 @@ static void render(struct state_store *s, struct kept *k)
 	free(k->held);
 	k->held = NULL;
 	out = open_memstream(&k->held, &k->held_length);
-	s->manifest_due |= note_summary(s, k->file);
-	k->file->write(s->f, out);
+	s->manifest_due |= note_summary(s, k->file, k->owner);
+	k->file->write(k->owner, out);
 	fclose(out);
 	k->due = k->in_memory = true;
 	k->lane_held = false; /* what is on its way is older */
@@ -630,13 +632,13 @@ void state_store_flush(struct state_store *s, bool drop)
 
 /* ---- Life ------------------------------------------------------------------------------------------ */
 
-struct state_store *state_store_new(struct loop *loop, const char *folder, struct fabric *f,
+struct state_store *state_store_new(struct loop *loop, const char *folder, void *arg,
 				    const struct state_ops *ops)
 {
 	struct state_store *s = mem_alloc(1, sizeof(*s));
 
 	*s = (struct state_store){
-		.loop = loop, .folder = mem_strdup(folder), .f = f, .ops = *ops
+		.loop = loop, .folder = mem_strdup(folder), .arg = arg, .ops = *ops
 	};
 	s->timer = loop_timer_new(loop, step, s);
 	read_manifest(s);

@@ -19,17 +19,15 @@
 #include <stdio.h>
 #include "fm/core/loop.h"
 
-struct fabric; /* whose state it is; the store does not look into it */
 struct state_store;
 
-/* A file of state_dir. All of its functions are of its owner; those that write run in a child, too. */
+/* A file of state_dir. All of its functions are of its owner, who is their argument; those that write run in a child, too. */
 struct state_file {
-	const char *name, *form;		      /* form: of a line, for messages */
-	unsigned (*read)(struct fabric *f, FILE *in); /* 0, or the number of a line that can't be */
-	void (*forget)(struct fabric *f);	      /* what was read of that file */
-	void (*write)(const struct fabric *f, FILE *out);
-	void (*summary)(const struct fabric *f,
-			FILE *out); /* one line, without its end; NULL = none */
+	const char *name, *form;		 /* form: of a line, for messages */
+	unsigned (*read)(void *owner, FILE *in); /* 0, or the number of a line that can't be */
+	void (*forget)(void *owner);		 /* what was read of that file */
+	void (*write)(const void *owner, FILE *out);
+	void (*summary)(const void *owner, FILE *out); /* one line, without its end; NULL = none */
 	uint64_t gather_us; /* it is written when nothing has changed for so long; 0 = at once */
 	uint64_t
 		gather_max_us; /* .. or some of it waits for so long; 0 = gather_us: later changes don't put it off */
@@ -37,29 +35,29 @@ struct state_file {
 
 struct state_ops {
 	/* What became of a write, each time: 0 or -errno. */
-	void (*wrote)(struct fabric *f, const struct state_file *file, int status);
+	void (*wrote)(void *arg, const struct state_file *file, int status);
 	/* A file is not what was written, and is not used. kept: where it is now, NULL = nowhere; summary: what the manifest says of it, "" = nothing. */
-	void (*lost)(struct fabric *f, const struct state_file *file, const char *why,
-		     const char *kept, const char *summary);
+	void (*lost)(void *arg, const struct state_file *file, const char *why, const char *kept,
+		     const char *summary);
 	/* A file that has neither first nor last line, where one with both was expected, was read: by hand, or by an older fmd. */
-	void (*foreign)(struct fabric *f, const struct state_file *file);
-	bool (*may_write)(const struct fabric *f); /* asked when a file is due; false: it waits */
+	void (*foreign)(void *arg, const struct state_file *file);
+	bool (*may_write)(const void *arg); /* asked when a file is due; false: it waits */
 };
 
 /* retry_ms: before what could not be written is written again. */
-struct state_store *state_store_new(struct loop *loop, const char *folder, struct fabric *f,
+struct state_store *state_store_new(struct loop *loop, const char *folder, void *arg,
 				    const struct state_ops *ops);
 void state_store_free(struct state_store *store); /* NULL is fine; ends children, writes nothing */
 void state_store_retry(struct state_store *store, uint64_t retry_us); /* 0 = never again */
 
 /* Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost (ops.lost was called). */
-int state_store_read(struct state_store *store, const struct state_file *file);
+int state_store_read(struct state_store *store, const struct state_file *file, void *owner);
 /* For what is not read by lines: the content, the caller's. The same statuses. */
-int state_store_load(struct state_store *store, const struct state_file *file, char **content,
-		     size_t *length);
+int state_store_load(struct state_store *store, const struct state_file *file, void *owner,
+		     char **content, size_t *length);
 
-/* What it holds differs from what was written. */
-void state_store_changed(struct state_store *store, const struct state_file *file);
+/* What it holds differs from what was written. The owner is asked for it later, until state_store_detach(). */
+void state_store_changed(struct state_store *store, const struct state_file *file, void *owner);
 /* It does not: what was just read is no change. */
 void state_store_unchanged(struct state_store *store, const struct state_file *file);
 bool state_store_is_due(const struct state_store *store,
