@@ -12,7 +12,7 @@ from fabric import end_process, poll, tail
 
 HERE, THERE = "H-0002c90380000100", "H-0002c9038000ff00"
 UNDAMPED = {"master_sm_priority": 0}  # the highest priority is master at any time
-FAST = {"sminfo_polling_timeout": 500}  # 1.5 s of silence: a busy machine is not taken for a dead one
+FAST = {"sminfo_polling_timeout": 1500}  # 4.5 s of silence: a busy machine is not taken for a dead one
 
 
 class Opensm:

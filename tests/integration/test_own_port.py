@@ -4,7 +4,7 @@ from fabric import poll
 
 HERE, THERE = "H-0002c90380000100", "H-0002c9038000ff00"
 LEAF = '"S-0002c90300000100"[1]'
-FAST = {"sminfo_polling_timeout": 500}
+FAST = {"sminfo_polling_timeout": 1500}
 
 
 def managed(status):
