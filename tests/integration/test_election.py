@@ -40,7 +40,7 @@ class Opensm:
             raise AssertionError(f"{late}:\n{tail(self.log)}") from None
 
     def sweep(self):
-        """A whole one, as trap 144 makes it when a port comes to be a manager's: simulators do not send that, and by itself OpenSM looks at switches only."""
+        """A whole one, as trap 144 makes it when a port comes to be a manager's: fmsim does not send that, and by itself OpenSM looks at switches only."""
         self.process.send_signal(signal.SIGHUP)
 
     def stop(self):

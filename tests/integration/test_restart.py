@@ -8,7 +8,10 @@ ALL_PAIRS = (256 * 255, 256 * 255)
 
 
 def seen(fabric):
+    """Without the hops: they are of the last whole proof, and which one that was depends on how the damage came."""
     status = fabric.status()
+    for figure in ("mean_hops", "max_hops"):
+        del status["proof"][figure]
     return {"tables": fabric.tables(), "lids": fabric.lids(), "down": fabric.ask("links", "--down"),
             **{key: status[key] for key in ("switches", "hcas", "links", "links_down", "at_risk", "proof")}}
 
