@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include "tests/unit/fabric_world.h"
 
-#define PATIENCE 200000 /* looks, a tenth of a millisecond apart at least */
+#define PATIENCE 1000000 /* looks, a tenth of a millisecond apart at least */
 
 static void restart(struct world *w)
 {
