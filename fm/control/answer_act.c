@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* answer_act: what operators have done: by the fabric, which calls back when it is done, and to the daemon itself. */
+#include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/core/log.h"
 
@@ -67,6 +68,29 @@ static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 		fn(arg, NULL, err);
 }
 const struct command_run nvswitch_set_run = { .ask = act_nvswitch };
+
+/* As a number, or as it was typed; 0 = neither, which no TTL is. */
+static double seconds_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *end;
+	double seconds = text ? strtod(text, &end) : json_number_value(value);
+
+	return text && (!*text || *end) ? 0 : seconds;
+}
+
+static json_t *answer_health_report(const struct command_env *env, json_t *args, char *err)
+{
+	const char *source, *host, *state, *reason;
+	json_t *ttl;
+
+	if (!command_unpack(args, err, "{s:s, s:s, s:s, s:s, s:o}", "source", &source, "host",
+			    &host, "state", &state, "reason", &reason, "ttl", &ttl))
+		return NULL;
+	return fabric_health_report(env->fabric, source, host, state, reason, seconds_of(ttl), err,
+				    COMMAND_ERROR_SIZE);
+}
+const struct command_run health_report_run = { .answer = answer_health_report };
 
 static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
 {

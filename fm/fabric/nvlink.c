@@ -345,6 +345,19 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 			   .fn = fn, .arg = arg, .health = act, .result = health_result(f, act) });
 }
 
+json_t *fabric_health_report(struct fabric *f, const char *source, const char *host,
+			     const char *state, const char *reason, double ttl_s, char *err,
+			     size_t err_size)
+{
+	const struct nvswitch_report report = { source, host, state, reason, ttl_s };
+
+	if (nvswitch_report(f->nvswitch, &report, err, err_size))
+		return NULL;
+	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
+			 nvswitch_state_name((enum nvswitch_state)nvswitch_state_parse(state)),
+			 "ttl_s", ttl_s);
+}
+
 json_t *fabric_nvswitch(const struct fabric *f)
 {
 	return nvswitch_json(f->nvswitch);

@@ -77,11 +77,20 @@ static int send_request(int fd, const char *cmd, json_t *args)
 		       : -errno; /* hung up already: with the reason, to be read */
 }
 
-static struct fmctl_answer failed(const char *cmd, const char *reason)
+static struct fmctl_answer failed(const char *what, const char *reason)
 {
-	fprintf(stderr, "fmctl: %.*s: %s\n", (int)strcspn(cmd, "-"), cmd,
-		reason); /* nvswitch-set */
+	fprintf(stderr, "fmctl: %s: %s\n", what, reason);
 	return (struct fmctl_answer){ .status = FMCTL_FAILED };
+}
+
+/* `nvswitch-set` is nobody's word: `nvswitch` was typed. */
+static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, const char *reason)
+{
+	bool typed = !strcmp(cmd, ctl->command->name);
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(typed ? strlen(cmd) : strcspn(cmd, "-")), cmd);
+	return failed(name, reason);
 }
 
 static bool timed_out(FILE *stream)
@@ -116,12 +125,12 @@ static struct fmctl_answer read_answer(const struct fmctl *ctl, FILE *stream, co
 
 	snprintf(late, sizeof(late), "no sign of life from fmd in %u s", ctl->timeout_s);
 	if (!line && timed_out(stream))
-		answer = failed(cmd, late);
+		answer = refused(ctl, cmd, late);
 	else if (!line || json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result,
 				      "error", &error))
-		answer = failed(cmd, "fmd gave no answer");
+		answer = refused(ctl, cmd, "fmd gave no answer");
 	else if (!ok || !result)
-		answer = failed(cmd, error ? error : "fmd gave no reason");
+		answer = refused(ctl, cmd, error ? error : "fmd gave no reason");
 	else
 		answer = (struct fmctl_answer){ FMCTL_DONE, json_incref(result) };
 	json_decref(line);
@@ -142,7 +151,7 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	}
 	status = send_request(fileno(*stream), cmd, args);
 	if (status)
-		return failed(cmd, strerror(-status));
+		return refused(ctl, cmd, strerror(-status));
 	return read_answer(ctl, *stream, cmd);
 }
 

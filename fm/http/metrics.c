@@ -122,7 +122,7 @@ static const struct metric metrics[] = {
 	       "multicast.waiting"),
 	METRIC("fmd_nvswitch_hosts", GAUGE, "Hosts by the state of their NVSwitches and NVLinks",
 	       "nvswitch.states", .label = "state"),
-	METRIC("fmd_nvswitch_sources_up", GAUGE, "Exporters that answer", "nvswitch.sources_up"),
+	METRIC("fmd_nvswitch_sources_up", GAUGE, "Exporters that answer, and sources of health reports that speak", "nvswitch.sources_up"),
 	METRIC("fmd_nvswitch_input_open", GAUGE, "Whether a configured input could be opened (1)",
 	       "nvswitch.inputs", .label = "input"),
 	METRIC("fmd_nvswitch_log_lines_total", COUNTER,

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * health: the state machine of a host's NVLinks (see health.h), and who is meant by a name.
+ * health: the state machine of a host's NVLinks (see health.h).
  *
  * Hold-downs: `differs_us` is when observed went to one side of believed; it begins anew when that side changes, so one good answer between
  * bad ones starts the wait again, while getting still worse does not. While no source speaks nothing is waited for: silence proves nothing.
  *
  * The guard looks at observed, not at believed: hosts that wait for their hold-down count, so that a source gone mad is noticed before
  * the first of them gets through, given that the hold-down is longer than the polling interval.
- *
- * Names: machines call themselves dgx-01, DGX-01 or dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it
- * stands, in small letters; then among the aliases; then its first part, if only one host has that.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +24,17 @@ void health_init(struct health *h, const struct health_ops *ops, void *arg)
 	*h = (struct health){ .ops = ops, .arg = arg };
 }
 
+static void free_sources(struct health_source *sources, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(sources[i].where);
+	free(sources);
+}
+
 void health_fini(struct health *h)
 {
-	health_sources_begin(h);
-	health_sources_end(h);
 	for (unsigned i = 0; i < h->nhosts; i++) {
+		free_sources(h->hosts[i].sources, h->hosts[i].nsources);
 		free(h->hosts[i].log);
 		free(h->hosts[i].memory);
 		free(h->hosts[i].name);
@@ -43,66 +45,6 @@ void health_fini(struct health *h)
 	names_fini(&h->names);
 	names_fini(&h->firsts);
 	aliases_fini(&h->aliases);
-}
-
-/* ---- Who is meant -------------------------------------------------------------------------------- */
-
-static unsigned find_as_it_stands(const struct health *h, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len);
-
-	return id == NAMES_NONE ? UINT_MAX : id;
-}
-
-static unsigned find_by_first_part(const struct health *h, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->firsts, text, name_first_part(text, len));
-	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
-}
-
-unsigned health_find(const struct health *h, const char *name)
-{
-	const char *meant = aliases_find(&h->aliases, name);
-	unsigned host = find_as_it_stands(h, name);
-
-	if (host == UINT_MAX && meant) {
-		name = meant;
-		host = find_as_it_stands(h, name);
-	}
-	return host == UINT_MAX ? find_by_first_part(h, name) : host;
-}
-
-static void index_first(struct health *h, const char *text, size_t len, unsigned host)
-{
-	uint32_t before = h->firsts.count,
-		 id = names_id(&h->firsts, text, name_first_part(text, len));
-
-	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
-	h->first_host[id] = h->firsts.count == before ? UINT_MAX : host;
-}
-
-unsigned health_add(struct health *h, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len);
-	char *kept;
-
-	if (id != NAMES_NONE)
-		return id;
-	kept = mem_alloc(len + 1, 1);
-	memcpy(kept, text, len);
-	id = names_id(&h->names, kept, len);
-	h->hosts = mem_resize(h->hosts, h->nhosts + 1, sizeof(*h->hosts));
-	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
-						      .state = NVSWITCH_UNKNOWN,
-						      .override = NVSWITCH_UNKNOWN };
-	index_first(h, kept, len, id);
-	return id;
 }
 
 /* What routing is to be told. */
@@ -123,13 +65,6 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 /* ---- Who speaks ---------------------------------------------------------------------------------- */
 
-static void free_sources(struct health_source *sources, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		free(sources[i].where);
-	free(sources);
-}
-
 void health_sources_begin(struct health *h)
 {
 	for (unsigned i = 0; i < h->nhosts; i++) {
@@ -142,9 +77,23 @@ void health_sources_begin(struct health *h)
 	}
 }
 
+/* Those who report by themselves are told anew by nobody. */
+static void carry_reported(struct health_host *host)
+{
+	for (unsigned i = 0; i < host->nearlier; i++) {
+		if (!host->earlier[i].reported)
+			continue;
+		host->sources =
+			mem_resize(host->sources, host->nsources + 1, sizeof(*host->sources));
+		host->sources[host->nsources++] = host->earlier[i];
+		host->earlier[i].where = NULL;
+	}
+}
+
 void health_sources_end(struct health *h)
 {
 	for (unsigned i = 0; i < h->nhosts; i++) {
+		carry_reported(&h->hosts[i]);
 		free_sources(h->hosts[i].earlier, h->hosts[i].nearlier);
 		h->hosts[i].earlier = NULL;
 		h->hosts[i].nearlier = 0;
@@ -277,11 +226,26 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		note_line(m, it->log, event, now_us);
 }
 
+static void drop_silent_reports(struct health_host *host)
+{
+	for (unsigned i = host->nsources; i-- > 0;) {
+		struct health_source *s = &host->sources[i];
+
+		if (!s->reported || s->up)
+			continue;
+		if (host->memory)
+			memory_forget_report(host->memory, s->where + strlen(HEALTH_REPORT_PREFIX));
+		free(s->where);
+		memmove(s, s + 1, (--host->nsources - i) * sizeof(*s));
+	}
+}
+
 /* An operator who takes his word back has looked: what was logged is past, and where nobody else speaks the host is well. */
 static void forget(struct health_host *host)
 {
 	if (host->memory)
 		memory_clear(host->memory);
+	drop_silent_reports(host);
 	if (!host->nsources)
 		host->told = host->observed = host->believed = NVSWITCH_HEALTHY;
 }
@@ -338,9 +302,23 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 	*next_us = wait < *next_us ? wait : *next_us;
 }
 
+static uint64_t stale_after(const struct health *h, const struct health_source *s)
+{
+	return s->reported ? s->ttl_us : h->conf.stale_us;
+}
+
 static bool is_fresh(const struct health *h, const struct health_source *s, uint64_t now_us)
 {
-	return s->heard && now_us - s->heard_us < h->conf.stale_us;
+	return s->heard && now_us - s->heard_us < stale_after(h, s);
+}
+
+static void note_silence(struct health_source *s)
+{
+	if (!s->reported || !s->up)
+		return;
+	s->up = false;
+	snprintf(s->error, sizeof(s->error), "no report within its TTL of %llu s",
+		 (unsigned long long)(s->ttl_us / 1000000));
 }
 
 /* Who says that it is worse than DEGRADED_LINK, by bit as in memory_event.from. */
@@ -397,12 +375,14 @@ static bool sources_state(const struct health *h, struct health_host *host, uint
 
 	*worst = NVSWITCH_HEALTHY;
 	for (unsigned i = 0; i < host->nsources; i++) {
-		const struct health_source *s = &host->sources[i];
+		struct health_source *s = &host->sources[i];
 
-		if (!is_fresh(h, s, now_us))
+		if (!is_fresh(h, s, now_us)) {
+			note_silence(s);
 			continue;
+		}
 		fresh = true;
-		note_due(next_us, s->heard_us + h->conf.stale_us, now_us);
+		note_due(next_us, s->heard_us + stale_after(h, s), now_us);
 		*worst = worse(*worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 	}
 	return fresh;

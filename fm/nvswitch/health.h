@@ -8,7 +8,7 @@
  *   state      what is believed: observed, once it has lasted (hold-down), unless so many hosts turn bad that the sources are suspect (guard);
  *              UNKNOWN while no source speaks
  *   routed     what routing was told: state, taken over in batches with a distance; UNKNOWN leaves it as it is
- *
+ * A source is an exporter or whoever sends health reports; these stay until an operator's `clear` finds them silent.
  * An operator's word counts at once and as long as it stands.
  */
 #ifndef FMD_NVSWITCH_HEALTH_H
@@ -33,7 +33,9 @@ struct health_conf {
 struct health_source { /* one place that speaks of a host again and again */
 	char *where;
 	enum nvswitch_trust trust;
-	bool heard, up; /* ever; the latest time */
+	bool heard, up;	 /* ever; the latest time */
+	bool reported;	 /* by `health-report`; up until its TTL is over */
+	uint64_t ttl_us; /* of a report; else health_conf.stale_us counts */
 	uint64_t heard_us;
 	struct nvswitch_verdict verdict;
 	char error[80]; /* why it is not up */
@@ -88,7 +90,7 @@ struct health {
 
 void health_init(struct health *h, const struct health_ops *ops, void *arg);
 void health_fini(struct health *h);
-/* A host by its name as it stands, by an alias, else by its first part if only one has that; UINT_MAX = nobody. */
+/* health_names.c. A host by its name as it stands, by an alias, else by its first part if only one has that; UINT_MAX = nobody. */
 unsigned health_find(const struct health *h, const char *name);
 unsigned health_add(struct health *h, const char *name); /* finds it, or makes it */
 
@@ -108,6 +110,13 @@ void health_sources_end(struct health *h);
 /* What a source says; verdict NULL: it failed, for that reason. */
 void health_hear(struct health *h, unsigned host, unsigned source,
 		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us);
+/* What a source says by `health-report`. False: too many sources do so of this host, and nothing changes. health_report.c */
+bool health_report(struct health *h, unsigned host, const struct memory_report *report,
+		   uint64_t now_us);
+/* The sources of the reports in the host's memory, which was read from a file: silent so far. */
+void health_report_recall(struct health *h, unsigned host);
+#define HEALTH_REPORT_PREFIX "health-report:" /* health_source.where, before the source's name */
+
 struct sxid_event;
 void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
 		     uint64_t now_us);

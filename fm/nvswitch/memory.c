@@ -50,6 +50,9 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 		return "the exporter says that it is well";
 	if (f->kind == NVSWITCH_IS_SILENCE)
 		return "the exporter speaks of it again, or an operator clears it";
+	if (f->kind == NVSWITCH_IS_REPORT)
+		return "its source reports another state, or falls silent and an operator clears "
+		       "it";
 	if (f->state == NVSWITCH_FATAL)
 		return "a boot or driver start is seen, or P2P that was lost is whole again with "
 		       "the fabric manager done, or an operator clears it";
@@ -208,4 +211,40 @@ void memory_clear(struct memory *m)
 		m->switches[n].seen = false;
 		m->switches[n].last = (struct switch_said){ 0 };
 	}
+}
+
+/* ---- Reports ------------------------------------------------------------------------------------- */
+
+static struct memory_report *find_report(struct memory *m, const char *source)
+{
+	for (unsigned i = 0; i < m->nreports; i++)
+		if (!strcmp(m->reports[i].source, source))
+			return &m->reports[i];
+	return NULL;
+}
+
+bool memory_report(struct memory *m, const struct memory_report *report)
+{
+	struct memory_report *kept = find_report(m, report->source);
+
+	if (!kept && m->nreports == MEMORY_REPORTS)
+		return false;
+	if (!kept)
+		kept = &m->reports[m->nreports++];
+	else if (kept->state == report->state && kept->ttl_s == report->ttl_s &&
+		 !strcmp(kept->text, report->text))
+		return true;
+	*kept = *report;
+	m->changed = true;
+	return true;
+}
+
+void memory_forget_report(struct memory *m, const char *source)
+{
+	struct memory_report *gone = find_report(m, source);
+
+	if (!gone)
+		return;
+	*gone = m->reports[--m->nreports];
+	m->changed = true;
 }

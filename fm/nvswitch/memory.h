@@ -7,6 +7,7 @@
  *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter that rose. An event stands until a reset or
  *            boot of its subject was seen, until its subject proves that it works (memory_prove()), or until an operator clears it.
  *            Time ends none, and a gauge that shows another number neither.
+ *   reports  what programs beside fmd said by `health-report`: the latest of each source.
  *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is missed. GPUs' PCI addresses and UUIDs tell
  *            which of them a kernel log speaks of.
  *
@@ -23,6 +24,7 @@
 #define MEMORY_LINKS	128 /* of an NVSwitch */
 #define MEMORY_EVENTS	12
 #define MEMORY_COUNTS	16
+#define MEMORY_REPORTS	4
 
 enum {			 /* what is told of a GPU, by bit */
        TOLD_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
@@ -109,6 +111,12 @@ struct memory_event {
 	uint8_t from;			 /* bits: who said so */
 	uint32_t times;
 };
+struct memory_report {
+	char source[33]; /* a word */
+	uint8_t state;	 /* enum nvswitch_state; UNKNOWN = the source can't tell */
+	uint32_t ttl_s;	 /* it counts as silent when it says nothing for so long */
+	char text[92];	 /* why */
+};
 struct memory {
 	enum nvswitch_system system; /* as the exporter last showed it */
 	uint8_t told;		     /* enum nvswitch_state: what exporters last came to */
@@ -119,7 +127,9 @@ struct memory {
 	struct memory_switch switches[MEMORY_SWITCHES];
 	unsigned nevents;
 	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
-	char cluster[48];			   /* UUID of its NVLink domain, "" = not told */
+	unsigned nreports;
+	struct memory_report reports[MEMORY_REPORTS];
+	char cluster[48]; /* UUID of its NVLink domain, "" = not told */
 	uint32_t clique;
 	bool clique_told;
 	unsigned ncounts;
@@ -142,6 +152,10 @@ void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust t
 void memory_boot(struct memory *m, enum nvswitch_trust trust);
 /* An operator has looked: as after a boot, and what is missing is not missed any more. */
 void memory_clear(struct memory *m);
+
+/* Keeps the latest report of its source; false = there are too many sources. */
+bool memory_report(struct memory *m, const struct memory_report *report);
+void memory_forget_report(struct memory *m, const char *source);
 
 /* What would end it, in words. */
 const char *memory_end_of(const struct nvswitch_finding *finding);

@@ -6,6 +6,7 @@
  *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3 summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
  *   switch HOST n=2 seen=1 sxid=0 linksxid=0 reset=0 seen0=.. seen1=.. down0=.. down1=..
  *   event HOST state=NO_P2P remedy=2 trust=1 from=1 gpu=2 sw=-1 link=-1 code=74 pci=0000:1b:00 times=1 text=the rest of the line
+ *   report HOST source=redfish state=NO_P2P ttl=60 text=the rest of the line
  *
  * Kinds and words that are not known are passed over, so that an older fmd reads what a newer one wrote. Bit masks are hexadecimal, all
  * other numbers decimal.
@@ -86,6 +87,11 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 			write_switch(&m->switches[n], n, host, out);
 	for (unsigned i = 0; i < m->nevents; i++)
 		write_event(&m->events[i], host, out);
+	for (unsigned i = 0; i < m->nreports; i++)
+		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
+			m->reports[i].source,
+			nvswitch_state_name((enum nvswitch_state)m->reports[i].state),
+			m->reports[i].ttl_s, m->reports[i].text);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
@@ -230,6 +236,23 @@ static bool read_event(struct memory *m, const char *line)
 	return true;
 }
 
+static bool read_report(struct memory *m, const char *line)
+{
+	const char *words = strstr(line, " text=");
+	struct memory_report report = { .ttl_s = (uint32_t)number(line, "ttl", 10) };
+	char text[32];
+	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
+
+	if (!words || state < 0 || !word(line, "source", report.source, sizeof(report.source)) ||
+	    !*report.source)
+		return false;
+	report.state = (uint8_t)state;
+	snprintf(report.text, sizeof(report.text), "%.*s", (int)strcspn(words + 6, "\n"),
+		 words + 6);
+	memory_report(m, &report);
+	return true;
+}
+
 bool memory_read(struct memory *m, const char *kind, const char *rest)
 {
 	static const struct {
@@ -238,7 +261,8 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 	} readers[] = { { "host", read_host },
 			{ "gpu", read_gpu },
 			{ "switch", read_switch },
-			{ "event", read_event } };
+			{ "event", read_event },
+			{ "report", read_report } };
 
 	for (unsigned i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
 		if (!strcmp(readers[i].kind, kind))

@@ -25,7 +25,8 @@
 #define EVENTS_ALIKE 8 /* more at once are told in one */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
-#define NAMES_TOLD 5
+#define NAMES_TOLD	 5
+#define REPORT_TTL_MAX_S 86400
 
 /* ---- Events and the hook ------------------------------------------------------------------------- */
 
@@ -299,6 +300,63 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	return 0;
 }
 
+static bool is_source_name(const char *name)
+{
+	size_t len =
+		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+
+	return len && !name[len] && len < sizeof(((struct memory_report *)0)->source);
+}
+
+/* Made safe to show, and cut between two characters. */
+static void take_reason(struct memory_report *kept, const char *reason)
+{
+	size_t len = strlen(reason);
+
+	if (len >= sizeof(kept->text)) {
+		len = sizeof(kept->text) - 1;
+		while (len && ((unsigned char)reason[len] & 0xc0) == 0x80)
+			len--;
+	}
+	text_clean(reason, len, kept->text);
+}
+
+int nvswitch_report(struct nvswitch *nv, const struct nvswitch_report *report, char *err,
+		    size_t err_size)
+{
+	unsigned host = health_find(&nv->health, report->host);
+	int state = nvswitch_state_parse(report->state);
+	struct memory_report kept = { .state = (uint8_t)state };
+	bool heard = false;
+
+	if (!is_source_name(report->source))
+		snprintf(err, err_size,
+			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
+			 sizeof(kept.source) - 1);
+	else if (host == UINT_MAX)
+		snprintf(err, err_size, "no host %s in the fabric, or several", report->host);
+	else if (state < 0)
+		snprintf(err, err_size,
+			 "no state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
+			 report->state);
+	else if (!*report->reason && state > NVSWITCH_HEALTHY)
+		snprintf(err, err_size, "a reason is expected");
+	else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S))
+		snprintf(err, err_size, "the TTL is outside 1..%d s", REPORT_TTL_MAX_S);
+	else {
+		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
+		kept.ttl_s = (uint32_t)report->ttl_s;
+		take_reason(&kept, report->reason);
+		heard = health_report(&nv->health, host, &kept, loop_now_us(nv->loop));
+		if (!heard)
+			snprintf(err, err_size, "%s: %d sources report of it already", report->host,
+				 MEMORY_REPORTS);
+	}
+	if (heard)
+		nvswitch_step_soon(nv);
+	return heard ? 0 : -1;
+}
+
 void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg)
 {
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
@@ -343,6 +401,7 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 		return false;
 	nv->health.hosts[host].told = (enum nvswitch_state)nv->health.hosts[host].memory->told;
 	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->loop));
+	health_report_recall(&nv->health, host);
 	return true;
 }
 

@@ -40,7 +40,7 @@ int nvswitch_state_parse(const char *text)
 
 const char *nvswitch_kind_name(enum nvswitch_kind kind)
 {
-	static const char *const names[] = { "state", "event", "silence" };
+	static const char *const names[] = { "state", "event", "silence", "report" };
 
 	return names[kind];
 }

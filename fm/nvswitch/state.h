@@ -44,6 +44,7 @@ enum nvswitch_kind {
 	NVSWITCH_IS_STATE, /* told anew each time: ends when it is told to be well */
 	NVSWITCH_IS_EVENT, /* told once: ends by a reset, a boot, or what proves that its subject works */
 	NVSWITCH_IS_SILENCE, /* of what was there before: ends when it speaks again */
+	NVSWITCH_IS_REPORT,  /* by `health-report`: ends when its source reports another state */
 };
 /* Who may have said it. */
 enum nvswitch_trust {

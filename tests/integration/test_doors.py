@@ -179,7 +179,8 @@ def ask_as(fabric, user, *command):
 @pytest.mark.skipif(os.getuid() != 0, reason="another user's process takes root")
 def test_a_stranger_is_refused_whatever_the_mode_of_the_socket(door):
     fabric = door()
-    for command in (["status"], ["cordon", "spine-01"], ["reload"]):
+    for command in (["status"], ["cordon", "spine-01"], ["reload"],
+                    ["health-report", "redfish", "dgx-su01-01", "FATAL", "mine", "60"]):
         answer = ask_as(fabric, NOBODY, *command)
         assert answer.returncode == 1 and "not permitted" in answer.stderr, answer
     assert fabric.fmctl("status").returncode == 0

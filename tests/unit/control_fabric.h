@@ -134,6 +134,17 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
 	fabric_reroute(f, fn, arg);
 }
+json_t *fabric_health_report(struct fabric *f, const char *source, const char *host,
+			     const char *state, const char *reason, double ttl_s, char *err,
+			     size_t err_size)
+{
+	if (!(ttl_s >= 1)) {
+		snprintf(err, err_size, "the TTL is no time");
+		return NULL;
+	}
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", source, host, state, reason);
+	return json_pack("{ss sf}", "host", host, "ttl_s", ttl_s);
+}
 json_t *fabric_nvswitch(const struct fabric *f)
 {
 	return json_pack("{s:[]}", "hosts");

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""`fmctl health-report`: a program beside fmd as a source of a host's NVLink health, with no exporter configured."""
+import pytest
+
+HOST = "dgx-su01-05"
+
+
+def row(fabric):
+    return next(h for h in fabric.ask("nvswitch")["hosts"] if h["host"] == HOST)
+
+
+def test_report_is_believed_shown_and_taken_back(start, pod_net):
+    fabric = start(pod_net, nvswitch_worsen_hold=0, nvswitch_recover_hold=0)
+    said = fabric.ask("health-report", "redfish", HOST, "FATAL", "baseboard: NVSwitch tray off", "600")
+    assert said == {"host": HOST, "source": "redfish", "state": "FATAL", "ttl_s": 600.0}
+    fabric.wait(lambda status: row(fabric)["state"] == "FATAL", "the report counts")
+    found = row(fabric)
+    assert found["reason"] == "baseboard: NVSwitch tray off"
+    assert [(s["url"], s["up"], s["trust"]) for s in found["sources"]] == [("health-report:redfish", True, "proven")]
+    assert "health-report:redfish" in fabric.fmctl("nvswitch", HOST).stdout
+    fabric.fmctl("health-report", "redfish", HOST, "HEALTHY", "", "600")
+    fabric.wait(lambda status: row(fabric)["state"] == "HEALTHY", "it is well again")
+
+
+def test_report_that_is_not_renewed_is_silence(start, pod_net):
+    fabric = start(pod_net, nvswitch_worsen_hold=0)
+    fabric.fmctl("health-report", "redfish", HOST, "DEGRADED_LINK", "links down", "1")
+    fabric.wait(lambda status: row(fabric)["state"] == "UNKNOWN" and row(fabric)["sources"][0]["error"], "its TTL is over")
+    assert row(fabric)["sources"][0]["error"] == "no report within its TTL of 1 s"
+    assert row(fabric)["observed"] == "DEGRADED_LINK"
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    (["redfish", "moon", "FATAL", "x", "60"], "no host moon"), (["redfish", HOST, "ILL", "x", "60"], "no state ILL"),
+    (["redfish", HOST, "FATAL", "x", "soon"], "TTL"), (["red fish", HOST, "FATAL", "x", "60"], "a source is"),
+    (["redfish", HOST, "FATAL", "", "60"], "a reason is expected")])
+def test_refusal_names_the_command_and_its_reason(pod, arguments, reason):
+    done = pod.fmctl("health-report", *arguments, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("fmctl: health-report: ") and reason in done.stderr
+
+
+def test_too_few_words_are_wrong_usage(pod):
+    done = pod.fmctl("health-report", "redfish", HOST, check=False)
+    assert (done.returncode, done.stderr) == (2, "usage: fmctl health-report SOURCE HOST STATE REASON TTL\n")

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Each row of fmd's table of commands agrees with itself; and who may only look may ask no command that changes something. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "fm/control/answer.h"
+
+static void names_are_unique(void **state)
+{
+	const struct command *a;
+
+	for (unsigned row = 0; (a = command_at(row)); row++) {
+		const struct command *b;
+
+		for (unsigned i = row + 1; (b = command_at(i)); i++)
+			assert_string_not_equal(a->name, b->name);
+	}
+}
+
+static void every_row_has_its_way_to_an_answer(void **state)
+{
+	const struct command *c;
+
+	for (unsigned row = 0; (c = command_at(row)); row++) {
+		const struct command_run *run = c->run;
+
+		if (run == &no_run) {
+			assert_null(command_find(c->name));
+			continue;
+		}
+		assert_ptr_equal(command_find(c->name), c);
+		assert_true(run->answer || run->act || run->ask);
+		assert_false(run->act && run->ask);
+		assert_true(!run->text || run->answer);
+		assert_true(!c->flag_acts || (c->flag && run->act && run->answer && c->looks));
+	}
+}
+
+/* A usage in capitals, a key each: what fmctl asks by itself has as many of both. */
+static void words_are_those_of_usage(void **state)
+{
+	const struct command *c;
+
+	for (unsigned row = 0; (c = command_at(row)); row++) {
+		unsigned keys = 0, capitals = 0;
+
+		while (keys < COMMAND_WORDS && c->words[keys])
+			keys++;
+		for (const char *at = c->arguments; *at;
+		     at += strcspn(at, " "), at += strspn(at, " "))
+			capitals += at[strspn(at, "[")] >= 'A' && at[strspn(at, "[")] <= 'Z';
+		if (keys && capitals != keys)
+			fail_msg("%s %s: %u keys", c->name, c->arguments, keys);
+		if (c->words_optional)
+			assert_int_equal(c->arguments[0], '[');
+		if (c->flag)
+			assert_non_null(strstr(c->arguments, c->flag));
+	}
+}
+
+static void only_these_change_something(void **state)
+{
+	static const char *const acting[] = { "reroute",       "sweep",	  "cordon", "uncordon",
+					      "release",       "forget",  "reload", "nvswitch-set",
+					      "health-report", "loglevel" };
+	json_t *none = json_object();
+	const struct command *c;
+	unsigned count = 0;
+
+	for (unsigned row = 0; (c = command_at(row)); row++) {
+		bool acts = false;
+
+		for (unsigned i = 0; i < sizeof(acting) / sizeof(acting[0]); i++)
+			acts |= !strcmp(c->name, acting[i]);
+		if (command_only_looks(c, none) == acts)
+			fail_msg("%s", c->name);
+		if (acts)
+			assert_null(c->document);
+		count += acts;
+	}
+	assert_int_equal(count, sizeof(acting) / sizeof(acting[0]));
+	json_decref(none);
+}
+
+static void a_flag_makes_an_act_of_a_look(void **state)
+{
+	static const char *const names[][2] = { { "check", "readback" }, { "health", "read" } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct command *c = command_find(names[i][0]);
+		json_t *with = json_pack("{sb}", names[i][1], 1);
+		json_t *without = json_pack("{sb}", names[i][1], 0);
+
+		assert_true(command_is_act(c, with) && !command_only_looks(c, with));
+		assert_true(!command_is_act(c, without) && command_only_looks(c, without));
+		json_decref(with);
+		json_decref(without);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_unique),
+		cmocka_unit_test(every_row_has_its_way_to_an_answer),
+		cmocka_unit_test(words_are_those_of_usage),
+		cmocka_unit_test(only_these_change_something),
+		cmocka_unit_test(a_flag_makes_an_act_of_a_look),
+	};
+	return cmocka_run_group_tests_name("command_table", tests, NULL, NULL);
+}
