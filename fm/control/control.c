@@ -24,13 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "fm/control/answer.h"
 #include "fm/control/child.h"
 #include "fm/control/control.h"
 #include "fm/control/peer.h"
+#include "fm/control/socket_file.h"
 #include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "topology/mem.h"
@@ -78,7 +77,7 @@ struct control {
 	struct peer_rules rules;
 	struct listener *listener;
 	int fd;
-	struct sockaddr_un addr;
+	char *path;
 };
 
 /* ---- Output ---- */
@@ -522,88 +521,21 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 
 /* ---- Life ---- */
 
-/* A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
- * -errno. */
-static int clear_place(const struct sockaddr_un *addr)
-{
-	struct stat st;
-	int fd, status;
-
-	if (lstat(addr->sun_path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -EEXIST;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	status = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : -EADDRINUSE;
-	close(fd);
-	if (status != -ECONNREFUSED)
-		return status;
-	return unlink(addr->sun_path) ? -errno : 0;
-}
-
-/*
- * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told by credentials; else nobody but
- * root and fmd's own user could have rights, and the file's mode says so too.
- */
-static int bind_private(int fd, const struct sockaddr_un *addr, bool shared)
-{
-	mode_t mask = umask(shared ? 0111 : 0117);
-	int status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
-
-	umask(mask);
-	return status;
-}
-
-static int control_listen(struct control *control)
-{
-	int status = clear_place(&control->addr);
-
-	if (status)
-		return status;
-	control->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (control->fd < 0)
-		return -errno;
-	status = bind_private(control->fd, &control->addr, peer_rules_share(&control->rules));
-	if (!status && listen(control->fd, CLIENTS_MAX))
-		status = -errno;
-	if (status)
-		close(control->fd);
-	return status;
-}
-
-static const char *listen_error(int status)
-{
-	switch (status) {
-	case -EADDRINUSE:
-		return "another fmd serves it";
-	case -EEXIST:
-		return "something that is no socket is there";
-	default:
-		return strerror(-status);
-	}
-}
-
 struct control *control_new(struct loop *loop, struct fabric *fabric, const char *socket_path,
 			    control_reload_fn *reload, void *arg, char *err, size_t err_size)
 {
 	struct control *control = mem_alloc(1, sizeof(*control));
-	int status = -ENAMETOOLONG;
 
 	control->loop = loop;
 	control->env = (struct command_env){ fabric, reload, arg };
 	control->rules = peer_rules_read();
-	control->addr.sun_family = AF_UNIX;
-	if (strlen(socket_path) < sizeof(control->addr.sun_path)) {
-		strcpy(control->addr.sun_path, socket_path);
-		status = control_listen(control);
-	}
-	if (status) {
-		snprintf(err, err_size, "socket %s: %s", socket_path, listen_error(status));
+	control->fd = socket_file_listen(socket_path, peer_rules_share(&control->rules),
+					 CLIENTS_MAX, err, err_size);
+	if (control->fd < 0) {
 		free(control);
 		return NULL;
 	}
+	control->path = mem_strdup(socket_path);
 	control->listener = listener_new(loop, control->fd, "control socket", accept_cb, control);
 	return control;
 }
@@ -616,6 +548,7 @@ void control_free(struct control *control)
 		client_free(control->clients);
 	listener_free(control->listener);
 	close(control->fd);
-	unlink(control->addr.sun_path);
+	unlink(control->path);
+	free(control->path);
 	free(control);
 }
