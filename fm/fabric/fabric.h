@@ -93,7 +93,7 @@ void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn,
 /* An operator's word on a host's NVLinks, by name of the state; NULL = taken back. */
 void fabric_nvswitch_set(struct fabric *fabric, const char *host, const char *state,
 			 fabric_done_fn *fn, void *arg);
-/* What a program beside fmd says of a host's NVLinks (see nvswitch_report): a document the caller owns, or NULL with the reason in err. */
+/* What a program beside fmd says of a host's NVLinks (see nvswitch_hear_report): a document the caller owns, or NULL with the reason in err. */
 json_t *fabric_health_report(struct fabric *fabric, const char *source, const char *host,
 			     const char *state, const char *reason, double ttl_s, char *err,
 			     size_t err_size);

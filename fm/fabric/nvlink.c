@@ -349,9 +349,9 @@ json_t *fabric_health_report(struct fabric *f, const char *source, const char *h
 			     const char *state, const char *reason, double ttl_s, char *err,
 			     size_t err_size)
 {
-	const struct nvswitch_report report = { source, host, state, reason, ttl_s };
+	const struct nvswitch_said report = { source, host, state, reason, ttl_s };
 
-	if (nvswitch_report(f->nvswitch, &report, err, err_size))
+	if (nvswitch_hear_report(f->nvswitch, &report, err, err_size))
 		return NULL;
 	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
 			 nvswitch_state_name((enum nvswitch_state)nvswitch_state_parse(state)),

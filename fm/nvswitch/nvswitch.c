@@ -321,8 +321,8 @@ static void take_reason(struct memory_report *kept, const char *reason)
 	text_clean(reason, len, kept->text);
 }
 
-int nvswitch_report(struct nvswitch *nv, const struct nvswitch_report *report, char *err,
-		    size_t err_size)
+int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
+			 size_t err_size)
 {
 	unsigned host = health_find(&nv->health, report->host);
 	int state = nvswitch_state_parse(report->state);

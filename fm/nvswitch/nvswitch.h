@@ -64,12 +64,12 @@ int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state stat
  * `health-report`: what a program beside fmd says of a host; the texts are whatever was typed, and ttl_s is how long that counts. 0, or -1
  * with the reason in err and nothing changed.
  */
-struct nvswitch_report {
+struct nvswitch_said {
 	const char *source, *host, *state, *reason;
 	double ttl_s;
 };
-int nvswitch_report(struct nvswitch *nv, const struct nvswitch_report *report, char *err,
-		    size_t err_size);
+int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
+			 size_t err_size);
 
 /* For the state file: hosts that are believed to be anything but HEALTHY, or have an operator's word (else UNKNOWN). */
 typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state believed,
