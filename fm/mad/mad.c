@@ -2,10 +2,7 @@
 /*
  * Transactions over one port: queue -> window -> wire -> answer, retry or time-out.
  *
- * A request waits in the queue of its priority. Whenever the window has room the first request is
- * taken whose device is below its cap; one whose device is at it is parked there, out of the
- * others' way, and comes back to the front of the queue when a request of that device ends. So each
- * send costs the same however long the queues are.
+ * A request waits in the queue (xact_queue.h), where devices take turns. Whenever the window has room the one whose turn it is goes.
  *
  * Tries that are out stand in one ring by deadline, and one timer serves them all. A lost try goes
  * to the front of its queue with its TID, so that a late answer to it is still an answer (its
@@ -14,9 +11,7 @@
  * The window is TCP's: one more after each window of clean answers while it was in use to the full,
  * half after a loss, but only once for all the tries that were out together.
  *
- * Where there is an old M_Key a lost try of an SMP is repeated with the other one, and what was answered is the device's next first
- * choice: of Sets, and apart from these of Gets, which most ports answer whatever the key. A Set of PortInfo that gave the port the
- * new key ends that. Such devices are remembered.
+ * Where there is an old M_Key tries go with it too: xact_key.c.
  *
  * What has the response bit is an answer to one of these; a handler sees requests only. One that says
  * "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
@@ -26,9 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
-#include "fm/mad/xact.h"
+#include "fm/mad/xact_key.h"
+#include "fm/mad/xact_queue.h"
 #include "topology/mem.h"
 
 #define WINDOW_START	 32
@@ -39,16 +34,6 @@
 #define TIMEOUT_DEFAULT	 200 /* ms */
 #define BLOCKED_RETRY_US 100
 #define STATUS_BUSY	 0x0001
-
-enum { NORMAL, URGENT, PRIORITIES };
-
-struct xact_device {
-	cl_map_item_t item; /* in mad.devices, key = GUID */
-	unsigned users;	    /* transactions that name it */
-	unsigned in_flight;
-	uint8_t key[2]; /* the first choice of Gets and Sets, as xact.key */
-	struct link parked[PRIORITIES];
-};
 
 struct handler {
 	mad_handler_fn *fn;
@@ -61,11 +46,10 @@ struct mad {
 	struct mad_conf conf;
 	struct mad_stats stats;
 	struct xact_table table;
-	cl_qmap_t devices;
-	struct link queue[PRIORITIES];
+	struct xact_queue queue;
 	struct link sent;   /* by deadline */
 	struct link failed; /* callbacks due */
-	unsigned window, in_flight, queued;
+	unsigned window, in_flight;
 	unsigned clean;	    /* answers since the window changed */
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
@@ -82,72 +66,6 @@ struct mad {
 static struct xact *first_of(const struct link *head)
 {
 	return link_empty(head) ? NULL : (struct xact *)head->next;
-}
-
-/* ---- Devices and their caps ------------------------------------------------------------------- */
-
-static struct xact_device *device_get(struct mad *mad, guid_t guid)
-{
-	cl_map_item_t *item;
-	struct xact_device *device;
-
-	if (!guid)
-		return NULL;
-	item = cl_qmap_get(&mad->devices, guid);
-	if (item != cl_qmap_end(&mad->devices)) {
-		device = (struct xact_device *)item;
-	} else {
-		device = mem_alloc(1, sizeof(*device));
-		for (int p = 0; p < PRIORITIES; p++)
-			link_init(&device->parked[p]);
-		cl_qmap_insert(&mad->devices, guid, &device->item);
-	}
-	device->users++;
-	return device;
-}
-
-static void device_put(struct mad *mad, struct xact_device *device)
-{
-	if (!device || --device->users || device->key[0] || device->key[1])
-		return;
-	cl_qmap_remove_item(&mad->devices, &device->item);
-	free(device);
-}
-
-static bool device_has_room(const struct mad *mad, const struct xact_device *device)
-{
-	return !device || device->in_flight < mad->conf.window_device;
-}
-
-static void queue_front(struct mad *mad, struct xact *x)
-{
-	link_remove(&x->link);
-	link_insert(&mad->queue[x->urgent], &x->link);
-	x->state = XACT_QUEUED;
-}
-
-static void park(struct xact *x)
-{
-	link_remove(&x->link);
-	link_insert(x->device->parked[x->urgent].prev, &x->link);
-	x->state = XACT_PARKED;
-}
-
-/*
- * Whatever leaves the flight or the queue for good brings one back, so that none stays parked
- * behind an idle device. One too many is parked again.
- */
-static void unpark_one(struct mad *mad, struct xact_device *device)
-{
-	struct xact *x;
-
-	if (!device)
-		return;
-	x = first_of(&device->parked[URGENT]);
-	if (!x)
-		x = first_of(&device->parked[NORMAL]);
-	if (x)
-		queue_front(mad, x);
 }
 
 /* ---- Window ----------------------------------------------------------------------------------- */
@@ -194,71 +112,17 @@ static void flight_enter(struct mad *mad, struct xact *x)
 
 	while (where != &mad->sent && ((struct xact *)where)->deadline > x->deadline)
 		where = where->prev;
-	link_remove(&x->link);
+	xact_queue_sent(&mad->queue, x);
 	link_insert(where, &x->link);
 	x->state = XACT_SENT;
 	mad->in_flight++;
-	mad->queued--;
-	if (x->device)
-		x->device->in_flight++;
 	timeouts_arm(mad);
 }
 
 static void flight_leave(struct mad *mad, struct xact *x)
 {
-	link_remove(&x->link);
 	mad->in_flight--;
-	if (x->device)
-		x->device->in_flight--;
-	unpark_one(mad, x->device);
-}
-
-static void queue_leave(struct mad *mad, struct xact *x)
-{
-	link_remove(&x->link);
-	mad->queued--;
-	unpark_one(mad, x->device);
-}
-
-/* ---- M_Keys ----------------------------------------------------------------------------------- */
-
-static bool has_two_keys(const struct mad *mad, const struct xact *x)
-{
-	return mad->conf.old_mkey && wire_is_smi(x->mgmt_class) && !x->old_key;
-}
-
-/* Tries that were lost with the same key turn it once. */
-static void key_choose(struct mad *mad, struct xact *x)
-{
-	if (!has_two_keys(mad, x))
-		x->key = x->old_key;
-	else if (x->device)
-		x->key = x->device->key[x->method == WIRE_SET];
-	else if (x->tries)
-		x->key = !x->key;
-}
-
-static void key_failed(struct mad *mad, const struct xact *x)
-{
-	uint8_t *first = x->device ? &x->device->key[x->method == WIRE_SET] : NULL;
-
-	if (first && has_two_keys(mad, x) && *first == x->key)
-		*first = !x->key;
-}
-
-/* A late answer may be to another try than the last: then the next loss tells. */
-static void key_worked(struct mad *mad, const struct xact *x, bool done)
-{
-	struct wire_port_info info;
-
-	if (!x->device || !has_two_keys(mad, x))
-		return;
-	x->device->key[x->method == WIRE_SET] = x->key;
-	if (!done || x->method != WIRE_SET || x->attr_id != WIRE_PORT_INFO)
-		return;
-	wire_port_info_decode(x->data, &info);
-	if (info.mkey == mad->conf.mkey)
-		memset(x->device->key, 0, sizeof(x->device->key));
+	xact_queue_ended(&mad->queue, x);
 }
 
 /* ---- Out -------------------------------------------------------------------------------------- */
@@ -274,7 +138,7 @@ static int io_send(struct mad *mad, const struct xact *x)
 
 static void send_failed(struct mad *mad, struct xact *x)
 {
-	queue_leave(mad, x);
+	xact_queue_leave(&mad->queue, x);
 	link_insert(mad->failed.prev, &x->link);
 	x->state = XACT_FAILED;
 	loop_timer_set(mad->soon, 0);
@@ -312,7 +176,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		xact_give_tid(&mad->table, x);
 	if (x->way)
 		x->way(x->arg, &x->path);
-	key_choose(mad, x);
+	xact_key_choose(&mad->conf, x);
 	status = io_send(mad, x);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
@@ -329,20 +193,6 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	flight_enter(mad, x);
 }
 
-static struct xact *next_to_send(struct mad *mad)
-{
-	for (int p = URGENT; p >= NORMAL; p--) {
-		struct xact *x;
-
-		while ((x = first_of(&mad->queue[p]))) {
-			if (device_has_room(mad, x->device))
-				return x;
-			park(x);
-		}
-	}
-	return NULL;
-}
-
 /* Where a cable died the window is full of what waits for its time-out: a few that are urgent, and may tell why, go beside them. */
 static unsigned room_for(const struct mad *mad, const struct xact *x)
 {
@@ -355,7 +205,8 @@ static void pump(struct mad *mad)
 {
 	struct xact *x;
 
-	while (!mad->blocked && (x = next_to_send(mad)) && mad->in_flight < room_for(mad, x))
+	while (!mad->blocked && (x = xact_queue_next(&mad->queue)) &&
+	       mad->in_flight < room_for(mad, x))
 		xact_transmit(mad, x);
 	if (mad->io->ops->expect)
 		mad->io->ops->expect(mad->io, mad->in_flight);
@@ -378,7 +229,7 @@ static void xact_finish(struct mad *mad, struct xact *x, enum mad_result result,
 	mad_done_fn *fn = x->fn;
 	void *arg = x->arg;
 
-	device_put(mad, x->device);
+	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
 	fn(arg, &answer);
 }
@@ -388,10 +239,9 @@ static void try_lost(struct mad *mad, struct xact *x)
 	if (!x->doubtful)
 		window_shrink(mad, x->sent_at);
 	flight_leave(mad, x);
-	key_failed(mad, x);
+	xact_key_failed(&mad->conf, x);
 	if (x->tries <= x->retries) {
-		queue_front(mad, x);
-		mad->queued++;
+		xact_queue_again(&mad->queue, x);
 		return;
 	}
 	mad->stats.timed_out += !x->local;
@@ -457,10 +307,10 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 		window_grow(mad);
 		flight_leave(mad, x);
 	} else {
-		queue_leave(mad, x); /* a try given up for lost */
+		xact_queue_leave(&mad->queue, x); /* a try given up for lost */
 	}
 	mad->stats.answered++;
-	key_worked(mad, x, !m->status);
+	xact_key_worked(&mad->conf, x, !m->status);
 	if (m->status)
 		mad->stats.bad_status++;
 	xact_finish(mad, x, m->status ? MAD_STATUS : MAD_OK, m->status,
@@ -522,6 +372,7 @@ void mad_configure(struct mad *mad, const struct mad_conf *conf)
 		mad->conf.window_max = WINDOW_DEFAULT;
 	if (!conf->window_device)
 		mad->conf.window_device = DEVICE_DEFAULT;
+	mad->queue.cap = mad->conf.window_device;
 	if (!conf->timeout_ms)
 		mad->conf.timeout_ms = TIMEOUT_DEFAULT;
 	if (mad->window > mad->conf.window_max)
@@ -535,11 +386,9 @@ struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *con
 	mad->loop = loop;
 	mad->io = io;
 	mad->window = WINDOW_START;
-	mad_configure(mad, conf);
 	xact_table_init(&mad->table);
-	cl_qmap_init(&mad->devices);
-	for (int p = 0; p < PRIORITIES; p++)
-		link_init(&mad->queue[p]);
+	xact_queue_init(&mad->queue);
+	mad_configure(mad, conf);
 	link_init(&mad->sent);
 	link_init(&mad->failed);
 	mad->timeouts = loop_timer_new(loop, timeouts_cb, mad);
@@ -554,14 +403,9 @@ struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *con
 
 void mad_free(struct mad *mad)
 {
-	cl_map_item_t *item;
-
 	if (!mad)
 		return;
-	while ((item = cl_qmap_head(&mad->devices)) != cl_qmap_end(&mad->devices)) {
-		cl_qmap_remove_item(&mad->devices, item);
-		free(item);
-	}
+	xact_queue_fini(&mad->queue);
 	xact_table_fini(&mad->table);
 	loop_timer_free(mad->timeouts);
 	loop_timer_free(mad->soon);
@@ -580,7 +424,7 @@ static void xact_fill(struct mad *mad, struct xact *x, const struct mad_request 
 	x->old_key = request->old_key;
 	x->timeout_us = timeout_ms * 1000;
 	x->retries = request->once ? 0 : request->retries ? request->retries : mad->conf.retries;
-	x->device = device_get(mad, request->device);
+	x->device = xact_device_get(&mad->queue, request->device);
 }
 
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg)
@@ -593,9 +437,7 @@ mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_
 	x->fn = fn;
 	x->way = request->way;
 	x->arg = arg;
-	x->state = XACT_QUEUED;
-	link_insert(mad->queue[x->urgent].prev, &x->link);
-	mad->queued++;
+	xact_queue_add(&mad->queue, x);
 	pump(mad);
 	return token;
 }
@@ -609,8 +451,8 @@ void mad_cancel(struct mad *mad, mad_token token)
 	if (x->state == XACT_SENT)
 		flight_leave(mad, x);
 	else if (x->state != XACT_FAILED)
-		queue_leave(mad, x);
-	device_put(mad, x->device);
+		xact_queue_leave(&mad->queue, x);
+	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
 	/* Not at once: who cancels all it asked would have each next one sent before it is cancelled. */
 	if (!loop_timer_armed(mad->soon))
@@ -691,6 +533,6 @@ struct mad_stats mad_stats(const struct mad *mad)
 
 	stats.window = mad->window;
 	stats.in_flight = mad->in_flight;
-	stats.queued = mad->queued;
+	stats.queued = mad->queue.count;
 	return stats;
 }

@@ -231,6 +231,13 @@ struct double_drops {
 };
 const struct double_drops *double_drops(const struct double_fabric *d);
 
+/* How long agents have worked at SMPs: no manager is through before the busiest one is. */
+struct double_work {
+	uint64_t all_us, busiest_us;
+	guid_t busiest; /* 0 = none took any time */
+};
+struct double_work double_work(const struct double_fabric *d);
+
 /* After every Set that a node took over, before its answer leaves. */
 typedef void double_set_fn(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod);
 void double_on_set(struct double_fabric *d, double_set_fn *fn, void *arg);

@@ -360,10 +360,27 @@ static bool agent_queues(struct devent *event, unsigned time)
 		return false;
 	}
 	node->queued++;
+	node->worked_us += time;
 	node->busy_until_us = (node->busy_until_us > now ? node->busy_until_us : now) + time;
 	event->kind = EVENT_RUNS;
 	event_due(event, node->busy_until_us - now);
 	return true;
+}
+
+struct double_work double_work(const struct double_fabric *d)
+{
+	struct double_work work = { 0 };
+
+	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
+		const struct dnode *node = &d->nodes[i];
+
+		work.all_us += node->worked_us;
+		if (node->worked_us <= work.busiest_us)
+			continue;
+		work.busiest_us = node->worked_us;
+		work.busiest = node->guid;
+	}
+	return work;
 }
 
 /* ---- The way ---------------------------------------------------------------------------------- */

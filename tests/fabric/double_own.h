@@ -87,6 +87,7 @@ struct dnode {
 	unsigned queue;		/* what waits for the agent, at most */
 	unsigned queued;	/* .. and now */
 	uint64_t busy_until_us; /* its agent is */
+	uint64_t worked_us;	/* its agent has, since the fabric began */
 	struct dtrap *traps;	/* told, and not repressed yet */
 	uint64_t key_trap_us;	/* when it last told of a key; 0 = never */
 	struct wire_perf_caps perf_caps;
