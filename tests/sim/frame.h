@@ -22,15 +22,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FRAME_MAGIC   0x01534d46u /* its first byte in memory is no letter */
-#define FRAME_RING    (1u << 20)  /* bytes of a ring */
-#define FRAME_RECORD  (1u << 17)  /* the longest record */
-#define FRAME_NAME    64
-#define FRAME_CA_NAME 20
-#define FRAME_DEVICES 32
-#define FRAME_PKEYS   128
-#define FRAME_PORTS   10
-#define FRAME_TIDS    8192
+#define FRAME_MAGIC    0x01534d46u /* its first byte in memory is no letter */
+#define FRAME_RING     (1u << 20)  /* bytes of a ring */
+#define FRAME_RECORD   (1u << 17)  /* the longest record */
+#define FRAME_NAME     64
+#define FRAME_CA_NAME  20
+#define FRAME_DEVICES  32
+#define FRAME_PKEYS    128
+#define FRAME_PORTS    10
+#define FRAME_TID_BITS 13
+#define FRAME_TIDS     (1u << FRAME_TID_BITS)
 
 enum frame_kind {
 	FRAME_DEVICES_ARE = 1, /* devices of the node's host */
@@ -100,7 +101,7 @@ struct frame_memory {
 	_Atomic uint32_t tell;			    /* it is to be made so again */
 	_Atomic uint32_t gone;
 	_Atomic uint32_t backlog;	   /* fmsim holds more than the ring had room for */
-	_Atomic uint16_t tids[FRAME_TIDS]; /* requests on their way, by their TID */
+	_Atomic uint64_t tids[FRAME_TIDS]; /* requests on their way: frame_tid_add() */
 	struct frame_ring up, down;	   /* to fmsim, to the client */
 };
 
@@ -112,12 +113,39 @@ struct frame_record {
 #define FRAME_WRAP	UINT32_MAX
 #define FRAME_STEP(len) (((uint32_t)(len) + 7u) & ~7u)
 
-static inline unsigned frame_tid_place(const uint8_t *mad)
+/* Of a request its TID's lower half, which is the client's, and class: the place is its upper bits. */
+static inline uint64_t frame_tid_name(const uint8_t *mad)
 {
 	uint32_t low;
 
-	memcpy(&low, mad + 12, sizeof(low)); /* the half that is the client's */
-	return (low * 0x9e3779b1u ^ mad[1] * 0x85ebca6bu) >> 19;
+	memcpy(&low, mad + 12, sizeof(low));
+	return ((uint64_t)low << 8 ^ mad[1]) * 0x9e3779b97f4a7c15u;
+}
+
+#define FRAME_TID_COUNT 0xffffu
+
+/* A place holds how many are on their way, and above that the names of all, one upon the other: so that one alone is known by its name. */
+static inline void frame_tid_change(struct frame_memory *m, const uint8_t *mad, int change)
+{
+	uint64_t name = frame_tid_name(mad), old, new;
+	_Atomic uint64_t *place = &m->tids[name >> (64 - FRAME_TID_BITS)];
+
+	old = atomic_load_explicit(place, memory_order_relaxed);
+	do
+		new = ((old ^ name) & ~(uint64_t)FRAME_TID_COUNT) |
+		      ((old + (uint64_t)change) & FRAME_TID_COUNT);
+	while (!atomic_compare_exchange_weak(place, &old, new));
+}
+
+/* false: none like it is on its way. true: it may be. */
+static inline bool frame_tid_may_be(const struct frame_memory *m, const uint8_t *mad)
+{
+	uint64_t name = frame_tid_name(mad);
+	uint64_t there = atomic_load(&m->tids[name >> (64 - FRAME_TID_BITS)]);
+
+	if ((there & FRAME_TID_COUNT) != 1)
+		return there & FRAME_TID_COUNT;
+	return !((there ^ name) & ~(uint64_t)FRAME_TID_COUNT);
 }
 
 /* A record of two parts. false: there is no room now. */

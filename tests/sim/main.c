@@ -230,6 +230,10 @@ static int line_do(void *arg, const char *line, FILE *out)
 		state_write(sim->d, out);
 		return 0;
 	}
+	if (!strcmp(line, "times")) {
+		times_write(sim->d, out);
+		return 0;
+	}
 	return sim_control_line(sim->control, line, out);
 }
 

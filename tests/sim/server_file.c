@@ -122,7 +122,7 @@ static void file_done(void *arg, const uint8_t *mad)
 {
 	struct ufile *f = arg;
 
-	atomic_fetch_sub(&f->memory->tids[frame_tid_place(mad)], 1);
+	frame_tid_change(f->memory, mad, -1);
 }
 
 static const struct kfile_ops file_ops = {

@@ -52,3 +52,14 @@ void state_write(const struct double_fabric *d, FILE *out)
 			lft_write(node, out);
 	}
 }
+
+void times_write(const struct double_fabric *d, FILE *out)
+{
+	struct double_work work = double_work(d);
+
+	fprintf(out, "devices worked %.6f s", (double)work.all_us / 1e6);
+	if (work.busiest)
+		fprintf(out, ", the busiest %.6f s: \"%s\"", (double)work.busiest_us / 1e6,
+			double_node(d, work.busiest)->desc);
+	fputc('\n', out);
+}

@@ -13,5 +13,7 @@
 #include "tests/fabric/double.h"
 
 void state_write(const struct double_fabric *d, FILE *out);
+/* devices worked SECONDS s, the busiest SECONDS s: "DESCRIPTION"      at SMPs, since fmsim began */
+void times_write(const struct double_fabric *d, FILE *out);
 
 #endif

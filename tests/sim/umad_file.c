@@ -3,7 +3,7 @@
  * Open ports. A port's number is its descriptor, as in the real library. Threads may send and one may receive at the same time.
  *
  * What the kernel would refuse of a write is refused here, so that the caller hears of it at once: an unknown agent, a length, a TID that is on its
- * way. The last is asked of fmsim only when the memory says that one with the same hash is.
+ * way. The last is asked of fmsim only where the memory can not tell.
  */
 #include <errno.h>
 #include <poll.h>
@@ -472,7 +472,7 @@ static bool is_busy(struct file *f, const struct ib_user_mad *head, const uint8_
 {
 	struct frame_request request;
 
-	if (!atomic_load(&f->memory->tids[frame_tid_place(mad)]))
+	if (!frame_tid_may_be(f->memory, mad))
 		return false;
 	sim_request(&request, FRAME_IS_BUSY, NULL, 0);
 	memcpy(request.header, head, sizeof(*head));
@@ -498,7 +498,7 @@ static int file_write(struct file *f, const struct ib_user_mad *user, size_t len
 		return -EINVAL;
 	}
 	if (head.status)
-		atomic_fetch_add(&f->memory->tids[frame_tid_place(mad)], 1);
+		frame_tid_change(f->memory, mad, 1);
 	put = message_put(f, &head, mad, len);
 	pthread_mutex_unlock(&f->sending);
 	wake_if_asleep(f);
