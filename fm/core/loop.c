@@ -113,7 +113,8 @@ static struct held longer(struct held a, struct held b)
 	return b.us > a.us ? b : a;
 }
 
-static void note_held(struct loop *loop, uint64_t start)
+/* The time now. */
+static uint64_t note_held(struct loop *loop, uint64_t start)
 {
 	uint64_t now = loop_clock_us(loop);
 
@@ -124,6 +125,7 @@ static void note_held(struct loop *loop, uint64_t start)
 	}
 	loop->held = longer(loop->held, (struct held){ now - start, loop->step.what });
 	loop->step = (struct held){ 0 };
+	return now;
 }
 
 void loop_took(struct loop *loop, const char *what, uint64_t us)
@@ -264,19 +266,19 @@ void loop_timer_free(struct loop_timer *timer)
 	free(timer);
 }
 
+/* The clock is read once a callback: the end of one is the next one's start. */
 static void timers_run(struct loop *loop)
 {
-	uint64_t limit = loop->seq;
+	uint64_t limit = loop->seq, start = loop->now;
 
 	while (loop->armed && !loop->stopped) {
 		struct loop_timer *timer = loop->heap[1];
-		uint64_t start = loop_clock_us(loop);
 
 		if (timer->due > loop->now || timer->seq >= limit)
 			break;
 		heap_remove(loop, timer);
 		timer->fn(timer->arg);
-		note_held(loop, start);
+		start = note_held(loop, start);
 	}
 }
 

@@ -274,10 +274,12 @@ static uint16_t lft_get(struct request *r)
 	return 0;
 }
 
+/* Blocks come one after the other: there is room for some more each time. */
 static void lft_fit(struct dnode *node, uint32_t size)
 {
 	if (size <= node->lft_size)
 		return;
+	size += size / 2 / WIRE_LFT_BLOCK * WIRE_LFT_BLOCK;
 	node->lft = mem_resize(node->lft, size, 1);
 	memset(node->lft + node->lft_size, LFT_NONE, size - node->lft_size);
 	node->lft_size = size;

@@ -11,10 +11,7 @@
 #include "tests/sim/kernel_own.h"
 #include "topology/mem.h"
 
-#define CLASS_SMI_LID	   0x01
 #define CLASS_SMI_DR	   0x81
-#define CLASS_MAX	   80 /* of those that are not the directed one */
-#define CLASS_VERSIONS	   0x84
 #define STATUS_UNSUPPORTED 0x000c
 #define SENDS_TABLE	   65536
 
@@ -38,7 +35,7 @@ bool mad_is_response(const uint8_t *mad)
 	return mad[AT_METHOD] & METHOD_RESP || mad[AT_METHOD] == WIRE_TRAP_REPRESS;
 }
 
-static bool is_vendor2(uint8_t mgmt_class)
+bool class_is_vendor2(uint8_t mgmt_class)
 {
 	return mgmt_class >= 0x30 && mgmt_class <= 0x4f;
 }
@@ -46,7 +43,7 @@ static bool is_vendor2(uint8_t mgmt_class)
 bool class_has_rmpp(uint8_t mgmt_class)
 {
 	return mgmt_class == WIRE_SA || mgmt_class == 0x06 /* DevMgt */ ||
-	       mgmt_class == 0x10 /* BIS */ || is_vendor2(mgmt_class);
+	       mgmt_class == 0x10 /* BIS */ || class_is_vendor2(mgmt_class);
 }
 
 /* Where the data of a class begins (IBA 13.6.2.1, 15.2.1.1, 16.5.1). */
@@ -56,7 +53,7 @@ unsigned mad_header_of(uint8_t mgmt_class)
 		return 56;
 	if (mgmt_class == 0x06 || mgmt_class == 0x10)
 		return 64;
-	return is_vendor2(mgmt_class) ? 40 : KERNEL_MAD_HEADER;
+	return class_is_vendor2(mgmt_class) ? 40 : KERNEL_MAD_HEADER;
 }
 
 /* ---- Ports ------------------------------------------------------------------------------------ */
@@ -93,7 +90,7 @@ static struct kport *port_get(struct kernel *k, guid_t node, unsigned num)
 }
 
 /* SMInfo requests go to a manager that is registered for them, else the node answers by itself. */
-static void port_judge_sm(struct kport *p)
+void kport_judge_sm(struct kport *p)
 {
 	p->dport->sm_listens = false;
 	for (const struct kfile *f = p->files; f; f = f->next)
@@ -389,7 +386,7 @@ static bool agent_wants(const struct kagent *a, const uint8_t *mad)
 
 	if (a->reg.mgmt_class != mad[AT_CLASS] || a->reg.class_version != mad[AT_VERSION])
 		return false;
-	if (is_vendor2(mad[AT_CLASS]) && a->reg.oui != (get32(mad + AT_OUI - 1) & 0xffffff))
+	if (class_is_vendor2(mad[AT_CLASS]) && a->reg.oui != (get32(mad + AT_OUI - 1) & 0xffffff))
 		return false;
 	return a->reg.methods[method / 64] >> method % 64 & 1;
 }
@@ -447,112 +444,6 @@ static void port_received(void *arg, const struct io_addr *from, const uint8_t *
 		kagent_arrived(a, from, mad, KMAD);
 }
 
-/* ---- Agents ----------------------------------------------------------------------------------- */
-
-static bool class_fits(const struct kernel_reg *reg)
-{
-	bool smi = reg->mgmt_class == CLASS_SMI_LID || reg->mgmt_class == CLASS_SMI_DR;
-
-	if (reg->rmpp_version > 1 || reg->class_version >= CLASS_VERSIONS || reg->qpn > 1)
-		return false;
-	if (!reg->mgmt_class)
-		return !reg->methods[0] && !reg->methods[1]; /* it only asks */
-	if (reg->mgmt_class >= CLASS_MAX && reg->mgmt_class != CLASS_SMI_DR)
-		return false;
-	if (is_vendor2(reg->mgmt_class) && !reg->oui)
-		return false;
-	if (reg->rmpp_version && !class_has_rmpp(reg->mgmt_class))
-		return false;
-	return smi == !reg->qpn;
-}
-
-static bool methods_are_taken(const struct kport *p, const struct kernel_reg *reg)
-{
-	for (const struct kfile *f = p->files; f; f = f->next)
-		for (unsigned i = 0; i < KERNEL_AGENTS; i++) {
-			const struct kernel_reg *other = f->agents[i] ? &f->agents[i]->reg : NULL;
-
-			if (other && other->mgmt_class == reg->mgmt_class &&
-			    other->class_version == reg->class_version && other->oui == reg->oui &&
-			    (other->methods[0] & reg->methods[0] ||
-			     other->methods[1] & reg->methods[1]))
-				return true;
-		}
-	return false;
-}
-
-/* Numbers are not used again soon: a late answer is for nobody. */
-static uint32_t hi_tid_take(struct kernel *k, struct kagent *a)
-{
-	for (unsigned i = 0; i < k->nagents; i++) {
-		unsigned place = (k->next_agent + i) % k->nagents;
-
-		if (!k->agents[place]) {
-			k->agents[place] = a;
-			k->next_agent = place + 1;
-			return place + 1;
-		}
-	}
-	k->agents = mem_resize(k->agents, k->nagents + 64, sizeof(*k->agents));
-	memset(k->agents + k->nagents, 0, 64 * sizeof(*k->agents));
-	k->next_agent = k->nagents;
-	k->nagents += 64;
-	return hi_tid_take(k, a);
-}
-
-/* Only vendors' second range of classes is told apart by OUI. */
-static struct kernel_reg reg_plain(const struct kernel_reg *reg)
-{
-	struct kernel_reg plain = *reg;
-
-	if (!is_vendor2(reg->mgmt_class))
-		plain.oui = 0;
-	return plain;
-}
-
-int kfile_register(struct kfile *f, const struct kernel_reg *wanted)
-{
-	struct kernel_reg reg = reg_plain(wanted);
-	unsigned number = 0;
-	struct kagent *a;
-
-	if (f->dead)
-		return -EPIPE;
-	while (number < KERNEL_AGENTS && f->agents[number])
-		number++;
-	if (number == KERNEL_AGENTS)
-		return -ENOMEM;
-	if (!class_fits(&reg) || methods_are_taken(f->port, &reg))
-		return -EINVAL;
-	a = mem_alloc(1, sizeof(*a));
-	*a = (struct kagent){ .file = f, .reg = reg, .number = number };
-	a->hi_tid = hi_tid_take(f->port->k, a);
-	f->agents[number] = a;
-	port_judge_sm(f->port);
-	return (int)number;
-}
-
-static void agent_free(struct kagent *a)
-{
-	a->file->port->k->agents[a->hi_tid - 1] = NULL;
-	rmpp_forget(a);
-	while (a->sends)
-		ksend_free(a->sends);
-	free(a);
-}
-
-int kfile_unregister(struct kfile *f, unsigned agent)
-{
-	struct kagent *a = agent < KERNEL_AGENTS ? f->agents[agent] : NULL;
-
-	if (f->dead || !a)
-		return -EINVAL;
-	f->agents[agent] = NULL;
-	agent_free(a);
-	port_judge_sm(f->port);
-	return 0;
-}
-
 /* ---- Files ------------------------------------------------------------------------------------ */
 
 struct kfile *kernel_open(struct kernel *k, guid_t node, unsigned num, const struct kfile_ops *ops,
@@ -577,9 +468,9 @@ static void file_forget(struct kfile *f)
 {
 	for (unsigned i = 0; i < KERNEL_AGENTS; i++)
 		if (f->agents[i])
-			agent_free(f->agents[i]);
+			kagent_free(f->agents[i]);
 	memset(f->agents, 0, sizeof(f->agents));
-	port_judge_sm(f->port);
+	kport_judge_sm(f->port);
 }
 
 void kfile_close(struct kfile *f)

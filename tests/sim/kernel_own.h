@@ -104,11 +104,13 @@ void put32(uint8_t *p, uint32_t value);
 bool mad_is_response(const uint8_t *mad);
 unsigned mad_header_of(uint8_t mgmt_class);
 bool class_has_rmpp(uint8_t mgmt_class);
+bool class_is_vendor2(uint8_t mgmt_class); /* of vendors' second range, told apart by OUI */
 
 /* kernel.c */
 void ksend_free(struct ksend *s);
 void ksend_give_back(struct ksend *s); /* under ETIMEDOUT */
 struct ksend *ksend_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad);
+void kport_judge_sm(struct kport *p); /* anew, when agents come or go */
 void kport_transmit(struct kport *p, const struct io_addr *to, const uint8_t *mad, size_t len);
 struct io_addr kaddress(const struct ib_user_mad *head);
 void kagent_deliver(struct kagent *a, const struct io_addr *from, const uint8_t *mad, size_t len);
@@ -121,6 +123,9 @@ static inline bool kagent_rmpp(const struct kagent *a)
 {
 	return a->reg.rmpp_version && !a->reg.user_rmpp;
 }
+
+/* kernel_agent.c */
+void kagent_free(struct kagent *a); /* its place in the file is the caller's */
 
 /* kernel_rmpp.c */
 bool rmpp_is_active(const uint8_t *mad);

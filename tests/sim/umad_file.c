@@ -17,142 +17,22 @@
 #include <sys/socket.h>
 #include "tests/sim/umad_own.h"
 
-#define FILES	     65536
-#define AGENTS	     32
-#define MAD_MIN	     36 /* bytes of a MAD that may be written */
-#define MAD_SIZE     256
-#define OPENIB_OUI   0x001405
-#define VENDOR2_LOW  0x30
-#define VENDOR2_HIGH 0x4f
-#define LINGER	     500 /* looks at the ring */
-#define LINGER_IDLE  100 /* .. when fmsim has taken all */
-#define ROOM_US	     50	 /* until fmsim may have made room */
-
-struct file {
-	int fd, connection, wake;
-	struct frame_memory *memory;
-	pthread_mutex_t sending, receiving, asking;
-	bool rmpp[AGENTS], known[AGENTS];
-	_Atomic bool lost;
-	uint8_t *message; /* of several records */
-	size_t len;
-	bool whole;
-};
+#define FILES	    65536
+#define MAD_MIN	    36 /* bytes of a MAD that may be written */
+#define MAD_SIZE    256
+#define LINGER	    500 /* looks at the ring */
+#define LINGER_IDLE 100 /* .. when fmsim has taken all */
+#define ROOM_US	    50	/* until fmsim may have made room */
 
 static struct file *_Atomic files[FILES];
 
-static struct file *file_of(int fd)
+struct file *file_of(int fd)
 {
 	struct file *f = fd >= 0 && fd < FILES ? atomic_load(&files[fd]) : NULL;
 
 	if (!f)
 		errno = EBADF;
 	return f;
-}
-
-/* ---- Plain ------------------------------------------------------------------------------------ */
-
-size_t umad_size(void)
-{
-	return sizeof(struct ib_user_mad);
-}
-
-void *umad_get_mad(void *umad)
-{
-	return ((struct ib_user_mad *)umad)->data;
-}
-
-ib_mad_addr_t *umad_get_mad_addr(void *umad)
-{
-	return &((struct ib_user_mad *)umad)->addr;
-}
-
-int umad_status(void *umad)
-{
-	return (int)((struct ib_user_mad *)umad)->status;
-}
-
-static int grh_set(ib_mad_addr_t *addr, const ib_mad_addr_t *from, uint32_t flow_label)
-{
-	addr->grh_present = from ? 1 : 0;
-	if (!from)
-		return 0;
-	memcpy(addr->gid, from->gid, sizeof(addr->gid));
-	addr->flow_label = flow_label;
-	addr->hop_limit = from->hop_limit;
-	addr->traffic_class = from->traffic_class;
-	return 0;
-}
-
-int umad_set_grh(void *umad, void *mad_addr)
-{
-	const ib_mad_addr_t *from = mad_addr;
-
-	return grh_set(umad_get_mad_addr(umad), from, from ? htonl(from->flow_label) : 0);
-}
-
-int umad_set_grh_net(void *umad, void *mad_addr)
-{
-	const ib_mad_addr_t *from = mad_addr;
-
-	return grh_set(umad_get_mad_addr(umad), from, from ? from->flow_label : 0);
-}
-
-int umad_set_addr_net(void *umad, __be16 dlid, __be32 dqp, int sl, __be32 qkey)
-{
-	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
-
-	addr->lid = dlid;
-	addr->qpn = dqp;
-	addr->sl = (uint8_t)sl;
-	addr->qkey = qkey;
-	return 0;
-}
-
-int umad_set_addr(void *umad, int dlid, int dqp, int sl, int qkey)
-{
-	return umad_set_addr_net(umad, htons((uint16_t)dlid), htonl((uint32_t)dqp), sl,
-				 htonl((uint32_t)qkey));
-}
-
-int umad_set_pkey(void *umad, int pkey_index)
-{
-	umad_get_mad_addr(umad)->pkey_index = (uint16_t)pkey_index;
-	return 0;
-}
-
-int umad_get_pkey(void *umad)
-{
-	return umad_get_mad_addr(umad)->pkey_index;
-}
-
-int umad_debug(int level)
-{
-	if (level >= 0)
-		sim_debug_level = level;
-	return sim_debug_level;
-}
-
-void umad_addr_dump(ib_mad_addr_t *addr)
-{
-	char gid[2 * sizeof(addr->gid) + 1];
-
-	for (size_t i = 0; i < sizeof(addr->gid); i++)
-		snprintf(gid + 2 * i, 3, "%02x", addr->gid[i]);
-	sim_warn("qpn %u qkey 0x%x lid %u sl %u grh %u gid_index %u hop_limit %u traffic_class %u "
-		 "flow_label 0x%x "
-		 "pkey_index %u gid 0x%s",
-		 ntohl(addr->qpn), ntohl(addr->qkey), ntohs(addr->lid), addr->sl, addr->grh_present,
-		 addr->gid_index, addr->hop_limit, addr->traffic_class, ntohl(addr->flow_label),
-		 addr->pkey_index, gid);
-}
-
-void umad_dump(void *umad)
-{
-	const struct ib_user_mad *mad = umad;
-
-	sim_warn("agent %u status %x timeout %u", mad->agent_id, mad->status, mad->timeout_ms);
-	umad_addr_dump(umad_get_mad_addr(umad));
 }
 
 /* ---- Waking ----------------------------------------------------------------------------------- */
@@ -177,7 +57,7 @@ static void wake_if_asleep(const struct file *f)
 		wake_server(f);
 }
 
-static bool is_lost(struct file *f)
+bool file_is_lost(struct file *f)
 {
 	return atomic_load(&f->lost) || atomic_load(&f->memory->gone);
 }
@@ -267,7 +147,7 @@ static ssize_t file_read(struct file *f, void *buffer, size_t room)
 	const uint8_t *message;
 	size_t len;
 
-	if (is_lost(f))
+	if (file_is_lost(f))
 		return -EIO;
 	message = message_look(f, &len, &record);
 	if (!message) {
@@ -275,7 +155,7 @@ static ssize_t file_read(struct file *f, void *buffer, size_t room)
 		message = message_look(f, &len, &record);
 	}
 	if (!message)
-		return is_lost(f) ? -EIO : -EAGAIN;
+		return file_is_lost(f) ? -EIO : -EAGAIN;
 	if (len <= room) {
 		memcpy(buffer, message, len);
 		message_took(f, &record);
@@ -300,7 +180,7 @@ static bool has_message(struct file *f)
 		has = message_look(f, &len, &record);
 	}
 	pthread_mutex_unlock(&f->receiving);
-	return has || is_lost(f);
+	return has || file_is_lost(f);
 }
 
 static int64_t now_ms(void)
@@ -425,7 +305,7 @@ static bool record_put(struct file *f, const void *head, uint32_t head_len, cons
 		       uint32_t body_len, bool more)
 {
 	while (!ring_write(&f->memory->up, head, head_len, body, body_len, more)) {
-		if (is_lost(f))
+		if (file_is_lost(f))
 			return false;
 		wake_if_asleep(f);
 		usleep(ROOM_US);
@@ -457,7 +337,7 @@ static bool is_kept(const struct file *f, const struct ib_user_mad *head, const 
 	return head->timeout_ms || (f->rmpp[head->agent_id] && rmpp_class && mad[26] & 1);
 }
 
-static int ask(struct file *f, struct frame_request *request)
+int file_ask(struct file *f, struct frame_request *request)
 {
 	struct frame_reply reply;
 	int status;
@@ -477,7 +357,7 @@ static bool is_busy(struct file *f, const struct ib_user_mad *head, const uint8_
 	sim_request(&request, FRAME_IS_BUSY, NULL, 0);
 	memcpy(request.header, head, sizeof(*head));
 	memcpy(request.header + sizeof(*head), mad, 24);
-	return ask(f, &request) > 0;
+	return file_ask(f, &request) > 0;
 }
 
 /* As write(2): 0 or -errno. */
@@ -487,7 +367,7 @@ static int file_write(struct file *f, const struct ib_user_mad *user, size_t len
 	const uint8_t *mad = user->data;
 	bool put;
 
-	if (is_lost(f))
+	if (file_is_lost(f))
 		return -EIO;
 	if (head.agent_id >= AGENTS || !f->known[head.agent_id] || len < MAD_MIN)
 		return -EINVAL;
@@ -521,111 +401,6 @@ int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, i
 	status = file_write(f, mad, (size_t)length);
 	errno = -status;
 	return status ? -EIO : 0;
-}
-
-/* ---- Agents ----------------------------------------------------------------------------------- */
-
-/* The agent's number, or -errno. */
-static int file_register(struct file *f, const struct frame_register *reg)
-{
-	struct frame_request request;
-	int status;
-
-	if (is_lost(f))
-		return -EIO;
-	sim_request(&request, FRAME_REGISTER, NULL, 0);
-	request.reg = *reg;
-	request.reg.qpn = reg->mgmt_class != 0x01 && reg->mgmt_class != 0x81;
-	status = ask(f, &request);
-	if (status < 0 || status >= AGENTS)
-		return status;
-	f->known[status] = true;
-	f->rmpp[status] = reg->rmpp_version && !(reg->flags & UMAD_USER_RMPP);
-	return status;
-}
-
-static int register_mask(int portid, struct frame_register *reg, const long *mask)
-{
-	struct file *f = file_of(portid);
-	int status;
-
-	if (!f)
-		return -EPERM;
-	if (mask)
-		memcpy(reg->methods, mask, sizeof(reg->methods));
-	status = file_register(f, reg);
-	errno = status < 0 ? -status : 0;
-	return status < 0 ? -EPERM : status;
-}
-
-int umad_register(int portid, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
-		  long method_mask[16 / sizeof(long)])
-{
-	struct frame_register reg = { .mgmt_class = (uint8_t)mgmt_class,
-				      .class_version = (uint8_t)mgmt_version,
-				      .rmpp_version = rmpp_version,
-				      .oui = OPENIB_OUI };
-
-	return register_mask(portid, &reg, method_mask);
-}
-
-int umad_register_oui(int portid, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
-		      long method_mask[16 / sizeof(long)])
-{
-	struct frame_register reg = { .mgmt_class = (uint8_t)mgmt_class,
-				      .class_version = 1,
-				      .rmpp_version = rmpp_version,
-				      .oui = (uint32_t)oui[0] << 16 | (uint32_t)oui[1] << 8 |
-					     oui[2] };
-
-	if (mgmt_class < VENDOR2_LOW || mgmt_class > VENDOR2_HIGH)
-		return -EINVAL;
-	return register_mask(portid, &reg, method_mask);
-}
-
-int umad_register2(int portid, struct umad_reg_attr *attr, uint32_t *agent_id)
-{
-	struct file *f = file_of(portid);
-	struct frame_register reg;
-	int status;
-
-	if (!attr || !agent_id)
-		return EINVAL;
-	if (!f)
-		return EBADF;
-	if (attr->mgmt_class >= VENDOR2_LOW && attr->mgmt_class <= VENDOR2_HIGH &&
-	    (!(attr->oui & 0xffffff) || attr->oui & 0xff000000))
-		return EINVAL;
-	if (attr->flags & ~(uint32_t)UMAD_USER_RMPP) {
-		attr->flags = UMAD_USER_RMPP;
-		return EINVAL;
-	}
-	reg = (struct frame_register){ .mgmt_class = attr->mgmt_class,
-				       .class_version = attr->mgmt_class_version,
-				       .rmpp_version = attr->rmpp_version,
-				       .flags = attr->flags,
-				       .oui = attr->oui,
-				       .methods = { attr->method_mask[0], attr->method_mask[1] } };
-	status = file_register(f, &reg);
-	if (status < 0)
-		return -status;
-	*agent_id = (uint32_t)status;
-	return 0;
-}
-
-int umad_unregister(int portid, int agentid)
-{
-	struct file *f = file_of(portid);
-	struct frame_request request;
-	int status = -EINVAL;
-
-	if (f && agentid >= 0 && agentid < AGENTS && f->known[agentid]) {
-		sim_request(&request, FRAME_UNREGISTER, NULL, agentid);
-		status = ask(f, &request);
-		f->known[agentid] = false;
-	}
-	errno = status < 0 ? -status : 0;
-	return status < 0 ? -1 : 0;
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------- */

@@ -15,9 +15,30 @@ int openat64(int dir, const char *path, int flags, ...);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 #pragma GCC visibility pop
+#include <pthread.h>
 #include "tests/sim/frame.h"
 
-#define ISSM_PATH "/dev/infiniband/issm"
+#define ISSM_PATH    "/dev/infiniband/issm"
+#define AGENTS	     32
+#define VENDOR2_LOW  0x30
+#define VENDOR2_HIGH 0x4f
+
+/* An open port. */
+struct file {
+	int fd, connection, wake;
+	struct frame_memory *memory;
+	pthread_mutex_t sending, receiving, asking;
+	bool rmpp[AGENTS], known[AGENTS];
+	_Atomic bool lost;
+	uint8_t *message; /* of several records */
+	size_t len;
+	bool whole;
+};
+
+/* umad_file.c */
+struct file *file_of(int fd); /* or NULL, and errno */
+bool file_is_lost(struct file *f);
+int file_ask(struct file *f, struct frame_request *request); /* the reply's status, or -errno */
 
 /* umad_wire.c: questions. */
 int sim_connect(void); /* a descriptor, or -errno */
