@@ -13,6 +13,8 @@
  * Its bytes are a struct ib_user_mad and the MAD.
  *
  * The waker's rule, both ways: who goes to sleep says so first, then looks once more; who writes does so first, then looks whether the other sleeps.
+ * A client that asks without waiting, while its requests are on their way, may nap for some microseconds, woken by futex: where many processes
+ * share the processors, whoever sleeps gives way to fmsim, and whoever spins does not.
  */
 #ifndef FMD_TESTS_SIM_FRAME_H
 #define FMD_TESTS_SIM_FRAME_H
@@ -21,6 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 
 #define FRAME_MAGIC    0x01534d46u /* its first byte in memory is no letter */
 #define FRAME_RING     (1u << 20)  /* bytes of a ring */
@@ -100,9 +106,11 @@ struct frame_memory {
 	_Atomic uint32_t told;			    /* the descriptor is readable */
 	_Atomic uint32_t tell;			    /* it is to be made so again */
 	_Atomic uint32_t gone;
-	_Atomic uint32_t backlog;	   /* fmsim holds more than the ring had room for */
-	_Atomic uint64_t tids[FRAME_TIDS]; /* requests on their way: frame_tid_add() */
-	struct frame_ring up, down;	   /* to fmsim, to the client */
+	_Atomic uint32_t backlog;	    /* fmsim holds more than the ring had room for */
+	_Alignas(64) _Atomic uint32_t done; /* so many requests are not on their way any more */
+	_Alignas(64) _Atomic uint32_t client_naps; /* for a moment, on the count of down.written */
+	_Atomic uint64_t tids[FRAME_TIDS];	   /* requests on their way: frame_tid_add() */
+	struct frame_ring up, down;		   /* to fmsim, to the client */
 };
 
 struct frame_record {
@@ -199,6 +207,19 @@ static inline void ring_took(struct frame_ring *ring, const struct frame_record 
 	atomic_store_explicit(&ring->read.at,
 			      at + (uint32_t)sizeof(*record) + FRAME_STEP(record->len),
 			      memory_order_release);
+}
+
+/* Until the other writes, or so many nanoseconds: while the ring's count is that. */
+static inline void ring_nap(struct frame_ring *ring, uint32_t written, long ns)
+{
+	const struct timespec most = { .tv_nsec = ns };
+
+	syscall(SYS_futex, &ring->written.at, FUTEX_WAIT, written, &most, NULL, 0);
+}
+
+static inline void ring_wake(struct frame_ring *ring)
+{
+	syscall(SYS_futex, &ring->written.at, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static inline bool ring_is_empty(const struct frame_ring *ring)

@@ -9,12 +9,15 @@
 #include <unistd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "tests/sim/server_own.h"
 #include "topology/mem.h"
 
 #define AWAKE_US   60	 /* without work, before it sleeps */
+#define CROWDED_US 20000 /* others want the processor, as was seen so long ago at most .. */
+#define CROWD_LOOK 1000	 /* .. by looking so often */
 #define TIMER_NEAR 100	 /* us: not worth a sleep */
 #define ANSWER_MS  10000 /* a reader of commands that does not read */
 
@@ -30,6 +33,24 @@ static bool sleep_is_told(struct server *s)
 	return quiet;
 }
 
+/*
+ * Where others want the processor, whoever spins loses it for a whole slice of time, while whoever sleeps is woken at once: so there the server
+ * does not wait awake.
+ */
+static uint64_t awake_us(struct server *s, uint64_t now)
+{
+	struct rusage usage;
+
+	if (now - s->crowd_looked_us >= CROWD_LOOK) {
+		getrusage(RUSAGE_THREAD, &usage);
+		if (usage.ru_nivcsw != s->preempted)
+			s->crowded_us = now;
+		s->preempted = usage.ru_nivcsw;
+		s->crowd_looked_us = now;
+	}
+	return now - s->crowded_us < CROWDED_US ? 0 : AWAKE_US;
+}
+
 static bool poll_cb(void *arg)
 {
 	struct server *s = arg;
@@ -41,7 +62,7 @@ static bool poll_cb(void *arg)
 			worked = true;
 	if (worked)
 		s->worked_us = now;
-	if (worked || now - s->worked_us < AWAKE_US || loop_idle_us(s->loop) < TIMER_NEAR)
+	if (worked || now - s->worked_us < awake_us(s, now) || loop_idle_us(s->loop) < TIMER_NEAR)
 		return true;
 	if (!sleep_is_told(s)) {
 		for (struct ufile *f = s->files; f; f = ufile_next(f))

@@ -41,6 +41,8 @@ static void tell(struct ufile *f)
 
 	f->dirty = false;
 	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&m->client_naps, memory_order_relaxed))
+		ring_wake(&m->down);
 	if (f->tell < 0 || !atomic_load(&m->client_waits) || atomic_exchange(&m->told, 1))
 		return;
 	send(f->tell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -123,6 +125,7 @@ static void file_done(void *arg, const uint8_t *mad)
 	struct ufile *f = arg;
 
 	frame_tid_change(f->memory, mad, -1);
+	atomic_fetch_add_explicit(&f->memory->done, 1, memory_order_relaxed);
 }
 
 static const struct kfile_ops file_ops = {

@@ -42,6 +42,9 @@ struct server {
 	struct loop_fd *watch, *wake_watch;
 	struct loop_poll *poll; /* while there is work */
 	uint64_t worked_us;	/* when there was some */
+	uint64_t crowded_us;	/* when others had taken the processor.. */
+	uint64_t crowd_looked_us;
+	long preempted; /* ..by its count */
 	server_line_fn *line;
 	void *line_arg;
 	struct connection *connections;

@@ -17,12 +17,12 @@
 #include <sys/socket.h>
 #include "tests/sim/umad_own.h"
 
-#define FILES	    65536
-#define MAD_MIN	    36 /* bytes of a MAD that may be written */
-#define MAD_SIZE    256
-#define LINGER	    500 /* looks at the ring */
-#define LINGER_IDLE 100 /* .. when fmsim has taken all */
-#define ROOM_US	    50	/* until fmsim may have made room */
+#define FILES	 65536
+#define MAD_MIN	 36 /* bytes of a MAD that may be written */
+#define MAD_SIZE 256
+#define LINGER	 100 /* looks at the ring */
+#define NAP_NS	 100000
+#define ROOM_US	 50 /* until fmsim may have made room */
 
 static struct file *_Atomic files[FILES];
 
@@ -234,17 +234,41 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner than a sleeper is woken. */
-static void linger(const struct file *f)
+static bool has_requests_out(const struct file *f)
+{
+	return atomic_load_explicit(&f->kept, memory_order_relaxed) !=
+	       atomic_load_explicit(&f->memory->done, memory_order_relaxed);
+}
+
+static void nap(struct file *f)
+{
+	struct frame_memory *m = f->memory;
+	uint32_t written = atomic_load(&m->down.written.at);
+
+	atomic_store(&m->client_naps, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (ring_is_empty(&m->down))
+		ring_nap(&m->down, written, NAP_NS);
+	atomic_store(&m->client_naps, 0);
+}
+
+/*
+ * While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner than a sleeper is woken. Where it is not, another
+ * process has the processor that fmsim would need.
+ */
+static void linger(struct file *f)
 {
 	const struct frame_memory *m = f->memory;
 
+	if (atomic_load_explicit(&f->by_descriptor, memory_order_relaxed))
+		return;
 	for (unsigned i = 0; i < LINGER && ring_is_empty(&m->down); i++) {
-		if (atomic_load_explicit(&m->server_sleeps, memory_order_relaxed) ||
-		    (i > LINGER_IDLE && ring_is_empty(&m->up)))
+		if (!has_requests_out(f))
 			return;
 		cpu_relax();
 	}
+	if (ring_is_empty(&m->down) && has_requests_out(f))
+		nap(f);
 }
 
 int umad_poll(int portid, int timeout_ms)
@@ -292,6 +316,7 @@ int umad_get_fd(int portid)
 	if (!f)
 		return -EINVAL;
 	/* From now on the descriptor tells always: nobody says when he looks at it. */
+	atomic_store(&f->by_descriptor, true);
 	atomic_fetch_add(&f->memory->client_waits, 1);
 	atomic_store(&f->memory->tell, !ring_is_empty(&f->memory->down));
 	wake_if_asleep(f);
@@ -377,8 +402,10 @@ static int file_write(struct file *f, const struct ib_user_mad *user, size_t len
 		pthread_mutex_unlock(&f->sending);
 		return -EINVAL;
 	}
-	if (head.status)
+	if (head.status) {
 		frame_tid_change(f->memory, mad, 1);
+		atomic_fetch_add_explicit(&f->kept, 1, memory_order_relaxed);
+	}
 	put = message_put(f, &head, mad, len);
 	pthread_mutex_unlock(&f->sending);
 	wake_if_asleep(f);

@@ -30,7 +30,9 @@ struct file {
 	pthread_mutex_t sending, receiving, asking;
 	bool rmpp[AGENTS], known[AGENTS];
 	_Atomic bool lost;
-	uint8_t *message; /* of several records */
+	_Atomic bool by_descriptor; /* its user waits on that, and never here */
+	_Atomic uint32_t kept;	    /* requests sent that fmsim keeps until they are done */
+	uint8_t *message;	    /* of several records */
 	size_t len;
 	bool whole;
 };
