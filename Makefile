@@ -54,8 +54,8 @@ TESTLIB_SRC += $(SIM_SRC)
 SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so
 # tests/bench/count_*.c are a library to preload; run.py builds it.
 COUNT_SRC := $(wildcard tests/bench/count_*.c)
-# tests/bench/sim_port.c belongs to all programs there.
-BENCH_LIB_SRC := $(wildcard tests/bench/sim_port.c)
+# tests/bench/sim_port*.c belong to all programs there.
+BENCH_LIB_SRC := $(wildcard tests/bench/sim_port*.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
 ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \

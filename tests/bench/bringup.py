@@ -54,6 +54,7 @@ def rows(size, fmd, opensm):
         return [statistics.median(sample[key] for sample in samples) for samples in (fmd, opensm)]
 
     made = [table.share(f"bring-up, {size:,} HCAs", *medians("up_s"), "s", TIME_BOUND.get(size)),
+            table.share("— the manager's processor time", *medians("cpu_s"), "s"),
             table.share("— SMPs sent", *map(int, medians("smps")), "", SMP_BOUND),
             table.share("— peak memory", *(kb / 1024 for kb in medians("peak_kb")), "MB", MEMORY_BOUND.get(size))]
     for who, samples in (("fmd", fmd), ("OpenSM", opensm)):

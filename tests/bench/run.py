@@ -4,8 +4,9 @@
 
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
-FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, route, idle, restart, fault, health, perf, sa, storm, mcast,
-records, osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH (sections),
+FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, devices, route, idle, restart, fault, health,
+perf, sa, storm, mcast, records, osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH
+(sections), RIG (ibsim; fmsim: bringup, devices, restart, fault and sa by default), BENCH_DEVICE (fmsim's time of an SMP, 20us),
 BENCH_SIZES (HCAs), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
 missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
 
@@ -22,6 +23,7 @@ import time
 sys.dont_write_bytecode = True
 
 import bringup
+import devices
 import fault
 import health
 import idle
@@ -38,9 +40,10 @@ import storm
 import table
 import world as w
 
-SECTIONS = {"bringup": bringup, "route": routing, "idle": idle, "restart": restart, "fault": fault, "health": health,
+SECTIONS = {"bringup": bringup, "devices": devices, "route": routing, "idle": idle, "restart": restart, "fault": fault, "health": health,
             "perf": perf, "sa": sa, "storm": storm, "mcast": mcast, "records": records, "osmtest": osmtest, "fabrics": real,
             "quality": quality}
+ON_FMSIM = ["bringup", "devices", "restart", "fault", "sa"]  # the others are ibsim's
 
 
 def words(name):
@@ -52,7 +55,7 @@ def arguments():
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--programs", default="build/release/bench")
     parser.add_argument("--json", default=os.environ.get("BENCH_JSON"))
-    parser.add_argument("sections", nargs="*", default=words("BENCH") or list(SECTIONS))
+    parser.add_argument("sections", nargs="*", default=words("BENCH") or (ON_FMSIM if w.rig() is w.Fmsim else list(SECTIONS)))
     options = parser.parse_args()
     options.sizes = [int(word) for word in words("BENCH_SIZES")]
     options.repeat = int(os.environ.get("BENCH_REPEAT") or 0)
@@ -117,7 +120,7 @@ def main():
     finally:
         world.close()
     here = document["machine"]
-    print(f"{here['cpus']} x {here['cpu']}, Linux {here['kernel']}, load {here['load_at_start']:.1f} at start, "
+    print(f"on {w.rig().kind}, {here['cpus']} x {here['cpu']}, Linux {here['kernel']}, load {here['load_at_start']:.1f} at start, "
           f"{here['date']}\n")
     print(table.markdown(rows, f"OpenSM {here['opensm'] or '(missing)'}"))
     if options.json:

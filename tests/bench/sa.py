@@ -53,7 +53,7 @@ def hosts(netfile):
 
 
 def start_load(world, sim, program, client, seconds):
-    environment = {**os.environ, "IBSIM_SOCKNAME": sim.name, "SIM_HOST": client}
+    environment = {**os.environ, **sim.at(client)}
     return world.start([program, str(seconds), str(WINDOW)], cwd=world.folder("sa_load"), env=environment,
                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -97,21 +97,12 @@ class Stub(w.Manager):
         return None
 
 
-def run_us(pid):
-    """Processor time of all threads."""
-    total = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/schedstat") as stat:
-            total += int(stat.read().split()[0])
-    return total / 1e3
-
-
 class Rig:
     """A manager on a fabric of its own, which stands still but in its bursts."""
 
     def __init__(self, world, netfile, manager):
         self.world, self.netfile, self.samples = world, netfile, []
-        self.sim, self.sm = w.Ibsim(world, netfile), None
+        self.sim, self.sm = w.simulator(world, netfile), None
         try:
             self.sm = manager(world, self.sim)
             self.sm.wait_up(LIMIT_S)
@@ -130,9 +121,9 @@ class Rig:
         self.tell(signal.SIGCONT)
         time.sleep(THAW_S)
         pids = [owner.process.pid for owner in (self.sm, self.sim)]
-        before = [run_us(pid) for pid in pids]
+        before = [w.run_us(pid) for pid in pids]
         sample = load(self.world, self.sim, options, self.netfile, BURST_S)
-        after = [run_us(pid) for pid in pids]
+        after = [w.run_us(pid) for pid in pids]
         self.tell(signal.SIGSTOP)
         for key, end, start in zip(("manager_us", "ibsim_us"), after, before):
             sample[key] = (end - start) / max(1, sample["answered"])
@@ -156,7 +147,7 @@ def cut_cables(sim, netfile):
 
 
 def measure_cutting(world, options, netfile, manager):
-    sim = w.Ibsim(world, netfile)
+    sim = w.simulator(world, netfile)
     try:
         sm = manager(world, sim)
         try:
@@ -193,12 +184,16 @@ def rate_rows(fmd, opensm, stub):
     return [rate, p99, reached,
             table.share(f"{table.DETAIL}the manager's processor time a request, µs ({stub.middle('manager_us'):.2g} of them "
                         "to hand it back unread)", fmd.middle("manager_us"), opensm.middle("manager_us"), ""),
-            table.Row(f"{table.DETAIL}ibsim's, in its one thread, µs", fmd.middle("ibsim_us"), opensm.middle("ibsim_us"))]
+            table.Row(f"{table.DETAIL}{fmd.sim.kind}'s, in its one thread, µs", fmd.middle("ibsim_us"), opensm.middle("ibsim_us"))]
+
+
+def unlimited(world, sim):
+    return w.Fmd(world, sim, settings=NO_LIMIT)
 
 
 def measure_rate(world, options):
     netfile = fabrics.generated(world, RATE_SIZE)
-    makers = (lambda *where: w.Fmd(*where, settings=NO_LIMIT), w.Opensm, lambda *where: Stub(*where, options))
+    makers = (unlimited, w.Opensm, lambda *where: Stub(*where, options))
     rigs = []
     try:
         for maker in makers:
@@ -216,7 +211,7 @@ def run(world, options):
     rigs = measure_rate(world, options)
     yield rate_rows(*rigs), {"size": RATE_SIZE, **{rig.sm.name: rig.samples for rig in rigs}}
     netfile = fabrics.generated(world, CUT_SIZE)
-    fmd, opensm = (measure_cutting(world, options, netfile, manager) for manager in (w.Fmd, w.Opensm))
+    fmd, opensm = (measure_cutting(world, options, netfile, manager) for manager in (unlimited, w.Opensm))
     row = table.Row(f"PathRecord Get while cables are cut, {CUT_SIZE:,} HCAs: worst p99 of 0.1 s",
                     fmd["worst_p99_us"] / 1e3, opensm["worst_p99_us"] / 1e3, "ms", None, f"≤ {CUT_P99_MS} ms",
                     fmd["worst_p99_us"] <= CUT_P99_MS * 1000)

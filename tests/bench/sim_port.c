@@ -125,6 +125,8 @@ bool sim_port_open(struct sim_port *port)
 {
 	unsigned long pid = (unsigned long)getpid();
 
+	if (getenv("FMSIM"))
+		return sim_umad_open(port);
 	*port = (struct sim_port){ .fd = socket_bound("in", pid),
 				   .control = socket_bound("ctl", pid) };
 	return port->fd >= 0 && port->control >= 0 &&
@@ -136,6 +138,10 @@ void sim_port_close(struct sim_port *port)
 {
 	uint8_t nothing[1];
 
+	if (port->umad) {
+		sim_umad_close(port);
+		return;
+	}
 	ask(port, CONTROL_DISCONNECT, nothing, 0);
 	close(port->control);
 	close(port->fd);
@@ -147,6 +153,8 @@ unsigned sim_port_receive(struct sim_port *port, struct sim_packet *packets)
 	struct iovec parts[SIM_BATCH];
 	int count;
 
+	if (port->umad)
+		return sim_umad_receive(port, packets);
 	batch_fill(headers, parts, packets, SIM_BATCH);
 	count = recvmmsg(port->fd, headers, SIM_BATCH, MSG_DONTWAIT, NULL);
 	return count > 0 ? (unsigned)count : 0;
@@ -157,6 +165,8 @@ bool sim_port_send(struct sim_port *port, struct sim_packet *packets, unsigned c
 	struct mmsghdr headers[SIM_BATCH];
 	struct iovec parts[SIM_BATCH];
 
+	if (port->umad)
+		return sim_umad_send(port, packets, count);
 	batch_fill(headers, parts, packets, count);
 	while (count) {
 		int sent = sendmmsg(port->fd, headers, count, 0);

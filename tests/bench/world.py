@@ -15,6 +15,7 @@ import mmap
 import os
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import tempfile
@@ -152,6 +153,7 @@ class World:
 
 class Ibsim:
     """A fabric of the file, all links in Init. Its console is how we know what the ports really are."""
+    kind = "ibsim"
 
     def __init__(self, world, netfile):
         self.world, self.name = world, f"fmd-bench-{os.getpid()}-{world.count}"
@@ -174,6 +176,15 @@ class Ibsim:
             if self.process.poll() is not None or time.time() > until:
                 raise BenchError("ibsim does not start")
             time.sleep(0.02)
+
+    def say(self, *commands):
+        """Lines of ibsim's console."""
+        self.process.stdin.write("".join(f"{command}\n" for command in commands).encode())
+        self.process.stdin.flush()
+
+    def at(self, node):
+        """Environment of sim_port's programs at that node: they speak to ibsim's sockets themselves."""
+        return {**self.environment, "SIM_HOST": node}
 
     def links(self):
         """{state name: port ends in it}, of all ports with a cable, from ibsim itself."""
@@ -207,23 +218,59 @@ class Ibsim:
 
 
 class Fmsim:
-    """The same in fmsim. BENCH_DEVICE is how long a device works at one SMP (20us)."""
+    """The same in fmsim, where a device works so long at one SMP."""
+    kind = "fmsim"
 
-    def __init__(self, world, netfile):
+    def __init__(self, world, netfile, device=None):
         folder = world.folder("fmsim")
         self.world, self.name = world, os.path.join(folder, "s")
         self.program = os.path.join(os.path.dirname(world.fmd), "fmsim")
         self.library = os.path.join(os.path.dirname(os.path.abspath(world.fmd)), "libfmsim-umad.so")
         self.environment = {"FMSIM": self.name}
-        self.process = world.start([self.program, "-c", self.name, "-d", os.environ.get("BENCH_DEVICE", "20us"), netfile],
+        self.process = world.start([self.program, "-c", self.name, "-d", device or os.environ.get("BENCH_DEVICE", "20us"), netfile],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if self.process.stdout.readline() != b"ready\n":
             raise BenchError("fmsim does not start")
+        self.peer = socket.socket(socket.AF_UNIX)
+        self.peer.settimeout(DUMP_LIMIT_S)
+        self.peer.connect(self.name)
+        self.answers = self.peer.makefile("r", errors="replace")
+
+    def tell(self, line):
+        """A line in its own words; what it answers."""
+        self.peer.sendall(f"{line}\n".encode())
+        said = []
+        for answer in self.answers:
+            if answer == "ok\n":
+                return "".join(said)
+            if answer.startswith("error:"):
+                raise BenchError(f"fmsim: {line}: {answer}")
+            said.append(answer)
+        raise BenchError("fmsim ended")
+
+    def say(self, *commands):
+        """Lines of ibsim's console, as far as the sections say any."""
+        for command in commands:
+            name, *ends = re.findall(r'^\w+|"[^"]+"(?:\[\d+\])?', command)
+            first = re.match(r'"([^"]+)"(?:\[(\d+)\])?', ends[0])
+            if name == "Clear":
+                self.tell(f"node off {first[1]}")
+            elif name in ("Link", "Unlink"):
+                self.tell(f"{name.lower()} {first[1]}:{first[2]}")
+            else:
+                raise BenchError(f"fmsim has no word for {command}")
+
+    def at(self, node):
+        return {**self.environment, "FMSIM_NODE": node, "LD_PRELOAD": self.library}
+
+    def busiest_s(self):
+        """How long the busiest device has worked at SMPs."""
+        found = re.search(r"the busiest ([0-9.]+) s", self.tell("times"))
+        return float(found[1]) if found else 0.0
 
     def links(self):
         """{state name: port ends in it}, of all ports with a cable."""
-        said = subprocess.run([self.program, "-c", self.name, "--tell", "state"], stdout=subprocess.PIPE, check=True,
-                              timeout=DUMP_LIMIT_S).stdout.decode()
+        said = self.tell("state")
         states = {}
         for state in re.findall(r"^port \d+ (\S+) LinkUp \d+ in ", said, re.M):
             states[state] = states.get(state, 0) + 1
@@ -233,13 +280,19 @@ class Fmsim:
         return cpu_s(self.process.pid)
 
     def close(self):
+        self.answers.close()
+        self.peer.close()
         self.world.stop(self.process)
         self.process.stdout.close()
 
 
+def rig():
+    """ibsim or fmsim, as RIG says."""
+    return Fmsim if os.environ.get("RIG") == "fmsim" else Ibsim
+
+
 def simulator(world, netfile):
-    """As RIG says: ibsim, or fmsim."""
-    return (Fmsim if os.environ.get("RIG") == "fmsim" else Ibsim)(world, netfile)
+    return rig()(world, netfile)
 
 
 def cpu_s(pid):
@@ -247,6 +300,15 @@ def cpu_s(pid):
     with open(f"/proc/{pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run_us(pid):
+    """Processor time of all threads that are there, in microseconds."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as stat:
+            total += int(stat.read().split()[0])
+    return total / 1e3
 
 
 class Manager:

@@ -254,9 +254,9 @@ static void nap(struct file *f)
 
 /*
  * While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner than a sleeper is woken. Where it is not, another
- * process has the processor that fmsim would need.
+ * process has the processor that fmsim would need. Who waits sleeps in file_wait() then, who does not will soon ask again: so he naps.
  */
-static void linger(struct file *f)
+static void linger(struct file *f, bool waits)
 {
 	const struct frame_memory *m = f->memory;
 
@@ -267,7 +267,7 @@ static void linger(struct file *f)
 			return;
 		cpu_relax();
 	}
-	if (ring_is_empty(&m->down) && has_requests_out(f))
+	if (!waits && ring_is_empty(&m->down) && has_requests_out(f))
 		nap(f);
 }
 
@@ -277,7 +277,7 @@ int umad_poll(int portid, int timeout_ms)
 
 	if (!f)
 		return -EIO;
-	linger(f);
+	linger(f, true);
 	return has_message(f) ? 0 : file_wait(f, timeout_ms);
 }
 
@@ -290,7 +290,7 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 		errno = f ? EINVAL : EBADF;
 		return -errno;
 	}
-	linger(f);
+	linger(f, timeout_ms != 0);
 	if (timeout_ms && !has_message(f) && (n = file_wait(f, timeout_ms)) < 0) {
 		errno = (int)-n;
 		return (int)n;
