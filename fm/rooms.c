@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/rooms.h"
+#include "fm/sa/module.h"
 #include "fm/traps/error_traps.h"
 
 /* Each row says why it stands where it stands; a golden trace (tests/unit/test_fabric_trace.c) holds the order. */
 fabric_modules fabric_rooms = {
+	&sa_module, /* first: clients are to be answered by what is published when others speak of it */
 	&error_traps_module, /* anywhere: it only counts */
 	NULL,
 };

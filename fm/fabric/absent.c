@@ -103,7 +103,7 @@ static void group_loses(struct fabric *f, struct sa_group *group, void *arg)
 		return;
 	}
 	for (uint32_t i = group->nmembers; i-- > 0;) {
-		guid_t port = group->members[i].port, own = fabric_port_guid(f, port);
+		guid_t port = group->members[i].port, own = sa_own_port(f->sa, port);
 
 		if (!bsearch(&own, c->left, c->nleft, sizeof(own), compare_guids))
 			continue;
@@ -117,7 +117,7 @@ static void mark_members(struct fabric *f, struct sa_group *group, void *arg)
 {
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		struct awaited_port *a =
-			find_awaited(f->mcast, fabric_port_guid(f, group->members[i].port));
+			find_awaited(f->mcast, sa_own_port(f->sa, group->members[i].port));
 
 		if (a)
 			a->member = true;
@@ -208,7 +208,7 @@ static void await_group(struct fabric *f, struct sa_group *group, void *arg)
 	struct change *c = arg;
 
 	for (uint32_t i = 0; i < group->nmembers; i++) {
-		guid_t own = fabric_port_guid(f, group->members[i].port);
+		guid_t own = sa_own_port(f->sa, group->members[i].port);
 
 		if (!in_service(f->topo, own))
 			await(f, c, own, true);

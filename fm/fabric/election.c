@@ -61,7 +61,8 @@ static void show_state(struct fabric *f)
 static void succeed(struct fabric *f, bool beside_us)
 {
 	f->succeeds = true;
-	f->reregister |= !beside_us;
+	if (!beside_us)
+		fabric_request_reregister(f, "another manager was master");
 	program_read_first(f->program);
 }
 

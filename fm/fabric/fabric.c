@@ -175,6 +175,7 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .events = f->events,
 					 .alerts = f->alerts,
 					 .inventory = sweep_inventory(f->sweep),
+					 .sa = f->sa,
 					 .state = fabric_state_store(f) };
 }
 
@@ -254,7 +255,7 @@ static void parts_init(struct fabric *f)
 	program_use_proofs(f->program, f->proof_base);
 	fabric_adaptive_init(f);
 	fabric_lids_init(f);
-	fabric_sa_init(f);
+	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	fabric_mcast_init(f);
 	fabric_partitions_init(f);
 	fabric_watch_init(f);
@@ -284,7 +285,8 @@ static void parts_load(struct fabric *f)
 	fabric_quarantine_load(f);
 	fabric_untrue_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
-	fabric_sa_load(f);
+	if (!fabric_mcast_known(f))
+		fabric_request_reregister(f, "multicast groups are not known");
 	fabric_nvlink_load(f);
 	modules_load(f->modules);
 }
@@ -307,7 +309,7 @@ static void parts_fini(struct fabric *f)
 	fabric_health_fini(f);
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
-	fabric_sa_fini(f);
+	sa_free(f->sa);
 	fabric_lids_fini(f);
 	fabric_adaptive_fini(f);
 	program_free(f->program);
@@ -383,7 +385,6 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_election_configure(f);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
-	fabric_sa_configure(f);
 	fabric_mcast_configure(f);
 	fabric_partitions_configure(f);
 	fabric_state_configure(f);

@@ -157,7 +157,7 @@ static const char *joined(const struct sa_member *member)
 static json_t *json_member(const struct fabric *f, const struct sa_member *member)
 {
 	const struct topo *t = f->topo;
-	guid_t own = fabric_port_guid(f, member->port);
+	guid_t own = sa_own_port(f->sa, member->port);
 	uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
 
 	return json_pack("{so ss ss si sb sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
@@ -180,7 +180,7 @@ static int count_waiting(const struct fabric *f, const struct sa_group *group)
 	int n = 0;
 
 	for (uint32_t i = 0; f->mcast->nawaited && i < group->nmembers; i++)
-		n += fabric_is_awaited(f, fabric_port_guid(f, group->members[i].port));
+		n += fabric_is_awaited(f, sa_own_port(f->sa, group->members[i].port));
 	return n;
 }
 

@@ -64,7 +64,7 @@ static void gather_group(const struct fabric *f, struct fabric_gathered *to,
 	to->list = mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		const struct sa_member *member = &group->members[i];
-		guid_t guid = fabric_port_guid(f, member->port);
+		guid_t guid = sa_own_port(f->sa, member->port);
 		uint32_t port = topo_find_port(m->topo, guid);
 
 		if (port != TOPO_NONE && in_partition(f, guid, group->attr.pkey))

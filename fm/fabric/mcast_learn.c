@@ -89,7 +89,7 @@ static void ask_anew(struct fabric *f)
 		      "fabric: multicast tables lead to hosts %u times that joined nothing known "
 		      "here: all hosts are asked to register anew",
 		      m->strangers);
-	f->reregister = true;
+	fabric_request_reregister(f, "members of multicast groups are not known");
 	fabric_request_reroute(f, "multicast groups were read");
 }
 

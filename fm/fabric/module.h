@@ -23,6 +23,7 @@
 #include "fm/sweep/inventory.h"
 
 struct fabric;
+struct sa;
 
 /* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
 struct fabric_services {
@@ -32,6 +33,7 @@ struct fabric_services {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct inventory *inventory;
+	struct sa *sa; /* it serves by what sa_module makes of the view */
 	struct state_store
 		*state; /* files of state_dir; rooms read them in load() and say what has changed */
 };
@@ -48,6 +50,10 @@ struct fabric_module {
 	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
 	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
 		     unsigned times, bool forged);
+	/* A snapshot, LIDs and tables were published. before: the snapshot until then, NULL = none; it is about to go. */
+	void (*published)(void *room, const struct topo *before);
+	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
+	void (*shown)(void *room, const struct topo *before);
 	/* All that was published is programmed and brought up. */
 	void (*settled)(void *room);
 	/* Appends a row for each link that is unhealthy (`fmctl links --sick`); something is published. */

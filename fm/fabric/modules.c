@@ -46,6 +46,16 @@ void modules_configure(struct modules *m)
 	EACH(m, configure);
 }
 
+void modules_published(struct modules *m, const struct topo *before)
+{
+	EACH(m, published, before);
+}
+
+void modules_shown(struct modules *m, const struct topo *before)
+{
+	EACH(m, shown, before);
+}
+
 void modules_settled(struct modules *m)
 {
 	EACH(m, settled);

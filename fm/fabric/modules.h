@@ -12,6 +12,8 @@ void modules_free(struct modules *modules); /* ends the rooms, the last one firs
 
 void modules_load(struct modules *modules);
 void modules_configure(struct modules *modules);
+void modules_published(struct modules *modules, const struct topo *before);
+void modules_shown(struct modules *modules, const struct topo *before);
 void modules_settled(struct modules *modules);
 void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged);

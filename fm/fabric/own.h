@@ -218,6 +218,7 @@ struct fabric_requests {
 	bool sweep, reroute;
 	bool forced; /* the next update goes on even when nothing has changed */
 	bool retry;  /* something was not acknowledged: an update follows the next light sweep */
+	bool reregister;	/* hosts are to register anew: what they had is not known here */
 	struct guid_list dirty; /* nodes of the next partial sweep */
 	struct loop_timer *timer;
 };
@@ -235,11 +236,7 @@ struct fabric {
 	bool adaptive_begun;	   /* something was programmed */
 	struct mutes *mutes;	   /* adaptive.c */
 	struct sa *sa;
-	uint64_t sa_key_made; /* 0 = none */
-	bool sa_state_read,
-		reregister; /* hosts are to register anew: what they had is not known here */
 	struct fabric_mcast *mcast;
-	struct fabric_alias *alias;
 	struct sm *sm;
 	struct { /* keys.c */
 		mad_token ask;
@@ -385,7 +382,6 @@ void fabric_update(struct fabric *f); /* begins with the present; not while one 
 bool fabric_updates(const struct fabric *f); /* one is in the making */
 bool fabric_update_room(
 	struct fabric *f); /* makes room for the next one's tables; true: call again */
-void fabric_publish_to_sa(struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
 
 /* settle.c */
@@ -525,23 +521,6 @@ json_t *fabric_isolated_json(
 	const struct fabric *f); /* {"what", "why", "in_force", "since_s"} each */
 void fabric_isolation_init(struct fabric *f);
 void fabric_isolation_fini(struct fabric *f);
-
-/* sa.c: what hosts have asked the SA for, in files of state_dir. */
-void fabric_sa_init(struct fabric *f);
-void fabric_sa_fini(struct fabric *f);
-void fabric_sa_load(struct fabric *f);
-/* sa_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is configured and 1 would not do. */
-uint64_t fabric_sa_key(struct fabric *f);
-void fabric_sa_reregister(struct fabric *f); /* before the first bring-up, if state was lost */
-void fabric_sa_configure(struct fabric *f);
-
-/* alias.c: GUID tables of ports */
-void fabric_alias_init(struct fabric *f);
-void fabric_alias_fini(struct fabric *f);
-void fabric_alias_settled(struct fabric *f);
-void fabric_alias_changed(struct fabric *f, guid_t port);
-guid_t fabric_port_guid(const struct fabric *f,
-			guid_t guid); /* the port's own, of an alias; else the same */
 
 /* mcast.c */
 void fabric_mcast_init(struct fabric *f); /* behind the SA's */

@@ -88,20 +88,6 @@ static json_t *cutoff_json(const struct fabric *f)
 			 "cut_off", c.hcas ? json_string(text) : json_null());
 }
 
-static json_t *sa_json(const struct fabric *f)
-{
-	struct sa_stats s = sa_stats(f->sa);
-
-	return json_pack("{sI sI sI sI sI sI sI sI sI si si si}", "requests",
-			 (json_int_t)s.requests, "ignored", (json_int_t)s.ignored, "answered",
-			 (json_int_t)s.answered, "busy", (json_int_t)s.busy, "bad",
-			 (json_int_t)s.bad, "unsupported", (json_int_t)s.unsupported, "reports",
-			 (json_int_t)s.reports, "reports_unanswered",
-			 (json_int_t)s.reports_unanswered, "reports_skipped",
-			 (json_int_t)s.reports_skipped, "subscriptions", (int)s.subscriptions,
-			 "services", (int)s.services, "waiting", (int)s.waiting);
-}
-
 static json_t *audit_json(const struct fabric *f)
 {
 	return json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(f->audit), "repaired",
@@ -189,7 +175,6 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
 	json_object_set_new(doc, "isolated", fabric_isolated_json(f));
 	json_object_set_new(doc, "proof", report_proof(&f->proof));
-	json_object_set_new(doc, "sa", sa_json(f));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
 	json_object_set_new(doc, "uptime_s",
 			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));

@@ -34,6 +34,12 @@ void fabric_request_retry(struct fabric *f, const char *reason)
 	f->requests.retry = true;
 }
 
+void fabric_request_reregister(struct fabric *f, const char *reason)
+{
+	log_line(LOG_CORE, LOG_DEBUG, "fabric: registration anew requested: %s", reason);
+	f->requests.reregister = true;
+}
+
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;

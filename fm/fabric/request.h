@@ -24,6 +24,9 @@ void fabric_request_reroute(struct fabric *fabric, const char *reason);
 /* The next light sweep is followed by an update: something was not acknowledged. Light sweeps come sooner until it is. */
 void fabric_request_retry(struct fabric *fabric, const char *reason);
 
+/* At the next bring-up all hosts are asked to register with the SA anew (PortInfo:ClientReregister). */
+void fabric_request_reregister(struct fabric *fabric, const char *reason);
+
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
 

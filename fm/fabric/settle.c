@@ -124,7 +124,7 @@ static enum job_said show(void *arg)
 	f->shapes = f->settle.draft.shapes;
 	f->links = f->settle.draft.links;
 	f->settle.now = NULL;
-	fabric_publish_to_sa(f);
+	modules_shown(f->modules, older);
 	fabric_mcast_shown(f, older);
 	topo_unref(older);
 	return JOB_NEXT;
@@ -165,7 +165,6 @@ static enum job_said answer(void *arg)
 	fabric_election_ask(f);
 	fabric_acts_answer(f, NULL);
 	fabric_rebalance_settled(f);
-	fabric_alias_settled(f);
 	modules_settled(f->modules);
 	fabric_watch_doubt(f);
 	fabric_warn(f);

@@ -313,7 +313,6 @@ void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid,
 		modules_trap(f->modules, notice, from_lid, times, true);
 		return;
 	}
-	sa_notice(f->sa, notice, from_lid);
 	modules_trap(f->modules, notice, from_lid, times, false);
 	if (notice->generic &&
 	    (notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||

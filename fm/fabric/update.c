@@ -88,7 +88,7 @@ static enum job_said bring_up(struct fabric *f)
 	f->bringing_up = f->settle.due = true;
 	if (f->settle.told_up)
 		f->state = FABRIC_CHANGING;
-	fabric_publish_to_sa(f);
+	modules_shown(f->modules, older);
 	fabric_mcast_shown(f, older);
 	topo_unref(older);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
@@ -362,18 +362,6 @@ static uint16_t own_lid(const struct fabric *f)
 				    (inv_is_switch(inv->local) ? 0 : inv->local_port)];
 }
 
-void fabric_publish_to_sa(struct fabric *f)
-{
-	sa_publish(f->sa, &(struct sa_view){ .topo = f->topo,
-					     .lids = f->lids,
-					     .tables = &f->tables,
-					     .sm_lid = f->sm_lid,
-					     .pkeys = f->pkeys,
-					     .partitions = f->partitions,
-					     .qos = &f->qos,
-					     .sls_dropped = qos_dropped(&f->qos) });
-}
-
 /* What was published is now what is to be forgotten. */
 static void exchange(struct fabric *f)
 {
@@ -394,6 +382,14 @@ static void exchange(struct fabric *f)
 	f->update.room = older.tables.capacity;
 }
 
+/* Before the first bring-up, if what hosts asked for is not known. */
+static void serve_reregister(struct fabric *f)
+{
+	if (f->requests.reregister)
+		bringup_reregister(f->bringup);
+	f->requests.reregister = false;
+}
+
 static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
@@ -403,11 +399,11 @@ static void apply(struct fabric *f)
 	f->retrying = f->requests.retry;
 	f->requests.retry = f->reading = false;
 	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
-	fabric_publish_to_sa(f);
+	modules_published(f->modules, f->update.topo);
 	fabric_fault_published(f);
 	fabric_mcast_published(f, f->update.topo);
 	fabric_adaptive_program(f);
-	fabric_sa_reregister(f);
+	serve_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
 }
 

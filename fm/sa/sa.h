@@ -80,6 +80,8 @@ void sa_aliases_forget(struct sa *sa);
 guid_t sa_alias_next(const struct sa *sa, guid_t after);
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64]);
 guid_t sa_alias_port(const struct sa *sa, guid_t guid); /* whose alias that is; 0 = nobody's */
+guid_t sa_own_port(const struct sa *sa,
+		   guid_t guid); /* the port's own GUID, of an alias; else the same */
 
 /* Off: this manager is not the master, and requests are left to the SA of who is, unanswered. At first on. */
 void sa_serve(struct sa *sa, bool on);

@@ -73,6 +73,13 @@ guid_t sa_alias_port(const struct sa *sa, guid_t guid)
 	return item == cl_qmap_end(&sa->aliases.owners) ? 0 : ((struct alias *)item)->port;
 }
 
+guid_t sa_own_port(const struct sa *sa, guid_t guid)
+{
+	guid_t port = sa_alias_port(sa, guid);
+
+	return port ? port : guid;
+}
+
 uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid)
 {
 	uint32_t port = topo_find_port(sa->view.topo, guid);

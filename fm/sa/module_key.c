@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_sa_key: the key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
+ * The key that makes a request to the SA a trusted one (SM_Key of the SA header, IBA 15.2.1.1).
  *
  * It is apart from `sm_key`, which subnet managers show one another. Its default is 1, as OpenSM's, and everybody knows that. Where the
  * site protects its fabric by keys of its own (m_key, or another sm_key) and sets no `sa_key`, one is made at random and kept in
@@ -9,34 +9,35 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "fm/fabric/own.h"
+#include "fm/core/log.h"
+#include "fm/sa/module_own.h"
 
 #define KNOWN_TO_ALL 1ull
 
 static unsigned read_key(void *arg, FILE *in)
 {
-	struct fabric *f = arg;
+	struct sa_key *k = arg;
 	uint64_t key;
 	char end;
 
 	if (fscanf(in, "0x%" SCNx64 "%c", &key, &end) != 2 || end != '\n' || key <= KNOWN_TO_ALL)
 		return 1;
-	f->sa_key_made = key;
+	k->made = key;
 	return 0;
 }
 
 static void forget_key(void *arg)
 {
-	struct fabric *f = arg;
+	struct sa_key *k = arg;
 
-	f->sa_key_made = 0;
+	k->made = 0;
 }
 
 static void write_key(const void *arg, FILE *out)
 {
-	const struct fabric *f = arg;
+	const struct sa_key *k = arg;
 
-	fprintf(out, "0x%016" PRIx64 "\n", f->sa_key_made);
+	fprintf(out, "0x%016" PRIx64 "\n", k->made);
 }
 
 static const struct state_file key_file = {
@@ -47,28 +48,30 @@ static const struct state_file key_file = {
 	.write = write_key,
 };
 
-static void make_key(struct fabric *f)
+static void make_key(struct sa_key *k, const struct fabric_services *services)
 {
 	do
-		if (getentropy(&f->sa_key_made, sizeof(f->sa_key_made)))
+		if (getentropy(&k->made, sizeof(k->made)))
 			abort(); /* no kernel that runs this lacks it */
-	while (f->sa_key_made <= KNOWN_TO_ALL);
+	while (k->made <= KNOWN_TO_ALL);
 	log_line(LOG_SA, LOG_NOTICE,
 		 "sa_key is not set, but other keys are: one was made, see %s/sa_key. With several "
 		 "managers the same sa_key is to be set in all",
-		 f->conf.state_dir);
-	fabric_state_changed(f, &key_file);
+		 services->conf->state_dir);
+	state_store_changed(services->state, &key_file, k);
 }
 
-uint64_t fabric_sa_key(struct fabric *f)
+uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
 {
-	if (f->conf.sa_key)
-		return f->conf.sa_key;
-	if (!f->conf.mkey && f->conf.sm_key == KNOWN_TO_ALL)
+	const struct conf *conf = services->conf;
+
+	if (conf->sa_key)
+		return conf->sa_key;
+	if (!conf->mkey && conf->sm_key == KNOWN_TO_ALL)
 		return KNOWN_TO_ALL;
-	if (!f->sa_key_made)
-		fabric_state_read(f, &key_file);
-	if (!f->sa_key_made)
-		make_key(f);
-	return f->sa_key_made;
+	if (!k->made)
+		state_store_read(services->state, &key_file, k);
+	if (!k->made)
+		make_key(k, services);
+	return k->made;
 }
