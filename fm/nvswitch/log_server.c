@@ -116,7 +116,7 @@ static void take_known(struct log_server *s, struct sender *sender, const struct
 		refuse(s, sender);
 		return;
 	}
-	sender->understood += about;
+	sender->understood += about && sender_may(sender);
 	sender->ignored += !about;
 	if (about && sender_may(sender))
 		s->ops->event(s->arg, host, &event);

@@ -114,7 +114,9 @@ static void lookup_done(struct nvswitch *nv, struct lookup *l, bool good)
 	for (unsigned i = 0; i < l->waiting; i++)
 		if (sender_may(sender))
 			event_cb(nv, l->lines[i].host, &l->lines[i].event);
-	if (!sender_may(sender)) {
+	if (sender_may(sender)) {
+		sender->understood += l->waiting;
+	} else {
 		sender->refused += l->waiting;
 		refused_cb(nv, sender);
 	}

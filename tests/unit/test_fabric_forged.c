@@ -61,6 +61,70 @@ static void forged_traps_do_not_make_deaf_for_true_ones(void **state)
 	assert_true(detection_ms(true, 10000) <= quiet + quiet / 10 + 1);
 }
 
+#define FLOOD_S	  600
+#define FORGED_US 20000 /* between two of one host: 50 a second */
+
+struct flood {
+	struct world *w;
+	struct loop_timer *timer;
+	uint64_t sent;
+};
+
+/* Two hosts by turns, each time about another switch. */
+static void forge_cb(void *arg)
+{
+	struct flood *flood = arg;
+	struct world *w = flood->w;
+	uint32_t host = flood->sent % 2 ? LIAR : OTHER_LIAR;
+	uint32_t sw = (uint32_t)(flood->sent++ / 2 % w->design->nswitches);
+	const struct wire_notice notice = switch_notice(w, w->design->nodes[sw].guid, 128, 1);
+
+	send_trap(w, host_node(w, host)->guid, 1, &notice, 1000 + flood->sent);
+	loop_timer_set(flood->timer, FORGED_US / 2);
+}
+
+/* Of a cable that is cut now; simulated microseconds, to a quarter of a millisecond. It is whole and quiet again behind it. */
+static uint64_t detected_after_us(struct world *w)
+{
+	unsigned uplink = uplink_of(w->design, far_leaf(w));
+	uint64_t us = 0;
+
+	double_cut(w->hw, far_leaf_guid(w), uplink);
+	for (; us < 30 * SECOND_US && status_number(w, NULL, "links_down") < 1; us += 250)
+		run_for(w, 250);
+	run_for(w, SECOND_US);
+	double_join(w->hw, far_leaf_guid(w), uplink);
+	run_for(w, 9 * SECOND_US);
+	assert_int_equal(status_number(w, NULL, "links_down"), 0);
+	return us;
+}
+
+static void ten_minutes_of_forged_traps_leave_detection_as_fast_as_ever(void **state)
+{
+	struct flood flood = { 0 };
+	uint64_t usual, middle, end;
+	struct world w;
+
+	world_init(&w, small_tree());
+	run_for(&w, 5 * SECOND_US);
+	usual = detected_after_us(&w);
+	flood = (struct flood){ .w = &w, .timer = loop_timer_new(w.loop, forge_cb, &flood) };
+	loop_timer_set(flood.timer, 0);
+	run_for(&w, FLOOD_S / 2 * SECOND_US);
+	middle = detected_after_us(&w);
+	run_for(&w, (FLOOD_S / 2 - 10) * SECOND_US);
+	end = detected_after_us(&w);
+	assert_true(flood.sent >= FLOOD_S * 100);
+	assert_in_range(usual, 1, 100 * MS_US);
+	assert_in_range(middle, 1, usual + usual / 10);
+	assert_in_range(end, 1, usual + usual / 10);
+	assert_int_equal(status_number(&w, "traps", "forged"), flood.sent);
+	assert_true(count_told(&w, "forged-traps", "") <=
+		    2 * (FLOOD_S / 60 + 2)); /* no flood of events */
+	loop_timer_free(flood.timer);
+	world_fini(&w);
+}
+
 static void the_forger_is_named_and_not_the_switch_he_named(void **state)
 {
 	struct world w;
@@ -170,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forged_traps_do_not_make_deaf_for_true_ones),
+		cmocka_unit_test(ten_minutes_of_forged_traps_leave_detection_as_fast_as_ever),
 		cmocka_unit_test(the_forger_is_named_and_not_the_switch_he_named),
 		cmocka_unit_test(traps_of_every_kind_that_name_others_are_not_believed),
 		cmocka_unit_test(subscribers_hear_nothing_of_forged_traps),
