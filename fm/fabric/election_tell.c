@@ -224,6 +224,8 @@ const char *fabric_refusal(const struct fabric *f)
 
 	if (fabric_port_refusal(f))
 		return fabric_port_refusal(f);
+	if (fabric_keys_refusal(f))
+		return fabric_keys_refusal(f);
 	if (e->core.state == SM_NOT_ACTIVE)
 		return "this subnet manager is disabled by another; see fmctl events";
 	if (e->core.state != SM_STANDBY)

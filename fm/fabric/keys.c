@@ -18,14 +18,18 @@ struct foreign {
 
 enum keeper { OURS, HIDDEN, FOREIGN };
 
-/* Without an old key a hidden one is not ours. */
+/*
+ * Without an old key a hidden one is not ours. M_Key 0 asks for no key, whatever its protection says (14.2.4), but with protection 1 a port
+ * that hides its key shows the same 0: that is taken for hidden, for to stand still is told and costs a command, while a Set to each port of
+ * another's fabric counts as a violation at each. With protection 2 or 3 a port that has a key does not answer who lacks it: that 0 is one.
+ */
 static enum keeper keeper_of(const struct conf *conf, const struct inv_port *port)
 {
 	struct wire_port_info info;
 
 	wire_port_info_decode(port->info, &info);
 	if (!info.mkey)
-		return !info.mkey_protect ? OURS : conf->old_mkey ? HIDDEN : FOREIGN;
+		return info.mkey_protect != 1 ? OURS : conf->old_mkey ? HIDDEN : FOREIGN;
 	return info.mkey == conf->mkey || info.mkey == conf->old_mkey ? OURS : FOREIGN;
 }
 
@@ -113,6 +117,14 @@ static void stand_still(struct fabric *f, const struct foreign *found)
 		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
 		    "written; %s",
 		    found->nodes, found->of, found->first->desc, advice(&f->conf));
+}
+
+const char *fabric_keys_refusal(const struct fabric *f)
+{
+	return f->state == FABRIC_FOREIGN_KEYS
+		       ? "nodes hold an M_Key of another manager, and nothing is written: see the "
+			 "alert foreign-m-key in fmctl status"
+		       : NULL;
 }
 
 bool fabric_keys_foreign(struct fabric *f)

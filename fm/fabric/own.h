@@ -366,6 +366,8 @@ json_t *fabric_election_json(const struct fabric *f);
 bool fabric_keys_foreign(
 	struct fabric *
 		f); /* what the look found has too many: nothing may be written, and that is told */
+/* Why no act is taken; NULL = it may be. */
+const char *fabric_keys_refusal(const struct fabric *f);
 void fabric_keys_end(struct fabric *f);	      /* it is no longer so, or no longer ours to say */
 void fabric_keys_configure(struct fabric *f); /* the keys may be others */
 

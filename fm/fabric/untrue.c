@@ -24,6 +24,7 @@
 
 #define TRIAL_US    55000000
 #define MLID_BLOCKS ((0x10000 - MCAST_FIRST_MLID) / MCAST_BLOCK)
+#define DIGITS_MAX  8
 #define TOP	    UINT32_MAX /* in place of a block: LinearFDBTop */
 #define MFT	    (1u << 31) /* and block * MCAST_POSITIONS + position of a multicast table */
 
@@ -355,6 +356,8 @@ static bool parse_block(const char *word, uint32_t *block)
 		*block = TOP;
 		return true;
 	}
+	if (strlen(word) > DIGITS_MAX)
+		return false; /* sscanf() takes a number that is too large for another one */
 	if (sscanf(word, "%u.%u%n", &number, &position, &end) == 2 && !word[end]) {
 		*block = MFT | (number * MCAST_POSITIONS + position);
 		return number < MLID_BLOCKS && position < MCAST_POSITIONS;
@@ -391,12 +394,36 @@ static void forget_untrue(void *arg)
 		drop(f->untrue.list);
 }
 
+static bool is_saved(const struct untrue *u)
+{
+	return u->isolated && (!u->met || fabric_isolated(u->f, u->sw, ISOLATED_WRONG_TABLES));
+}
+
+/* By name, for whom the file was lost. */
+static void sum_up(const void *arg, FILE *out)
+{
+	const struct fabric *f = arg;
+	const char *comma = "";
+
+	for (const struct untrue *u = f->untrue.list; u; u = u->next) {
+		const struct inv_node *node = node_of(u);
+
+		if (!is_saved(u))
+			continue;
+		if (node)
+			fprintf(out, "%s%s", comma, node->desc);
+		else
+			fprintf(out, "%s0x%016" PRIx64, comma, u->sw);
+		comma = ", ";
+	}
+}
+
 static void write_untrue(const void *arg, FILE *out)
 {
 	const struct fabric *f = arg;
 
 	for (const struct untrue *u = f->untrue.list; u; u = u->next) {
-		if (!u->isolated || (u->met && !fabric_isolated(f, u->sw, ISOLATED_WRONG_TABLES)))
+		if (!is_saved(u))
 			continue;
 		fprintf(out, "0x%016" PRIx64 " ", u->sw);
 		if (u->block == TOP)
@@ -411,6 +438,7 @@ static void write_untrue(const void *arg, FILE *out)
 
 static const struct state_file untrue_file = {
 	.name = "untrue",
+	.summary = sum_up,
 	.form = "`GUID BLOCK`",
 	.read = read_untrue,
 	.forget = forget_untrue,
