@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What ill devices may cost, in simulated time: a switch that takes no Set and an HCA that refuses Sets, both at once. The same things
+ * are done to a fabric without them, and the figures held against each other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+#define MINUTES	   10
+#define ILL	   2 /* devices */
+#define CUTS	   8
+#define SPOILT	   6
+#define PATIENCE_S 600
+
+struct costs {
+	double fault_ms, audit_s; /* means */
+	uint64_t smps;		  /* in MINUTES, without those of the audit */
+};
+
+static guid_t guid_of(const struct world *w, uint32_t node)
+{
+	return w->design->nodes[node].guid;
+}
+
+static uint32_t ill_spine(const struct world *w)
+{
+	uint32_t sw = w->design->nswitches - 1;
+
+	while (w->design->nodes[sw].level != 1)
+		sw--;
+	return sw;
+}
+
+/* Each is set something when it has fallen ill; the same is done where nobody is ill. */
+static void begin(struct world *w, bool ill)
+{
+	uint32_t spine;
+
+	world_init_stopped(w, small_tree());
+	log_set_level(-1, LOG_ERR - 1);
+	w->conf.perf_interval_ms = 0;
+	w->conf.audit_rate = 1;
+	start_fabric(w);
+	run_for(w, 60 * SECOND_US);
+	spine = ill_spine(w);
+	double_set_no_sets(w->hw, guid_of(w, spine), ill);
+	double_set_refuses(w->hw, guid_of(w, w->design->nswitches + 9), ill);
+	w->conf.subnet_timeout--;
+	fabric_configure(w->fabric, &w->conf);
+	double_cut(w->hw, guid_of(w, spine), 1);
+	run_for(w, 5 * SECOND_US);
+	double_join(w->hw, guid_of(w, spine), 1);
+	run_for(w, 180 * SECOND_US);
+	assert_true(is_up(w));
+	assert_int_equal(count_alerts(w, "", ""), ill ? ILL : 0);
+}
+
+static uint64_t idle_smps(struct world *w)
+{
+	uint64_t before = (uint64_t)status_number(w, NULL, "smps_sent");
+
+	double_sent_reset(w->hw);
+	run_for(w, MINUTES * 60 * SECOND_US);
+	return (uint64_t)status_number(w, NULL, "smps_sent") - before -
+	       double_sent(w->hw, WIRE_GET, WIRE_LFT) - double_sent(w->hw, WIRE_GET, WIRE_MFT);
+}
+
+static double fault_ms(struct world *w)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < CUTS; i++) {
+		guid_t leaf = guid_of(w, i % 4);
+		unsigned num = uplink_of(w->design, i % 4);
+
+		run_for(w, 2 * SECOND_US + i * 370000);
+		double_cut(w->hw, leaf, num);
+		run_for(w, 5 * SECOND_US);
+		sum += status_number(w, "last_fault", "detected_to_programmed_ms");
+		double_join(w->hw, leaf, num);
+		run_for(w, 5 * SECOND_US);
+	}
+	return sum / CUTS;
+}
+
+static double audit_s(struct world *w)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < SPOILT; i++) {
+		guid_t leaf = guid_of(w, 2 * i);
+		uint16_t lid = lid_of(w, 40 - i);
+		uint8_t right = double_lft(w->hw, leaf, lid);
+		unsigned s = 0;
+
+		run_for(w, (120 + 7 * i) * SECOND_US);
+		double_set_lft(w->hw, leaf, lid, 255);
+		for (; s < PATIENCE_S && double_lft(w->hw, leaf, lid) != right; s++)
+			run_for(w, SECOND_US);
+		assert_true(s < PATIENCE_S);
+		sum += s;
+	}
+	return (double)sum / SPOILT;
+}
+
+static struct costs costs_of(bool ill)
+{
+	struct costs c;
+	struct world w;
+
+	begin(&w, ill);
+	c.smps = idle_smps(&w);
+	c.fault_ms = fault_ms(&w);
+	c.audit_s = audit_s(&w);
+	assert_int_equal(count_alerts(&w, "", ""), ill ? ILL : 0);
+	world_fini(&w);
+	return c;
+}
+
+static void ill_devices_cost_the_others_next_to_nothing(void **state)
+{
+	struct costs well = costs_of(false), ill = costs_of(true);
+
+	print_message("a fault elsewhere %.3f ms, with ill devices %.3f; %u min idle %llu SMPs, "
+		      "with them %llu; an entry is audited in %.1f s, with them %.1f\n",
+		      well.fault_ms, ill.fault_ms, MINUTES, (unsigned long long)well.smps,
+		      (unsigned long long)ill.smps, well.audit_s, ill.audit_s);
+	assert_true(well.fault_ms > 0);
+	assert_true(ill.fault_ms <= 1.1 * well.fault_ms);
+	assert_true(ill.smps <= well.smps + ILL * MINUTES);
+	assert_true(ill.audit_s <= 1.1 * well.audit_s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ill_devices_cost_the_others_next_to_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
