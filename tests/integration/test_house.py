@@ -242,6 +242,13 @@ def test_install_puts_everything_in_place(tmp_path):
     assert "@" not in unit.replace("modprobe@ib_umad", "").replace("@system-service", "")
 
 
+def test_the_service_is_started_again_however_long_a_port_is_missing():
+    unit = (ROOT / "etc/fmd.service").read_text().splitlines()
+    assert "StartLimitIntervalSec=0" in unit  # else systemd gives up after some tries
+    assert "Restart=on-failure" in unit
+    assert any(line.startswith(("Wants=", "After=")) and "modprobe@ib_umad.service" in line for line in unit)
+
+
 def test_install_leaves_an_existing_configuration_alone(tmp_path):
     (tmp_path / "etc/fmd").mkdir(parents=True)
     (tmp_path / "etc/fmd/fmd.conf").write_text("# mine\n")
