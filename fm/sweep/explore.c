@@ -162,6 +162,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
 	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)
 		sweep_changed(s, node);
+	inventory_node_answers(node); /* the look that follows gives it the time of one that does */
 }
 
 /* ---- Probes --------------------------------------------------------------------------------- */
