@@ -79,5 +79,7 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
  */
 bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
 bool bringup_has_unread(const struct bringup *b); /* as far as is known */
+/* Whether anything is sent to that port: it answers, has a link, and was not given up. */
+bool bringup_port_workable(const struct inv_node *node, unsigned num);
 
 #endif

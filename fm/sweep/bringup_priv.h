@@ -41,7 +41,6 @@ struct bringup {
 };
 
 /* bringup.c */
-bool bringup_port_workable(const struct inv_node *node, unsigned num);
 void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */

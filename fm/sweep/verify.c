@@ -4,6 +4,7 @@
  * PortInfo. An answer that is as recorded is the end of it; another one has the node looked at, and that decides (contest.c). Ports with
  * somebody behind them who can't be there are asked first, each time.
  */
+#include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 
 #define TRIES 16 /* without an answer */
@@ -33,7 +34,8 @@ static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 	bool cable = port->peer && port->link_up && !port->cable_verified && !port->peer->silent &&
 		     probes_over(s, node, num) && is_first_end(s, node, num);
 	bool info = port->known && !port->info_verified &&
-		    !(port->unread & INV_SET_INFO); /* that one is bring-up's to read */
+		    !(port->unread & INV_SET_INFO && /* then bring-up reads it */
+		      bringup_port_workable(node, num));
 
 	if (cable)
 		sweep_ask(s, JOB_VERIFY_CABLE, node, num, false);
