@@ -253,6 +253,7 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	struct inv_port *port = &node->ports[num];
 
 	port->errors = GIVEN_UP;
+	port->at_once &= (uint8_t)~INV_SET_INFO;
 	port->refusal = why;
 	b->any_given_up = true;
 	if (!port->given_up)
@@ -293,7 +294,8 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 	port->settled = port->state != TOPO_INIT;
 	port->unread |= INV_SET_INFO;
 	b->any_unread = true;
-	port->reread |= (port->doubted & INV_SET_INFO) != 0;
+	port->at_once |= port->doubted & INV_SET_INFO;
+	port->reread |= (port->at_once & INV_SET_INFO) != 0;
 	if (asked == TOPO_ARMED) /* the link has come up: its host may have rebooted */
 		port->reregister = can_reregister(node, port);
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))

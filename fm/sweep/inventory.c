@@ -412,13 +412,16 @@ bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uin
 
 void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
 {
+	bool again = port->doubted & port->at_once & what;
+
 	port->unread &= (uint8_t)~what;
+	port->at_once &= (uint8_t)~what;
 	if (same) {
 		port->doubted &= (uint8_t)~what;
 		port->unheld &= (uint8_t)~what;
 		return;
 	}
-	if (port->doubted & what)
+	if (again)
 		port->unheld |= (uint8_t)what;
 	port->doubted |= (uint8_t)what;
 }

@@ -121,7 +121,8 @@ struct inv_port {
 	bool reregister; /* its host is to be asked to register with the SA anew */
 	uint8_t unread;	 /* was acknowledged, and not read since; enum inv_set.. */
 	uint8_t doubted; /* ..and what was read otherwise then: from now on it is read behind each Set.. */
-	uint8_t unheld;	      /* ..and was so twice in a row: bringup.c asks again now and then.. */
+	uint8_t at_once; /* ..as it is being now.. */
+	uint8_t unheld; /* ..and was read otherwise there too: bringup.c asks again now and then.. */
 	uint64_t trial_at_us; /* ..at that time */
 	bool enforced;	      /* switches: its P_Key table is such that it may be enforced */
 	uint8_t pkey_state;   /* enum inv_pkey_state */

@@ -223,7 +223,8 @@ static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 		qos->wrote = false;
 		port->unread |= INV_SET_LANES;
 		b->any_unread = true;
-		if (port->doubted & INV_SET_LANES)
+		port->at_once |= port->doubted & INV_SET_LANES;
+		if (port->at_once & INV_SET_LANES)
 			lanes_read_back(b, node, num);
 	} else if (port->unheld & INV_SET_LANES && qos->held) {
 		lanes_hold(b, port); /* by itself */

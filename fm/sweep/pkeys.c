@@ -346,7 +346,8 @@ static void block_written(struct bringup *b, struct inv_port *port)
 	struct inv_pkeys *table = port->pkeys;
 
 	table->unread |= 1ull << table->block;
-	if (port->doubted & INV_SET_PKEYS)
+	port->at_once |= port->doubted & INV_SET_PKEYS;
+	if (port->at_once & INV_SET_PKEYS)
 		table->reread |= 1ull << table->block;
 	port->unread |= INV_SET_PKEYS;
 	b->any_unread = true;
