@@ -340,8 +340,8 @@ class Fabric:
         except AssertionError as late:
             raise AssertionError(f"{late}; the last status was {last}") from None
 
-    def wait_up(self, condition=lambda status: True, what="the fabric is up"):
-        return self.wait(lambda s: s["state"] == "up" and condition(s), what)
+    def wait_up(self, condition=lambda status: True, what="the fabric is up", deadline_s=DEADLINE_S):
+        return self.wait(lambda s: s["state"] == "up" and condition(s), what, deadline_s)
 
     def lids(self):
         """LID by node GUID."""

@@ -239,6 +239,9 @@ def test_two_hosts_with_swapped_cables_keep_their_lids(start, pod_net):
 
 # ---- Lost packets
 
+SOME_MINUTES_S = 400  # a port that lost all tries is asked again once a minute
+
+
 def lossy(percent):
     return [f'Error "{switch}" {percent}' for switch in LEAVES + SPINES]
 
@@ -251,7 +254,7 @@ def test_every_tenth_packet_lost_changes_nothing_in_the_end(start, pod_net):
     def whole(status):
         return (status["switches"], status["hcas"], status["links"], status["links_down"]) == (12, 256, 512, 0)
 
-    status = fabric.wait_up(lambda s: whole(s) and fabric.dark_links() == {}, "all is found and Active")
+    status = fabric.wait_up(lambda s: whole(s) and fabric.dark_links() == {}, "all is found and Active", SOME_MINUTES_S)
     assert status["smps_timed_out"] > 100 and clean(status)
     fabric.wait(lambda _: fabric.pairs_reached() == ALL_PAIRS, "every table is whole")
     fabric.console(*lossy(0))
