@@ -242,6 +242,13 @@ def test_dump_into_a_file_ends_with_1(tmp_path, serve):
     assert fmctl(tmp_path, "dump", "out").returncode == 1
 
 
+def test_file_that_can_not_be_written_is_named_whole(tmp_path, serve):
+    serve(dump_answer(b"\0"))
+    (tmp_path / "out/opensm-lfts.dump").mkdir(parents=True)
+    run = fmctl(tmp_path, "dump", "out")
+    assert (run.returncode, run.stderr) == (1, "fmctl: out/opensm-lfts.dump: Is a directory\n")
+
+
 # ---- events
 
 def event(n):
