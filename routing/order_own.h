@@ -3,6 +3,7 @@
 #ifndef FMD_ROUTING_ORDER_OWN_H
 #define FMD_ROUTING_ORDER_OWN_H
 
+#include "routing/cdg.h"
 #include "routing/order.h"
 #include "routing/byteset.h"
 #include "routing/order_bits.h"
@@ -89,6 +90,20 @@ struct order_look *order_look_begin(struct order_work *w, enum order_direction d
 				    uint64_t *guilty, const struct order_proof *proof);
 bool order_look_go(struct order_look *look);
 bool order_look_end(struct order_look *look);
+
+/* ---- order_circle.c ------------------------------------------------------------------------- */
+
+/*
+ * Whether these turns close a circle with those of a graph that has none by itself (cdg.h: it has an order). Of the graph's turns only those
+ * count that are in use; `used` is asked where it matters. True where that is not found out by looking at a few circles.
+ * The graph stays as it is meanwhile.
+ */
+struct order_circle;
+struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
+				      uint32_t count, cdg_used_fn *used, void *arg);
+bool order_circle_go(struct order_circle *c, uint32_t visits); /* false: it has ended */
+bool order_circle_found(const struct order_circle *c);	       /* of one that has ended */
+void order_circle_free(struct order_circle *c);		       /* NULL is fine */
 
 /* ---- order_valleys.c ------------------------------------------------------------------------ */
 

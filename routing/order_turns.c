@@ -14,9 +14,8 @@
  * not. For large changes that is asked first: it wants to know of few turns.
  *
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all their turns and some more, and its
- * order. Old entries' turns are mostly among those, or agree with that order; the few others are tried on a copy.
- * Where that ends in a circle it may be one of the past, so the looks above follow. They follow too when the next proof
- * has begun meanwhile.
+ * order. Old entries' turns are mostly among those, or agree with that order; whether the few others close a circle is searched around
+ * them alone (order_circle.c). Where that finds one the looks above follow, and so they do when the next proof has begun meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 struct turns {
 	struct order_work *w;
 	enum order_direction direction;
-	const struct cdg *proven; /* of proof_met() */
+	const struct cdg *proven; /* the graph of the new tables' proof */
 	uint32_t *set;		  /* turns met: hash table of turn_key() */
 	uint32_t set_size, set_used;
 	struct order_turn *fresh; /* each once: those that new tables do not make */
@@ -152,6 +151,26 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 
 /* ---- Which of them are new to the new tables ------------------------------------------------ */
 
+static uint32_t turn_key(const struct order_turn *turn)
+{
+	return (turn->from << 8 | turn->out) + 1;
+}
+
+/* Where a key is, or would be. */
+static uint32_t set_place(const struct turns *s, uint32_t key)
+{
+	uint32_t at = (key * 0x9e3779b1u) & (s->set_size - 1);
+
+	while (s->set[at] && s->set[at] != key)
+		at = (at + 1) & (s->set_size - 1);
+	return at;
+}
+
+static bool set_has(const struct turns *s, uint32_t key)
+{
+	return s->set_size && s->set[set_place(s, key)];
+}
+
 static void set_grow(struct turns *s);
 
 /* False: it was there. */
@@ -161,9 +180,7 @@ static bool set_add(struct turns *s, uint32_t key)
 
 	if (2 * s->set_used >= s->set_size)
 		set_grow(s);
-	at = (key * 0x9e3779b1u) & (s->set_size - 1);
-	while (s->set[at] && s->set[at] != key)
-		at = (at + 1) & (s->set_size - 1);
+	at = set_place(s, key);
 	if (s->set[at])
 		return false;
 	s->set[at] = key;
@@ -215,8 +232,7 @@ static void turn_met(void *arg, const struct order_turn *turn)
 {
 	struct turns *s = arg;
 
-	if (set_add(s, (turn->from << 8 | turn->out) + 1) &&
-	    !has_witness(s->w, turn, s->w->units[turn->unit].block))
+	if (set_add(s, turn_key(turn)) && !has_witness(s->w, turn, s->w->units[turn->unit].block))
 		turn_keep(s, turn);
 }
 
@@ -224,7 +240,7 @@ static void valley_met(void *arg, const struct order_turn *turn)
 {
 	struct turns *s = arg;
 
-	if (set_add(s, (turn->from << 8 | turn->out) + 1))
+	if (set_add(s, turn_key(turn)))
 		turn_keep(s, turn);
 }
 
@@ -284,6 +300,7 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 #define UNITS_A_CALL   8192
 #define ENTRIES_A_CALL (2u << 20)
 #define VISITS_A_CALL  (1u << 18)
+#define TURNS_A_CALL   8
 
 struct order_look {
 	struct turns turns;
@@ -293,6 +310,7 @@ struct order_look {
 	uint32_t at;			     /* block or row that is next in the phase */
 	bool safe;
 	struct cdg graph;
+	struct order_circle *circle;
 	struct cdg_search *search;
 };
 
@@ -387,8 +405,13 @@ static void proof_met(void *arg, const struct order_turn *turn)
 	struct turns *s = arg;
 
 	if (!cdg_has(s->proven, s->proven->channel[turn->from], turn->out) &&
-	    set_add(s, (turn->from << 8 | turn->out) + 1))
+	    set_add(s, turn_key(turn)))
 		turn_keep(s, turn);
+}
+
+static void old_met(void *arg, const struct order_turn *turn)
+{
+	set_add(arg, turn_key(turn));
 }
 
 static bool order_holds(const struct turns *s)
@@ -399,26 +422,47 @@ static bool order_holds(const struct turns *s)
 	return true;
 }
 
-static bool is_in_use(void *arg, uint32_t channel, uint8_t out)
+static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
 {
-	return true;
+	const struct turns *s = arg;
+	struct order_turn turn = { .from = s->proven->port_of[channel], .out = out };
+
+	return set_has(s, turn_key(&turn)) || has_witness(s->w, &turn, 0);
 }
 
-/* Whether the graph can take them all. */
-static bool graph_takes(const struct turns *s)
+static bool leave_proof(struct order_look *l)
 {
-	struct cdg graph;
-	bool taken = true;
+	forget_turns(&l->turns);
+	return go_to(l, ask_all);
+}
 
-	if (order_holds(s))
+/* The proof's graph: gone once another proof has begun. */
+static bool proof_lasts(struct order_look *l)
+{
+	return (l->turns.proven = check_proof_graph(l->proof.base, l->proof.serial)) != NULL;
+}
+
+static bool search_circle(struct order_look *l)
+{
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (order_circle_go(l->circle, VISITS_A_CALL))
 		return true;
-	cdg_copy(&graph, s->proven);
-	cdg_grow_begin(&graph);
-	for (uint32_t i = 0; taken && i < s->nfresh; i++)
-		taken = cdg_grow(&graph, graph.channel[s->fresh[i].from], s->fresh[i].out,
-				 is_in_use, NULL);
-	cdg_fini(&graph);
-	return taken;
+	return order_circle_found(l->circle) ? leave_proof(l) : end_look(l, true);
+}
+
+/* All turns that old entries make come to be known: those that the graph has anyway as well. */
+static bool ask_used(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, old_met, s, false };
+
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (ask_columns(l, &q))
+		return true;
+	l->circle = order_circle_new(s->proven, s->fresh, s->nfresh, may_be_used, s);
+	return go_to(l, search_circle);
 }
 
 static bool ask_proof(struct order_look *l)
@@ -426,13 +470,11 @@ static bool ask_proof(struct order_look *l)
 	struct turns *s = &l->turns;
 	struct enquiry q = { s->w, s->direction, proof_met, s, false };
 
-	s->proven = check_proof_graph(l->proof.base, l->proof.serial);
-	if (s->proven && ask_columns(l, &q))
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (ask_columns(l, &q))
 		return true;
-	if (s->proven && graph_takes(s))
-		return end_look(l, true);
-	forget_turns(s);
-	return go_to(l, ask_all);
+	return order_holds(s) ? end_look(l, true) : go_to(l, ask_used);
 }
 
 static bool ask_valleys(struct order_look *l)
@@ -465,6 +507,7 @@ bool order_look_end(struct order_look *l)
 	bool safe = l->safe;
 
 	forget_turns(&l->turns);
+	order_circle_free(l->circle);
 	cdg_search_free(l->search);
 	cdg_fini(&l->graph);
 	free(l);
