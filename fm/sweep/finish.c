@@ -134,8 +134,8 @@ static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 {
 	uint32_t head = 0, tail = 0;
 
-	s->inv.walks++;
-	s->inv.local->mark = s->inv.walks;
+	inventory_walk_begin(&s->inv);
+	inventory_meet(&s->inv, s->inv.local);
 	queue[tail++] = s->inv.local;
 	while (head < tail) {
 		struct inv_node *node = queue[head++];
@@ -143,9 +143,9 @@ static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 		for (unsigned p = 1; p <= node->nports; p++) {
 			struct inv_node *peer = node->ports[p].peer;
 
-			if (!peer || peer->mark == s->inv.walks)
+			if (!peer || inventory_was_met(&s->inv, peer))
 				continue;
-			peer->mark = s->inv.walks;
+			inventory_meet(&s->inv, peer);
 			queue[tail++] = peer;
 		}
 	}
@@ -164,7 +164,7 @@ static void finish_islands(struct sweep *s)
 	if (walk_known(s, queue) < count)
 		for (node = inventory_first(&s->inv); node; node = next) {
 			next = inventory_next(&s->inv, node);
-			if (node->mark == s->inv.walks)
+			if (inventory_was_met(&s->inv, node))
 				continue;
 			say(s, node, -1, "is nowhere any more");
 			inventory_remove(&s->inv, node);

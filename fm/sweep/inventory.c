@@ -28,6 +28,16 @@ static void node_free(struct inv_node *node)
 	free(node);
 }
 
+static void give_number(struct inventory *inv, struct inv_node *node)
+{
+	if (inv->numbered == inv->room) {
+		inv->room = inv->room ? 2 * inv->room : 64;
+		inv->marks = mem_resize(inv->marks, inv->room, sizeof(*inv->marks));
+	}
+	inv->marks[inv->numbered] = inv->walks - 1; /* not met */
+	node->number = inv->numbered++;
+}
+
 void inventory_fini(struct inventory *inv)
 {
 	struct inv_node *node, *next;
@@ -40,6 +50,7 @@ void inventory_fini(struct inventory *inv)
 		next = node->next_removed;
 		node_free(node);
 	}
+	free(inv->marks);
 	inventory_init(inv);
 }
 
@@ -99,6 +110,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	node->unread = inv_is_switch(node);
+	give_number(inv, node);
 	inv->shapes++;
 	inventory_set_stranger(inv, node, true);
 	if (inv_is_switch(node))

@@ -200,7 +200,7 @@ struct inv_node {
 	struct mad_path path;	/* a directed route to it from the SM's port */
 	uint32_t seen;		/* the look that met it last.. */
 	uint32_t met_first;	/* ..and first, or first again after it was gone */
-	uint32_t mark;		/* of the last walk */
+	uint32_t number;	/* its own: in inventory.marks */
 	int handle;		/* in the builder, while a snapshot is made */
 	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
 	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
@@ -222,12 +222,18 @@ struct inventory {
 	uint32_t ngone; /* nodes, by the last walk */
 	uint32_t nrefused,
 		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
+	/*
+	 * Who was met by the last walk, by number: such has `walks`. Kept together and not with the nodes: a walk meets all of them, and after a fork
+	 * each page that is written to costs more than the walk.
+	 */
+	uint32_t *marks;
 	uint32_t walks;
-	uint32_t nstrangers; /* switches */
-	uint32_t nsw_differ; /* with sw_differs, at least */
-	uint32_t falls;	     /* counts cables that went down */
-	uint16_t sm_lid;     /* ours, the conductor's; 0 = not known yet */
-	uint32_t clock;	     /* counts answers and time-outs */
+	uint32_t numbered, room; /* nodes that ever came */
+	uint32_t nstrangers;	 /* switches */
+	uint32_t nsw_differ;	 /* with sw_differs, at least */
+	uint32_t falls;		 /* counts cables that went down */
+	uint16_t sm_lid;	 /* ours, the conductor's; 0 = not known yet */
+	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
 	uint8_t local_port;
 	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
@@ -296,6 +302,20 @@ void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 void inventory_forget_pkeys(struct inv_port *port);
 /* Where the own port's P_Key table has the default partition, the full membership first; 0 where it is not known to have it. */
 uint16_t inventory_default_pkey_index(const struct inventory *inv);
+
+/* A walk over nodes. */
+static inline void inventory_walk_begin(struct inventory *inv)
+{
+	inv->walks++;
+}
+static inline bool inventory_was_met(const struct inventory *inv, const struct inv_node *node)
+{
+	return inv->marks[node->number] == inv->walks;
+}
+static inline void inventory_meet(struct inventory *inv, const struct inv_node *node)
+{
+	inv->marks[node->number] = inv->walks;
+}
 
 /* Ways. The way to a CA's port is the one that enters by that port. False = none is known. */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t port,

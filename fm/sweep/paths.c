@@ -77,8 +77,9 @@ static void walk_reach(struct walk *walk, struct inv_node *node, const struct ma
 {
 	bool clean;
 
-	node->mark = walk->inv->walks;
-	node->gone = false;
+	inventory_meet(walk->inv, node);
+	if (node->gone)
+		node->gone = false;
 	if (path_end(walk->inv, &node->path, &clean) != node || !clean ||
 	    node->path.hops > path->hops)
 		node->path = *path;
@@ -90,7 +91,7 @@ static void walk_step(struct walk *walk, struct inv_node *from, uint8_t num)
 	struct inv_node *to = from->ports[num].peer;
 	struct mad_path path;
 
-	if (to->mark != walk->inv->walks && inventory_path_add(&from->path, num, &path))
+	if (!inventory_was_met(walk->inv, to) && inventory_path_add(&from->path, num, &path))
 		walk_reach(walk, to, &path);
 }
 
@@ -111,7 +112,7 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 		struct inv_port *port = path_exit(walk->inv, node, (uint8_t)p);
 		unsigned doubt;
 
-		if (!port || port->peer->mark == walk->inv->walks)
+		if (!port || inventory_was_met(walk->inv, port->peer))
 			continue;
 		doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
 		if (doubt)
@@ -158,13 +159,13 @@ void inventory_update_paths(struct inventory *inv)
 	inv->paths_stale = false;
 	if (!inv->local)
 		return;
-	inv->walks++;
+	inventory_walk_begin(inv);
 	walk.queue = mem_alloc(cl_qmap_count(&inv->nodes), sizeof(*walk.queue));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	walk_run(&walk);
 	inv->ngone = (uint32_t)cl_qmap_count(&inv->nodes) - walk.tail;
 	for (node = inventory_first(inv); node && inv->ngone; node = inventory_next(inv, node))
-		node->gone = node->mark != inv->walks;
+		node->gone = !inventory_was_met(inv, node);
 	free(walk.aside);
 	free(walk.queue);
 }

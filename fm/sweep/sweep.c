@@ -369,7 +369,7 @@ static void sweep_open(struct sweep *s, enum sweep_look look)
 		node = s->touched[i];
 		node->touched = node->answered = false;
 		for (p = 1; p <= node->nports; p++)
-			if (node->ports[p].probe != PROBE_FAILED)
+			if (node->ports[p].probe != PROBE_NONE && node->ports[p].probe != PROBE_FAILED)
 				node->ports[p].probe = PROBE_NONE;
 	}
 	s->ntouched = 0;
