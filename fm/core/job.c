@@ -106,6 +106,12 @@ void job_stop(struct job *job)
 	loop_timer_stop(job->timer);
 }
 
+void job_wait(struct job *job, uint64_t us)
+{
+	if (job->steps)
+		loop_timer_set(job->timer, us);
+}
+
 const struct job_step *job_steps(const struct job *job)
 {
 	return job->steps;

@@ -34,6 +34,8 @@ void job_free(struct job *job); /* NULL is fine; not from within a step */
  */
 void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us);
 void job_stop(struct job *job);
+/* One that runs goes on so much later: 0 = with the next round. */
+void job_wait(struct job *job, uint64_t us);
 const struct job_step *job_steps(const struct job *job); /* the table that runs, NULL = none does */
 const char *job_step_name(const struct job *job);	 /* the step that is due, NULL = none */
 

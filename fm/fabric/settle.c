@@ -36,6 +36,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	bool again = f->reading;
 
 	f->programming = false;
+	bringup_wait(f->bringup, 0);
 	f->reading = result->unread > 0;
 	if (!again || result->blocks)
 		keep_figures(f, result);

@@ -390,6 +390,9 @@ static void serve_reregister(struct fabric *f)
 	f->requests.reregister = false;
 }
 
+/* Ports wait for what is to be written to tables, but no longer than that: it may be much, or its switch silent. */
+#define BEHIND_TABLES_US 20000
+
 static void apply(struct fabric *f)
 {
 	f->sm_lid = own_lid(f);
@@ -405,6 +408,8 @@ static void apply(struct fabric *f)
 	fabric_adaptive_program(f);
 	serve_reregister(f);
 	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
+	if (f->settle.told_up)
+		bringup_wait(f->bringup, BEHIND_TABLES_US);
 }
 
 enum {

@@ -678,6 +678,11 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 	job_start(b->plan, plan_steps, NULL);
 }
 
+void bringup_wait(struct bringup *b, uint64_t us)
+{
+	job_wait(b->plan, us);
+}
+
 /* ---- Those that were given up ----------------------------------------------------------------- */
 
 static bool retry_is_due(const struct bringup *b, const struct inv_port *port)

@@ -65,6 +65,8 @@ void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
+/* What was applied and is not planned yet goes on so much later: others need the loop and the window sooner. 0 = now. */
+void bringup_wait(struct bringup *b, uint64_t us);
 
 /*
  * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to a minute. An apply passes over
