@@ -359,6 +359,13 @@ void sweep_touch(struct sweep *s, struct inv_node *node)
 	s->touched[s->ntouched++] = node;
 }
 
+/* Mostly there is nothing to forget: then nothing is written, see inventory.marks. */
+static void forget_probe(struct inv_port *port)
+{
+	if (port->probe != PROBE_NONE && port->probe != PROBE_FAILED)
+		port->probe = PROBE_NONE;
+}
+
 /* Probes that failed stay so until they are asked again; what the look before confirmed is open anew. */
 static void sweep_open(struct sweep *s, enum sweep_look look)
 {
@@ -369,8 +376,7 @@ static void sweep_open(struct sweep *s, enum sweep_look look)
 		node = s->touched[i];
 		node->touched = node->answered = false;
 		for (p = 1; p <= node->nports; p++)
-			if (node->ports[p].probe != PROBE_NONE && node->ports[p].probe != PROBE_FAILED)
-				node->ports[p].probe = PROBE_NONE;
+			forget_probe(&node->ports[p]);
 	}
 	s->ntouched = 0;
 	if (look != LOOK_DISCOVER || !s->odd)
