@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/rooms.h"
+#include "fm/perf/module.h"
 #include "fm/sa/module.h"
 #include "fm/traps/error_traps.h"
 
@@ -7,5 +8,6 @@
 fabric_modules fabric_rooms = {
 	&sa_module, /* first: clients are to be answered by what is published when others speak of it */
 	&error_traps_module, /* anywhere: it only counts */
+	&link_health_module, /* behind error traps: their rows come first in `links --sick` */
 	NULL,
 };

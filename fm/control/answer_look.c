@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/perf/module.h"
 #include "topology/dump.h"
 #include "topology/netfile.h"
 
@@ -93,11 +94,11 @@ static json_t *answer_health(const struct command_env *env, json_t *args, char *
 {
 	int now = 0;
 
-	return command_unpack(args, err, "{s?b}", "read", &now) ? fabric_health(env->fabric) : NULL;
+	return command_unpack(args, err, "{s?b}", "read", &now) ? link_health(env->fabric) : NULL;
 }
 const struct command_run health_run = { .answer = answer_health,
 					.long_answer = true,
-					.act = fabric_health_read };
+					.act = link_health_read };
 
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
 {

@@ -186,17 +186,17 @@ static void read_back(void *arg, const struct program_readback *result)
 
 	for (unsigned i = 0; i < result->differ; i++)
 		fabric_audit_found(f, result->differing[i].sw, result->differing[i].block);
-	fabric_acts_answer_all(&f->readers, doc, NULL);
+	waiters_answer(&f->readers, doc, NULL);
 	json_decref(doc);
 }
 
 void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
-	bool running = f->readers != NULL;
+	bool running = f->readers.first != NULL;
 
-	fabric_act_add(&f->readers, fn, arg);
+	waiters_add(&f->readers, fn, arg);
 	if (!f->topo)
-		fabric_acts_answer_all(&f->readers, NULL, "nothing is programmed yet");
+		waiters_answer(&f->readers, NULL, "nothing is programmed yet");
 	else if (!running)
 		program_check_readback(f->program, f->topo, read_back, f);
 }
@@ -214,8 +214,8 @@ void fabric_act_cancel(struct fabric *f, void *arg)
 {
 	leave_unheard(f->acts, arg);
 	leave_unheard(f->saving, arg);
-	leave_unheard(f->readers, arg);
-	leave_unheard(f->health_readers, arg);
+	waiters_cancel(&f->readers, arg);
+	modules_cancel(f->modules, arg);
 }
 
 static void free_all(struct act *acts)
@@ -232,6 +232,5 @@ void fabric_acts_fini(struct fabric *f)
 {
 	free_all(f->acts);
 	free_all(f->saving);
-	free_all(f->readers);
-	free_all(f->health_readers);
+	waiters_fini(&f->readers);
 }

@@ -14,7 +14,7 @@ static uint64_t idle_since(void *arg)
 {
 	const struct fabric *f = arg;
 	bool idle = f->state == FABRIC_UP && !f->programming && !f->bringing_up &&
-		    !fabric_updates(f) && !fabric_requests_wait(f) && !f->readers &&
+		    !fabric_updates(f) && !fabric_requests_wait(f) && !f->readers.first &&
 		    !sweep_busy(f->sweep) && !job_steps(f->mcast->job);
 
 	return idle ? f->settled_us : 0;

@@ -394,8 +394,8 @@ static void renew(struct fabric *f)
 
 	fabric_acts_answer_all(&f->acts, NULL, why);
 	fabric_acts_answer_all(&f->saving, NULL, why);
-	fabric_acts_answer_all(&f->readers, NULL, why);
-	fabric_acts_answer_all(&f->health_readers, NULL, why);
+	waiters_answer(&f->readers, NULL, why);
+	modules_abandon(f->modules, why);
 	fabric_renew(f);
 }
 

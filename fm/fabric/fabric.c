@@ -179,6 +179,11 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .state = fabric_state_store(f) };
 }
 
+void *fabric_room(const struct fabric *f, const struct fabric_module *module)
+{
+	return modules_room(f->modules, module);
+}
+
 const struct topo *fabric_topo(const struct fabric *f)
 {
 	return f->topo;
@@ -267,7 +272,6 @@ static void parts_init(struct fabric *f)
 	fabric_isolation_init(f);
 	fabric_links_init(f);
 	bringup_on_active(f->bringup, fabric_link_activated, f);
-	fabric_health_init(f);
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
@@ -306,7 +310,6 @@ static void parts_fini(struct fabric *f)
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
 	fabric_traps_fini(f);
-	fabric_health_fini(f);
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	sa_free(f->sa);
@@ -390,7 +393,6 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_state_configure(f);
 	fabric_audit_configure(f);
 	fabric_nvlink_configure(f);
-	fabric_health_configure(f);
 	fabric_watch_schedule(f);
 	fabric_keys_configure(f);
 	modules_configure(f->modules);

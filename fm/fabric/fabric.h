@@ -59,8 +59,6 @@ json_t *fabric_sick(const struct fabric *fabric);
 json_t *fabric_links_down(const struct fabric *fabric);
 /* The document of `fmctl --json nvswitch`, likewise. */
 json_t *fabric_nvswitch(const struct fabric *fabric);
-/* The document of `fmctl --json health`; the caller owns it. */
-json_t *fabric_health(const struct fabric *fabric);
 
 /* Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL = it can. */
 const char *fabric_failed(const struct fabric *fabric);
@@ -82,8 +80,6 @@ void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
 		    void *arg); /* computes, proves, programs again */
 void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
 		     void *arg); /* compares with the hardware */
-void fabric_health_read(struct fabric *fabric, fabric_done_fn *fn,
-			void *arg); /* reads all counters now */
 /* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
 void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
 /* Cables of WHAT (NULL = of all) that are down are no part of the fabric any more, nor is a node without any. */

@@ -91,13 +91,13 @@ static struct isolated *find(const struct isolation *is, guid_t node, uint8_t po
 
 /* ---- Telling ------------------------------------------------------------------------------------- */
 
-static struct cable_name name_of(const struct isolated *it)
+static struct inv_link_name name_of(const struct isolated *it)
 {
 	const struct inv_node *node = node_of(it);
-	struct cable_name name;
+	struct inv_link_name name;
 
 	if (it->port)
-		return fabric_cable_name(it->list->f, it->node, it->port);
+		return inventory_link_name(sweep_inventory(it->list->f->sweep), it->node, it->port);
 	if (node && node->have_desc)
 		snprintf(name.text, sizeof(name.text), "%s 0x%016" PRIx64, node->desc, it->node);
 	else
@@ -121,7 +121,7 @@ static void alert_one(const struct isolated *it)
 {
 	const struct inv_node *node = node_of(it);
 	bool transit = node && (!it->port || is_transit(node, it->port));
-	struct cable_name name = name_of(it);
+	struct inv_link_name name = name_of(it);
 
 	alert_raise(it->list->f->alerts, "isolated", name.text, "%s: %s%s", name.text,
 		    cause_words[it->cause], transit ? "; it carries no transit" : "");

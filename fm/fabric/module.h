@@ -40,6 +40,10 @@ struct fabric_services {
 
 struct fabric_services fabric_services(struct fabric *fabric);
 
+struct fabric_module;
+/* The state of a room, for its own functions that others call; NULL = it is not in the table. */
+void *fabric_room(const struct fabric *fabric, const struct fabric_module *module);
+
 struct fabric_module {
 	const char *name;
 	void *(*init)(struct fabric *fabric);
@@ -56,6 +60,12 @@ struct fabric_module {
 	void (*shown)(void *room, const struct topo *before);
 	/* All that was published is programmed and brought up. */
 	void (*settled)(void *room);
+	/* Alerts about the present state are counted anew: behind each update and poll. */
+	void (*review)(void *room);
+	/* A client that waits is gone: its callbacks with this arg are dropped. */
+	void (*cancel)(void *room, const void *arg);
+	/* This manager is master no more: who waits is answered with this error. */
+	void (*abandon)(void *room, const char *why);
 	/* Appends a row for each link that is unhealthy (`fmctl links --sick`); something is published. */
 	void (*unhealthy)(const void *room, json_t *rows);
 	/* Adds its members to the document of `fmctl --json status`. */

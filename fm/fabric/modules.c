@@ -61,6 +61,29 @@ void modules_settled(struct modules *m)
 	EACH(m, settled);
 }
 
+void modules_review(struct modules *m)
+{
+	EACH(m, review);
+}
+
+void modules_cancel(struct modules *m, const void *arg)
+{
+	EACH(m, cancel, arg);
+}
+
+void modules_abandon(struct modules *m, const char *why)
+{
+	EACH(m, abandon, why);
+}
+
+void *modules_room(const struct modules *m, const struct fabric_module *module)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i] == module)
+			return m->rooms[i];
+	return NULL;
+}
+
 void modules_trap(struct modules *m, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged)
 {

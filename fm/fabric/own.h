@@ -17,8 +17,8 @@
 #include "fm/fabric/modules.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/fabric/waiters.h"
 #include "fm/nvswitch/nvswitch.h"
-#include "fm/perf/judge.h"
 #include "fm/program/audit.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
@@ -333,11 +333,9 @@ struct fabric {
 	bool nvlink_refused;	    /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
-	struct act *acts;	    /* answered when settled */
-	struct act *saving;	    /* done; answered when a file is on disk */
-	struct act *readers;	    /* answered when the readback ends */
-	struct act *health_readers; /* .. when a pass over the counters ends */
-	struct cables *cables;	    /* perf.c */
+	struct act *acts;	/* answered when settled */
+	struct act *saving;	/* done; answered when a file is on disk */
+	struct waiters readers; /* answered when the readback ends */
 	struct fabric_figures figures;
 };
 
@@ -489,11 +487,6 @@ void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *release);
 void fabric_quarantine_init(struct fabric *f);
 void fabric_quarantine_load(struct fabric *f);
 void fabric_quarantine_fini(struct fabric *f);
-struct cable_name {
-	char text[160];
-};
-struct cable_name fabric_cable_name(const struct fabric *f, guid_t node,
-				    uint8_t port); /* both its ends */
 
 /*
  * isolate.c: a switch (port 0) or a link, by either end, that is there and can not be worked with. It carries no transit, as
@@ -617,16 +610,6 @@ void fabric_traps_hold(struct fabric *f,
 		       guid_t node);	     /* it is looked at when the hold-down is over */
 void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
 void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
-
-/* perf.c: cables by the counters of their ports. */
-void fabric_health_init(struct fabric *f);
-void fabric_health_fini(struct fabric *f);
-void fabric_health_configure(struct fabric *f);
-struct judge_limits fabric_health_limits(const struct conf *conf);
-void fabric_health_rows(const struct fabric *f, json_t *rows); /* of `links --sick` */
-bool fabric_slow_link(const struct fabric *f, unsigned number,
-		      struct cable_name *name);	    /* of the latest pass; false: no more */
-json_t *fabric_health_json(const struct fabric *f); /* of the status */
 
 /* partition.c */
 void fabric_partitions_init(struct fabric *f);

@@ -70,25 +70,9 @@ static void take_lower_end(const struct fabric *f, guid_t *guid, uint8_t *num)
 	*num = port->peer_port;
 }
 
-struct cable_name fabric_cable_name(const struct fabric *f, guid_t guid, uint8_t num)
+static struct inv_link_name name_of(const struct fabric *f, const struct quarantine *q)
 {
-	struct inv_node *node;
-	const struct inv_port *port = port_of(f, guid, num, &node);
-	struct cable_name name;
-
-	if (!port)
-		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
-	else if (!port->peer)
-		snprintf(name.text, sizeof(name.text), "%s p%u", node->desc, num);
-	else
-		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->desc, num,
-			 port->peer->desc, port->peer_port);
-	return name;
-}
-
-static struct cable_name name_of(const struct fabric *f, const struct quarantine *q)
-{
-	return fabric_cable_name(f, q->node, q->port);
+	return inventory_link_name(sweep_inventory(f->sweep), q->node, q->port);
 }
 
 static bool is_between_switches(const struct fabric *f, const struct quarantine *q)
@@ -500,7 +484,6 @@ json_t *fabric_sick(const struct fabric *f)
 	}
 	if (f->topo)
 		modules_unhealthy(f->modules, rows);
-	fabric_health_rows(f, rows);
 	return rows;
 }
 

@@ -40,6 +40,11 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 	f->requests.reregister = true;
 }
 
+void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+	fabric_quarantine_add(f, node, port, why, 0);
+}
+
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;

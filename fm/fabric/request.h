@@ -27,6 +27,12 @@ void fabric_request_retry(struct fabric *fabric, const char *reason);
 /* At the next bring-up all hosts are asked to register with the SA anew (PortInfo:ClientReregister). */
 void fabric_request_reregister(struct fabric *fabric, const char *reason);
 
+/*
+ * A link, by either end, is unhealthy: it carries no transit for as long as configured, twice as long as the last time. An event tells
+ * why, and an update follows by itself.
+ */
+void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
+
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
 

@@ -506,3 +506,19 @@ struct inv_name inventory_name(const struct inv_node *node, int port)
 		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);
 	return name;
 }
+
+struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(inv, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	struct inv_link_name name;
+
+	if (!port)
+		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
+	else if (!port->peer)
+		snprintf(name.text, sizeof(name.text), "%s p%u", node->desc, num);
+	else
+		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->desc, num,
+			 port->peer->desc, port->peer_port);
+	return name;
+}

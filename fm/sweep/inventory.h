@@ -333,6 +333,11 @@ struct inv_name {
 	char text[112];
 };
 struct inv_name inventory_name(const struct inv_node *node, int port);
+/* A link by one of its ends, both of them named; by GUID where that end is not known. */
+struct inv_link_name {
+	char text[160];
+};
+struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
 
 /* A snapshot of the present; known cables that are down are in it as such, and where active_decides says so those that carry no data too. The draft is all that is read of the inventory:
  * topo_freeze() makes the snapshot of it, at any time. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/control.h"
+#include "fm/perf/module.h"
 #include "routing/check.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
@@ -149,11 +150,11 @@ json_t *fabric_nvswitch(const struct fabric *f)
 {
 	return json_pack("{s:[]}", "hosts");
 }
-json_t *fabric_health(const struct fabric *f)
+json_t *link_health(const struct fabric *f)
 {
 	return json_pack("{s:[]}", "ports");
 }
-void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
+void link_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_reroute(f, fn, arg);
 }

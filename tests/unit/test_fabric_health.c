@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/perf/module.h"
 #include "tests/unit/fabric_world.h"
 
 #define PASS_US (10 * SECOND_US)
@@ -98,7 +99,7 @@ static void cable_beyond_error_correction_is_sick(void **state)
 	}
 	assert_int_equal(status_number(&w, "health", "sick"), 1);
 	assert_int_equal(status_number(&w, NULL, "links_quarantined"), 1);
-	doc = fabric_health(w.fabric);
+	doc = link_health(w.fabric);
 	counters = json_object_get(json_array_get(json_object_get(doc, "links"), 0), "counters");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(counters, "fec"),
 							    "uncorrected_blocks")),
@@ -140,7 +141,7 @@ static void cable_that_is_well_again_is_told(void **state)
 	errors_come(&w, leaf, port, 1000, 3);
 	run_for(&w, 100 * PASS_US);
 	assert_int_equal(status_number(&w, "health", "sick"), 0);
-	doc = fabric_health(w.fabric);
+	doc = link_health(w.fabric);
 	assert_int_equal(json_array_size(json_object_get(doc, "links")), 0);
 	json_decref(doc);
 	world_fini(&w);
@@ -176,7 +177,7 @@ static void counters_are_read_when_asked(void **state)
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 100 * PASS_US);
 	assert_int_equal(status_number(&w, "health", "ports_read"), 0);
-	fabric_health_read(w.fabric, read_cb, &ports);
+	link_health_read(w.fabric, read_cb, &ports);
 	run_for(&w, SECOND_US);
 	assert_int_equal(ports, 2 * w.design->nlinks);
 	world_fini(&w);
@@ -188,7 +189,7 @@ static void asker_that_went_is_not_called(void **state)
 	struct world w;
 
 	world_init(&w, pod(1));
-	fabric_health_read(w.fabric, read_cb, &ports);
+	link_health_read(w.fabric, read_cb, &ports);
 	fabric_act_cancel(w.fabric, &ports);
 	run_for(&w, SECOND_US);
 	assert_int_equal(ports, 0);

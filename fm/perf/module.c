@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_perf: what the counters of ports (fm/perf) come to for the fabric.
+ * What the counters of ports come to for the fabric.
  *
  * A link is as ill as the worse of its ends. Becoming so is an event; a sick cable between switches goes into quarantine
- * (quarantine.c: no transit while an equal way lives, never too much of a leaf) unless `health_action` says to
+ * (no transit while an equal way lives, never too much of a leaf) unless `health_action` says to
  * warn alone. Discards and waiting speak of the traffic, so they only warn.
  *
  * A cable that runs narrower or slower than both its ends can is told too: each pass compares what is active with what both
  * support (PortInfo), and tells what is new. Where most cables do (split ports; a simulator), that is how the fabric
  * was built: then only those below what is usual in it are told.
  */
+#include "fm/perf/module.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/own.h"
+#include "fm/core/name_list.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/perf/judge.h"
 #include "fm/perf/perf.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
@@ -29,8 +33,10 @@ struct slow {	     /* a cable that runs below what both ends can */
 	enum topo_speed speed, best_speed;
 };
 
-struct cables {
-	struct fabric *f;
+struct link_health {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct waiters waiters; /* for the end of a pass */
 	struct perf *perf;
 	unsigned warned, sick; /* ports */
 	struct slow *slow;     /* by GUID and port */
@@ -39,40 +45,44 @@ struct cables {
 
 /* ---- Judgements -------------------------------------------------------------------------------------- */
 
-static json_t *why_of(const struct fabric *f, const struct judge_port *judged)
+static struct judge_limits limits_of(const struct conf *c);
+
+static json_t *why_of(const struct link_health *h, const struct judge_port *judged)
 {
-	struct judge_limits limits = fabric_health_limits(&f->conf);
+	struct judge_limits limits = limits_of(h->services.conf);
 
 	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
 			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
 }
 
-static void count_states(struct cables *h, enum judge_state before, enum judge_state now)
+static void count_states(struct link_health *h, enum judge_state before, enum judge_state now)
 {
 	h->warned += (now == JUDGE_WARN) - (before == JUDGE_WARN);
 	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
 }
 
-static void quarantine(struct fabric *f, const struct perf_port *port, const char *why)
+static void quarantine(struct link_health *h, const struct perf_port *port, const char *why)
 {
-	if (port->judged->state == JUDGE_SICK && !strcmp(f->conf.health_action, "quarantine"))
-		fabric_quarantine_add(f, port->node, port->num, why, 0);
+	if (port->judged->state == JUDGE_SICK &&
+	    !strcmp(h->services.conf->health_action, "quarantine"))
+		fabric_request_quarantine(h->fabric, port->node, port->num, why);
 }
 
 static void changed(void *arg, const struct perf_port *port, enum judge_state before)
 {
-	struct cables *h = arg;
+	struct link_health *h = arg;
 	enum judge_state now = (enum judge_state)port->judged->state;
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
-	json_t *why = why_of(h->f, port->judged);
+	json_t *why = why_of(h, port->judged);
 	bool well = now == JUDGE_WELL;
 
 	count_states(h, before, now);
-	event_log_add(h->f->events, well ? LOG_NOTICE : LOG_WARNING, events[now],
+	event_log_add(h->services.events, well ? LOG_NOTICE : LOG_WARNING, events[now],
 		      json_pack("{ss}", "state", judge_state_name(now)), "%s: %s%s%s",
-		      fabric_cable_name(h->f, port->node, port->num).text, judge_state_name(now),
-		      well ? " again" : ": ", well ? "" : json_string_value(why));
-	quarantine(h->f, port, json_string_value(why));
+		      inventory_link_name(h->services.inventory, port->node, port->num).text,
+		      judge_state_name(now), well ? " again" : ": ",
+		      well ? "" : json_string_value(why));
+	quarantine(h, port, json_string_value(why));
 	json_decref(why);
 }
 
@@ -160,11 +170,11 @@ static const struct slow *slow_find(const struct slow *list, unsigned count, con
 	return NULL;
 }
 
-static void tell_slow(const struct fabric *f, const struct slow *s)
+static void tell_slow(const struct link_health *h, const struct slow *s)
 {
-	event_log_add(f->events, LOG_WARNING, "link-slow", NULL,
+	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 		      "%s: runs at %ux %s, both ends can do %ux %s",
-		      fabric_cable_name(f, s->node, s->port).text, s->lanes,
+		      inventory_link_name(h->services.inventory, s->node, s->port).text, s->lanes,
 		      topo_speed_name(s->speed), s->best_lanes, topo_speed_name(s->best_speed));
 }
 
@@ -189,13 +199,13 @@ static struct slow *find_slow(const struct inventory *inv, struct paces *paces, 
 	return list;
 }
 
-static void compare_slow(struct cables *h)
+static void compare_slow(struct link_health *h)
 {
 	struct paces paces = { 0 };
 	struct slow *before = h->slow;
 	unsigned nbefore = h->nslow, found, told = 0;
 
-	h->slow = find_slow(sweep_inventory(h->f->sweep), &paces, &found);
+	h->slow = find_slow(h->services.inventory, &paces, &found);
 	h->nslow = 0;
 	for (unsigned i = 0; i < found; i++) {
 		struct slow s = h->slow[i];
@@ -205,40 +215,20 @@ static void compare_slow(struct cables *h)
 			continue;
 		h->slow[h->nslow++] = s;
 		if (!slow_find(before, nbefore, &s) && told++ < TOLD_ONE_BY_ONE)
-			tell_slow(h->f, &s);
+			tell_slow(h, &s);
 	}
 	if (told > TOLD_ONE_BY_ONE)
-		event_log_add(h->f->events, LOG_WARNING, "link-slow", NULL,
+		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 			      "fabric: %u more run below what both ends can",
 			      told - TOLD_ONE_BY_ONE);
 	free(before);
 }
 
-/* ---- Passes -------------------------------------------------------------------------------------------- */
-
-static void passed(void *arg, const struct perf_pass *pass)
-{
-	struct cables *h = arg;
-	json_t *doc;
-
-	compare_slow(h);
-	if (!h->f->health_readers)
-		return;
-	doc = fabric_health(h->f);
-	fabric_acts_answer_all(&h->f->health_readers, doc, NULL);
-	json_decref(doc);
-}
-
-void fabric_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
-{
-	fabric_act_add(&f->health_readers, fn, arg);
-	perf_read_now(f->cables->perf);
-}
-
 /* ---- Documents ------------------------------------------------------------------------------------------- */
 
 struct rows {
-	const struct cables *h;
+	const struct link_health *h;
+	const struct topo *topo;
 	json_t *list;
 };
 
@@ -298,59 +288,49 @@ static json_t *rates_json(const struct judge_port *judged)
 static void add_row(void *arg, const struct perf_port *port)
 {
 	struct rows *rows = arg;
-	const struct fabric *f = rows->h->f;
-	uint32_t index = topo_port_of(f->topo, port->node, port->num);
+	uint32_t index = topo_port_of(rows->topo, port->node, port->num);
 	json_t *row;
 
 	if (index == TOPO_NONE)
 		return;
-	row = dump_json_sick_link(f->topo, index,
+	row = dump_json_sick_link(rows->topo, index,
 				  judge_state_name((enum judge_state)port->judged->state),
-				  why_of(f, port->judged));
+				  why_of(rows->h, port->judged));
 	json_object_set_new(row, "rates", rates_json(port->judged));
 	json_object_set_new(row, "counters", counters_json(port));
 	json_array_append_new(rows->list, row);
 }
 
-static void add_slow_rows(const struct cables *h, json_t *list)
+static void add_slow_rows(const struct rows *rows)
 {
-	for (unsigned i = 0; i < h->nslow; i++) {
-		const struct slow *s = &h->slow[i];
-		uint32_t index = topo_port_of(h->f->topo, s->node, s->port);
+	for (unsigned i = 0; i < rows->h->nslow; i++) {
+		const struct slow *s = &rows->h->slow[i];
+		uint32_t index = topo_port_of(rows->topo, s->node, s->port);
+		json_t *why;
 
-		if (index != TOPO_NONE)
-			json_array_append_new(
-				list,
-				dump_json_sick_link(
-					h->f->topo, index, "slow",
-					json_sprintf("runs at %ux %s, can do %ux %s", s->lanes,
-						     topo_speed_name(s->speed), s->best_lanes,
-						     topo_speed_name(s->best_speed))));
+		if (index == TOPO_NONE)
+			continue;
+		why = json_sprintf("runs at %ux %s, can do %ux %s", s->lanes,
+				   topo_speed_name(s->speed), s->best_lanes,
+				   topo_speed_name(s->best_speed));
+		json_array_append_new(rows->list,
+				      dump_json_sick_link(rows->topo, index, "slow", why));
 	}
 }
 
-bool fabric_slow_link(const struct fabric *f, unsigned number, struct cable_name *name)
+static void unhealthy(const void *room, json_t *list)
 {
-	const struct cables *h = f->cables;
+	const struct link_health *h = room;
+	struct rows rows = { h, fabric_view(h->fabric).topo, list };
 
-	if (number >= h->nslow)
-		return false;
-	*name = fabric_cable_name(f, h->slow[number].node, h->slow[number].port);
-	return true;
-}
-
-void fabric_health_rows(const struct fabric *f, json_t *rows)
-{
-	if (!f->topo)
+	if (!rows.topo)
 		return;
-	perf_each_unwell(f->cables->perf, add_row, &(struct rows){ f->cables, rows });
-	add_slow_rows(f->cables, rows);
+	perf_each_unwell(h->perf, add_row, &rows);
+	add_slow_rows(&rows);
 }
 
-/* Of the status. */
-json_t *fabric_health_json(const struct fabric *f)
+static json_t *summary(const struct link_health *h)
 {
-	const struct cables *h = f->cables;
 	struct perf_pass pass = perf_last_pass(h->perf);
 
 	return json_pack("{si si si si si sf sI}", "warned", (int)h->warned, "sick", (int)h->sick,
@@ -359,24 +339,85 @@ json_t *fabric_health_json(const struct fabric *f)
 			 (json_int_t)pass.mads);
 }
 
-json_t *fabric_health(const struct fabric *f)
+static void status(const void *room, json_t *doc)
 {
-	struct judge_limits limits = fabric_health_limits(&f->conf);
-	json_t *doc = fabric_health_json(f), *rows = json_array(), *limit = json_object();
+	json_object_set_new(doc, "health", summary(room));
+}
 
-	fabric_health_rows(f, rows);
+static json_t *document(const struct link_health *h)
+{
+	struct judge_limits limits = limits_of(h->services.conf);
+	json_t *doc = summary(h), *rows = json_array(), *limit = json_object();
+
+	unhealthy(h, rows);
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(limit, judge_key((enum judge_kind)kind),
 				    json_real(limits.limit[kind]));
-	json_object_set_new(doc, "interval_s", json_real(f->conf.perf_interval_ms / 1e3));
+	json_object_set_new(doc, "interval_s", json_real(h->services.conf->perf_interval_ms / 1e3));
 	json_object_set_new(doc, "limits", limit);
 	json_object_set_new(doc, "links", rows);
 	return doc;
 }
 
+json_t *link_health(const struct fabric *fabric)
+{
+	return document(fabric_room(fabric, &link_health_module));
+}
+
+/* ---- Passes -------------------------------------------------------------------------------------------- */
+
+static void passed(void *arg, const struct perf_pass *pass)
+{
+	struct link_health *h = arg;
+	json_t *doc;
+
+	compare_slow(h);
+	if (!h->waiters.first)
+		return;
+	doc = document(h);
+	waiters_answer(&h->waiters, doc, NULL);
+	json_decref(doc);
+}
+
+void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg)
+{
+	struct link_health *h = fabric_room(fabric, &link_health_module);
+
+	waiters_add(&h->waiters, fn, arg);
+	perf_read_now(h->perf);
+}
+
+static void cancel(void *room, const void *arg)
+{
+	struct link_health *h = room;
+
+	waiters_cancel(&h->waiters, arg);
+}
+
+static void abandon(void *room, const char *why)
+{
+	struct link_health *h = room;
+
+	waiters_answer(&h->waiters, NULL, why);
+}
+
+/* Links below what they can are an alert for as long as there are any. */
+static void review(void *room)
+{
+	struct link_health *h = room;
+	struct name_list slow = { 0 };
+
+	for (unsigned i = 0; i < h->nslow && fabric_view(h->fabric).topo; i++)
+		name_list_add(&slow, inventory_link_name(h->services.inventory, h->slow[i].node,
+							 h->slow[i].port)
+					     .text);
+	name_list_alert(h->services.alerts, "links-slow", &slow, "link runs below what it can",
+			"links run below what they can");
+}
+
 /* ---- Life -------------------------------------------------------------------------------------------------- */
 
-struct judge_limits fabric_health_limits(const struct conf *c)
+static struct judge_limits limits_of(const struct conf *c)
 {
 	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->health_symbol_errors,
 						 [JUDGE_RCV] = c->health_rcv_errors,
@@ -396,30 +437,46 @@ struct judge_limits fabric_health_limits(const struct conf *c)
 static struct perf_conf perf_conf(const struct conf *c)
 {
 	return (struct perf_conf){ .interval_ms = (unsigned)c->perf_interval_ms,
-				   .limits = fabric_health_limits(c) };
+				   .limits = limits_of(c) };
 }
 
-void fabric_health_configure(struct fabric *f)
+static void configure(void *room)
 {
-	const struct perf_conf conf = perf_conf(&f->conf);
+	struct link_health *h = room;
+	const struct perf_conf conf = perf_conf(h->services.conf);
 
-	perf_configure(f->cables->perf, &conf);
+	perf_configure(h->perf, &conf);
 }
 
-void fabric_health_init(struct fabric *f)
+static void *init(struct fabric *fabric)
 {
 	static const struct perf_ops ops = { changed, passed };
-	const struct perf_conf conf = perf_conf(&f->conf);
+	struct link_health *h = mem_alloc(1, sizeof(*h));
+	struct fabric_services services = fabric_services(fabric);
+	const struct perf_conf conf = perf_conf(services.conf);
 
-	f->cables = mem_alloc(1, sizeof(*f->cables));
-	f->cables->f = f;
-	f->cables->perf =
-		perf_new(f->loop, f->mad, sweep_inventory(f->sweep), &conf, &ops, f->cables);
+	h->fabric = fabric;
+	h->services = services;
+	h->perf = perf_new(services.loop, services.mad, services.inventory, &conf, &ops, h);
+	return h;
 }
 
-void fabric_health_fini(struct fabric *f)
+static void fini(void *room)
 {
-	perf_free(f->cables->perf);
-	free(f->cables->slow);
-	free(f->cables);
+	struct link_health *h = room;
+
+	perf_free(h->perf);
+	waiters_fini(&h->waiters);
+	free(h->slow);
+	free(h);
 }
+
+const struct fabric_module link_health_module = { .name = "link-health",
+						  .init = init,
+						  .fini = fini,
+						  .configure = configure,
+						  .review = review,
+						  .cancel = cancel,
+						  .abandon = abandon,
+						  .unhealthy = unhealthy,
+						  .status = status };
