@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/perf/module.h"
+#include "fm/restart/module.h"
 #include "topology/dump.h"
 #include "topology/netfile.h"
 
@@ -86,7 +87,7 @@ static json_t *answer_links(const struct command_env *env, json_t *args, char *e
 		return NULL;
 	if (sick)
 		return fabric_sick(env->fabric);
-	return down ? fabric_links_down(env->fabric) : dump_json_links(t, false);
+	return down ? links_down(env->fabric) : dump_json_links(t, false);
 }
 const struct command_run links_run = { .answer = answer_links, .long_answer = true };
 

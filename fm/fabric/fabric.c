@@ -175,6 +175,8 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .events = f->events,
 					 .alerts = f->alerts,
 					 .inventory = sweep_inventory(f->sweep),
+					 .program = f->program,
+					 .lids = &f->memory,
 					 .sa = f->sa,
 					 .state = fabric_state_store(f) };
 }
@@ -283,7 +285,8 @@ static void parts_init(struct fabric *f)
 static void parts_load(struct fabric *f)
 {
 	fabric_state_load(f);
-	fabric_remember_load(f);
+	modules_restore(f->modules);
+	fabric_overrides_load(f);
 	fabric_adaptive_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
@@ -329,12 +332,11 @@ static void parts_fini(struct fabric *f)
 	fabric_acts_fini(f);
 	fabric_cordons_fini(f);
 	fabric_quarantine_fini(f);
-	fabric_cables_fini(f);
 }
 
 void fabric_renew(struct fabric *f)
 {
-	fabric_remember_end(f);
+	modules_checkpoint(f->modules);
 	fabric_state_renew(f);
 	parts_fini(f);
 	*f = (struct fabric){ .loop = f->loop,
@@ -403,7 +405,7 @@ void fabric_free(struct fabric *f)
 {
 	if (!f)
 		return;
-	fabric_remember_end(f);
+	modules_checkpoint(f->modules);
 	fabric_state_end(f);
 	parts_fini(f);
 	fabric_port_fini(f);

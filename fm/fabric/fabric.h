@@ -55,8 +55,6 @@ json_t *fabric_switches(
 		*fabric); /* of `fmctl switches`; something is published; the caller's */
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
-/* Cables that are known and down, a row each with since when; likewise. */
-json_t *fabric_links_down(const struct fabric *fabric);
 /* The document of `fmctl --json nvswitch`, likewise. */
 json_t *fabric_nvswitch(const struct fabric *fabric);
 

@@ -23,6 +23,9 @@
 #include "fm/sweep/inventory.h"
 
 struct fabric;
+struct lid_memory;
+struct program;
+struct program_result;
 struct sa;
 
 /* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
@@ -33,7 +36,9 @@ struct fabric_services {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct inventory *inventory;
-	struct sa *sa; /* it serves by what sa_module makes of the view */
+	struct program *program;
+	const struct lid_memory *lids; /* of every port ever met */
+	struct sa *sa;		       /* it serves by what sa_module makes of the view */
 	struct state_store
 		*state; /* files of state_dir; rooms read them in load() and say what has changed */
 };
@@ -48,6 +53,8 @@ struct fabric_module {
 	const char *name;
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
+	/* What the inventory begins with, before the first sweep: behind the LIDs, ahead of all load(). */
+	void (*restore)(void *room);
 	void (*load)(void *room);      /* what state_dir has; behind all init() */
 	void (*configure)(void *room); /* the configuration may be another */
 
@@ -58,8 +65,14 @@ struct fabric_module {
 	void (*published)(void *room, const struct topo *before);
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	void (*shown)(void *room, const struct topo *before);
+	/* Tables were programmed, and acknowledged or not; after a restart once more when all are read. */
+	void (*programmed)(void *room, const struct program_result *result);
 	/* All that was published is programmed and brought up. */
 	void (*settled)(void *room);
+	/* The same, in a step of its own behind it: for what takes a pass over the snapshot. */
+	void (*settled_later)(void *room);
+	/* What files hold is about to be made anew or to go: last changes are said now. */
+	void (*checkpoint)(void *room);
 	/* Alerts about the present state are counted anew: behind each update and poll. */
 	void (*review)(void *room);
 	/* A client that waits is gone: its callbacks with this arg are dropped. */

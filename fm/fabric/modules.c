@@ -84,6 +84,26 @@ void *modules_room(const struct modules *m, const struct fabric_module *module)
 	return NULL;
 }
 
+void modules_restore(struct modules *m)
+{
+	EACH(m, restore);
+}
+
+void modules_programmed(struct modules *m, const struct program_result *result)
+{
+	EACH(m, programmed, result);
+}
+
+void modules_settled_later(struct modules *m)
+{
+	EACH(m, settled_later);
+}
+
+void modules_checkpoint(struct modules *m)
+{
+	EACH(m, checkpoint);
+}
+
 void modules_trap(struct modules *m, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged)
 {

@@ -19,6 +19,10 @@ void modules_review(struct modules *modules);
 void modules_cancel(struct modules *modules, const void *arg);
 void modules_abandon(struct modules *modules, const char *why);
 void *modules_room(const struct modules *modules, const struct fabric_module *module);
+void modules_restore(struct modules *modules);
+void modules_programmed(struct modules *modules, const struct program_result *result);
+void modules_settled_later(struct modules *modules);
+void modules_checkpoint(struct modules *modules);
 void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged);
 void modules_unhealthy(const struct modules *modules, json_t *rows);

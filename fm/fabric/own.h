@@ -183,12 +183,6 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
-struct fabric_cables {
-	uint64_t sum; /* over all that is in the file */
-	struct down_cable *down;
-	uint32_t ndown;
-};
-
 /* An entry that re-balancing moved, by names that outlive a snapshot. */
 struct kept_override {
 	guid_t sw;
@@ -274,8 +268,6 @@ struct fabric {
 	struct fabric_update update;
 	struct fabric_settle settle;
 	struct fabric_rebalance rebalance;
-	uint64_t tables_blocks; /* that were written to switches, when their file was last due */
-	struct fabric_cables cables_known;
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
@@ -672,16 +664,6 @@ void fabric_rebalance_settled(struct fabric *f);   /* the time of quiet begins *
 uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
 			  struct route_override **list);
 json_t *fabric_rebalance_json(const struct fabric *f);
-
-/* remember.c: the file of the tables that switches hold, and all that is read at the start. */
-void fabric_remember_load(struct fabric *f);
-void fabric_remember_end(struct fabric *f); /* programming may have been under way */
-void fabric_remember_programmed(struct fabric *f, const struct program_result *result);
-
-/* cables.c: cables that are known, in state_dir/cables. */
-void fabric_cables_load(struct fabric *f);    /* before the first look, behind the LIDs */
-void fabric_cables_settled(struct fabric *f); /* takes note of the published snapshot */
-void fabric_cables_fini(struct fabric *f);
 
 /* overrides.c: what re-balancing has in force, in state_dir/overrides. */
 void fabric_overrides_load(struct fabric *f);

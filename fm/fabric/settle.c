@@ -52,7 +52,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 		program_refusers(f->program, fabric_isolate_suspect, f);
 	if (!result->failed)
 		fabric_audit_repaired(f);
-	fabric_remember_programmed(f, result);
+	modules_programmed(f->modules, result);
 	fabric_fault_programmed(f);
 	fabric_mcast_wake(f);
 	f->settle.due |= again;
@@ -172,9 +172,11 @@ static enum job_said answer(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_said remember(void *arg)
+static enum job_said settled_later(void *arg)
 {
-	fabric_cables_settled(arg);
+	struct fabric *f = arg;
+
+	modules_settled_later(f->modules);
 	return JOB_NEXT;
 }
 
@@ -202,7 +204,7 @@ static enum job_said make_room(void *arg)
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
 	{ "settle-compare", compare }, { "settle-show", show },
-	{ "settle-answer", answer },   { "settle-remember", remember },
+	{ "settle-answer", answer },   { "settle-remember", settled_later },
 	{ "settle-tidy", tidy },       { "settle-room", make_room },
 };
 

@@ -22,8 +22,8 @@ enum { AT_ONCE, GATHERED, LANES };
 struct kept {
 	struct kept *next;
 	const struct state_file *file;
-	void *owner;	/* the latest one */
-	bool due;	/* differs from what is on disk or on its way */
+	void *owner; /* NULL = it is gone, and nobody has come yet: what it had is held or dropped */
+	bool due;    /* differs from what is on disk or on its way */
 	bool in_memory; /* .. but for what `held` has: its owner is gone */
 	bool failed;	/* the last write, and nothing has changed since */
 	bool reform; /* what is on disk is of the old form, or lost: to be written whatever its owner says */
@@ -240,6 +240,7 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 	char *path;
 	int status;
 
+	kept_of(s, file)->owner = owner;
 	if (from_memory(s, file, content, length))
 		return 0;
 	path = path_of(s, file->name);
@@ -421,7 +422,7 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 {
 	k->failed = status != 0;
 	if (status) {
-		k->due |= !k->lane_held;
+		k->due |= !k->lane_held && k->owner;
 		k->at_us = s->retry_us ? loop_now_us(s->loop) + s->retry_us : UINT64_MAX;
 	} else if (k->lane_held) {
 		free(k->held);
@@ -610,9 +611,10 @@ void state_store_detach(struct state_store *s, bool drop)
 	for (struct kept *k = s->files; k; k = k->next) {
 		if (drop)
 			k->due &= k->in_memory;
-		else if (k->due || k->lane)
+		else if (k->owner && (k->due || k->lane))
 			render(s, k);
 		k->failed = false;
+		k->owner = NULL;
 	}
 	schedule(s);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "fm/control/control.h"
 #include "fm/perf/module.h"
+#include "fm/restart/module.h"
 #include "routing/check.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
@@ -117,7 +118,7 @@ void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void 
 {
 	fabric_cordon(f, what ? what : "all that is down", false, fn, arg);
 }
-json_t *fabric_links_down(const struct fabric *f)
+json_t *links_down(const struct fabric *f)
 {
 	return dump_json_links(f->topo, true);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include "routing/rebalance.h"
+#include "fm/restart/module.h"
 #include "tests/unit/fabric_world.h"
 
 struct seen { /* of the fabric, by whoever looks */
@@ -183,7 +184,7 @@ static void what_rebalancing_moved_stays_moved(void **state)
 
 static json_t *first_down(const struct world *w)
 {
-	json_t *rows = fabric_links_down(w->fabric), *since;
+	json_t *rows = links_down(w->fabric), *since;
 
 	assert_int_equal(json_array_size(rows), 1);
 	since = json_incref(json_object_get(json_array_get(rows, 0), "since"));

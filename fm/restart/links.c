@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_cables: every cable ever met and where it ended, so that a restart does not forget what is broken: a cable that is down stays a
+ * Every cable ever met and where it ended, so that a restart does not forget what is broken: a cable that is down stays a
  * cable of the design, its leaf has 3 of 4 spines, and routing keeps its slot free.
  *
  * state_dir/cables has a line each for nodes, CA ports and cables, down or not:
@@ -15,17 +15,17 @@
  *
  * Behind each change that is settled a sum over all of it says whether the file is to be written again.
  */
+#include "fm/restart/links.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/fabric/own.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-struct down_cable { /* by its end with the lower GUID, or port */
+struct down_link { /* by its end with the lower GUID, or port */
 	guid_t node;
 	uint8_t port;
 	int64_t since;
@@ -54,16 +54,16 @@ static const struct state_file cables_file = {
 
 static int compare_down(const void *a, const void *b)
 {
-	const struct down_cable *x = a, *y = b;
+	const struct down_link *x = a, *y = b;
 
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
 	return x->port - y->port;
 }
 
-static int64_t down_since(const struct fabric_cables *c, guid_t node, uint8_t port)
+static int64_t down_since(const struct known_links *c, guid_t node, uint8_t port)
 {
-	const struct down_cable key = { .node = node, .port = port }, *found;
+	const struct down_link key = { .node = node, .port = port }, *found;
 
 	found = c->ndown ? bsearch(&key, c->down, c->ndown, sizeof(key), compare_down) : NULL;
 	return found ? found->since : 0;
@@ -90,9 +90,9 @@ static bool is_down(const struct topo *t, uint32_t port)
 	       !t->ports[port].link_up;
 }
 
-static void list_down(struct fabric_cables *c, const struct topo *t)
+static void list_down(struct known_links *c, const struct topo *t)
 {
-	struct down_cable *list = mem_alloc(t->nlinks_down + 1u, sizeof(*list));
+	struct down_link *list = mem_alloc(t->nlinks_down + 1u, sizeof(*list));
 	int64_t now = time(NULL);
 	uint32_t count = 0;
 
@@ -102,7 +102,7 @@ static void list_down(struct fabric_cables *c, const struct topo *t)
 		int64_t since = end ? down_since(c, node, end->num) : 0;
 
 		if (end)
-			list[count++] = (struct down_cable){ node, end->num, since ? since : now };
+			list[count++] = (struct down_link){ node, end->num, since ? since : now };
 	}
 	qsort(list, count, sizeof(*list), compare_down);
 	free(c->down);
@@ -142,16 +142,15 @@ static uint64_t sum_all(const struct topo *t)
 	return sum;
 }
 
-void fabric_cables_settled(struct fabric *f)
+void known_links_settled(struct known_links *c, const struct topo *topo)
 {
-	struct fabric_cables *c = &f->cables_known;
-	uint64_t sum = sum_all(f->topo);
+	uint64_t sum = sum_all(topo);
 
 	if (sum == c->sum)
 		return;
 	c->sum = sum;
-	list_down(c, f->topo);
-	fabric_state_changed(f, &cables_file);
+	list_down(c, topo);
+	state_store_changed(c->services->state, &cables_file, c);
 }
 
 /* null: not settled yet */
@@ -166,21 +165,17 @@ static json_t *utc_text(time_t when)
 	return json_string(text);
 }
 
-/* In the order of the dump. */
-json_t *fabric_links_down(const struct fabric *f)
+json_t *known_links_down(const struct known_links *c, const struct topo *t)
 {
-	json_t *rows = dump_json_links(f->topo, true);
+	json_t *rows = dump_json_links(t, true);
 	size_t row = 0;
 
-	for (uint32_t p = 0; p < f->topo->nports; p++) {
-		const struct topo_port *end;
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *end = is_down(t, p) ? lower_end(t, &t->ports[p]) : NULL;
+		int64_t since = end ? down_since(c, t->nodes[end->node].guid, end->num) : 0;
 
-		if (!is_down(f->topo, p))
-			continue;
-		end = lower_end(f->topo, &f->topo->ports[p]);
-		json_object_set_new(json_array_get(rows, row++), "since",
-				    utc_text(down_since(&f->cables_known,
-							f->topo->nodes[end->node].guid, end->num)));
+		if (end)
+			json_object_set_new(json_array_get(rows, row++), "since", utc_text(since));
 	}
 	return rows;
 }
@@ -254,10 +249,9 @@ static bool is_free(const struct inv_node *node, unsigned num)
 	return has_port(node, num) && !node->ports[num].peer;
 }
 
-static bool read_cable(struct fabric *f, const char *line)
+static bool read_cable(struct known_links *c, const char *line)
 {
-	struct inventory *inv = sweep_inventory(f->sweep);
-	struct fabric_cables *c = &f->cables_known;
+	struct inventory *inv = c->services->inventory;
 	struct inv_node *a, *b;
 	guid_t guid_a, guid_b;
 	unsigned port_a, port_b;
@@ -279,18 +273,18 @@ static bool read_cable(struct fabric *f, const char *line)
 		return true;
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
 		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
-	c->down[c->ndown++] = (struct down_cable){ guid_a, (uint8_t)port_a, since };
+	c->down[c->ndown++] = (struct down_link){ guid_a, (uint8_t)port_a, since };
 	return true;
 }
 
-static bool read_line(struct fabric *f, const char *line)
+static bool read_line(struct known_links *c, const char *line)
 {
-	struct inventory *inv = sweep_inventory(f->sweep);
+	struct inventory *inv = c->services->inventory;
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return true;
 	if (!strncmp(line, "cable ", 6))
-		return read_cable(f, line);
+		return read_cable(c, line);
 	if (!strncmp(line, "port ", 5))
 		return read_port(inv, line);
 	return read_node(inv, line);
@@ -298,21 +292,21 @@ static bool read_line(struct fabric *f, const char *line)
 
 static unsigned read_cables(void *arg, FILE *in)
 {
-	struct fabric *f = arg;
+	struct known_links *c = arg;
 	char line[256];
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (!read_line(f, line))
+		if (!read_line(c, line))
 			return number;
 	return 0;
 }
 
 static void forget_cables(void *arg)
 {
-	struct fabric *f = arg;
+	struct known_links *c = arg;
 
-	inventory_fini(sweep_inventory(f->sweep));
-	f->cables_known.ndown = 0;
+	inventory_fini(c->services->inventory);
+	c->ndown = 0;
 }
 
 static int compare_guid(const void *a, const void *b)
@@ -337,29 +331,28 @@ static void remember_lid(const struct lid_memory *memory, struct inv_port *port,
 	}
 }
 
-static void remember_lids(struct fabric *f, struct inv_node *node)
+static void remember_lids(const struct lid_memory *lids, struct inv_node *node)
 {
 	if (inv_is_switch(node))
-		remember_lid(&f->memory, &node->ports[0], node->guid);
+		remember_lid(lids, &node->ports[0], node->guid);
 	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
-		remember_lid(&f->memory, &node->ports[p], node->port_guids[p]);
+		remember_lid(lids, &node->ports[p], node->port_guids[p]);
 }
 
-void fabric_cables_load(struct fabric *f)
+void known_links_restore(struct known_links *c, const struct lid_memory *lids)
 {
-	const struct inventory *inv = sweep_inventory(f->sweep);
-	struct fabric_cables *c = &f->cables_known;
+	const struct inventory *inv = c->services->inventory;
 
-	fabric_state_read(f, &cables_file);
+	state_store_read(c->services->state, &cables_file, c);
 	if (c->ndown)
 		qsort(c->down, c->ndown, sizeof(*c->down), compare_down);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		remember_lids(f, node);
+		remember_lids(lids, node);
 }
 
-void fabric_cables_fini(struct fabric *f)
+void known_links_fini(struct known_links *c)
 {
-	free(f->cables_known.down);
+	free(c->down);
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------- */
@@ -386,7 +379,7 @@ static void write_node(const struct inv_node *node, FILE *out)
 				node->port_guids[p]);
 }
 
-static void write_node_cables(const struct fabric_cables *c, const struct inv_node *node, FILE *out)
+static void write_node_cables(const struct known_links *c, const struct inv_node *node, FILE *out)
 {
 	for (unsigned p = 1; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
@@ -400,11 +393,11 @@ static void write_node_cables(const struct fabric_cables *c, const struct inv_no
 
 static void write_cables(const void *arg, FILE *out)
 {
-	const struct fabric *f = arg;
-	const struct inventory *inv = sweep_inventory(f->sweep);
+	const struct known_links *c = arg;
+	const struct inventory *inv = c->services->inventory;
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		write_node(node, out);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		write_node_cables(&f->cables_known, node, out);
+		write_node_cables(c, node, out);
 }
