@@ -268,10 +268,10 @@ def test_fault_is_answered_while_every_tenth_packet_is_lost(start, pod_net):
     fabric = start(pod_net, SM_HOST, sweep_interval=1.0)
     before = Before(fabric)
     fabric.console(*lossy(10), f'Unlink "{LEAVES[6]}"[33]', f'Clear "{SPINES[1]}"')
-    fabric.wait_up(lambda s: s["links_down"] == 65 and clean(s), "both faults are seen")
+    fabric.wait_up(lambda s: s["links_down"] == 65 and clean(s), "both faults are seen", SOME_MINUTES_S)
     fabric.wait(lambda _: fabric.pairs_reached() == ALL_PAIRS, "all are reached again")
     fabric.console(f'Relink "{SPINES[1]}"', f'Relink "{LEAVES[6]}"[33]')
-    fabric.wait_up(lambda s: s["links_down"] == 0 and fabric.pairs_reached() == ALL_PAIRS, "both are mended")
+    fabric.wait_up(lambda s: s["links_down"] == 0 and fabric.pairs_reached() == ALL_PAIRS, "both are mended", SOME_MINUTES_S)
     fabric.console(*lossy(0))
     before.holds_again()
 
