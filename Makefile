@@ -6,7 +6,7 @@
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
 #   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
 #   make deb        a Debian package in build/
-# Options: RIG=ibsim|fmsim (of the integration tests)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
+# Options: RIG=fmsim|ibsim (of the integration tests, default fmsim)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
 V ?= 0
@@ -150,7 +150,7 @@ check-now: format-check check-layers
 	$(Q)tests/check-calls $(B)
 	$(Q)$(submake) WERROR=1 CC=clang SAN= B=$(call beside,clang) syntax
 	$(Q)$(submake) WERROR=1 SAN=$(SAN_CHECK) B=$(call beside,$(SAN_CHECK)) unit-build
-	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration
+	$(Q)$(TEST_ENV) tests/run-tests $(sort $(UNIT_BIN) $(SAN_BIN)) tests/integration on_ibsim:tests/integration
 
 unit-build: $(UNIT_BIN)
 
@@ -161,8 +161,9 @@ $(B)/%.syntax: %.c
 	$(call say,CHECK,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
+# All of them, the long ones too, on one rig; `make check` has fmsim, and of ibsim those that say why (pytest's marker on_ibsim).
 integration-now: all
-	$(Q)$(TEST_ENV) tests/run-tests tests/integration
+	$(Q)$(TEST_ENV) LONG=1 tests/run-tests tests/integration
 
 # Random faults and repairs on ibsim, longer than `make check` takes them: CHAOS_STEPS, CHAOS_SEED.
 CHAOS_STEPS ?= 200

@@ -79,6 +79,9 @@ void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout
 			uint64_t comp_mask, const uint8_t *request, bool enough,
 			wire_sa_base_lid_fn *base_lid, void *arg);
 bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row);
+/* From now on any value of these components will do. */
+void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+		       uint64_t comps);
 
 /* Component numbers (bits of the mask) that are looked at one by one. */
 enum {

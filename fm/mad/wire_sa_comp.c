@@ -174,3 +174,20 @@ bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row)
 	}
 	return true;
 }
+
+void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,
+		       uint64_t comps)
+{
+	uint64_t any[WIRE_SA_ROW_MAX / 8] = { 0 };
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < layout->ncomps; i++) {
+		if (comps & WIRE_BIT(i))
+			bits_fill((uint8_t *)any, first, layout->comps[i] & WIDTH);
+		first += layout->comps[i] & WIDTH;
+	}
+	for (unsigned i = 0; i < match->words; i++) {
+		match->mask[i] &= ~any[i];
+		match->want[i] &= ~any[i];
+	}
+}

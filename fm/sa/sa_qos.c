@@ -4,7 +4,7 @@
  *
  * Tables are made from the configuration, where bring-up found or made ports to hold them so. Of others, and without QoS, none is
  * read for an answer: all service levels are shown on VL 0 and no arbitration weights, as OpenSM does it, so that tools find a
- * row for each port. Port numbers of a host's SL2VL table are reserved.
+ * row for each port. Port numbers are of switches: a host's tables are found by its LID, whatever a request has there (osmtest: 0).
  */
 #include <string.h>
 #include "fm/sa/sa_rows.h"
@@ -25,6 +25,20 @@ static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsig
 static const struct qos_tables *tables_for(const struct sa_query *q, uint32_t item, unsigned num)
 {
 	return &q->sa->view.qos->kind[inv_qos_kind(q->sa->view.topo->nodes[item].type, num)];
+}
+
+typedef void rows_fn(struct sa_query *q, uint32_t item, const struct topo_node *node);
+
+/* Where the request names the host by its LID, components that are port numbers are not looked at. */
+static void whatever_port(struct sa_query *q, uint32_t item, const struct topo_node *node,
+			  uint64_t comps, rows_fn *rows)
+{
+	struct wire_sa_match asked = q->match;
+
+	if (sa_asked(q, WIRE_SA_LID))
+		wire_sa_match_any(&q->match, wire_sa_layout(q->record->attr_id), comps);
+	rows(q, item, node);
+	q->match = asked;
 }
 
 /* ---- SLtoVLMappingTableRecord ---------------------------------------------------------------- */
@@ -62,17 +76,10 @@ static void sl2vl_of_switch(struct sa_query *q, uint32_t item, const struct topo
 	}
 }
 
-void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
+static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_node *node)
 {
-	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 	uint8_t table[8];
 
-	q->work++;
-	if (node->type == TOPO_SWITCH) {
-		if (sa_shown(q, node->port0))
-			sl2vl_of_switch(q, item, node);
-		return;
-	}
 	for (unsigned num = 1; num <= node->nports; num++) {
 		uint32_t port = node->port0 + num;
 
@@ -81,6 +88,17 @@ void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
 		mapping(q, item, num, table);
 		sl2vl_row(q, sa_port_lid(q->sa, port), 0, 0, table);
 	}
+}
+
+void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
+{
+	const struct topo_node *node = &q->sa->view.topo->nodes[item];
+
+	q->work++;
+	if (node->type != TOPO_SWITCH)
+		whatever_port(q, item, node, WIRE_BIT(1) | WIRE_BIT(2), sl2vl_of_host);
+	else if (sa_shown(q, node->port0))
+		sl2vl_of_switch(q, item, node);
 }
 
 /* ---- VLArbitrationTableRecord ---------------------------------------------------------------- */
@@ -117,11 +135,19 @@ static void vl_arb_rows(struct sa_query *q, uint32_t item, unsigned num)
 	}
 }
 
+static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo_node *node)
+{
+	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++)
+		if (sa_port_lid(q->sa, node->port0 + num) && sa_shown(q, node->port0 + num))
+			vl_arb_rows(q, item, num);
+}
+
 void sa_vl_arb_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 
-	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++)
-		if (sa_port_lid(q->sa, node->port0 + num) && sa_shown(q, node->port0 + num))
-			vl_arb_rows(q, item, num);
+	if (node->type == TOPO_SWITCH)
+		vl_arb_of_ports(q, item, node);
+	else
+		whatever_port(q, item, node, WIRE_BIT(1), vl_arb_of_ports);
 }

@@ -208,6 +208,7 @@ static void node_build(struct double_fabric *d, uint32_t index)
 
 	node->guid = design->guid;
 	node->design = design;
+	node->booted_us = loop_now_us(d->loop);
 	node->ports = &d->ports[design->port0];
 	node->ni = (struct wire_node_info){
 		.base_version = 1,
@@ -399,6 +400,7 @@ void double_reboot(struct double_fabric *d, guid_t guid)
 	for (unsigned n = 1; n <= node->ni.nports; n++)
 		link_drop(&node->ports[n]);
 	node_power_on(d, node);
+	node->booted_us = loop_now_us(d->loop);
 	traps_forget(node);
 	cc_forget(node);
 	for (unsigned n = 1; n <= node->ni.nports; n++) {

@@ -33,7 +33,8 @@ static bool is_smp(const struct wire_mad *m)
 /* Of a class that each node has an agent for. */
 static bool is_request(const struct wire_mad *m)
 {
-	return (is_smp(m) || m->mgmt_class == WIRE_PERF || m->mgmt_class == CLASS_CC) &&
+	return (is_smp(m) || m->mgmt_class == WIRE_PERF || m->mgmt_class == CLASS_CC ||
+		m->mgmt_class == CLASS_VENDOR) &&
 	       (m->method == WIRE_GET || m->method == WIRE_SET);
 }
 
@@ -115,15 +116,39 @@ static bool route_back(struct double_fabric *d, struct dport *from, const struct
 	return true;
 }
 
-static bool directed_route(struct double_fabric *d, struct dport *from, struct wire_mad *m,
-			   uint8_t *mad, struct walk *walk)
+/* The part by LID, which ends or begins at a switch (IBA 14.2.2.1: DrSLID is the LID of who asks); ibportstate asks a switch's neighbour so. */
+static bool route_by_lid(struct double_fabric *d, struct dport *from, uint16_t dlid,
+			 struct walk *walk)
+{
+	const struct packet packet = { .dlid = dlid };
+
+	return walk_lid(d, from, &packet, walk);
+}
+
+static bool combined_route(struct double_fabric *d, struct dport *from, uint16_t dlid,
+			   struct wire_mad *m, uint8_t *mad, struct walk *walk)
+{
+	if (m->returning)
+		return route_back(d, from, m, mad, walk) &&
+		       route_by_lid(d, walk->at, m->dr_slid, walk);
+	if (!route_by_lid(d, from, dlid, walk))
+		return false;
+	return is_switch(walk->at->node) ? route_forward(d, walk->at, m, mad, walk) : bad_route(d);
+}
+
+/* `dlid`: of the packet, where its route begins with a part by LID. One that ends with such a part is nobody's. */
+static bool directed_route(struct double_fabric *d, struct dport *from, uint16_t dlid,
+			   struct wire_mad *m, uint8_t *mad, struct walk *walk)
 {
 	bool arrived;
 
-	if (m->dr_slid != LID_PERMISSIVE || m->dr_dlid != LID_PERMISSIVE)
+	if (m->dr_dlid != LID_PERMISSIVE)
 		return bad_route(d);
-	arrived = m->returning ? route_back(d, from, m, mad, walk)
-			       : route_forward(d, from, m, mad, walk);
+	if (m->dr_slid != LID_PERMISSIVE)
+		arrived = combined_route(d, from, dlid, m, mad, walk);
+	else
+		arrived = m->returning ? route_back(d, from, m, mad, walk)
+				       : route_forward(d, from, m, mad, walk);
 	walk->hops = m->hop_count;
 	m->hop_ptr = m->returning ? 0 : m->hop_count + 1;
 	mad[HOP_POINTER] = m->hop_ptr;
@@ -224,6 +249,8 @@ static void hand_over(struct devent *event)
 		port->listener(port->listener_arg, &event->addr, event->mad, event->len);
 	else if (client)
 		client->io.recv(client->io.arg, &event->addr, event->mad, event->len);
+	else if (d->kernel && !is_switch(port->node) && !port->node->design->sharp)
+		d->kernel(d->kernel_arg, port, &event->addr, event->mad);
 	else
 		d->drops.nobody++;
 }
@@ -290,6 +317,8 @@ static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *
 		return smp_execute(d, at, m, mad);
 	if (m->mgmt_class == CLASS_CC)
 		return cc_execute(d, at, m, mad);
+	if (m->mgmt_class == CLASS_VENDOR)
+		return vendor_execute(d, at, m, mad);
 	perf_execute(d, at, m, mad);
 	return true;
 }
@@ -329,7 +358,7 @@ static void agent_runs(struct devent *event)
 		return;
 	answer_header(m, event->mad);
 	if (m->mgmt_class == WIRE_SMI_DR) {
-		back = directed_route(d, at, m, event->mad, &walk);
+		back = directed_route(d, at, 0, m, event->mad, &walk);
 	} else {
 		struct packet packet = packet_to(from, &event->addr, m);
 
@@ -443,7 +472,8 @@ static bool leaves(struct devent *event)
 	if (wire_mad_decode(event->mad, event->size, &event->m))
 		return false;
 	if (event->m.mgmt_class == WIRE_SMI_DR) {
-		arrived = directed_route(d, event->port, &event->m, event->mad, &walk);
+		arrived = directed_route(d, event->port, event->addr.lid, &event->m, event->mad,
+					 &walk);
 	} else {
 		struct packet packet = packet_to(event->port, &event->addr, &event->m);
 

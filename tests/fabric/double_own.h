@@ -6,6 +6,7 @@
 #include "tests/fabric/double.h"
 
 #define CLASS_CC	 0x21 /* IBA annex A10 */
+#define CLASS_VENDOR	 0x0a /* of NVIDIA's devices */
 #define LFT_NONE	 255
 #define MFT_PORTS	 16 /* of one column */
 #define MFT_BLOCK	 32 /* MLIDs of one block */
@@ -90,6 +91,7 @@ struct dnode {
 	uint64_t worked_us;	/* its agent has, since the fabric began */
 	struct dtrap *traps;	/* told, and not repressed yet */
 	uint64_t key_trap_us;	/* when it last told of a key; 0 = never */
+	uint64_t booted_us;
 	struct wire_perf_caps perf_caps;
 	struct dfault faults[DOUBLE_FAULTS];
 };
@@ -127,8 +129,14 @@ struct dclient {
 	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, sent_place() of the attribute */
 };
 
+/* What comes to a host's port that nobody listens at: its kernel is there all the same. */
+typedef void dkernel_fn(void *arg, struct dport *port, const struct io_addr *from,
+			const uint8_t *mad);
+
 struct double_fabric {
 	struct dclient clients[DOUBLE_CLIENTS];
+	dkernel_fn *kernel; /* NULL = hosts have none */
+	void *kernel_arg;
 	struct loop *loop;
 	struct topo *topo;
 	struct double_conf conf;
@@ -224,6 +232,7 @@ void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_not
 void trap_repressed(struct double_fabric *d, struct dnode *node, uint64_t tid);
 void traps_forget(struct dnode *node);
 /* A bad P_Key came to the port, a wrong M_Key to the node: counted, and told by a trap now and then. */
+void port_set_capmask(struct double_fabric *d, struct dport *port, uint32_t capmask); /* trap 144 */
 void port_bad_pkey(struct double_fabric *d, struct dport *port);
 void node_bad_mkey(struct double_fabric *d, struct dport *own);
 
@@ -244,6 +253,10 @@ void load_free(struct double_fabric *d);
 struct dcc;
 bool cc_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 void cc_forget(struct dnode *node);
+
+/* double_vendor.c: likewise, NVIDIA's class 0x0a. False: it has no such agent. */
+bool vendor_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m,
+		    uint8_t *mad);
 
 /* double_perf.c: likewise, the performance management agent. It answers always. */
 void perf_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);

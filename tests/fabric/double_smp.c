@@ -97,6 +97,8 @@ static struct dport *port_named(struct request *r)
 	return num <= r->node->ni.nports ? &r->node->ports[num] : NULL;
 }
 
+/* Devices up to HDR show what they have whoever asks (Linux' mlx4 and mlx5 ask their own without a modifier); from NDR on a manager has to
+ * say that it knows these speeds. */
 static uint16_t port_info_get(struct request *r)
 {
 	struct dport *port = port_named(r);
@@ -111,7 +113,8 @@ static uint16_t port_info_get(struct request *r)
 	info.client_reregister = false;
 	if (own->info.mkey_protect && own->info.mkey != r->key)
 		info.mkey = 0; /* is for those that know it (14.2.4.1) */
-	if (!(r->mod & WIRE_MOD_EXT_SPEEDS) || !(own->info.capmask & WIRE_CAP_EXT_SPEEDS)) {
+	if (!(own->info.capmask & WIRE_CAP_EXT_SPEEDS) ||
+	    (!(r->mod & WIRE_MOD_EXT_SPEEDS) && own->info.capmask2 & WIRE_CAP2_NDR)) {
 		info.speed_ext_active = info.speed_ext_supported = info.speed_ext_enabled = 0;
 		info.speed_ext2_active = info.speed_ext2_supported = info.speed_ext2_enabled = 0;
 	}

@@ -17,7 +17,7 @@ enum { TRAP_URGENT = 1, TRAP_SECURITY = 2, TRAP_INFORMATION = 4 };
 struct dtrap {
 	struct dtrap *next;
 	struct double_fabric *d;
-	struct dnode *node;
+	struct dport *port; /* it leaves from */
 	struct loop_timer *timer;
 	uint64_t tid;
 	unsigned left;
@@ -40,7 +40,7 @@ static uint64_t trap_period_us(struct dnode *node)
 
 static void trap_free(struct dtrap *trap)
 {
-	struct dtrap **link = &trap->node->traps;
+	struct dtrap **link = &trap->port->node->traps;
 
 	while (*link != trap)
 		link = &(*link)->next;
@@ -49,9 +49,9 @@ static void trap_free(struct dtrap *trap)
 	free(trap);
 }
 
-static bool trap_leaves(struct double_fabric *d, struct dnode *node, const uint8_t *mad)
+static bool trap_leaves(struct double_fabric *d, struct dport *port, const uint8_t *mad)
 {
-	struct dport *port = own_port(node);
+	const struct dnode *node = port->node;
 	struct io_addr to = { .lid = port->info.sm_lid };
 
 	if (!d->traps || !to.lid || node->silent || node->mum || node->off)
@@ -64,19 +64,20 @@ static void again_cb(void *arg)
 {
 	struct dtrap *trap = arg;
 
-	trap_leaves(trap->d, trap->node, trap->mad);
+	trap_leaves(trap->d, trap->port, trap->mad);
 	if (--trap->left)
-		loop_timer_set(trap->timer, trap_period_us(trap->node));
+		loop_timer_set(trap->timer, trap_period_us(trap->port->node));
 	else
 		trap_free(trap);
 }
 
-static void trap_keep(struct double_fabric *d, struct dnode *node, const uint8_t *mad, uint64_t tid)
+static void trap_keep(struct double_fabric *d, struct dport *port, const uint8_t *mad, uint64_t tid)
 {
 	struct dtrap *trap = mem_alloc(1, sizeof(*trap));
+	struct dnode *node = port->node;
 
 	*trap = (struct dtrap){
-		.next = node->traps, .d = d, .node = node, .tid = tid, .left = d->conf.trap_repeats
+		.next = node->traps, .d = d, .port = port, .tid = tid, .left = d->conf.trap_repeats
 	};
 	trap->timer = loop_timer_new(d->loop, again_cb, trap);
 	memcpy(trap->mad, mad, sizeof(trap->mad));
@@ -99,7 +100,7 @@ void traps_forget(struct dnode *node)
 		trap_free(node->traps);
 }
 
-void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice)
+static void port_trap(struct double_fabric *d, struct dport *port, const struct wire_notice *notice)
 {
 	struct wire_notice full = *notice;
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
@@ -110,14 +111,19 @@ void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_not
 		.attr_id = WIRE_NOTICE,
 	};
 
-	if (!d->traps || !own_port(node)->info.sm_lid)
+	if (!d->traps || !port->info.sm_lid)
 		return;
 	header.tid = ++d->trap_tid;
-	full.issuer_lid = own_port(node)->info.lid;
+	full.issuer_lid = port->info.lid;
 	wire_mad_encode(&header, mad);
 	wire_notice_encode(&full, wire_smp_data(mad));
-	if (trap_leaves(d, node, mad) && d->conf.trap_repeats)
-		trap_keep(d, node, mad, header.tid);
+	if (trap_leaves(d, port, mad) && d->conf.trap_repeats)
+		trap_keep(d, port, mad, header.tid);
+}
+
+void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice)
+{
+	port_trap(d, own_port(node), notice);
 }
 
 /* ---- What they tell ----------------------------------------------------------------------------- */
@@ -139,6 +145,24 @@ void double_trap(struct double_fabric *d, guid_t guid, uint16_t number, uint8_t 
 	};
 
 	net_trap(d, node, &notice);
+}
+
+/* Each port of an HCA has a mask of its own, and tells of it by itself. */
+void port_set_capmask(struct double_fabric *d, struct dport *port, uint32_t capmask)
+{
+	const struct wire_notice notice = {
+		.generic = true,
+		.type = TRAP_INFORMATION,
+		.producer = port->node->ni.type,
+		.trap = 144,
+		.lid = port->info.lid,
+		.capmask = capmask,
+	};
+
+	if (port->info.capmask == capmask)
+		return;
+	port->info.capmask = capmask;
+	port_trap(d, port, &notice);
 }
 
 static bool key_trap_is_due(struct double_fabric *d, struct dnode *node)

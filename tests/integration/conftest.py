@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Fixtures of the tests on a simulated fabric (fabric.py). A test that fails shows the tails of fmd's and ibsim's logs."""
+import os
 import pathlib
 import signal
 import subprocess
@@ -9,6 +10,19 @@ import pytest
 from fabric import Fabric, program, running
 
 LIMIT_S = 900  # of one test: whoever waits without a deadline of its own
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: for `make integration` (LONG=1), which has the time; `make check` leaves it out")
+    config.addinivalue_line("markers", "on_ibsim(reason): one of the few that `make check` runs on ibsim too (ONLY=on_ibsim)")
+
+
+def pytest_collection_modifyitems(config, items):
+    only = os.environ.get("ONLY")
+    kept = [item for item in items if (only is None or item.get_closest_marker(only))
+            and (os.environ.get("LONG") or not item.get_closest_marker("long"))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +75,15 @@ def pod_net(tmp_path_factory):
 def pod_net_64(tmp_path_factory):
     """The same without aggregation nodes: switches of 64 ports, for ibdmchk, which takes port 65 for port 1 in multicast tables."""
     return generate_pod(tmp_path_factory.mktemp("nets"), "--no-sharp")
+
+
+@pytest.fixture(scope="session")
+def small_net(tmp_path_factory):
+    """16 hosts behind 4 leaves and 2 spines, HDR: speeds that every tool and ibsim know. For tools that ask for each pair of ports."""
+    net = tmp_path_factory.mktemp("nets") / "small.net"
+    made = subprocess.run([program("fmctl"), "generate", "pgft", "2", "4,4", "1,2", "1,1"], check=True, capture_output=True, text=True)
+    net.write_text(made.stdout.replace("NDR", "HDR"))
+    return net
 
 
 @pytest.fixture(scope="module")

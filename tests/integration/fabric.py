@@ -35,6 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FABRICS = ROOT.parent / "shared" / "fabrics"
 RIG = os.environ.get("RIG", "fmsim")
 SAQUERY_MS = 30000
+ASKINGS = 5  # of what is lost on its way
 DEADLINE_S = 120  # of one wait: far beyond what anything here takes on a busy machine
 POLL_S = 0.02
 TAIL_LINES = 40
@@ -290,6 +291,15 @@ class Fabric:
         done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
         assert not check or done.returncode == 0, f"{done.args}: {done.returncode}\n{out}{err}"
         return done
+
+    def saquery_heard(self, *arguments, host=None, patience_ms=SAQUERY_MS):
+        """(saquery once fmd heard of its request, how many were lost before): it sends that once, and a fabric may lose it."""
+        for lost in range(ASKINGS):
+            heard = self.status()["sa"]["requests"]
+            done = self.run("saquery", "-t", patience_ms, *arguments, host=host, check=False, timeout=120)
+            if self.status()["sa"]["requests"] != heard:
+                break
+        return done, lost
 
     def set_smp(self, node, attribute, modifier, data):
         """Sets an attribute of a node behind fmd's back, as if by its own console; the node need not be linked."""

@@ -99,6 +99,7 @@ def took_over(fabric):
     return [event for event in fabric.ask("events", "-n", "100") if event["kind"] == "take-over"]
 
 
+@pytest.mark.on_ibsim("SMInfo, both ways")
 def test_the_second_fmd_stands_by_and_takes_over_without_a_write(start, pod_net, second):
     master = start(pod_net, HERE)
     before = held(master)

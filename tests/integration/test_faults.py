@@ -45,6 +45,7 @@ class Before:
 @pytest.mark.parametrize("sm", [SM_HOST, SM_LEAF, SPINES[3]])
 @pytest.mark.parametrize("leaf, port, spine, spine_port", [
     (LEAVES[0], 33, SPINES[0], 1), (LEAVES[3], 64, SPINES[3], 32)])
+@pytest.mark.on_ibsim("a trap and a reroute")
 def test_cut_cable_is_rerouted_and_comes_back_the_same(start, pod_net, sm, leaf, port, spine, spine_port):
     fabric = start(pod_net, sm, sweep_interval=1.0)
     before = Before(fabric)

@@ -129,6 +129,12 @@ def test_results_of_programs_and_pytest_are_summed(tmp_path):
     assert sums(good, good, tmp_path / "py") == (0, "6 passed, 0 failed, 2 skipped")
 
 
+def test_a_marker_chooses_tests_and_their_simulator(tmp_path):
+    (tmp_path / "test_rig.py").write_text(
+        "import os\ndef test_a(): assert (os.environ['ONLY'], os.environ['RIG']) == ('on_ibsim', 'ibsim')\n")
+    assert sums(f"on_ibsim:{tmp_path}") == (0, "1 passed, 0 failed, 0 skipped")
+
+
 def test_failures_count_and_fail_the_run(tmp_path):
     (tmp_path / "py").mkdir()
     (tmp_path / "py" / "test_bad.py").write_text("def test_a(): assert False\n")

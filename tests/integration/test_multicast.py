@@ -75,6 +75,7 @@ def test_the_broadcast_group_is_there_before_anybody_joins(fabric):
     assert re.search(r"Mlid\.+0xC000", said) and re.search(r"pkey\.+0xFFFF", said, re.I), said
 
 
+@pytest.mark.on_ibsim("joins, and the tables that come of them, judged by ibdmchk")
 def test_hosts_join_and_leave_and_tools_see_it(fabric, ibdmchk_report):
     for host in HOSTS:
         join(fabric, host)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The manager's own cable on ibsim: it comes later than the manager, goes and comes back, as master and as standby."""
+import pytest
+
 from fabric import poll
 
 HERE, THERE = "H-0002c90380000100", "H-0002c9038000ff00"
@@ -29,6 +31,7 @@ def link(fabric):
     fabric.console(f'Link "{HERE}"[1] {LEAF}')
 
 
+@pytest.mark.on_ibsim("the descriptor that no loop can watch")
 def test_the_link_comes_later_than_the_manager(start, pod_net):
     fabric = start(pod_net, fmd=False)
     unlink(fabric)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A restart of fmd is nothing to the fabric, damaged or not."""
+import pytest
 
 SM_HOST = "H-0002c90380000100"
 LEAVES = [f"S-0002c9030000{number:02x}00" for number in range(1, 9)]
@@ -24,6 +25,7 @@ def restart(fabric, *while_away):
     return fabric.wait_up()
 
 
+@pytest.mark.on_ibsim("what is read back is what was written")
 def test_damage_is_remembered_and_no_table_is_written(start, pod_net):
     fabric = start(pod_net, SM_HOST, rebalance=0)
     fabric.console(f'Unlink "{LEAVES[6]}"[33]', 'Unlink "H-0002c90380000a00"', f'Clear "{SPINES[1]}"')

@@ -55,6 +55,7 @@ def test_saquery_gets_every_record_at_a_host_that_is_not_the_sms(pod, record):
     assert re.search(wanted.format(**lids), said), said
 
 
+@pytest.mark.on_ibsim("the SA, by libumad2sim instead of our library")
 def test_services_are_seen_by_others_and_outlive_a_restart(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     client(fabric, "register", port_guid(HOST), 0x1234, "checkpoints")

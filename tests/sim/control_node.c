@@ -110,6 +110,20 @@ static int do_trap(struct args *a)
 	return bad(a, "no device sends trap %s", a->words[2]);
 }
 
+static int do_capability(struct args *a)
+{
+	struct dport *port;
+	uint64_t mask;
+	uint32_t now;
+	bool on;
+
+	if (!next_port(a, &port) || !next_number(a, &mask, UINT32_MAX) || !next_on(a, &on))
+		return -EINVAL;
+	now = port->info.capmask;
+	port_set_capmask(a->d, port, on ? now | (uint32_t)mask : now & ~(uint32_t)mask);
+	return 0;
+}
+
 /* ---- Faults ------------------------------------------------------------------------------------- */
 
 static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
@@ -205,6 +219,8 @@ const struct command commands_node[] = {
 	  do_replace },
 	{ "describe", "NODE TEXT", "its NodeDescription, with trap 144", 2, 2, do_describe },
 	{ "trap", "NODE NUMBER [PORT]", "it sends that trap", 2, 3, do_trap },
+	{ "capability", "A:PORT MASK on|off", "bits of the port's CapabilityMask, with trap 144", 3,
+	  3, do_capability },
 	{ "mend", "", "all faults below end", 0, 0, do_mend },
 	{ 0 },
 };

@@ -105,11 +105,17 @@ static bool kernel_loses(struct kernel *k)
 	return double_chance(k->d, k->loss);
 }
 
+static void transmit(struct kernel *k, struct dport *port, const struct io_addr *to,
+		     const uint8_t *mad, size_t len)
+{
+	k->counts.sent++;
+	if (!kernel_loses(k))
+		net_send(k->d, port, to, mad, len);
+}
+
 void kport_transmit(struct kport *p, const struct io_addr *to, const uint8_t *mad, size_t len)
 {
-	p->k->counts.sent++;
-	if (!kernel_loses(p->k))
-		net_send(p->k->d, p->dport, to, mad, len);
+	transmit(p->k, p->dport, to, mad, len);
 }
 
 struct io_addr kaddress(const struct ib_user_mad *head)
@@ -408,20 +414,30 @@ static struct kagent *agent_for_answer(const struct kport *p, const uint8_t *mad
 	return a && a->file->port == p ? a : NULL;
 }
 
-/* A Get or Set that nobody here knows is answered for all that. */
-static void refuse(struct kport *p, const struct io_addr *from, const uint8_t *request)
+/* A Get or Set that nobody here knows is answered for all that, at every port of a host whose device is there. */
+static void refuse(struct kernel *k, struct dport *port, const struct io_addr *from,
+		   const uint8_t *request)
 {
 	uint8_t mad[KMAD];
 	bool directed = request[AT_CLASS] == CLASS_SMI_DR;
 
-	p->k->counts.unwanted++;
+	k->counts.unwanted++;
 	if (request[AT_METHOD] != WIRE_GET && request[AT_METHOD] != WIRE_SET)
 		return;
 	memcpy(mad, request, sizeof(mad));
 	mad[AT_METHOD] = WIRE_GET_RESP;
 	mad[AT_STATUS] = directed ? 0x80 : 0;
 	mad[AT_STATUS + 1] = STATUS_UNSUPPORTED;
-	kport_transmit(p, from, mad, sizeof(mad));
+	transmit(k, port, from, mad, sizeof(mad));
+}
+
+static void host_received(void *arg, struct dport *port, const struct io_addr *from,
+			  const uint8_t *mad)
+{
+	struct kernel *k = arg;
+
+	if (!mad_is_response(mad) && !k->absent[port->node - k->d->nodes])
+		refuse(k, port, from, mad);
 }
 
 static void port_received(void *arg, const struct io_addr *from, const uint8_t *bytes, size_t len)
@@ -434,8 +450,8 @@ static void port_received(void *arg, const struct io_addr *from, const uint8_t *
 		return;
 	memcpy(mad, bytes, len < KMAD ? len : KMAD); /* it may be of who asked */
 	a = mad_is_response(mad) ? agent_for_answer(p, mad) : agent_for_request(p, mad);
-	if (!a && !mad_is_response(mad) && p->files)
-		refuse(p, from, mad);
+	if (!a && !mad_is_response(mad) && !p->k->absent[p->dport->node - p->k->d->nodes])
+		refuse(p->k, p->dport, from, mad);
 	else if (!a)
 		p->k->counts.unwanted++;
 	else if (is_message(a, mad))
@@ -497,7 +513,7 @@ struct kissm *kernel_issm_open(struct kernel *k, guid_t node, unsigned num)
 	}
 	p->issm = mem_alloc(1, sizeof(*p->issm));
 	p->issm->port = p;
-	p->dport->info.capmask |= WIRE_CAP_IS_SM;
+	port_set_capmask(k->d, p->dport, p->dport->info.capmask | WIRE_CAP_IS_SM);
 	return p->issm;
 }
 
@@ -505,7 +521,8 @@ void kissm_close(struct kissm *s)
 {
 	if (s->port->issm == s) {
 		s->port->issm = NULL;
-		s->port->dport->info.capmask &= ~WIRE_CAP_IS_SM;
+		port_set_capmask(s->port->k->d, s->port->dport,
+				 s->port->dport->info.capmask & ~WIRE_CAP_IS_SM);
 	}
 	free(s);
 }
@@ -553,6 +570,8 @@ struct kernel *kernel_new(struct loop *loop, struct double_fabric *d)
 	k->d = d;
 	k->table = mem_alloc(SENDS_TABLE, sizeof(*k->table));
 	k->absent = mem_alloc(d->topo->nnodes, sizeof(*k->absent));
+	d->kernel = host_received;
+	d->kernel_arg = k;
 	return k;
 }
 
@@ -560,6 +579,7 @@ void kernel_free(struct kernel *k)
 {
 	if (!k)
 		return;
+	k->d->kernel = NULL;
 	while (k->ports) {
 		struct kport *p = k->ports;
 

@@ -12,9 +12,10 @@
 #include <sys/wait.h>
 #include "tests/sim/run.h"
 
-#define LOOK_US	   100000
-#define UP_LOOKS   600 /* a minute */
-#define PATH_BYTES 4096
+#define LOOK_US	     100000
+#define UP_LOOKS     600 /* a minute */
+#define PATH_BYTES   4096
+#define TMPDIR_BYTES 40
 
 /* ---- Files ------------------------------------------------------------------------------------ */
 
@@ -35,7 +36,9 @@ int run_prepare(struct run *run)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	snprintf(run->folder, sizeof(run->folder), "%.40s/fmsim-XXXXXX", tmp ? tmp : "/tmp");
+	if (!tmp || !*tmp || strlen(tmp) > TMPDIR_BYTES) /* a socket's path is short */
+		tmp = "/tmp";
+	snprintf(run->folder, sizeof(run->folder), "%s/fmsim-XXXXXX", tmp);
 	if (!mkdtemp(run->folder))
 		return -errno;
 	snprintf(run->socket, sizeof(run->socket), "%s/fmsim.sock", run->folder);
@@ -70,12 +73,21 @@ static void program_path(const char *name, char path[PATH_BYTES])
 	strcpy(path, name);
 }
 
-/* Where `make install` puts it, if it is not beside the program. */
+/* Where `make install` puts them, if they are not beside the program. */
 static void library_path(char path[PATH_BYTES])
 {
 	program_path("libfmsim-umad.so", path);
 	if (!strchr(path, '/'))
 		program_path("../lib/fmd/libfmsim-umad.so", path);
+}
+
+static void fmd_path(char path[PATH_BYTES])
+{
+	program_path("fmd", path);
+	if (!strchr(path, '/'))
+		program_path("../sbin/fmd", path);
+	if (path[0] == '.')
+		strcpy(path, "fmd"); /* as PATH has it */
 }
 
 /* ---- The folder's own fmctl and configuration --------------------------------------------------- */
@@ -183,7 +195,7 @@ static int run_all(const struct run *run, const char *socket, char *const argv[]
 	environment_set(run, socket);
 	snprintf(conf, sizeof(conf), "%s/fmd.conf", run->folder);
 	snprintf(log, sizeof(log), "%s/fmd.log", run->folder);
-	program_path("fmd", program);
+	fmd_path(program);
 	fmd = spawn(fmd_argv, log);
 	if (wait_until_up(fmd)) {
 		status = run_command(argv);

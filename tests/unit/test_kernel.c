@@ -282,6 +282,30 @@ static void a_request_that_no_agent_wants_is_answered_all_the_same(void **state)
 	kernel_world_fini(&w);
 }
 
+/* Linux has each port to itself from when the driver is there. */
+static void so_it_is_where_nothing_runs(void **state)
+{
+	struct kernel_world w;
+	struct kernel_end host;
+	int agent;
+
+	kernel_world_init(&w);
+	kernel_end_open(&w, &host, H1);
+	agent = kernel_end_register(&host, WIRE_SA, 0, 1);
+	assert_int_equal(kernel_ask_sa(&host, agent, LID_H2, WIRE_GET, 9, 100), 0);
+	loop_run(w.base.loop);
+	assert_int_equal(host.got, 1);
+	assert_int_equal(host.head.status, 0);
+	assert_int_equal(host.mad[5], 0x0c);
+	kernel_device(w.k, H2, false);
+	assert_int_equal(kernel_ask_sa(&host, agent, LID_H2, WIRE_GET, 9, 100), 0);
+	loop_run(w.base.loop);
+	assert_int_equal(host.got, 2);
+	assert_int_equal(host.head.status, ETIMEDOUT);
+	kernel_end_close(&host);
+	kernel_world_fini(&w);
+}
+
 static void sm_info_is_asked_of_the_manager_if_there_is_one(void **state)
 {
 	struct kernel_world w;
@@ -331,6 +355,34 @@ static void is_sm_is_one_openers_at_a_time(void **state)
 	issm = kernel_issm_open(w.k, H1, 1);
 	assert_non_null(issm);
 	kissm_close(issm);
+	kernel_world_fini(&w);
+}
+
+/* Trap 144 with the new mask, to the manager that the port was told of. */
+static void a_manager_that_comes_or_goes_is_told_by_trap_144(void **state)
+{
+	struct kernel_world w;
+	struct kernel_end sm;
+	struct kissm *issm;
+	struct wire_notice notice;
+
+	kernel_world_init(&w);
+	kernel_end_open(&w, &sm, H1);
+	kernel_end_register(&sm, WIRE_SMI_LID, 1u << WIRE_TRAP, 0);
+	issm = kernel_issm_open(w.k, H2, 1);
+	loop_run(w.base.loop);
+	assert_int_equal(sm.got, 1);
+	wire_notice_decode(wire_smp_data(sm.mad), &notice);
+	assert_int_equal(notice.trap, 144);
+	assert_int_equal(notice.lid, LID_H2);
+	assert_true(notice.capmask & WIRE_CAP_IS_SM);
+	kissm_close(issm);
+	loop_run(w.base.loop);
+	assert_int_equal(sm.got, 2);
+	wire_notice_decode(wire_smp_data(sm.mad), &notice);
+	assert_int_equal(notice.trap, 144);
+	assert_false(notice.capmask & WIRE_CAP_IS_SM);
+	kernel_end_close(&sm);
 	kernel_world_fini(&w);
 }
 
@@ -395,8 +447,10 @@ int main(void)
 		cmocka_unit_test(agents_that_make_no_sense_are_refused),
 		cmocka_unit_test(a_request_reaches_the_agent_registered_for_it),
 		cmocka_unit_test(a_request_that_no_agent_wants_is_answered_all_the_same),
+		cmocka_unit_test(so_it_is_where_nothing_runs),
 		cmocka_unit_test(sm_info_is_asked_of_the_manager_if_there_is_one),
 		cmocka_unit_test(is_sm_is_one_openers_at_a_time),
+		cmocka_unit_test(a_manager_that_comes_or_goes_is_told_by_trap_144),
 		cmocka_unit_test(a_device_that_goes_leaves_dead_files),
 		cmocka_unit_test(ports_that_are_not_there_do_not_open),
 	};

@@ -85,6 +85,19 @@ static void weights_are_shown_as_far_as_the_table_goes(void **state)
 	assert_int_equal(world_row(w, 0)[9], 0); /* high priority: was not set up */
 }
 
+/* As osmtest asks: port 0 of a host; and as others do: its port. */
+static void port_numbers_are_of_switches(void **state)
+{
+	for (uint8_t num = 0; num < 2; num++) {
+		assert_int_equal(rows_of(*state, WIRE_SA_VL_ARB, HOST(1), 2, num, 1), 4);
+		assert_int_equal(rows_of(*state, WIRE_SA_SL2VL, HOST(1), 2, num, 1), 1);
+		assert_int_equal(rows_of(*state, WIRE_SA_SL2VL, HOST(1), 3, num, 2), 1);
+	}
+	assert_int_equal(rows_of(*state, WIRE_SA_VL_ARB, HOST(1), 3, 2, 2), 1); /* a block */
+	assert_int_equal(rows_of(*state, WIRE_SA_VL_ARB, WORLD_SW(0), 2, 2, 1), 4);
+	assert_int_equal(rows_of(*state, WIRE_SA_VL_ARB, WORLD_SW(0), 2, 200, 1), 0);
+}
+
 static void without_qos_nothing_is_known(void **state)
 {
 	static const uint8_t unknown[8];
@@ -103,6 +116,7 @@ int main(void)
 		TEST(a_hosts_mapping_is_shown),
 		TEST(a_switchs_mapping_is_that_of_the_output_port),
 		TEST(weights_are_shown_as_far_as_the_table_goes),
+		TEST(port_numbers_are_of_switches),
 		TEST(without_qos_nothing_is_known),
 	};
 

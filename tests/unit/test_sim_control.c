@@ -101,6 +101,24 @@ static void nodes_go_off_and_come_back_with_nothing(void **state)
 	said_fini(&s);
 }
 
+static void a_port_gets_and_loses_capabilities(void **state)
+{
+	struct said s;
+
+	said_init(&s, NULL);
+	double_world_bring_up(&s.w);
+	assert_int_equal(say(&s, "capability h2 0x80000 on"), 0);
+	loop_run(s.w.loop);
+	assert_true(double_port_info(s.w.d, H2, 1)->capmask & 0x80000);
+	assert_int_equal(s.w.trap.trap, 144);
+	assert_true(s.w.trap.capmask & 0x80000);
+	assert_int_equal(say(&s, "capability h2 0x80000 off"), 0);
+	assert_false(double_port_info(s.w.d, H2, 1)->capmask & 0x80000);
+	assert_complains(&s, "capability h2 0x80000 maybe", "maybe");
+	assert_complains(&s, "capability h2 many on", "many");
+	said_fini(&s);
+}
+
 static void faults_are_named_as_in_their_table(void **state)
 {
 	struct said s;
@@ -370,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cables_are_pulled_and_plugged),
 		cmocka_unit_test(nodes_go_off_and_come_back_with_nothing),
+		cmocka_unit_test(a_port_gets_and_loses_capabilities),
 		cmocka_unit_test(faults_are_named_as_in_their_table),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(help_has_a_line_for_each_command),

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What only a process meets: its device leaves the machine and returns, the port is another manager's, the disk stops. On fmsim, whose
+umad files die with a device (EIO, EPOLLERR) and whose issm files are one opener's at a time, as Linux' are."""
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+from fabric import poll
+
+HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
+HERE_NAME, CABLE = "node-0001", "leaf-0002:5"
+FAST = {"sminfo_polling_timeout": 200, "polling_retry_number": 2}
+SLOW_DISK = pathlib.Path(__file__).with_name("slow_disk.c")
+IS_SM = 2
+
+
+def managed(status):
+    return status["sm"] == "master" and status["state"] == "up"
+
+
+def device(fabric, state):
+    fabric.ibsim.tell(f"device {HERE_NAME} {state}")
+
+
+def is_sm(fabric, host):
+    """As the port's own PortInfo shows it."""
+    return bool(int.from_bytes(fabric.get_smp(host, 0x15, 1)[20:24], "big") & IS_SM)
+
+
+def test_a_device_that_goes_is_told_and_one_that_returns_is_taken_again(start, small_net):
+    fabric = start(small_net, HERE, rig="fmsim")
+    before, lids = fabric.tables(), fabric.lids()
+    device(fabric, "off")
+    status = fabric.wait(lambda s: s["state"] == "no-device", "it noticed")
+    assert status["role"] == "none" and not status["fabric_up"]
+    assert [alert["what"] for alert in status["alerts"]] == ["no-device"]
+    assert "NOT UP (no-device)" in fabric.fmctl("status").stdout
+    device(fabric, "on")
+    status = fabric.wait(managed, "it is master by itself")
+    assert status["lft_blocks_written"] == 0 and not status["alerts"]
+    assert (fabric.tables(), fabric.lids()) == (before, lids)
+    poll(lambda: is_sm(fabric, HERE), "IsSM is set again")
+
+
+def test_a_fault_that_happened_without_the_device_is_found(start, small_net):
+    fabric = start(small_net, HERE, rig="fmsim")
+    device(fabric, "off")
+    fabric.wait(lambda s: s["state"] == "no-device", "it noticed")
+    fabric.ibsim.tell(f"unlink {CABLE}")
+    device(fabric, "on")
+    fabric.wait(lambda s: managed(s) and s["links_down"] == 1, "it knows of the cable")
+    reached, pairs = fabric.pairs_reached()
+    assert reached == pairs > 0
+
+
+def test_a_standby_serves_while_the_masters_device_is_gone(start, small_net):
+    standby = start(small_net, THERE, rig="fmsim", **FAST)
+    master = standby.another(sm_priority=15, **FAST)
+    try:
+        master.start_fmd(HERE)
+        master.wait(managed, "the higher one is master")
+        standby.wait(lambda s: s["sm"] == "standby", "the other stands by")
+        device(master, "off")
+        status = standby.wait(managed, "it took over")
+        assert status["links_down"] == 0  # of the host only the driver is gone
+        device(master, "on")
+        poll(lambda: sum(f.status()["sm"] == "master" for f in (master, standby)) == 1
+             and sum(f.status()["sm"] == "standby" for f in (master, standby)) == 1, "one is master, one stands by")
+        assert not any(f.status()["election"]["two_masters"] for f in (master, standby))
+    finally:
+        master.stop()
+
+
+def test_a_port_that_another_manager_has_is_waited_for(start, small_net):
+    """Registered for SMPs, a port is one manager's at a time; fmd says so, and begins when that is gone."""
+    fabric = start(small_net, fmd=False, rig="fmsim")
+    folder = fabric.folder("opensm")
+    opensm = subprocess.Popen(["opensm", "-f", folder / "osm.log", "-d2"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env={**fabric.environment(HERE), "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)})
+    try:
+        poll(lambda: "SUBNET UP" in (folder / "osm.log").read_text(errors="replace") if (folder / "osm.log").exists() else False, "OpenSM is up")
+        fabric.start_fmd(HERE)
+        status = fabric.wait(lambda s: s["state"] == "port-busy", "it says why it waits")
+        assert [alert["what"] for alert in status["alerts"]] == ["port-busy"] and status["role"] == "none"
+        os.kill(opensm.pid, signal.SIGKILL)
+        opensm.wait()
+        fabric.wait(managed, "it manages the fabric")
+    finally:
+        if opensm.poll() is None:
+            opensm.kill()
+            opensm.wait()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["asked", "killed"])
+def test_is_sm_goes_with_the_process(start, small_net, how):
+    fabric = start(small_net, HERE, rig="fmsim")
+    assert is_sm(fabric, HERE) and not is_sm(fabric, THERE)
+    fabric.stop_fmd(how)
+    poll(lambda: not is_sm(fabric, HERE), "no manager is announced")
+
+
+@pytest.fixture(scope="module")
+def slow_disk(tmp_path_factory):
+    library = tmp_path_factory.mktemp("slow") / "slow_disk.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SLOW_DISK], check=True)
+    return library
+
+
+def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, slow_disk, tmp_path, monkeypatch):
+    """While no byte gets to the disk: a cable is rerouted, a host's query is answered, and a standby that polls takes nothing."""
+    held = tmp_path / "held"
+    fabric = start(small_net, fmd=False, rig="fmsim", **FAST)
+    own = fabric.environment
+
+    def on_slow_disk(host=None):
+        environment = own(host)
+        return {**environment, "LD_PRELOAD": f"{slow_disk} {environment['LD_PRELOAD']}", "SLOW_DISK": str(held)}
+
+    monkeypatch.setattr(fabric, "environment", on_slow_disk)
+    fabric.start_fmd(HERE)
+    monkeypatch.setattr(fabric, "environment", own)
+    fabric.wait_up()
+    standby = fabric.another(**FAST)
+    try:
+        standby.start_fmd(THERE)
+        standby.wait(lambda s: s["sm"] == "standby", "it stands by")
+        held.touch()
+        polls = standby.status()["smps_sent"]
+        fabric.ibsim.tell(f"unlink {CABLE}")
+        status = fabric.wait(lambda s: s["links_down"] == 1 and s["state"] == "up", "the cut is answered")
+        assert status["sm"] == "master"
+        poll(lambda: pathlib.Path(f"{held}.asked").exists(), "something waits for the disk")
+        fabric.ibsim.tell(f"link {CABLE}")
+        fabric.wait(lambda s: s["links_down"] == 0 and s["state"] == "up", "the repair is answered")
+        assert "NodeRecord dump" in fabric.run("saquery", "NR", "1", host=THERE).stdout
+        poll(lambda: standby.status()["smps_sent"] >= polls + 5, "the standby has polled the master")
+        assert standby.status()["sm"] == "standby" and standby.status()["role_changes"] == 0
+    finally:
+        held.unlink(missing_ok=True)
+        standby.stop()
