@@ -19,7 +19,6 @@ lose node-0001:1 20%
 slow leaf-0001 100us
 at 5ms flap node-0002:1 2 1ms
 at 10ms count leaf-0002:1 symbol_errors 7
-at 12ms status
 """
 
 
@@ -30,7 +29,7 @@ def replayed(small_net, folder, seed):
     fabric = Fabric(folder, small_net, rig="fmsim", sim_options=("--seed", str(seed), "--run", str(folder / "script")))
     try:
         heard = fabric.run(sys.executable, PROBE, PROBES, host=HOST).stdout
-        poll(lambda: "dropped" in fabric.ibsim.log.read_text(), "the script is at its end")
+        poll(lambda: "count leaf" in fabric.ibsim.log.read_text(), "the script is at its end")
         said = [re.sub(r"^[0-9.]+ ", "", line) for line in fabric.ibsim.log.read_text().splitlines()]
         return heard, said, fabric.ibsim.tell("state")
     finally:
