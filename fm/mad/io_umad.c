@@ -136,7 +136,7 @@ static int agents_register(struct umad_io *u)
 	u->agents[AGENT_SMI_LID] = register_smi(u, WIRE_SMI_LID);
 	u->agents[AGENT_SMI_DR] = register_smi(u, WIRE_SMI_DR);
 	u->agents[AGENT_SA] = register_sa(u);
-	u->agents[AGENT_PERF] = umad_register(u->handles[HANDLE_GS].port, WIRE_PERF, 1, 0, NULL);
+	u->agents[AGENT_PERF] = umad_register(u->handles[HANDLE_SMI].port, WIRE_PERF, 1, 0, NULL);
 	if (u->io.info.real_fd)
 		u->agents[AGENT_TABLES] = register_tables(u);
 	for (int i = 0; i < AGENTS; i++)

@@ -13,7 +13,10 @@
 
 enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENT_TABLES, AGENTS };
 
-/* SMPs are read first. On a simulator all are the first. */
+/*
+ * SMPs are read first, and what ports answer of their counters: both are answers to us, no more than we asked for, and share a window of transactions, so
+ * that either, left unread behind requests to the SA, would hold up the other. On a simulator all are the first.
+ */
 enum { HANDLE_SMI, HANDLE_GS, HANDLE_TABLES, HANDLES };
 
 struct handle {

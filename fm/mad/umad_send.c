@@ -18,7 +18,7 @@ struct handle *umad_handle_of(struct umad_io *u, int agent)
 {
 	if (agent == AGENT_TABLES)
 		return &u->handles[HANDLE_TABLES];
-	return &u->handles[agent <= AGENT_SMI_DR ? HANDLE_SMI : HANDLE_GS];
+	return &u->handles[agent == AGENT_SA ? HANDLE_GS : HANDLE_SMI];
 }
 
 /* -1: no such class. */

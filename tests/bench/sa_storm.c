@@ -21,7 +21,7 @@
 #define TAKEN_MOST 256
 #define LIDS	   8000 /* asked for by turns */
 #define NAP_NS	   200000
-#define WAIT_MS	   500
+#define WAIT_MS	   100
 
 struct storm {
 	int port, agent;

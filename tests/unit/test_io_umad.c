@@ -42,6 +42,7 @@ static struct machine {
 	bool simulator; /* its descriptor is none that the kernel knows */
 	int fds[HANDLES];
 	unsigned opened, closed, sent;
+	int sent_by;
 	int retries, wait_ms;	   /* of what was sent last */
 	unsigned waiting[HANDLES]; /* SMPs; SA requests, those for tables. They end up in.. */
 	char taken[TAKEN_MAX];	   /* ..this order: s, r */
@@ -113,8 +114,11 @@ int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask
 	bool tables = mgmt_class == WIRE_SA && mask[0] & 1L << WIRE_GET_TABLE;
 
 	if (!m.simulator && !m.refuse)
-		assert_int_equal(port,
-				 tables ? 2 : mgmt_class == WIRE_SA || mgmt_class == WIRE_PERF);
+		assert_int_equal(
+			port,
+			tables ? 2
+			       : mgmt_class ==
+					 WIRE_SA); /* answers of counters do not wait behind requests */
 	if (!m.simulator && tables)
 		assert_false(mask[0] & 1L << WIRE_GET);
 	errno = m.refuse;
@@ -135,6 +139,7 @@ int umad_send(int port, int agent, void *umad, int len, int ms, int retries)
 {
 	errno = m.dead ? EIO : 0;
 	m.sent++;
+	m.sent_by = port;
 	m.retries = retries;
 	m.wait_ms = ms;
 	return m.dead ? -EIO : 0;
@@ -639,6 +644,23 @@ static int retries_of(struct bench *b, uint8_t mgmt_class, uint8_t rmpp_flags, s
 	return m.retries;
 }
 
+/* What a port answers comes back by the descriptor that asked: those of counters take no place behind a storm of requests to the SA. */
+static void counters_are_asked_for_where_smps_are(void **state)
+{
+	struct bench b;
+
+	add_port(LINK_UP, 0);
+	b = begin(0);
+	assert_int_equal(open_port(&b), 0);
+	retries_of(&b, WIRE_PERF, 0, WIRE_MAD_SIZE);
+	assert_int_equal(m.sent_by, 0);
+	retries_of(&b, WIRE_SMI_LID, 0, WIRE_MAD_SIZE);
+	assert_int_equal(m.sent_by, 0);
+	retries_of(&b, WIRE_SA, 0, WIRE_MAD_SIZE);
+	assert_int_equal(m.sent_by, 1);
+	end(&b);
+}
+
 /* The kernel's own wait for an acknowledgement is 2 s: at 1% loss an answer of thousands of records would take longer than the 40 s it has. */
 static void a_segment_that_is_lost_costs_a_long_answer_a_moment(void **state)
 {
@@ -773,6 +795,7 @@ int main(void)
 		cmocka_unit_test_setup(a_storm_has_its_part_while_a_fault_waits_for_switches_too,
 				       setup),
 		cmocka_unit_test_setup(smps_are_read_while_requests_are_left_unread, setup),
+		cmocka_unit_test_setup(counters_are_asked_for_where_smps_are, setup),
 		cmocka_unit_test_setup(requests_for_tables_and_others_are_read_by_turns, setup),
 		cmocka_unit_test_setup(on_a_simulator_sa_requests_wait_until_all_is_read, setup),
 		cmocka_unit_test_setup(a_long_message_does_not_leave_a_large_buffer, setup),
