@@ -5,8 +5,8 @@ On fmsim. How many paths a second fmd answers is measured first, then cables are
 go to another host, whom they do not concern ("beside": what fmsim, the sender and two processors cost); while they go to fmd. fmd and fmsim are asked for the
 same links in each. From the trap to the last Set(LinearForwardingTable) counts what a library in front of libibumad sees (count_reroute.c): the processor time of
 fmd's thread, which is what a storm can take where fmd has a processor of its own; the wall time, and without the time that the thread stood in line for
-a processor. sa_rate_limit is off: it would refuse a storm of one host. Counters are read all the
-time, since their answers share the window of SMPs.
+a processor. sa_rate_limit is off: it would refuse a storm of one host. Counters are read as they
+are by default: their answers share the window of SMPs.
 """
 import json
 import os
@@ -57,7 +57,7 @@ class Rig:
         self.sender = sa.hosts(netfile)[0][-1]
         self.sim, self.fmd = w.Fmsim(world, netfile), None
         try:
-            self.fmd = w.Fmd(world, self.sim, settings=sa.NO_LIMIT + "sweep_interval = 0;\nrebalance = 0;\nperf_interval = 5.0;\n")
+            self.fmd = w.Fmd(world, self.sim, settings=sa.NO_LIMIT + "sweep_interval = 0;\nrebalance = 0;\n")
             self.fmd.wait_up(LIMIT_S)
             self.settle(0)
         except BaseException:
