@@ -227,7 +227,8 @@ def test_syslog_by_udp_and_tcp_and_kmsg_reach_the_host(world):
 
 
 def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
-    before = world.fabric.status()["nvswitch"]
+    before, began = world.fabric.status()["nvswitch"], time.monotonic()
+    said = len(world.fabric.log.read_text(errors="replace"))
     noise = "usb 1-1: new high-speed USB device number 7 using xhci_hcd " * 2
     faulty = HOSTS[::8]  # fewer than the guard minds
 
@@ -246,7 +247,7 @@ def test_a_flood_loses_no_fault_and_strangers_leave_no_trace(world):
         world.wait_state(host, "NO_P2P")
     poll(lambda: taken() == 12000, "every line is taken")
     assert sum(world.fabric.status()["nvswitch"]["states"].values()) == len(HOSTS)
-    assert len(world.log_lines("not in the fabric")) < 30
+    assert len(world.log_lines("not in the fabric", said)) <= 2 + time.monotonic() - began  # one a second
 
 
 # ---- Operators
