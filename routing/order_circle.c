@@ -43,7 +43,7 @@ struct order_circle {
 	uint32_t *first;  /* likewise: its first turn, nturns = it has none */
 	struct place *trail;
 	uint32_t ntrail, room;
-	bool found;
+	bool found, sure;
 };
 
 enum { NEW, OPEN, CLOSED };
@@ -188,7 +188,8 @@ static void circle_met(struct order_circle *c, uint32_t channel)
 		leave_out(c, p);
 		first = i;
 	} while (c->trail[i].channel != channel);
-	c->found = first == c->ntrail || ++c->circles == CIRCLES_MAX;
+	c->sure = first == c->ntrail;
+	c->found = c->sure || ++c->circles == CIRCLES_MAX;
 	if (!c->found)
 		go_back(c, first);
 }
@@ -232,4 +233,9 @@ bool order_circle_go(struct order_circle *c, uint32_t visits)
 bool order_circle_found(const struct order_circle *c)
 {
 	return c->found;
+}
+
+bool order_circle_sure(const struct order_circle *c)
+{
+	return c->sure;
 }

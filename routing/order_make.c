@@ -11,7 +11,7 @@
 struct order_making {
 	struct order_work w;
 	struct order out;
-	struct order_proof proof;
+	struct order_beyond beyond;
 	/* One of these at a time. */
 	struct order_columns *columns;
 	struct order_look *look;
@@ -24,7 +24,7 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 {
 	struct order_making *m = mem_alloc(1, sizeof(*m));
 
-	m->proof = *proof;
+	m->beyond.proof = *proof;
 	order_work_init(&m->w, t, newer, changed, count);
 	m->columns = order_columns_begin(&m->w, &m->out);
 	return m;
@@ -34,7 +34,7 @@ static bool columns_done(struct order_making *m)
 {
 	order_columns_end(m->columns);
 	m->columns = NULL;
-	m->look = order_look_begin(&m->w, ORDER_FROM, NULL, &m->proof);
+	m->look = order_look_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
 	return true;
 }
 
@@ -44,7 +44,7 @@ static bool look_done(struct order_making *m)
 
 	m->look = NULL;
 	if (!safe)
-		m->secure = order_secure_begin(&m->w, &m->out);
+		m->secure = order_secure_begin(&m->w, &m->beyond, &m->out);
 	return !safe;
 }
 
@@ -64,6 +64,7 @@ static void making_free(struct order_making *m)
 		order_look_end(m->look);
 	order_secure_end(m->secure);
 	order_work_fini(&m->w);
+	free(m->beyond.turns);
 	free(m);
 }
 

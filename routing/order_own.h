@@ -84,10 +84,19 @@ enum order_direction {
  * by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets the entries
  * whose `old` ways are in the first circle found.
  * In calls of a few milliseconds: begin, go until it says false, end says true = safe. It may be ended early.
+ *
+ * `beyond` is of a whole change: a look that goes ORDER_FROM it fills it in where it can, those ORDER_TO parts of it read it.
  */
+struct order_beyond { /* turns of mixtures that the graph of the new tables' proof has not */
+	struct order_proof proof; /* given; base NULL: there is none */
+	struct order_turn
+		*turns; /* all there may be at any time of the change; the owner's to free */
+	uint32_t count;
+	bool known;
+};
 struct order_look;
 struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty, const struct order_proof *proof);
+				    uint64_t *guilty, struct order_beyond *beyond);
 bool order_look_go(struct order_look *look);
 bool order_look_end(struct order_look *look);
 
@@ -103,7 +112,8 @@ struct order_circle *order_circle_new(const struct cdg *g, const struct order_tu
 				      uint32_t count, cdg_used_fn *used, void *arg);
 bool order_circle_go(struct order_circle *c, uint32_t visits); /* false: it has ended */
 bool order_circle_found(const struct order_circle *c);	       /* of one that has ended */
-void order_circle_free(struct order_circle *c);		       /* NULL is fine */
+bool order_circle_sure(const struct order_circle *c); /* .. each turn of one found is in use */
+void order_circle_free(struct order_circle *c);	      /* NULL is fine */
 
 /* ---- order_valleys.c ------------------------------------------------------------------------ */
 
@@ -116,7 +126,8 @@ bool order_valleys_safe(const struct order_work *w, const struct order_turn *tur
 /* Makes every round free of circles by itself: by more rounds, and by emptying entries first where
  * that does not do. In calls of a few milliseconds as above; o is good when go has said false. */
 struct order_secure;
-struct order_secure *order_secure_begin(const struct order_work *w, struct order *o);
+struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
+					struct order *o);
 bool order_secure_go(struct order_secure *s);
 void order_secure_end(struct order_secure *s);
 

@@ -25,6 +25,7 @@ enum phase { WHOLE, PARTS, ENTRIES };
 
 struct order_secure {
 	const struct order_work *w;
+	struct order_beyond *beyond;
 	struct order *out;
 	struct tables mix; /* as the switches hold them before the next round */
 	struct order_step *todo;
@@ -140,7 +141,7 @@ static void look_begin(struct order_secure *s)
 		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
 	}
 	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
-	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty, &(struct order_proof){ 0 });
+	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty, s->beyond);
 }
 
 static bool look_end(struct order_secure *s)
@@ -348,11 +349,13 @@ bool order_secure_go(struct order_secure *s)
 	return more;
 }
 
-struct order_secure *order_secure_begin(const struct order_work *w, struct order *o)
+struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
+					struct order *o)
 {
 	struct order_secure *s = mem_alloc(1, sizeof(*s));
 
 	s->w = w;
+	s->beyond = beyond;
 	s->out = o;
 	s->todo = o->steps;
 	s->ntodo = o->nsteps;

@@ -15,7 +15,11 @@
  *
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all their turns and some more, and its
  * order. Old entries' turns are mostly among those, or agree with that order; whether the few others close a circle is searched around
- * them alone (order_circle.c). Where that finds one the looks above follow, and so they do when the next proof has begun meanwhile.
+ * them alone (order_circle.c). Where that finds one and it is asked whose entries are in it, the looks above follow, and so they do when
+ * the next proof has begun meanwhile.
+ *
+ * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is among what mixtures of the whole
+ * change have beyond it, which the first look leaves behind (order_beyond).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +27,8 @@
 #include "routing/order_own.h"
 #include "topology/mem.h"
 
-#define LARGE 16384 /* blocks */
+#define LARGE	   16384 /* blocks */
+#define BEYOND_MAX 4096	 /* turns: each is looked for in the tables by every look at a part */
 
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
@@ -305,7 +310,7 @@ static void find_guilty(const struct turns *s, const struct cdg *g, const uint32
 struct order_look {
 	struct turns turns;
 	uint64_t *guilty;
-	struct order_proof proof;
+	struct order_beyond *beyond;
 	bool (*phase)(struct order_look *l); /* NULL: it has ended */
 	uint32_t at;			     /* block or row that is next in the phase */
 	bool safe;
@@ -436,10 +441,40 @@ static bool leave_proof(struct order_look *l)
 	return go_to(l, ask_all);
 }
 
+/* For looks at parts of the change. */
+static void leave_beyond(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct order_beyond *b = l->beyond;
+
+	if (s->direction != ORDER_FROM || s->nfresh > BEYOND_MAX)
+		return;
+	b->turns = s->fresh;
+	b->count = s->nfresh;
+	b->known = true;
+	s->fresh = NULL;
+	s->nfresh = s->fresh_size = 0;
+}
+
+/* Of a part: what its tables have of them, beside what its entries bring. */
+static void take_beyond(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+
+	for (uint32_t i = 0; s->direction == ORDER_TO && i < l->beyond->count; i++) {
+		struct order_turn turn = { .from = l->beyond->turns[i].from,
+					   .out = l->beyond->turns[i].out };
+
+		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
+			turn_keep(s, &turn);
+	}
+}
+
 /* The proof's graph: gone once another proof has begun. */
 static bool proof_lasts(struct order_look *l)
 {
-	return (l->turns.proven = check_proof_graph(l->proof.base, l->proof.serial)) != NULL;
+	return (l->turns.proven =
+			check_proof_graph(l->beyond->proof.base, l->beyond->proof.serial)) != NULL;
 }
 
 static bool search_circle(struct order_look *l)
@@ -448,7 +483,10 @@ static bool search_circle(struct order_look *l)
 		return leave_proof(l);
 	if (order_circle_go(l->circle, VISITS_A_CALL))
 		return true;
-	return order_circle_found(l->circle) ? leave_proof(l) : end_look(l, true);
+	if (!order_circle_found(l->circle))
+		return end_look(l, true);
+	leave_beyond(l);
+	return order_circle_sure(l->circle) && !l->guilty ? end_look(l, false) : leave_proof(l);
 }
 
 /* All turns that old entries make come to be known: those that the graph has anyway as well. */
@@ -474,6 +512,7 @@ static bool ask_proof(struct order_look *l)
 		return leave_proof(l);
 	if (ask_columns(l, &q))
 		return true;
+	take_beyond(l);
 	return order_holds(s) ? end_look(l, true) : go_to(l, ask_used);
 }
 
@@ -486,14 +525,15 @@ static bool ask_valleys(struct order_look *l)
 }
 
 struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
-				    uint64_t *guilty, const struct order_proof *proof)
+				    uint64_t *guilty, struct order_beyond *beyond)
 {
 	struct order_look *l = mem_alloc(1, sizeof(*l));
+	bool proven = beyond->proof.base && (direction == ORDER_FROM || beyond->known);
 
 	l->turns = (struct turns){ .w = w, .direction = direction };
 	l->guilty = guilty;
-	l->proof = *proof;
-	l->phase = w->nunits > LARGE ? ask_valleys : proof->base ? ask_proof : ask_all;
+	l->beyond = beyond;
+	l->phase = w->nunits > LARGE ? ask_valleys : proven ? ask_proof : ask_all;
 	return l;
 }
 

@@ -22,6 +22,7 @@ struct bench {
 	uint32_t nturns;
 	uint64_t seed;
 	unsigned asked;
+	bool sure;
 };
 
 static bool is_valley(const struct cdg *g, uint32_t channel, uint32_t next)
@@ -110,13 +111,14 @@ static bool is_found(struct bench *b, uint32_t visits)
 	while (order_circle_go(c, visits))
 		;
 	found = order_circle_found(c);
+	b->sure = order_circle_sure(c);
 	order_circle_free(c);
 	return found;
 }
 
 static void circles_of_what_is_in_use_are_found_and_no_others(void **state)
 {
-	unsigned circles = 0, given_up = 0, fell_apart = 0;
+	unsigned circles = 0, certain = 0, given_up = 0, fell_apart = 0;
 
 	for (unsigned run = 0; run < RUNS; run++) {
 		struct bench b;
@@ -128,6 +130,9 @@ static void circles_of_what_is_in_use_are_found_and_no_others(void **state)
 		is = !no_circle(&b.used);
 		if (is && !found)
 			fail_msg("run %u: a circle was not found", run);
+		if (b.sure && !(is && found))
+			fail_msg("run %u: a circle that is none is held for certain", run);
+		certain += b.sure;
 		circles += is;
 		given_up += found && !is;
 		fell_apart += !found && b.asked;
@@ -136,6 +141,7 @@ static void circles_of_what_is_in_use_are_found_and_no_others(void **state)
 	print_message("%u circles, %u given up, %u were none when looked at\n", circles, given_up,
 		      fell_apart);
 	assert_in_range(circles, RUNS / 20, RUNS);
+	assert_in_range(certain, circles - circles / 20, circles);
 	assert_in_range(fell_apart, RUNS / 20, RUNS);
 	assert_in_range(given_up, 0, RUNS / 100);
 }
