@@ -61,7 +61,7 @@ static void judge_cycles(struct check *c)
 	c->report->credit_cycles = cdg_search_groups(c->search, cycle, 6, &length);
 	if (!c->report->credit_cycles || *at)
 		return;
-	at += snprintf(at, end - at, "credit cycle:");
+	at += snprintf(at, end - at, "credit loop:");
 	for (unsigned i = 0; i < length && at < end; i++) {
 		const struct topo_port *port = &c->t->ports[c->cdg.port_of[cycle[i]]];
 

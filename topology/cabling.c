@@ -248,25 +248,26 @@ static int describe_rail(const struct cabling_item *i, char *buf, size_t size)
 			i->a_found.name ? i->a_found.name : "");
 }
 
-/* ` p3` of an end that is somewhere. */
-static void describe_end(const struct cabling_end *from, const struct cabling_end *to, char *buf,
-			 size_t size)
+/* Where one end of a planned link is connected. */
+static void describe_end(const struct cabling_end *from, const struct cabling_end *to,
+			 const struct cabling_end *expected, char *buf, size_t size)
 {
 	if (to->name)
-		snprintf(buf, size, "%s p%u leads to %s p%u", from->name, from->port, to->name,
-			 to->port);
+		snprintf(buf, size, "%s p%u is connected to %s p%u, expected %s p%u", from->name,
+			 from->port, to->name, to->port, expected->name, expected->port);
 	else
-		snprintf(buf, size, "%s p%u leads to nothing", from->name, from->port);
+		snprintf(buf, size, "%s p%u is not connected, expected %s p%u", from->name,
+			 from->port, expected->name, expected->port);
 }
 
 int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 {
-	static const char *const ends[] = { [CABLING_ABSENT] = "planned, and not there",
-					    [CABLING_MISSING] = "planned, and not there",
-					    [CABLING_DOWN] = "as planned, and down",
+	static const char *const ends[] = { [CABLING_ABSENT] = "missing",
+					    [CABLING_MISSING] = "missing",
+					    [CABLING_DOWN] = "down",
 					    [CABLING_EXTRA] = "not planned",
 					    [CABLING_UNKNOWN] = "not planned" };
-	char a[192], b[192];
+	char a[256], b[256];
 
 	switch (i->kind) {
 	case CABLING_RAIL:
@@ -275,10 +276,9 @@ int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 	case CABLING_UNKNOWN:
 		return snprintf(buf, size, "%s: %s", i->a.name, ends[i->kind]);
 	case CABLING_ELSEWHERE:
-		describe_end(&i->a, &i->a_found, a, sizeof(a));
-		describe_end(&i->b, &i->b_found, b, sizeof(b));
-		return snprintf(buf, size, "%s p%u - %s p%u: planned, but %s, %s", i->a.name,
-				i->a.port, i->b.name, i->b.port, a, b);
+		describe_end(&i->a, &i->a_found, &i->b, a, sizeof(a));
+		describe_end(&i->b, &i->b_found, &i->a, b, sizeof(b));
+		return snprintf(buf, size, "%s; %s", a, b);
 	default:
 		return snprintf(buf, size, "%s p%u - %s p%u: %s", i->a.name, i->a.port, i->b.name,
 				i->b.port, ends[i->kind]);

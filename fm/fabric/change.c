@@ -115,17 +115,23 @@ static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 static void tell_switch(struct telling *s, uint32_t sw, bool down)
 {
 	const struct topo_node *node = &s->newer->nodes[sw];
+	char means[64];
 	unsigned hosts,
 		cables = down ? live_cables(s->older, topo_find(s->older, node->guid), &hosts)
 			      : live_cables(s->newer, sw, &hosts);
 
+	if (hosts)
+		snprintf(means, sizeof(means), "%u HCAs %s connectivity", hosts,
+			 down ? "lost" : "regained");
+	else
+		snprintf(means, sizeof(means), "%u %s", cables,
+			 fabric_word(cables, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 		      down ? "switch-down" : "switch-up",
 		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
 				(int)cables, "hcas", (int)hosts),
-		      "%s 0x%016" PRIx64 ": %s %s, %u %s%s", node->desc, node->guid,
-		      topo_role_name(node->role), down ? "down" : "up", cables,
-		      fabric_word(cables, "cable", "cables"), hosts ? ", hosts with it" : "");
+		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->desc, node->guid,
+		      topo_role_name(node->role), down ? "down" : "up", means);
 }
 
 static void tell_switches(struct telling *s, const uint32_t *list, unsigned count, bool down)
@@ -389,11 +395,10 @@ void fabric_note_silent(struct fabric *f)
 			continue;
 		node->told_silent = silent;
 		if (silent)
-			event_log_add(
-				f->events, LOG_WARNING, "silent", NULL,
-				"%s 0x%016" PRIx64
-				": does not answer though its link is up; routed to as before",
-				node->desc, node->guid);
+			event_log_add(f->events, LOG_WARNING, "silent", NULL,
+				      "%s 0x%016" PRIx64
+				      ": unresponsive to SMPs (link up); forwarding unchanged",
+				      node->desc, node->guid);
 		else if (!node->gone)
 			event_log_add(f->events, LOG_NOTICE, "answers", NULL,
 				      "%s 0x%016" PRIx64 ": answers again", node->desc, node->guid);

@@ -221,7 +221,7 @@ static void rule_alone(struct fabric *f)
 	e->warned = false;
 	alert_end(f->alerts, "two-masters", "");
 	event_log_add(f->events, LOG_NOTICE, "two-masters", NULL,
-		      "fabric: no other master any more: all is looked at anew");
+		      "fabric: no other master any more: a full sweep follows");
 	act_later(f, ELECTION_TAKE_OVER);
 }
 

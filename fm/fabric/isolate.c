@@ -124,7 +124,7 @@ static void alert_one(const struct isolated *it)
 	struct inv_link_name name = name_of(it);
 
 	alert_raise(it->list->f->alerts, "isolated", name.text, "%s: %s%s", name.text,
-		    cause_words[it->cause], transit ? "; it carries no transit" : "");
+		    cause_words[it->cause], transit ? "; isolated from routing" : "");
 }
 
 /* Some of those that are in force by name; those that may not be as a count. */

@@ -193,7 +193,7 @@ static void tell_narrow(struct fabric *f, const struct mcast_group *group,
 		f->events, LOG_WARNING, "mcast-narrow",
 		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
 		"fabric: %u members of multicast LID 0x%x get nothing of it, for any tree to "
-		"them would close a credit cycle: %s",
+		"them would close a credit loop: %s",
 		tree->left_out, tree->mlid, names);
 }
 
@@ -341,7 +341,7 @@ void fabric_mcast_keep_proof(struct fabric *f)
 	if (m->published && f->spanning && !mcast_proof_span(m->published, &f->tables, f->spanning))
 		event_log_add(
 			f->events, LOG_WARNING, "mcast-spanning", NULL,
-			"fabric: the spanning tree of the routing engine closes a credit cycle: "
+			"fabric: the spanning tree of the routing engine closes a credit loop: "
 			"each group has a tree of its own");
 }
 

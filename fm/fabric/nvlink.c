@@ -201,7 +201,8 @@ static void reroute_cb(void *arg)
 	if (f->fault.open)
 		return;
 	f->fault = (struct fault){ .open = true, .detected_us = loop_now_us(f->loop) };
-	snprintf(f->fault.what, sizeof(f->fault.what), "nvswitch: hosts are dealt anew");
+	snprintf(f->fault.what, sizeof(f->fault.what),
+		 "nvswitch: routing recalculated (NVLink state changed)");
 }
 
 static void keep_cb(void *arg)

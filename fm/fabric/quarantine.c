@@ -340,7 +340,7 @@ static void tell_begin(struct fabric *f, const struct quarantine *q)
 
 	if (is_between_switches(f, q))
 		event_log_add(f->events, LOG_WARNING, "quarantined", details,
-			      "%s: quarantined for %u s, carries no transit: %s",
+			      "%s: quarantined for %u s, isolated from routing: %s",
 			      name_of(f, q).text, q->seconds, q->why);
 	else
 		event_log_add(f->events, LOG_WARNING, "flapping", details,

@@ -108,18 +108,18 @@ static json_t *cabling_json(const struct cabling *c)
 			 (int)c->not_unique);
 }
 
-static void print_part(const char *label, const json_t *part, const char *what)
+static void print_part(const char *label, const json_t *part, const char *what, const char *none)
 {
 	const json_t *rows = json_object_get(part, "differ"), *row;
 	json_int_t left_out = json_integer_value(json_object_get(part, "not_unique"));
 	size_t i;
 
-	printf("%-12s%lld %s looked at, ", label,
+	printf("%-12s%lld %s checked, ", label,
 	       json_integer_value(json_object_get(part, "compared")), what);
 	if (json_array_size(rows))
 		printf("%zu findings\n", json_array_size(rows));
 	else
-		puts("all is in its place");
+		puts(none);
 	if (left_out)
 		printf("%-12s%lld nodes left out: others have the same name\n", "", left_out);
 	json_array_foreach ((json_t *)rows, i, row)
@@ -130,9 +130,10 @@ static void show_cabling(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *plan = json_object_get(result, "plan");
 
-	print_part("rails", json_object_get(result, "rails"), "HCAs");
+	print_part("rails", json_object_get(result, "rails"), "HCAs",
+		   "no miswired rails found (uplinks are compared with --plan only)");
 	if (plan)
-		print_part("plan", plan, "cables");
+		print_part("plan", plan, "links", "no difference from the plan");
 }
 
 static json_t *compare(const struct topo *t, const struct topo *plan)

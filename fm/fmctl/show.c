@@ -72,8 +72,7 @@ void show_proof(const struct fmctl *ctl, const json_t *proof)
 		return;
 	}
 	print_coloured(ctl, good, good ? "proven" : "NOT SOUND");
-	printf(": %lld pairs of ports reach each other, %lld do not; %lld loop%s, %lld credit "
-	       "cycle%s\n",
+	printf(": %lld port pairs routed, %lld unreachable; %lld loop%s, %lld credit loop%s\n",
 	       (long long)integer(proof, "reachable"), (long long)unreachable, (long long)loops,
 	       plural(loops), (long long)cycles, plural(cycles));
 	if (integer(proof, "disconnected")) {
@@ -124,7 +123,7 @@ static void print_last_changes(const json_t *status)
 	const json_t *fault = json_object_get(status, "last_fault");
 	const json_t *repair = json_object_get(status, "last_repair");
 
-	print_answered("last fault", "answered", fault);
+	print_answered("last fault", "rerouted", fault);
 	print_answered("last repair", "in use", repair);
 	if (json_is_object(fault) || json_is_object(repair))
 		return;
@@ -451,9 +450,9 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 	       (long long)integer(result, "lft_blocks_written"), number(result, "took_ms"));
 	print_label("hosts");
 	if (dark)
-		printf("%lld pairs do not reach each other\n", (long long)dark);
+		printf("%lld port pairs are unreachable\n", (long long)dark);
 	else
-		puts("all pairs that cables connect reach each other");
+		puts("all port pairs that links connect are routed");
 	print_bent(json_object_get(result, "not_honoured"));
 }
 const struct fmctl_view cordon_view = { .show = show_cordon };

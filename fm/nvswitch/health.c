@@ -287,9 +287,9 @@ const char *health_reason(const struct health_host *host)
 	const struct nvswitch_finding *worst = health_worst(host);
 
 	if (host->override != NVSWITCH_UNKNOWN)
-		return "an operator says so";
+		return "manual override";
 	if (host->state == NVSWITCH_UNKNOWN)
-		return host->nsources ? host->sources[0].error : "nobody speaks of it";
+		return host->nsources ? host->sources[0].error : "no telemetry source configured";
 	return worst ? worst->text : "";
 }
 

@@ -46,13 +46,12 @@ static void programmed(void *room, const struct program_result *result)
 	uint64_t written = program_blocks_written(r->services.program);
 
 	if (result->read)
-		event_log_add(
-			r->services.events, LOG_NOTICE, "tables-held",
-			json_pack("{si si sI}", "read", (int)result->read, "differed",
-				  (int)result->differed, "written", (json_int_t)written),
-			"fabric: tables of before the restart: %u blocks read, %u differ from "
-			"what was remembered, %llu written",
-			result->read, result->differed, (unsigned long long)written);
+		event_log_add(r->services.events, LOG_NOTICE, "tables-held",
+			      json_pack("{si si sI}", "read", (int)result->read, "differed",
+					(int)result->differed, "written", (json_int_t)written),
+			      "fabric: warm restart: %u LFT blocks read back, %u differed, %llu "
+			      "rewritten",
+			      result->read, result->differed, (unsigned long long)written);
 	if (result->differed || written != r->blocks)
 		changed(r);
 }

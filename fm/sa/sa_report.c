@@ -235,7 +235,7 @@ static void catch_up(struct sa *sa, struct subscription *s)
 	if (log_allow(&r->told, loop_now_us(sa->loop), TOLD_BURST))
 		sa_tell(sa,
 			"port 0x%016" PRIx64 ": too slow, %" PRIu64
-			" notices were not looked at for it",
+			" notices were skipped",
 			guid_of(s), r->first - s->next);
 	s->next = r->first;
 }

@@ -523,7 +523,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 		return;
 	}
 	if (node && log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
-		log_line(LOG_SWEEP, LOG_WARNING, "%s: refuses, status 0x%04x",
+		log_line(LOG_SWEEP, LOG_WARNING, "%s: SMP rejected, status 0x%04x",
 			 inventory_name(node, (int)job->arg).text, status);
 	explore_given_up(s, job);
 	if (node)

@@ -378,7 +378,7 @@ def test_a_hook_that_hangs_is_killed_and_holds_nothing_up(pod_net, tmp_path):
         poll(lambda: len(it.log_lines("took too long and was killed")) >= 8, "eight were killed")
         ran = [line for line in (tmp_path / "ran").read_text().splitlines() if "NO_P2P" in line]
         assert sorted(line.split()[0] for line in ran) == HOSTS[:8]
-        assert all(line.endswith("NO_P2P an operator says so") for line in ran)
+        assert all(line.endswith("NO_P2P manual override") for line in ran)
     finally:
         it.stop()
 

@@ -189,7 +189,7 @@ static void a_credit_cycle_without_any_loop_is_found(void **state)
 	assert_int_equal(w.report.credit_cycles, 1);
 	assert_int_equal(w.report.loops, 0);
 	assert_int_equal(w.report.unreachable, 0);
-	assert_non_null(strstr(w.report.first, "credit cycle"));
+	assert_non_null(strstr(w.report.first, "credit loop"));
 	world_fini(&w);
 }
 
