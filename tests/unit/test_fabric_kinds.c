@@ -485,7 +485,7 @@ static void a_host_that_hangs_is_routed_to_and_found_again_by_a_poll(void **stat
 	fabric_sweep(w.fabric, act_cb, &(struct answer){ 0 });
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "silent"), 1);
-	assert_int_equal(count_told(&w, "silent", "routed to as before"), 1);
+	assert_int_equal(count_told(&w, "silent", "forwarding unchanged"), 1);
 	assert_hardware_delivers(&w, 9);
 	double_cut(w.hw, leaf, uplink_of(w.design, far_leaf(&w)));
 	run_for(&w, SECOND_US);
