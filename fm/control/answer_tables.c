@@ -128,7 +128,8 @@ static json_t *answer_path(const struct command_env *env, json_t *args, char *er
 	status = path_trace(t, lids, fabric_tables(env->fabric), source, lids->lid_of_port[target],
 			    &path);
 	if (status)
-		return command_refuse(err, "no route from %s to %s: %s", from, to, strerror(-status));
+		return command_refuse(err, "no route from %s to %s: %s", from, to,
+				      strerror(-status));
 	hops = json_array();
 	for (unsigned i = 0; i < path.count; i++)
 		json_array_append_new(hops, path_hop(t, lids, &path.hops[i]));
