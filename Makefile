@@ -37,7 +37,7 @@ FM_SRC := $(filter-out fm/main.c fm/fmctl/%.c,$(wildcard fm/*.c fm/*/*.c))
 CTL_SRC := $(wildcard fm/fmctl/*.c)
 LAYERS := fm routing topology
 SRC_fm := $(FM_SRC)
-SRC_routing := $(wildcard routing/*.c)
+SRC_routing := $(wildcard routing/*.c routing/*/*.c)
 SRC_topology := $(wildcard topology/*.c)
 ARCHIVES := $(LAYERS:%=$(B)/lib%.a)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -180,7 +180,7 @@ bench-now: all $(BENCH_BIN)
 bench-pair-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/pair.py --old $(OLD) --programs $(B)/bench
 
-SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
+SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] routing/*/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES_ALL)
 format-check:

@@ -4,7 +4,7 @@
 #include "fm/control/answer.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/path.h"
-#include "routing/report.h"
+#include "routing/report/report.h"
 
 static json_t *json_guid(guid_t guid)
 {

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/answer.h"
-#include "routing/payers.h"
-#include "routing/report.h"
-#include "routing/route.h"
+#include "routing/report/payers.h"
+#include "routing/report/report.h"
+#include "routing/ftree/route.h"
 #include "topology/mem.h"
 #include "topology/risk.h"
 

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include "fm/core/conf.h"
 #include "fm/core/conf_check.h"
-#include "routing/rebalance.h"
+#include "routing/balance/rebalance.h"
 
 enum kind {
 	INTEGER, /* int */

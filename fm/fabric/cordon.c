@@ -4,7 +4,7 @@
  *
  * A cordon is a node GUID and a port, port 0 for the whole switch, in state_dir/cordons. It is marked
  * in the inventory before each snapshot; routing then leads nothing through its cables to other
- * switches but what only they reach (routing/route.c), so no pair of hosts goes dark by one. Cables
+ * switches but what only they reach (routing/ftree/route.c), so no pair of hosts goes dark by one. Cables
  * to hosts carry no transit and are never cordoned.
  *
  * A change is an act like `reroute`: proven, programmed, and answered when that is done. One whose

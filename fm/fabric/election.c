@@ -9,7 +9,7 @@
  *
  * Whoever stops or begins to rule after others did is renewed (fabric_renew), as by a restart: files are written and read, and nothing
  * that was true before is believed. What switches hold is read before anything is written, and ports keep the LIDs that they hold.
- * What was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is (routing/order.h), and the
+ * What was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is (routing/order/order.h), and the
  * next master looks at all links.
  */
 #include <inttypes.h>

@@ -12,9 +12,9 @@
 #include "fm/core/conf.h"
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
-#include "routing/check.h"
+#include "routing/proof/check.h"
 #include "routing/lid_plan.h"
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 

@@ -4,7 +4,7 @@
  * that takes no Set or does not hold what it acknowledged.
  *
  * What is isolated carries no transit, as if it were cordoned: routing leads nothing through it but what only it reaches
- * (routing/route.c), so no pair that works is cut off. A switch keeps the tables that it has, and its hosts their paths.
+ * (routing/ftree/route.c), so no pair that works is cut off. A switch keeps the tables that it has, and its hosts their paths.
  *
  * Whoever finds such a fault says so by fabric_isolate(), whoever finds it gone by fabric_isolate_release(). What is said within
  * GATHER_US is judged together: where it would take more than a quarter of the cables of a tier, with what is

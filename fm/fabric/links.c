@@ -4,7 +4,7 @@
  *
  * Data pass a link when both its ends are Active. Once the fabric was up, a link between two switches that is not counts for
  * routing like one that is down: its place in the design stays free. So a repair is brought up first, then published, and the
- * safe order (routing/order.h) leads nothing over it before; a link that can not be made Active takes none of the traffic.
+ * safe order (routing/order/order.h) leads nothing over it before; a link that can not be made Active takes none of the traffic.
  *
  * A link that bounced, and is up again when it is looked at, goes on to count while it is brought up: that is quicker than to lead
  * around it. Not so where its switch rebooted, nor for longer than LATE_US.

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 #include "fm/fabric/own.h"
 #include "fm/program/mft.h"
-#include "routing/mcast_proof.h"
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_proof.h"
+#include "routing/multicast/mcast_tree.h"
 
 struct fabric_gathered { /* of one MLID: the members of its groups, as ports of a snapshot */
 	struct mcast_member *list;

@@ -26,9 +26,9 @@
 #include "fm/state/state_store.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
-#include "routing/check_change.h"
-#include "routing/rebalance.h"
-#include "routing/route.h"
+#include "routing/proof/check_change.h"
+#include "routing/balance/rebalance.h"
+#include "routing/ftree/route.h"
 #include "topology/cutoff.h"
 
 enum fabric_state {

@@ -2,7 +2,7 @@
 /*
  * fabric_rebalance: after a fault the tables change as little as can be, and what was displaced may
  * crowd somewhere. When the fabric has then been quiet for rebalance_hold, a pass over the
- * published snapshot (routing/rebalance.h) finds entries to move for less load, and an update of
+ * published snapshot (routing/balance/rebalance.h) finds entries to move for less load, and an update of
  * its own brings them about: proven, programmed and told like any other.
  *
  * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fm/fabric/own.h"
-#include "routing/report.h"
+#include "routing/report/report.h"
 #include "topology/mem.h"
 #include "topology/risk.h"
 

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/fabric/own.h"
-#include "routing/report.h"
+#include "routing/report/report.h"
 #include "topology/mem.h"
 
 /* ---- Snapshot ------------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
 #include "fm/core/partition.h"
 #include "fm/core/pkey_map.h"
 #include "fm/core/qos.h"
-#include "routing/check.h"
+#include "routing/proof/check.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 

@@ -6,12 +6,12 @@
 #include "fm/fmctl/fmctl.h"
 #include "fm/opensm/osm_dump_read.h"
 #include "fm/core/conf.h"
-#include "routing/check.h"
-#include "routing/congestion.h"
-#include "routing/delta.h"
-#include "routing/load_map.h"
-#include "routing/rebalance.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/report/congestion.h"
+#include "routing/report/delta.h"
+#include "routing/report/load_map.h"
+#include "routing/balance/rebalance.h"
+#include "routing/ftree/route.h"
 
 #define PLAN_MAX_FAILS	65536
 #define PLAN_MAX_REPEAT 1000

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/payers.h"
+#include "routing/report/payers.h"
 #include "topology/mem.h"
 
 static enum fmctl_exit load_conf(struct plan *p)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fmctl/plan.h"
-#include "routing/report.h"
+#include "routing/report/report.h"
 #include "topology/mem.h"
 
 static int compare_ms(const void *a, const void *b)

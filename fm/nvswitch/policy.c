@@ -10,9 +10,9 @@
 #include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/congestion.h"
-#include "routing/crossrail.h"
-#include "routing/route.h"
+#include "routing/report/congestion.h"
+#include "routing/report/crossrail.h"
+#include "routing/ftree/route.h"
 #include "topology/mem.h"
 
 /* ---- Treatments ---------------------------------------------------------------------------------- */

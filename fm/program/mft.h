@@ -17,7 +17,7 @@
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 #include "topology/topo.h"
 
 struct mft;

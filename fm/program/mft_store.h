@@ -5,7 +5,7 @@
 
 #include <complib/cl_qmap.h>
 #include "fm/sweep/inventory.h"
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 
 struct mft_switch {
 	cl_map_item_t item; /* key = GUID */

@@ -6,7 +6,7 @@
  * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it
  * was acknowledged, and again after the switch rebooted (inv_node.rebooted, or program_forget).
  * apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that differ.
- * Blocks of which it is known what they hold go in the rounds of routing/order.h, the next round
+ * Blocks of which it is known what they hold go in the rounds of routing/order/order.h, the next round
  * when the last one is acknowledged; where nothing is known (a cold start) there is but one.
  * Blocks that fail are retried and reported; a switch that fails does not hold the others, except
  * for entries whose new way leads through what it did not take (program_plan.c).
@@ -22,7 +22,7 @@
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sweep/inventory.h"
-#include "routing/check_change.h"
+#include "routing/proof/check_change.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 

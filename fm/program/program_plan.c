@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Which blocks go when. One pass over all rows finds what differs; if it is known of some of these
- * what they hold, routing/order.h makes rounds of them, and a round begins when the last one is
+ * what they hold, routing/order/order.h makes rounds of them, and a round begins when the last one is
  * answered. Of a round, blocks with hosts' traffic go first.
  *
  * What is promised: as long as every block is acknowledged, what order.h promises. When some is

@@ -9,7 +9,7 @@
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
 #include "fm/program/store.h"
-#include "routing/order.h"
+#include "routing/order/order.h"
 
 #define ROW_NONE UINT32_MAX
 

@@ -14,7 +14,7 @@
 #include <complib/cl_fleximap.h>
 #include <complib/cl_qmap.h>
 #include "fm/mad/wire_mcast.h"
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 
 #define SA_LAST_MLID 0xFFFE
 #define SA_MLIDS     (SA_LAST_MLID - MCAST_FIRST_MLID + 1u)

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "routing/check.h"
-#include "routing/delta.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/report/delta.h"
+#include "routing/ftree/route.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 

@@ -3,7 +3,7 @@
 #ifndef FMD_TESTS_MCAST_HELD_H
 #define FMD_TESTS_MCAST_HELD_H
 
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 #include "tests/fabric/double.h"
 
 /* As a tree; left_out is the caller's to fill in. mcast_tree_fini() when done. */

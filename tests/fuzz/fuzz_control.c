@@ -5,7 +5,7 @@
  * was promised can be written too.
  */
 #include "fm/control/answer.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/unit/control_fabric.h"
 #include "topology/generate.h"
 

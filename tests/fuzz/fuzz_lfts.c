@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/opensm/osm_dump_read.h"
-#include "routing/check.h"
-#include "routing/congestion.h"
+#include "routing/proof/check.h"
+#include "routing/report/congestion.h"
 #include "topology/generate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -29,7 +29,7 @@ def test_this_tree_keeps_its_layers():
 
 
 @pytest.mark.parametrize("path, line", [
-    ("topology/a.c", '#include "routing/route.h"'),
+    ("topology/a.c", '#include "routing/ftree/route.h"'),
     ("topology/a.h", '#include "fm/core/log.h"'),
     ("routing/a.c", '#include "fm/core/loop.h"'),
     ("fm/core/a.c", '#include "fm/mad/mad.h"'),

@@ -10,7 +10,7 @@
 #include "fm/control/control.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
-#include "routing/check.h"
+#include "routing/proof/check.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 

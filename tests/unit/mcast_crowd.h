@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "routing/mcast_tree.h"
+#include "routing/multicast/mcast_tree.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"

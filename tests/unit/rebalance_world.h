@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check.h"
-#include "routing/congestion.h"
-#include "routing/delta.h"
-#include "routing/rebalance.h"
+#include "routing/proof/check.h"
+#include "routing/report/congestion.h"
+#include "routing/report/delta.h"
+#include "routing/balance/rebalance.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "topology/mem.h"
 
 #define WORLD_PREFIX 0xfe80000000000000ull

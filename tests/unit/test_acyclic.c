@@ -15,9 +15,9 @@
 #include <time.h>
 #include <cmocka.h>
 #include "routing/burden.h"
-#include "routing/check.h"
-#include "routing/delta.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/report/delta.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"

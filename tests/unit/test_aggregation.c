@@ -7,10 +7,10 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check.h"
-#include "routing/congestion.h"
-#include "routing/delta.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/report/congestion.h"
+#include "routing/report/delta.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/aggregation_nodes.h"
 #include "tests/unit/fabrics.h"

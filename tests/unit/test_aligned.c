@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/congestion.h"
-#include "routing/route.h"
+#include "routing/report/congestion.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/disguise.h"
 #include "topology/generate.h"
 

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check.h"
+#include "routing/proof/check.h"
 #include "routing/path.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check_change.h"
-#include "routing/route.h"
+#include "routing/proof/check_change.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/spoil.h"
 #include "tests/unit/fabrics.h"

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "routing/check.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "tests/fabric/plain_judge.h"

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/congestion.h"
-#include "routing/load_map.h"
-#include "routing/route.h"
+#include "routing/report/congestion.h"
+#include "routing/report/load_map.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"

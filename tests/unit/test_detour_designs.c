@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/check.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 
 static void assert_proven(uint64_t seed)

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <malloc.h>
-#include "routing/check.h"
+#include "routing/proof/check.h"
 #include "routing/path.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/unit/fabric_world.h"
 
 #ifdef __SANITIZE_ADDRESS__

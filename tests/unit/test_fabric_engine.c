@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/cdg.h"
-#include "routing/delta.h"
+#include "routing/report/delta.h"
 #include "tests/unit/fabric_mcast_world.h"
 
 static struct topo *shape(const char *name, const char *sizes)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/mcast_own.h"
+#include "routing/multicast/mcast_own.h"
 #include "tests/unit/fabric_mcast_world.h"
 
 /* ---- Joining and leaving ------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/congestion.h"
-#include "routing/delta.h"
+#include "routing/report/congestion.h"
+#include "routing/report/delta.h"
 #include "routing/path.h"
 #include "tests/unit/fabric_world.h"
 

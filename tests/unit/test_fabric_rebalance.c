@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/delta.h"
+#include "routing/report/delta.h"
 #include "tests/unit/fabric_world.h"
 
 #define HOLD_US (5 * SECOND_US)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
-#include "routing/rebalance.h"
+#include "routing/balance/rebalance.h"
 #include "fm/restart/module.h"
 #include "tests/unit/fabric_world.h"
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "routing/fiber.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "routing/legal.h"
+#include "routing/ftree/legal.h"
 #include "tests/fabric/damage.h"
 
 struct count {

@@ -14,9 +14,9 @@
 #include <string.h>
 #include "fm/opensm/osm_dump.h"
 #include "fm/opensm/osm_dump_read.h"
-#include "routing/check.h"
-#include "routing/congestion.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/report/congestion.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 

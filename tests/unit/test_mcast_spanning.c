@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/check_change.h"
-#include "routing/mcast_proof.h"
-#include "routing/route.h"
+#include "routing/proof/check_change.h"
+#include "routing/multicast/mcast_proof.h"
+#include "routing/ftree/route.h"
 #include "tests/unit/mcast_crowd.h"
 
 struct moment { /* tables of a snapshot, their proof, and trees */

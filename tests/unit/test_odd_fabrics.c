@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/plain_judge.h"
 #include "tests/unit/fabrics.h"
 #include "topology/dump.h"

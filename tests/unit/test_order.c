@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/check.h"
-#include "routing/order.h"
-#include "routing/route.h"
+#include "routing/proof/check.h"
+#include "routing/order/order.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "tests/unit/fabrics.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "routing/order_own.h"
+#include "routing/order/order_own.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/policy.h"
-#include "routing/payers.h"
-#include "routing/route.h"
+#include "routing/report/payers.h"
+#include "routing/ftree/route.h"
 #include "tests/unit/fabrics.h"
 #include "topology/mem.h"
 

@@ -7,7 +7,7 @@
 #include "tests/unit/sweep_bench.h"
 #include "fm/perf/perf.h"
 #include "fm/program/program.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 
 #define INTERVAL_MS 10000
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "fm/core/log.h"
 #include "fm/program/program.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "tests/unit/sweep_bench.h"

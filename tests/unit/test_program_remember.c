@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/program/program.h"
-#include "routing/route.h"
+#include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "topology/mem.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "routing/tiers.h"
+#include "routing/ftree/tiers.h"
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 #include "topology/mem.h"

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * acyclic: from the design's columns (acyclic_design.c) to the tables of the moment.
+ *
+ *   design    once for as long as snapshots are moments of one fabric
+ *   columns   each as the design has it, what is dead repaired over turns that are allowed
+ *   again     some switch has no way by these, or the spanning tree that multicast goes by is cut: what is dead, or nobody uses, closes no
+ *             cycles, so turns are allowed that were in the way of those, first of arcs that make the tree whole again, then as they
+ *             are wanted; columns that were left open are repaired anew, or follow that tree
+ *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as many of the turns in use as go with it, and all columns are
+ *             repaired by these. That tree connects whatever cables connect
+ *
+ * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/acyclic/acyclic.h"
+#include "routing/acyclic/acyclic_own.h"
+#include "topology/mem.h"
+
+#define REPAIR_WORK (1 << 14) /* steps of looking for other ways for one column under damage */
+#define EXTEND_WORK (64 << 20)
+
+enum stage { DESIGN, COLUMNS, AGAIN, REPLACED, DONE };
+
+struct acyclic {
+	const struct topo *shape; /* whose cables the net and the design are of; NULL = none */
+	struct net net;
+	struct acyclic_design design; /* of all known arcs */
+	bool bent;
+	bool *spanning; /* by port of the latest snapshot: a cable of the tree, in use */
+
+	/* One computation. */
+	const struct topo *t;
+	const struct lid_map *lids;
+	struct tables *out;
+	enum stage stage;
+	struct design_job *job;
+	struct turns extended;
+	bool *used; /* by turn: some column that is complete has it */
+	bool *tree; /* by arc: the design's, made whole */
+	struct column column;
+	uint8_t *states, *next;
+	uint32_t *part,
+		*open_part; /* by switch: what cables connect, and what those without cordons do */
+	uint32_t at;	    /* destination switch, or arc */
+	bool *open;	    /* by destination switch: a column of it is left open */
+	uint32_t nopen;
+	uint16_t *first_lid, *next_lid; /* chains by home switch, 0 = end */
+	uint8_t *place;			/* by LID: among the hosts of its switch */
+	uint8_t *exit;			/* by LID: the last port */
+};
+
+/* ---- LIDs ------------------------------------------------------------------------------------------ */
+
+/* Hosts' ports on a switch before this one, so that a host's place is its own whoever else comes and goes behind it. */
+static uint8_t place_of(const struct topo *t, const struct topo_port *sw_port)
+{
+	unsigned place = 0;
+
+	for (unsigned num = 1; num < sw_port->num; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, sw_port->node, num));
+
+		place += peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
+	}
+	return (uint8_t)place;
+}
+
+static void find_lid(struct acyclic *a, uint32_t lid)
+{
+	const struct topo *t = a->t;
+	uint32_t port = a->lids->port_of_lid[lid], home;
+	const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port], *at = p;
+
+	if (p && p->node >= t->nswitches)
+		at = topo_peer(t, p);
+	if (!at || at->node >= t->nswitches)
+		return;
+	home = at->node;
+	if (p->node >= t->nswitches) {
+		a->place[lid] = (uint8_t)(place_of(t, at) + (lid - a->lids->lid_of_port[port]));
+		a->exit[lid] = p->link_up ? at->num : TABLES_NO_ROUTE;
+	}
+	a->next_lid[lid] = a->first_lid[home];
+	a->first_lid[home] = (uint16_t)lid;
+}
+
+static void find_lids(struct acyclic *a)
+{
+	uint32_t top = a->lids->top;
+
+	a->first_lid = mem_alloc(a->t->nswitches + 1, sizeof(*a->first_lid));
+	a->next_lid = mem_alloc(top + 1u, sizeof(*a->next_lid));
+	a->place = mem_alloc(top + 1u, sizeof(*a->place));
+	a->exit = mem_alloc(top + 1u, sizeof(*a->exit));
+	for (uint32_t lid = top; lid; lid--)
+		find_lid(a, lid);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------------- */
+
+static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
+{
+	const struct topo_port *port = topo_port(a->t, a->net.from[arc], num);
+
+	return port->link_up && (a->states[arc] == ARC_CORDONED ||
+				 !(port->cordoned || topo_peer(a->t, port)->cordoned));
+}
+
+/* The cable of an arc that is `wanted`, or if it is dead one of those after it, not the same one for all. */
+static uint8_t choose_cable(const struct acyclic *a, uint32_t arc, unsigned wanted)
+{
+	const uint8_t *cables = a->net.cables + a->net.first_cable[arc];
+	unsigned n = net_cables(&a->net, arc), lane = wanted % n;
+
+	for (unsigned try = 0; try + 1 < n && !carries(a, arc, cables[lane]); try++)
+		lane = (wanted + 1 + (wanted / n + try) % (n - 1)) % n;
+	return cables[lane];
+}
+
+static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spread)
+{
+	for (uint32_t sw = 0; sw < a->net.nswitches; sw++) {
+		uint8_t *entry = tables_row(a->out, sw) + lid;
+
+		if (sw == d)
+			*entry = a->exit[lid];
+		else
+			*entry = a->next[sw] == ARC_NONE
+					 ? TABLES_NO_ROUTE
+					 : choose_cable(a, a->net.first[sw] + a->next[sw], spread);
+	}
+}
+
+/* LIDs behind a switch that follow its k-th column. */
+static void write_column(struct acyclic *a, const struct acyclic_design *design, uint32_t d,
+			 unsigned k)
+{
+	unsigned n = design_columns(design, d);
+
+	for (uint32_t lid = a->first_lid[d]; lid; lid = a->next_lid[lid])
+		if (a->place[lid] % n == k)
+			write_lid(a, d, lid, d + a->place[lid]);
+}
+
+static void note_turns(struct acyclic *a, uint32_t d)
+{
+	const struct net *n = &a->net;
+
+	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
+		uint32_t arc = n->first[sw] + a->next[sw], to;
+
+		if (sw == d || a->next[sw] == ARC_NONE || (to = n->to[arc]) == d)
+			continue;
+		a->used[turn_number(n, arc, n->first[to] + a->next[to])] = true;
+	}
+}
+
+/* All columns of one destination. Returns whether all that cables connect have a way. */
+static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
+			 const struct turns *turns, uint32_t d)
+{
+	struct column *c = &a->column;
+	bool complete = true;
+
+	c->turns = turns;
+	for (unsigned k = 0; k < design_columns(design, d); k++) {
+		size_t column = design->first_column[d] + k;
+
+		c->work = REPAIR_WORK;
+		column_repair(c, d, design->columns + column * a->net.nswitches, a->next);
+		if (c->asking && !column_is_complete(c, a->part)) {
+			c->work = REPAIR_WORK;
+			column_by_tree(c, a->tree);
+		}
+		complete &= column_is_complete(c, a->part);
+		if (a->stage == COLUMNS && column_is_complete(c, a->part))
+			note_turns(a, d);
+		a->bent |= a->t->ncordoned && column_goes_by_cordons(c);
+		write_column(a, design, d, k);
+	}
+	return complete;
+}
+
+/* ---- Stages ---------------------------------------------------------------------------------------- */
+
+static void forget_shape(struct acyclic *a)
+{
+	if (!a->shape)
+		return;
+	acyclic_design_fini(&a->design);
+	net_fini(&a->net);
+	topo_unref(a->shape);
+	a->shape = NULL;
+}
+
+static void forget_computation(struct acyclic *a)
+{
+	if (a->job)
+		design_job_end(a->job, NULL);
+	a->job = NULL;
+	if (a->states)
+		column_fini(&a->column);
+	if (a->extended.net)
+		turns_fini(&a->extended);
+	free(a->states);
+	free(a->next);
+	free(a->part);
+	free(a->open_part);
+	free(a->open);
+	free(a->tree);
+	free(a->used);
+	free(a->first_lid);
+	free(a->next_lid);
+	free(a->place);
+	free(a->exit);
+	a->states = a->next = a->place = a->exit = NULL;
+	a->part = a->open_part = NULL;
+	a->open = a->tree = a->used = NULL;
+	a->first_lid = a->next_lid = NULL;
+}
+
+static void begin_columns(struct acyclic *a)
+{
+	const struct net *n = &a->net;
+
+	a->states = mem_alloc(n->narcs + 1, 1);
+	a->next = mem_alloc(n->nswitches + 1, 1);
+	a->part = mem_alloc(n->nswitches + 1, sizeof(*a->part));
+	a->open_part = mem_alloc(n->nswitches + 1, sizeof(*a->open_part));
+	a->open = mem_alloc(n->nswitches + 1, sizeof(*a->open));
+	a->used = mem_alloc(n->nturns + 1u, sizeof(*a->used));
+	a->tree = mem_alloc(n->narcs + 1, sizeof(*a->tree));
+	net_read_states(n, a->t, a->states);
+	net_find_parts(n, a->states, ARC_CORDONED, a->part);
+	net_find_parts(n, a->states, ARC_OPEN, a->open_part);
+	column_init(&a->column, n);
+	a->column.states = a->states;
+	a->column.open_part = a->open_part;
+	find_lids(a);
+	a->at = a->nopen = 0;
+	a->stage = COLUMNS;
+}
+
+static void make_design(struct acyclic *a)
+{
+	if (design_job_go(a->job))
+		return;
+	design_job_end(a->job, &a->design);
+	a->job = NULL;
+	begin_columns(a);
+}
+
+/* All turns between an arc and those of the tree at its end. */
+static bool allow_with_tree(struct acyclic *a, uint32_t arc)
+{
+	const struct net *n = &a->net;
+	bool all = true;
+
+	for (uint32_t b = n->first[n->to[arc]]; all && b < n->first[n->to[arc] + 1]; b++)
+		if (a->tree[b] && b != n->back[arc])
+			all = turns_allow(&a->extended, arc, b) &&
+			      turns_allow(&a->extended, n->back[b], n->back[arc]);
+	return all;
+}
+
+static void take_back(struct acyclic *a, uint32_t first, uint32_t second)
+{
+	uint32_t turn = turn_number(&a->net, first, second);
+
+	if (!a->used[turn])
+		a->extended.state[turn] = TURN_UNKNOWN;
+}
+
+/* An arc that does not go with the tree is not in the way of the next one. */
+static void disallow_with_tree(struct acyclic *a, uint32_t arc)
+{
+	const struct net *n = &a->net;
+
+	for (uint32_t b = n->first[n->to[arc]]; b < n->first[n->to[arc] + 1]; b++)
+		if (a->tree[b] && b != n->back[arc]) {
+			take_back(a, arc, b);
+			take_back(a, n->back[b], n->back[arc]);
+		}
+}
+
+/* Parts that arcs of the tree connect. */
+static void find_tree_parts(const struct acyclic *a, uint32_t *part)
+{
+	uint8_t *states = mem_alloc(a->net.narcs + 1, 1);
+
+	for (uint32_t arc = 0; arc < a->net.narcs; arc++)
+		states[arc] = a->tree[arc] ? ARC_OPEN : ARC_DOWN;
+	net_find_parts(&a->net, states, ARC_OPEN, part);
+	free(states);
+}
+
+/* An arc between two parts of the tree that all turns with it are allowed of. False: there is none. */
+static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state least, bool any)
+{
+	const struct net *n = &a->net;
+
+	for (uint32_t arc = 0; arc < n->narcs; arc++) {
+		if (a->states[arc] < least || part[n->from[arc]] == part[n->to[arc]])
+			continue;
+		if (any || (allow_with_tree(a, arc) && allow_with_tree(a, n->back[arc]))) {
+			a->tree[arc] = a->tree[n->back[arc]] = true;
+			return true;
+		}
+		disallow_with_tree(a, arc);
+		disallow_with_tree(a, n->back[arc]);
+	}
+	return false;
+}
+
+/* By arcs of that state or better, such as go with the tree or any. False: not all of each of `wanted` parts is joined. */
+static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
+{
+	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
+	bool whole;
+
+	do
+		find_tree_parts(a, part);
+	while (add_to_tree(a, part, least, any));
+	whole = !memcmp(part, wanted, a->net.nswitches * sizeof(*part));
+	free(part);
+	return whole;
+}
+
+static bool tree_is_whole(const struct acyclic *a)
+{
+	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
+	bool whole;
+
+	find_tree_parts(a, part);
+	whole = !memcmp(part, a->part, a->net.nswitches * sizeof(*part));
+	free(part);
+	return whole;
+}
+
+/* Cordoned arcs only between what no others connect. */
+static bool join_tree(struct acyclic *a, bool any)
+{
+	return join_parts(a, ARC_OPEN, any, a->open_part) &&
+	       join_parts(a, ARC_CORDONED, any, a->part);
+}
+
+static void begin_tree(struct acyclic *a)
+{
+	for (uint32_t arc = 0; arc < a->net.narcs; arc++)
+		a->tree[arc] = a->design.tree[arc] && a->states[arc] == ARC_OPEN;
+}
+
+static void allow_tree(struct acyclic *a)
+{
+	for (uint32_t arc = 0; arc < a->net.narcs; arc++)
+		if (a->tree[arc])
+			allow_with_tree(a, arc);
+}
+
+/* The tree's turns first, then those that columns have. */
+static void replace_turns(struct acyclic *a)
+{
+	const struct net *n = &a->net;
+
+	begin_tree(a);
+	join_tree(a, true);
+	turns_fini(&a->extended);
+	turns_init(&a->extended, n);
+	turns_forget(&a->extended, a->states, NULL);
+	allow_tree(a);
+	a->extended.work = EXTEND_WORK;
+	for (uint32_t arc = 0; arc < n->narcs; arc++)
+		for (uint32_t b = n->first[n->to[arc]]; b < n->first[n->to[arc] + 1]; b++)
+			if (a->used[turn_number(n, arc, b)])
+				turns_allow(&a->extended, arc, b);
+}
+
+static void forget_unused(struct acyclic *a)
+{
+	if (a->extended.net)
+		turns_fini(&a->extended);
+	turns_copy(&a->extended, &a->design.turns);
+	turns_forget(&a->extended, a->states, a->used);
+	a->extended.work = EXTEND_WORK;
+}
+
+/*
+ * The turns that columns have, and those of a tree: as much as can be of the design's, or else any other. False: what columns have is in the
+ * way of all that were tried.
+ */
+static bool extend_turns(struct acyclic *a)
+{
+	forget_unused(a);
+	begin_tree(a);
+	allow_tree(a);
+	if (join_tree(a, false))
+		return true;
+	forget_unused(a);
+	memset(a->tree, 0, a->net.narcs * sizeof(*a->tree));
+	turns_fit_tree(&a->extended, a->states, a->tree);
+	return join_tree(a, false);
+}
+
+static void make_column(struct acyclic *a)
+{
+	if (a->at < a->net.nswitches) {
+		a->open[a->at] = !make_columns(a, &a->design, &a->design.turns, a->at);
+		a->nopen += a->open[a->at++];
+		return;
+	}
+	a->at = 0;
+	a->stage = DONE;
+	begin_tree(a);
+	if (!a->nopen && tree_is_whole(a))
+		return;
+	a->column.asking = &a->extended;
+	if (!extend_turns(a)) {
+		replace_turns(a);
+		a->stage = REPLACED;
+	} else if (a->nopen) {
+		a->stage = AGAIN;
+	}
+}
+
+static void make_open_column(struct acyclic *a)
+{
+	while (a->at < a->net.nswitches && !a->open[a->at])
+		a->at++;
+	if (a->at < a->net.nswitches)
+		make_columns(a, &a->design, &a->extended, a->at++);
+	else
+		a->stage = DONE;
+}
+
+static void make_column_replaced(struct acyclic *a)
+{
+	if (a->at < a->net.nswitches)
+		make_columns(a, &a->design, &a->extended, a->at++);
+	else
+		a->stage = DONE;
+}
+
+static void note_spanning(struct acyclic *a)
+{
+	const struct net *n = &a->net;
+
+	a->spanning = mem_resize(a->spanning, a->t->nports + 1u, sizeof(*a->spanning));
+	memset(a->spanning, 0, a->t->nports * sizeof(*a->spanning));
+	for (uint32_t arc = 0; arc < n->narcs; arc++)
+		for (uint32_t i = n->first_cable[arc]; a->tree[arc] && i < n->first_cable[arc + 1];
+		     i++)
+			if (carries(a, arc, n->cables[i]))
+				a->spanning[a->t->nodes[n->from[arc]].port0 + n->cables[i]] = true;
+}
+
+bool acyclic_go(struct acyclic *a)
+{
+	static void (*const stages[])(struct acyclic *) = {
+		[DESIGN] = make_design,
+		[COLUMNS] = make_column,
+		[AGAIN] = make_open_column,
+		[REPLACED] = make_column_replaced,
+	};
+
+	if (a->stage == DONE)
+		return false;
+	stages[a->stage](a);
+	if (a->stage == DONE) {
+		note_spanning(a);
+		forget_computation(a);
+	}
+	return a->stage != DONE;
+}
+
+void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+		   struct tables *out)
+{
+	bool made = a->shape && a->stage != DESIGN;
+
+	forget_computation(a);
+	if (!made || !topo_is_again(a->shape, t)) {
+		forget_shape(a);
+		net_init(&a->net, t);
+		a->shape = topo_ref_frozen(t);
+		a->job = design_job_new(&a->net);
+		a->stage = DESIGN;
+	}
+	a->t = t;
+	a->lids = lids;
+	a->out = out;
+	a->bent = false;
+	tables_resize(out, t->nswitches, lids->top);
+	memset(out->lft, TABLES_NO_ROUTE, (size_t)out->nswitches * out->stride);
+	if (!a->job)
+		begin_columns(a);
+}
+
+bool acyclic_cordons_bent(const struct acyclic *a)
+{
+	return a->bent;
+}
+
+const bool *acyclic_spanning(const struct acyclic *a)
+{
+	return a->spanning;
+}
+
+struct acyclic *acyclic_new(void)
+{
+	struct acyclic *a = mem_alloc(1, sizeof(*a));
+
+	a->stage = DONE;
+	return a;
+}
+
+void acyclic_free(struct acyclic *a)
+{
+	if (!a)
+		return;
+	forget_computation(a);
+	forget_shape(a);
+	free(a->spanning);
+	free(a);
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * rebalance: see rebalance.h. Stages, each taken in steps:
+ *
+ *   base      where the design is uneven: jobs of their own for the same fabric with all known cables
+ *             live. What they find is the beginning of all that follows (rebalance_design.c)
+ *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
+ *             updn, or pairs of hosts that even detours leave open) are left alone
+ *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced;
+ *             in a base, those that are not on D-Mod-K's slots, or all
+ *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
+ *             entries, those whose packets come to one, and those on the way down to which packets
+ *             of a candidate may come
+ *   improve   pass by pass, candidate by candidate: see rebalance_improve.c
+ *   collect   what moved, by switch and LID: counted by switch, then put there LID by LID
+ *
+ * Everything is taken in topological order, so that LIDs do not show.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/mend.h"
+#include "routing/balance/rebalance_own.h"
+#include "routing/ftree/uneven.h"
+#include "topology/mem.h"
+
+enum stage {
+	START,
+	BASE,
+	ROOM,
+	PREPARE,
+	DESIGN,
+	DESIGN_ROOM,
+	DESIGN_PATHS,
+	LOAD,
+	COUNT,
+	FIND_USUAL,
+	FIND_FLOORS,
+	COUNT_LEVELS,
+	BEGIN,
+	IMPROVE,
+	FINISH,
+	COUNT_MOVED,
+	COLLECT,
+	MERGE,
+	DONE
+};
+
+#define WIDE_ENTRIES (1u << 18)
+#define CHEAP_KEYS   64 /* buckets that are looked at in about the time of a unit */
+
+struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids,
+				const struct route_params *params,
+				const struct rebalance_limits *limits)
+{
+	struct rebalance *job = mem_alloc(1, sizeof(*job));
+
+	*job = (struct rebalance){ .t = t, .lids = lids, .limits = *limits };
+	if (params)
+		job->params = *params;
+	return job;
+}
+
+void rebalance_free(struct rebalance *job)
+{
+	if (!job)
+		return;
+	rebalance_base_fini(job);
+	legal_fini(&job->legal);
+	legal_fini(&job->design);
+	shift_load_fini(&job->load);
+	free(job->open);
+	free(job->candidates);
+	free(job->hops);
+	free(job->mark);
+	free(job->list);
+	free(job->users);
+	free(job->known);
+	free(job->others);
+	free(job->of_lid);
+	free(job->place);
+	free(job->result.overrides);
+	free(job);
+}
+
+/* ---- Prepare, design ---------------------------------------------------------------------------- */
+
+bool rebalance_is_uneven(const struct topo *t)
+{
+	struct graph *g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	bool uneven = uneven_is(g, t);
+
+	graph_free(g);
+	return uneven;
+}
+
+bool rebalance_is_damaged(const struct topo *t)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+
+		if (port->peer != TOPO_NONE && port->node < t->nswitches &&
+		    t->ports[port->peer].node < t->nswitches && (!port->link_up || port->cordoned))
+			return true;
+	}
+	return false;
+}
+
+static bool has_open(const struct rebalance *job)
+{
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		if (job->open[sw])
+			return true;
+	return false;
+}
+
+/* Whether the engine's tables are what legal paths and detours around the levels make. What no cable connects, a dead leaf's hosts, is no matter of tables. */
+static bool is_tree(struct rebalance *job)
+{
+	struct legal *l = &job->legal;
+
+	job->open = legal_find_open(job->t, l->g, &l->holes);
+	if (!has_open(job))
+		return true;
+	return !job->t->ncordoned && (!detour_fill(l->g, &l->d, &l->r, &l->tables, &l->holes) ||
+				      !mend_count(job->t, job->lids, &l->tables, NULL));
+}
+
+/* Fabrics whose every entry may be tried. */
+static bool is_small(const struct rebalance *job)
+{
+	return (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
+}
+
+static bool has_work(const struct rebalance *job)
+{
+	switch (job->aim) {
+	case REBALANCE_DAMAGE:
+		return rebalance_is_damaged(job->t);
+	case REBALANCE_WIDE:
+		return is_small(job);
+	case REBALANCE_NARROW:
+		break;
+	}
+	return true;
+}
+
+static enum stage start(struct rebalance *job)
+{
+	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL };
+	bool uneven;
+
+	if (!job->limits.entries || (job->params.engine && strcmp(job->params.engine, "ftree")))
+		return DONE;
+	legal_init(&job->legal, job->t, job->lids, &job->params, how);
+	uneven = job->aim != REBALANCE_DAMAGE || uneven_is(job->legal.g, job->t);
+	if (uneven && job->aim != REBALANCE_NARROW) {
+		rebalance_base_begin(job);
+		return BASE;
+	}
+	return has_work(job) ? ROOM : DONE;
+}
+
+/* Then with what is left to do. */
+static enum stage wait_for_base(struct rebalance *job, uint32_t units)
+{
+	if (!rebalance_step(job->base, units))
+		return BASE;
+	job->result.before = job->base->result.before;
+	job->result.after = job->base->result.after;
+	job->limits.entries -= job->base->result.count;
+	return has_work(job) ? ROOM : MERGE;
+}
+
+static bool make_room(struct rebalance *job, struct legal *legal)
+{
+	if (!legal_make_room(legal, &job->next))
+		return false;
+	job->next = 0;
+	return true;
+}
+
+static enum stage prepare(struct rebalance *job)
+{
+	legal_fill(&job->legal);
+	if (!is_tree(job))
+		return MERGE;
+	rebalance_base_apply(job, &job->legal, job->open);
+	return job->aim == REBALANCE_DAMAGE ? DESIGN : LOAD;
+}
+
+static enum stage design(struct rebalance *job)
+{
+	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL,
+				       .through_cordons = true,
+				       .through_damage = true };
+
+	legal_init(&job->design, job->t, job->lids, &job->params, how);
+	return DESIGN_ROOM;
+}
+
+static enum stage design_paths(struct rebalance *job)
+{
+	bool *open;
+
+	legal_fill(&job->design);
+	open = legal_find_open(NULL, job->design.g, &job->design.holes);
+	rebalance_base_apply(job, &job->design, open);
+	free(open);
+	return LOAD;
+}
+
+static enum stage make_load(struct rebalance *job)
+{
+	uint32_t n = job->t->nswitches;
+
+	shift_load_init(&job->load, job->t, job->lids, job->legal.g, job->params.weights);
+	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
+	job->mark = mem_alloc(n + 1, 1);
+	job->list = mem_alloc(n + 1, sizeof(*job->list));
+	return COUNT;
+}
+
+/* ---- One LID's column --------------------------------------------------------------------------- */
+
+struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
+{
+	uint32_t port = job->t->nodes[sw].port0 + out;
+
+	if (!out || out > job->t->nodes[sw].nports || job->load.channel[port] == TOPO_NONE)
+		return (struct hop){ TOPO_NONE, TOPO_NONE };
+	return (struct hop){ job->load.channel[port],
+			     job->t->ports[job->t->ports[port].peer].node };
+}
+
+void rebalance_look_at(struct rebalance *job, uint32_t lid)
+{
+	if (job->hops_of == lid)
+		return;
+	job->hops_of = lid;
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		job->hops[sw] = rebalance_hop(job, sw, tables_row(&job->legal.tables, sw)[lid]);
+}
+
+struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw)
+{
+	struct shift_path way;
+
+	for (way.n = 0; job->hops[sw].channel != TOPO_NONE && way.n < SHIFT_MAX_PATH; way.n++) {
+		way.channel[way.n] = job->hops[sw].channel;
+		sw = job->hops[sw].next;
+	}
+	return way;
+}
+
+/* ---- Count -------------------------------------------------------------------------------------- */
+
+static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
+{
+	if (job->aim != REBALANCE_DAMAGE)
+		return job->aim == REBALANCE_WIDE || !legal_is_home(&job->legal, sw, lid);
+	return tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
+}
+
+/* Switches while a LID's candidates are looked for. */
+enum mark {
+	UNKNOWN,
+	IN_PLACE,
+	ASTRAY, /* its packets come to a displaced entry, or those of such a one may come here */
+	OPEN,	/* .. and there are several ports to choose from */
+};
+
+static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsigned hops)
+{
+	bool found;
+
+	if (job->mark[sw])
+		return job->mark[sw] == ASTRAY;
+	found = is_displaced(job, sw, lid) ||
+		(job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
+		 goes_astray(job, job->hops[sw].next, lid, hops + 1));
+	job->mark[sw] = found ? ASTRAY : IN_PLACE;
+	return found;
+}
+
+static void add_candidate(struct rebalance *job, uint32_t sw, uint32_t lid)
+{
+	if (job->ncandidates == job->size) {
+		job->size = job->size ? job->size * 2 : 1024;
+		job->candidates = mem_resize(job->candidates, job->size, sizeof(*job->candidates));
+	}
+	job->candidates[job->ncandidates++] =
+		(struct candidate){ sw, lid, tables_row(&job->legal.tables, sw)[lid] };
+}
+
+/* n: switches on the list; those below that these may send to come on it too. Returns their number. */
+static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
+{
+	uint32_t to = job->legal.d.sw[lid], done;
+
+	for (done = 0; done < n; done++) {
+		uint32_t sw = job->list[done];
+		struct legal_ports ports;
+
+		legal_ports(job->legal.g, &job->legal.r, sw, to, &ports);
+		if (ports.n > 1)
+			job->mark[sw] = OPEN;
+		for (unsigned i = 0; i < ports.n; i++) {
+			uint32_t next = rebalance_hop(job, sw, ports.port[i]).next;
+
+			if (next == TOPO_NONE || job->mark[next] >= ASTRAY ||
+			    job->hops[next].channel == TOPO_NONE ||
+			    !reach_find(&job->legal.r, next, to))
+				continue;
+			job->mark[next] = ASTRAY;
+			job->list[n++] = next;
+		}
+	}
+	return done;
+}
+
+/* Returns about how much work it was. */
+static uint32_t find_candidates(struct rebalance *job, uint32_t lid)
+{
+	const uint32_t *by_rank = job->legal.g->by_rank;
+	uint32_t n = 0;
+
+	memset(job->mark, UNKNOWN, job->t->nswitches);
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+		if (job->hops[sw].channel != TOPO_NONE && goes_astray(job, sw, lid, 0))
+			job->list[n++] = sw;
+	if (!n)
+		return 0;
+	n = go_down(job, lid, n);
+	for (uint32_t i = 0; i < job->t->nswitches; i++)
+		if (job->mark[by_rank[i]] == OPEN)
+			add_candidate(job, by_rank[i], lid);
+	return n * 8;
+}
+
+static uint32_t count_lid(struct rebalance *job, uint32_t lid)
+{
+	uint32_t work = job->load.nsources * 2 + job->t->nswitches / 2;
+
+	rebalance_look_at(job, lid);
+	for (uint32_t s = 0; s < job->load.nsources; s++) {
+		const struct shift_flow flow = { lid, &s, 1 };
+		const struct shift_path way = rebalance_way_from(job, job->load.sources[s].sw);
+
+		shift_load_put(&job->load, &flow, &way);
+	}
+	return job->open[job->legal.d.sw[lid]] ? work : work + find_candidates(job, lid);
+}
+
+static enum stage count(struct rebalance *job, uint32_t *units)
+{
+	while (job->next < job->load.nlids && *units) {
+		uint32_t lid = job->load.lids[job->next++], work;
+
+		if (!job->load.targets[lid].weight)
+			continue;
+		work = count_lid(job, lid);
+		*units -= work < *units ? work : *units;
+	}
+	if (job->next < job->load.nlids)
+		return COUNT;
+	job->next = job->hops_of = 0;
+	return FIND_USUAL;
+}
+
+typedef void range_fn(struct shift_load *load, uint32_t first, uint32_t end);
+
+/* Some of `all` channels or sources more, at so many units each; true after the last. */
+static bool over(struct rebalance *job, uint32_t all, uint32_t each, uint32_t units, range_fn *fn)
+{
+	uint32_t left = all - job->next, n = 1 + units / each;
+
+	n = n < left ? n : left;
+	fn(&job->load, job->next, job->next + n);
+	job->next += n;
+	if (n < left)
+		return false;
+	job->next = 0;
+	return true;
+}
+
+static bool over_channels(struct rebalance *job, uint32_t units, range_fn *fn)
+{
+	return over(job, job->load.nchannels, 1 + job->load.nkeys / CHEAP_KEYS, units, fn);
+}
+
+static bool over_sources(struct rebalance *job, uint32_t units, range_fn *fn)
+{
+	uint32_t sources = job->load.nsources ? job->load.nsources : 1;
+	uint32_t channels = 1 + job->load.nchannels / sources;
+
+	return over(job, job->load.nsources, channels * (1 + job->load.nkeys / CHEAP_KEYS), units,
+		    fn);
+}
+
+/* ---- The end ------------------------------------------------------------------------------------ */
+
+static bool lower(double before, double after, unsigned percent)
+{
+	return after < before && (before - after) * 100 >= before * percent;
+}
+
+static bool worthwhile(const struct rebalance *job)
+{
+	const struct rebalance_figures *b = &job->result.before, *a = &job->result.after;
+	unsigned gain = job->limits.gain;
+
+	if (job->base && a->shift * a->all_to_all > b->shift * b->all_to_all)
+		return false;
+	return lower(b->shift, a->shift, gain) || lower(b->rail_shift, a->rail_shift, gain) ||
+	       lower(b->all_to_all, a->all_to_all, gain);
+}
+
+static enum stage begin(struct rebalance *job)
+{
+	legal_fini(&job->design);
+	rebalance_begin_to_improve(job);
+	return IMPROVE;
+}
+
+static enum stage finish(struct rebalance *job)
+{
+	struct rebalance_result *result = &job->result;
+
+	result->after = shift_load_figures(&job->load);
+	if (!worthwhile(job)) {
+		result->after = result->before;
+		return MERGE;
+	}
+	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
+	job->of_lid = mem_alloc(job->lids->top + 1u, sizeof(*job->of_lid));
+	job->place = mem_alloc(job->t->nswitches + 1, sizeof(*job->place));
+	job->next = 0;
+	return COUNT_MOVED;
+}
+
+/* Where the candidate's entry leads now, 0 = as before. */
+static uint8_t moved_to(const struct rebalance *job, const struct candidate *c)
+{
+	uint8_t out = tables_row(&job->legal.tables, c->sw)[c->lid];
+
+	return out == c->stable ? 0 : out;
+}
+
+/* Makes numbers of overrides places of the first. */
+static void find_places(struct rebalance *job)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t sw = 0; sw < job->t->nswitches; sw++) {
+		uint32_t count = job->place[sw];
+
+		job->place[sw] = sum;
+		sum += count;
+	}
+	job->result.count = sum;
+}
+
+static enum stage count_moved(struct rebalance *job, uint32_t units)
+{
+	uint32_t left = job->ncandidates - job->next;
+	uint32_t end = job->next + (units < left ? units : left);
+
+	for (; job->next < end; job->next++) {
+		const struct candidate *c = &job->candidates[job->next];
+
+		job->place[c->sw] += moved_to(job, c) != 0;
+		if (!job->next || c[-1].lid != c->lid)
+			job->of_lid[c->lid] = 1 + job->next;
+	}
+	if (job->next < job->ncandidates)
+		return COUNT_MOVED;
+	find_places(job);
+	job->next = 0;
+	return COLLECT;
+}
+
+/* Returns about how much work it was. */
+static uint32_t collect_lid(struct rebalance *job, uint32_t lid)
+{
+	uint32_t first = job->of_lid[lid] - 1, at;
+
+	for (at = first; at < job->ncandidates && job->candidates[at].lid == lid; at++) {
+		const struct candidate *c = &job->candidates[at];
+		uint8_t out = moved_to(job, c);
+
+		if (out)
+			job->result.overrides[job->place[c->sw]++] =
+				(struct route_override){ c->sw, lid, out };
+	}
+	return at - first;
+}
+
+/* By LID, each behind those of its switch that are there: so they are in order. */
+static enum stage collect(struct rebalance *job, uint32_t units)
+{
+	while (job->next <= job->lids->top && units) {
+		uint32_t lid = job->next++;
+		uint32_t work = 1 + (job->of_lid[lid] ? collect_lid(job, lid) : 0);
+
+		units -= work < units ? work : units;
+	}
+	return job->next <= job->lids->top ? COLLECT : MERGE;
+}
+
+static enum stage take_step(struct rebalance *job, uint32_t units)
+{
+	switch ((enum stage)job->stage) {
+	case START:
+		return start(job);
+	case BASE:
+		return wait_for_base(job, units);
+	case ROOM:
+		return make_room(job, &job->legal) ? PREPARE : ROOM;
+	case PREPARE:
+		return prepare(job);
+	case DESIGN:
+		return design(job);
+	case DESIGN_ROOM:
+		return make_room(job, &job->design) ? DESIGN_PATHS : DESIGN_ROOM;
+	case DESIGN_PATHS:
+		return design_paths(job);
+	case LOAD:
+		return make_load(job);
+	case COUNT:
+		return count(job, &units);
+	case FIND_USUAL:
+		return over_channels(job, units, shift_load_find_usual) ? FIND_FLOORS : FIND_USUAL;
+	case FIND_FLOORS:
+		return over_sources(job, units, shift_load_find_floors) ? COUNT_LEVELS
+									: FIND_FLOORS;
+	case COUNT_LEVELS:
+		return over_channels(job, units, shift_load_count_levels) ? BEGIN : COUNT_LEVELS;
+	case BEGIN:
+		return begin(job);
+	case IMPROVE:
+		return rebalance_improve(job, units) ? FINISH : IMPROVE;
+	case FINISH:
+		return finish(job);
+	case COUNT_MOVED:
+		return count_moved(job, units);
+	case COLLECT:
+		return collect(job, units);
+	case MERGE:
+		rebalance_base_merge(job);
+		break;
+	case DONE:
+		break;
+	}
+	return DONE;
+}
+
+bool rebalance_step(struct rebalance *job, uint32_t units)
+{
+	job->stage = take_step(job, units);
+	return job->stage == DONE;
+}
+
+void rebalance_finish(struct rebalance *job)
+{
+	while (!rebalance_step(job, UINT32_MAX))
+		;
+}
+
+const struct rebalance_result *rebalance_result(const struct rebalance *job)
+{
+	return &job->result;
+}

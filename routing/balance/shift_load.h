@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * shift_load: what each switch-to-switch channel carries, shift by shift and all in all. Private to
+ * routing/.
+ *
+ * When every host i sends to host i + k, a leaf with hosts f .. f + n - 1 sends to host j in the n
+ * shifts k = j - f - n + 1 .. j - f: the flow from a leaf to a host is a window of k. Shifts are
+ * counted in buckets, so many parts to a leaf's width, and a flow fills that many buckets of each
+ * channel on its way. Where hosts have rails, the shifts within rails are a second ring of buckets.
+ *
+ * The price of a state is what re-balancing lowers: in each bucket, for each number of flows v
+ * above the usual the channels that carry v or more (the first costs most: one channel holds up a
+ * whole shift); and the fourth power of each channel's share of all-to-all traffic. What the live
+ * cables of some leaf are too few to avoid in a bucket (its floor) costs next to nothing there.
+ */
+#ifndef FMD_ROUTING_SHIFT_LOAD_H
+#define FMD_ROUTING_SHIFT_LOAD_H
+
+#include "routing/ftree/legal.h"
+#include "routing/balance/rebalance.h"
+
+#define SHIFT_LEVELS   5  /* numbers of flows that are told apart, the usual one being the first */
+#define SHIFT_MAX_PATH 32 /* channels */
+
+struct shift_source { /* a switch with hosts: they send by one way */
+	uint32_t sw, place, rail_place;
+	uint32_t hosts, weight; /* weight: the sum of its hosts' */
+	int16_t rail;		/* of all its hosts, or -1 */
+};
+struct shift_target {	   /* a LID that is sent to */
+	uint32_t source;   /* its own switch */
+	uint32_t weight;   /* 0 = nobody sends there */
+	uint32_t place;	   /* among its switch's hosts */
+	uint32_t phase[2]; /* .. in buckets of the ring of all, and of its rail */
+};
+struct shift_ring { /* of buckets */
+	uint32_t first, count;
+	unsigned parts; /* to a leaf's width */
+};
+
+enum shift_share { /* of all-to-all traffic: what it costs .. */
+		   SHIFT_SHARE_PRICED,
+		   SHIFT_SHARE_FREE,   /* .. nothing .. */
+		   SHIFT_SHARE_CAPPED, /* .. nothing, but nobody may come above the worst channel */
+};
+
+struct shift_load {
+	const struct topo *t;
+	uint32_t nchannels, nsources, nkeys, nlids;
+	uint32_t *channel;	      /* by topo port: leaves by it; TOPO_NONE = to no switch */
+	uint32_t *source_of;	      /* by switch, TOPO_NONE = no hosts */
+	struct shift_source *sources; /* in topological order */
+	struct shift_target *targets; /* by LID */
+	uint16_t *lids;		      /* that are sent to, in topological order */
+	struct shift_ring rings[UINT8_MAX + 2]; /* by rail + 1; [0] = all hosts' */
+	uint8_t *flows;				/* [nchannels][nkeys] */
+	uint64_t *total;			/* by channel: all to all */
+	uint64_t sum, busy;			/* of flows; buckets that have any */
+	uint64_t mean;				/* of total */
+	enum shift_share share;
+	uint64_t cap;	       /* of total, for SHIFT_SHARE_CAPPED */
+	uint8_t level_of[256]; /* by flows */
+	uint8_t *floor;	       /* [nkeys]: a level */
+	uint32_t *crowded;     /* [SHIFT_LEVELS + 1][nkeys]: channels of that level or more */
+	int32_t *prices;       /* [SHIFT_LEVELS + 1][nkeys]: of one channel's coming to the level */
+};
+
+/* Who sends and who is sent to; no flows yet. weights: as in route_params. */
+void shift_load_init(struct shift_load *load, const struct topo *t, const struct lid_map *lids,
+		     const struct graph *g, const uint8_t *weights);
+void shift_load_fini(struct shift_load *load);
+
+struct shift_flow { /* from some sources to a LID, along one way */
+	uint32_t lid;
+	const uint32_t *sources;
+	uint32_t nsources;
+};
+struct shift_path {
+	uint32_t channel[SHIFT_MAX_PATH];
+	unsigned n;
+};
+/*
+ * First all flows are put. Then what is usual is found, and by that floors, and levels are counted:
+ * each channel by channel (floors: source by source) in as many calls as one likes; prices come
+ * with the last. Then flows are moved.
+ */
+void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
+		    const struct shift_path *path);
+void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end);
+void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t end);
+void shift_load_count_levels(struct shift_load *load, uint32_t first, uint32_t end);
+void shift_load_move(struct shift_load *load, const struct shift_flow *flow,
+		     const struct shift_path *path, bool off);
+void shift_load_price_share(struct shift_load *load, enum shift_share share);
+/* What it costs to move the flow here; just after it was moved off: what that has saved. */
+int64_t shift_load_price(const struct shift_load *load, const struct shift_flow *flow,
+			 const struct shift_path *path);
+
+struct rebalance_figures shift_load_figures(const struct shift_load *load);
+
+#endif

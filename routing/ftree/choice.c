@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * choice: candidates and slots of a family (see choice.h).
+ *
+ * Candidates come from the parents' cost rows (nearest.h): the least cost, how many parents have it,
+ * and the last that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
+ * or by one (known from `last`); bitmaps are made only when much is missing.
+ *
+ * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the destinations are dealt over these
+ * by rank, which is even, instead of walking through holes.
+ *
+ * Whatever the rule, each LID has one order of preference among the slots, which design, weights and the LID alone make, and takes
+ * the first that lives. Loads that depend on who else was displaced are left to re-balancing.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/choice.h"
+#include "topology/mem.h"
+
+#define MASKS_WORTH                                                                                \
+	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
+
+static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
+{
+	const struct dest_run *run = &d->runs[d->first_run[sw]];
+	uint32_t n = d->first_run[sw + 1] - d->first_run[sw];
+	const struct dest_run *last = n ? run + n - 1 : run;
+
+	if (n < 1 || n > 2 || run->count + (n - 1) * last->count > 2)
+		return (struct lid_pair){ 0 };
+	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
+}
+
+static void look_at_switches(struct choice *c)
+{
+	const struct dests *d = c->d;
+
+	c->at_home = mem_alloc(c->g->nswitches + 1, sizeof(*c->at_home));
+	c->has_hosts = mem_alloc_unset(c->g->nswitches + 1, 1);
+	c->only_lids = mem_alloc_unset(c->g->nswitches + 1, sizeof(*c->only_lids));
+	for (uint32_t sw = 0; sw < c->g->nswitches; sw++) {
+		c->has_hosts[sw] = c->g->switches[sw].nhosts ? 0xff : 0;
+		c->only_lids[sw] = find_only_lids(d, sw);
+	}
+}
+
+void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
+		 const struct reach *r, uint32_t row_bytes)
+{
+	*c = (struct choice){ .g = g, .d = d, .r = r, .row_bytes = row_bytes };
+	c->never = mem_alloc_unset(r->cost_bytes, 1);
+	memset(c->never, REACH_NEVER, r->cost_bytes);
+	c->nearest.cost = mem_alloc_unset(r->cost_bytes, 1);
+	c->nearest.count = mem_alloc_unset(r->cost_bytes, 1);
+	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
+	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
+	c->slots = mem_alloc_unset(row_bytes, 1);
+	look_at_switches(c);
+	design_init(&c->own_design, g);
+	c->design = r->design ? r->design : &c->own_design;
+	c->design_lives = !g->damaged;
+	digits_init(&c->digits, d, row_bytes);
+}
+
+void choice_fini(struct choice *c)
+{
+	digits_fini(&c->digits);
+	design_fini(&c->own_design);
+	free(c->never);
+	free(c->nearest.cost);
+	free(c->nearest.count);
+	free(c->nearest.last);
+	free(c->masks);
+	free(c->slots);
+	for (uint32_t d = 0; d < c->g->nswitches; d++)
+		free(c->at_home[d]);
+	free(c->at_home);
+	free(c->has_hosts);
+	free(c->only_lids);
+}
+
+/* ---- Candidates -------------------------------------------------------------------------------- */
+
+static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
+{
+	uint32_t sw = c->g->parents[c->family->first_parent + parent];
+
+	return sw == TOPO_NONE ? c->never : reach_cost(c->r, c->g, sw);
+}
+
+static void make_masks(struct choice *c)
+{
+	uint32_t n = c->g->nswitches;
+
+	memset(c->masks, 0, (size_t)CHOICE_WORDS * n * sizeof(*c->masks));
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		const uint8_t *restrict parent = parent_cost(c, p);
+		uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
+
+		for (uint32_t d = 0; d < n; d++) {
+			uint64_t leads = parent[d] != REACH_NEVER &&
+					 (uint8_t)(parent[d] + 1) == c->nearest.cost[d];
+
+			mask[d] |= leads << (p % 64);
+		}
+	}
+}
+
+static bool never_hosts(const uint8_t *count, const uint8_t *has_hosts, uint32_t n)
+{
+	uint8_t found = 0;
+
+	for (uint32_t d = 0; d < n; d++)
+		found |= (count[d] ? 0 : 0xff) & has_hosts[d];
+	return found;
+}
+
+/* Destinations that several parents lead to, but not all. Summed up in bytes as long as those hold it. */
+static uint32_t count_partly(const uint8_t *count, uint32_t n, uint8_t nparents)
+{
+	uint32_t partly = 0;
+
+	for (uint32_t at = 0; at < n; at += UINT8_MAX) {
+		uint32_t end = at + UINT8_MAX < n ? at + UINT8_MAX : n;
+		uint8_t sum = 0;
+
+		for (uint32_t d = at; d < end; d++)
+			sum += (count[d] > 1) & (count[d] < nparents);
+		partly += sum;
+	}
+	return partly;
+}
+
+static void find_candidates(struct choice *c)
+{
+	unsigned nparents = c->family->nparents;
+	uint32_t n = c->g->nswitches;
+	const uint8_t *parents[UINT8_MAX], *count = c->nearest.count;
+
+	for (unsigned p = 0; p < nparents; p++)
+		parents[p] = parent_cost(c, p);
+	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
+	c->has_never = memchr(count, 0, n) != NULL;
+	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
+	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
+	if (c->has_masks)
+		make_masks(c);
+}
+
+static struct parent_set look_up_candidates(const struct choice *c, uint32_t d)
+{
+	struct parent_set set = { { 0 } };
+
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		uint8_t cost = parent_cost(c, p)[d];
+
+		if (cost != REACH_NEVER && (uint8_t)(cost + 1) == c->nearest.cost[d])
+			set.word[p / 64] |= 1ull << (p % 64);
+	}
+	return set;
+}
+
+struct parent_set choice_candidates(const struct choice *c, uint32_t d)
+{
+	struct parent_set set = { { 0 } };
+
+	if (c->nearest.count[d] == c->family->nparents) {
+		set = c->all;
+	} else if (c->nearest.count[d] == 1) {
+		set.word[c->nearest.last[d] / 64] = 1ull << (c->nearest.last[d] % 64);
+	} else if (c->nearest.count[d] && !c->has_masks) {
+		set = look_up_candidates(c, d);
+	} else if (c->nearest.count[d]) {
+		for (unsigned w = 0; w < CHOICE_WORDS; w++)
+			set.word[w] = c->masks[(size_t)w * c->g->nswitches + d];
+	}
+	return set;
+}
+
+/* ---- Slots ------------------------------------------------------------------------------------- */
+
+static unsigned nth_parent(const struct parent_set *set, unsigned n)
+{
+	for (unsigned w = 0; w < CHOICE_WORDS; w++) {
+		unsigned here = __builtin_popcountll(set->word[w]);
+		uint64_t bits = set->word[w];
+
+		if (n >= here) {
+			n -= here;
+			continue;
+		}
+		while (n--)
+			bits &= bits - 1;
+		return w * 64 + __builtin_ctzll(bits);
+	}
+	return 0;
+}
+
+static unsigned set_size(const struct parent_set *set)
+{
+	unsigned size = 0;
+
+	for (unsigned w = 0; w < CHOICE_WORDS; w++)
+		if (set->word[w]) /* mostly the first alone */
+			size += __builtin_popcountll(set->word[w]);
+	return size;
+}
+
+static bool any_in(const struct parent_set *a, const struct parent_set *b)
+{
+	uint64_t both = 0;
+
+	for (unsigned w = 0; w < CHOICE_WORDS; w++)
+		both |= a->word[w] & b->word[w];
+	return both != 0;
+}
+
+/*
+ * A destination that half of the parents or fewer lead to by design is dealt over these alone; the LIDs of a dead one go on by turns. LIDs whose home is
+ * none of them are counted by themselves: every second number, say, would come to every second cable only.
+ */
+static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
+{
+	const struct parent_set *among = &c->few.parents;
+	unsigned n = c->few.size, home = x % c->family->nslots, wanted, parent;
+
+	if (c->few.rank[home] != CHOICE_NONE)
+		x = x / c->family->nslots * c->few.nelsewhere + c->few.rank[home];
+	wanted = x % n;
+	parent = nth_parent(among, wanted);
+
+	for (uint32_t turn = x / n; !parent_in(set, parent); turn++)
+		parent = nth_parent(among, (wanted + 1 + turn % (n - 1)) % n);
+	unsigned first = c->first_by_parent[parent], lanes = c->first_by_parent[parent + 1] - first;
+
+	return c->by_parent[first + x / n % lanes];
+}
+
+/* The parents that lead to D by design. */
+static struct parent_set designed(const struct choice *c, uint32_t d)
+{
+	const uint32_t *parents = &c->g->parents[c->family->first_parent];
+	const struct design_row row = design_of(c->design, d);
+	const uint8_t *cost = row.cost;
+	struct parent_set set = { { 0 } };
+	uint8_t best = REACH_NEVER;
+
+	fiber_spend(c->r->fiber, row.made * c->g->nswitches * DESIGN_NS);
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] < best)
+			best = cost[parents[p]];
+	for (unsigned p = 0; p < c->family->nparents; p++)
+		if (parents[p] != TOPO_NONE && cost[parents[p]] == best)
+			set.word[p / 64] |= 1ull << (p % 64);
+	return set;
+}
+
+static void find_few(struct choice *c, uint32_t d)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+
+	c->few.d = d + 1;
+	c->few.parents = c->design_lives ? choice_candidates(c, d) : designed(c, d);
+	c->few.size = set_size(&c->few.parents);
+	c->few.nelsewhere = 0;
+	for (unsigned s = 0; s < c->family->nslots; s++)
+		c->few.rank[s] = parent_in(&c->few.parents, slots[s].parent) ? CHOICE_NONE
+									     : c->few.nelsewhere++;
+}
+
+/* Whether D's LIDs are dealt by rank. */
+static bool by_rank(struct choice *c, uint32_t d, const struct parent_set *set)
+{
+	if (set_size(set) * 2 > c->family->nparents)
+		return false;
+	if (c->few.d != d + 1)
+		find_few(c, d);
+	return c->few.size * 2 <= c->family->nparents && any_in(&c->few.parents, set);
+}
+
+static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
+{
+	struct at_home *w = mem_alloc(1, sizeof(*w));
+
+	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &c->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			if (dests_is_host(c->d, lid))
+				w->weight[c->home[lid]] += dests_weight(c->d, lid);
+	}
+	w->least = UINT32_MAX;
+	for (unsigned s = 0; s < c->family->nslots; s++) {
+		w->least = w->weight[s] < w->least ? w->weight[s] : w->least;
+		w->most = w->weight[s] > w->most ? w->weight[s] : w->most;
+	}
+	return w;
+}
+
+/*
+ * What the hosts on a leaf send to by which slot when nothing is dead, for families that number slots as its own does. NULL = by all alike;
+ * higher up that is so.
+ */
+static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
+{
+	const struct graph_family *own = &c->g->families[c->g->switches[d].family];
+
+	if (own->pitch != c->family->pitch || own->nslots != c->family->nslots)
+		return NULL;
+	if (!c->at_home[d])
+		c->at_home[d] = weigh_slots(c, d);
+	return c->at_home[d]->least == c->at_home[d]->most ? NULL : c->at_home[d];
+}
+
+/* The slots that a LID goes on to when its home does not lead there: far strides, so that what is missing together is left together. */
+struct walk {
+	unsigned home, at, stride, others, left;
+};
+
+static struct walk walk_from(unsigned home, uint32_t turn, unsigned nslots)
+{
+	struct walk w = { .home = home, .others = nslots - 1, .left = 2 * nslots };
+
+	if (w.others) {
+		w.at = turn % w.others;
+		w.stride = w.others > 1 ? 1 + (w.others * 3 / 8 + turn / w.others) % (w.others - 1)
+					: 1;
+	}
+	return w;
+}
+
+/* After a round of strides, which may have left some out, one by one. */
+static unsigned walk_on(struct walk *w)
+{
+	unsigned slot = w->home + 1 + w->at;
+
+	w->at += w->stride;
+	if (w->at >= w->others)
+		w->at -= w->others;
+	if (--w->left == w->others + 1)
+		w->stride = 1;
+	return slot > w->others ? slot - w->others - 1 : slot;
+}
+
+/* Of those that lead there the slot with the least at home, among equals the first. */
+static unsigned slot_elsewhere(struct choice *c, uint32_t lid, const struct parent_set *set)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	const struct at_home *weights = weights_at_home(c, c->d->sw[lid]);
+	unsigned width = c->family->nslots, best_slot = c->home[lid];
+	struct walk walk = walk_from(best_slot, c->d->order[lid] / c->family->pitch / width, width);
+	uint32_t best = UINT32_MAX, least = weights ? weights->least : 0;
+
+	while (best > least && walk.left) {
+		unsigned slot = walk_on(&walk);
+		uint32_t weight = weights ? weights->weight[slot] : 0;
+
+		if (weight >= best || !parent_in(set, slots[slot].parent))
+			continue;
+		best = weight;
+		best_slot = slot;
+	}
+	return best_slot;
+}
+
+unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *set)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	unsigned home = c->home[lid];
+
+	if (parent_in(set, slots[home].parent))
+		return home;
+	if (by_rank(c, c->d->sw[lid], set))
+		return slot_by_rank(c, c->d->order[lid] / c->family->pitch, set);
+	return slot_elsewhere(c, lid, set);
+}
+
+static void list_by_parent(struct choice *c)
+{
+	const struct graph_slot *slots = &c->g->slots[c->family->first_slot];
+	unsigned n = 0;
+
+	for (unsigned p = 0; p < c->family->nparents; p++) {
+		c->first_by_parent[p] = n;
+		for (unsigned s = p; s < c->family->nslots; s++)
+			if (slots[s].parent == p)
+				c->by_parent[n++] = s;
+	}
+	c->first_by_parent[c->family->nparents] = n;
+}
+
+/* The one slot all LIDs behind D take: none leads there, or one parent by one cable does. */
+static bool one_slot(const struct choice *c, uint32_t d, uint8_t *slot)
+{
+	unsigned first = c->first_by_parent[c->nearest.last[d]];
+
+	*slot = c->nearest.count[d] ? c->by_parent[first] : CHOICE_NONE;
+	return !c->nearest.count[d] || (c->nearest.count[d] == 1 &&
+					c->first_by_parent[c->nearest.last[d] + 1u] == first + 1);
+}
+
+static void choose_one(struct choice *c, uint32_t d, uint8_t slot)
+{
+	const struct dest_run *run = &c->d->runs[c->d->first_run[d]],
+			      *end = &c->d->runs[c->d->first_run[d + 1]];
+
+	if (c->only_lids[d].a) {
+		c->slots[c->only_lids[d].a] = c->slots[c->only_lids[d].b] = slot;
+		return;
+	}
+	for (; run < end; run++)
+		memset(c->slots + run->lid, slot, run->count);
+}
+
+static void choose_for(struct choice *c, uint32_t d)
+{
+	struct parent_set set = choice_candidates(c, d);
+
+	for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &c->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			c->slots[lid] = choice_slot(c, lid, &set);
+		c->chosen += run->count;
+	}
+}
+
+/* Those that not all parents lead to. */
+static void choose_for_others(struct choice *c)
+{
+	const uint8_t *count = c->nearest.count;
+	unsigned nparents = c->family->nparents;
+	uint32_t n = c->g->nswitches;
+	uint8_t slot;
+
+	for (uint32_t d = 0; d < n; d++) {
+		if (count[d] == nparents)
+			continue;
+		if (one_slot(c, d, &slot))
+			choose_one(c, d, slot);
+		else
+			choose_for(c, d);
+	}
+}
+
+const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group)
+{
+	const struct graph_family *family = &c->g->families[c->g->switches[child].family];
+
+	return digits_row(&c->digits, family->pitch * (family->nparents ? family->nparents : 1),
+			  group->nlanes);
+}
+
+uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
+			 uint32_t spread)
+{
+	const struct graph_lane *lanes = &g->lanes[group->first_lane];
+	unsigned n = group->nlanes, lane = wanted < n ? wanted : wanted % n;
+
+	for (unsigned try = 0; !lanes[lane].live && try < n - 1; try++)
+		lane = (wanted + 1 + (spread + try) % (n - 1)) % n;
+	return lanes[lane].port;
+}
+
+void choice_family(struct choice *c, const struct graph_family *family)
+{
+	c->family = family;
+	c->chosen = 0;
+	if (!family->nslots) {
+		memset(c->nearest.cost, REACH_NEVER, c->g->nswitches);
+		memset(c->nearest.count, 0, c->g->nswitches);
+		memset(c->slots, CHOICE_NONE, c->row_bytes);
+		c->has_masks = false;
+		c->has_never = c->has_never_hosts = true;
+		return;
+	}
+	list_by_parent(c);
+	c->all = (struct parent_set){ { 0 } };
+	for (unsigned p = 0; p < family->nparents; p++)
+		c->all.word[p / 64] |= 1ull << (p % 64);
+	c->few.d = 0;
+	find_candidates(c);
+	c->home = digits_row(&c->digits, family->pitch, family->nslots);
+	memcpy(c->slots, c->home, c->row_bytes);
+	choose_for_others(c);
+}

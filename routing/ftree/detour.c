@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * detour: ways for pairs that cables connect and no up/down path does: two leaves left without a spine in common; a spine
+ * and a host behind its dead uplink, which management traffic (PerfMgr) wants.
+ *
+ * A hole (s, D) is filled by sending to a neighbour n that has a way to D. When that turns at n from down to up it adds the
+ * dependency (s -> n) before (n -> m), a valley. Valleys are legal as long as no channel can come to wait for itself: the valley s, n, m is
+ * accepted when s cannot be reached from m by legal turns and the valleys already accepted. That judges
+ * by all turns that any table might use, so it is safe whatever else the tables hold; check.c judges the result by the bytes.
+ *
+ * Each valley in use is in the way of others, so there should be few: whoever got a way hands it on to all holes around
+ * it that can take it without a new one, and only what is left opens the next. That also makes ways there and back:
+ * those by one leaf, in both directions, bear each other.
+ *
+ * Holes between hosts come first. Those of management are filled while they are few: after one
+ * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
+ * left stays without a way and is named by the proof. Order is fixed: the same damage gives the
+ * same detours.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/engine.h"
+#include "topology/mem.h"
+#include "topology/sort.h"
+
+#define SORT_NS		      10   /* to put a hole in its place */
+#define SOURCE_NS	      10   /* to look where one source leads on */
+#define GROUP_NS	      100  /* to look whether a neighbour has a way */
+#define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
+#define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
+#define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
+#define DETOUR_CLIMB	      3 /* switches above a hole, one above the other, that get a way for it */
+#define DETOUR_MAX_CLIMBS     1024 /* switches so asked for holes of management, in one computation */
+
+struct valley {
+	uint32_t from, at, to;
+	uint32_t next; /* chain by `from`, of the accepted ones: index + 1, 0 = end */
+	bool accepted;
+};
+
+struct risen { /* a packet that came up into a switch, and from where */
+	uint32_t sw, by;
+};
+
+struct detour {
+	const struct graph *g;
+	const struct dests *d;
+	const struct reach *r; /* costs complete */
+	struct tables *out;
+	struct valley *valleys;
+	uint32_t nvalleys;
+	uint32_t culprit;	     /* valley by which a search found its way back last + 1 */
+	uint16_t *places;	     /* by hash: valley + 1, 0 = none */
+	uint32_t *chain;	     /* by switch: accepted valleys from it */
+	uint32_t *sources, nsources; /* switches with accepted valleys from them */
+	uint8_t *back;		     /* by switch: comes_back(), 0 = nobody asked yet */
+	bool *is_tried;		     /* by switch: some valley from it was judged */
+	bool *visited;		     /* by valley, in one search */
+	bool *is_spent;		     /* by source, in that search: all its valleys are visited */
+	uint32_t nspent;
+	struct risen *stack; /* of that search */
+	uint32_t nstack;
+	struct look *looks; /* by switch */
+	uint32_t *handed,
+		nhanded;  /* switches that got a way to the destination at hand, oldest first */
+	bool opens;	  /* new valleys may be tried */
+	uint32_t nclimbs; /* that are left */
+	uint32_t nfilled;
+	uint64_t open_pairs;
+};
+
+enum { NEVER_BACK = 1, COMES_BACK };
+
+struct look {		     /* what is known of a switch and one destination */
+	uint32_t d;	     /* 1 + destination; 0 = nothing is known */
+	uint32_t refused_at; /* 1 + holes that were filled when it found nobody to send to */
+	bool way;
+	bool wanted; /* it is a hole */
+};
+
+/* ---- Is a valley safe? -------------------------------------------------------------------------- */
+
+static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
+{
+	return reach_cost(w->r, w->g, sw)[d] != REACH_NEVER;
+}
+
+/*
+ * Whether a packet that went up from the switch may lead to waiting for one that comes down to it: by legal turns from one parent to
+ * another. Never in a tree whose levels are as they should be: there, parents of one switch have no switch above in common.
+ */
+static bool comes_back(struct detour *w, uint32_t sw)
+{
+	const struct graph_group *ups = graph_ups(w->g, sw);
+	unsigned n = w->g->switches[sw].nup;
+
+	if (w->back[sw])
+		return w->back[sw] == COMES_BACK;
+	w->back[sw] = NEVER_BACK;
+	for (unsigned i = 0; i < n * n && w->back[sw] == NEVER_BACK; i++)
+		if (i / n != i % n && reaches(w, ups[i / n].peer, ups[i % n].peer))
+			w->back[sw] = COMES_BACK;
+	return w->back[sw] == COMES_BACK;
+}
+
+/* Straight back down to the switch that a packet has just risen from leads no turn of its own. */
+static bool is_turned_away(struct detour *w, const struct valley *v, uint32_t at, uint32_t to)
+{
+	return v->from == to && v->at == at && !comes_back(w, to);
+}
+
+/*
+ * Goes on by all valleys from one source, but from the switch itself not by the one it came through. Returns whether one
+ * leads to `wanted`; the source is spent when none of its valleys is left for later.
+ */
+static bool take_valleys(struct detour *w, uint32_t source, struct risen here, uint32_t wanted)
+{
+	const struct valley *v;
+	struct risen *top = w->stack + w->nstack;
+	bool left = false;
+
+	for (uint32_t next = w->chain[w->sources[source]]; next; next = v->next) {
+		v = &w->valleys[next - 1];
+		if (w->visited[next - 1])
+			continue;
+		if (is_turned_away(w, v, here.by, here.sw)) {
+			left = true;
+			continue;
+		}
+		if (reaches(w, v->to, wanted)) {
+			w->culprit = next;
+			return true;
+		}
+		w->visited[next - 1] = true;
+		*top++ = (struct risen){ v->to, v->at };
+	}
+	w->nstack = top - w->stack;
+	w->is_spent[source] = !left;
+	w->nspent += !left;
+	return false;
+}
+
+/* Whether the valley that closed a circle last closes this one too, which it mostly does. */
+static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	const struct valley *v = &w->valleys[w->culprit - 1];
+
+	return w->culprit && reaches(w, to, v->from) && !is_turned_away(w, v, at, to) &&
+	       reaches(w, v->to, from);
+}
+
+/*
+ * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come to wait for `from`. One
+ * that has just risen from a switch does not go straight back down to it: pairs may use one leaf both ways.
+ */
+static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	if (reaches(w, to, from) || by_culprit(w, from, at, to))
+		return true;
+	memset(w->visited, 0, w->nvalleys * sizeof(*w->visited));
+	memset(w->is_spent, 0, w->nsources * sizeof(*w->is_spent));
+	w->stack[0] = (struct risen){ to, at };
+	w->nstack = 1;
+	w->nspent = 0;
+	while (w->nstack && w->nspent < w->nsources) {
+		struct risen here = w->stack[--w->nstack];
+
+		fiber_spend(w->r->fiber, w->nsources * SOURCE_NS);
+
+		for (uint32_t s = 0; s < w->nsources; s++)
+			if (!w->is_spent[s] && reaches(w, here.sw, w->sources[s]) &&
+			    take_valleys(w, s, here, from))
+				return true;
+	}
+	return false;
+}
+
+/* Where a valley is noted, or would be. */
+static uint16_t *find_place(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	uint32_t place = hash_word(hash_word((uint64_t)from << 32 | at) + to) % DETOUR_PLACES;
+
+	for (; w->places[place]; place = (place + 1) % DETOUR_PLACES) {
+		const struct valley *v = &w->valleys[w->places[place] - 1];
+
+		if (v->at == at && v->to == to && v->from == from)
+			break;
+	}
+	return &w->places[place];
+}
+
+static void note_accepted(struct detour *w, uint32_t number)
+{
+	struct valley *v = &w->valleys[number];
+
+	if (!w->chain[v->from])
+		w->sources[w->nsources++] = v->from;
+	v->next = w->chain[v->from];
+	w->chain[v->from] = number + 1;
+}
+
+static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
+{
+	uint16_t *place = find_place(w, from, at, to);
+
+	if (*place)
+		return w->valleys[*place - 1].accepted;
+	if (!w->opens || w->nvalleys == DETOUR_MAX_TRIALS)
+		return false;
+	bool accepted = !leads_back(w, from, at, to);
+	w->valleys[w->nvalleys] =
+		(struct valley){ .from = from, .at = at, .to = to, .accepted = accepted };
+	w->is_tried[from] = true;
+	if (accepted)
+		note_accepted(w, w->nvalleys);
+	*place = ++w->nvalleys;
+	return accepted;
+}
+
+/* ---- One destination switch --------------------------------------------------------------------- */
+
+static bool rises(const struct graph *g, uint32_t from, uint32_t to)
+{
+	return g->switches[to].rank > g->switches[from].rank;
+}
+
+/* LIDs behind one switch have a way or none alike: the first tells. */
+static struct look *look_at(struct detour *w, uint32_t sw, uint32_t d)
+{
+	struct look *look = &w->looks[sw];
+
+	if (look->d != d + 1) {
+		uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
+
+		*look = (struct look){ .d = d + 1, .way = sw == d || port != TABLES_NO_ROUTE };
+	}
+	return look;
+}
+
+static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
+{
+	return look_at(w, sw, d)->way;
+}
+
+/* The switch behind a port, TOPO_NONE when there is none. Searched from group *near on, which is moved to where it was. */
+static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port, unsigned *near)
+{
+	const struct graph_group *groups = graph_ups(g, sw);
+	unsigned n = g->switches[sw].nup + g->switches[sw].ndown;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = *near + i < n ? *near + i : *near + i - n;
+		const struct graph_lane *lanes = &g->lanes[groups[at].first_lane];
+
+		for (unsigned l = 0; l < groups[at].nlanes; l++)
+			if (lanes[l].port == port) {
+				*near = at;
+				return groups[at].peer;
+			}
+	}
+	return TOPO_NONE;
+}
+
+/* Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted valley. */
+static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
+{
+	const uint8_t *row = tables_row(w->out, n);
+	unsigned near = 0;
+
+	if (rises(w->g, s, n))
+		return true; /* from a rise any turn is legal */
+	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++) {
+			uint32_t m = n == d || row[lid] == TABLES_NO_ROUTE
+					     ? TOPO_NONE
+					     : neighbour_at(w->g, n, row[lid], &near);
+
+			if (m == s ||
+			    (m != TOPO_NONE && rises(w->g, n, m) && !valley_accepted(w, s, n, m)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void send_to(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+{
+	const struct graph_lane *lanes = &w->g->lanes[group->first_lane];
+	uint8_t live[UINT8_MAX];
+	unsigned n = 0;
+
+	look_at(w, s, d)->way = true;
+	w->handed[w->nhanded++] = s;
+	w->nfilled++;
+	for (unsigned l = 0; l < group->nlanes; l++)
+		if (lanes[l].live)
+			live[n++] = lanes[l].port;
+	for (uint32_t r = w->d->first_run[d]; r < w->d->first_run[d + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			tables_row(w->out, s)[lid] = live[w->d->order[lid] % n];
+	}
+}
+
+static bool give_way_by(struct detour *w, uint32_t s, const struct graph_group *group, uint32_t d)
+{
+	if (!group->nlive || !has_way(w, group->peer, d) || !may_send(w, s, group->peer, d))
+		return false;
+	send_to(w, s, group, d);
+	return true;
+}
+
+static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_group *group = graph_downs(w->g, s),
+				 *end = group + w->g->switches[s].ndown;
+	/* Trials are spent, and none was about s: nothing from there may rise. All from here on are about s. */
+	bool shut = w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s];
+
+	fiber_spend(w->r->fiber, (w->g->switches[s].nup + w->g->switches[s].ndown) * GROUP_NS);
+	for (; group < end; group++) {
+		bool only_rises = !w->g->switches[group->peer].ndown && group->peer != d;
+
+		if (!(shut && only_rises) && give_way_by(w, s, group, d))
+			return true;
+	}
+	return false;
+}
+
+static bool give_way(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_group *ups = graph_ups(w->g, s);
+
+	for (unsigned i = 0; i < w->g->switches[s].nup; i++)
+		if (give_way_by(w, s, &ups[i], d))
+			return true;
+	return give_way_down(w, s, d);
+}
+
+/* Who is above a hole gets a way first where that needs one too: a leaf sends by a spine that itself detours. */
+static bool fill_hole(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
+{
+	const struct graph_group *ups = graph_ups(w->g, s);
+	struct look *look = look_at(w, s, d);
+
+	if (look->refused_at == w->nfilled + 1)
+		return false;
+	if (look->way || give_way(w, s, d))
+		return true;
+	for (unsigned i = 0; depth && w->nclimbs && i < w->g->switches[s].nup; i++) {
+		if (!ups[i].nlive || has_way(w, ups[i].peer, d))
+			continue;
+		w->nclimbs--;
+		if (fill_hole(w, ups[i].peer, d, depth - 1))
+			return give_way(w, s, d);
+	}
+	look->refused_at = w->nfilled + 1;
+	return false;
+}
+
+static const struct graph_group *group_to(const struct graph *g, uint32_t sw, uint32_t peer)
+{
+	const struct graph_group *group = graph_ups(g, sw);
+
+	while (group->peer != peer)
+		group++;
+	return group;
+}
+
+/* Holes beside those that got a way take it from there, and hand it on, as far as that needs no new valley. */
+static void hand_on(struct detour *w, uint32_t d)
+{
+	w->opens = false;
+	for (uint32_t i = 0; i < w->nhanded; i++) {
+		uint32_t sw = w->handed[i];
+		const struct graph_group *group = graph_ups(w->g, sw),
+					 *end = graph_downs(w->g, sw) + w->g->switches[sw].ndown;
+
+		for (; group < end; group++) {
+			const struct look *look = look_at(w, group->peer, d);
+
+			if (look->wanted && !look->way)
+				give_way_by(w, group->peer, group_to(w->g, group->peer, sw), d);
+		}
+	}
+	w->nhanded = 0;
+	w->opens = true;
+}
+
+/* ---- All holes ---------------------------------------------------------------------------------- */
+
+static uint32_t key_of(const struct hole *hole, bool by_d)
+{
+	return by_d ? hole->d : hole->sw;
+}
+
+/* One key of two, by counting: there may be a million. `first` has a place more than there are switches. */
+static void sort_by_one(const struct holes *from, struct hole *to, bool by_d, uint32_t *first,
+			uint32_t nswitches)
+{
+	memset(first, 0, (nswitches + 1) * sizeof(*first));
+	for (uint32_t i = 0; i < from->count; i++)
+		first[key_of(&from->list[i], by_d) + 1]++;
+	for (uint32_t sw = 1; sw <= nswitches; sw++)
+		first[sw] += first[sw - 1];
+	for (uint32_t i = 0; i < from->count; i++)
+		to[first[key_of(&from->list[i], by_d)]++] = from->list[i];
+}
+
+/* By destination, then by switch. */
+static void sort_by_destination(const struct detour *w, struct holes *holes)
+{
+	struct holes by_switch = { .list = mem_alloc_unset(holes->count + 1u, sizeof(struct hole)),
+				   .count = holes->count };
+	uint32_t n = w->g->nswitches, *first = mem_alloc_unset(n + 1u, sizeof(*first));
+
+	sort_by_one(holes, by_switch.list, false, first, n);
+	fiber_spend(w->r->fiber, holes->count * SORT_NS);
+	sort_by_one(&by_switch, holes->list, true, first, n);
+	fiber_spend(w->r->fiber, holes->count * SORT_NS);
+	free(by_switch.list);
+	free(first);
+}
+
+static bool between_hosts(const struct detour *w, const struct hole *hole)
+{
+	return w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
+}
+
+/* Pairs of hosts' switches for which the list had no room: these stay open. */
+static uint64_t unlisted_pairs(const struct detour *w, const struct holes *holes)
+{
+	uint64_t pairs = holes->host_pairs;
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		pairs -= between_hosts(w, &holes->list[i]);
+	return pairs;
+}
+
+/* Where there are too many, those of management are dropped. */
+static void sort_holes(const struct detour *w, struct holes *holes)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		if (holes->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &holes->list[i]))
+			holes->list[n++] = holes->list[i];
+	holes->count = n;
+	sort_by_destination(w, holes);
+}
+
+/* Hops from a switch that has a legal way: leaves have no costs of their own. */
+static unsigned length_of_way(const struct detour *w, uint32_t sw, uint32_t d)
+{
+	uint8_t port = tables_row(w->out, sw)[w->d->runs[w->d->first_run[d]].lid];
+	unsigned near = 0, extra = 0;
+
+	if (w->r->cost_row[sw] == TOPO_NONE) {
+		sw = neighbour_at(w->g, sw, port, &near);
+		extra = 1;
+	}
+	return extra + reach_cost(w->r, w->g, sw)[d];
+}
+
+/* What a detour down from here would take. */
+static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
+{
+	const struct graph_group *group = graph_downs(w->g, s),
+				 *end = group + w->g->switches[s].ndown;
+	uint32_t best = UINT32_MAX;
+
+	for (; group < end; group++) {
+		if (!group->nlive || group->peer == d || !has_way(w, group->peer, d))
+			continue;
+		uint32_t length = length_of_way(w, group->peer, d);
+
+		best = length < best ? length : best;
+	}
+	return best;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct hole *x = a, *y = b;
+
+	if (x->length != y->length)
+		return x->length < y->length ? -1 : 1;
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+/* Those of one destination, between hosts or not. */
+static void fill_column(struct detour *w, struct hole *holes, uint32_t n, bool hosts)
+{
+	uint32_t d = holes->d;
+
+	if (hosts && !w->g->switches[d].nhosts)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		fiber_spend(w->r->fiber, w->g->switches[holes[i].sw].ndown * GROUP_NS);
+		look_at(w, holes[i].sw, d)->wanted = true;
+		holes[i].length = n > 1 ? length_by_detour(w, holes[i].sw, d) : 0;
+	}
+	qsort(holes, n, sizeof(*holes), by_length);
+	for (uint32_t i = 0; i < n; i++) {
+		if (between_hosts(w, &holes[i]) != hosts)
+			continue;
+		fill_hole(w, holes[i].sw, d, hosts ? 1 : DETOUR_CLIMB);
+		hand_on(w, d);
+	}
+	for (uint32_t i = 0; hosts && i < n; i++)
+		w->open_pairs += between_hosts(w, &holes[i]) && !has_way(w, holes[i].sw, d);
+}
+
+/* Where each destination's holes begin: index + 1, 0 = it has none, or they are done. */
+static uint32_t *find_columns(const struct detour *w, const struct holes *holes)
+{
+	uint32_t *columns = mem_alloc(w->g->nswitches + 1, sizeof(*columns));
+
+	for (uint32_t i = holes->count; i-- > 0;)
+		columns[holes->list[i].d] = i + 1;
+	return columns;
+}
+
+static void fill_column_once(struct detour *w, const struct holes *holes, uint32_t *columns,
+			     uint32_t d, bool hosts)
+{
+	uint32_t first = columns[d], end = first;
+
+	columns[d] = 0;
+	while (first && end < holes->count && holes->list[end].d == d)
+		end++;
+	if (first)
+		fill_column(w, &holes->list[first - 1], end + 1 - first, hosts);
+}
+
+/* A column is followed by those of the ways back, while nothing else is in their way. */
+static void fill_holes(struct detour *w, const struct holes *holes, bool hosts)
+{
+	uint32_t *columns = find_columns(w, holes);
+
+	for (uint32_t i = 0; i < holes->count; i++) {
+		fill_column_once(w, holes, columns, holes->list[i].d, hosts);
+		fill_column_once(w, holes, columns, holes->list[i].sw, hosts);
+	}
+	free(columns);
+}
+
+uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
+		     struct tables *out, struct holes *holes)
+{
+	struct detour w = { .g = g, .d = d, .r = r, .out = out, .opens = true };
+
+	if (!holes->count)
+		return holes->host_pairs;
+	w.valleys = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.valleys));
+	w.places = mem_alloc(DETOUR_PLACES, sizeof(*w.places));
+	w.chain = mem_alloc(g->nswitches + 1, sizeof(*w.chain));
+	w.sources = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.sources));
+	w.back = mem_alloc(g->nswitches + 1, 1);
+	w.is_tried = mem_alloc(g->nswitches + 1, sizeof(*w.is_tried));
+	w.visited = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.visited));
+	w.is_spent = mem_alloc(DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
+	w.stack = mem_alloc(DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
+	w.looks = mem_alloc(g->nswitches + 1, sizeof(*w.looks));
+	w.handed = mem_alloc_unset(g->nswitches + 1, sizeof(*w.handed));
+	w.open_pairs = unlisted_pairs(&w, holes);
+	sort_holes(&w, holes);
+	w.nclimbs = UINT32_MAX;
+	fill_holes(&w, holes, true);
+	w.nclimbs = DETOUR_MAX_CLIMBS;
+	fill_holes(&w, holes, false);
+	free(w.valleys);
+	free(w.chain);
+	free(w.sources);
+	free(w.back);
+	free(w.is_tried);
+	free(w.places);
+	free(w.visited);
+	free(w.is_spent);
+	free(w.stack);
+	free(w.looks);
+	free(w.handed);
+	return w.open_pairs;
+}

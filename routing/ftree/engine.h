@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * engine: what the parts of the routing engine share (route.c, reach.c, rows.c). Private to
+ * routing/.
+ *
+ * D stands for a destination switch throughout: all LIDs behind one switch (its hosts, and itself)
+ * take legal paths of the same candidates; only the choice among them is by LID.
+ */
+#ifndef FMD_ROUTING_ENGINE_H
+#define FMD_ROUTING_ENGINE_H
+
+#include "routing/fiber.h"
+#include "routing/ftree/route.h"
+#include "routing/tables.h"
+#include "topology/graph.h"
+
+#define REACH_NEVER 255 /* cost of what no legal path reaches */
+#define REACH_MULTI 255 /* several children lead there at the same distance */
+
+/* ---- Destinations: LIDs as routing sees them ---------------------------------------------------- */
+
+struct dest_run { /* consecutive LIDs behind one switch */
+	uint16_t lid, count;
+};
+struct dests {
+	uint16_t top;
+	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = nobody */
+	uint32_t *order; /* by LID: topological number */
+	bool *special;	 /* by LID: an aggregation node's; NULL = there are none */
+	uint8_t *weight; /* by LID: traffic that is expected, beside others'; NULL = all 1 */
+	uint8_t *port;	 /* by LID: last port, 0 = the switch itself, TABLES_NO_ROUTE = its cable is
+			    down */
+	uint32_t *first_run; /* by switch [nswitches + 1] */
+	struct dest_run *runs;
+};
+void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
+		const struct lid_map *lids, const struct route_params *params);
+void dests_fini(struct dests *d);
+static inline bool dests_is_host(const struct dests *d, uint32_t lid)
+{
+	return d->port[lid] && !(d->special && d->special[lid]);
+}
+static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
+{
+	return d->weight ? d->weight[lid] : 1;
+}
+
+/* ---- Reach: who is below whom, and how far everything is ---------------------------------------- */
+
+struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or several:
+			REACH_MULTI) */
+	uint32_t sw;
+	uint8_t dist, child;
+};
+struct reach_list { /* below[first .. first + count), ascending by D, without the switch itself */
+	uint32_t first, count;
+	uint32_t number; /* equal = the same list; 0 = nothing is below */
+};
+struct reach {
+	struct reach_list *lists; /* by switch */
+	struct reach_entry *below;
+	uint32_t used, capacity;
+	uint32_t nlists; /* all numbers of lists are below */
+	uint32_t *twins; /* by switch: set of switches with equal children, TOPO_NONE = alone */
+	uint32_t ntwins;
+	uint8_t *costs;	       /* rows of cost_bytes: hops to each D by legal path */
+	uint32_t cost_bytes;   /* nswitches, rounded up to a multiple of NEAREST_BYTES */
+	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
+	struct pivots *pivots; /* lent; NULL = what has no legal path stays a hole */
+	struct fiber *fiber;   /* lent, for long work to stop now and then; NULL = in one go */
+	uint32_t
+		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
+};
+static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
+{
+	return r->costs + (size_t)r->cost_row[sw] * r->cost_bytes;
+}
+void reach_init(struct reach *r, const struct graph *g);
+void reach_fini(struct reach *r);
+/* Entry of D below a switch, or NULL. */
+const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
+
+/* ---- Rows
+ * ---------------------------------------------------------------------------------------- */
+
+struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
+	uint32_t sw, d;
+	uint32_t length; /* detour.c's: hops that a way around would take */
+};
+struct holes {
+	struct hole *list; /* by D when detours look at it; the first HOLES_MAX */
+	uint32_t count;
+	uint64_t host_pairs; /* of these (all of them), both have hosts */
+};
+#define HOLES_MAX (1u << 20)
+
+/* Fills all rows of `out` by legal paths and lists what they leave open. holes is zeroed first. */
+void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
+	       struct holes *holes);
+void holes_fini(struct holes *holes);
+
+/* ---- Detours (detour.c) ------------------------------------------------------------------------- */
+
+/* Fills holes where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
+ * which completes the costs. Returns host pairs still open. */
+uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
+		     struct tables *out, struct holes *holes);
+
+#endif

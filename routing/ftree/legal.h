@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * legal: the minimal up/down paths of a snapshot: an engine's tables of them, and which ports an
+ * entry might take instead. Entries chosen freely among these make no loop and no credit cycle.
+ * Private to routing/.
+ */
+#ifndef FMD_ROUTING_LEGAL_H
+#define FMD_ROUTING_LEGAL_H
+
+#include "routing/ftree/engine.h"
+
+struct legal {
+	struct graph *g;
+	struct dests d;
+	struct reach r;	      /* costs complete */
+	struct tables tables; /* by legal paths alone: what has none is TABLES_NO_ROUTE */
+	struct holes holes;
+};
+struct legal_ports {
+	uint8_t port[256];
+	unsigned n;
+};
+
+/* The graph of a snapshot, and what is below whom; then legal_fill() makes tables and costs. */
+void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
+		const struct route_params *params, struct graph_how how);
+/* Touches the memory that the tables take, which is half the time of a first legal_fill(): some
+ * megabytes from switch *next on. True after the last. */
+bool legal_make_room(struct legal *legal, uint32_t *next) __attribute__((warn_unused_result));
+void legal_fill(struct legal *legal);
+void legal_fini(struct legal *legal);
+
+/*
+ * Live ports by which a minimal up/down path from sw to what is behind switch d begins, those to
+ * the first neighbour first; none at d itself. The costs of r are complete.
+ */
+void legal_ports(const struct graph *g, const struct reach *r, uint32_t sw, uint32_t d,
+		 struct legal_ports *out);
+
+/* Whom a switch's live ports lead to; NULL for those that lead to no switch. */
+struct legal_exits {
+	const struct graph_group *by_port[256], *downs; /* groups up are before the first down */
+};
+void legal_find_exits(const struct graph *g, uint32_t sw, struct legal_exits *out);
+/*
+ * Whether legal_ports() would name `port` where it names `like`: for one port less work than to
+ * look at all. False when either leads to no switch.
+ */
+bool legal_is_like(const struct graph *g, const struct reach *r, const struct legal_exits *exits,
+		   uint32_t d, uint8_t port, uint8_t like);
+
+/*
+ * By destination switch: some switch with hosts has no legal path to its hosts, though live cables lead there. Entries for these
+ * are the engine's alone: whether a detour can be found must not depend on what else was chosen.
+ * The caller frees it. t: whose cables are meant; NULL = all known ones count as live.
+ */
+bool *legal_find_open(const struct topo *t, const struct graph *g, const struct holes *holes);
+
+/* The LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
+bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);
+
+/* Takes those overrides that lead on minimal up/down paths, as the tables' own entries do, to destinations that are not open. */
+void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
+		    const bool *open, const struct route_override *list, uint32_t n,
+		    struct tables *out);
+
+#endif

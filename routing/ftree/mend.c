@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mend: see mend.h.
+ *
+ * detour.c judges by all turns that any table might use: quick, and where much is dead, too careful. Here the dependencies that the
+ * tables have are listed (cdg.h), which takes as long as it takes. For a hole the shortest path is sought to any switch that has a way,
+ * over switches that have none: these get one too. A hop is taken when none of the channels behind it comes to wait for its own; else another
+ * path is sought. Turns from down to up are in each other's way, so a path with few of them counts as short, best at switches where
+ * there is one already.
+ *
+ * It knows bytes and cables alone, so it does not matter by what engine, or out of which two tables, the columns came.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/cdg.h"
+#include "routing/ftree/mend.h"
+#include "topology/mem.h"
+
+struct mend {
+	const struct topo *t;
+	const struct lid_map *lids;
+	struct tables *tables;
+	uint32_t *part;	     /* by switch: connected part, as its lowest switch */
+	bool *hosts;	     /* by switch: host ports that are up; no aggregation nodes */
+	uint16_t *first_lid; /* by switch: chain of the LIDs behind it, 0 = none.. */
+	uint16_t *next_lid;  /* ..by LID */
+	struct cdg cdg;
+	bool *met; /* by channel, in one search */
+	uint32_t *stack;
+	bool *refused; /* by channel: not for the destination at hand */
+	bool *turns;   /* by switch: some packets turn up there that came down */
+	struct hop *hops;
+	uint32_t *queue;
+	int64_t work; /* that may still be done */
+	struct fiber *fiber;
+};
+
+struct hop { /* the best path from a switch to one that has a way */
+	uint32_t cost;
+	uint8_t port;
+	bool queued;
+};
+
+#define COST_NONE     UINT32_MAX
+#define COST_TURN     64	 /* hops that a turn is worth, where there is one.. */
+#define COST_NEW_TURN 4096	 /* ..and where there is none yet */
+#define WORK_HOSTS    (32 << 20) /* steps: a tenth of a second or two */
+#define WORK_OTHERS   (2 << 20)
+#define TRIES_MAX     32 /* paths for one hole */
+#define STEP_NS	      4	 /* of such work */
+#define LOOK_NS	      60 /* at a switch: whether it has a way */
+
+/* ---- The fabric --------------------------------------------------------------------------------- */
+
+static const struct topo_port *peer_up(const struct mend *m, uint32_t sw, unsigned num)
+{
+	const struct topo_port *port = topo_port(m->t, sw, num);
+
+	return port->link_up ? topo_peer(m->t, port) : NULL;
+}
+
+/* The switch behind a port, TOPO_NONE = none. */
+static uint32_t switch_at(const struct mend *m, uint32_t sw, unsigned num)
+{
+	const struct topo_port *peer =
+		num && num <= m->t->nodes[sw].nports ? peer_up(m, sw, num) : NULL;
+
+	return peer && peer->node < m->t->nswitches ? peer->node : TOPO_NONE;
+}
+
+static void find_part(struct mend *m, uint32_t first, uint32_t *queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	queue[tail++] = first;
+	m->part[first] = first;
+	while (head < tail) {
+		uint32_t sw = queue[head++];
+
+		for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
+			uint32_t next = switch_at(m, sw, num);
+
+			if (next == TOPO_NONE || m->part[next] != TOPO_NONE)
+				continue;
+			m->part[next] = first;
+			queue[tail++] = next;
+		}
+	}
+}
+
+static void find_parts(struct mend *m)
+{
+	uint32_t *queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*queue));
+
+	memset(m->part, 0xff, m->t->nswitches * sizeof(*m->part));
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+		if (m->part[sw] == TOPO_NONE)
+			find_part(m, sw, queue);
+	free(queue);
+}
+
+/* Where each LID is at home, those of hosts whose cable is down left out. */
+static void find_lids(struct mend *m)
+{
+	for (uint32_t lid = m->lids->top; lid; lid--) {
+		uint32_t port = m->lids->port_of_lid[lid];
+		const struct topo_port *p = port == TOPO_NONE ? NULL : &m->t->ports[port];
+		uint32_t home = p ? p->node : TOPO_NONE;
+
+		if (p && p->node >= m->t->nswitches)
+			home = p->link_up ? m->t->ports[p->peer].node : TOPO_NONE;
+		if (home >= m->t->nswitches)
+			continue;
+		m->hosts[home] |= topo_is_host(m->t, p->node);
+		m->next_lid[lid] = m->first_lid[home];
+		m->first_lid[home] = lid;
+	}
+}
+
+/* ---- Ways --------------------------------------------------------------------------------------- */
+
+/* LIDs behind one switch have a way or none alike, but for those whose entries were taken one by one: all count. */
+static bool has_way(const struct mend *m, uint32_t sw, uint32_t d)
+{
+	for (uint16_t lid = m->first_lid[d]; lid && sw != d; lid = m->next_lid[lid])
+		if (tables_row(m->tables, sw)[lid] == TABLES_NO_ROUTE)
+			return false;
+	return m->first_lid[d] != 0;
+}
+
+/* Between hosts, or (management) between a switch and hosts. */
+static bool is_open(const struct mend *m, uint32_t sw, uint32_t d, bool management)
+{
+	bool concerned = management ? m->hosts[sw] != m->hosts[d] : m->hosts[sw] && m->hosts[d];
+
+	return concerned && m->part[sw] == m->part[d] && !has_way(m, sw, d);
+}
+
+static uint64_t count_open(const struct mend *m, uint32_t d)
+{
+	uint64_t open = 0;
+
+	fiber_spend(m->fiber, m->t->nswitches * LOOK_NS);
+
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+		open += is_open(m, sw, d, false);
+	return open;
+}
+
+static uint64_t count_all_open(const struct mend *m)
+{
+	uint64_t open = 0;
+
+	for (uint32_t d = 0; d < m->t->nswitches; d++)
+		open += m->hosts[d] ? count_open(m, d) : 0;
+	return open;
+}
+
+/* ---- Dependencies ------------------------------------------------------------------------------- */
+
+static bool is_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
+{
+	return to != TOPO_NONE && m->cdg.rank[from] > m->cdg.rank[at] &&
+	       m->cdg.rank[to] > m->cdg.rank[at];
+}
+
+static void list_row(struct mend *m, uint32_t sw)
+{
+	const uint8_t *row = tables_row(m->tables, sw);
+
+	for (uint32_t lid = 1; lid <= m->lids->top; lid++) {
+		uint32_t next = m->lids->port_of_lid[lid] == TOPO_NONE ? TOPO_NONE
+								       : switch_at(m, sw, row[lid]);
+		uint8_t out = next == TOPO_NONE ? 0 : tables_row(m->tables, next)[lid];
+
+		uint32_t beyond = out ? switch_at(m, next, out) : TOPO_NONE;
+
+		if (beyond == TOPO_NONE)
+			continue;
+		cdg_add(&m->cdg, m->cdg.channel[m->t->nodes[sw].port0 + row[lid]], out);
+		m->turns[next] |= is_turn(m, sw, next, beyond);
+	}
+}
+
+static void list_dependencies(struct mend *m)
+{
+	cdg_init(&m->cdg, m->t);
+	m->met = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->met));
+	m->stack = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->stack));
+	m->refused = mem_alloc_unset(m->cdg.nchannels + 1, sizeof(*m->refused));
+	m->turns = mem_alloc(m->t->nswitches + 1, sizeof(*m->turns));
+	m->hops = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->hops));
+	m->queue = mem_alloc_unset(m->t->nswitches + 1, sizeof(*m->queue));
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
+		list_row(m, sw);
+		fiber_spend(m->fiber, m->lids->top * STEP_NS);
+	}
+}
+
+static void meet(struct mend *m, uint32_t channel, uint32_t *nstack)
+{
+	if (m->met[channel])
+		return;
+	m->met[channel] = true;
+	m->stack[(*nstack)++] = channel;
+}
+
+/* Puts the channels on the stack that a channel waits for. */
+static void meet_next(struct mend *m, uint32_t channel, uint32_t *nstack)
+{
+	for (unsigned w = 0; w < CDG_WORDS; w++)
+		for (uint64_t bits = m->cdg.next[channel][w]; bits; bits &= bits - 1)
+			meet(m,
+			     m->cdg.channel[m->cdg.head[channel] + w * 64 + __builtin_ctzll(bits)],
+			     nstack);
+}
+
+/* Whether a channel would come to wait for itself, were D's LIDs sent by it. */
+static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32_t d)
+{
+	uint32_t nstack = 0;
+	int64_t before = m->work;
+
+	m->work -= m->cdg.nchannels / 8;
+	memset(m->met, 0, m->cdg.nchannels * sizeof(*m->met));
+	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
+		uint8_t out = tables_row(m->tables, next)[lid];
+
+		if (switch_at(m, next, out) != TOPO_NONE)
+			meet(m, m->cdg.channel[m->t->nodes[next].port0 + out], &nstack);
+	}
+	for (; nstack && !m->met[channel]; m->work--)
+		meet_next(m, m->stack[--nstack], &nstack);
+	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS);
+	return m->met[channel];
+}
+
+/* ---- Paths -------------------------------------------------------------------------------------- */
+
+static uint32_t cost_of_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
+{
+	if (!is_turn(m, from, at, to))
+		return 0;
+	return m->turns[at] ? COST_TURN : COST_NEW_TURN;
+}
+
+/* From a switch on by its neighbour `next`, whose own hop is known. */
+static uint32_t cost_by(const struct mend *m, uint32_t from, uint32_t next, uint32_t d)
+{
+	uint32_t most = 0;
+
+	if (m->hops[next].port)
+		return m->hops[next].cost + 1 +
+		       cost_of_turn(m, from, next, switch_at(m, next, m->hops[next].port));
+	for (uint16_t lid = m->first_lid[d]; lid && next != d; lid = m->next_lid[lid]) {
+		uint32_t cost = cost_of_turn(m, from, next,
+					     switch_at(m, next, tables_row(m->tables, next)[lid]));
+
+		most = cost > most ? cost : most;
+	}
+	return 1 + most;
+}
+
+static void enqueue(struct mend *m, uint32_t sw, uint32_t *tail)
+{
+	if (m->hops[sw].queued)
+		return;
+	m->hops[sw].queued = true;
+	m->queue[(*tail)++ % m->t->nswitches] = sw;
+}
+
+/* Offers its neighbours without a way the path by this switch. */
+static void offer(struct mend *m, uint32_t sw, uint32_t d, uint32_t *tail)
+{
+	for (unsigned num = 1; num <= m->t->nodes[sw].nports; num++) {
+		uint32_t from = switch_at(m, sw, num), port = topo_port(m->t, sw, num)->peer, cost;
+
+		if (from == TOPO_NONE || m->hops[from].cost == 0 ||
+		    m->refused[m->cdg.channel[port]])
+			continue;
+		cost = cost_by(m, from, sw, d);
+		if (cost >= m->hops[from].cost)
+			continue;
+		m->hops[from].cost = cost;
+		m->hops[from].port = m->t->ports[port].num;
+		enqueue(m, from, tail);
+	}
+}
+
+/* The best paths of all switches without a way, by Bellman's relaxation. */
+static void find_paths(struct mend *m, uint32_t d)
+{
+	uint32_t head = 0, tail = 0;
+	int64_t before = m->work;
+
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
+		bool way = sw == d || has_way(m, sw, d);
+
+		m->hops[sw] = (struct hop){ .cost = way ? 0 : COST_NONE };
+		if (way)
+			enqueue(m, sw, &tail);
+	}
+	while (head < tail) {
+		uint32_t sw = m->queue[head++ % m->t->nswitches];
+
+		m->work -= m->t->nodes[sw].nports;
+		m->hops[sw].queued = false;
+		offer(m, sw, d, &tail);
+	}
+	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS + m->t->nswitches * LOOK_NS);
+}
+
+/* ---- Filling ------------------------------------------------------------------------------------ */
+
+static void send_by(struct mend *m, uint32_t sw, unsigned num, uint32_t next, uint32_t d)
+{
+	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + num];
+
+	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
+		uint8_t out = tables_row(m->tables, next)[lid];
+		uint32_t beyond = switch_at(m, next, out);
+
+		tables_row(m->tables, sw)[lid] = num;
+		m->turns[next] |= is_turn(m, sw, next, beyond);
+		if (beyond != TOPO_NONE)
+			cdg_add(&m->cdg, channel, out);
+	}
+}
+
+/* All switches of the path found from one on get a way, the last one first. False: a channel refused. */
+static bool take_path(struct mend *m, uint32_t sw, uint32_t d)
+{
+	unsigned port = m->hops[sw].port;
+	uint32_t channel = m->cdg.channel[m->t->nodes[sw].port0 + port];
+	uint32_t next = switch_at(m, sw, port);
+
+	if (m->hops[next].cost && !has_way(m, next, d) && !take_path(m, next, d))
+		return false;
+	m->refused[channel] = closes_cycle(m, channel, next, d);
+	if (!m->refused[channel])
+		send_by(m, sw, port, next, d);
+	return !m->refused[channel];
+}
+
+static void fill(struct mend *m, uint32_t sw, uint32_t d)
+{
+	for (unsigned try = 0; try < TRIES_MAX && m->work > 0 && !fiber_hurries(m->fiber); try++) {
+		find_paths(m, d);
+		if (m->hops[sw].cost == COST_NONE || take_path(m, sw, d))
+			break;
+	}
+}
+
+static void fill_columns(struct mend *m, bool management)
+{
+	for (uint32_t d = 0; d < m->t->nswitches; d++) {
+		memset(m->refused, 0, m->cdg.nchannels * sizeof(*m->refused));
+		fiber_spend(m->fiber, m->cdg.nchannels / 8 + m->t->nswitches * LOOK_NS);
+		for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+			if (is_open(m, sw, d, management))
+				fill(m, sw, d);
+	}
+}
+
+static void mend_init(struct mend *m)
+{
+	uint32_t n = m->t->nswitches + 1;
+
+	m->part = mem_alloc_unset(n, sizeof(*m->part));
+	m->hosts = mem_alloc(n, sizeof(*m->hosts));
+	m->first_lid = mem_alloc(n, sizeof(*m->first_lid));
+	m->next_lid = mem_alloc(m->lids->top + 1u, sizeof(*m->next_lid));
+	find_parts(m);
+	find_lids(m);
+}
+
+static void mend_fini(struct mend *m)
+{
+	free(m->part);
+	free(m->hosts);
+	free(m->first_lid);
+	free(m->next_lid);
+}
+
+uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		    struct fiber *fiber)
+{
+	struct mend m = { .t = t, .lids = lids, .tables = (struct tables *)tables, .fiber = fiber };
+	uint64_t open;
+
+	mend_init(&m);
+	open = count_all_open(&m);
+	mend_fini(&m);
+	return open;
+}
+
+uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables,
+		     struct fiber *fiber)
+{
+	struct mend m = {
+		.t = t,
+		.lids = lids,
+		.tables = tables,
+		.fiber = fiber,
+	};
+	uint64_t open;
+
+	mend_init(&m);
+	list_dependencies(&m);
+	m.work = WORK_HOSTS;
+	fill_columns(&m, false);
+	open = count_all_open(&m);
+	m.work = WORK_OTHERS;
+	fill_columns(&m, true);
+	cdg_fini(&m.cdg);
+	free(m.met);
+	free(m.stack);
+	free(m.refused);
+	free(m.turns);
+	free(m.hops);
+	free(m.queue);
+	mend_fini(&m);
+	return open;
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * route: the routing engine's front: graph, destinations, reach, rows.
+ *
+ * Reading: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
+ * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
+ * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
+ * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
+ * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, or if the
+ * known cables make no tree (tiers.h), it is routed by an acyclic set of turns instead (acyclic.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/acyclic/acyclic.h"
+#include "routing/burden.h"
+#include "routing/ftree/design.h"
+#include "routing/ftree/legal.h"
+#include "routing/ftree/mend.h"
+#include "routing/ftree/pivot.h"
+#include "routing/ftree/route.h"
+#include "routing/ftree/tiers.h"
+#include "routing/ftree/uneven.h"
+#include "topology/mem.h"
+
+struct route {
+	struct graph *graph; /* of the computation before */
+	const struct topo *
+		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
+	struct design design; /* .. of its graph, as far as that was asked for */
+	struct pivots pivots; /* .. and where detours turn in it */
+	bool pivoting;	      /* the latest computation took them */
+	struct tables spare;  /* another try at the tables, when one was needed.. */
+	size_t room;	      /* ..and how much of their memory was touched */
+	bool bent;	      /* cordons did not count for some pairs of hosts */
+	struct run *run;      /* the computation that is on its way; NULL = none is */
+	struct acyclic *acyclic;
+	const struct topo *judged; /* whose cables `tiers` is of; NULL = none */
+	struct tiers tiers;
+	bool is_tree;
+	struct route_outcome outcome; /* of the latest computation */
+};
+
+#define ACYCLIC_NS 200000 /* about what one of its pieces takes */
+#define LANE_NS	   40	  /* to make a graph, or what is below whom, by cables' ends */
+
+struct run { /* what it was begun with */
+	struct fiber *fiber;
+	struct route *route;
+	const struct topo *t;
+	const struct lid_map *lids;
+	struct route_params params;
+	struct tables *out;
+	int status;
+};
+
+struct job { /* one computation */
+	struct route *route;
+	const struct topo *t;
+	const struct lid_map *lids;
+	const struct route_params *params;
+	struct graph_how how;
+};
+
+struct route *route_new(void)
+{
+	struct route *route = mem_alloc(1, sizeof(*route));
+
+	route->acyclic = acyclic_new();
+	route->outcome.engine = "ftree";
+	return route;
+}
+
+static void drop_graph(struct route *route)
+{
+	if (route->graph) {
+		design_fini(&route->design);
+		pivots_fini(&route->pivots);
+	}
+	graph_free(route->graph);
+	topo_unref(route->shape);
+}
+
+void route_free(struct route *route)
+{
+	if (!route)
+		return;
+	route_abandon(route);
+	drop_graph(route);
+	tables_fini(&route->spare);
+	topo_unref(route->judged);
+	acyclic_free(route->acyclic);
+	free(route);
+}
+
+bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
+{
+	size_t bytes = route->spare.capacity;
+
+	tables_resize(&route->spare, nswitches, top);
+	if (route->spare.capacity != bytes)
+		route->room = 0;
+	return route->room < route->spare.capacity && tables_make_room(&route->spare, &route->room);
+}
+
+/* NULL: in one go. */
+static struct fiber *fiber_of(const struct route *route)
+{
+	return route->run ? route->run->fiber : NULL;
+}
+
+static void take_overrides(const struct job *job, const struct graph *g, const struct dests *d,
+			   const struct reach *r, const struct holes *holes, struct tables *out)
+{
+	bool *open;
+
+	if (!job->params->noverrides)
+		return;
+	open = legal_find_open(job->t, g, holes);
+	legal_override(g, r, d, open, job->params->overrides, job->params->noverrides, out);
+	free(open);
+}
+
+/* What follows from cables alone, levels and families, is kept as long as only their state differs. */
+static const struct graph *take_graph(const struct job *job)
+{
+	struct route *r = job->route;
+
+	if (r->shape && topo_is_again(r->shape, job->t) && job->how.orientation == GRAPH_BY_LEVEL) {
+		graph_again(r->graph, job->t, job->how);
+		return r->graph;
+	}
+	drop_graph(r);
+	r->graph = graph_new(job->t, job->how);
+	design_init(&r->design, r->graph);
+	pivots_init(&r->pivots, r->graph);
+	r->shape = job->how.orientation == GRAPH_BY_LEVEL ? topo_ref_frozen(job->t) : NULL;
+	return r->graph;
+}
+
+/*
+ * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By cordoned cables, which
+ * some entries take in the end, all that holds of the first pivot holds too, of the others it may not.
+ */
+static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
+{
+	return job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
+	       !job->how.lifted &&
+	       pivots_find(&job->route->pivots, d, r, job->t->ncordoned ? 1 : PIVOTS_MAX);
+}
+
+static void fill_rows(const struct job *job, const struct dests *d, struct reach *r,
+		      struct tables *out, struct holes *holes)
+{
+	const struct graph *g = job->route->graph;
+
+	r->pivots = take_pivots(job, d, r) ? &job->route->pivots : NULL;
+	rows_fill(g, d, r, out, holes);
+	if (r->pivots && holes->host_pairs) {
+		holes_fini(holes);
+		r->pivots = NULL;
+		rows_fill(g, d, r, out, holes);
+	}
+	job->route->pivoting = r->pivots;
+}
+
+/* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
+static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
+{
+	const struct graph *g = take_graph(job);
+	uint64_t open_pairs;
+	struct dests d;
+	struct reach r;
+	struct holes holes;
+
+	fiber_spend(fiber_of(job->route), g->nlanes * LANE_NS);
+	dests_init(&d, g, job->t, job->lids, job->params);
+	reach_init(&r, g);
+	r.design = &job->route->design;
+	r.fiber = fiber_of(job->route);
+	tables_resize(out, job->t->nswitches, job->lids->top);
+	fiber_spend(r.fiber, g->nlanes * LANE_NS);
+	fill_rows(job, &d, &r, out, &holes);
+	if (job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons && !job->how.lifted)
+		take_overrides(job, g, &d, &r, &holes, out);
+	open_pairs = wanted || r.pivots ? holes.host_pairs : detour_fill(g, &d, &r, out, &holes);
+	if (wanted)
+		*wanted = holes;
+	else
+		holes_fini(&holes);
+	reach_fini(&r);
+	dests_fini(&d);
+	return open_pairs;
+}
+
+static uint32_t home_of(const struct topo *t, uint32_t port)
+{
+	const struct topo_port *p = &t->ports[port];
+
+	if (p->node < t->nswitches)
+		return p->node;
+	return p->peer == TOPO_NONE ? TOPO_NONE : t->ports[p->peer].node;
+}
+
+/* By switch: some host's port hangs on it, which aggregation nodes are not. */
+static bool *find_hosts(const struct topo *t)
+{
+	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		uint32_t node = t->ports[i].node;
+		uint32_t home = topo_is_host(t, node) ? home_of(t, i) : TOPO_NONE;
+
+		if (home < t->nswitches)
+			hosts[home] = true;
+	}
+	return hosts;
+}
+
+/* All switches' entries for the LIDs behind the chosen destinations. */
+static void copy_columns(const struct job *job, const bool *chosen, const struct tables *from,
+			 struct tables *to)
+{
+	for (uint32_t lid = 1; lid <= to->top; lid++) {
+		uint32_t port = job->lids->port_of_lid[lid];
+		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(job->t, port);
+
+		if (home >= job->t->nswitches || !chosen[home])
+			continue;
+		for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
+			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
+	}
+}
+
+/* A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on both tables agree. */
+static void copy_entry(const struct job *job, uint32_t sw, uint32_t lid, const struct tables *from,
+		       struct tables *to)
+{
+	uint8_t out = tables_row(from, sw)[lid];
+	const struct topo_port *peer;
+
+	if (out == TABLES_NO_ROUTE || tables_row(to, sw)[lid] != TABLES_NO_ROUTE)
+		return;
+	peer = topo_peer(job->t, topo_port(job->t, sw, out));
+	if (peer && peer->node < job->t->nswitches &&
+	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
+		tables_row(to, sw)[lid] = out;
+}
+
+static void copy_hosts_of(const struct job *job, const struct hole *hole, const struct tables *from,
+			  struct tables *to)
+{
+	for (unsigned num = 1; num <= job->t->nodes[hole->d].nports; num++) {
+		uint32_t host = topo_port(job->t, hole->d, num)->peer;
+		uint32_t lid = host == TOPO_NONE ? 0 : job->lids->lid_of_port[host];
+
+		for (uint32_t n = 0; lid && n < 1u << job->lids->lmc; n++)
+			copy_entry(job, hole->sw, lid + n, from, to);
+	}
+}
+
+static void fill_from(const struct job *job, const struct holes *holes, const struct tables *from,
+		      struct tables *to)
+{
+	bool *hosts = find_hosts(job->t);
+	bool *columns = mem_alloc(job->t->nswitches + 1, sizeof(*columns));
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		columns[holes->list[i].d] |= hosts[holes->list[i].sw];
+	copy_columns(job, columns, from, to);
+	for (uint32_t i = 0; i < holes->count; i++)
+		if (!columns[holes->list[i].d])
+			copy_hosts_of(job, &holes->list[i], from, to);
+	free(hosts);
+	free(columns);
+}
+
+static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
+{
+	return peer && peer->node < t->nswitches && peer->node != sw;
+}
+
+/* Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up. */
+static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
+{
+	*drained = *shut = true;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer))
+			continue;
+		*drained &= port->cordoned;
+		*shut &= !port->link_up || port->cordoned || peer->cordoned;
+	}
+}
+
+static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *lifted)
+{
+	unsigned count = 0;
+
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
+
+		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
+		    port->quarantined || peer->quarantined)
+			continue;
+		lifted[port - t->ports] = true;
+		count++;
+	}
+	return count;
+}
+
+/*
+ * By port: cables of switches whose hosts cordons shut off, but for those to switches that are themselves
+ * drained and those in quarantine. NULL = there are none.
+ */
+static bool *find_lifted(const struct topo *t)
+{
+	bool *hosts = find_hosts(t), *lifted = mem_alloc(t->nports + 1, sizeof(*lifted));
+	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
+	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		look_at_cables(t, sw, &drained[sw], &shut[sw]);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (hosts[sw] && shut[sw])
+			count += lift_cables(t, sw, drained, lifted);
+	free(hosts);
+	free(drained);
+	free(shut);
+	if (count)
+		return lifted;
+	free(lifted);
+	return NULL;
+}
+
+/* A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of `out` that this
+ * leaves replace *holes. */
+static void fill_lifted(struct route *route, const struct job *job, struct holes *holes,
+			struct tables *out)
+{
+	struct job through = *job;
+	bool *lifted = holes->count ? find_lifted(job->t) : NULL;
+	struct holes left;
+
+	if (!lifted)
+		return;
+	through.how.lifted = lifted;
+	compute(&through, &route->spare, &left);
+	fill_from(job, holes, &route->spare, out);
+	holes_fini(holes);
+	*holes = left;
+	free(lifted);
+}
+
+/*
+ * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first without
+ * them, then with those of leaves that they shut off, then with all for the destinations that were left open.
+ * A destination's entries on the way from any host are all of one kind, and all kinds obey the same orientation.
+ */
+static uint64_t compute_around_cordons(struct route *route, const struct job *job,
+				       struct tables *out)
+{
+	struct job through = *job;
+	uint64_t open_pairs, cut_off;
+	struct holes holes, left;
+	bool pivoting;
+
+	if (!job->t->ncordoned)
+		return compute(job, out, NULL);
+	compute(job, out, &holes);
+	pivoting = route->pivoting;
+	cut_off = holes.host_pairs;
+	fill_lifted(route, job, &holes, out);
+	through.how.through_cordons = true;
+	if (pivoting) { /* detours of another kind would not know of theirs */
+		open_pairs = compute(&through, &route->spare, &left);
+		holes_fini(&left);
+	} else {
+		open_pairs = compute(&through, &route->spare, NULL);
+	}
+	route->bent = open_pairs < cut_off;
+	if (holes.count == HOLES_MAX && !open_pairs)
+		open_pairs =
+			1; /* not all are listed, so some may be left: the caller counts them */
+	fill_from(job, &holes, &route->spare, out);
+	holes_fini(&holes);
+	return open_pairs;
+}
+
+bool route_is_uneven(const struct route *route)
+{
+	return route->shape && strcmp(route->outcome.engine, "updn-root") &&
+	       uneven_is(route->graph, route->shape);
+}
+
+bool route_cordons_bent(const struct route *route)
+{
+	return route->bent;
+}
+
+/* Detours that were found one by one are in each other's way: they are given up for others. Of cordoned fabrics, those that there are stay. */
+static uint64_t mend(struct job *job, struct tables *out)
+{
+	struct holes holes;
+
+	if (!job->t->ncordoned) {
+		compute(job, out, &holes);
+		holes_fini(&holes);
+	}
+	return mend_tables(job->t, job->lids, out, fiber_of(job->route));
+}
+
+/* ---- What is no tree -------------------------------------------------------------------------------- */
+
+static void run_acyclic(struct job *job, struct tables *out)
+{
+	struct acyclic *a = job->route->acyclic;
+
+	acyclic_begin(a, job->t, job->lids, out);
+	while (acyclic_go(a))
+		fiber_spend(fiber_of(job->route), ACYCLIC_NS);
+}
+
+static void compute_acyclic(struct job *job, struct tables *out)
+{
+	run_acyclic(job, out);
+	job->route->bent = acyclic_cordons_bent(job->route->acyclic);
+}
+
+static void take_spare(struct route *route, struct tables *out)
+{
+	struct tables were = *out;
+
+	*out = route->spare;
+	route->spare = were;
+}
+
+/* Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree where it is the same. */
+static void compare_with_others(struct job *job, struct tables *out)
+{
+	struct route *route = job->route;
+	struct burden tree, other;
+
+	burden_measure(job->t, job->lids, out, &tree);
+	run_acyclic(job, &route->spare);
+	burden_measure(job->t, job->lids, &route->spare, &other);
+	if (other.open_pairs >= tree.open_pairs)
+		return;
+	route->outcome = (struct route_outcome){ .engine = "updn-root",
+						 .why = ROUTE_PAIRS_OPEN,
+						 .open_pairs = tree.open_pairs,
+						 .open_from = tree.open_from,
+						 .open_to = tree.open_to,
+						 .tree_load = tree.load,
+						 .load = other.load,
+						 .tree_hops = tree.hops,
+						 .hops = other.hops };
+	route->bent |= acyclic_cordons_bent(route->acyclic);
+	take_spare(route, out);
+}
+
+static void compute_tree(struct job *job, struct tables *out)
+{
+	uint64_t open_pairs = compute_around_cordons(job->route, job, out);
+
+	if (open_pairs && mend_count(job->t, job->lids, out, fiber_of(job->route)) &&
+	    mend(job, out))
+		compare_with_others(job, out);
+}
+
+/* By all cables that are known, so that no fault and no repair changes it. */
+static bool judge_design(struct job *job)
+{
+	struct route *route = job->route;
+
+	if (!route->judged || !topo_is_again(route->judged, job->t)) {
+		topo_unref(route->judged);
+		route->is_tree = tiers_are_tree(job->t, &route->tiers);
+		route->judged = topo_ref_frozen(job->t);
+	}
+	return route->is_tree;
+}
+
+static void compute_by_design(struct job *job, struct tables *out)
+{
+	if (judge_design(job)) {
+		compute_tree(job, out);
+		return;
+	}
+	compute_acyclic(job, out);
+	job->route->outcome.engine = "updn-root";
+	job->route->outcome.why = ROUTE_NO_TREE;
+}
+
+/* ---- Engines --------------------------------------------------------------------------------------- */
+
+static const struct engine {
+	const char *name;
+	void (*compute)(struct job *job, struct tables *out);
+} engines[] = {
+	{ "ftree", compute_by_design },
+	{ "updn", compute_tree },
+	{ "updn-root", compute_acyclic },
+};
+
+static const struct engine *find_engine(const char *name)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (!strcmp(engines[i].name, name))
+			return &engines[i];
+	return NULL;
+}
+
+int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
+		  const struct route_params *params, struct tables *out)
+{
+	static const struct route_params defaults;
+	const struct engine *engine =
+		find_engine(params && params->engine ? params->engine : "ftree");
+	struct job job = {
+		.route = route, .t = t, .lids = lids, .params = params ? params : &defaults
+	};
+
+	if (!engine)
+		return -EINVAL;
+	route->bent = false;
+	route->outcome = (struct route_outcome){ .engine = engine->name,
+						 .open_from = TOPO_NONE,
+						 .open_to = TOPO_NONE };
+	engine->compute(&job, out);
+	return 0;
+}
+
+const bool *route_spanning(const struct route *route)
+{
+	bool tiers = strcmp(route->outcome.engine, "updn-root") != 0;
+
+	return tiers ? NULL : acyclic_spanning(route->acyclic);
+}
+
+const struct route_outcome *route_outcome(const struct route *route)
+{
+	return &route->outcome;
+}
+
+static void explain_design(const struct tiers *tiers, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "the known cables make no tree: %u of %u join switches of one tier, and %llu of "
+		 "%llu pairs of leaves have no path up, then down the tiers",
+		 tiers->level_cables, tiers->cables, (unsigned long long)tiers->open_pairs,
+		 (unsigned long long)tiers->pairs);
+}
+
+void route_explain(const struct route *route, const struct topo *t, char *text, size_t size)
+{
+	const struct route_outcome *o = &route->outcome;
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (o->why == ROUTE_NO_TREE)
+		explain_design(&route->tiers, text, size);
+	if (o->why != ROUTE_PAIRS_OPEN)
+		return;
+	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
+		used = (size_t)snprintf(text, size,
+					"the tree leaves %llu pairs of leaves without a path, "
+					"first \"%s\" to \"%s\"; ",
+					(unsigned long long)o->open_pairs,
+					t->nodes[o->open_from].desc, t->nodes[o->open_to].desc);
+	if (used < size)
+		snprintf(text + used, size - used,
+			 "flows on the busiest cable %llu instead of the tree's %llu, cables "
+			 "on a path %.2f instead of %.2f",
+			 (unsigned long long)o->load, (unsigned long long)o->tree_load, o->hops,
+			 o->tree_hops);
+}
+
+/* ---- In steps ---------------------------------------------------------------------------------- */
+
+static void run_all(void *arg)
+{
+	struct run *run = arg;
+
+	run->status = route_compute(run->route, run->t, run->lids, &run->params, run->out);
+}
+
+void route_begin(struct route *route, const struct topo *t, const struct lid_map *lids,
+		 const struct route_params *params, struct tables *out)
+{
+	struct run *run;
+
+	route_abandon(route);
+	run = mem_alloc(1, sizeof(*run));
+	*run = (struct run){ .fiber = fiber_new(),
+			     .route = route,
+			     .t = t,
+			     .lids = lids,
+			     .params = params ? *params : (struct route_params){ 0 },
+			     .out = out };
+	fiber_start(run->fiber, run_all, run);
+	route->run = run;
+}
+
+bool route_go(struct route *route)
+{
+	return fiber_go(route->run->fiber);
+}
+
+int route_end(struct route *route)
+{
+	struct run *run = route->run;
+	int status = run->status;
+
+	fiber_free(run->fiber);
+	free(run);
+	route->run = NULL;
+	return status;
+}
+
+void route_abandon(struct route *route)
+{
+	if (!route->run)
+		return;
+	fiber_hurry(route->run->fiber);
+	while (route_go(route))
+		;
+	(void)!route_end(route);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* tiers: see tiers.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/tiers.h"
+#include "topology/mem.h"
+
+#define SHARE 8 /* one in so many */
+
+struct work {
+	const struct topo *t;
+	uint32_t *part;	 /* by switch: connected part, as its lowest switch */
+	uint32_t *queue; /* of switches */
+	uint32_t *met;	 /* by switch: who met it last, + 1 */
+	bool *leaf;	 /* by switch: with hosts */
+};
+
+static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
+{
+	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+	return peer && peer->node < t->nswitches && peer->node != sw ? peer->node : TOPO_NONE;
+}
+
+static void count_cables(const struct topo *t, struct tiers *out)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			uint32_t to = neighbour(t, sw, num);
+
+			if (to == TOPO_NONE || to < sw) /* from its other end */
+				continue;
+			out->cables++;
+			out->level_cables += t->nodes[to].level == t->nodes[sw].level;
+		}
+}
+
+static bool has_hosts(const struct topo *t, uint32_t sw)
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+		if (peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp)
+			return true;
+	}
+	return false;
+}
+
+/* ---- One way only ------------------------------------------------------------------------------------ */
+
+/* Returns neighbours met while a part was walked, each from both sides; in w->met who met it. */
+static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
+{
+	uint64_t neighbours = 0;
+	uint32_t tail = 0;
+
+	w->part[first] = first;
+	w->queue[tail++] = first;
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t sw = w->queue[head];
+
+		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+			uint32_t to = neighbour(w->t, sw, num);
+
+			if (to == TOPO_NONE || w->met[to] == sw + 1)
+				continue;
+			w->met[to] = sw + 1;
+			neighbours++;
+			if (w->part[to] != TOPO_NONE)
+				continue;
+			w->part[to] = first;
+			w->queue[tail++] = to;
+		}
+	}
+	*count = tail;
+	return neighbours;
+}
+
+/* Finds the parts; whether no two switches have two ways between them, but for parallel cables. */
+static bool has_one_way(struct work *w)
+{
+	bool one = true;
+
+	memset(w->part, 0xff, w->t->nswitches * sizeof(*w->part));
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		uint32_t count;
+
+		if (w->part[sw] == TOPO_NONE)
+			one &= walk_part(w, sw, &count) == 2 * ((uint64_t)count - 1);
+	}
+	memset(w->met, 0, w->t->nswitches * sizeof(*w->met));
+	return one;
+}
+
+/* ---- Pairs ------------------------------------------------------------------------------------------- */
+
+/* Puts neighbours of the queue's switches in it, one tier or more higher or lower, and theirs. */
+static uint32_t follow(struct work *w, uint32_t tail, bool up, uint32_t mark)
+{
+	const struct topo *t = w->t;
+
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t sw = w->queue[head];
+
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			uint32_t to = neighbour(t, sw, num);
+
+			if (to == TOPO_NONE || w->met[to] == mark ||
+			    t->nodes[to].level == t->nodes[sw].level ||
+			    (t->nodes[to].level > t->nodes[sw].level) != up)
+				continue;
+			w->met[to] = mark;
+			w->queue[tail++] = to;
+		}
+	}
+	return tail;
+}
+
+/* By the mark in w->met: who has a path from a leaf up, then down, or is its neighbour. */
+static void find_paths(struct work *w, uint32_t leaf)
+{
+	uint32_t mark = leaf + 1, tail;
+
+	w->queue[0] = leaf;
+	w->met[leaf] = mark;
+	tail = follow(w, 1, true, mark);
+	follow(w, tail, false, mark);
+	for (unsigned num = 1; num <= w->t->nodes[leaf].nports; num++) {
+		uint32_t to = neighbour(w->t, leaf, num);
+
+		if (to != TOPO_NONE)
+			w->met[to] = mark;
+	}
+}
+
+static void count_pairs(struct work *w, struct tiers *out)
+{
+	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
+		if (!w->leaf[leaf])
+			continue;
+		find_paths(w, leaf);
+		for (uint32_t to = 0; to < w->t->nswitches; to++) {
+			if (!w->leaf[to] || to == leaf || w->part[to] != w->part[leaf])
+				continue;
+			out->pairs++;
+			out->open_pairs += w->met[to] != leaf + 1;
+		}
+	}
+}
+
+bool tiers_are_tree(const struct topo *t, struct tiers *out)
+{
+	uint32_t n = t->nswitches + 1;
+	struct work w;
+
+	*out = (struct tiers){ 0 };
+	count_cables(t, out);
+	if ((uint64_t)out->level_cables * SHARE <= out->cables)
+		return true;
+	w = (struct work){ .t = t,
+			   .part = mem_alloc_unset(n, sizeof(*w.part)),
+			   .queue = mem_alloc_unset(n, sizeof(*w.queue)),
+			   .met = mem_alloc(n, sizeof(*w.met)),
+			   .leaf = mem_alloc(n, sizeof(*w.leaf)) };
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		w.leaf[sw] = has_hosts(t, sw);
+	if (!has_one_way(&w))
+		count_pairs(&w, out);
+	free(w.part);
+	free(w.queue);
+	free(w.met);
+	free(w.leaf);
+	return out->open_pairs * SHARE <= out->pairs;
+}

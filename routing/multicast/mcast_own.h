@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* mcast_own: a snapshot prepared for trees, shared by mcast_ways.c (distances) and mcast_tree.c (trees). */
+#ifndef FMD_ROUTING_MCAST_OWN_H
+#define FMD_ROUTING_MCAST_OWN_H
+
+#include "routing/multicast/mcast_tree.h"
+#include "topology/graph.h"
+
+#define MCAST_NEVER 255 /* farther than any distance */
+
+enum way { CLIMB, DESCEND, ANY_LIVE, ANY_CABLE, WAYS };
+
+struct seat { /* a switch with members */
+	uint32_t sw, members, receivers;
+};
+
+struct link_up { /* from a switch on the tree towards the root */
+	uint32_t parent;
+	uint8_t port, parent_port;
+};
+
+struct mcast {
+	const struct topo *t;
+	struct graph *g;
+	uint32_t *place;       /* by switch */
+	uint32_t *load;	       /* by topo port */
+	uint64_t *switch_load; /* by switch: over its cables */
+	uint8_t **rows[WAYS];  /* by switch: distances from it to all switches, NULL = not made */
+	uint32_t *queue;
+	const bool *only; /* by topo port: cables that trees may go by, lent; NULL = all */
+	bool tables_known;
+	bool *carries;	 /* by switch: has place for the MLID.. */
+	uint32_t ncarry; /* ..how many do: the rows are good as long as that stays */
+	/* Of the tree in the making. */
+	const struct mcast_group *group;
+	const struct mcast_tree *older;
+	bool same_root;	 /* the older one's, wherever it reaches as many */
+	bool climb_only; /* no turns: members are left out rather */
+	struct mcast_tree *out;
+	uint32_t older_root; /* in this snapshot, TOPO_NONE = none */
+	uint32_t all;	     /* weight of all seats */
+	unsigned tried;	     /* of ways_tried */
+	uint32_t next_seat;  /* to be added to the candidates' figures */
+	struct seat *seats;
+	uint32_t nseats, nreceivers;
+	uint32_t *seat_of;  /* by switch, + 1 */
+	uint32_t *reached;  /* by switch as a root: weight of the seats it reaches */
+	uint8_t *farthest;  /* the same: largest distance */
+	uint32_t *total;    /* the same: sum over members */
+	struct link_up *up; /* by switch on the tree */
+	uint32_t *beyond;   /* by switch on the tree: receivers at or below it */
+	uint32_t *hop_of;   /* by switch, + 1; 0 = not on the tree */
+	uint32_t *on_tree, ntree;
+	bool *kept;   /* by topo port: the cable is on the tree in question */
+	enum way way; /* from seats towards the root */
+};
+
+/* mcast_ways.c */
+const uint8_t *mcast_distances(struct mcast *m, uint32_t sw,
+			       enum way w); /* by switch, MCAST_NEVER = none */
+enum way mcast_way_back(enum way w);	    /* the same ways walked from the other end */
+bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w);
+/* The groups of a switch that a way may take: [*first, *end) of its ups and downs. */
+void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end);
+void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
+/* Whether all switches have place for a MLID. */
+bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
+struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
+
+/* mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE = nowhere. */
+uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
+
+/* mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise. */
+struct mcast_admission;
+/* spanned: makes trees of the spanning tree that the proof has; NULL = it has none. */
+struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,
+					    struct mcast *spanned, struct mcast_proof *proof);
+void mcast_admission_free(struct mcast_admission *a); /* NULL is fine */
+/* groups[i] is of plan->trees[i]. Step until it returns true. */
+void mcast_admission_begin(struct mcast_admission *a, const struct mcast_group *const *groups,
+			   struct mcast_plan *plan);
+bool mcast_admission_step(struct mcast_admission *a);
+
+#endif

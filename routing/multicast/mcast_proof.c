@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mcast_proof: see mcast_proof.h.
+ *
+ * A switch of a tree sends on by all ports of its mask but the one a packet came by: each channel into it depends on the channels
+ * of these ports. One tree has a few dependencies a hop, taken 64 ports at a time.
+ *
+ * The order is the height that a search leaves at each channel: who depends on a channel stands higher. As long as what comes
+ * in agrees with it there is no cycle, and none needs to be looked for. Trees that end leave their dependencies behind: the
+ * order is none the worse for them. Where something does not agree, the planner starts from the bare tables (mcast_admit.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/multicast/mcast_proof.h"
+#include "topology/mem.h"
+
+struct tried { /* what was not there before the trial */
+	uint32_t channel;
+	unsigned word;
+	uint64_t bits;
+};
+
+struct mcast_proof {
+	const struct topo *t;
+	struct cdg cdg;
+	uint64_t (*bare)[CDG_WORDS];   /* by channel: unicast's own */
+	uint64_t (*cables)[CDG_WORDS]; /* by switch: its ports that are channels */
+	uint32_t *turns;  /* by switch: ways by which unicast turns up there that came down */
+	bool *spanning;	  /* by topo port; NULL = none */
+	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
+	bool ordered;	  /* the heights are those of the graph */
+	int32_t *height;  /* as they were before the trial */
+	struct tried *trial;
+	uint32_t ntrial, room;
+	struct cdg_search *search;
+};
+
+static void count_turns(struct mcast_proof *p);
+
+static void find_cables(struct mcast_proof *p)
+{
+	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
+		const struct topo_port *port = &p->t->ports[p->cdg.port_of[channel]];
+
+		p->cables[port->node][port->num / 64] |= 1ull << (port->num % 64);
+	}
+}
+
+struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unicast)
+{
+	struct mcast_proof *p = mem_alloc(1, sizeof(*p));
+
+	p->t = topo_ref(t);
+	cdg_init_cables(&p->cdg, t);
+	p->bare = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->bare));
+	p->cables = mem_alloc(t->nswitches + 1, sizeof(*p->cables));
+	p->hop_of = mem_alloc(t->nswitches + 1, sizeof(*p->hop_of));
+	p->height = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->height));
+	for (uint32_t i = 0; i < unicast->nchannels; i++)
+		memcpy(p->bare[p->cdg.channel[unicast->port_of[i]]], unicast->next[i],
+		       sizeof(p->bare[0]));
+	find_cables(p);
+	count_turns(p);
+	mcast_proof_reset(p);
+	return p;
+}
+
+void mcast_proof_free(struct mcast_proof *p)
+{
+	if (!p)
+		return;
+	cdg_search_free(p->search);
+	cdg_fini(&p->cdg);
+	free(p->bare);
+	free(p->cables);
+	free(p->turns);
+	free(p->spanning);
+	free(p->hop_of);
+	free(p->height);
+	free(p->trial);
+	topo_unref(p->t);
+	free(p);
+}
+
+void mcast_proof_reset(struct mcast_proof *p)
+{
+	memcpy(p->cdg.next, p->bare, p->cdg.nchannels * sizeof(*p->bare));
+	cdg_search_free(p->search);
+	p->search = NULL;
+	p->ntrial = 0;
+	p->ordered = false;
+}
+
+/* ---- The dependencies of a tree ------------------------------------------------------------------ */
+
+/* Each dependency, by channel and a word of output ports; false ends it. */
+typedef bool depends_fn(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs);
+
+static uint64_t mask_word(const struct mcast_hop *hop, unsigned word)
+{
+	const uint16_t *ports = hop->ports + word * 4;
+
+	return ports[0] | (uint64_t)ports[1] << 16 | (uint64_t)ports[2] << 32 |
+	       (uint64_t)ports[3] << 48;
+}
+
+/* Of packets that come from a hop by its port to the next. */
+static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, uint32_t port,
+			depends_fn *fn)
+{
+	const struct topo_port *in = topo_peer(p->t, &p->t->ports[port]);
+	const struct mcast_hop *to;
+
+	if (!in || in->node >= p->t->nswitches || !p->hop_of[in->node])
+		return true;
+	to = &tree->hops[p->hop_of[in->node] - 1];
+	for (unsigned word = 0; word < CDG_WORDS; word++) {
+		uint64_t outs = mask_word(to, word) & p->cables[in->node][word];
+
+		if (in->num / 64 == word)
+			outs &= ~(1ull << (in->num % 64));
+		if (outs && !fn(p, p->cdg.channel[port], word, outs))
+			return false;
+	}
+	return true;
+}
+
+static bool each_of_hop(struct mcast_proof *p, const struct mcast_tree *tree,
+			const struct mcast_hop *hop, depends_fn *fn)
+{
+	uint32_t port0 = p->t->nodes[hop->sw].port0;
+
+	for (unsigned word = 0; word < CDG_WORDS; word++)
+		for (uint64_t left = mask_word(hop, word) & p->cables[hop->sw][word]; left;
+		     left &= left - 1)
+			if (!each_beyond(p, tree, port0 + word * 64 + __builtin_ctzll(left), fn))
+				return false;
+	return true;
+}
+
+static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree, depends_fn *fn)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < tree->nhops; i++)
+		p->hop_of[tree->hops[i].sw] = i + 1;
+	for (uint32_t i = 0; i < tree->nhops && all; i++)
+		all = each_of_hop(p, tree, &tree->hops[i], fn);
+	for (uint32_t i = 0; i < tree->nhops; i++)
+		p->hop_of[tree->hops[i].sw] = 0;
+	return all;
+}
+
+/* ---- Where unicast turns ------------------------------------------------------------------------- */
+
+/* Ways on from a channel that leads down which lead up. */
+static uint32_t rises_after(const struct mcast_proof *p, uint32_t channel)
+{
+	const struct cdg *c = &p->cdg;
+	uint32_t rises = 0;
+
+	for (unsigned w = 0; w < CDG_WORDS && cdg_falls(c, channel); w++)
+		for (uint64_t left = p->bare[channel][w]; left; left &= left - 1) {
+			unsigned out = w * 64 + __builtin_ctzll(left);
+
+			rises += cdg_leads_on(c, channel, out) &&
+				 !cdg_falls(c, c->channel[c->head[channel] + out]);
+		}
+	return rises;
+}
+
+static void count_turns(struct mcast_proof *p)
+{
+	p->turns = mem_alloc(p->t->nswitches + 1, sizeof(*p->turns));
+	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++)
+		p->turns[p->cdg.to[channel]] += rises_after(p, channel);
+}
+
+static bool turns_more(const struct mcast_proof *p, uint32_t a, uint32_t b)
+{
+	return p->turns[a] > p->turns[b] || (p->turns[a] == p->turns[b] && a < b);
+}
+
+uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
+{
+	uint32_t last = TOPO_NONE, best;
+
+	do {
+		best = TOPO_NONE;
+		for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
+			if (p->turns[sw] && (last == TOPO_NONE || turns_more(p, last, sw)) &&
+			    (best == TOPO_NONE || turns_more(p, sw, best)))
+				best = sw;
+		last = best;
+	} while (n-- && best != TOPO_NONE);
+	return best;
+}
+
+/* ---- A spanning tree ----------------------------------------------------------------------------- */
+
+struct spanned { /* what is in use beside it */
+	const struct topo *t;
+	const struct cdg *cdg;
+	const struct tables *tables;
+	const bool *tree;
+};
+
+static bool in_use(void *arg, uint32_t channel, uint8_t out)
+{
+	const struct spanned *s = arg;
+	const struct topo_port *port = &s->t->ports[s->cdg->port_of[channel]];
+	uint32_t to = s->t->ports[port->peer].node;
+	const uint8_t *here = tables_row(s->tables, port->node), *there = tables_row(s->tables, to);
+
+	if (s->tree[s->cdg->port_of[channel]] && s->tree[s->t->nodes[to].port0 + out])
+		return true;
+	for (uint32_t lid = 1; lid <= s->tables->top; lid++)
+		if (here[lid] == port->num && there[lid] == out)
+			return true;
+	return false;
+}
+
+/* All turns from one of its cables to others of it. */
+static bool take_in_turns(struct mcast_proof *p, struct spanned *s, uint32_t channel)
+{
+	uint32_t to = p->cdg.to[channel];
+
+	for (unsigned out = 1; out <= p->t->nodes[to].nports; out++) {
+		uint32_t port = p->t->nodes[to].port0 + out;
+		uint32_t next = p->cdg.channel[port];
+
+		if (!s->tree[port] || next == TOPO_NONE || p->cdg.to[next] == p->cdg.from[channel])
+			continue;
+		if (!cdg_has(&p->cdg, channel, (uint8_t)out) &&
+		    !cdg_grow(&p->cdg, channel, (uint8_t)out, in_use, s))
+			return false;
+	}
+	return true;
+}
+
+bool mcast_proof_span(struct mcast_proof *p, const struct tables *tables, const bool *spanning)
+{
+	struct spanned s = { p->t, &p->cdg, tables, spanning };
+	unsigned length;
+	bool sound = !cdg_cycles(&p->cdg, NULL, 0, &length);
+
+	cdg_grow_begin(&p->cdg);
+	for (uint32_t channel = 0; sound && channel < p->cdg.nchannels; channel++)
+		if (spanning[p->cdg.port_of[channel]])
+			sound = take_in_turns(p, &s, channel);
+	if (sound) {
+		memcpy(p->bare, p->cdg.next, p->cdg.nchannels * sizeof(*p->bare));
+		p->spanning = mem_resize(p->spanning, p->t->nports + 1u, sizeof(*p->spanning));
+		memcpy(p->spanning, spanning, p->t->nports * sizeof(*p->spanning));
+	}
+	mcast_proof_reset(p);
+	return sound;
+}
+
+const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo *t)
+{
+	return p->t == t || topo_is_again(p->t, t) ? p->spanning : NULL;
+}
+
+/* ---- Agreeing ------------------------------------------------------------------------------------ */
+
+static bool stands_above(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
+{
+	const struct cdg *c = &p->cdg;
+
+	for (uint64_t left = outs; p->ordered && left; left &= left - 1) {
+		uint32_t out = c->channel[c->head[channel] + word * 64 + __builtin_ctzll(left)];
+
+		if (c->height[channel] <= c->height[out])
+			return false;
+	}
+	return p->ordered;
+}
+
+static bool take_in(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
+{
+	p->cdg.next[channel][word] |= outs;
+	return true;
+}
+
+bool mcast_proof_agrees(struct mcast_proof *p, const struct mcast_tree *tree)
+{
+	return each_dependency(p, tree, stands_above) && each_dependency(p, tree, take_in);
+}
+
+/* ---- Trial --------------------------------------------------------------------------------------- */
+
+static bool put_on_trial(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
+{
+	uint64_t bits = outs & ~p->cdg.next[channel][word];
+
+	if (!bits)
+		return true;
+	if (p->ntrial == p->room) {
+		p->room = p->room ? p->room * 2 : 256;
+		p->trial = mem_resize(p->trial, p->room, sizeof(*p->trial));
+	}
+	p->trial[p->ntrial++] = (struct tried){ channel, word, bits };
+	p->cdg.next[channel][word] |= bits;
+	return true;
+}
+
+void mcast_proof_try(struct mcast_proof *p, const struct mcast_tree *tree)
+{
+	each_dependency(p, tree, put_on_trial);
+}
+
+bool mcast_proof_go(struct mcast_proof *p, uint32_t visits)
+{
+	if (p->ordered && !p->ntrial)
+		return false;
+	if (!p->search) {
+		memcpy(p->height, p->cdg.height, p->cdg.nchannels * sizeof(*p->height));
+		p->search = cdg_search_new(&p->cdg);
+	}
+	return cdg_search_go(p->search, visits);
+}
+
+static void withdraw(struct mcast_proof *p)
+{
+	for (uint32_t i = 0; i < p->ntrial; i++)
+		p->cdg.next[p->trial[i].channel][p->trial[i].word] &= ~p->trial[i].bits;
+	memcpy(p->cdg.height, p->height, p->cdg.nchannels * sizeof(*p->height));
+}
+
+bool mcast_proof_end(struct mcast_proof *p)
+{
+	bool sound = true;
+	unsigned length;
+
+	if (p->search)
+		sound = cdg_search_groups(p->search, NULL, 0, &length) == 0;
+	cdg_search_free(p->search);
+	p->search = NULL;
+	if (sound)
+		p->ordered = true;
+	else
+		withdraw(p);
+	p->ntrial = 0;
+	return sound;
+}

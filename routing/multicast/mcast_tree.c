@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mcast_tree: one group's tree (see mcast_tree.h).
+ *
+ * Members count by their switches (`seats`). The root comes from passes over the seats' rows of
+ * distances (mcast_ways.c), byte by byte, which compilers turn into vector code; the tree from climbing
+ * from each seat towards the root until something of the tree is met. Each switch climbs to one
+ * parent, so there is no cycle.
+ *
+ * Ways are of a kind, and the first kind by which some root reaches all seats is taken: down only;
+ * any live cable; any cable that is not down. A tree whose ways from the root only go down is an
+ * up*, then down* tree: a switch with two neighbours above it in the tree would lie below the root
+ * by two ways. The order of switches is that of the unicast engine (graph.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/multicast/mcast_own.h"
+#include "topology/mem.h"
+
+#define SEATS_A_STEP 64
+
+static const enum way ways_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
+#define WAYS_TRIED (sizeof(ways_tried) / sizeof(ways_tried[0]))
+
+/* ---- Members ----------------------------------------------------------------------------------- */
+
+/* Where a member is: its switch and the port to it there (0: the switch itself). */
+static bool find_member(const struct topo *t, uint32_t port, uint32_t *sw, unsigned *num)
+{
+	const struct topo_port *p = &t->ports[port];
+	const struct topo_port *at = p->node < t->nswitches ? p : topo_peer(t, p);
+
+	if (!at || at->node >= t->nswitches || (at == p ? p->num != 0 : !p->link_up))
+		return false;
+	*sw = at->node;
+	*num = at->num;
+	return true;
+}
+
+static int compare_seats(const void *a, const void *b, void *mcast)
+{
+	const uint32_t *place = ((struct mcast *)mcast)->place;
+	uint32_t x = place[((const struct seat *)a)->sw], y = place[((const struct seat *)b)->sw];
+
+	return x < y ? -1 : x > y;
+}
+
+/* Seats in structural order; returns how many members have one. */
+static uint32_t list_seats(struct mcast *m, const struct mcast_group *group)
+{
+	uint32_t sw, seated = 0;
+	unsigned num;
+
+	m->nseats = m->nreceivers = 0;
+	for (uint32_t i = 0; i < group->nmembers; i++) {
+		if (!find_member(m->t, group->members[i].port, &sw, &num) || !m->carries[sw])
+			continue;
+		if (!m->seat_of[sw]) {
+			m->seats[m->nseats] = (struct seat){ .sw = sw };
+			m->seat_of[sw] = ++m->nseats;
+		}
+		m->seats[m->seat_of[sw] - 1].members++;
+		m->seats[m->seat_of[sw] - 1].receivers += !group->members[i].send_only;
+		m->nreceivers += !group->members[i].send_only;
+		seated++;
+	}
+	for (uint32_t i = 0; i < m->nseats; i++)
+		m->seat_of[m->seats[i].sw] = 0;
+	qsort_r(m->seats, m->nseats, sizeof(*m->seats), compare_seats, m);
+	return seated;
+}
+
+/* ---- The root ---------------------------------------------------------------------------------- */
+
+/* One seat to receive at outweighs all those to send from: a root without receivers is no root. */
+static uint32_t weight_of(const struct mcast *m, const struct seat *seat)
+{
+	return seat->receivers ? m->g->nswitches + 1 : 1;
+}
+
+static void add_seat(struct mcast *m, const struct seat *seat, const uint8_t *restrict row)
+{
+	uint32_t *restrict reached = m->reached, *restrict total = m->total;
+	uint32_t n = m->g->nswitches, weight = weight_of(m, seat), members = seat->members;
+	uint8_t *restrict farthest = m->farthest;
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		uint8_t hops = row[sw] != MCAST_NEVER ? row[sw] : 0;
+
+		reached[sw] += row[sw] != MCAST_NEVER ? weight : 0;
+		farthest[sw] = hops > farthest[sw] ? hops : farthest[sw];
+		total[sw] += hops * members;
+	}
+}
+
+static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t older)
+{
+	if (m->reached[a] != m->reached[b])
+		return m->reached[a] > m->reached[b];
+	if (m->same_root && (a == older || b == older))
+		return a == older;
+	if (m->farthest[a] != m->farthest[b])
+		return m->farthest[a] < m->farthest[b];
+	if (a == older || b == older)
+		return a == older;
+	if (m->total[a] != m->total[b])
+		return m->total[a] < m->total[b];
+	if (m->switch_load[a] != m->switch_load[b])
+		return m->switch_load[a] < m->switch_load[b];
+	return m->place[a] < m->place[b];
+}
+
+static void begin_way(struct mcast *m)
+{
+	uint32_t n = m->g->nswitches;
+
+	m->way = ways_tried[m->tried];
+	m->next_seat = 0;
+	memset(m->reached, 0, n * sizeof(*m->reached));
+	memset(m->farthest, 0, n);
+	memset(m->total, 0, n * sizeof(*m->total));
+}
+
+static uint32_t best_root(const struct mcast *m)
+{
+	uint32_t best = 0;
+
+	for (uint32_t sw = 1; sw < m->g->nswitches; sw++)
+		if (better_root(m, sw, best, m->older_root))
+			best = sw;
+	return best;
+}
+
+/* The first way by which some root reaches all is taken, or the last one. True: it is found. */
+static bool choose_root(struct mcast *m)
+{
+	uint32_t end =
+		m->nseats - m->next_seat > SEATS_A_STEP ? m->next_seat + SEATS_A_STEP : m->nseats;
+
+	for (; m->next_seat < end; m->next_seat++)
+		add_seat(m, &m->seats[m->next_seat],
+			 mcast_distances(m, m->seats[m->next_seat].sw, m->way));
+	if (end < m->nseats)
+		return false;
+	m->out->root = best_root(m);
+	m->out->narrow = m->climb_only && m->reached[m->out->root] != m->all;
+	if (m->reached[m->out->root] == m->all || m->climb_only || ++m->tried == WAYS_TRIED)
+		return true;
+	begin_way(m);
+	return false;
+}
+
+static uint32_t root_of_older(const struct mcast *m)
+{
+	for (uint32_t i = 0; m->older && i < m->older->nhops; i++)
+		if (m->older->hops[i].sw == m->older->root)
+			return topo_find(m->t, m->older->hops[i].guid);
+	return TOPO_NONE;
+}
+
+/* ---- The tree ---------------------------------------------------------------------------------- */
+
+struct climb { /* a cable towards the root, and what speaks for it */
+	struct link_up link;
+	uint32_t port; /* topo port */
+	bool joins, kept;
+};
+
+static bool better_climb(const struct mcast *m, const struct climb *a, const struct climb *b)
+{
+	if (a->joins != b->joins)
+		return a->joins;
+	if (a->kept != b->kept)
+		return a->kept;
+	if (m->load[a->port] != m->load[b->port])
+		return m->load[a->port] < m->load[b->port];
+	return m->place[a->link.parent] < m->place[b->link.parent];
+}
+
+static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t *from_root)
+{
+	struct climb best = { .link.parent = TOPO_NONE };
+	unsigned i, end;
+
+	mcast_groups_for(&m->g->switches[sw], m->way, &i, &end);
+	for (; i < end; i++) {
+		const struct graph_group *group = &graph_ups(m->g, sw)[i];
+
+		if (from_root[group->peer] + 1 != from_root[sw])
+			continue;
+		for (unsigned l = 0; l < group->nlanes; l++) {
+			const struct graph_lane *lane = &m->g->lanes[group->first_lane + l];
+			uint32_t port = m->t->nodes[sw].port0 + lane->port;
+			struct climb c = { { group->peer, lane->port, lane->peer_port },
+					   port,
+					   m->hop_of[group->peer],
+					   m->kept[port] };
+
+			if (mcast_lane_open(m, sw, lane, m->way) &&
+			    (best.link.parent == TOPO_NONE || better_climb(m, &c, &best)))
+				best = c;
+		}
+	}
+	return best;
+}
+
+static void put_on_tree(struct mcast *m, uint32_t sw)
+{
+	m->beyond[sw] = 0;
+	m->on_tree[m->ntree++] = sw;
+	m->hop_of[sw] = m->ntree;
+}
+
+static void climb_from(struct mcast *m, uint32_t sw, const uint8_t *from_root)
+{
+	while (!m->hop_of[sw]) {
+		struct climb c = best_climb(m, sw, from_root);
+
+		put_on_tree(m, sw);
+		m->up[sw] = c.link;
+		sw = c.link.parent;
+	}
+}
+
+static void grow(struct mcast *m, uint32_t root)
+{
+	const uint8_t *from_root = mcast_distances(m, root, mcast_way_back(m->way));
+
+	m->ntree = 0;
+	put_on_tree(m, root);
+	m->up[root].parent = TOPO_NONE;
+	for (uint32_t i = 0; i < m->nseats; i++) {
+		const struct seat *seat = &m->seats[i];
+
+		if (from_root[seat->sw] == MCAST_NEVER)
+			continue;
+		climb_from(m, seat->sw, from_root);
+		for (uint32_t sw = seat->sw; sw != TOPO_NONE; sw = m->up[sw].parent)
+			m->beyond[sw] += seat->receivers;
+	}
+}
+
+/* Marks a tree's cables at both ends; or takes the marks away. */
+static void mark_cables(struct mcast *m, const struct mcast_tree *older, bool mark)
+{
+	for (uint32_t i = 0; older && i < older->nhops; i++) {
+		const struct mcast_hop *hop = &older->hops[i];
+		uint32_t sw = topo_find(m->t, hop->guid);
+
+		for (unsigned num = 1; sw != TOPO_NONE && num <= m->t->nodes[sw].nports; num++) {
+			const struct topo_port *port = topo_port(m->t, sw, num);
+
+			if (!mcast_forwards(hop, num) || port->peer == TOPO_NONE)
+				continue;
+			m->kept[m->t->nodes[sw].port0 + num] = mark;
+			m->kept[port->peer] = mark;
+		}
+	}
+}
+
+/* ---- What the switches forward by -------------------------------------------------------------- */
+
+static void forward(struct mcast_hop *hop, unsigned port)
+{
+	hop->ports[port / MCAST_POSITION] |= (uint16_t)(1u << (port % MCAST_POSITION));
+}
+
+static void forward_on_cables(const struct mcast *m, struct mcast_hop *hops, uint32_t receivers)
+{
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		uint32_t sw = m->on_tree[i], parent = m->up[sw].parent;
+
+		if (parent == TOPO_NONE)
+			continue;
+		if (m->beyond[sw])
+			forward(&hops[m->hop_of[parent] - 1], m->up[sw].parent_port);
+		if (m->beyond[sw] < receivers)
+			forward(&hops[i], m->up[sw].port);
+	}
+}
+
+/* Returns how many members are not on the tree. */
+static uint32_t forward_to_members(const struct mcast *m, const struct mcast_group *group,
+				   struct mcast_hop *hops)
+{
+	uint32_t left_out = 0, sw;
+	unsigned num;
+
+	for (uint32_t i = 0; i < group->nmembers; i++) {
+		if (!find_member(m->t, group->members[i].port, &sw, &num) || !m->hop_of[sw])
+			left_out++;
+		else if (!group->members[i].send_only)
+			forward(&hops[m->hop_of[sw] - 1], num);
+	}
+	return left_out;
+}
+
+static unsigned count_turns(const struct mcast *m)
+{
+	unsigned turns = 0;
+
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		uint32_t sw = m->on_tree[i], rank = m->g->switches[sw].rank;
+		uint32_t above = m->up[sw].parent != TOPO_NONE &&
+				 m->g->switches[m->up[sw].parent].rank > rank;
+
+		for (uint32_t j = 0; j < m->ntree && above < 2; j++)
+			above += m->up[m->on_tree[j]].parent == sw &&
+				 m->g->switches[m->on_tree[j]].rank > rank;
+		turns += above > 1;
+	}
+	return turns;
+}
+
+/* A cable counts once, whichever of its ends forwards by it, and is counted at both. */
+void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->nhops; i++) {
+		const struct mcast_hop *hop = &tree->hops[i];
+
+		for (unsigned num = 1; num <= m->t->nodes[hop->sw].nports; num++) {
+			uint32_t port = m->t->nodes[hop->sw].port0 + num;
+			uint32_t peer = m->t->ports[port].peer;
+
+			if (!mcast_forwards(hop, num) || m->t->ports[peer].node >= m->t->nswitches)
+				continue;
+			m->kept[port] = true;
+			if (m->kept[peer])
+				continue;
+			m->load[port]++;
+			m->load[peer]++;
+			m->switch_load[hop->sw]++;
+			m->switch_load[m->t->ports[peer].node]++;
+		}
+	}
+	mark_cables(m, tree, false);
+}
+
+static int compare_hops(const void *a, const void *b)
+{
+	const struct mcast_hop *x = a, *y = b;
+
+	return x->sw < y->sw ? -1 : x->sw > y->sw;
+}
+
+static void write_tree(struct mcast *m, const struct mcast_group *group, struct mcast_tree *out)
+{
+	out->hops = mem_alloc(m->ntree, sizeof(*out->hops));
+	out->nhops = m->ntree;
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		out->hops[i].sw = m->on_tree[i];
+		out->hops[i].guid = m->t->nodes[m->on_tree[i]].guid;
+	}
+	out->left_out = forward_to_members(m, group, out->hops);
+	forward_on_cables(m, out->hops, m->beyond[out->root]);
+	out->turns = m->way == CLIMB ? 0 : count_turns(m);
+	qsort(out->hops, out->nhops, sizeof(*out->hops), compare_hops);
+	for (uint32_t i = 0; i < m->ntree; i++)
+		m->hop_of[m->on_tree[i]] = 0;
+	mcast_tree_add_load(m, out);
+}
+
+static bool has_members(const struct mcast *m, uint32_t sw)
+{
+	for (uint32_t i = 0; i < m->nseats; i++)
+		if (m->seats[i].sw == sw)
+			return true;
+	return false;
+}
+
+/* The one switch below, TOPO_NONE if there are more. */
+static uint32_t only_child(const struct mcast *m, uint32_t sw)
+{
+	uint32_t child = TOPO_NONE;
+
+	for (uint32_t i = 0; i < m->ntree; i++) {
+		if (m->up[m->on_tree[i]].parent != sw)
+			continue;
+		if (child != TOPO_NONE)
+			return TOPO_NONE;
+		child = m->on_tree[i];
+	}
+	return child;
+}
+
+/* A root that was given may be of no use: nobody is there, and it has one branch. */
+static void trim_root(struct mcast *m)
+{
+	uint32_t child;
+
+	while (!has_members(m, m->out->root) &&
+	       (child = only_child(m, m->out->root)) != TOPO_NONE) {
+		m->hop_of[m->out->root] = 0;
+		memmove(m->on_tree, m->on_tree + 1, --m->ntree * sizeof(*m->on_tree));
+		m->up[child].parent = TOPO_NONE;
+		m->out->root = child;
+		for (uint32_t i = 0; i < m->ntree; i++)
+			if (m->on_tree[i] == child) { /* the root is the first */
+				m->on_tree[i] = m->on_tree[0];
+				m->on_tree[0] = child;
+			}
+	}
+	for (uint32_t i = 0; i < m->ntree; i++)
+		m->hop_of[m->on_tree[i]] = i + 1;
+}
+
+void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
+		      const struct mcast_tree *older, struct mcast_tree *out)
+{
+	*out = (struct mcast_tree){ .mlid = group->mlid, .root = TOPO_NONE };
+	m->group = group;
+	m->older = older;
+	m->out = out;
+	mcast_choose_carriers(m, group->mlid);
+	out->left_out = group->nmembers - list_seats(m, group);
+	m->older_root = root_of_older(m);
+	m->tried = m->all = 0;
+	for (uint32_t i = 0; i < m->nseats; i++)
+		m->all += weight_of(m, &m->seats[i]);
+	begin_way(m);
+}
+
+bool mcast_tree_step(struct mcast *m)
+{
+	if (!m->nreceivers)
+		return true;
+	if (!choose_root(m))
+		return false;
+	mark_cables(m, m->older, true);
+	grow(m, m->out->root);
+	mark_cables(m, m->older, false);
+	if (m->same_root)
+		trim_root(m);
+	write_tree(m, m->group, m->out);
+	return true;
+}
+
+void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
+		      const struct mcast_tree *older, struct mcast_tree *out)
+{
+	mcast_tree_start(m, group, older, out);
+	while (!mcast_tree_step(m))
+		;
+}
+
+void mcast_forget_load(struct mcast *m)
+{
+	memset(m->load, 0, m->t->nports * sizeof(*m->load));
+	memset(m->switch_load, 0, m->g->nswitches * sizeof(*m->switch_load));
+}
+
+void mcast_tree_fini(struct mcast_tree *tree)
+{
+	free(tree->hops);
+	*tree = (struct mcast_tree){ .root = TOPO_NONE };
+}

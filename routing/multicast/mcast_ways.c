@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * mcast_ways: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): how far each switch is from
+ * each by ways of a kind, and which switches have place for a MLID.
+ *
+ * Distances are rows of bytes, one a switch, made by a breadth-first walk when first asked for and
+ * kept: for a thousand groups on the same few hundred leaves they are made once.
+ *
+ * `place` numbers switches by structure: leaves in topological order, then parents by slot. It
+ * breaks ties, so that neither GUIDs nor the order of discovery decide.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/multicast/mcast_own.h"
+#include "topology/mem.h"
+
+static const struct way_rule {
+	bool ups, downs, cordoned;
+	enum way back; /* the same ways walked from the other end */
+} ways[WAYS] = {
+	[CLIMB] = { .ups = true, .back = DESCEND },
+	[DESCEND] = { .downs = true, .back = CLIMB },
+	[ANY_LIVE] = { .ups = true, .downs = true, .back = ANY_LIVE },
+	[ANY_CABLE] = { .ups = true, .downs = true, .cordoned = true, .back = ANY_CABLE },
+};
+
+enum way mcast_way_back(enum way w)
+{
+	return ways[w].back;
+}
+
+/* ---- The snapshot prepared --------------------------------------------------------------------- */
+
+bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w)
+{
+	if (m->only && !m->only[m->t->nodes[sw].port0 + lane->port])
+		return false;
+	return lane->live || (ways[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
+}
+
+static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_group *group,
+		       enum way w)
+{
+	if (!m->carries[group->peer])
+		return false;
+	if (!m->only && (group->nlive || !ways[w].cordoned))
+		return group->nlive;
+	for (unsigned l = 0; l < group->nlanes; l++)
+		if (mcast_lane_open(m, sw, &m->g->lanes[group->first_lane + l], w))
+			return true;
+	return false;
+}
+
+void mcast_groups_for(const struct graph_switch *s, enum way w, unsigned *first, unsigned *end)
+{
+	*first = ways[w].ups ? 0 : s->nup;
+	*end = ways[w].downs ? s->nup + s->ndown : s->nup;
+}
+
+static void walk(struct mcast *m, uint32_t start, enum way w, uint8_t *row)
+{
+	uint32_t head = 0, tail = 0;
+
+	memset(row, MCAST_NEVER, m->g->nswitches);
+	row[start] = 0;
+	m->queue[tail++] = start;
+	while (head < tail) {
+		uint32_t sw = m->queue[head++];
+		unsigned i, end;
+
+		if (row[sw] == MCAST_NEVER - 1)
+			break;
+		mcast_groups_for(&m->g->switches[sw], w, &i, &end);
+		for (; i < end; i++) {
+			const struct graph_group *group = &graph_ups(m->g, sw)[i];
+
+			if (row[group->peer] != MCAST_NEVER || !group_open(m, sw, group, w))
+				continue;
+			row[group->peer] = row[sw] + 1;
+			m->queue[tail++] = group->peer;
+		}
+	}
+}
+
+const uint8_t *mcast_distances(struct mcast *m, uint32_t sw, enum way w)
+{
+	if (!m->rows[w][sw]) {
+		m->rows[w][sw] = mem_alloc(m->g->nswitches, 1);
+		walk(m, sw, w, m->rows[w][sw]);
+	}
+	return m->rows[w][sw];
+}
+
+struct leaf_order {
+	uint32_t order, sw;
+};
+
+static int compare_leaves(const void *a, const void *b)
+{
+	const struct leaf_order *x = a, *y = b;
+
+	return x->order != y->order ? (x->order < y->order ? -1 : 1) : x->sw < y->sw ? -1 : 1;
+}
+
+static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
+{
+	uint32_t n = 0;
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (g->switches[sw].nhosts)
+			leaves[n++] =
+				(struct leaf_order){ g->hosts[g->switches[sw].first_host].order,
+						     sw };
+	qsort(leaves, n, sizeof(*leaves), compare_leaves);
+	return n;
+}
+
+static void assign_places(struct mcast *m)
+{
+	struct graph *g = m->g;
+	struct leaf_order *leaves = mem_alloc(g->nswitches, sizeof(*leaves));
+	uint32_t n = list_leaves(g, leaves), tail = 0;
+
+	memset(m->place, 0xff, g->nswitches * sizeof(*m->place));
+	for (uint32_t i = 0; i < n; i++) {
+		m->place[leaves[i].sw] = tail;
+		m->queue[tail++] = leaves[i].sw;
+	}
+	for (uint32_t head = 0; head < tail; head++) {
+		uint32_t sw = m->queue[head];
+
+		for (unsigned i = 0; i < g->switches[sw].nup + g->switches[sw].ndown; i++) {
+			uint32_t peer = graph_ups(g, sw)[i].peer;
+
+			if (m->place[peer] == TOPO_NONE) {
+				m->place[peer] = tail;
+				m->queue[tail++] = peer;
+			}
+		}
+	}
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
+		if (m->place[sw] == TOPO_NONE)
+			m->place[sw] = tail++;
+	free(leaves);
+}
+
+struct mcast *mcast_new(const struct topo *t)
+{
+	return mcast_new_oriented(t, GRAPH_BY_LEVEL);
+}
+
+struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation)
+{
+	struct mcast *m = mem_alloc(1, sizeof(*m));
+	uint32_t n = t->nswitches;
+
+	m->t = t;
+	m->g = graph_new(t, (struct graph_how){ .orientation = orientation });
+	m->place = mem_alloc(n, sizeof(*m->place));
+	m->load = mem_alloc(t->nports, sizeof(*m->load));
+	m->switch_load = mem_alloc(n, sizeof(*m->switch_load));
+	for (unsigned w = 0; w < WAYS; w++)
+		m->rows[w] = mem_alloc(n, sizeof(*m->rows[w]));
+	m->queue = mem_alloc(n, sizeof(*m->queue));
+	m->seats = mem_alloc(n, sizeof(*m->seats));
+	m->seat_of = mem_alloc(n, sizeof(*m->seat_of));
+	m->reached = mem_alloc(n, sizeof(*m->reached));
+	m->farthest = mem_alloc(n, 1);
+	m->total = mem_alloc(n, sizeof(*m->total));
+	m->up = mem_alloc(n, sizeof(*m->up));
+	m->beyond = mem_alloc(n, sizeof(*m->beyond));
+	m->hop_of = mem_alloc(n, sizeof(*m->hop_of));
+	m->on_tree = mem_alloc(n, sizeof(*m->on_tree));
+	m->kept = mem_alloc(t->nports, sizeof(*m->kept));
+	m->carries = mem_alloc(n, sizeof(*m->carries));
+	m->tables_known = mcast_tables_known(t);
+	assign_places(m);
+	return m;
+}
+
+static void forget_rows(struct mcast *m)
+{
+	for (unsigned w = 0; w < WAYS; w++)
+		for (uint32_t sw = 0; sw < m->g->nswitches; sw++) {
+			free(m->rows[w][sw]);
+			m->rows[w][sw] = NULL;
+		}
+}
+
+void mcast_free(struct mcast *m)
+{
+	if (!m)
+		return;
+	forget_rows(m);
+	for (unsigned w = 0; w < WAYS; w++)
+		free(m->rows[w]);
+	free(m->carries);
+	free(m->place);
+	free(m->load);
+	free(m->switch_load);
+	free(m->queue);
+	free(m->seats);
+	free(m->seat_of);
+	free(m->reached);
+	free(m->farthest);
+	free(m->total);
+	free(m->up);
+	free(m->beyond);
+	free(m->hop_of);
+	free(m->on_tree);
+	free(m->kept);
+	graph_free(m->g);
+	free(m);
+}
+
+uint32_t mcast_load(const struct mcast *m, uint32_t port)
+{
+	return m->load[port];
+}
+
+bool mcast_tables_known(const struct topo *t)
+{
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (t->nodes[sw].mft_cap)
+			return true;
+	return false;
+}
+
+bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
+{
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
+		if (!mcast_carries(&m->t->nodes[sw], m->tables_known, mlid))
+			return false;
+	return true;
+}
+
+/* Those with place for a MLID have place for all lower ones, so that their number says which they are. */
+void mcast_choose_carriers(struct mcast *m, uint16_t mlid)
+{
+	uint32_t ncarry = 0;
+
+	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {
+		m->carries[sw] = mcast_carries(&m->t->nodes[sw], m->tables_known, mlid);
+		ncarry += m->carries[sw];
+	}
+	if (ncarry != m->ncarry)
+		forget_rows(m);
+	m->ncarry = ncarry;
+}

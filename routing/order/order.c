@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * order: what waits for what, and rounds from that (see order.h).
+ *
+ * For one LID, let a switch take its new entry only after every changed switch further on its new
+ * way has taken its own. Then a packet follows old entries up to some switch that is new, and new
+ * ones from there on: part of the old path, then part of the new one, and each of these is free of
+ * loops. It arrives if the new way from that switch does. Where it does not (the new entry is a
+ * dead end, or leads to one) and the old way still works, the entry is one of the `last`: it waits
+ * for all entries of its LID that do lead somewhere; by then whoever has a new path is on it. Where
+ * the old way is dead as well nothing can be lost and the first rule is enough.
+ *
+ * All this is between entries of one LID, so each block number is a problem of its own: units are
+ * the blocks of one number that change, a unit waits for another when some entry of it does, and
+ * its round is the longest chain before it. Entries of one block may contradict one another (two
+ * units wait for each other): what takes part in that, seen by chains deeper than any path, is
+ * split: its entries are written when their own turn comes, block by block several times.
+ *
+ * Blocks that no host needs and nobody waits for go in the last round.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/order/order_own.h"
+#include "topology/mem.h"
+
+#define DEEP 14 /* rounds; unit chains beyond this are taken for a contradiction */
+
+enum way { UNSEEN, WALKING, NOWHERE, TO_SWITCH, TO_HOST };
+
+struct chains {		 /* of the units of one block number */
+	uint8_t *way;	 /* by entry (unit * 64 + bit): enum way, by new tables */
+	uint32_t *wait;	 /* by entry: unit with the next changed entry on the new way, TOPO_NONE */
+	uint16_t *round; /* by entry of split units */
+	uint32_t *trail;
+	struct order_unit *units;
+	uint32_t count;
+	uint64_t some_last; /* bits that are `last` in some unit */
+};
+
+/* ---- Units ---------------------------------------------------------------------------------- */
+
+void order_work_init(struct order_work *w, const struct topo *t, const struct tables *newer,
+		     const struct order_block *changed, uint32_t count)
+{
+	*w = (struct order_work){ .t = t, .newer = newer, .nblocks = tables_blocks(newer) };
+	w->units = mem_alloc(count + 1u, sizeof(*w->units));
+	w->column = mem_alloc(w->nblocks + 2u, sizeof(*w->column));
+	w->slot = mem_alloc(t->nswitches + 1u, sizeof(*w->slot));
+	w->nunits = count;
+	for (uint32_t i = 0; i < count; i++)
+		w->column[changed[i].block + 2]++;
+	for (uint32_t b = 0; b < w->nblocks; b++)
+		w->column[b + 2] += w->column[b + 1];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct order_block *c = &changed[i];
+		struct order_unit *u = &w->units[w->column[c->block + 1]++];
+
+		u->sw = c->sw;
+		u->block = c->block;
+		u->given = i;
+		u->old = c->old;
+		u->new = tables_row(newer, c->sw) + (size_t)c->block *TABLES_BLOCK;
+		u->mask = u->old ? ~bits_same(u->old, u->new) : UINT64_MAX;
+	}
+}
+
+void order_work_fini(struct order_work *w)
+{
+	free(w->units);
+	free(w->column);
+	free(w->slot);
+}
+
+void order_column_enter(struct order_work *w, uint32_t block)
+{
+	for (uint32_t i = w->column[block]; i < w->column[block + 1]; i++)
+		w->slot[w->units[i].sw] = i + 1;
+}
+
+void order_column_leave(struct order_work *w, uint32_t block)
+{
+	for (uint32_t i = w->column[block]; i < w->column[block + 1]; i++)
+		w->slot[w->units[i].sw] = 0;
+}
+
+/* ---- Ways ----------------------------------------------------------------------------------- */
+
+/* What an entry does at a switch, when it leads to no other switch. */
+static enum way way_ends(const struct topo *t, uint32_t sw, unsigned out)
+{
+	if (!out)
+		return TO_SWITCH;
+	if (out > t->nodes[sw].nports || !topo_port(t, sw, out)->link_up)
+		return NOWHERE;
+	return topo_is_host(t, topo_peer(t, topo_port(t, sw, out))->node) ? TO_HOST : TO_SWITCH;
+}
+
+/* From a unit along the new way to the next changed entry, which is returned; or to the end. */
+static uint32_t next_changed(const struct order_work *w, const struct order_unit *from,
+			     unsigned bit, enum way *end)
+{
+	uint32_t sw = from->sw, lid = from->block * TABLES_BLOCK + bit;
+
+	for (uint32_t hops = 0; hops <= w->t->nswitches; hops++) {
+		unsigned out = tables_row(w->newer, sw)[lid];
+		uint32_t next = order_next_switch(w->t, sw, out);
+		const struct order_unit *u;
+
+		if (next == TOPO_NONE) {
+			*end = way_ends(w->t, sw, out);
+			return TOPO_NONE;
+		}
+		sw = next;
+		u = order_unit_of(w, sw);
+		if (u && u->mask >> bit & 1)
+			return w->slot[sw] - 1;
+	}
+	*end = NOWHERE; /* a loop: no tables that were proven */
+	return TOPO_NONE;
+}
+
+/* Follows the new way from an entry until one whose way is known. */
+static void follow(struct order_work *w, struct chains *c, uint32_t unit, unsigned bit)
+{
+	uint32_t n = 0, base = w->column[c->units->block], e = unit * TABLES_BLOCK + bit;
+	enum way end = NOWHERE;
+
+	while (c->way[e] == UNSEEN) {
+		uint32_t next = next_changed(w, &c->units[e / TABLES_BLOCK], bit, &end);
+
+		c->way[e] = WALKING;
+		c->trail[n++] = e;
+		c->wait[e] = next == TOPO_NONE ? TOPO_NONE : next - base;
+		if (next == TOPO_NONE)
+			break;
+		e = (next - base) * TABLES_BLOCK + bit;
+	}
+	if (c->way[e] > WALKING) {
+		end = c->way[e];
+	} else if (c->wait[e] != TOPO_NONE) {
+		c->wait[c->trail[n - 1]] = TOPO_NONE; /* a loop: see above */
+		end = NOWHERE;
+	}
+	while (n--)
+		c->way[c->trail[n]] = end;
+}
+
+/* Whether a packet arrives from here by old entries alone. */
+static bool old_way_works(const struct order_work *w, uint32_t sw, uint32_t lid)
+{
+	for (uint32_t hops = 0; hops <= w->t->nswitches; hops++) {
+		const struct order_unit *u = order_unit_of(w, sw);
+		const uint8_t *new = tables_row(w->newer, sw);
+		unsigned out = u && !u->old ? TABLES_NO_ROUTE
+			       : u	    ? u->old[lid % TABLES_BLOCK]
+					    : new[lid];
+		uint32_t next = order_next_switch(w->t, sw, out);
+
+		if (next == TOPO_NONE)
+			return out == new[lid] && way_ends(w->t, sw, out) != NOWHERE;
+		sw = next;
+	}
+	return false;
+}
+
+static void find_ways(struct order_work *w, struct chains *c)
+{
+	unsigned bit;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct order_unit *u = &c->units[i];
+
+		FOR_BITS(bit, u->mask)
+		{
+			uint32_t e = i * TABLES_BLOCK + bit, lid = u->block * TABLES_BLOCK + bit;
+
+			if (c->way[e] == UNSEEN)
+				follow(w, c, i, bit);
+			if (c->wait[e] != TOPO_NONE)
+				c->units[c->wait[e]].awaited |= 1ull << bit;
+			if (c->way[e] == TO_HOST)
+				u->to_hosts |= 1ull << bit;
+			if (c->way[e] == NOWHERE && u->old && old_way_works(w, u->sw, lid))
+				u->last |= 1ull << bit;
+		}
+		c->some_last |= u->last;
+	}
+	for (uint32_t i = 0; c->some_last && i < c->count; i++)
+		c->units[i].awaited |= c->units[i].mask & c->some_last;
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------- */
+
+static unsigned entry_round(const struct chains *c, uint32_t unit, unsigned bit)
+{
+	return c->units[unit].split ? c->round[unit * TABLES_BLOCK + bit] : c->units[unit].round;
+}
+
+/* The first round in which the `last` entries of a LID may go. */
+static unsigned last_round(const struct chains *c, unsigned bit)
+{
+	unsigned round = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct order_unit *u = &c->units[i];
+
+		if (!((u->mask & ~u->last) >> bit & 1) || c->way[i * TABLES_BLOCK + bit] == NOWHERE)
+			continue;
+		if (entry_round(c, i, bit) + 1 > round)
+			round = entry_round(c, i, bit) + 1;
+	}
+	return round;
+}
+
+static unsigned entry_earliest(const struct chains *c, uint32_t unit, unsigned bit,
+			       const uint16_t *last)
+{
+	const struct order_unit *u = &c->units[unit];
+	uint32_t next = c->wait[unit * TABLES_BLOCK + bit];
+	unsigned round = u->last >> bit & 1 ? last[bit] : 0;
+
+	if (next != TOPO_NONE) {
+		/* Unknown blocks do not wait for one another. */
+		unsigned after = entry_round(c, next, bit) + (u->old || c->units[next].old);
+
+		if (after > round)
+			round = after;
+	}
+	return round;
+}
+
+static void find_last_rounds(const struct chains *c, uint16_t *last)
+{
+	unsigned bit;
+
+	FOR_BITS(bit, c->some_last)
+	last[bit] = (uint16_t)last_round(c, bit);
+}
+
+/* One pass over all units; true: something had to move. */
+static bool raise_units(struct chains *c)
+{
+	uint16_t last[TABLES_BLOCK];
+	bool moved = false;
+	unsigned bit;
+
+	find_last_rounds(c, last);
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct order_unit *u = &c->units[i];
+		unsigned round = u->round;
+
+		FOR_BITS(bit, u->mask)
+		{
+			unsigned earliest = entry_earliest(c, i, bit, last);
+
+			if (earliest > round)
+				round = earliest < DEEP ? earliest : DEEP;
+		}
+		moved |= round > u->round;
+		u->round = (uint16_t)round;
+	}
+	return moved;
+}
+
+static bool raise_entries(struct chains *c)
+{
+	uint16_t last[TABLES_BLOCK];
+	bool moved = false;
+	unsigned bit;
+
+	find_last_rounds(c, last);
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (!c->units[i].split)
+			continue;
+		FOR_BITS(bit, c->units[i].mask)
+		{
+			unsigned earliest = entry_earliest(c, i, bit, last);
+			uint16_t *round = &c->round[i * TABLES_BLOCK + bit];
+
+			moved |= earliest > *round;
+			*round = earliest > *round ? earliest : *round;
+		}
+	}
+	return moved;
+}
+
+/* What nobody waits for goes with the latest of its block: fewer steps. */
+static void join_entries(struct chains *c, uint32_t unit)
+{
+	struct order_unit *u = &c->units[unit];
+	unsigned bit;
+
+	u->round = 0;
+	FOR_BITS(bit, u->mask)
+	if (entry_round(c, unit, bit) > u->round)
+		u->round = entry_round(c, unit, bit);
+	FOR_BITS(bit, u->mask & ~u->awaited)
+	c->round[unit * TABLES_BLOCK + bit] = u->round;
+}
+
+static void find_rounds(struct chains *c)
+{
+	bool deep = false;
+
+	while (raise_units(c))
+		;
+	for (uint32_t i = 0; i < c->count; i++)
+		deep |= c->units[i].split = c->units[i].round == DEEP;
+	if (!deep)
+		return;
+	while (raise_entries(c))
+		;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->units[i].split)
+			join_entries(c, i);
+}
+
+/* ---- One block number ----------------------------------------------------------------------- */
+
+static bool has_hosts(const struct topo *t, uint32_t sw)
+{
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *port = topo_port(t, sw, num);
+
+		if (port->link_up && topo_is_host(t, t->ports[port->peer].node))
+			return true;
+	}
+	return false;
+}
+
+/* Entries of the block by which some neighbour sends to the switch, by new tables. */
+static uint64_t sent_here(const struct order_work *w, const struct order_unit *u)
+{
+	uint64_t mask = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[u->sw].nports; num++) {
+		uint32_t from = order_next_switch(w->t, u->sw, num);
+		const uint8_t *row;
+		uint8_t out;
+
+		if (from == TOPO_NONE)
+			continue;
+		row = tables_row(w->newer, from) + (size_t)u->block * TABLES_BLOCK;
+		out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
+		mask |= byteset_equal(row, out);
+	}
+	return mask;
+}
+
+static void find_hosts(const struct order_work *w, struct order_unit *u)
+{
+	if (!u->to_hosts)
+		return;
+	u->hosts = (u->to_hosts & u->awaited) || has_hosts(w->t, u->sw) ||
+		   (sent_here(w, u) & u->to_hosts);
+}
+
+static bool some_known(const struct order_unit *units, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (units[i].old)
+			return true;
+	return false;
+}
+
+static void order_column(struct order_work *w, struct chains *c, uint32_t block)
+{
+	c->units = w->units + w->column[block];
+	c->count = w->column[block + 1] - w->column[block];
+	c->some_last = 0;
+	for (uint32_t i = 0; i < c->count; i++)
+		c->units[i].hosts = true;
+	if (!some_known(c->units, c->count))
+		return;
+	memset(c->way, UNSEEN, (size_t)c->count * TABLES_BLOCK);
+	memset(c->round, 0, (size_t)c->count * TABLES_BLOCK * sizeof(*c->round));
+	order_column_enter(w, block);
+	find_ways(w, c);
+	find_rounds(c);
+	for (uint32_t i = 0; i < c->count; i++)
+		find_hosts(w, &c->units[i]);
+	order_column_leave(w, block);
+}
+
+/* ---- Steps ---------------------------------------------------------------------------------- */
+
+struct step_list {
+	struct order_step *steps;
+	uint16_t *round;
+	uint32_t count, size;
+};
+
+static void step_add(struct step_list *list, const struct order_unit *u, uint64_t mask,
+		     unsigned round)
+{
+	if (list->count == list->size) {
+		list->size = list->size ? 2 * list->size : 64;
+		list->steps = mem_resize(list->steps, list->size, sizeof(*list->steps));
+		list->round = mem_resize(list->round, list->size, sizeof(*list->round));
+	}
+	list->round[list->count] = (uint16_t)round;
+	list->steps[list->count++] = (struct order_step){ .sw = u->sw,
+							  .block = u->block,
+							  .mask = mask,
+							  .last = u->last & mask,
+							  .hosts = u->hosts };
+}
+
+/* A split unit, one step for each round that some of its entries have. */
+static void steps_of_split(struct step_list *list, const struct chains *c, uint32_t unit)
+{
+	uint64_t left = c->units[unit].mask;
+	unsigned bit;
+
+	while (left) {
+		unsigned round = entry_round(c, unit, (unsigned)__builtin_ctzll(left));
+		uint64_t mask = 0;
+
+		FOR_BITS(bit, left)
+		mask |= (uint64_t)(entry_round(c, unit, bit) == round) << bit;
+		step_add(list, &c->units[unit], mask, round);
+		left &= ~mask;
+	}
+}
+
+/* On a round: it may as well be the last of all. */
+#define LATE 0x8000
+
+static void steps_of_column(struct step_list *list, const struct chains *c, struct order *out)
+{
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct order_unit *u = &c->units[i];
+		uint32_t before = list->count;
+
+		if (u->split)
+			steps_of_split(list, c, i);
+		else if (u->mask)
+			step_add(list, u, u->mask, u->round | (u->hosts || u->awaited ? 0 : LATE));
+		out->split += list->count > before + 1;
+	}
+}
+
+static unsigned step_key(const struct step_list *list, uint32_t i, unsigned nrounds)
+{
+	unsigned round = list->round[i] & LATE ? nrounds - 1 : list->round[i];
+
+	return 2 * round + !list->steps[i].hosts;
+}
+
+/* Sorts by round, hosts first; otherwise as they come: by block, so that switches take turns. */
+static void steps_sort(struct step_list *list, struct order *out)
+{
+	unsigned nrounds = 0;
+	uint32_t *at;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		if ((list->round[i] & ~LATE) + 1u > nrounds)
+			nrounds = (list->round[i] & ~LATE) + 1u;
+	at = mem_alloc(2 * nrounds + 1u, sizeof(*at));
+	for (uint32_t i = 0; i < list->count; i++)
+		at[step_key(list, i, nrounds) + 1]++;
+	for (unsigned key = 0; key < 2 * nrounds; key++)
+		at[key + 1] += at[key];
+	out->nrounds = nrounds;
+	out->nsteps = list->count;
+	out->first = mem_alloc(nrounds + 1u, sizeof(*out->first));
+	for (unsigned round = 0; round <= nrounds; round++)
+		out->first[round] = at[2 * round];
+	out->steps = mem_alloc(list->count + 1u, sizeof(*out->steps));
+	for (uint32_t i = 0; i < list->count; i++)
+		out->steps[at[step_key(list, i, nrounds)]++] = list->steps[i];
+	free(at);
+}
+
+/* ---- All columns, in pieces ----------------------------------------------------------------- */
+
+#define UNITS_A_CALL 4096
+
+struct order_columns {
+	struct order_work *w;
+	struct order *out;
+	struct step_list list;
+	struct chains chains;
+	uint32_t block; /* the next one */
+};
+
+struct order_columns *order_columns_begin(struct order_work *w, struct order *out)
+{
+	struct order_columns *c = mem_alloc(1, sizeof(*c));
+	uint32_t most = 0;
+
+	for (uint32_t b = 0; b < w->nblocks; b++)
+		if (w->column[b + 1] - w->column[b] > most)
+			most = w->column[b + 1] - w->column[b];
+	c->w = w;
+	c->out = out;
+	c->chains.way = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.way));
+	c->chains.wait = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.wait));
+	c->chains.round = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.round));
+	c->chains.trail = mem_alloc(most + 1u, sizeof(*c->chains.trail));
+	return c;
+}
+
+bool order_columns_go(struct order_columns *c)
+{
+	uint32_t end = c->w->column[c->block] + UNITS_A_CALL;
+
+	while (c->block < c->w->nblocks && c->w->column[c->block] < end) {
+		order_column(c->w, &c->chains, c->block++);
+		steps_of_column(&c->list, &c->chains, c->out);
+	}
+	if (c->block < c->w->nblocks)
+		return true;
+	steps_sort(&c->list, c->out);
+	return false;
+}
+
+void order_columns_end(struct order_columns *c)
+{
+	if (!c)
+		return;
+	free(c->chains.way);
+	free(c->chains.wait);
+	free(c->chains.round);
+	free(c->chains.trail);
+	free(c->list.steps);
+	free(c->list.round);
+	free(c);
+}

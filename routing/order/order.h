@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * order: in which order switches take new forwarding entries, so that nothing breaks on the way.
+ *
+ * The unit of writing is one block of 64 entries of one switch. Steps are dealt to rounds; a round
+ * starts when all steps of the one before are acknowledged, within a round they go in any order.
+ * In every mixture of old and new entries that can be met on the way
+ *   - no packet loops,
+ *   - no channels wait for one another in a circle,
+ *   - every pair of end ports that a working path joins both before and after is joined.
+ * Paths are judged by the cables of the newer snapshot: an old entry to a dead cable leads nowhere.
+ * Should no order keep the second promise, some entries are first emptied (order.drained of them):
+ * then the pairs that use them break the third for the time between two rounds.
+ *
+ * The content of an unknown block (never acknowledged) is taken for "leads nowhere" and nothing is
+ * promised about what it does until it is written; unknown blocks do not wait for one another, so
+ * that a cold start is one round.
+ */
+#ifndef FMD_ROUTING_ORDER_H
+#define FMD_ROUTING_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "routing/proof/check_change.h"
+#include "routing/tables.h"
+#include "topology/topo.h"
+
+struct order_block { /* a block that differs, or may differ */
+	uint32_t sw, block;
+	const uint8_t *old; /* its TABLES_BLOCK entries as acknowledged; NULL = unknown */
+};
+
+struct order_step {
+	uint32_t sw, block;
+	uint64_t mask; /* entries that take their new value; unknown blocks: all */
+	uint64_t last; /* of these: end ways that work until all other entries of the LID are new */
+	bool drain;    /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool hosts;    /* hosts' traffic is known to go by it: ahead of the others of its round */
+};
+
+struct order {
+	struct order_step *steps; /* round by round, those with hosts first */
+	uint32_t *first;	  /* by round [nrounds + 1]: its first step */
+	uint32_t nsteps, nrounds;
+	uint32_t split;	  /* blocks written in several steps */
+	uint32_t drained; /* entries */
+	bool strict;	  /* the second promise needs every round complete: when a step fails for
+			     good, later rounds must not start */
+};
+
+/* `newer` has been proven. `changed` holds each block once, in any order; all other blocks are as
+ * in `newer`. out is overwritten and the caller's to order_fini(). */
+void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
+		uint32_t count, struct order *out);
+void order_fini(struct order *o);
+
+/* The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and what `changed` points to stay as they are till
+ * then, the list itself not. Drop instead of end: at any time. */
+struct order_making;
+struct order_proof {		       /* of `newer`: with it, the order is found much sooner */
+	const struct check_base *base; /* NULL: there is none. Lives as long as the making */
+	uint64_t serial;
+};
+struct order_making *order_begin(const struct topo *t, const struct tables *newer,
+				 const struct order_block *changed, uint32_t count,
+				 const struct order_proof *proof);
+bool order_go(struct order_making *m);
+void order_end(struct order_making *m, struct order *out);
+void order_drop(struct order_making *m); /* NULL is fine */
+
+/* The blocks in which two tables of the same size differ; the caller frees *out, which points into
+ * `older`. */
+uint32_t order_compare(const struct tables *older, const struct tables *newer,
+		       struct order_block **out);
+
+#endif

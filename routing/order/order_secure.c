@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Secure: for the changes whose old and new ways, all rounds together, could make a circle of
+ * waiting channels. The rounds are made anew, on a copy of the tables as they will be by then: an
+ * entry may go when the new way behind it is in place (what the first rounds were made for), and
+ * when its new ways close no circle with all ways there are at that time. What would close one
+ * waits until old ways that are part of it are gone. Whole blocks are tried first, then parts of
+ * them, then entry by entry.
+ *
+ * If only entries are left that would each close a circle, no order will do (a ring that is to turn
+ * the other way round), and neither is it sought for ever: all that are still to be changed are
+ * emptied, and then filled; from there on there are no other ways than new ones.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/order/order_own.h"
+#include "topology/mem.h"
+
+/* Looks at the whole graph are dear: as many as read this many table bytes, within bounds. */
+#define LOOKS_BYTES (1u << 27)
+#define LOOKS_MIN   8
+#define LOOKS_MAX   200
+
+enum phase { WHOLE, PARTS, ENTRIES };
+
+struct order_secure {
+	const struct order_work *w;
+	struct order_beyond *beyond;
+	struct order *out;
+	struct tables mix; /* as the switches hold them before the next round */
+	struct order_step *todo;
+	uint32_t ntodo;
+	struct order_step *now; /* candidates for the next round: parts of todo, in its order */
+	uint64_t *guilty;	/* by candidate */
+	uint64_t *others;	/* by block */
+	uint32_t nnow;
+	struct order_step *done; /* round by round */
+	uint32_t *first;
+	uint32_t ndone, nrounds, drained;
+	uint32_t looks; /* left */
+	/* Where it is: gathering the candidates of a phase, or looking at them. */
+	enum phase phase;
+	uint32_t at;	   /* in todo */
+	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
+	struct order_look *look;
+	struct order_work part; /* what it looks at: the candidates as blocks */
+	struct order_block *blocks;
+	uint8_t *contents;
+};
+
+static uint8_t *block_of(const struct tables *t, const struct order_step *step)
+{
+	return tables_row(t, step->sw) + (size_t)step->block * TABLES_BLOCK;
+}
+
+/* The tables before the first round. */
+static void tables_before(const struct order_work *w, struct tables *mix)
+{
+	tables_copy(mix, w->newer);
+	for (uint32_t i = 0; i < w->nunits; i++) {
+		const struct order_unit *u = &w->units[i];
+		uint8_t *block = tables_row(mix, u->sw) + (size_t)u->block * TABLES_BLOCK;
+
+		if (u->old)
+			memcpy(block, u->old, TABLES_BLOCK);
+		else
+			memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
+	}
+}
+
+static void step_write(const struct order_secure *s, const struct order_step *step, uint8_t *block)
+{
+	const uint8_t *new = block_of(s->w->newer, step);
+	unsigned bit;
+
+	FOR_BITS(bit, step->mask)
+	block[bit] = step->drain ? TABLES_NO_ROUTE : new[bit];
+}
+
+/* The candidates become the next round. */
+static void settle(struct order_secure *s)
+{
+	s->done = mem_resize(s->done, s->ndone + s->nnow, sizeof(*s->done));
+	s->first = mem_resize(s->first, s->nrounds + 2u, sizeof(*s->first));
+	s->first[s->nrounds++] = s->ndone;
+	for (uint32_t i = 0; i < s->nnow; i++) {
+		s->now[i].last &= s->now[i].mask;
+		step_write(s, &s->now[i], block_of(&s->mix, &s->now[i]));
+		s->done[s->ndone++] = s->now[i];
+	}
+	s->first[s->nrounds] = s->ndone;
+}
+
+/* ---- Which steps may go --------------------------------------------------------------------- */
+
+/* Whether all entries further on the new way are new. */
+static bool way_in_place(const struct order_secure *s, uint32_t sw, uint32_t lid)
+{
+	for (uint32_t hops = 0; hops <= s->w->t->nswitches; hops++) {
+		sw = order_next_switch(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
+		if (sw == TOPO_NONE)
+			return true;
+		if (tables_row(&s->mix, sw)[lid] != tables_row(s->w->newer, sw)[lid])
+			return false;
+	}
+	return true;
+}
+
+/* By block: LIDs of which entries are left that others must wait for. */
+static void find_others(struct order_secure *s)
+{
+	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	for (uint32_t i = 0; i < s->ntodo; i++)
+		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
+}
+
+/* Entries of the step whose turn it can be. */
+static uint64_t ready_entries(const struct order_secure *s, const struct order_step *step)
+{
+	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
+	unsigned bit;
+
+	FOR_BITS(bit, ready)
+	if (!way_in_place(s, step->sw, step->block * TABLES_BLOCK + bit))
+		ready &= ~(1ull << bit);
+	return ready;
+}
+
+/* Whether the candidates may go together; if not, guilty will say which entries close a circle. */
+static void look_begin(struct order_secure *s)
+{
+	s->blocks = mem_alloc(s->nnow + 1u, sizeof(*s->blocks));
+	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
+	s->looks -= s->looks > 0;
+	memset(s->guilty, 0, s->nnow * sizeof(*s->guilty));
+	for (uint32_t i = 0; i < s->nnow; i++) {
+		uint8_t *block = s->contents + (size_t)i * TABLES_BLOCK;
+
+		memcpy(block, block_of(&s->mix, &s->now[i]), TABLES_BLOCK);
+		step_write(s, &s->now[i], block);
+		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
+	}
+	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
+	s->look = order_look_begin(&s->part, ORDER_TO, s->guilty, s->beyond);
+}
+
+static bool look_end(struct order_secure *s)
+{
+	bool safe = order_look_end(s->look);
+
+	order_work_fini(&s->part);
+	free(s->blocks);
+	free(s->contents);
+	s->look = NULL;
+	return safe;
+}
+
+/* Takes the guilty out of the candidates: whole steps, or entries. False: there were none. */
+static bool drop_guilty(struct order_secure *s, bool whole)
+{
+	uint32_t kept = 0;
+	bool some = false;
+
+	for (uint32_t i = 0; i < s->nnow; i++) {
+		some |= s->guilty[i] != 0;
+		s->now[i].mask &= s->guilty[i] && whole ? 0 : ~s->guilty[i];
+		if (s->now[i].mask)
+			s->now[kept++] = s->now[i];
+	}
+	s->nnow = kept;
+	return some;
+}
+
+/* ---- All rounds ----------------------------------------------------------------------------- */
+
+static void drop_candidates(struct order_secure *s)
+{
+	uint32_t kept = 0, next = 0;
+
+	for (uint32_t i = 0; i < s->ntodo; i++) {
+		struct order_step *step = &s->todo[i];
+
+		if (next < s->nnow && s->now[next].sw == step->sw &&
+		    s->now[next].block == step->block && (s->now[next].mask & step->mask))
+			step->mask &= ~s->now[next++].mask;
+		step->last &= step->mask;
+		if (step->mask)
+			s->todo[kept++] = *step;
+	}
+	s->ntodo = kept;
+}
+
+/* Empties all that is left; the second time, which no proven tables see, writes it as it is. */
+static void drain_rest(struct order_secure *s)
+{
+	bool drained = s->drained > 0;
+
+	memcpy(s->now, s->todo, s->ntodo * sizeof(*s->now));
+	s->nnow = s->ntodo;
+	for (uint32_t i = 0; i < s->nnow; i++) {
+		s->now[i].drain = !drained;
+		s->drained += (uint32_t)__builtin_popcountll(s->now[i].mask);
+	}
+	settle(s);
+	if (drained)
+		s->ntodo = 0;
+}
+
+static uint32_t looks_allowed(const struct tables *t)
+{
+	size_t looks = LOOKS_BYTES / ((size_t)t->nswitches * t->stride + 1);
+
+	return looks < LOOKS_MIN ? LOOKS_MIN : looks > LOOKS_MAX ? LOOKS_MAX : (uint32_t)looks;
+}
+
+static void hand_over(struct order_secure *s)
+{
+	struct order *o = s->out;
+
+	free(o->steps);
+	free(o->first);
+	o->steps = s->done;
+	o->first = s->first;
+	o->nsteps = s->ndone;
+	o->nrounds = s->nrounds;
+	o->drained = s->drained;
+	o->strict = true;
+	s->done = NULL;
+	s->first = NULL;
+}
+
+/* ---- Where it is ---------------------------------------------------------------------------- */
+
+#define STEPS_A_CALL 2048
+
+static void gather_begin(struct order_secure *s, enum phase phase)
+{
+	s->phase = phase;
+	s->at = 0;
+	s->left = s->in = 0;
+	s->nnow = 0;
+}
+
+/* False: that was all. */
+static bool round_begin(struct order_secure *s)
+{
+	if (!s->ntodo)
+		return false;
+	find_others(s);
+	gather_begin(s, WHOLE);
+	return true;
+}
+
+static bool round_end(struct order_secure *s)
+{
+	if (s->nnow) {
+		settle(s);
+		drop_candidates(s);
+	} else {
+		drain_rest(s);
+	}
+	return round_begin(s);
+}
+
+/* All that may go together, of steps that are ready as a whole or (PARTS) as far as they are. */
+static bool gather_steps(struct order_secure *s)
+{
+	for (uint32_t n = 0; n < STEPS_A_CALL && s->at < s->ntodo; n++, s->at++) {
+		uint64_t ready = ready_entries(s, &s->todo[s->at]);
+
+		if (s->phase == WHOLE ? ready != s->todo[s->at].mask : !ready)
+			continue;
+		s->now[s->nnow] = s->todo[s->at];
+		s->now[s->nnow++].mask = ready;
+	}
+	if (s->at < s->ntodo)
+		return true;
+	if (s->nnow)
+		look_begin(s);
+	else
+		gather_begin(s, s->phase + 1);
+	return true;
+}
+
+/* One entry more, if it may. */
+static bool gather_entries(struct order_secure *s)
+{
+	for (; s->at < s->ntodo && s->looks; s->at++) {
+		struct order_step *added = &s->now[s->nnow];
+
+		if (!s->left && !s->in)
+			s->left = ready_entries(s, &s->todo[s->at]);
+		*added = s->todo[s->at];
+		added->mask = s->in | (s->left & -s->left);
+		if (s->left) {
+			s->nnow++;
+			look_begin(s);
+			return true;
+		}
+		s->nnow += s->in != 0;
+		s->in = 0;
+	}
+	if (s->in) { /* no looks are left */
+		s->now[s->nnow] = s->todo[s->at];
+		s->now[s->nnow++].mask = s->in;
+	}
+	return round_end(s);
+}
+
+static bool looked_at_entry(struct order_secure *s, bool safe)
+{
+	s->nnow--;
+	if (safe)
+		s->in = s->now[s->nnow].mask;
+	s->left &= s->left - 1;
+	if (!s->left && !s->in)
+		s->at++;
+	return true;
+}
+
+static bool looked_at_steps(struct order_secure *s, bool safe)
+{
+	/* Without guilty ones the circle is in the new tables: they were not proven. */
+	if (safe || !drop_guilty(s, s->phase == WHOLE))
+		return round_end(s);
+	if (!s->looks)
+		s->nnow = 0;
+	if (s->nnow)
+		look_begin(s);
+	else
+		gather_begin(s, s->phase + 1);
+	return true;
+}
+
+bool order_secure_go(struct order_secure *s)
+{
+	bool safe, more;
+
+	if (!s->look) {
+		more = s->phase == ENTRIES ? gather_entries(s) : gather_steps(s);
+	} else if (order_look_go(s->look)) {
+		return true;
+	} else {
+		safe = look_end(s);
+		more = s->phase == ENTRIES ? looked_at_entry(s, safe) : looked_at_steps(s, safe);
+	}
+	if (!more)
+		hand_over(s);
+	return more;
+}
+
+struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
+					struct order *o)
+{
+	struct order_secure *s = mem_alloc(1, sizeof(*s));
+
+	s->w = w;
+	s->beyond = beyond;
+	s->out = o;
+	s->todo = o->steps;
+	s->ntodo = o->nsteps;
+	s->looks = looks_allowed(w->newer);
+	s->now = mem_alloc(o->nsteps + 1u, sizeof(*s->now));
+	s->guilty = mem_alloc(o->nsteps + 1u, sizeof(*s->guilty));
+	s->others = mem_alloc(w->nblocks, sizeof(*s->others));
+	tables_before(w, &s->mix);
+	round_begin(s);
+	return s;
+}
+
+void order_secure_end(struct order_secure *s)
+{
+	if (!s)
+		return;
+	if (s->look)
+		look_end(s);
+	free(s->now);
+	free(s->guilty);
+	free(s->others);
+	free(s->done);
+	free(s->first);
+	tables_fini(&s->mix);
+	free(s);
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Turns: can channels come to wait for one another in a circle while old and new entries mix?
+ *
+ * A turn is a channel dependency (cdg.h): some packet comes by one cable and leaves by another. The
+ * new tables' turns have no circle, that was proven. What mixtures have besides are turns with an
+ * old entry in them:
+ *   - onto the channel of an old entry, from switches whose entry does not change,
+ *   - from that channel on, by the next switch's old or new entry.
+ * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
+ * other LID adds nothing, and in a tree nearly every turn is one of these: two cables of a switch
+ * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
+ * left, the whole graph is made and searched, unless order_valleys.c knows already that it need
+ * not. For large changes that is asked first: it wants to know of few turns.
+ *
+ * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all their turns and some more, and its
+ * order. Old entries' turns are mostly among those, or agree with that order; whether the few others close a circle is searched around
+ * them alone (order_circle.c). Where that finds one and it is asked whose entries are in it, the looks above follow, and so they do when
+ * the next proof has begun meanwhile.
+ *
+ * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is among what mixtures of the whole
+ * change have beyond it, which the first look leaves behind (order_beyond).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/cdg.h"
+#include "routing/order/order_own.h"
+#include "topology/mem.h"
+
+#define LARGE	   16384 /* blocks */
+#define BEYOND_MAX 4096	 /* turns: each is looked for in the tables by every look at a part */
+
+typedef void turn_fn(void *arg, const struct order_turn *turn);
+
+struct enquiry { /* after turns that have a unit's `old` entry in them */
+	struct order_work *w;
+	enum order_direction direction;
+	turn_fn *fn;
+	void *arg;
+	bool valleys; /* after those alone that come down and rise again */
+};
+
+struct turns {
+	struct order_work *w;
+	enum order_direction direction;
+	const struct cdg *proven; /* the graph of the new tables' proof */
+	uint32_t *set;		  /* turns met: hash table of turn_key() */
+	uint32_t set_size, set_used;
+	struct order_turn *fresh; /* each once: those that new tables do not make */
+	uint32_t nfresh, fresh_size;
+};
+
+/* ---- Which turns there are ------------------------------------------------------------------ */
+
+static bool changes(const struct order_unit *u, unsigned bit)
+{
+	return u && u->mask >> bit & 1;
+}
+
+/* Whether the way from a switch by the tables leads through another. */
+static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, uint32_t lid)
+{
+	for (uint32_t hops = 0; sw != through && hops <= w->t->nswitches; hops++) {
+		sw = order_next_switch(w->t, sw, tables_row(w->newer, sw)[lid]);
+		if (sw == TOPO_NONE)
+			return false;
+	}
+	return true;
+}
+
+static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at, uint8_t out)
+{
+	const struct topo *t = q->w->t;
+	uint32_t next = order_next_switch(t, at, out);
+
+	if (next == TOPO_NONE || (q->valleys && !order_above(t, next, at)))
+		return;
+	turn.out = out;
+	q->fn(q->arg, &turn);
+}
+
+/* Where a packet goes on after the channel of a unit's entry. */
+static void turns_after(const struct enquiry *q, struct order_turn turn)
+{
+	const struct order_unit *s = &q->w->units[turn.unit];
+	uint32_t next = order_next_switch(q->w->t, s->sw, s->old[turn.bit]);
+	uint32_t lid = s->block * TABLES_BLOCK + turn.bit;
+	const struct order_unit *u = order_unit_of(q->w, next);
+	bool both = changes(u, turn.bit);
+
+	if (q->valleys && order_above(q->w->t, next, s->sw))
+		return;
+	turn.from = q->w->t->nodes[s->sw].port0 + s->old[turn.bit];
+	if (both && u->old)
+		turn_to(q, turn, next, u->old[turn.bit]);
+	/* Old before new, unless the new way comes by here; never new before old. */
+	if (!both || (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
+		turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
+}
+
+/* What neighbours send onto the channels of a unit's entries; `live` are those that have one. */
+static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
+{
+	const struct order_unit *s = &q->w->units[unit];
+	const struct topo *t = q->w->t;
+
+	for (unsigned num = 1; num <= t->nodes[s->sw].nports; num++) {
+		uint32_t from = order_next_switch(t, s->sw, num);
+		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
+		const struct order_unit *u;
+		const uint8_t *row;
+		uint64_t mask;
+		unsigned bit;
+
+		if (from == TOPO_NONE || (q->valleys && !order_above(t, from, s->sw)))
+			continue;
+		u = order_unit_of(q->w, from);
+		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
+		/* New before old there is not. */
+		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
+		FOR_BITS(bit, byteset_equal(row, port->num) & mask)
+		q->fn(q->arg, &(struct order_turn){ .unit = unit,
+						    .bit = (uint8_t)bit,
+						    .out = s->old[bit],
+						    .from = t->nodes[from].port0 + port->num });
+	}
+}
+
+static void turns_of_unit(const struct enquiry *q, uint32_t unit)
+{
+	const struct order_unit *s = &q->w->units[unit];
+	uint64_t live = 0;
+	unsigned bit;
+
+	FOR_BITS(bit, s->old ? s->mask : 0)
+	{
+		uint32_t next = order_next_switch(q->w->t, s->sw, s->old[bit]);
+
+		if (next == TOPO_NONE)
+			continue;
+		if (!q->valleys || order_above(q->w->t, next, s->sw))
+			live |= 1ull << bit;
+		turns_after(q, (struct order_turn){ .unit = unit, .bit = (uint8_t)bit });
+	}
+	if (live)
+		turns_before(q, unit, live);
+}
+
+static void turns_of_column(const struct enquiry *q, uint32_t block)
+{
+	order_column_enter(q->w, block);
+	for (uint32_t i = q->w->column[block]; i < q->w->column[block + 1]; i++)
+		turns_of_unit(q, i);
+	order_column_leave(q->w, block);
+}
+
+/* ---- Which of them are new to the new tables ------------------------------------------------ */
+
+static uint32_t turn_key(const struct order_turn *turn)
+{
+	return (turn->from << 8 | turn->out) + 1;
+}
+
+/* Where a key is, or would be. */
+static uint32_t set_place(const struct turns *s, uint32_t key)
+{
+	uint32_t at = (key * 0x9e3779b1u) & (s->set_size - 1);
+
+	while (s->set[at] && s->set[at] != key)
+		at = (at + 1) & (s->set_size - 1);
+	return at;
+}
+
+static bool set_has(const struct turns *s, uint32_t key)
+{
+	return s->set_size && s->set[set_place(s, key)];
+}
+
+static void set_grow(struct turns *s);
+
+/* False: it was there. */
+static bool set_add(struct turns *s, uint32_t key)
+{
+	uint32_t at;
+
+	if (2 * s->set_used >= s->set_size)
+		set_grow(s);
+	at = set_place(s, key);
+	if (s->set[at])
+		return false;
+	s->set[at] = key;
+	s->set_used++;
+	return true;
+}
+
+static void set_grow(struct turns *s)
+{
+	uint32_t *old = s->set, size = s->set_size;
+
+	s->set_size = size ? 2 * size : 1024;
+	s->set = mem_alloc(s->set_size, sizeof(*s->set));
+	s->set_used = 0;
+	for (uint32_t i = 0; i < size; i++)
+		if (old[i])
+			set_add(s, old[i]);
+	free(old);
+}
+
+/* Whether new tables send some LID by these two channels; looked for from `block` on. */
+static bool has_witness(const struct order_work *w, const struct order_turn *turn, uint32_t block)
+{
+	const struct topo_port *port = &w->t->ports[turn->from];
+	const uint8_t *before = tables_row(w->newer, port->node);
+	const uint8_t *after = tables_row(w->newer, topo_peer(w->t, port)->node);
+
+	for (uint32_t n = 0; n < w->nblocks; n++, block++) {
+		size_t at;
+
+		block = block == w->nblocks ? 0 : block;
+		at = (size_t)block * TABLES_BLOCK;
+		if (byteset_equal(before + at, port->num) & byteset_equal(after + at, turn->out))
+			return true;
+	}
+	return false;
+}
+
+static void turn_keep(struct turns *s, const struct order_turn *turn)
+{
+	if (s->nfresh == s->fresh_size) {
+		s->fresh_size = s->fresh_size ? 2 * s->fresh_size : 64;
+		s->fresh = mem_resize(s->fresh, s->fresh_size, sizeof(*s->fresh));
+	}
+	s->fresh[s->nfresh++] = *turn;
+}
+
+static void turn_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (set_add(s, turn_key(turn)) && !has_witness(s->w, turn, s->w->units[turn->unit].block))
+		turn_keep(s, turn);
+}
+
+static void valley_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (set_add(s, turn_key(turn)))
+		turn_keep(s, turn);
+}
+
+/* ---- The whole graph ------------------------------------------------------------------------ */
+
+static void graph_of_row(struct cdg *g, const struct order_work *w, uint32_t sw)
+{
+	const uint8_t *row = tables_row(w->newer, sw), *next[256] = { NULL };
+	uint32_t port0 = w->t->nodes[sw].port0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t to = order_next_switch(w->t, sw, num);
+
+		next[num] = to == TOPO_NONE ? NULL : tables_row(w->newer, to);
+	}
+	for (uint32_t lid = 1; lid <= w->newer->top; lid++)
+		if (next[row[lid]] && next[row[lid]][lid] != TABLES_NO_ROUTE)
+			cdg_add(g, g->channel[port0 + row[lid]], next[row[lid]][lid]);
+}
+
+struct circle {
+	const struct order_work *w;
+	const struct cdg *g;
+	bool *member; /* by channel */
+	uint64_t *guilty;
+};
+
+static void turn_judged(void *arg, const struct order_turn *turn)
+{
+	struct circle *c = arg;
+	const struct topo_port *head = topo_peer(c->w->t, &c->w->t->ports[turn->from]);
+	uint32_t second = c->g->channel[c->w->t->nodes[head->node].port0 + turn->out];
+
+	if (!c->member[c->g->channel[turn->from]] || !c->member[second])
+		return;
+	c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
+}
+
+/* The entries with ways in a group of channels that wait for one another. */
+static void find_guilty(const struct turns *s, const struct cdg *g, const uint32_t *group,
+			unsigned length, uint64_t *guilty)
+{
+	struct circle c = { .w = s->w, .g = g, .guilty = guilty };
+	struct enquiry q = { s->w, s->direction, turn_judged, &c, false };
+
+	c.member = mem_alloc(g->nchannels + 1u, sizeof(*c.member));
+	for (unsigned i = 0; i < length; i++)
+		c.member[group[i]] = true;
+	for (uint32_t b = 0; b < s->w->nblocks; b++)
+		turns_of_column(&q, b);
+	free(c.member);
+}
+
+/* ---- A look, in pieces ---------------------------------------------------------------------- */
+
+/* Of one call: some milliseconds each. */
+#define UNITS_A_CALL   8192
+#define ENTRIES_A_CALL (2u << 20)
+#define VISITS_A_CALL  (1u << 18)
+#define TURNS_A_CALL   8
+
+struct order_look {
+	struct turns turns;
+	uint64_t *guilty;
+	struct order_beyond *beyond;
+	bool (*phase)(struct order_look *l); /* NULL: it has ended */
+	uint32_t at;			     /* block or row that is next in the phase */
+	bool safe;
+	struct cdg graph;
+	struct order_circle *circle;
+	struct cdg_search *search;
+};
+
+static bool end_look(struct order_look *l, bool safe)
+{
+	l->safe = safe;
+	l->phase = NULL;
+	return false;
+}
+
+static bool go_to(struct order_look *l, bool (*phase)(struct order_look *l))
+{
+	l->phase = phase;
+	l->at = 0;
+	return true;
+}
+
+/* Some more columns are asked; false: those were the last. */
+static bool ask_columns(struct order_look *l, const struct enquiry *q)
+{
+	const struct order_work *w = q->w;
+	uint32_t end = w->column[l->at] + UNITS_A_CALL;
+
+	while (l->at < w->nblocks && w->column[l->at] < end)
+		turns_of_column(q, l->at++);
+	return l->at < w->nblocks;
+}
+
+static bool search_graph(struct order_look *l)
+{
+	uint32_t *group;
+	unsigned length;
+	uint64_t groups;
+
+	if (cdg_search_go(l->search, VISITS_A_CALL))
+		return true;
+	group = mem_alloc(l->graph.nchannels + 1u, sizeof(*group));
+	groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
+	if (groups && l->guilty)
+		find_guilty(&l->turns, &l->graph, group, length, l->guilty);
+	free(group);
+	return end_look(l, !groups);
+}
+
+static bool make_graph(struct order_look *l)
+{
+	const struct order_work *w = l->turns.w;
+	uint32_t rows = ENTRIES_A_CALL / (w->newer->top + 1u) + 1;
+
+	for (; rows && l->at < w->t->nswitches; rows--)
+		graph_of_row(&l->graph, w, l->at++);
+	if (l->at < w->t->nswitches)
+		return true;
+	for (uint32_t i = 0; i < l->turns.nfresh; i++)
+		cdg_add(&l->graph, l->graph.channel[l->turns.fresh[i].from], l->turns.fresh[i].out);
+	l->search = cdg_search_new(&l->graph);
+	return go_to(l, search_graph);
+}
+
+static bool ask_all(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, turn_met, s, false };
+
+	if (ask_columns(l, &q))
+		return true;
+	if (!s->nfresh || order_valleys_safe(s->w, s->fresh, s->nfresh))
+		return end_look(l, true);
+	cdg_init(&l->graph, s->w->t);
+	return go_to(l, make_graph);
+}
+
+static void forget_turns(struct turns *s)
+{
+	free(s->set);
+	free(s->fresh);
+	*s = (struct turns){ .w = s->w, .direction = s->direction };
+}
+
+static bool judge_valleys(struct order_look *l)
+{
+	if (order_valleys_safe(l->turns.w, l->turns.fresh, l->turns.nfresh))
+		return end_look(l, true); /* which is certain */
+	forget_turns(&l->turns);
+	return go_to(l, ask_all);
+}
+
+/* ---- By the proof of the new tables --------------------------------------------------------- */
+
+static void proof_met(void *arg, const struct order_turn *turn)
+{
+	struct turns *s = arg;
+
+	if (!cdg_has(s->proven, s->proven->channel[turn->from], turn->out) &&
+	    set_add(s, turn_key(turn)))
+		turn_keep(s, turn);
+}
+
+static void old_met(void *arg, const struct order_turn *turn)
+{
+	set_add(arg, turn_key(turn));
+}
+
+static bool order_holds(const struct turns *s)
+{
+	for (uint32_t i = 0; i < s->nfresh; i++)
+		if (!cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from], s->fresh[i].out))
+			return false;
+	return true;
+}
+
+static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
+{
+	const struct turns *s = arg;
+	struct order_turn turn = { .from = s->proven->port_of[channel], .out = out };
+
+	return set_has(s, turn_key(&turn)) || has_witness(s->w, &turn, 0);
+}
+
+static bool leave_proof(struct order_look *l)
+{
+	forget_turns(&l->turns);
+	return go_to(l, ask_all);
+}
+
+/* For looks at parts of the change. */
+static void leave_beyond(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct order_beyond *b = l->beyond;
+
+	if (s->direction != ORDER_FROM || s->nfresh > BEYOND_MAX)
+		return;
+	b->turns = s->fresh;
+	b->count = s->nfresh;
+	b->known = true;
+	s->fresh = NULL;
+	s->nfresh = s->fresh_size = 0;
+}
+
+/* Of a part: what its tables have of them, beside what its entries bring. */
+static void take_beyond(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+
+	for (uint32_t i = 0; s->direction == ORDER_TO && i < l->beyond->count; i++) {
+		struct order_turn turn = { .from = l->beyond->turns[i].from,
+					   .out = l->beyond->turns[i].out };
+
+		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
+			turn_keep(s, &turn);
+	}
+}
+
+/* The proof's graph: gone once another proof has begun. */
+static bool proof_lasts(struct order_look *l)
+{
+	return (l->turns.proven =
+			check_proof_graph(l->beyond->proof.base, l->beyond->proof.serial)) != NULL;
+}
+
+static bool search_circle(struct order_look *l)
+{
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (order_circle_go(l->circle, VISITS_A_CALL))
+		return true;
+	if (!order_circle_found(l->circle))
+		return end_look(l, true);
+	leave_beyond(l);
+	return order_circle_sure(l->circle) && !l->guilty ? end_look(l, false) : leave_proof(l);
+}
+
+/* All turns that old entries make come to be known: those that the graph has anyway as well. */
+static bool ask_used(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, old_met, s, false };
+
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (ask_columns(l, &q))
+		return true;
+	l->circle = order_circle_new(s->proven, s->fresh, s->nfresh, may_be_used, s);
+	return go_to(l, search_circle);
+}
+
+static bool ask_proof(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, proof_met, s, false };
+
+	if (!proof_lasts(l))
+		return leave_proof(l);
+	if (ask_columns(l, &q))
+		return true;
+	take_beyond(l);
+	return order_holds(s) ? end_look(l, true) : go_to(l, ask_used);
+}
+
+static bool ask_valleys(struct order_look *l)
+{
+	struct turns *s = &l->turns;
+	struct enquiry q = { s->w, s->direction, valley_met, s, true };
+
+	return ask_columns(l, &q) || go_to(l, judge_valleys);
+}
+
+struct order_look *order_look_begin(struct order_work *w, enum order_direction direction,
+				    uint64_t *guilty, struct order_beyond *beyond)
+{
+	struct order_look *l = mem_alloc(1, sizeof(*l));
+	bool proven = beyond->proof.base && (direction == ORDER_FROM || beyond->known);
+
+	l->turns = (struct turns){ .w = w, .direction = direction };
+	l->guilty = guilty;
+	l->beyond = beyond;
+	l->phase = w->nunits > LARGE ? ask_valleys : proven ? ask_proof : ask_all;
+	return l;
+}
+
+bool order_look_go(struct order_look *l)
+{
+	return l->phase && l->phase(l);
+}
+
+bool order_look_end(struct order_look *l)
+{
+	bool safe = l->safe;
+
+	forget_turns(&l->turns);
+	order_circle_free(l->circle);
+	cdg_search_free(l->search);
+	cdg_fini(&l->graph);
+	free(l);
+	return safe;
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * check_change: proves what changed (see check_change.h). Why it is enough, given a sound base with
+ * the same nodes, cables and LIDs:
+ *
+ *   ends      An entry is looked at when its block changed, or when a port of its switch went up or
+ *             down. Any other leads where it led, and that is alive as before.
+ *   cycles    A dependency is two entries for one LID, at a switch and the next: it is new when
+ *             either is, so from a changed block one looks at the next switches and at all
+ *             neighbours that send there. Dependencies are added, never taken away, but for those
+ *             of a port that went up or down: then all are forgotten, and found again by the
+ *             entries just said (before, nothing led there: the base was sound). So the graph holds
+ *             all there are, and may hold some that are past, or that no packet ever had
+ *             (check_turns.c): these go when they close a cycle
+ *             (detours come and go, and those of one fault may not suit those of the next). Its order
+ *             (cdg.h) proves a superset.
+ *   arrival   The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
+ *             entries, and by entries of switches with hosts; who gets his first host has a
+ *             port that came up. Marked LIDs are walked again when one of their blocks changed, or
+ *             when hosts or connected parts did; else their counts stand.
+ *
+ * Changed blocks are found by fingerprints, not by a second copy of the tables: at 11,664 HCAs that
+ * copy is 22 MB. What the switches have acknowledged (program's store) would be a copy that is there
+ * anyhow, but mixed while an older change is still on its way, which is when haste matters; and the
+ * judge would hang on the one who is judged. The engine's word for what it changed is no base either.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/proof/check_base.h"
+#include "topology/mem.h"
+
+#define TIDY_AT_ONCE 4000 /* dependencies; each takes two rows of bytes, some microseconds */
+#define WORTHWHILE   10	  /* of so many blocks one may have changed; else the whole is no dearer */
+
+struct change {
+	struct check c;
+	struct check_report report;
+	struct check_base *base;
+	bool whole;	/* c is a proof of all entries */
+	unsigned phase; /* of a change; and where in it */
+	uint32_t at;
+	struct check_blocks blocks; /* that changed */
+	bool *rows;		    /* by switch: a port of it went up or down */
+	bool *dirty;		    /* by block of LIDs: it changed at some switch */
+	bool wrong;		    /* something is to be looked at as a whole */
+	bool moved;		    /* hosts, or connected parts */
+};
+
+/* ---- Entries ----------------------------------------------------------------------------------- */
+
+/* Some LID goes that way: by the channel, and then by the port. */
+static bool in_use(void *arg, uint32_t channel, uint8_t next)
+{
+	const struct check *c = arg;
+	const struct topo_port *port = &c->t->ports[c->cdg.port_of[channel]];
+	const uint8_t *here = tables_row(c->tables, port->node);
+	const uint8_t *there = tables_row(c->tables, c->t->ports[port->peer].node);
+	uint32_t lid = 0, end;
+
+	for (; lid <= c->tables->top; lid = end) {
+		uint8_t hits = 0;
+
+		end = lid + TABLES_BLOCK; /* rows are of whole blocks */
+		for (uint32_t i = lid; i < end; i++)
+			hits |= (here[i] == port->num) & (there[i] == next);
+		if (hits)
+			return true;
+	}
+	return false;
+}
+
+static void note_added(struct check_base *base, uint32_t channel, uint8_t out)
+{
+	if (base->nadded == base->added_room) {
+		base->added_room = base->added_room ? base->added_room * 2 : 256;
+		base->added = mem_resize(base->added, base->added_room, sizeof(*base->added));
+	}
+	base->added[base->nadded++] = (struct base_turn){ channel, out };
+	base->last.added = base->nadded;
+}
+
+static void depend(struct change *w, uint32_t channel, uint8_t next)
+{
+	if (w->wrong || !cdg_leads_on(&w->c.cdg, channel, next) ||
+	    cdg_has(&w->c.cdg, channel, next))
+		return;
+	note_added(w->base, channel, next);
+	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
+}
+
+struct outs {			 /* of one switch, by output port */
+	const uint8_t *row[256]; /* next switch's row; NULL = no switch there */
+	uint32_t port0;
+};
+
+static void find_outs(const struct check *c, uint32_t sw, struct outs *outs)
+{
+	memset(outs->row, 0, sizeof(outs->row));
+	outs->port0 = c->t->nodes[sw].port0;
+	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
+		const struct topo_port *port = &c->t->ports[outs->port0 + num];
+
+		if (check_is_channel(c, outs->port0 + num))
+			outs->row[num] = tables_row(c->tables, c->t->ports[port->peer].node);
+	}
+}
+
+/* Its own entries of LIDs [lid, end): where they lead, and what follows there. */
+static void inspect_own(struct change *w, uint32_t sw, const struct outs *outs, uint32_t lid,
+			uint32_t end)
+{
+	struct check *c = &w->c;
+	const uint8_t *row = tables_row(c->tables, sw);
+	bool sources = c->hosts[sw] || c->specials[sw];
+
+	for (; lid < end && !w->wrong; lid++) {
+		unsigned out = row[lid];
+
+		if (out == TABLES_NO_ROUTE) {
+			c->walk[lid] |= sources;
+		} else if (outs->row[out]) {
+			c->walk[lid] |= outs->row[out][lid] == TABLES_NO_ROUTE;
+			depend(w, c->cdg.channel[outs->port0 + out], outs->row[out][lid]);
+		} else {
+			w->wrong |= !check_delivers(c, sw, out, lid);
+		}
+	}
+}
+
+/* The entries of a neighbour that send to sw by port `num` there. */
+static void inspect_sender(struct change *w, const uint8_t *row, uint8_t num, uint32_t channel,
+			   const uint8_t *next, uint32_t lid, uint32_t end)
+{
+	for (; lid < end; lid++) {
+		if (row[lid] != num)
+			continue;
+		w->c.walk[lid] |= next[lid] == TABLES_NO_ROUTE;
+		depend(w, channel, next[lid]);
+	}
+}
+
+static void inspect_senders(struct change *w, uint32_t sw, uint32_t lid, uint32_t end)
+{
+	const struct check *c = &w->c;
+	const struct topo_node *node = &c->t->nodes[sw];
+
+	for (unsigned num = 1; num <= node->nports && !w->wrong; num++) {
+		uint32_t peer = c->t->ports[node->port0 + num].peer;
+
+		if (peer != TOPO_NONE && check_is_channel(c, peer))
+			inspect_sender(w, tables_row(c->tables, c->t->ports[peer].node),
+				       c->t->ports[peer].num, c->cdg.channel[peer],
+				       tables_row(c->tables, sw), lid, end);
+	}
+}
+
+static void inspect_block(struct change *w, const struct outs *outs,
+			  const struct check_block *changed)
+{
+	uint32_t lid = changed->block * TABLES_BLOCK, end = lid + TABLES_BLOCK;
+
+	lid += lid == 0;
+	end = end > w->c.tables->top ? w->c.tables->top + 1u : end;
+	inspect_own(w, changed->sw, outs, lid, end);
+	inspect_senders(w, changed->sw, lid, end);
+	w->dirty[changed->block] = true;
+}
+
+static void inspect_blocks(struct change *w, uint32_t end)
+{
+	uint32_t of = TOPO_NONE;
+	struct outs outs;
+
+	for (; w->at < end && !w->wrong; w->at++) {
+		const struct check_block *changed = &w->blocks.list[w->at];
+
+		if (changed->sw != of)
+			find_outs(&w->c, of = changed->sw, &outs);
+		inspect_block(w, &outs, changed);
+	}
+}
+
+/* All of a switch with a port that went up or down. */
+static void inspect_row(struct change *w, uint32_t sw)
+{
+	struct outs outs;
+
+	find_outs(&w->c, sw, &outs);
+	inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
+}
+
+/* ---- Ports that went up or down ---------------------------------------------------------------- */
+
+static void note_ports(struct change *w)
+{
+	const struct topo *t = w->c.t;
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (w->base->ports[i].link_up == t->ports[i].link_up)
+			continue;
+		w->base->ports[i].link_up = t->ports[i].link_up;
+		if (t->ports[i].node < t->nswitches)
+			w->rows[t->ports[i].node] = true;
+		if (w->c.cdg.channel[i] != TOPO_NONE)
+			cdg_forget(&w->c.cdg, t, w->c.cdg.channel[i]);
+	}
+}
+
+/* ---- Who reaches whom -------------------------------------------------------------------------- */
+
+static bool is_to_be_walked(const struct change *w, uint32_t lid)
+{
+	return w->c.walk[lid] && (w->moved || w->dirty[lid / TABLES_BLOCK]) &&
+	       check_host_port(&w->c, lid);
+}
+
+/* ---- A change, in pieces ----------------------------------------------------------------------- */
+
+/* Of one call: some milliseconds each. */
+#define BLOCKS_A_CALL 4096
+#define ROWS_A_CALL   32
+#define STEPS_A_CALL  (1u << 18) /* of walks, a switch each */
+
+enum said { MORE, NEXT, WRONG };
+
+static enum said find_blocks(struct change *w)
+{
+	uint32_t all = w->c.t->nswitches * tables_blocks(w->c.tables);
+
+	check_prints_take(&w->base->prints, w->c.tables, &w->blocks);
+	w->base->last.blocks = w->blocks.count;
+	if (w->blocks.count > all / WORTHWHILE + w->c.t->nswitches)
+		return WRONG;
+	note_ports(w);
+	check_find_parts(&w->c);
+	return NEXT;
+}
+
+static enum said blocks_go(struct change *w)
+{
+	uint32_t end = w->at + BLOCKS_A_CALL;
+
+	inspect_blocks(w, end < w->blocks.count ? end : w->blocks.count);
+	return w->wrong ? WRONG : w->at < w->blocks.count ? MORE : NEXT;
+}
+
+static enum said rows_go(struct change *w)
+{
+	for (uint32_t rows = 0; w->at < w->c.t->nswitches && !w->wrong; w->at++) {
+		if (!w->rows[w->at])
+			continue;
+		if (rows++ == ROWS_A_CALL)
+			return MORE;
+		inspect_row(w, w->at);
+	}
+	if (w->wrong)
+		return WRONG;
+	w->moved = check_base_keep_places(w->base, &w->c);
+	return NEXT;
+}
+
+static enum said walks_go(struct change *w)
+{
+	uint32_t walks = STEPS_A_CALL / (w->c.t->nswitches + 1u) + 1;
+
+	for (; w->at <= w->c.lids->top; w->at++) {
+		if (!w->at || !is_to_be_walked(w, w->at))
+			continue;
+		if (!walks--)
+			return MORE;
+		check_walk_lid(&w->c, w->at);
+		w->base->last.walked++;
+	}
+	check_sum(&w->c);
+	return w->report.loops ? WRONG : NEXT;
+}
+
+static enum said (*const phases[])(struct change *w) = { find_blocks, blocks_go, rows_go,
+							 walks_go };
+#define PHASES (sizeof(phases) / sizeof(phases[0]))
+
+/* The base is as good as its end. */
+static void change_begin(struct change *w)
+{
+	struct check_base *base = w->base;
+
+	base->good = false;
+	w->c.cdg = base->cdg;
+	cdg_grow_begin(&w->c.cdg);
+	w->c.walk = base->walk;
+	w->c.counts = base->counts;
+	check_find_leads(&w->c);
+	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
+	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
+}
+
+static void change_fini(struct change *w)
+{
+	free(w->rows);
+	free(w->dirty);
+	free(w->blocks.list);
+	w->rows = w->dirty = NULL;
+	w->blocks.list = NULL;
+}
+
+static void change_end(struct change *w)
+{
+	struct check_base *base = w->base;
+
+	base->cdg.marks = w->c.cdg.marks;	    /* the rest of the graph is shared */
+	w->report.max_hops = base->report.max_hops; /* the walks' are of some LIDs alone */
+	w->report.mean_hops = base->report.mean_hops;
+	base->good = true;
+}
+
+/* ---- .. or the whole --------------------------------------------------------------------------- */
+
+static void whole_begin(struct change *w)
+{
+	struct check fresh = {
+		.t = w->c.t, .lids = w->c.lids, .tables = w->c.tables, .report = &w->report
+	};
+
+	check_base_forget(w->base);
+	w->base->last = (struct check_change){ .whole = true };
+	w->whole = true;
+	w->c = fresh;
+	check_scratch_init(&w->c);
+	check_begin(&w->c);
+}
+
+static void whole_end(struct change *w)
+{
+	struct check_base *base = w->base;
+
+	if (!check_end(&w->c))
+		return;
+	base->cdg = w->c.cdg;
+	base->walk = w->c.walk;
+	base->counts = w->c.counts;
+	check_base_keep_fabric(base, &w->c);
+	check_base_keep_places(base, &w->c);
+	check_prints_take(&base->prints, w->c.tables, NULL);
+	base->good = true;
+}
+
+/* ---- The proof --------------------------------------------------------------------------------- */
+
+static void drop_run(struct check_base *base)
+{
+	struct change *w = base->run;
+
+	if (!w)
+		return;
+	change_fini(w);
+	check_scratch_fini(&w->c);
+	free(w);
+	base->run = NULL;
+}
+
+/* What was not ended proves nothing. */
+static void abandon_run(struct check_base *base)
+{
+	if (base->run && base->run->whole && check_end(&base->run->c))
+		check_result_fini(&base->run->c);
+	drop_run(base);
+}
+
+void check_base_free(struct check_base *base)
+{
+	if (!base)
+		return;
+	abandon_run(base);
+	check_base_forget(base);
+	check_prints_fini(&base->prints);
+	free(base->added);
+	free(base);
+}
+
+struct check_change check_change_last(const struct check_base *base)
+{
+	return base->last;
+}
+
+uint64_t check_proof_serial(const struct check_base *base)
+{
+	return base->serial;
+}
+
+const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial)
+{
+	return base->good && !base->run && base->serial == serial ? &base->cdg : NULL;
+}
+
+void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
+			const struct tables *tables)
+{
+	struct change *w = mem_alloc(1, sizeof(*w));
+
+	abandon_run(base);
+	base->run = w;
+	base->serial++;
+	base->last = (struct check_change){ .added = base->last.added };
+	w->base = base;
+	w->c = (struct check){ .t = t, .lids = lids, .tables = tables, .report = &w->report };
+	if (!check_base_fits(base, t, lids, tables)) {
+		whole_begin(w);
+		return;
+	}
+	check_scratch_init(&w->c);
+	change_begin(w);
+}
+
+bool check_change_go(struct check_base *base)
+{
+	struct change *w = base->run;
+	enum said said;
+
+	if (w->whole)
+		return check_go(&w->c);
+	said = phases[w->phase](w);
+	if (said == WRONG) {
+		change_fini(w);
+		check_scratch_fini(&w->c);
+		whole_begin(w);
+		return true;
+	}
+	if (said == NEXT) {
+		w->phase++;
+		w->at = 0;
+	}
+	return w->phase < PHASES;
+}
+
+bool check_change_end(struct check_base *base, struct check_report *report)
+{
+	struct change *w = base->run;
+
+	if (w->whole)
+		whole_end(w);
+	else
+		change_end(w);
+	*report = base->report = w->report;
+	drop_run(base);
+	return base->good;
+}
+
+bool check_change(struct check_base *base, const struct topo *t, const struct lid_map *lids,
+		  const struct tables *tables, struct check_report *report)
+{
+	check_change_begin(base, t, lids, tables);
+	while (check_change_go(base))
+		;
+	return check_change_end(base, report);
+}
+
+void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables)
+{
+	struct check c = { .t = t, .tables = tables, .cdg = base->cdg };
+
+	if (!base->good || base->nports != t->nports || base->top != tables->top)
+		return;
+	for (unsigned n = 0; n < TIDY_AT_ONCE && n < base->nadded; n++) {
+		uint32_t at = base->tidied < base->nadded ? base->tidied : 0;
+		struct base_turn turn = base->added[at];
+		bool stays = cdg_has(&base->cdg, turn.channel, turn.out) &&
+			     in_use(&c, turn.channel, turn.out);
+
+		base->tidied = at + stays;
+		if (stays)
+			continue;
+		cdg_drop(&base->cdg, turn.channel, turn.out);
+		base->added[at] = base->added[--base->nadded];
+	}
+}

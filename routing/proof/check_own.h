@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c (who reaches whom),
+ * check_change.c (only what changed). Private to routing/.
+ */
+#ifndef FMD_ROUTING_CHECK_OWN_H
+#define FMD_ROUTING_CHECK_OWN_H
+
+#include "routing/cdg.h"
+#include "routing/proof/check.h"
+
+struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
+	uint32_t reachable, unreachable, special;
+	uint32_t
+		from; /* the first switch with hosts that does not reach it, or from which packets go round; TOPO_NONE = none */
+	bool loop;    /* .. because packets go round */
+};
+
+struct check {
+	const struct topo *t;
+	const struct lid_map *lids;
+	const struct tables *tables;
+	struct check_report *report;
+	struct cdg cdg;
+	bool *walk;		    /* by LID: not plain, see check.c */
+	struct check_count *counts; /* by LID, good where walk is set */
+	/* Scratch of one proof. */
+	uint32_t *part;		    /* by node: connected part (union-find) */
+	uint32_t *hosts, *specials; /* by switch: attached host ports, SHARP aggregation nodes */
+	uint64_t *part_hosts, *part_specials, *part_lidless; /* by part's root, a switch */
+	uint64_t back_to_back; /* hosts' ports cabled to one another */
+	uint64_t all_hosts;
+	uint8_t *arrival; /* by switch, for one LID */
+	uint16_t *hops;
+	uint32_t *leads; /* by port: the switch behind its cable, TOPO_NONE = none, or it is down */
+	uint32_t *trail;
+	uint64_t hop_sum, hop_count;
+	/* Of a proof of all entries, on its way: see check.c. */
+	unsigned phase;
+	uint32_t at; /* row or LID that is next in the phase */
+	struct check_turns *turns;
+	bool exact; /* the graph is of dependencies alone */
+	struct cdg_search *search;
+	bool *measured; /* by switch: hops to a LID behind it */
+};
+
+/* A cable between switches that is up leaves here. */
+static inline bool check_is_channel(const struct check *c, uint32_t port)
+{
+	return c->leads[port] != TOPO_NONE;
+}
+
+/* check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end. When end says true the
+ * caller has cdg, walk and counts; else they are gone. It may be ended early, too; then nothing is proven. */
+void check_begin(struct check *c);
+bool check_go(struct check *c);
+bool check_end(struct check *c);
+void check_scratch_init(struct check *c);
+void check_scratch_fini(struct check *c);
+void check_result_fini(struct check *c); /* cdg, walk, counts */
+/* Is this the switch's last entry for lid, and does it lead to the port that has the LID? */
+bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid);
+/* The same of the entry there is, which leads to no switch: what is wrong goes into the report. */
+void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
+
+/* check_turns.c. First allow; then read each switch; then look at each: the graph holds all dependencies, and all ends and gaps
+ * are known, these by block till they are marked. */
+struct check_turns *check_turns_new(const struct check *c);
+void check_turns_free(struct check_turns *turns); /* NULL is fine */
+void check_turns_allow(struct check *c);
+void check_turns_read(struct check *c, uint32_t sw);
+void check_turns_look(struct check *c, uint32_t sw);
+void check_turns_mark_lids(struct check *c);
+/* Or forget the graph, and take each switch: it holds dependencies alone. */
+void check_turns_forget(struct check *c);
+void check_turns_take(struct check *c, uint32_t sw);
+
+/* check_walk.c */
+void check_find_leads(struct check *c); /* from the graph's channels */
+void check_find_parts(struct check *c);
+uint32_t check_part(const struct check *c, uint32_t node);
+/* The CA port that has the LID and is cabled to a switch, else NULL. */
+const struct topo_port *check_host_port(const struct check *c, uint32_t lid);
+void check_walk_lid(struct check *c, uint32_t lid);   /* walk and counts of a host port's LID */
+void check_walk_loops(struct check *c, uint32_t lid); /* counts report->loops alone */
+void check_measure_hops(struct check *c, uint32_t lid);
+void check_sum(struct check *c); /* pairs into the report, the first finding by name */
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * congestion: counts flows (see congestion.h). Flows are followed through the tables hop by hop;
+ * nothing is assumed of the engine. A pattern is a row of `patterns`: whom each host sends to, and
+ * where the figures go. One random number makes a sample of every pattern. The all-to-all pattern
+ * goes by destination in LID order, so that the part of the tables in use fits in the cache.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "routing/report/congestion.h"
+#include "topology/graph.h"
+#include "topology/mem.h"
+#include "topology/random.h"
+
+#define MAX_HOPS 64
+
+struct flow_host { /* a host port, in topological order */
+	uint32_t sw, order, node;
+	uint16_t lid;
+	int16_t rail;
+	uint32_t place; /* index within its rail */
+	bool storage;	/* the storage pattern sends to it */
+	uint32_t port;
+};
+
+struct flows {
+	const struct topo *t;
+	const struct tables *tables;
+	struct flow_host *hosts;
+	uint32_t nhosts, nrails;
+	uint32_t **rails; /* by rail: host indices */
+	uint32_t *rail_count;
+	uint32_t *next;	 /* by topo port of a switch: switch behind it, TOPO_NONE = none */
+	uint32_t *load;	 /* by topo port: flows in the pattern */
+	uint64_t *total; /* by topo port: all-to-all */
+	uint32_t *touched, ntouched; /* ports with load */
+	uint32_t *targets, ntargets; /* of the storage pattern: host indices */
+	uint32_t *permutation;	     /* of the random pattern */
+	uint64_t sample;	     /* the random number that makes the present sample */
+};
+
+static int by_order(const void *a, const void *b)
+{
+	const struct flow_host *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void list_hosts(struct flows *f, const struct lid_map *lids)
+{
+	struct graph *g = graph_new(f->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+
+	f->hosts = mem_alloc(g->nhosts + 1, sizeof(*f->hosts));
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		for (unsigned h = 0; h < g->switches[sw].nhosts; h++) {
+			const struct graph_host *host = &g->hosts[g->switches[sw].first_host + h];
+			const struct topo_node *node = &f->t->nodes[f->t->ports[host->port].node];
+			uint16_t lid = lids->lid_of_port[host->port];
+
+			if (host->live && lid)
+				f->hosts[f->nhosts++] =
+					(struct flow_host){ .sw = sw,
+							    .order = host->order,
+							    .node = f->t->ports[host->port].node,
+							    .lid = lid,
+							    .rail = node->rail,
+							    .port = host->port };
+		}
+	}
+	graph_free(g);
+	qsort(f->hosts, f->nhosts, sizeof(*f->hosts), by_order);
+}
+
+static void list_rails(struct flows *f)
+{
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		if (f->hosts[i].rail >= 0 && (uint32_t)f->hosts[i].rail >= f->nrails)
+			f->nrails = f->hosts[i].rail + 1;
+	f->rails = mem_alloc(f->nrails + 1, sizeof(*f->rails));
+	f->rail_count = mem_alloc(f->nrails + 1, sizeof(*f->rail_count));
+	for (uint32_t r = 0; r < f->nrails; r++)
+		f->rails[r] = mem_alloc(f->nhosts + 1, sizeof(*f->rails[r]));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		int rail = f->hosts[i].rail;
+
+		if (rail < 0)
+			continue;
+		f->hosts[i].place = f->rail_count[rail];
+		f->rails[rail][f->rail_count[rail]++] = i;
+	}
+}
+
+static void add_target(struct flows *f, uint32_t host)
+{
+	f->hosts[host].storage = true;
+	f->targets[f->ntargets++] = host;
+}
+
+static void list_targets(struct flows *f, const bool *storage)
+{
+	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t node = f->hosts[i].node;
+
+		if (storage ? storage[node] : !!strcasestr(f->t->nodes[node].desc, "storage"))
+			add_target(f, i);
+	}
+	if (f->ntargets)
+		return;
+	bool *seen = mem_alloc(f->t->nswitches, sizeof(*seen));
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		if (!seen[f->hosts[i].sw])
+			add_target(f, i);
+		seen[f->hosts[i].sw] = true;
+	}
+	free(seen);
+}
+
+static void list_channels(struct flows *f)
+{
+	const struct topo *t = f->t;
+
+	f->next = mem_alloc(t->nports + 1, sizeof(*f->next));
+	f->load = mem_alloc(t->nports + 1, sizeof(*f->load));
+	f->total = mem_alloc(t->nports + 1, sizeof(*f->total));
+	f->touched = mem_alloc(t->nports + 1, sizeof(*f->touched));
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		bool channel = port->link_up && port->num && port->node < t->nswitches &&
+			       t->ports[port->peer].node < t->nswitches;
+
+		f->next[i] = channel ? t->ports[port->peer].node : TOPO_NONE;
+	}
+}
+
+/* The channel a packet for lid takes from sw, or TOPO_NONE when it ends here. */
+static uint32_t channel_from(const struct flows *f, uint32_t sw, uint16_t lid)
+{
+	unsigned out = tables_row(f->tables, sw)[lid];
+	uint32_t port = f->t->nodes[sw].port0 + out;
+
+	return out <= f->t->nodes[sw].nports && f->next[port] != TOPO_NONE ? port : TOPO_NONE;
+}
+
+static void add_flow(struct flows *f, const struct flow_host *from, const struct flow_host *to,
+		     uint32_t *worst)
+{
+	uint32_t sw = from->sw, port;
+
+	for (unsigned hop = 0; hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
+	     hop++) {
+		if (f->load[port]++ == 0)
+			f->touched[f->ntouched++] = port;
+		if (f->load[port] > *worst)
+			*worst = f->load[port];
+		sw = f->next[port];
+	}
+}
+
+static void clear_load(struct flows *f)
+{
+	while (f->ntouched)
+		f->load[f->touched[--f->ntouched]] = 0;
+}
+
+/* ---- Patterns ---------------------------------------------------------------------------------- */
+
+#define NOBODY UINT32_MAX
+
+static uint32_t pick_shift(const struct flows *f, uint32_t i)
+{
+	uint64_t k = 1 + f->sample % (f->nhosts - 1);
+
+	return (i + k) % f->nhosts;
+}
+
+static uint32_t pick_rail_shift(const struct flows *f, uint32_t i)
+{
+	const struct flow_host *host = &f->hosts[i];
+	uint64_t k = 1 + (f->sample >> 20);
+
+	if (!f->nrails)
+		return pick_shift(f, i);
+	if (host->rail < 0)
+		return NOBODY;
+	return f->rails[host->rail][(host->place + k) % f->rail_count[host->rail]];
+}
+
+static uint32_t pick_random(const struct flows *f, uint32_t i)
+{
+	return f->permutation[i];
+}
+
+static uint32_t pick_storage(const struct flows *f, uint32_t i)
+{
+	if (f->hosts[i].storage && f->ntargets < f->nhosts)
+		return NOBODY;
+	return f->targets[(i + (f->sample >> 10)) % f->ntargets];
+}
+
+static const struct pattern {
+	uint32_t (*pick)(const struct flows *f, uint32_t from);
+	size_t max, mean; /* offsets in struct congestion */
+} patterns[] = {
+	{ pick_shift, offsetof(struct congestion, shift_max),
+	  offsetof(struct congestion, shift_mean) },
+	{ pick_rail_shift, offsetof(struct congestion, rail_shift_max),
+	  offsetof(struct congestion, rail_shift_mean) },
+	{ pick_random, offsetof(struct congestion, random_max),
+	  offsetof(struct congestion, random_mean) },
+	{ pick_storage, offsetof(struct congestion, storage_max),
+	  offsetof(struct congestion, storage_mean) },
+};
+
+/* Fisher and Yates. */
+static void shuffle(struct flows *f)
+{
+	uint64_t state = f->sample;
+
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		f->permutation[i] = i;
+	for (uint32_t i = f->nhosts; i > 1; i--) {
+		uint32_t k = random_next(&state) % i, last = f->permutation[i - 1];
+
+		f->permutation[i - 1] = f->permutation[k];
+		f->permutation[k] = last;
+	}
+}
+
+static uint32_t worst_of(struct flows *f, const struct pattern *pattern)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t to = pattern->pick(f, i);
+
+		if (to != NOBODY)
+			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
+	}
+	clear_load(f);
+	return worst;
+}
+
+static void measure_patterns(struct flows *f, struct congestion *out)
+{
+	uint64_t state = 1;
+
+	for (unsigned n = 0; n < CONGESTION_SAMPLES && f->nhosts > 1; n++) {
+		f->sample = random_next(&state);
+		shuffle(f);
+		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
+			unsigned *max = (void *)((char *)out + patterns[p].max);
+			double *mean = (void *)((char *)out + patterns[p].mean);
+			uint32_t worst = worst_of(f, &patterns[p]);
+
+			*max = worst > *max ? worst : *max;
+			*mean += (double)worst / CONGESTION_SAMPLES;
+		}
+	}
+}
+
+/* ---- All to all -------------------------------------------------------------------------------- */
+
+static int by_lid(const void *a, const void *b)
+{
+	return (int)((const struct flow_host *)a)->lid - (int)((const struct flow_host *)b)->lid;
+}
+
+static void add_all_to_all(struct flows *f, const struct flow_host *to, const uint32_t *sources,
+			   const uint32_t *count, uint32_t n)
+{
+	for (uint32_t s = 0; s < n; s++) {
+		uint32_t sw = sources[s], port;
+		uint32_t flows = count[sw] - (sw == to->sw);
+
+		for (unsigned hop = 0;
+		     hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE; hop++) {
+			f->total[port] += flows;
+			sw = f->next[port];
+		}
+	}
+}
+
+static void measure_all_to_all(struct flows *f, struct congestion *out)
+{
+	uint32_t *count = mem_alloc(f->t->nswitches + 1, sizeof(*count));
+	uint32_t *sources = mem_alloc(f->t->nswitches + 1, sizeof(*sources)), nsources = 0,
+		 channels = 0;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		if (count[f->hosts[i].sw]++ == 0)
+			sources[nsources++] = f->hosts[i].sw;
+	qsort(f->hosts, f->nhosts, sizeof(*f->hosts), by_lid);
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		add_all_to_all(f, &f->hosts[i], sources, count, nsources);
+	for (uint32_t i = 0; i < f->t->nports; i++) {
+		if (f->next[i] == TOPO_NONE)
+			continue;
+		channels++;
+		sum += f->total[i];
+		out->all_to_all_max =
+			f->total[i] > out->all_to_all_max ? f->total[i] : out->all_to_all_max;
+	}
+	out->all_to_all_ratio = sum ? (double)out->all_to_all_max * channels / sum : 0;
+	free(count);
+	free(sources);
+}
+
+/* ---- The study --------------------------------------------------------------------------------- */
+
+static void flows_init(struct flows *f, const struct congestion_scene *scene)
+{
+	*f = (struct flows){ .t = scene->t, .tables = scene->tables };
+	list_hosts(f, scene->lids);
+	list_rails(f);
+	list_channels(f);
+	list_targets(f, scene->storage);
+	f->permutation = mem_alloc(f->nhosts, sizeof(*f->permutation));
+}
+
+static void flows_fini(struct flows *f)
+{
+	for (uint32_t r = 0; r < f->nrails; r++)
+		free(f->rails[r]);
+	free(f->rails);
+	free(f->rail_count);
+	free(f->hosts);
+	free(f->next);
+	free(f->load);
+	free(f->total);
+	free(f->touched);
+	free(f->targets);
+	free(f->permutation);
+}
+
+/* The most flows on a channel of that way, as the load is. */
+static uint32_t met_between(const struct flows *f, const struct flow_host *from,
+			    const struct flow_host *to)
+{
+	uint32_t sw = from->sw, port, most = 0;
+
+	for (unsigned hop = 0; hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
+	     hop++) {
+		most = f->load[port] > most ? f->load[port] : most;
+		sw = f->next[port];
+	}
+	return most;
+}
+
+static void load_shift(struct flows *f, const uint8_t *aside)
+{
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t to = pick_shift(f, i);
+
+		if (aside[f->hosts[i].node] != CONGESTION_SILENT &&
+		    aside[f->hosts[to].node] != CONGESTION_SILENT)
+			add_flow(f, &f->hosts[i], &f->hosts[to], &worst);
+	}
+}
+
+/* met: by host, of the present sample. */
+static void meet(const struct flows *f, const uint8_t *aside, uint32_t *met)
+{
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t to = pick_shift(f, i), most;
+
+		if (aside[f->hosts[i].node] || aside[f->hosts[to].node])
+			continue;
+		most = met_between(f, &f->hosts[i], &f->hosts[to]);
+		met[i] = most > met[i] ? most : met[i];
+		met[to] = most > met[to] ? most : met[to];
+	}
+}
+
+void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside, double *by_port)
+{
+	struct flows f;
+	uint64_t state = 1;
+	uint32_t *met;
+
+	flows_init(&f, scene);
+	met = mem_alloc(f.nhosts + 1, sizeof(*met));
+	memset(by_port, 0, f.t->nports * sizeof(*by_port));
+	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
+		f.sample = random_next(&state);
+		load_shift(&f, aside);
+		memset(met, 0, f.nhosts * sizeof(*met));
+		meet(&f, aside, met);
+		clear_load(&f);
+		for (uint32_t i = 0; i < f.nhosts; i++)
+			by_port[f.hosts[i].port] += (double)met[i] / CONGESTION_SAMPLES;
+	}
+	free(met);
+	flows_fini(&f);
+}
+
+void congestion_study(const struct congestion_scene *scene, struct congestion *out,
+		      uint64_t *by_port)
+{
+	struct flows f;
+
+	flows_init(&f, scene);
+	*out = (struct congestion){ .storage_ports = f.ntargets };
+	measure_patterns(&f, out);
+	measure_all_to_all(&f, out);
+	if (by_port)
+		memcpy(by_port, f.total, f.t->nports * sizeof(*by_port));
+	flows_fini(&f);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * load_map: see load_map.h. Of the two ends of a cable the lower is the one of the lower level;
+ * between equals the one with the lower index, so that each cable is in one tier, once.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/report/load_map.h"
+#include "topology/mem.h"
+#include "topology/names.h"
+
+const double load_bin_edges[LOAD_BINS - 1] = { 0, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2, 3 };
+
+unsigned load_bin(uint64_t load, double mean)
+{
+	unsigned bin = 0;
+
+	while (bin < LOAD_BINS - 1 && load > load_bin_edges[bin] * mean)
+		bin++;
+	return bin;
+}
+
+/* ---- The tier's channels ----------------------------------------------------------------------- */
+
+/* Is this the lower end of a cable between switches, and of this level? */
+static bool is_lower_end(const struct topo *t, uint32_t port, unsigned level)
+{
+	const struct topo_port *p = &t->ports[port], *peer = topo_peer(t, p);
+
+	if (!peer || !p->num || p->node >= t->nswitches || peer->node >= t->nswitches ||
+	    t->nodes[p->node].level != level)
+		return false;
+	return t->nodes[peer->node].level == level ? port < p->peer
+						   : t->nodes[peer->node].level > level;
+}
+
+static void sum_tier(const struct topo *t, const uint64_t *by_port, struct load_tier *tier)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!t->ports[i].link_up || !is_lower_end(t, i, tier->level))
+			continue;
+		uint64_t load[] = {
+			[LOAD_UP] = by_port[i], [LOAD_DOWN] = by_port[t->ports[i].peer]
+		};
+
+		for (unsigned d = 0; d < LOAD_DIRECTIONS; d++) {
+			tier->channels[d]++;
+			tier->mean[d] += load[d];
+			tier->max[d] = load[d] > tier->max[d] ? load[d] : tier->max[d];
+		}
+	}
+	for (unsigned d = 0; d < LOAD_DIRECTIONS; d++)
+		tier->mean[d] /= tier->channels[d] ? tier->channels[d] : 1;
+}
+
+static void fill_bins(const struct topo *t, const uint64_t *by_port, struct load_tier *tier)
+{
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!t->ports[i].link_up || !is_lower_end(t, i, tier->level))
+			continue;
+		tier->bins[LOAD_UP][load_bin(by_port[i], tier->mean[LOAD_UP])]++;
+		tier->bins[LOAD_DOWN][load_bin(by_port[t->ports[i].peer], tier->mean[LOAD_DOWN])]++;
+	}
+}
+
+/* ---- The map ----------------------------------------------------------------------------------- */
+
+static int compare_switches(const void *a, const void *b, void *topo)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct topo_node *nodes = ((const struct topo *)topo)->nodes;
+	const char *p = nodes[x].desc, *q = nodes[y].desc;
+	int order = names_compare(p, strlen(p), q, strlen(q));
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* The marked switches in natural order; their marks become their numbers. */
+static uint32_t *list_marked(const struct topo *t, uint32_t *marks, uint32_t *count)
+{
+	uint32_t *list = mem_alloc(t->nswitches, sizeof(*list)), n = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (marks[sw])
+			list[n++] = sw;
+	qsort_r(list, n, sizeof(*list), compare_switches, (void *)t);
+	for (uint32_t i = 0; i < n; i++)
+		marks[list[i]] = i;
+	*count = n;
+	return list;
+}
+
+static void add_cable(struct load_cell *cell, const struct topo_port *port, uint64_t up,
+		      uint64_t down, const struct load_tier *tier)
+{
+	double r_up = tier->mean[LOAD_UP] > 0 ? up / tier->mean[LOAD_UP] : 0;
+	double r_down = tier->mean[LOAD_DOWN] > 0 ? down / tier->mean[LOAD_DOWN] : 0;
+
+	cell->cables++;
+	if (!port->link_up)
+		return;
+	cell->live++;
+	cell->up += up;
+	cell->down += down;
+	cell->ratio = r_up > cell->ratio ? r_up : cell->ratio;
+	cell->ratio = r_down > cell->ratio ? r_down : cell->ratio;
+}
+
+struct marks { /* by switch; see list_marked() */
+	uint32_t *row, *column;
+};
+
+static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_map *map,
+		     const struct marks *marks, uint32_t row, struct load_cell *cells)
+{
+	const struct topo_node *sw = &t->nodes[map->rows[row]];
+
+	for (unsigned num = 1; num <= sw->nports; num++) {
+		uint32_t port = sw->port0 + num;
+		const struct topo_port *p = &t->ports[port];
+
+		if (!is_lower_end(t, port, map->tier.level))
+			continue;
+		struct load_cell *cell = &cells[marks->column[t->ports[p->peer].node]];
+		cell->row = row;
+		cell->column = marks->column[t->ports[p->peer].node];
+		add_cable(cell, p, by_port[port], by_port[p->peer], &map->tier);
+	}
+	for (uint32_t c = 0; c < map->ncolumns; c++)
+		if (cells[c].cables)
+			map->cells[map->ncells++] = cells[c];
+	memset(cells, 0, map->ncolumns * sizeof(*cells));
+}
+
+static uint32_t mark_ends(const struct topo *t, unsigned level, struct marks *marks)
+{
+	uint32_t cables = 0;
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		if (!is_lower_end(t, i, level))
+			continue;
+		marks->row[t->ports[i].node] = 1;
+		marks->column[t->ports[t->ports[i].peer].node] = 1;
+		cables++;
+	}
+	return cables;
+}
+
+struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level)
+{
+	struct load_map *map = mem_alloc(1, sizeof(*map));
+	struct marks marks = { mem_alloc(t->nswitches, sizeof(*marks.row)),
+			       mem_alloc(t->nswitches, sizeof(*marks.column)) };
+	struct load_cell *cells;
+
+	map->tier.level = level;
+	sum_tier(t, by_port, &map->tier);
+	fill_bins(t, by_port, &map->tier);
+	map->cells = mem_alloc(mark_ends(t, level, &marks), sizeof(*map->cells));
+	map->rows = list_marked(t, marks.row, &map->nrows);
+	map->columns = list_marked(t, marks.column, &map->ncolumns);
+	cells = mem_alloc(map->ncolumns, sizeof(*cells));
+	for (uint32_t row = 0; row < map->nrows; row++)
+		fill_row(t, by_port, map, &marks, row, cells);
+	free(cells);
+	free(marks.row);
+	free(marks.column);
+	return map;
+}
+
+void load_map_free(struct load_map *map)
+{
+	if (!map)
+		return;
+	free(map->rows);
+	free(map->columns);
+	free(map->cells);
+	free(map);
+}
