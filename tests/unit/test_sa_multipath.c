@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* MultiPathRecords against what PathRecords say of each pair; and QoS tables, and the limits of one host. */
+/* MultiPathRecords against what PathRecords say of each pair; and QoS tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,59 +238,6 @@ static void qos_tables_have_a_row_for_each_port_and_block(void **state)
 
 /* ---- One host and the others -------------------------------------------------------------------- */
 
-/* How many of so many requests are answered. */
-static unsigned flood(struct world *w, guid_t host, unsigned requests)
-{
-	const struct world_request r = { .method = WIRE_GET,
-					 .attr = WIRE_SA_CLASS_PORT_INFO,
-					 .from = world_lid(w, host) };
-
-	unsigned answered = 0;
-
-	for (unsigned i = 0; i < requests; i++)
-		answered += world_ask(w, &r);
-	return answered;
-}
-
-static void one_host_that_floods_is_not_answered_and_others_are(void **state)
-{
-	struct world *w = *state;
-	struct sa_conf conf = { .gid_prefix = WORLD_PREFIX,
-				.sa_key = WORLD_SM_KEY,
-				.rate_limit = 1000 };
-
-	sa_configure(w->sa, &conf);
-	assert_int_equal(flood(w, HOST(1), 5000), 100); /* a tenth of a second's worth */
-	assert_int_equal(sa_stats(w->sa).busy, 4900);
-	assert_int_equal(flood(w, HOST(2), 100), 100);
-	conf.rate_limit = 0;
-	sa_configure(w->sa, &conf);
-	assert_int_equal(flood(w, HOST(1), 5000), 5000);
-}
-
-static void tick_cb(void *arg)
-{
-	loop_stop(arg);
-}
-
-static void who_keeps_to_the_rate_is_always_served(void **state)
-{
-	struct world *w = *state;
-	const struct sa_conf conf = { .gid_prefix = WORLD_PREFIX, .rate_limit = 1000 };
-	struct loop_timer *tick = loop_timer_new(w->loop, tick_cb, w->loop);
-	unsigned served = 0;
-
-	sa_configure(w->sa, &conf);
-	flood(w, HOST(1), 500); /* its burst is spent */
-	for (unsigned i = 0; i < 300; i++) {
-		loop_timer_set(tick, 1000);
-		loop_run(w->loop);
-		served += flood(w, HOST(1), 1);
-	}
-	assert_int_equal(served, 300);
-	loop_timer_free(tick);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -300,8 +247,6 @@ int main(void)
 		TEST(independent_paths_of_ports_with_two_lids_use_both),
 		TEST(what_a_multi_path_lacks_is_said),
 		TEST(qos_tables_have_a_row_for_each_port_and_block),
-		TEST(one_host_that_floods_is_not_answered_and_others_are),
-		TEST(who_keeps_to_the_rate_is_always_served),
 	};
 
 	log_set_level(-1, LOG_ERR);
