@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the conductor's files share: fabric.c (looks, life), update.c (from a look to what is published), settle.c (when that is
- * done), retry.c (ports that refuse), verify.c (what was answered once), held.c (settings that are acknowledged and not held), untrue.c (so are forwarding tables), trap.c, noise.c (traps), watch.c (polls), change.c, fault.c (what changed, how long it took), act.c (those who wait for an answer),
- * cordon.c, honour.c (cordons that can not be kept), quarantine.c, isolate.c (what can not be worked with), audit.c (tables that changed by themselves), sa.c (what hosts asked for), mcast.c (multicast),
- * class.c (policy), partition.c, rebalance.c (fewer flows on the worst links, in quiet times), nvlink.c (hosts whose NVLinks are ill), report.c (JSON), state.c (files),
- * election.c (who is master), remember.c (tables over a restart), cables.c (cables that are known), forget.c, overrides.c (those of re-balancing), lids.c (LIDs after a take-over). */
+/*
+ * own: struct fabric and what the files of the pipe share, and concerns that are not yet rooms of their own (fm/fabric/module.h). Each
+ * section below is headed by the file that has it. Nothing outside of fm/fabric/ includes this.
+ */
 #ifndef FMD_FABRIC_OWN_H
 #define FMD_FABRIC_OWN_H
 
