@@ -125,6 +125,15 @@ static void flight_leave(struct mad *mad, struct xact *x)
 	xact_queue_ended(&mad->queue, x);
 }
 
+/* From where it is. What could not be sent has left the queue already. */
+static void leave(struct mad *mad, struct xact *x)
+{
+	if (x->state == XACT_SENT)
+		flight_leave(mad, x);
+	else if (x->state != XACT_FAILED)
+		xact_queue_leave(&mad->queue, x);
+}
+
 /* ---- Out -------------------------------------------------------------------------------------- */
 
 static int io_send(struct mad *mad, const struct xact *x)
@@ -303,12 +312,9 @@ static void answer_take(struct mad *mad, const struct io_addr *from, const struc
 	}
 	if (m->status & STATUS_BUSY && x->tries <= x->retries)
 		return;
-	if (x->state == XACT_SENT) {
+	if (x->state == XACT_SENT)
 		window_grow(mad);
-		flight_leave(mad, x);
-	} else {
-		xact_queue_leave(&mad->queue, x); /* a try given up for lost */
-	}
+	leave(mad, x); /* the queue: a try was given up for lost */
 	mad->stats.answered++;
 	xact_key_worked(&mad->conf, x, !m->status);
 	if (m->status)
@@ -448,10 +454,7 @@ void mad_cancel(struct mad *mad, mad_token token)
 
 	if (!x)
 		return;
-	if (x->state == XACT_SENT)
-		flight_leave(mad, x);
-	else if (x->state != XACT_FAILED)
-		xact_queue_leave(&mad->queue, x);
+	leave(mad, x);
 	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
 	/* Not at once: who cancels all it asked would have each next one sent before it is cancelled. */

@@ -93,6 +93,26 @@ static void what_was_asked_later_of_an_idle_device_does_not_wait_for_a_busy_one(
 	mad_world_fini(&w);
 }
 
+/* Its second try is kept back, and before that is told the first one's answer comes after all. */
+static void a_late_answer_to_a_set_that_is_kept_back_leaves_the_turns_in_order(void **state)
+{
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	mad_world_ask(&w,
+		      (struct mad_request){ .method = WIRE_SET, .attr_id = WIRE_LFT, .device = 1 });
+	mad_world_ask(&w, (struct mad_request){ .device = 1 });
+	mad_set_quiet(w.mad, true);
+	w.io->io.failed(w.io->io.arg, mad_world_header(&w, 0).tid);
+	mad_world_answer(&w, 0);
+	assert_int_equal(w.done, 1);
+	assert_int_equal(w.last.result, MAD_OK);
+	assert_int_equal(mad_stats(w.mad).queued, 0);
+	mad_world_ask_many(&w, 3, 1, 1);
+	assert_int_equal(w.io->nsent, 5);
+	mad_world_fini(&w);
+}
+
 /* ---- Time ------------------------------------------------------------------------------------- */
 
 /*
@@ -131,6 +151,8 @@ int main(void)
 		cmocka_unit_test(a_request_of_no_device_waits_for_one_turn_of_each),
 		cmocka_unit_test(
 			what_was_asked_later_of_an_idle_device_does_not_wait_for_a_busy_one),
+		cmocka_unit_test(
+			a_late_answer_to_a_set_that_is_kept_back_leaves_the_turns_in_order),
 		cmocka_unit_test(a_bring_up_takes_at_most_twice_its_busiest_device),
 	};
 
