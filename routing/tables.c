@@ -8,6 +8,7 @@
 #include "topology/mem.h"
 
 #define ROOM_AT_ONCE (2u << 20) /* bytes */
+#define PAGE	     4096	/* the smallest there is */
 
 void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 {
@@ -33,6 +34,19 @@ bool tables_make_room(struct tables *t, size_t *room)
 	memset(t->lft + *room, TABLES_NO_ROUTE, left);
 	*room += left;
 	return *room < t->capacity;
+}
+
+bool tables_touch(const struct tables *t, size_t *at)
+{
+	size_t left = t->capacity > *at ? t->capacity - *at : 0;
+	size_t end = *at + (left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE);
+
+	for (; *at < end; *at += PAGE) {
+		volatile uint8_t *byte = t->lft + *at;
+
+		*byte = *byte;
+	}
+	return *at < t->capacity;
 }
 
 #if defined(__SSE2__)

@@ -42,6 +42,11 @@ void tables_resize(struct tables *t, uint32_t nswitches,
  * many bytes were, 0 for new memory. True: there is more to do.
  */
 bool tables_make_room(struct tables *t, size_t *room);
+/*
+ * Each page that a child process shared takes a fault at its first write, after the child's end too. Writes to those of a few megabytes
+ * more, contents stay as they are: *at is how many bytes have had it, 0 at first. True: there is more to do.
+ */
+bool tables_touch(const struct tables *t, size_t *at);
 /* Sets a whole row. It goes past the cache, as one that is not read again soon. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 void tables_copy(struct tables *to, const struct tables *from);

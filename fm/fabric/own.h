@@ -169,6 +169,8 @@ struct fabric_update {
 	struct tables tables;
 	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
+	struct job *touching;		     /* what children had shared, tables in force too.. */
+	size_t touched, touched_next;	     /* ..so many bytes yet, of these and of those */
 };
 
 struct fabric_settle {
@@ -371,6 +373,8 @@ void fabric_update_init(struct fabric *f);
 void fabric_update_fini(struct fabric *f);
 void fabric_update(struct fabric *f); /* begins with the present; not while one is in the making */
 bool fabric_updates(const struct fabric *f); /* one is in the making */
+/* A child has ended that shared all memory: tables' memory is made ready again, while nobody waits. */
+void fabric_update_unshare(struct fabric *f);
 bool fabric_update_room(
 	struct fabric *f); /* makes room for the next one's tables; true: call again */
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */

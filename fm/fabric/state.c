@@ -113,6 +113,7 @@ static void wrote(void *arg, const struct state_file *file, int status)
 	free(what);
 	free(error);
 	fabric_acts_saved(f);
+	fabric_update_unshare(f);
 }
 
 void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)

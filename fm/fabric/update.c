@@ -222,6 +222,27 @@ bool fabric_update_room(struct fabric *f)
 	return make_room(&f->update, f->tables.nswitches, f->tables.top);
 }
 
+/* An update in the making has had the faults; that one's own files bring it about again. */
+static enum job_said touch(void *arg)
+{
+	struct fabric *f = arg;
+	struct fabric_update *u = &f->update;
+
+	if (!fabric_updates(f) &&
+	    (tables_touch(&u->tables, &u->touched_next) || tables_touch(&f->tables, &u->touched)))
+		return JOB_MORE;
+	job_stop(u->touching);
+	return JOB_END;
+}
+
+void fabric_update_unshare(struct fabric *f)
+{
+	static const struct job_step touch_steps[] = { { "room-unshared", touch }, { NULL, NULL } };
+
+	f->update.touched = f->update.touched_next = 0;
+	job_start(f->update.touching, touch_steps, NULL);
+}
+
 /* .. which did not happen yet at the first one, or the fabric grew. Cordons take other tables beside these. */
 static enum job_said find_room(void *arg)
 {
@@ -493,11 +514,14 @@ json_t *fabric_update_stages(const struct fabric *f)
 void fabric_update_init(struct fabric *f)
 {
 	f->update.job = job_new(f->loop, f);
+	f->update.touching = job_new(f->loop, f);
+	job_give_way(f->update.touching);
 }
 
 void fabric_update_fini(struct fabric *f)
 {
 	job_free(f->update.job);
+	job_free(f->update.touching);
 	if (f->update.routing) {
 		route_abandon(f->route);
 		end_routing(&f->update);

@@ -499,8 +499,10 @@ void program_send_top(struct program *p, struct store_switch *sw)
 	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
 	struct inv_node *node = sw->node;
 
-	node->want_top = p->wanted->top;
-	node->want_life_time = p->life_time;
+	if (node->want_top != p->wanted->top || node->want_life_time != p->life_time) {
+		node->want_top = p->wanted->top;
+		node->want_life_time = p->life_time;
+	}
 	if (node->sw.lft_top == node->want_top && node->sw.life_time == node->want_life_time)
 		return;
 	sw->top_due = true;

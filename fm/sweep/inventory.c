@@ -319,8 +319,12 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 		       : num;
 }
 
+/* Nothing is written to a port of which nothing is known: a child may share its memory, and each page's first write is dear then. */
 void inventory_forget_pkeys(struct inv_port *port)
 {
+	if (!port->pkeys && port->pkey_state == INV_PKEYS_OPEN &&
+	    !((port->unread | port->doubted | port->unheld) & INV_SET_PKEYS))
+		return;
 	if (port->pkeys) {
 		free(port->pkeys->have);
 		free(port->pkeys->keys);
