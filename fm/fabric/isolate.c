@@ -25,6 +25,7 @@
 #define GATHER_US  100000
 #define PROBE_US   60000000
 #define NAMED	   20 /* by an alert each */
+#define SETS_LOST  4  /* Sets, all tries of each, between Gets that are answered: that is no loss */
 #define LISTED_MAX 4096
 
 struct isolated {
@@ -41,6 +42,7 @@ struct suspect { /* a switch that did not take a Set, and is asked whether it an
 	struct suspect *next;
 	struct isolation *list;
 	guid_t node;
+	unsigned lost; /* Sets */
 	mad_token token;
 };
 
@@ -460,12 +462,18 @@ static void suspect_drop(struct suspect *suspect)
 	free(suspect);
 }
 
+static void suspect_ask(struct suspect *suspect);
+
 static void set_answered(void *arg, const struct mad_answer *answer)
 {
 	struct suspect *suspect = arg;
 
 	suspect->token = 0;
-	if (answer->result != MAD_OK)
+	if (answer->result == MAD_TIMEOUT && ++suspect->lost < SETS_LOST) {
+		suspect_ask(suspect);
+		return;
+	}
+	if (answer->result == MAD_TIMEOUT || answer->result == MAD_STATUS)
 		fabric_isolate(suspect->list->f, suspect->node, 0, ISOLATED_NO_SETS);
 	suspect_drop(suspect);
 }
@@ -483,7 +491,7 @@ static mad_token set_switch_info(struct isolation *is, const struct inv_node *no
 					     .device = node->guid,
 					     .data = data,
 					     .once = once,
-					     .doubtful = once };
+					     .doubtful = true };
 
 	if (!inventory_port_path(inventory_of(is), node, 0, &path))
 		return 0;
@@ -492,8 +500,8 @@ static mad_token set_switch_info(struct isolation *is, const struct inv_node *no
 }
 
 /*
- * It answers: where packets get lost, so may all tries of one Set. Another one decides, of what the switch has just said that it holds:
- * what is recorded may be older, and PortStateChange is the sweep's to clear.
+ * It answers: where packets get lost, so may all tries of a Set, and of some. Others decide, of what the switch has just said that it
+ * holds: what is recorded may be older, and PortStateChange is the sweep's to clear.
  */
 static void suspect_answered(void *arg, const struct mad_answer *answer)
 {
@@ -512,6 +520,23 @@ static void suspect_answered(void *arg, const struct mad_answer *answer)
 		suspect_drop(suspect);
 }
 
+/* Who does not answer that is left to the sweep. */
+static void suspect_ask(struct suspect *suspect)
+{
+	struct isolation *is = suspect->list;
+	const struct inv_node *node = inventory_find(inventory_of(is), suspect->node);
+	struct mad_request request = { .method = WIRE_GET, .attr_id = WIRE_SWITCH_INFO };
+	struct mad_path path;
+
+	if (!node || !inventory_port_path(inventory_of(is), node, 0, &path)) {
+		suspect_drop(suspect);
+		return;
+	}
+	request.path = &path;
+	request.device = suspect->node;
+	suspect->token = mad_send(is->f->mad, &request, suspect_answered, suspect);
+}
+
 static bool is_suspect(const struct isolation *is, guid_t guid)
 {
 	for (const struct suspect *it = is->suspects; it; it = it->next)
@@ -524,19 +549,14 @@ void fabric_isolate_suspect(void *arg, guid_t guid)
 {
 	struct fabric *f = arg;
 	struct isolation *is = f->isolation;
-	const struct inv_node *node = inventory_find(inventory_of(is), guid);
-	struct mad_request request = { .method = WIRE_GET, .attr_id = WIRE_SWITCH_INFO };
 	struct suspect *suspect;
-	struct mad_path path;
 
-	if (is_suspect(is, guid) || !node || !inventory_port_path(inventory_of(is), node, 0, &path))
+	if (is_suspect(is, guid))
 		return;
 	suspect = mem_alloc(1, sizeof(*suspect));
 	*suspect = (struct suspect){ .next = is->suspects, .list = is, .node = guid };
 	is->suspects = suspect;
-	request.path = &path;
-	request.device = guid;
-	suspect->token = mad_send(f->mad, &request, suspect_answered, suspect);
+	suspect_ask(suspect);
 }
 
 /* ---- Marks --------------------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@
 #define RETRY_MAX_US  59000000 /* a device that works again does so within a minute */
 #define TRIAL_US      55000000 /* of a port that acknowledges what it does not hold */
 #define FRESH	      8	       /* refusals in a row, over some 50 s */
+#define LOST_MAX      32       /* tries that get no answer before one counts as a refusal */
 
 struct step { /* what is due at a port */
 	bool set, get;
@@ -168,7 +169,8 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 static void port_cured(struct bringup *b, struct inv_port *port)
 {
 	b->result.cured += port->given_up > 0;
-	port->given_up = 0;
+	port->given_up = port->lost = 0;
+	port->retry_at_us = 0;
 }
 
 /* By itself, or with the last Set. */
@@ -263,13 +265,34 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
 }
 
+/*
+ * Where packets get lost, so may all tries of a Set, or their answers: that is no refusal, and it is tried again soon. Who takes no
+ * Set does not answer either, and can't be told from that but by how often it happens.
+ */
+static void port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port->unsure |= port->job != JOB_GET;
+	port->job = 0;
+	if (!port->given_up || port->lost == LOST_MAX) {
+		port_give_up(b, node, num, "does not answer");
+		return;
+	}
+	port->lost++;
+	port->errors = GIVEN_UP;
+	port->at_once &= (uint8_t)~INV_SET_INFO;
+	port->retry_at_us = loop_now_us(b->loop) + RETRY_US;
+	b->any_given_up = true;
+}
+
 /* The record may be behind the port: what it says decides. */
 static void port_doubt(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
 	struct inv_port *port = &node->ports[num];
 
 	port->reread = true;
-	if (++port->errors >= ERRORS_MAX || is_on_trial(port))
+	if (++port->errors >= ERRORS_MAX || (is_on_trial(port) && !port->unsure))
 		port_give_up(b, node, num, why);
 }
 
@@ -408,8 +431,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	} else if (answered) {
 		port_answered(b, node, (uint8_t)job->arg, answer);
 	} else {
-		node->ports[job->arg].job = 0;
-		port_give_up(b, node, (uint8_t)job->arg, "does not answer");
+		port_lost(b, node, (uint8_t)job->arg);
 	}
 }
 
@@ -438,11 +460,13 @@ static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 	if (num && !port->link_up)
 		return;
 	count_unheld(b, node, num);
-	if (!port->given_up)
+	if (!port->retry_at_us)
 		return;
 	b->any_given_up = true;
 	if (!r->retry_at_us || port->retry_at_us < r->retry_at_us)
 		r->retry_at_us = port->retry_at_us;
+	if (!port->given_up)
+		return;
 	if (peer && peer->given_up && !inventory_is_first_end(node, num))
 		return; /* by its other end */
 	r->links_failed++;
@@ -541,7 +565,7 @@ void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node)) {
 		for (p = 0; p <= node->nports; p++) {
 			node->ports[p].settled = false;
-			node->ports[p].given_up = 0;
+			node->ports[p].given_up = node->ports[p].lost = 0;
 		}
 		if (other_lanes)
 			lanes_forget(node);
@@ -581,6 +605,8 @@ static void node_want(struct bringup *b, struct inv_node *node)
 		lanes_begin(port);
 		port->sets = 0;
 		port->errors = port->given_up ? GIVEN_UP : 0;
+		if (!port->given_up)
+			port->retry_at_us = 0;
 		port->want_lid = i == TOPO_NONE ? 0 : b->lids->lid_of_port[i];
 		port->want_lmc = port->want_lid ? lids_lmc(b->lids, i, port->want_lid) : 0;
 	}
@@ -689,7 +715,7 @@ static bool retry_is_due(const struct bringup *b, const struct inv_port *port)
 {
 	uint64_t now = loop_now_us(b->loop);
 
-	return (port->given_up && port->retry_at_us <= now) ||
+	return (port->retry_at_us && port->retry_at_us <= now) ||
 	       (port->unheld && port->trial_at_us <= now);
 }
 
@@ -699,8 +725,7 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	port->errors = port->sets = 0;
 	port->reread = false;
-	if (port->given_up)
-		port->retry_at_us = loop_now_us(b->loop) + rest_us(port->given_up);
+	port->retry_at_us = port->given_up ? loop_now_us(b->loop) + rest_us(port->given_up) : 0;
 	if (port->unheld)
 		port->trial_at_us = loop_now_us(b->loop) + TRIAL_US;
 	port->settled &= !(port->unheld & INV_SET_INFO);

@@ -69,8 +69,10 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 void bringup_wait(struct bringup *b, uint64_t us);
 
 /*
- * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to a minute. An apply passes over
- * it; this tries those that are due, by one Set each, once. False: an apply is under way, or nothing is due; fn is not called then.
+ * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to a minute; where tries get no answer
+ * the first LOST_MAX of them follow each other after RETRY_US. An apply passes over it; this tries those that are due, by one Set each,
+ * once, and reads one that refuses although a Set of before, whose answer was lost, may have been taken. False: an apply is under way, or
+ * nothing is due; fn is not called then.
  */
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
 

@@ -389,7 +389,7 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 void inventory_node_answers(struct inv_node *node)
 {
 	for (unsigned p = 0; node->silent && p <= node->nports; p++)
-		node->ports[p].given_up = 0;
+		node->ports[p].given_up = node->ports[p].lost = 0;
 	node->silent = false;
 }
 
@@ -477,8 +477,9 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	if (info.state != port->state)
-		port->given_up = 0; /* something has happened to it */
+		port->given_up = port->lost = 0; /* something has happened to it */
 	port->known = true;
+	port->unsure = false;
 	port->ever_up |= info.state >= TOPO_INIT;
 	port->state = info.state;
 	port->capmask = info.capmask;

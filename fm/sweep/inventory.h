@@ -114,9 +114,11 @@ struct inv_port {
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
 	uint8_t sets, errors; /* in this apply */
 	uint8_t given_up;     /* so often in a row, 0 = it does as it is told.. */
+	uint8_t lost;	      /* ..tries since then that got no answer, and are no refusal yet.. */
 	uint64_t retry_at_us; /* ..when it is asked again.. */
 	const char *refusal;  /* ..and how it refused, a literal */
 	bool reread;	      /* is to be read before anything else */
+	bool unsure; /* a Set got no answer, and the port was not read since: it may have taken it */
 	bool settled;
 	bool reregister; /* its host is to be asked to register with the SA anew */
 	uint8_t unread;	 /* was acknowledged, and not read since; enum inv_set.. */

@@ -254,7 +254,7 @@ static void port_that_takes_no_set_is_asked_less_and_less(void **state)
 	double_set_mkey(b.d, host, 1, 0x9999);
 	bench_bringup(&b);
 	began = loop_now_us(b.loop);
-	for (unsigned tries = 1; tries <= 12; tries++) {
+	for (unsigned tries = 1; tries <= 32 + 12; tries++) {
 		assert_int_equal(b.up.links_failed, 1);
 		bench_wait(&b);
 		double_sent_reset(b.d);

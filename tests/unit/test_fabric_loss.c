@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A fabric each of whose cables loses some of the MADs that cross it comes up and answers faults: a switch whose Sets were lost is not one
+ * that takes none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/unit/fabric_world.h"
+
+#define SEEDS	  4
+#define PER_MILLE 60 /* of each crossing of a cable: up to 12 of these there and back */
+#define COLD_S	  60
+#define FAULT_S	  10
+
+static void lose_everywhere(struct world *w, unsigned per_mille)
+{
+	const struct topo *t = w->design;
+
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (t->ports[i].link_up)
+			double_set_loss(w->hw, t->nodes[t->ports[i].node].guid, t->ports[i].num,
+					per_mille);
+}
+
+static void world_with_losses(struct world *w, struct topo *design, uint64_t seed)
+{
+	const struct double_conf conf = { .seed = seed };
+
+	world_init_stopped(w, design);
+	log_set_level(-1, LOG_ERR - 1);
+	double_free(w->hw);
+	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, &conf);
+	w->conf.sweep_interval_ms = 1000;
+	lose_everywhere(w, PER_MILLE);
+}
+
+static void run_watching(struct world *w, unsigned seconds)
+{
+	for (unsigned tenth = 0; tenth < seconds * 10; tenth++) {
+		run_for(w, SECOND_US / 10);
+		assert_int_equal(count_alerts(w, "isolated", "takes no Set"), 0);
+	}
+}
+
+static void nobody_is_isolated_for_lost_packets(void **state)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct world w;
+
+		world_with_losses(&w, small_tree(), seed);
+		start_fabric(&w);
+		run_watching(&w, COLD_S);
+		assert_true(is_up(&w));
+		assert_int_equal(double_ports_not_active(w.hw), 0);
+		for (uint32_t sw = 0; sw < 4; sw++) { /* leaves */
+			double_cut(w.hw, w.design->nodes[sw].guid, uplink_of(w.design, sw));
+			run_watching(&w, FAULT_S);
+			double_join(w.hw, w.design->nodes[sw].guid, uplink_of(w.design, sw));
+			lose_everywhere(&w, PER_MILLE);
+			run_watching(&w, FAULT_S);
+		}
+		lose_everywhere(&w, 0);
+		run_for(&w, 120 * SECOND_US);
+		assert_int_equal(count_alerts(&w, "", ""), 0);
+		assert_int_equal(double_ports_not_active(w.hw), 0);
+		assert_hardware_holds_the_tables(&w);
+		world_fini(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_is_isolated_for_lost_packets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
