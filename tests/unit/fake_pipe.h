@@ -7,6 +7,8 @@
 #define FMD_TESTS_FAKE_PIPE_H
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/request.h"
@@ -17,11 +19,15 @@ struct fabric {
 	struct fabric_view view;
 	struct fabric_services services;
 	struct conf conf;
+	struct inventory inventory;
+	struct lid_memory lids;
+	char folder[32];		    /* state_dir */
 	const struct fabric_module *module; /* the room under test */
 	void *room;
 	struct loop_timer *stop;
+	unsigned lost; /* files */
 	struct {
-		unsigned sweeps, reroutes, retries, refreshes;
+		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines;
 		guid_t refreshed; /* the latest */
 		const char *reason;
 	} asked;
@@ -62,6 +68,54 @@ void fabric_request_retry(struct fabric *fabric, const char *reason)
 	fabric->asked.reason = reason;
 }
 
+void fabric_request_reregister(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.reregisters++;
+	fabric->asked.reason = reason;
+}
+
+void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
+{
+	fabric->asked.quarantines++;
+	fabric->asked.refreshed = node;
+	fabric->asked.reason = why;
+}
+
+void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
+{
+	return module == fabric->module ? fabric->room : NULL;
+}
+
+/* ---- state_dir ---------------------------------------------------------------------------------- */
+
+static inline void fake_wrote(void *arg, const struct state_file *file, int status)
+{
+	assert_int_equal(status, 0);
+}
+
+static inline void fake_lost(void *arg, const struct state_file *file, const char *why,
+			     const char *kept, const char *summary)
+{
+	struct fabric *f = arg;
+
+	f->lost++;
+}
+
+static inline void fake_foreign(void *arg, const struct state_file *file)
+{
+}
+
+static inline bool fake_may_write(const void *arg)
+{
+	return true;
+}
+
+static const struct state_ops fake_state_ops = {
+	.wrote = fake_wrote, .lost = fake_lost, .foreign = fake_foreign, .may_write = fake_may_write
+};
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
 static inline void fake_stop(void *arg)
 {
 	loop_stop(arg);
@@ -73,9 +127,9 @@ static inline void fake_run_for(struct fabric *f, uint64_t us)
 	assert_int_equal(loop_run(f->services.loop), 0);
 }
 
-/* The room on a clock of its own; topo: published, taken over, NULL = nothing is. */
-static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *module,
-				  struct topo *topo)
+/* The room on a clock of its own; topo: published, taken over, NULL = nothing is. sa: the test's, NULL = none. */
+static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module,
+				     struct topo *topo, struct mad *mad, struct sa *sa)
 {
 	struct loop *loop = loop_new_simulated();
 	struct lid_memory memory = { 0 };
@@ -83,9 +137,18 @@ static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *
 	log_set_level(-1, LOG_ERR);
 	*f = (struct fabric){ .module = module };
 	conf_default(&f->conf);
+	strcpy(f->folder, "/tmp/fmd-test-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	inventory_init(&f->inventory);
 	f->services = (struct fabric_services){ .loop = loop,
+						.mad = mad,
+						.sa = sa,
 						.conf = &f->conf,
-						.events = event_log_new(100) };
+						.events = event_log_new(100),
+						.inventory = &f->inventory,
+						.lids = &f->lids,
+						.state = state_store_new(loop, f->folder, f,
+									 &fake_state_ops) };
 	f->services.alerts = alerts_new(loop, f->services.events);
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
@@ -95,9 +158,34 @@ static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *
 	f->room = module->init(f);
 }
 
+static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *module,
+				  struct topo *topo)
+{
+	fake_pipe_init_sa(f, module, topo, NULL, NULL);
+}
+
+/* As after a restart: what the room said of its files is on disk, and it begins anew with nothing else. */
+static inline void fake_pipe_restart(struct fabric *f)
+{
+	state_store_flush(f->services.state, false);
+	f->module->fini(f->room);
+	inventory_fini(&f->inventory);
+	inventory_init(&f->inventory);
+	state_store_free(f->services.state);
+	f->services.state = state_store_new(f->services.loop, f->folder, f, &fake_state_ops);
+	f->room = f->module->init(f);
+}
+
 static inline void fake_pipe_fini(struct fabric *f)
 {
+	char command[64];
+
 	f->module->fini(f->room);
+	state_store_free(f->services.state);
+	inventory_fini(&f->inventory);
+	lid_memory_fini(&f->lids);
+	snprintf(command, sizeof(command), "rm -r %s", f->folder);
+	assert_int_equal(system(command), 0);
 	loop_timer_free(f->stop);
 	alerts_free(f->services.alerts);
 	event_log_free(f->services.events);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Links that are known over a restart: this room alone, with a pipe that only looks like one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fm/restart/module.h"
+#include "tests/unit/fake_pipe.h"
+
+#define LEAF  0x100ull
+#define SPINE 0x200ull
+#define HOST  0x300ull
+
+static struct inv_node *add(struct fabric *f, guid_t guid, uint8_t type, uint8_t ports)
+{
+	const struct wire_node_info info = { .base_version = 1,
+					     .class_version = 1,
+					     .type = type,
+					     .nports = ports,
+					     .node_guid = guid,
+					     .port_guid = guid };
+	struct inv_node *node = inventory_add(&f->inventory, &info);
+
+	snprintf(node->desc, sizeof(node->desc), "node %x", (unsigned)guid);
+	node->have_desc = true;
+	if (type == TOPO_CA)
+		inventory_set_port_guid(&f->inventory, node, 1, guid);
+	return node;
+}
+
+/* A leaf with a host and two links to a spine, of which one is down. */
+static void three_nodes(struct fabric *f)
+{
+	struct inv_node *leaf = add(f, LEAF, TOPO_SWITCH, 8);
+	struct inv_node *spine = add(f, SPINE, TOPO_SWITCH, 8);
+	struct inv_node *host = add(f, HOST, TOPO_CA, 1);
+
+	inventory_link(&f->inventory, leaf, 1, host, 1);
+	inventory_link(&f->inventory, leaf, 5, spine, 1);
+	inventory_link(&f->inventory, leaf, 6, spine, 2);
+	inventory_link_down(&f->inventory, leaf, 6);
+}
+
+static void publish(struct fabric *f)
+{
+	topo_unref(f->view.topo);
+	f->view.topo = inventory_snapshot(&f->inventory);
+	f->module->settled_later(f->room);
+}
+
+static json_t *since_of_the_only_row(const struct fabric *f)
+{
+	json_t *rows = links_down(f), *since;
+
+	assert_int_equal(json_array_size(rows), 1);
+	since = json_incref(json_object_get(json_array_get(rows, 0), "since"));
+	json_decref(rows);
+	return since;
+}
+
+static void nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_met(void **state)
+{
+	struct fabric f;
+	struct inv_node *leaf;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	fake_pipe_restart(&f);
+	assert_null(inventory_first(&f.inventory));
+	f.module->restore(f.room);
+	leaf = inventory_find(&f.inventory, LEAF);
+	assert_non_null(leaf);
+	assert_true(leaf->gone);
+	assert_string_equal(leaf->desc, "node 100");
+	assert_ptr_equal(leaf->ports[5].peer, inventory_find(&f.inventory, SPINE));
+	assert_ptr_equal(leaf->ports[1].peer, inventory_find(&f.inventory, HOST));
+	assert_false(leaf->ports[5].link_up || leaf->ports[6].link_up);
+	assert_int_equal(f.asked.sweeps + f.asked.reroutes + f.asked.refreshes, 0);
+	fake_pipe_fini(&f);
+}
+
+static void since_when_a_link_is_down_is_kept(void **state)
+{
+	struct fabric f;
+	json_t *before, *after;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	before = since_of_the_only_row(&f);
+	assert_true(json_is_string(before));
+	fake_pipe_restart(&f);
+	f.module->restore(f.room);
+	after = since_of_the_only_row(&f);
+	assert_true(json_equal(before, after));
+	json_decref(before);
+	json_decref(after);
+	fake_pipe_fini(&f);
+}
+
+static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)
+{
+	static struct lid_entry entries[] = { { .port_guid = LEAF, .lid = 7 },
+					      { .port_guid = HOST, .lid = 9, .lmc = 1 } };
+	struct fabric f;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	fake_pipe_restart(&f);
+	f.lids = (struct lid_memory){ .entries = entries, .count = 2 };
+	f.module->restore(f.room);
+	assert_int_equal(inventory_find(&f.inventory, LEAF)->ports[0].lid, 7);
+	assert_int_equal(inventory_find(&f.inventory, HOST)->ports[1].lid, 9);
+	assert_int_equal(inventory_find(&f.inventory, HOST)->ports[1].lmc, 1);
+	f.lids = (struct lid_memory){ 0 };
+	fake_pipe_fini(&f);
+}
+
+static void a_spoilt_file_is_lost_and_leaves_nothing_behind(void **state)
+{
+	struct fabric f;
+	char path[64];
+	FILE *out;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	three_nodes(&f);
+	publish(&f);
+	fake_pipe_restart(&f);
+	snprintf(path, sizeof(path), "%s/cables", f.folder);
+	out = fopen(path, "r+");
+	assert_non_null(out);
+	fseek(out, 40, SEEK_SET);
+	fputc('!', out);
+	fclose(out);
+	f.module->restore(f.room);
+	assert_int_equal(f.lost, 1);
+	assert_null(inventory_first(&f.inventory));
+	fake_pipe_fini(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_met),
+		cmocka_unit_test(since_when_a_link_is_down_is_kept),
+		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
+		cmocka_unit_test(a_spoilt_file_is_lost_and_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
