@@ -407,8 +407,7 @@ void lanes_withdrawn(struct inv_node *node, uint8_t num)
 
 void lanes_begin(struct inv_port *port)
 {
-	if (port->qos.failed) /* mostly not, and then the page may stay a child's too */
-		port->qos.failed = false;
+	port->qos.failed = false;
 }
 
 void lanes_forget(struct inv_node *node)
