@@ -39,7 +39,7 @@ def test_the_lines_of_the_readme_do_as_they_say(home, pod_net):
     assert before.returncode == 0, before.stderr
     net = pod_net.parent / "my.net"
     assert net.read_text().count("\nSwitch") == 12
-    done = rehearse(home, net, "sh", "-ec", "\n".join([*typed, "until fmctl events | grep 'rail0 p33.*answered'; do :; done"]))
+    done = rehearse(home, net, "sh", "-ec", "\n".join([*typed, "until fmctl events | grep 'rail0 p33.*rerouted'; do :; done"]))
     assert done.returncode == 0 and "leaf-su01-rail0 p33" in done.stdout, done.stdout + done.stderr
 
 
