@@ -59,7 +59,7 @@ class Build:
 
             def close(self):
                 if self.process.poll() is None:
-                    build.cpu_us += sa.run_us(self.process.pid)
+                    build.cpu_us += w.run_us(self.process.pid)
                 super().close()
 
         return Built
