@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include "fm/core/conf.h"
 #include "fm/core/loop.h"
+#include "fm/fabric/waiters.h"
 #include "fm/mad/mad.h"
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"
@@ -40,12 +41,12 @@ json_t *fabric_partitions(const struct fabric *fabric, const char *which);
 json_t *fabric_groups(
 	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
-/* The document of `fmctl --json status`; the caller owns the reference. */
 /* state_dir has the partitions that were in force last: a manager that starts with a bad file goes on by these. */
 bool fabric_partitions_kept(const struct conf *conf);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int fabric_check_conf(const struct conf *conf, char *err, size_t err_size);
 
+/* The document of `fmctl --json status`; the caller owns the reference. */
 json_t *fabric_status(const struct fabric *fabric);
 /* Something does not work as configured, for that reason, NULL = (any more). Told again and again, it is an event when it begins and ends. */
 void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
@@ -55,7 +56,7 @@ json_t *fabric_switches(
 		*fabric); /* of `fmctl switches`; something is published; the caller's */
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
-/* The document of `fmctl --json nvswitch`, likewise. */
+/* The document of `fmctl --json nvswitch`; the caller owns it. */
 json_t *fabric_nvswitch(const struct fabric *fabric);
 
 /* Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL = it can. */
@@ -71,7 +72,7 @@ bool fabric_hand_over(struct fabric *fabric, loop_fn *done, void *arg);
 const char *fabric_refusal(const struct fabric *fabric);
 
 /* Acts that take a while: done is called once, with a document (borrowed) and an error text or NULL. */
-typedef void fabric_done_fn(void *arg, json_t *result, const char *error);
+typedef waiter_fn fabric_done_fn;
 void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn,
 		  void *arg); /* looks at everything again */
 void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,

@@ -2,8 +2,8 @@
 /*
  * request: what a concern of the fabric manager may ask the pipe to do.
  *
- * No request does any work in the caller's stack: requests are merged, and the loop serves them after the caller has returned. So
- * each may be made from any callback, as often as one likes. A sweep of all covers refreshes of single nodes; a sweep is followed by
+ * No request sweeps, computes or programs in the caller's stack: requests are merged, and the loop serves them after the caller has
+ * returned. So each may be made from any callback, as often as one likes. A quarantine is noted, and its event logged, at once. A sweep of all covers refreshes of single nodes; a sweep is followed by
  * an update in any case, which a reroute alone begins at once. While an update is under way the request is served by the next one.
  * `reason` is a string literal; the log shows it at level debug.
  */

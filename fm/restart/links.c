@@ -9,7 +9,7 @@
  *   port NODE-GUID PORT PORT-GUID
  *   cable GUID PORT GUID PORT SINCE          SINCE: the second it was first found down, 0 = it was up
  *
- * They come into the inventory before the first look, as nodes that are gone and cables that are down: what the look meets is
+ * They come into the inventory before the first sweep, as nodes that are gone and cables that are down: what the sweep meets is
  * up, leads elsewhere or is another device, by the same code as later on. So a cable that died while fmd was away is
  * down like any other. What was removed for good is there until `fmctl forget`.
  *

@@ -3,7 +3,7 @@
  * The SA's settings, its events, and what hosts have asked it for: subscriptions to notices
  * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
  *
- * Changes are written once they have gathered for SAVE_US, and at the end. A lease of a service is kept
+ * Changes are written once they have gathered for GATHER_US, and at the end. A lease of a service is kept
  * as the second it ends at by the system's clock: it goes on while fmd is away. When there is nothing to
  * be read, hosts are asked to register anew.
  */

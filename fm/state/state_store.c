@@ -226,10 +226,13 @@ static bool from_memory(struct state_store *s, const struct state_file *file, ch
 	return true;
 }
 
-static void reform(struct state_store *s, const struct state_file *file, void *owner)
+/* Its owner is known by then. */
+static void reform(struct state_store *s, const struct state_file *file)
 {
-	kept_of(s, file)->reform = true;
-	state_store_changed(s, file, owner);
+	struct kept *k = kept_of(s, file);
+
+	k->reform = true;
+	state_store_changed(s, file, k->owner);
 }
 
 int state_store_load(struct state_store *s, const struct state_file *file, void *owner,
@@ -252,7 +255,7 @@ int state_store_load(struct state_store *s, const struct state_file *file, void 
 	if (!status && said == STATE_OLD && listed_of(s, file->name))
 		s->ops.foreign(s->arg, file);
 	if (said == STATE_OLD || status == -EINVAL)
-		reform(s, file, owner);
+		reform(s, file);
 	if (status)
 		free(c.bytes);
 	*content = status ? NULL : c.bytes;
@@ -276,7 +279,7 @@ int state_store_read(struct state_store *s, const struct state_file *file, void 
 		snprintf(why, sizeof(why), "line %u is not %s", bad, file->form);
 		file->forget(owner);
 		lose(s, file, why, true);
-		reform(s, file, owner);
+		reform(s, file);
 		status = -EINVAL;
 	}
 	if (in)

@@ -193,6 +193,25 @@ static void table_set(struct double_world *w, const struct mad_path *path, const
 	double_world_set_top(w, path, 5);
 }
 
+static void hear(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct double_heard *heard = arg;
+
+	heard->count++;
+	memcpy(heard->mad, mad, sizeof(heard->mad));
+}
+
+struct double_heard double_world_ask_gmp(struct double_world *w, uint16_t lid,
+					 const uint8_t mad[WIRE_MAD_SIZE])
+{
+	const struct io_addr to = { .lid = lid, .qp = 1 };
+	struct double_heard heard = { 0 };
+
+	double_inject(w->d, H2, 1, &to, mad, WIRE_MAD_SIZE, hear, &heard);
+	loop_run(w->loop);
+	return heard;
+}
+
 void double_world_bring_up(struct double_world *w)
 {
 	const struct mad_path *paths[] = { &to_h1, &to_h2, &to_leaf1, &to_leaf2, &to_spine };

@@ -44,6 +44,14 @@ enum mad_result double_world_get(struct double_world *w, const struct mad_path *
 enum mad_result double_world_set(struct double_world *w, const struct mad_path *path,
 				 uint16_t attr_id, uint32_t mod, const uint8_t data[64]);
 
+/* A MAD of another class, as it is, from h2's QP 1 to that of a LID; what came back until all was quiet. */
+struct double_heard {
+	unsigned count;
+	uint8_t mad[WIRE_MAD_SIZE]; /* the latest */
+};
+struct double_heard double_world_ask_gmp(struct double_world *w, uint16_t lid,
+					 const uint8_t mad[WIRE_MAD_SIZE]);
+
 /* Get(PortInfo), change, Set. */
 typedef void port_change_fn(struct wire_port_info *info, unsigned value);
 enum mad_result double_world_change(struct double_world *w, const struct mad_path *path,

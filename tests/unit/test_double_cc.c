@@ -12,19 +12,6 @@
 #define CC_KEY	24
 #define CC_DATA 64
 
-struct heard {
-	unsigned count;
-	uint8_t mad[WIRE_MAD_SIZE];
-};
-
-static void hear(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
-{
-	struct heard *heard = arg;
-
-	heard->count++;
-	memcpy(heard->mad, mad, sizeof(heard->mad));
-}
-
 /* h2 asks; the status, or -1 where nothing comes. `data` gets the answer's. */
 static int ask(struct double_world *w, uint16_t lid, uint8_t method, uint16_t attr_id, uint32_t mod,
 	       uint64_t key, uint8_t data[192])
@@ -35,16 +22,14 @@ static int ask(struct double_world *w, uint16_t lid, uint8_t method, uint16_t at
 					 .tid = 77,
 					 .attr_id = attr_id,
 					 .attr_mod = mod };
-	const struct io_addr to = { .lid = lid, .qp = 1 };
-	struct heard heard = { 0 };
+	struct double_heard heard;
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
 	wire_mad_encode(&header, mad);
 	for (unsigned i = 0; i < 8; i++)
 		mad[CC_KEY + i] = (uint8_t)(key >> (56 - 8 * i));
 	memcpy(mad + CC_DATA, data, 192);
-	double_inject(w->d, H2, 1, &to, mad, sizeof(mad), hear, &heard);
-	loop_run(w->loop);
+	heard = double_world_ask_gmp(w, lid, mad);
 	if (!heard.count)
 		return -1;
 	memcpy(data, heard.mad + CC_DATA, 192);

@@ -12,38 +12,22 @@
 #define VENDOR	     0x0a
 #define GENERAL_INFO 0x17
 
-struct heard {
-	unsigned count;
-	uint8_t mad[WIRE_MAD_SIZE];
-};
-
-static void hear(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
-{
-	struct heard *heard = arg;
-
-	heard->count++;
-	memcpy(heard->mad, mad, sizeof(heard->mad));
-}
-
 /* h2 asks a device. */
-static struct heard ask(struct double_world *w, uint16_t lid, uint8_t method, uint16_t attr_id)
+static struct double_heard ask(struct double_world *w, uint16_t lid, uint8_t method,
+			       uint16_t attr_id)
 {
 	const struct wire_mad header = { .mgmt_class = VENDOR,
 					 .class_version = 1,
 					 .method = method,
 					 .tid = 77,
 					 .attr_id = attr_id };
-	const struct io_addr to = { .lid = lid, .qp = 1 };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-	struct heard heard = { 0 };
 
 	wire_mad_encode(&header, mad);
-	double_inject(w->d, H2, 1, &to, mad, sizeof(mad), hear, &heard);
-	loop_run(w->loop);
-	return heard;
+	return double_world_ask_gmp(w, lid, mad);
 }
 
-static uint32_t uptime(const struct heard *heard)
+static uint32_t uptime(const struct double_heard *heard)
 {
 	const uint8_t *at = heard->mad + 32 + 28;
 
@@ -54,7 +38,7 @@ static void a_device_tells_itself_and_how_long_it_runs(void **state)
 {
 	struct double_world w;
 	struct dnode *node;
-	struct heard heard;
+	struct double_heard heard;
 	uint16_t lid;
 
 	double_world_init(&w, NULL);

@@ -45,6 +45,15 @@ static guid_t middle_host(const struct world *w)
 	return guid_of(w, w->design->nswitches + w->design->ncas / 2);
 }
 
+/* The fabric is up but for that host. */
+static void watch_with_a_host_off(struct watch *watch, struct world *w)
+{
+	world_init(w, small_tree());
+	double_cut(w->hw, middle_host(w), 1);
+	run_for(w, SECOND_US);
+	watch_begin(watch, w);
+}
+
 /* Its link comes up while an uplink of another leaf goes down: both are found by one look. */
 static void cut_and_join(struct world *w)
 {
@@ -57,10 +66,7 @@ static void ports_are_brought_up_behind_the_tables_of_a_fault(void **state)
 	struct watch watch;
 	struct world w;
 
-	world_init(&w, small_tree());
-	double_cut(w.hw, middle_host(&w), 1);
-	run_for(&w, SECOND_US);
-	watch_begin(&watch, &w);
+	watch_with_a_host_off(&watch, &w);
 	cut_and_join(&w);
 	run_for(&w, SECOND_US);
 	assert_true(watch.blocks > 0);
@@ -76,10 +82,7 @@ static void they_do_not_wait_for_a_switch_that_takes_no_block(void **state)
 	struct watch watch;
 	struct world w;
 
-	world_init(&w, small_tree());
-	double_cut(w.hw, middle_host(&w), 1);
-	run_for(&w, SECOND_US);
-	watch_begin(&watch, &w);
+	watch_with_a_host_off(&watch, &w);
 	double_set_mute(w.hw, guid_of(&w, far_leaf(&w)), WIRE_SET, WIRE_LFT);
 	cut_and_join(&w);
 	run_for(&w, STALL_US);

@@ -13,8 +13,11 @@
 #define MFT_TOP	  0xc0ff
 #define LIFE_TIME 14
 
-static struct inv_node *some_switch(struct bench *b, guid_t *guid)
+/* A fabric that is known, and a switch in it. */
+static struct inv_node *bench_with_a_switch(struct bench *b, guid_t *guid)
 {
+	bench_init(b, design_pgft2(), NULL);
+	bench_discover(b);
 	*guid = b->design->nodes[1].guid;
 	return inventory_find(sweep_inventory(b->sweep), *guid);
 }
@@ -27,9 +30,7 @@ static void clearing_a_change_takes_back_nothing_of_what_others_set(void **state
 	struct bench b;
 	guid_t sw;
 
-	bench_init(&b, design_pgft2(), NULL);
-	bench_discover(&b);
-	node = some_switch(&b, &sw);
+	node = bench_with_a_switch(&b, &sw);
 	node->want_top = LFT_TOP;
 	node->want_mft_top = MFT_TOP;
 	node->want_life_time = LIFE_TIME;
@@ -50,9 +51,7 @@ static void the_answer_of_a_cleared_change_is_recorded(void **state)
 	struct bench b;
 	guid_t sw;
 
-	bench_init(&b, design_pgft2(), NULL);
-	bench_discover(&b);
-	node = some_switch(&b, &sw);
+	node = bench_with_a_switch(&b, &sw);
 	node->want_mft_top = MFT_TOP;
 	double_cut(b.d, sw, 1);
 	bench_refresh(&b, &sw, 1);
