@@ -49,6 +49,12 @@ struct telling {
 	char loss[256], repair[256]; /* the first of them */
 };
 
+static void link_fell(struct fabric *f, guid_t node, uint8_t port)
+{
+	fabric_quarantine_fell(f, node, port);
+	modules_link_fell(f->modules, node, port);
+}
+
 /* ---- Switches that come and go -------------------------------------------------------------------- */
 
 /* The cable is up, whether or not its ports are Active. */
@@ -324,8 +330,7 @@ static void tell_items(struct telling *s, const struct diff *d)
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
-			fabric_quarantine_fell(s->f, s->older->nodes[item->old_node].guid,
-					       item->port);
+			link_fell(s->f, s->older->nodes[item->old_node].guid, item->port);
 		if (!is_told_by_its_switch(s, item))
 			tell_item(s, item);
 	}
@@ -354,7 +359,7 @@ static void tell_bounces(struct telling *s)
 			snprintf(s->loss, sizeof(s->loss), "%s", text);
 		if (s->bounces++ < TOLD_ONE_BY_ONE)
 			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
-		fabric_quarantine_fell(s->f, newer->nodes[now->node].guid, now->num);
+		link_fell(s->f, newer->nodes[now->node].guid, now->num);
 	}
 	if (s->bounces > TOLD_ONE_BY_ONE)
 		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,
@@ -490,6 +495,7 @@ enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *olde
 	if (training)
 		fabric_fault_trains(f);
 	fabric_traps_judge(f, differs || training);
+	modules_compared(f->modules, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);
 	free(s.down);

@@ -47,6 +47,7 @@ struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
 	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
 
 	fabric_nvlink_treat(f, t, states, &policy);
+	modules_route_input(f->modules, t, &policy);
 	return policy;
 }
 
@@ -54,6 +55,7 @@ void fabric_policy_fini(struct fabric_policy *policy)
 {
 	free(policy->classes);
 	free(policy->weights);
+	free(policy->overrides);
 	*policy = (struct fabric_policy){ 0 };
 }
 
@@ -61,5 +63,7 @@ struct route_params fabric_route_params(const struct fabric *f, const struct fab
 {
 	return (struct route_params){ .engine = f->conf.routing_engine,
 				      .classes = policy->classes,
-				      .weights = policy->weights };
+				      .weights = policy->weights,
+				      .overrides = policy->overrides,
+				      .noverrides = policy->noverrides };
 }

@@ -145,6 +145,7 @@ struct fabric_draft fabric_draft(struct fabric *f)
 		mark(f, &f->cordons[i], true);
 	fabric_quarantine_mark(f);
 	fabric_isolate_mark(f);
+	modules_annotate(f->modules, sweep_inventory(f->sweep));
 	draft.links = fabric_links_judge(f);
 	fabric_traps_drafted(f);
 	if (f->topo)

@@ -65,6 +65,8 @@ static void looked(void *arg, const struct sweep_result *result)
 		found_nobody(f);
 		return;
 	}
+	if (!result->error && !modules_swept(f->modules, result))
+		return;
 	if (result->newest)
 		fabric_fault_found_by(f, fabric_traps_looked_since(f));
 	if (result->refusing)
@@ -117,6 +119,18 @@ static bool sweep_holds(const struct fabric *f)
 	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
 }
 
+/* Begins an update if a room has something better for it. */
+static bool improve(struct fabric *f)
+{
+	if (fabric_rebalance_apply(f))
+		return true;
+	if (fabric_updates(f) || !modules_improves(f->modules))
+		return false;
+	f->requests.forced = true;
+	fabric_update(f);
+	return true;
+}
+
 void fabric_look(struct fabric *f)
 {
 	bool wanted = f->requests.sweep || f->requests.dirty.count;
@@ -145,7 +159,7 @@ void fabric_look(struct fabric *f)
 	} else if (f->requests.reroute) {
 		f->requests.forced = true;
 		update(f);
-	} else if (!sweep_busy(f->sweep) && !fabric_rebalance_apply(f)) {
+	} else if (!sweep_busy(f->sweep) && !improve(f)) {
 		fabric_settle(f);
 	}
 }

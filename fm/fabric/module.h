@@ -22,11 +22,14 @@
 #include "fm/state/state_store.h"
 #include "fm/sweep/inventory.h"
 
+struct bringup_result;
 struct fabric;
 struct lid_memory;
 struct program;
 struct program_result;
+struct route_override;
 struct sa;
+struct sweep_result;
 
 /* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
 struct fabric_services {
@@ -45,6 +48,14 @@ struct fabric_services {
 
 struct fabric_services fabric_services(struct fabric *fabric);
 
+/* What routing and the balance go by beside the snapshot. Lists belong to the update (or the trial) that asked for them, which frees them. */
+struct fabric_policy {
+	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
+	uint8_t *weights; /* by port too; NULL = all alike */
+	struct route_override *overrides;
+	uint32_t noverrides;
+};
+
 struct fabric_module;
 /* The state of a room, for its own functions that others call; NULL = it is not in the table. */
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module);
@@ -61,12 +72,46 @@ struct fabric_module {
 	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
 	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
 		     unsigned times, bool forged);
+	/* ---- A sweep, of all or of some nodes, ended without an error; this manager may not be master (yet). ---- */
+	/*
+	 * False: what was found is not to be used now; an update follows when the room asks for one. Rooms behind it are not called.
+	 * A room answers who waits, if there is somebody.
+	 */
+	bool (*swept)(void *room, const struct sweep_result *result);
+	/* A light sweep has ended: all switches were asked for PortStateChange. */
+	void (*polled)(void *room);
+
+	/* ---- An update, in this order. Between two of these anything may happen, for only the publication touches what others see. ---- */
+	/* The inventory is about to be copied into a snapshot: marks of ports (cordoned, quarantined, isolated) are set now. */
+	void (*annotate)(void *room, struct inventory *inventory);
+	/* The snapshot is made. Not NULL: this fabric is not ours to manage; nothing is computed, and operators who wait get this text. */
+	const char *(*admit)(void *room, const struct topo *next);
+	/* What the next snapshot has otherwise than the published one was logged. differs: something has. */
+	void (*compared)(void *room, bool differs);
+	/* A link is down, or was, since the published snapshot; by either end. */
+	void (*link_fell)(void *room, guid_t node, uint8_t port);
+	/* Adds to what routing goes by; of any snapshot, for what-if too. */
+	void (*route_input)(const void *room, const struct topo *next,
+			    struct fabric_policy *policy);
+	/* The proof of unicast tables is about to begin: what holds on to the one before lets go of it. */
+	void (*proving)(void *room);
+	/* The proof refused the tables: what is published stays in force, and what asked for them is taken back. */
+	void (*refused)(void *room);
+	/* The new snapshot, LIDs and tables are in place, and nobody has been told yet. before: as in published(). */
+	void (*publishing)(void *room, const struct topo *before);
 	/* A snapshot, LIDs and tables were published. before: the snapshot until then, NULL = none; it is about to go. */
 	void (*published)(void *room, const struct topo *before);
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	void (*shown)(void *room, const struct topo *before);
 	/* Tables were programmed, and acknowledged or not; after a restart once more when all are read. */
 	void (*programmed)(void *room, const struct program_result *result);
+	/* Ports and links were brought up, or given up. */
+	void (*brought_up)(void *room, const struct bringup_result *result);
+	/*
+	 * Nothing is requested and nothing under way. True: what this room adds to route_input() is another by now, and an update
+	 * begins at once; rooms behind it are not asked.
+	 */
+	bool (*improves)(void *room);
 	/* All that was published is programmed and brought up. */
 	void (*settled)(void *room);
 	/* The same, in a step of its own behind it: for what takes a pass over the snapshot. */

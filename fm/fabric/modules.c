@@ -119,3 +119,75 @@ void modules_status(const struct modules *m, json_t *doc)
 {
 	EACH(m, status, doc);
 }
+
+bool modules_swept(struct modules *m, const struct sweep_result *result)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->swept && !m->table[i]->swept(m->rooms[i], result))
+			return false;
+	return true;
+}
+
+const char *modules_admit(struct modules *m, const struct topo *next)
+{
+	const char *why = NULL;
+
+	for (unsigned i = 0; i < m->count && !why; i++)
+		if (m->table[i]->admit)
+			why = m->table[i]->admit(m->rooms[i], next);
+	return why;
+}
+
+bool modules_improves(struct modules *m)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->improves && m->table[i]->improves(m->rooms[i]))
+			return true;
+	return false;
+}
+
+void modules_polled(struct modules *m)
+{
+	EACH(m, polled);
+}
+
+void modules_annotate(struct modules *m, struct inventory *inventory)
+{
+	EACH(m, annotate, inventory);
+}
+
+void modules_compared(struct modules *m, bool differs)
+{
+	EACH(m, compared, differs);
+}
+
+void modules_link_fell(struct modules *m, guid_t node, uint8_t port)
+{
+	EACH(m, link_fell, node, port);
+}
+
+void modules_route_input(const struct modules *m, const struct topo *next,
+			 struct fabric_policy *policy)
+{
+	EACH(m, route_input, next, policy);
+}
+
+void modules_proving(struct modules *m)
+{
+	EACH(m, proving);
+}
+
+void modules_refused(struct modules *m)
+{
+	EACH(m, refused);
+}
+
+void modules_publishing(struct modules *m, const struct topo *before)
+{
+	EACH(m, publishing, before);
+}
+
+void modules_brought_up(struct modules *m, const struct bringup_result *result)
+{
+	EACH(m, brought_up, result);
+}

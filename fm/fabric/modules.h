@@ -10,6 +10,21 @@ struct modules;
 struct modules *modules_new(struct fabric *fabric, fabric_modules table);
 void modules_free(struct modules *modules); /* ends the rooms, the last one first */
 
+/* In the order of module.h. */
+bool modules_swept(struct modules *modules, const struct sweep_result *result);
+void modules_polled(struct modules *modules);
+void modules_annotate(struct modules *modules, struct inventory *inventory);
+const char *modules_admit(struct modules *modules, const struct topo *next);
+void modules_compared(struct modules *modules, bool differs);
+void modules_link_fell(struct modules *modules, guid_t node, uint8_t port);
+void modules_route_input(const struct modules *modules, const struct topo *next,
+			 struct fabric_policy *policy);
+void modules_proving(struct modules *modules);
+void modules_refused(struct modules *modules);
+void modules_publishing(struct modules *modules, const struct topo *before);
+void modules_brought_up(struct modules *modules, const struct bringup_result *result);
+bool modules_improves(struct modules *modules);
+
 void modules_load(struct modules *modules);
 void modules_configure(struct modules *modules);
 void modules_published(struct modules *modules, const struct topo *before);

@@ -146,12 +146,6 @@ struct fabric_draft {
 };
 
 /* The update in the making. Nothing of it is seen by anybody before it is published. */
-/* What each end port is to the balance, by port of a snapshot; NULL = all alike. */
-struct fabric_policy {
-	uint8_t *classes; /* enum route_class */
-	uint8_t *weights;
-};
-
 struct fabric_update {
 	struct job *job;
 	struct fabric_draft draft;
@@ -162,10 +156,9 @@ struct fabric_update {
 	struct pkey_map *pkeys; /* what was in force, from publish to its end */
 	struct partition_set *partitions;
 	struct fabric_policy policy; /* what routing goes by, while it does.. */
-	struct route_override *overrides;
-	bool routing;		    /* ..which it does */
-	struct fabric_tried routed; /* by whom the tables are */
-	bool *spanning;		    /* route_spanning()'s; NULL = none */
+	bool routing;		     /* ..which it does */
+	struct fabric_tried routed;  /* by whom the tables are */
+	bool *spanning;		     /* route_spanning()'s; NULL = none */
 	struct tables tables;
 	size_t room;			     /* bytes of their memory that were touched */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */

@@ -80,6 +80,8 @@ static enum job_said begin(void *arg)
 	struct route_params params = fabric_route_params(f, &r->policy);
 
 	params.engine = f->routed.engine;
+	params.overrides = NULL; /* a pass starts from the snapshot alone */
+	params.noverrides = 0;
 	r->pass = rebalance_new(r->topo, f->lids, &params, &limits);
 	return JOB_NEXT;
 }

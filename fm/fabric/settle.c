@@ -69,6 +69,7 @@ void fabric_brought_up(void *arg, const struct bringup_result *result)
 	f->settle.wrote |= result->links_activated > 0;
 	fabric_retry_note(f, result);
 	fabric_held_note(f, result);
+	modules_brought_up(f->modules, result);
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f);
 	fabric_settle(f);

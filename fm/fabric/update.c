@@ -68,11 +68,11 @@ static enum job_said end_here(struct fabric *f)
 	return JOB_END;
 }
 
-/* The port leads to somebody else's subnet. */
-static enum job_said leave_alone(struct fabric *f)
+/* The fabric is not ours to manage. */
+static enum job_said leave_alone(struct fabric *f, const char *why)
 {
 	f->state = FABRIC_REFUSED;
-	fabric_acts_answer(f, "this port leads into an NVLink subnet; see fmctl events");
+	fabric_acts_answer(f, why);
 	return end_here(f);
 }
 
@@ -100,9 +100,13 @@ static enum job_said tell_changes(void *arg)
 	struct fabric *f = arg;
 
 	enum fabric_change change;
+	const char *why;
 
-	if (fabric_nvlink_refuses(f, f->update.topo))
-		return leave_alone(f);
+	why = modules_admit(f->modules, f->update.topo);
+	if (!why && fabric_nvlink_refuses(f, f->update.topo))
+		why = "this port leads into an NVLink subnet; see fmctl events";
+	if (why)
+		return leave_alone(f, why);
 	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
 	    fabric_acts_wait(f)) {
@@ -151,15 +155,13 @@ static enum job_said plan_lids(void *arg)
 	return JOB_NEXT;
 }
 
+/* What routing of that snapshot goes by; the policy is the caller's to end. */
 static struct route_params params_of(const struct fabric *f, const struct topo *t,
-				     const struct fabric_policy *policy,
-				     struct route_override **overrides)
+				     const uint8_t *states, struct fabric_policy *policy)
 {
-	struct route_params params = fabric_route_params(f, policy);
-
-	params.noverrides = fabric_overrides(f, t, overrides);
-	params.overrides = *overrides;
-	return params;
+	*policy = fabric_policy(f, t, states);
+	policy->noverrides = fabric_overrides(f, t, &policy->overrides);
+	return fabric_route_params(f, policy);
 }
 
 /* The configuration was validated: the engine exists. */
@@ -193,15 +195,13 @@ static void keep_spanning(struct fabric_update *u, const struct route *route)
 void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		struct tables *out, struct fabric_tried *tried)
 {
-	struct fabric_policy policy = fabric_policy(f, variant, states);
-	struct route_override *overrides;
-	struct route_params params = params_of(f, variant, &policy, &overrides);
+	struct fabric_policy policy;
+	struct route_params params = params_of(f, variant, states, &policy);
 	struct route *route = route_new();
 
 	must_be_done(route_compute(route, variant, f->lids, &params, out));
 	note_engine(route, variant, tried);
 	route_free(route);
-	free(overrides);
 	fabric_policy_fini(&policy);
 }
 
@@ -258,19 +258,15 @@ static enum job_said find_room(void *arg)
 static void begin_routing(struct fabric *f)
 {
 	struct fabric_update *u = &f->update;
-	struct route_params params;
+	struct route_params params = params_of(f, u->topo, NULL, &u->policy);
 
-	u->policy = fabric_policy(f, u->topo, NULL);
-	params = params_of(f, u->topo, &u->policy, &u->overrides);
 	route_begin(f->route, u->topo, u->lids, &params, &u->tables);
 	u->routing = true;
 }
 
 static void end_routing(struct fabric_update *u)
 {
-	free(u->overrides);
 	fabric_policy_fini(&u->policy);
-	u->overrides = NULL;
 	u->routing = false;
 }
 
@@ -296,6 +292,7 @@ static void refuse(struct fabric *f, const struct check_report *report)
 	forget(&f->update);
 	f->state = FABRIC_REFUSED;
 	fabric_rebalance_refused(f);
+	modules_refused(f->modules);
 	fabric_acts_undo(f);
 	fabric_acts_answer(f, "new tables were refused; see fmctl events");
 	job_stop(f->update.job);
@@ -309,6 +306,7 @@ static enum job_said begin_proof(void *arg)
 	struct fabric_update *u = &f->update;
 
 	fabric_mcast_keep_proof(f);
+	modules_proving(f->modules);
 	check_change_begin(f->proof_base, u->topo, u->lids, &u->tables);
 	return JOB_NEXT;
 }
@@ -469,6 +467,7 @@ static enum job_said publish(void *arg)
 	fabric_partitions_publish(f);
 	fabric_nvlink_present(f);
 	fabric_rebalance_published(f);
+	modules_publishing(f->modules, f->update.topo);
 	apply(f);
 	fabric_partitions_forget(f);
 	forget(&f->update);

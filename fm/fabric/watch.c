@@ -40,6 +40,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	fabric_note_silent(f);
 	if (fabric_rules(f) && !f->programming && !fabric_updates(f))
 		fabric_held_polled(f);
+	modules_polled(f->modules);
 	fabric_warn(f);
 	fabric_watch_doubt(f);
 	fabric_election_ask(f);
