@@ -174,6 +174,8 @@ struct fabric_view fabric_view(const struct fabric *f)
 				     .lids = f->lids,
 				     .tables = &f->tables,
 				     .proof = &f->proof,
+				     .engine = f->routed.engine,
+				     .uneven = f->routed.uneven,
 				     .spanning = f->spanning,
 				     .partitions = f->partitions,
 				     .pkeys = f->pkeys,

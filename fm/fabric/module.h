@@ -17,6 +17,7 @@
 #include "fm/core/conf.h"
 #include "fm/core/event_log.h"
 #include "fm/core/loop.h"
+#include "fm/fabric/policy.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
 #include "fm/state/state_store.h"
@@ -27,7 +28,6 @@ struct fabric;
 struct lid_memory;
 struct program;
 struct program_result;
-struct route_override;
 struct sa;
 struct sweep_result;
 
@@ -47,14 +47,6 @@ struct fabric_services {
 };
 
 struct fabric_services fabric_services(struct fabric *fabric);
-
-/* What routing and the balance go by beside the snapshot. Lists belong to the update (or the trial) that asked for them, which frees them. */
-struct fabric_policy {
-	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
-	uint8_t *weights; /* by port too; NULL = all alike */
-	struct route_override *overrides;
-	uint32_t noverrides;
-};
 
 struct fabric_module;
 /* The state of a room, for its own functions that others call; NULL = it is not in the table. */
@@ -108,7 +100,7 @@ struct fabric_module {
 	/* Ports and links were brought up, or given up. */
 	void (*brought_up)(void *room, const struct bringup_result *result);
 	/*
-	 * Nothing is requested and nothing under way. True: what this room adds to route_input() is another by now, and an update
+	 * Nothing is requested and nothing under way (fabric_request_improvement() has it asked soon). True: what this room adds to route_input() is another by now, and an update
 	 * begins at once; rooms behind it are not asked.
 	 */
 	bool (*improves)(void *room);

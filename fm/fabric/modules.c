@@ -166,10 +166,12 @@ void modules_link_fell(struct modules *m, guid_t node, uint8_t port)
 	EACH(m, link_fell, node, port);
 }
 
-void modules_route_input(const struct modules *m, const struct topo *next,
-			 struct fabric_policy *policy)
+void modules_route_input(const struct modules *m, const struct fabric_module *without,
+			 const struct topo *next, struct fabric_policy *policy)
 {
-	EACH(m, route_input, next, policy);
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->route_input && m->table[i] != without)
+			m->table[i]->route_input(m->rooms[i], next, policy);
 }
 
 void modules_proving(struct modules *m)

@@ -17,8 +17,9 @@ void modules_annotate(struct modules *modules, struct inventory *inventory);
 const char *modules_admit(struct modules *modules, const struct topo *next);
 void modules_compared(struct modules *modules, bool differs);
 void modules_link_fell(struct modules *modules, guid_t node, uint8_t port);
-void modules_route_input(const struct modules *modules, const struct topo *next,
-			 struct fabric_policy *policy);
+/* without: a room that is left out; NULL = none. */
+void modules_route_input(const struct modules *modules, const struct fabric_module *without,
+			 const struct topo *next, struct fabric_policy *policy);
 void modules_proving(struct modules *modules);
 void modules_refused(struct modules *modules);
 void modules_publishing(struct modules *modules, const struct topo *before);

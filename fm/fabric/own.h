@@ -627,10 +627,10 @@ void fabric_adaptive_program(struct fabric *f); /* programs what is published, b
 /* class.c. By name alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
 /* states: enum nvswitch_state by host, NULL = those in force. */
-struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
-				   const uint8_t *states);
-void fabric_policy_fini(struct fabric_policy *policy);
-/* Points to what it is made from; without overrides. */
+struct fabric_policy fabric_policy_assuming(const struct fabric *f, const struct topo *t,
+					    const uint8_t *states,
+					    const struct fabric_module *without);
+/* Points to what it is made from. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
 
 /* nvlink.c */

@@ -45,7 +45,17 @@ void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, cons
 	fabric_quarantine_add(f, node, port, why, 0);
 }
 
+void fabric_request_improvement(struct fabric *f, const char *reason)
+{
+	serve_soon(f, "improvement", reason);
+}
+
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;
+}
+
+bool fabric_is_settled(const struct fabric *f)
+{
+	return !f->settle.due && !fabric_updates(f);
 }

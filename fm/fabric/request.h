@@ -33,7 +33,12 @@ void fabric_request_reregister(struct fabric *fabric, const char *reason);
  */
 void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
 
+/* The hook improves() is called once nothing else is requested nor under way: a room has an answer ready. */
+void fabric_request_improvement(struct fabric *fabric, const char *reason);
+
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
+/* All that was published is programmed and brought up, and no update is in the making. */
+bool fabric_is_settled(const struct fabric *fabric);
 
 #endif

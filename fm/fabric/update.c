@@ -159,7 +159,7 @@ static enum job_said plan_lids(void *arg)
 static struct route_params params_of(const struct fabric *f, const struct topo *t,
 				     const uint8_t *states, struct fabric_policy *policy)
 {
-	*policy = fabric_policy(f, t, states);
+	*policy = fabric_policy_assuming(f, t, states, NULL);
 	policy->noverrides = fabric_overrides(f, t, &policy->overrides);
 	return fabric_route_params(f, policy);
 }
@@ -177,6 +177,7 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 
 	out->engine = outcome->engine;
 	out->damaged = outcome->why == ROUTE_PAIRS_OPEN;
+	out->uneven = route_is_uneven(route);
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 

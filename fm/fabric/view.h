@@ -22,6 +22,8 @@ struct fabric_view {
 	const struct lid_map *lids;
 	const struct tables *tables;
 	const struct check_report *proof;
+	const char *engine; /* that made the tables; a literal (routing/ftree/route.h) */
+	bool uneven; /* the design is (routing/balance/rebalance.h), as far as it is a tree */
 	const bool *spanning; /* what multicast trees are parts of, by port; NULL = they are free */
 	const struct partition_set *partitions; /* NULL: no file is configured */
 	const struct pkey_map *pkeys;		/* of partitions and topo */

@@ -25,9 +25,11 @@ struct fabric {
 	const struct fabric_module *module; /* the room under test */
 	void *room;
 	struct loop_timer *stop;
-	unsigned lost; /* files */
+	bool unsettled; /* what fabric_is_settled() denies */
+	unsigned lost;	/* files */
 	struct {
-		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines;
+		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
+			improvements;
 		guid_t refreshed; /* the latest */
 		const char *reason;
 	} asked;
@@ -79,6 +81,35 @@ void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port,
 	fabric->asked.quarantines++;
 	fabric->asked.refreshed = node;
 	fabric->asked.reason = why;
+}
+
+void fabric_request_improvement(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.improvements++;
+	fabric->asked.reason = reason;
+}
+
+bool fabric_is_settled(const struct fabric *fabric)
+{
+	return !fabric->unsettled;
+}
+
+struct fabric_policy fabric_policy(const struct fabric *fabric, const struct topo *topo,
+				   const struct fabric_module *without)
+{
+	struct fabric_policy policy = { 0 };
+
+	if (fabric->module != without && fabric->module->route_input)
+		fabric->module->route_input(fabric->room, topo, &policy);
+	return policy;
+}
+
+void fabric_policy_fini(struct fabric_policy *policy)
+{
+	free(policy->classes);
+	free(policy->weights);
+	free(policy->overrides);
+	*policy = (struct fabric_policy){ 0 };
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* policy: what routing goes by beside the snapshot, as rooms make it by their route_input() (fm/fabric/module.h). */
+#ifndef FMD_FABRIC_POLICY_H
+#define FMD_FABRIC_POLICY_H
+
+#include <stdint.h>
+#include "topology/topo.h"
+
+struct fabric;
+struct fabric_module;
+struct route_override;
+
+/* Lists belong to the policy; each is allocated by who adds the first of it. */
+struct fabric_policy {
+	uint8_t *classes; /* enum route_class by port of the snapshot; NULL = all compute */
+	uint8_t *weights; /* by port too; NULL = all alike */
+	struct route_override *overrides;
+	uint32_t noverrides;
+};
+
+/*
+ * For that snapshot, the published one or another of the same fabric. without: the room whose part is left out, NULL = none. The caller
+ * ends it by fabric_policy_fini().
+ */
+struct fabric_policy fabric_policy(const struct fabric *fabric, const struct topo *topo,
+				   const struct fabric_module *without);
+void fabric_policy_fini(
+	struct fabric_policy *policy); /* frees its lists; one that is all 0 is fine */
+
+#endif
