@@ -423,7 +423,7 @@ static void client_free(struct client *c)
 	*link = c->next;
 	control->nclients--;
 	if (c->acting)
-		fabric_act_cancel(control->env.fabric, c);
+		fabric_client_gone(control->env.fabric, c);
 	if (c->following)
 		fabric_unfollow(control->env.fabric, c);
 	child_kill(c->child);

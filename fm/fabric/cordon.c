@@ -314,10 +314,11 @@ static void plan_uncordon(const struct fabric *f, const struct target *target,
 		gather_own(f, target, act);
 }
 
-static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
+static json_t *cordon_result(void *data)
 {
+	const struct cordon_act *act = data;
+	const struct fabric *f = act->f;
 	uint64_t blocks = program_blocks_written(f->program) - act->blocks_before;
-
 	bool changed = act->nchanged || act->nreleased;
 	json_t *result = json_pack(
 		"{ss sb si sI sI sf sI}", "what", act->what, act->release ? "released" : "cordoned",
@@ -327,24 +328,100 @@ static json_t *cordon_result(struct fabric *f, const struct cordon_act *act)
 		"unreachable", (json_int_t)f->proof.unreachable);
 
 	json_object_set_new(result, "not_honoured", fabric_cordons_bent(f));
+	if (act->note)
+		json_object_set_new(result, "note", json_string(act->note));
 	return result;
 }
 
-void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
-			     fabric_done_fn *fn, void *arg)
+static void tell_act(const struct cordon_act *act, const char *verb, json_t *result)
 {
-	json_t *result = cordon_result(f, act);
+	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
+	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
+	const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
+	unsigned bent = (unsigned)json_array_size(json_object_get(result, "not_honoured"));
 
-	json_object_set_new(result, "note", json_string(note));
-	act->unchanged = true;
-	fabric_act_done(f, &(struct act){ .fn = fn, .arg = arg, .cordon = act, .result = result });
+	if (bent)
+		event_log_add(act->f->events, LOG_WARNING, "cordons-bent", NULL,
+			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
+			      "no other way",
+			      bent, fabric_word(bent, "place carries", "places carry"));
+	event_log_add(act->f->events, LOG_NOTICE, verb, json_incref(result),
+		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", act->what, verb, act->ports,
+		      fabric_word(act->ports, "cable", "cables"), entries,
+		      fabric_word((uint64_t)entries, "entry", "entries"), blocks,
+		      fabric_word((uint64_t)blocks, "block", "blocks"),
+		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
+		      unsaved ? unsaved : "");
 }
 
-struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target)
+static void cordon_reported(void *data, json_t *result, const char *error)
+{
+	const struct cordon_act *act = data;
+	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
+
+	if (act->note)
+		return;
+	if (error)
+		event_log_add(act->f->events, LOG_WARNING, verb, NULL,
+			      "%s: %s, but not in force: %s", act->what, verb, error);
+	else
+		tell_act(act, verb, result);
+}
+
+static void cordon_rollback(void *data)
+{
+	const struct cordon_act *act = data;
+
+	if (act->release)
+		fabric_quarantine_undo(act->f, act);
+	else
+		change_cordons(act->f, act->changed, act->nchanged, !act->on);
+}
+
+static void cordon_free(void *data)
+{
+	struct cordon_act *act = data;
+
+	free(act->changed);
+	free(act->released);
+	free(act);
+}
+
+static const struct fabric_operation_ops cordon_ops = { .file = "cordons",
+							.rollback = cordon_rollback,
+							.result = cordon_result,
+							.reported = cordon_reported,
+							.free = cordon_free };
+
+static const struct fabric_operation_ops release_ops = { .file = "quarantine",
+							 .rollback = cordon_rollback,
+							 .result = cordon_result,
+							 .reported = cordon_reported,
+							 .free = cordon_free };
+
+static const struct fabric_operation_ops *ops_of(const struct cordon_act *act)
+{
+	return act->release ? &release_ops : &cordon_ops;
+}
+
+void fabric_cordon_start(struct cordon_act *act, fabric_done_fn *fn, void *arg)
+{
+	fabric_operation_start(act->f, ops_of(act), act, fn, arg);
+}
+
+void fabric_cordon_unchanged(struct cordon_act *act, const char *note, fabric_done_fn *fn,
+			     void *arg)
+{
+	act->note = note;
+	fabric_operation_done(act->f, ops_of(act), act, fn, arg);
+}
+
+struct cordon_act *fabric_cordon_act(struct fabric *f, const struct target *target)
 {
 	struct cordon_act *act = mem_alloc(1, sizeof(*act));
 
-	*act = (struct cordon_act){ .asked_us = loop_now_us(f->loop),
+	*act = (struct cordon_act){ .f = f,
+				    .asked_us = loop_now_us(f->loop),
 				    .blocks_before = program_blocks_written(f->program) };
 	snprintf(act->what, sizeof(act->what), "%s", target->name);
 	return act;
@@ -366,74 +443,11 @@ void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *
 	(on ? plan_cordon : plan_uncordon)(f, &target, act, refused);
 	if (act->nchanged) {
 		change_cordons(f, act->changed, act->nchanged, on);
-		fabric_act_add(&f->acts, fn, arg)->cordon = act;
+		fabric_cordon_start(act, fn, arg);
 	} else if (*refused) {
 		fn(arg, NULL, refused);
-		fabric_cordon_free(act);
+		cordon_free(act);
 	} else {
-		fabric_cordon_unchanged(f, act, on ? "already cordoned" : "not cordoned", fn, arg);
+		fabric_cordon_unchanged(act, on ? "already cordoned" : "not cordoned", fn, arg);
 	}
-}
-
-static void tell_act(struct fabric *f, const struct cordon_act *act, const char *verb,
-		     json_t *result)
-{
-	json_int_t entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
-	json_int_t blocks = json_integer_value(json_object_get(result, "lft_blocks_written"));
-	const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
-	unsigned bent = (unsigned)json_array_size(json_object_get(result, "not_honoured"));
-
-	if (bent)
-		event_log_add(f->events, LOG_WARNING, "cordons-bent", NULL,
-			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
-			      "no other way",
-			      bent, fabric_word(bent, "place carries", "places carry"));
-	event_log_add(f->events, LOG_NOTICE, verb, json_incref(result),
-		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", act->what, verb, act->ports,
-		      fabric_word(act->ports, "cable", "cables"), entries,
-		      fabric_word((uint64_t)entries, "entry", "entries"), blocks,
-		      fabric_word((uint64_t)blocks, "block", "blocks"),
-		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
-		      unsaved ? unsaved : "");
-}
-
-const char *fabric_cordon_file(const struct cordon_act *act)
-{
-	return act->release ? "quarantine" : "cordons";
-}
-
-json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *act, const char *error)
-{
-	return error ? NULL : cordon_result(f, act);
-}
-
-void fabric_cordon_told(struct fabric *f, const struct cordon_act *act, json_t *result,
-			const char *error)
-{
-	const char *verb = act->release ? "released" : act->on ? "cordoned" : "uncordoned";
-
-	if (act->unchanged)
-		return;
-	if (error)
-		event_log_add(f->events, LOG_WARNING, verb, NULL, "%s: %s, but not in force: %s",
-			      act->what, verb, error);
-	else
-		tell_act(f, act, verb, result);
-}
-
-void fabric_cordon_undo(struct fabric *f, const struct cordon_act *act)
-{
-	if (act->release)
-		fabric_quarantine_undo(f, act);
-	else
-		change_cordons(f, act->changed, act->nchanged, !act->on);
-}
-
-void fabric_cordon_free(struct cordon_act *act)
-{
-	if (!act)
-		return;
-	free(act->changed);
-	free(act->released);
-	free(act);
 }

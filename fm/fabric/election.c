@@ -392,8 +392,7 @@ static void renew(struct fabric *f)
 {
 	const char *why = "this subnet manager has changed its role meanwhile; see fmctl events";
 
-	fabric_acts_answer_all(&f->acts, NULL, why);
-	fabric_acts_answer_all(&f->saving, NULL, why);
+	operations_abandon(f->operations, why);
 	waiters_answer(&f->readers, NULL, why);
 	modules_abandon(f->modules, why);
 	fabric_renew(f);

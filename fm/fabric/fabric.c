@@ -47,8 +47,9 @@ static void look_beyond(struct fabric *f, const struct sweep_result *result)
 /* What was found is of no use; if the own port has left, all that was known goes too. */
 static void found_nobody(struct fabric *f)
 {
-	fabric_acts_take(f);
-	fabric_acts_answer(f, "the switch behind this manager's own port does not answer");
+	operations_take(f->operations, fabric_sweeping(f));
+	operations_answer(f->operations,
+			  "the switch behind this manager's own port does not answer");
 }
 
 static void looked(void *arg, const struct sweep_result *result)
@@ -87,8 +88,8 @@ static void looked(void *arg, const struct sweep_result *result)
 	}
 	event_log_add(f->events, LOG_ERR, "no-port", NULL,
 		      "fabric: the local port does not answer: %s", strerror(-result->error));
-	fabric_acts_take(f);
-	fabric_acts_answer(f, "the local port does not answer");
+	operations_take(f->operations, fabric_sweeping(f));
+	operations_answer(f->operations, "the local port does not answer");
 	fabric_settle(f);
 }
 
@@ -295,6 +296,7 @@ static void parts_init(struct fabric *f)
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
 	fabric_rebalance_init(f);
+	f->operations = operations_new(f, fabric_state_store(f), f->alerts, fabric_status);
 	f->modules = modules_new(f, f->rooms);
 }
 
@@ -316,6 +318,7 @@ static void parts_load(struct fabric *f)
 
 static void parts_fini(struct fabric *f)
 {
+	operations_free(f->operations);
 	modules_free(f->modules);
 	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
@@ -345,7 +348,7 @@ static void parts_fini(struct fabric *f)
 	topo_unref(f->topo);
 	lid_map_free(f->lids);
 	lid_memory_fini(&f->memory);
-	fabric_acts_fini(f);
+	waiters_fini(&f->readers);
 	fabric_cordons_fini(f);
 	fabric_quarantine_fini(f);
 }

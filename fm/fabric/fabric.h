@@ -92,7 +92,8 @@ void fabric_nvswitch_set(struct fabric *fabric, const char *host, const char *st
 json_t *fabric_health_report(struct fabric *fabric, const char *source, const char *host,
 			     const char *state, const char *reason, double ttl_s, char *err,
 			     size_t err_size);
-void fabric_act_cancel(struct fabric *fabric, void *arg); /* the asker is gone: no callback */
+/* That client has disconnected: what it asked for continues, its callbacks are dropped. */
+void fabric_client_gone(struct fabric *fabric, void *arg);
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);

@@ -80,6 +80,7 @@ static unsigned forget_nodes(struct fabric *f)
 static void follow_up(struct fabric *f, const char *what, unsigned cables, unsigned lids,
 		      fabric_done_fn *fn, void *arg)
 {
+	static const struct fabric_operation_ops ops = { .file = NULL };
 	unsigned nodes = forget_nodes(f);
 
 	event_log_add(f->events, LOG_NOTICE, "forgotten",
@@ -91,7 +92,7 @@ static void follow_up(struct fabric *f, const char *what, unsigned cables, unsig
 		      fabric_word(cables, "was", "were"), nodes,
 		      fabric_word(nodes, "node", "nodes"), lids);
 	fabric_state_save(f);
-	fabric_act_add(&f->acts, fn, arg);
+	fabric_operation_start(f, &ops, NULL, fn, arg);
 	fabric_request_reroute(f, "links were forgotten");
 }
 

@@ -110,6 +110,8 @@ struct fabric_module {
 	void (*settled_later)(void *room);
 	/* What files hold is about to be made anew or to go: last changes are said now. */
 	void (*checkpoint)(void *room);
+	/* A switch holds another block of its forwarding table than it acknowledged; an operator's readback found it. */
+	void (*mismatch)(void *room, guid_t sw, uint32_t block);
 	/* Alerts about the present state are counted anew: behind each update and poll. */
 	void (*review)(void *room);
 	/* A client that waits is gone: its callbacks with this arg are dropped. */

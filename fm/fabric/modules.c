@@ -61,6 +61,11 @@ void modules_settled(struct modules *m)
 	EACH(m, settled);
 }
 
+void modules_mismatch(struct modules *m, guid_t sw, uint32_t block)
+{
+	EACH(m, mismatch, sw, block);
+}
+
 void modules_review(struct modules *m)
 {
 	EACH(m, review);

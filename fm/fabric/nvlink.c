@@ -287,13 +287,17 @@ bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t)
 /* ---- Operators ----------------------------------------------------------------------------------- */
 
 struct health_act {
+	struct fabric *f;
 	char host[128], state[32]; /* state "" = taken back */
 	uint64_t asked_us, blocks_before;
 	bool rerouted;
 };
 
-static json_t *health_result(const struct fabric *f, const struct health_act *act)
+static json_t *health_result(void *data)
 {
+	const struct health_act *act = data;
+	const struct fabric *f = act->f;
+
 	return json_pack("{ss ss* sb sI sI sf}", "host", act->host, "state",
 			 *act->state ? act->state : NULL, "rerouted", act->rerouted,
 			 "lft_entries_changed",
@@ -303,15 +307,9 @@ static json_t *health_result(const struct fabric *f, const struct health_act *ac
 			 "took_ms", (loop_now_us(f->loop) - act->asked_us) / 1e3);
 }
 
-const char *fabric_nvlink_file(void)
-{
-	return states_file.name;
-}
-
-json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error)
-{
-	return error ? NULL : health_result(f, act);
-}
+static const struct fabric_operation_ops health_ops = { .file = "nvswitch",
+							.result = health_result,
+							.free = free };
 
 void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
 			 void *arg)
@@ -320,7 +318,8 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 	char err[256] = "";
 
-	*act = (struct health_act){ .asked_us = loop_now_us(f->loop),
+	*act = (struct health_act){ .f = f,
+				    .asked_us = loop_now_us(f->loop),
 				    .blocks_before = program_blocks_written(f->program) };
 	snprintf(act->host, sizeof(act->host), "%s", host);
 	if (state && (wanted < 0 || wanted == NVSWITCH_UNKNOWN))
@@ -333,7 +332,7 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 			 nvswitch_state_name((enum nvswitch_state)wanted));
 	act->rerouted = !*err && f->requests.reroute;
 	if (act->rerouted) {
-		fabric_act_add(&f->acts, fn, arg)->health = act;
+		fabric_operation_start(f, &health_ops, act, fn, arg);
 		return;
 	}
 	if (*err) {
@@ -341,9 +340,7 @@ void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, 
 		free(act);
 		return;
 	}
-	fabric_act_done(
-		f, &(struct act){
-			   .fn = fn, .arg = arg, .health = act, .result = health_result(f, act) });
+	fabric_operation_done(f, &health_ops, act, fn, arg);
 }
 
 json_t *fabric_health_report(struct fabric *f, const char *source, const char *host,

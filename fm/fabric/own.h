@@ -14,6 +14,7 @@
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/modules.h"
+#include "fm/fabric/operations.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/fabric/waiters.h"
@@ -95,26 +96,16 @@ struct spoilt { /* a block that the audit found changed, until it is repaired */
 };
 
 struct cordon_act { /* a cordon, its end, or that of quarantines, while it is being programmed */
+	struct fabric *f;
+	const char *note; /* of what changed nothing; NULL = it does */
 	char what[128];
 	bool on, release;
-	bool unchanged; /* it was so already: no event */
 	unsigned ports; /* cables to switches that it is about */
 	struct cordon *changed;
 	unsigned nchanged;
 	struct quarantine *released;
 	unsigned nreleased;
 	uint64_t asked_us, blocks_before;
-};
-
-struct act { /* an operator's wish, to be answered once */
-	struct act *next;
-	fabric_done_fn *fn; /* NULL: nobody waits any more */
-	void *arg;
-	bool sweeps;		   /* wants a look at everything */
-	bool taken;		   /* by an update that began after it was asked */
-	struct cordon_act *cordon; /* NULL: the status is the answer */
-	struct health_act *health; /* likewise */
-	json_t *result;		   /* of those that are saving */
 };
 
 struct fabric_figures { /* of the latest of each kind */
@@ -319,8 +310,7 @@ struct fabric {
 	bool nvlink_refused;	    /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
-	struct act *acts;	/* answered when settled */
-	struct act *saving;	/* done; answered when a file is on disk */
+	struct operations *operations;
 	struct waiters readers; /* answered when the readback ends */
 	struct fabric_figures figures;
 };
@@ -333,6 +323,9 @@ void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is
  */
 void fabric_renew(struct fabric *f);
 void fabric_rule(struct fabric *f); /* the look is over, and this manager is master: first update */
+
+/* request.c: a heavy sweep is requested or under way. */
+bool fabric_sweeping(const struct fabric *f);
 
 /* election.c: who is master. */
 void fabric_election_init(struct fabric *f);
@@ -421,18 +414,6 @@ void fabric_untrue_met(
 	struct fabric *f); /* of those from the file some may be known by now: they are isolated */
 void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position);
 
-/* act.c */
-struct act *fabric_act_add(struct act **list, fabric_done_fn *fn, void *arg);
-bool fabric_acts_wait(const struct fabric *f); /* some are taken, and not answered yet */
-void fabric_acts_take(struct fabric *f); /* the update that begins serves all who asked before */
-void fabric_acts_answer(struct fabric *f, const char *error); /* those taken */
-void fabric_acts_undo(struct fabric *f); /* those taken are refused: cordons are taken back */
-void fabric_acts_answer_all(struct act **list, json_t *result, const char *error);
-void fabric_acts_fini(struct fabric *f);
-void fabric_act_done(struct fabric *f,
-		     const struct act *act); /* what took no update; takes what it points to */
-void fabric_acts_saved(struct fabric *f);    /* a file was written, or could not be */
-
 /* cordon.c */
 void fabric_cordons_load(struct fabric *f);
 void fabric_cordons_fini(struct fabric *f);
@@ -440,17 +421,12 @@ void fabric_cordons_fini(struct fabric *f);
 struct fabric_draft fabric_draft(struct fabric *f);
 struct topo *fabric_draft_freeze(struct fabric_draft *draft);
 void fabric_draft_fini(struct fabric_draft *draft); /* one that was frozen too */
-/* What came of it (NULL with an error). */
-json_t *fabric_cordon_done(struct fabric *f, const struct cordon_act *cordon, const char *error);
-/* .. and an event that says so, when it is also kept. */
-void fabric_cordon_told(struct fabric *f, const struct cordon_act *cordon, json_t *result,
-			const char *error);
-const char *fabric_cordon_file(const struct cordon_act *cordon); /* that it changes; a literal */
-void fabric_cordon_undo(struct fabric *f, const struct cordon_act *cordon);
-void fabric_cordon_free(struct cordon_act *cordon); /* NULL is fine */
-struct cordon_act *fabric_cordon_act(const struct fabric *f, const struct target *target);
-void fabric_cordon_unchanged(struct fabric *f, struct cordon_act *act, const char *note,
-			     fabric_done_fn *fn, void *arg); /* answers and frees it */
+/* Takes the release of quarantines: programmed, answered, then freed. */
+void fabric_cordon_start(struct cordon_act *act, fabric_done_fn *fn, void *arg);
+struct cordon_act *fabric_cordon_act(struct fabric *f, const struct target *target);
+/* Answers and frees it; the note is a literal. */
+void fabric_cordon_unchanged(struct cordon_act *act, const char *note, fabric_done_fn *fn,
+			     void *arg);
 /* honour.c: cordons that carry traffic, since nothing else connects some hosts: {"what", "why"} each. */
 json_t *fabric_cordons_bent(const struct fabric *f);
 /* For events: one of a kind, or several. */
@@ -645,8 +621,6 @@ uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
 /* Puts ill hosts in; assumed: states by host, NULL = those in force. */
 void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
 			 struct fabric_policy *policy);
-const char *fabric_nvlink_file(void); /* that an operator's word changes */
-json_t *fabric_nvlink_done(const struct fabric *f, const struct health_act *act, const char *error);
 
 /* rebalance.c */
 void fabric_rebalance_init(struct fabric *f);
@@ -677,9 +651,6 @@ int fabric_state_content(struct fabric *f, const struct state_file *file, char *
 /* It is written when it is due. What can't be is a trouble, and written again later. */
 void fabric_state_changed(struct fabric *f, const struct state_file *file);
 void fabric_state_unchanged(struct fabric *f, const struct state_file *file);
-bool fabric_state_waits(const struct fabric *f, const char *name); /* it is not on disk yet */
-/* Says in an answer ("not_saved") that the file of that name could not be written. */
-void fabric_state_tell(const struct fabric *f, const char *name, json_t *result);
 void fabric_state_init(struct fabric *f);
 void fabric_state_configure(struct fabric *f);
 void fabric_state_renew(struct fabric *f); /* what files hold is about to be made anew */

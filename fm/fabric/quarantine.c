@@ -523,12 +523,12 @@ void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void
 	act->release = true;
 	gather(f, &target, act);
 	if (!act->nreleased) {
-		fabric_cordon_unchanged(f, act, "not quarantined", fn, arg);
+		fabric_cordon_unchanged(act, "not quarantined", fn, arg);
 		return;
 	}
 	changed(f);
 	arm(f->quarantines);
-	fabric_act_add(&f->acts, fn, arg)->cordon = act;
+	fabric_cordon_start(act, fn, arg);
 }
 
 void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *act)

@@ -50,6 +50,11 @@ void fabric_request_improvement(struct fabric *f, const char *reason)
 	serve_soon(f, "improvement", reason);
 }
 
+bool fabric_sweeping(const struct fabric *f)
+{
+	return f->requests.sweep || sweep_discovers(f->sweep);
+}
+
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;

@@ -165,7 +165,7 @@ static enum job_said answer(void *arg)
 	fabric_verify_later(f);
 	fabric_election_settled(f);
 	fabric_election_ask(f);
-	fabric_acts_answer(f, NULL);
+	operations_answer(f->operations, NULL);
 	fabric_rebalance_settled(f);
 	modules_settled(f->modules);
 	fabric_watch_doubt(f);

@@ -112,18 +112,8 @@ static void wrote(void *arg, const struct state_file *file, int status)
 	fabric_trouble(f, what, status ? error : NULL);
 	free(what);
 	free(error);
-	fabric_acts_saved(f);
+	operations_saved(f->operations);
 	fabric_update_unshare(f);
-}
-
-void fabric_state_tell(const struct fabric *f, const char *name, json_t *result)
-{
-	char *what = subject_of(name);
-	const char *error = trouble_error(f->alerts, what);
-
-	if (error)
-		json_object_set_new(result, "not_saved", json_string(error));
-	free(what);
 }
 
 /* ---- For others ------------------------------------------------------------------------------------ */
@@ -152,11 +142,6 @@ void fabric_state_changed(struct fabric *f, const struct state_file *file)
 void fabric_state_unchanged(struct fabric *f, const struct state_file *file)
 {
 	state_store_unchanged(f->files->store, file);
-}
-
-bool fabric_state_waits(const struct fabric *f, const char *name)
-{
-	return state_store_waits(f->files->store, name);
 }
 
 /* ---- LIDs ---------------------------------------------------------------------------------------- */

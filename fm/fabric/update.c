@@ -2,7 +2,7 @@
 /*
  * fabric_update: from the inventory to what is published, step by step (fm/core/job.h):
  *
- *   collect    the acts that it will answer, the cordons; what the inventory holds   (at one stroke)
+ *   collect    the operations that it will answer, the cordons; what the inventory holds   (at one stroke)
  *   snapshot   levels, rails, names
  *   changes    against what is published: told; a look that found nothing ends here
  *   lids, room
@@ -13,7 +13,7 @@
  *
  * Between two steps anything may happen, for only publish touches what others see. Whoever wants something meanwhile is
  * served by the next update: suspects are looked at at once, and when that look ends first, one more update is wanted;
- * acts wait for it; a new configuration is read by the steps that are still to come and asks for one more as well.
+ * operations wait for it; a new configuration is read by the steps that are still to come and asks for one more as well.
  *
  * A newer update may be published while an older one is still being programmed: program and bringup go on from what was
  * acknowledged. Tables in the making have memory of their own, and change places with the published ones.
@@ -31,7 +31,7 @@ static enum job_said collect(void *arg)
 {
 	struct fabric *f = arg;
 
-	fabric_acts_take(f);
+	operations_take(f->operations, fabric_sweeping(f));
 	f->update.draft = fabric_draft(f);
 	return JOB_NEXT;
 }
@@ -72,7 +72,7 @@ static enum job_said end_here(struct fabric *f)
 static enum job_said leave_alone(struct fabric *f, const char *why)
 {
 	f->state = FABRIC_REFUSED;
-	fabric_acts_answer(f, why);
+	operations_answer(f->operations, why);
 	return end_here(f);
 }
 
@@ -109,7 +109,7 @@ static enum job_said tell_changes(void *arg)
 		return leave_alone(f, why);
 	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
-	    fabric_acts_wait(f)) {
+	    operations_taken(f->operations)) {
 		f->requests.forced = false;
 		return JOB_NEXT;
 	}
@@ -294,8 +294,8 @@ static void refuse(struct fabric *f, const struct check_report *report)
 	f->state = FABRIC_REFUSED;
 	fabric_rebalance_refused(f);
 	modules_refused(f->modules);
-	fabric_acts_undo(f);
-	fabric_acts_answer(f, "new tables were refused; see fmctl events");
+	operations_rollback(f->operations);
+	operations_answer(f->operations, "new tables were refused; see fmctl events");
 	job_stop(f->update.job);
 	fabric_links_follow(f);
 	fabric_look(f);

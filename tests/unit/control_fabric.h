@@ -202,7 +202,7 @@ void fabric_unfollow(struct fabric *f, void *arg)
 	assert(arg == f->event_arg);
 	f->event_fn = NULL;
 }
-void fabric_act_cancel(struct fabric *f, void *arg)
+void fabric_client_gone(struct fabric *f, void *arg)
 {
 	assert(arg == f->act_arg);
 	f->cancelled++;

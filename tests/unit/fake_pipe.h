@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric/module.h"
+#include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "topology/mem.h"
@@ -33,6 +34,12 @@ struct fabric {
 		guid_t refreshed; /* the latest */
 		const char *reason;
 	} asked;
+	struct { /* that waits for an update; ops NULL = none */
+		const struct fabric_operation_ops *ops;
+		void *data;
+		waiter_fn *fn;
+		void *arg;
+	} operation;
 };
 
 struct fabric_view fabric_view(const struct fabric *fabric)
@@ -110,6 +117,45 @@ void fabric_policy_fini(struct fabric_policy *policy)
 	free(policy->weights);
 	free(policy->overrides);
 	*policy = (struct fabric_policy){ 0 };
+}
+
+/* One at a time. */
+void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
+			    void *data, waiter_fn *fn, void *arg)
+{
+	assert_null(fabric->operation.ops);
+	fabric->operation.ops = ops;
+	fabric->operation.data = data;
+	fabric->operation.fn = fn;
+	fabric->operation.arg = arg;
+}
+
+/* The operation is settled; error: its tables were refused. */
+static inline void fake_pipe_answer(struct fabric *f, const char *error)
+{
+	const struct fabric_operation_ops *ops = f->operation.ops;
+	void *data = f->operation.data;
+	json_t *result = NULL;
+
+	assert_non_null(ops);
+	f->operation.ops = NULL;
+	if (error && ops->rollback)
+		ops->rollback(data);
+	else if (!error)
+		result = ops->result ? ops->result(data) : json_object();
+	if (ops->reported)
+		ops->reported(data, result, error);
+	f->operation.fn(f->operation.arg, result, error);
+	json_decref(result);
+	if (ops->free)
+		ops->free(data);
+}
+
+void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
+			   void *data, waiter_fn *fn, void *arg)
+{
+	fabric_operation_start(fabric, ops, data, fn, arg);
+	fake_pipe_answer(fabric, NULL);
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
@@ -211,6 +257,8 @@ static inline void fake_pipe_fini(struct fabric *f)
 {
 	char command[64];
 
+	if (f->operation.ops && f->operation.ops->free)
+		f->operation.ops->free(f->operation.data);
 	f->module->fini(f->room);
 	state_store_free(f->services.state);
 	inventory_fini(&f->inventory);

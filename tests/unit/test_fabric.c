@@ -206,7 +206,7 @@ static void operators_acts_are_answered_once(void **state)
 	fabric_reroute(w.fabric, act_cb, &reroute);
 	fabric_readback(w.fabric, act_cb, &readback);
 	fabric_sweep(w.fabric, act_cb, &gone);
-	fabric_act_cancel(w.fabric, &gone);
+	fabric_client_gone(w.fabric, &gone);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(sweep.count, 1);
 	assert_int_equal(reroute.count, 1);

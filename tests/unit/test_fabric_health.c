@@ -190,7 +190,7 @@ static void asker_that_went_is_not_called(void **state)
 
 	world_init(&w, pod(1));
 	link_health_read(w.fabric, read_cb, &ports);
-	fabric_act_cancel(w.fabric, &ports);
+	fabric_client_gone(w.fabric, &ports);
 	run_for(&w, SECOND_US);
 	assert_int_equal(ports, 0);
 	world_fini(&w);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* operator: what operators ask of the pipe itself: sweeps, reroutes and readbacks; and the doors by which rooms start operations. */
+#include "fm/fabric/operation.h"
+#include "fm/fabric/own.h"
+
+void fabric_operation_start(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
+			    waiter_fn *fn, void *arg)
+{
+	operations_start(f->operations, ops, data, fn, arg);
+}
+
+void fabric_operation_done(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
+			   waiter_fn *fn, void *arg)
+{
+	operations_done(f->operations, ops, data, fn, arg);
+}
+
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .sweeps = true };
+
+	operations_start(f->operations, &ops, NULL, fn, arg);
+	fabric_request_sweep(f, "operator");
+}
+
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = NULL };
+
+	operations_start(f->operations, &ops, NULL, fn, arg);
+	fabric_request_reroute(f, "operator");
+}
+
+/* ---- Readback ------------------------------------------------------------------------------------ */
+
+static void read_back(void *arg, const struct program_readback *result)
+{
+	struct fabric *f = arg;
+	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
+				(int)result->differ, "failed", (int)result->failed);
+
+	for (unsigned i = 0; i < result->differ; i++) {
+		fabric_audit_found(f, result->differing[i].sw, result->differing[i].block);
+		modules_mismatch(f->modules, result->differing[i].sw, result->differing[i].block);
+	}
+	waiters_answer(&f->readers, doc, NULL);
+	json_decref(doc);
+}
+
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	bool running = f->readers.first != NULL;
+
+	waiters_add(&f->readers, fn, arg);
+	if (!f->topo)
+		waiters_answer(&f->readers, NULL, "nothing is programmed yet");
+	else if (!running)
+		program_check_readback(f->program, f->topo, read_back, f);
+}
+
+void fabric_client_gone(struct fabric *f, void *arg)
+{
+	operations_cancel(f->operations, arg);
+	waiters_cancel(&f->readers, arg);
+	modules_cancel(f->modules, arg);
+}
