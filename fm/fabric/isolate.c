@@ -196,6 +196,12 @@ static void ask_keys(struct isolation *is, const struct isolated *it)
 
 /* ---- The judgement ------------------------------------------------------------------------------- */
 
+/* Others may refuse too, and are being asked: how many do decides. */
+static bool is_early(const struct isolated *it)
+{
+	return it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects;
+}
+
 /* What the published snapshot knows, and is between switches. */
 static uint32_t collect_asks(const struct isolation *is, struct isolate_ask *asks, unsigned *of)
 {
@@ -206,7 +212,7 @@ static uint32_t collect_asks(const struct isolation *is, struct isolate_ask *ask
 		const struct isolated *it = is->all[i];
 		uint32_t node = topo_find(t, it->node);
 
-		if (node >= t->nswitches || it->port > t->nodes[node].nports)
+		if (node >= t->nswitches || it->port > t->nodes[node].nports || is_early(it))
 			continue;
 		of[count] = i;
 		asks[count++] = (struct isolate_ask){ .node = node,
@@ -338,6 +344,23 @@ static void take_end(const struct fabric *f, guid_t *guid, uint8_t *num)
 	*num = node->ports[*num].peer_port;
 }
 
+static bool is_suspect(const struct isolation *is, guid_t guid)
+{
+	for (const struct suspect *it = is->suspects; it; it = it->next)
+		if (it->node == guid)
+			return true;
+	return find(is, guid, 0, ISOLATED_NO_SETS) != NULL;
+}
+
+/* What is wrong may be the switch at one of its ends: that one is asked first. */
+static bool is_of_suspect(const struct isolation *is, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(inventory_of(is), guid);
+	const struct inv_node *peer = node && num <= node->nports ? node->ports[num].peer : NULL;
+
+	return is_suspect(is, guid) || (peer && is_suspect(is, peer->guid));
+}
+
 void fabric_isolate(struct fabric *f, guid_t guid, uint8_t port, enum isolation_cause cause)
 {
 	struct isolation *is = f->isolation;
@@ -345,6 +368,8 @@ void fabric_isolate(struct fabric *f, guid_t guid, uint8_t port, enum isolation_
 
 	take_end(f, &guid, &port);
 	if (find(is, guid, port, cause) || is->count == LISTED_MAX)
+		return;
+	if (cause == ISOLATED_NOT_ACTIVE && is_of_suspect(is, guid, port))
 		return;
 	it = mem_alloc(1, sizeof(*it));
 	*it = (struct isolated){ .node = guid,
@@ -448,7 +473,7 @@ void fabric_isolate_refusing(struct fabric *f)
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		if (node->keeps_change && !node->no_sets && !node->gone)
-			fabric_isolate(f, node->guid, 0, ISOLATED_NO_SETS);
+			fabric_isolate_suspect(f, node->guid);
 }
 
 static void suspect_drop(struct suspect *suspect)
@@ -459,6 +484,8 @@ static void suspect_drop(struct suspect *suspect)
 		link = &(*link)->next;
 	*link = suspect->next;
 	mad_cancel(suspect->list->f->mad, suspect->token);
+	if (!suspect->list->suspects && suspect->list->count)
+		loop_timer_set(suspect->list->judge, 0);
 	free(suspect);
 }
 
@@ -535,14 +562,6 @@ static void suspect_ask(struct suspect *suspect)
 	request.path = &path;
 	request.device = suspect->node;
 	suspect->token = mad_send(is->f->mad, &request, suspect_answered, suspect);
-}
-
-static bool is_suspect(const struct isolation *is, guid_t guid)
-{
-	for (const struct suspect *it = is->suspects; it; it = it->next)
-		if (it->node == guid)
-			return true;
-	return find(is, guid, 0, ISOLATED_NO_SETS) != NULL;
 }
 
 void fabric_isolate_suspect(void *arg, guid_t guid)

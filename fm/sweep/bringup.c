@@ -33,6 +33,8 @@
 #define TRIAL_US      55000000 /* of a port that acknowledges what it does not hold */
 #define FRESH	      8	       /* refusals in a row, over some 50 s */
 #define LOST_MAX      32       /* tries that get no answer before one counts as a refusal */
+#define LOST_US	      20000 /* after each of the first of these; doubles behind them, up to RETRY_US */
+#define LOST_FIRST    5
 
 struct step { /* what is due at a port */
 	bool set, get;
@@ -250,6 +252,14 @@ static uint64_t rest_us(unsigned given_up)
 	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
 }
 
+/* One try in three gets lost, or its answer, where a tenth of all packets do: most ports are cured by one of the first. */
+static uint64_t lost_rest_us(unsigned lost)
+{
+	uint64_t us = LOST_US << (lost > LOST_FIRST ? lost - LOST_FIRST : 0);
+
+	return us < RETRY_US ? us : RETRY_US;
+}
+
 static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
 	struct inv_port *port = &node->ports[num];
@@ -275,14 +285,17 @@ static void port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	port->unsure |= port->job != JOB_GET;
 	port->job = 0;
-	if (!port->given_up || port->lost == LOST_MAX) {
+	if (port->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");
 		return;
 	}
-	port->lost++;
+	if (port->given_up)
+		port->lost++;
+	else
+		port_give_up(b, node, num, "does not answer");
 	port->errors = GIVEN_UP;
 	port->at_once &= (uint8_t)~INV_SET_INFO;
-	port->retry_at_us = loop_now_us(b->loop) + RETRY_US;
+	port->retry_at_us = loop_now_us(b->loop) + lost_rest_us(port->lost);
 	b->any_given_up = true;
 }
 

@@ -328,9 +328,34 @@ static void to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch(void 
 	world_fini(&w);
 }
 
+/* All tries of the Set that clears PortStateChange, or their answers, were lost. */
+static void a_switch_to_which_sets_were_lost_is_not_isolated(void **state)
+{
+	struct inv_node *node;
+	struct world w;
+	guid_t spine;
+
+	world_init(&w, small_tree());
+	spine = guid_of(&w, last_of_level(&w, 1));
+	node = inventory_find(sweep_inventory(w.fabric->sweep), spine);
+	double_set_no_sets(w.hw, spine, true);
+	double_cut(w.hw, spine, 1);
+	for (unsigned ms = 0; ms < 10000 && !node->keeps_change; ms++)
+		run_for(&w, 1000);
+	assert_true(node->keeps_change);
+	assert_int_equal(count_alerts(&w, "isolated", ""), 0);
+	double_set_no_sets(w.hw, spine, false);
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(count_told(&w, "alert", w.design->nodes[last_of_level(&w, 1)].desc), 0);
+	assert_false(double_switch_info(w.hw, spine)->port_state_change);
+	assert_false(node->keeps_change);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_switch_to_which_sets_were_lost_is_not_isolated),
 		cmocka_unit_test(to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_led_around_and_holds_up_no_fault),
 		cmocka_unit_test(one_that_never_took_any_is_led_around),
