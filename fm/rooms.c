@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/rooms.h"
 #include "fm/perf/module.h"
+#include "fm/rebalance/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "fm/traps/error_traps.h"
@@ -10,6 +11,7 @@ fabric_modules fabric_rooms = {
 	&sa_module, /* first: clients are to be answered by what is published when others speak of it */
 	&error_traps_module, /* anywhere: it only counts */
 	&link_health_module, /* behind error traps: their rows come first in `links --sick` */
+	&rebalance_module,   /* anywhere: what it adds to routing, overrides, nobody else does */
 	&restart_module, /* behind the others: what they changed while it settled is in what it notes */
 	NULL,
 };

@@ -7,7 +7,7 @@
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (update.c)
  *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
  *   fabric_settle    both are done: say so, answer those who asked                            (settle.c)
- *   fabric_rebalance in quiet times: what damage has crowded is spread, by one more update      (rebalance.c)
+ *   improve          in quiet times: a room has something better, by one more update                (fm/rebalance/)
  *
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in the making at a time;
  * looks go on beside it.
@@ -123,8 +123,6 @@ static bool sweep_holds(const struct fabric *f)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_rebalance_apply(f))
-		return true;
 	if (fabric_updates(f) || !modules_improves(f->modules))
 		return false;
 	f->requests.forced = true;
@@ -295,7 +293,6 @@ static void parts_init(struct fabric *f)
 	fabric_update_init(f);
 	fabric_settle_init(f);
 	fabric_nvlink_init(f);
-	fabric_rebalance_init(f);
 	f->operations = operations_new(f, fabric_state_store(f), f->alerts, fabric_status);
 	f->modules = modules_new(f, f->rooms);
 }
@@ -304,7 +301,6 @@ static void parts_load(struct fabric *f)
 {
 	fabric_state_load(f);
 	modules_restore(f->modules);
-	fabric_overrides_load(f);
 	fabric_adaptive_load(f);
 	fabric_cordons_load(f);
 	fabric_quarantine_load(f);
@@ -328,7 +324,6 @@ static void parts_fini(struct fabric *f)
 	fabric_held_fini(f);
 	fabric_verify_fini(f);
 	fabric_untrue_fini(f);
-	fabric_rebalance_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
 	fabric_traps_fini(f);

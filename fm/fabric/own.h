@@ -27,7 +27,6 @@
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "routing/proof/check_change.h"
-#include "routing/balance/rebalance.h"
 #include "routing/ftree/route.h"
 #include "topology/cutoff.h"
 
@@ -168,30 +167,6 @@ struct fabric_settle {
 	uint64_t spent_us[FABRIC_STEPS_MAX];
 };
 
-/* An entry that re-balancing moved, by names that outlive a snapshot. */
-struct kept_override {
-	guid_t sw;
-	uint16_t lid;
-	uint8_t port;
-};
-
-struct fabric_rebalance {
-	struct loop_timer *hold; /* armed: settled, and not quiet for long enough yet */
-	struct job *job;
-	struct rebalance *pass; /* under way, or its answer is ready */
-	struct topo *topo;	/* .. of this snapshot */
-	struct fabric_policy policy;
-	bool due;   /* something else than a pass's own answer was published since the last one */
-	bool ready; /* the answer differs from what is in force, and waits for its update */
-	bool uneven, told;	    /* the design of what is published, once something is */
-	bool applying;		    /* .. which is under way */
-	struct kept_override *kept, /* in force, by switch GUID and LID .. */
-		*replaced,	    /* .. before the latest .. */
-		*refused;	    /* .. and what the proof refused last */
-	uint32_t nkept, nreplaced, nrefused;
-	struct rebalance_figures before, after; /* the latest pass */
-};
-
 /* What rooms asked for (fm/fabric/request.h), merged; fabric_look() serves it. */
 struct fabric_requests {
 	bool sweep, reroute;
@@ -252,7 +227,6 @@ struct fabric {
 
 	struct fabric_update update;
 	struct fabric_settle settle;
-	struct fabric_rebalance rebalance;
 
 	enum fabric_state state;
 	bool programming, bringing_up; /* under way */
@@ -621,23 +595,6 @@ uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
 /* Puts ill hosts in; assumed: states by host, NULL = those in force. */
 void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
 			 struct fabric_policy *policy);
-
-/* rebalance.c */
-void fabric_rebalance_init(struct fabric *f);
-void fabric_rebalance_fini(struct fabric *f);
-void fabric_rebalance_stop(struct fabric *f);	   /* something else is about to be published */
-bool fabric_rebalance_apply(struct fabric *f);	   /* begins an update if an answer waits for it */
-void fabric_rebalance_refused(struct fabric *f);   /* an update was not proven */
-void fabric_rebalance_published(struct fabric *f); /* .. or it was */
-void fabric_rebalance_settled(struct fabric *f);   /* the time of quiet begins */
-/* Those in force, for a snapshot; the caller frees the list. Returns how many. */
-uint32_t fabric_overrides(const struct fabric *f, const struct topo *t,
-			  struct route_override **list);
-json_t *fabric_rebalance_json(const struct fabric *f);
-
-/* overrides.c: what re-balancing has in force, in state_dir/overrides. */
-void fabric_overrides_load(struct fabric *f);
-void fabric_overrides_changed(struct fabric *f);
 
 /* state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);

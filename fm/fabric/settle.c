@@ -166,7 +166,6 @@ static enum job_said answer(void *arg)
 	fabric_election_settled(f);
 	fabric_election_ask(f);
 	operations_answer(f->operations, NULL);
-	fabric_rebalance_settled(f);
 	modules_settled(f->modules);
 	fabric_watch_doubt(f);
 	fabric_warn(f);

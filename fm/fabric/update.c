@@ -160,7 +160,6 @@ static struct route_params params_of(const struct fabric *f, const struct topo *
 				     const uint8_t *states, struct fabric_policy *policy)
 {
 	*policy = fabric_policy_assuming(f, t, states, NULL);
-	policy->noverrides = fabric_overrides(f, t, &policy->overrides);
 	return fabric_route_params(f, policy);
 }
 
@@ -292,7 +291,6 @@ static void refuse(struct fabric *f, const struct check_report *report)
 		      "fabric: new tables refused, the old ones stay in force: %s", report->first);
 	forget(&f->update);
 	f->state = FABRIC_REFUSED;
-	fabric_rebalance_refused(f);
 	modules_refused(f->modules);
 	operations_rollback(f->operations);
 	operations_answer(f->operations, "new tables were refused; see fmctl events");
@@ -462,12 +460,10 @@ static enum job_said publish(void *arg)
 	keep_times(f);
 	tell_engine(f);
 	tell_unreachable(f);
-	fabric_rebalance_stop(f);
 	exchange(f);
 	fabric_links_published(f, f->update.topo);
 	fabric_partitions_publish(f);
 	fabric_nvlink_present(f);
-	fabric_rebalance_published(f);
 	modules_publishing(f->modules, f->update.topo);
 	apply(f);
 	fabric_partitions_forget(f);
