@@ -5,7 +5,7 @@
  * round of mcast.c's.
  */
 #include <stdlib.h>
-#include "fm/fabric/mcast.h"
+#include "fm/fabric/own.h"
 #include "topology/mem.h"
 
 #define TOLD_ONE_BY_ONE 20
@@ -15,7 +15,7 @@ static uint64_t idle_since(void *arg)
 	const struct fabric *f = arg;
 	bool idle = f->state == FABRIC_UP && !f->programming && !f->bringing_up &&
 		    !fabric_updates(f) && !fabric_requests_wait(f) && !f->readers.first &&
-		    !sweep_busy(f->sweep) && !job_steps(f->mcast->job);
+		    !sweep_busy(f->sweep) && !fabric_mcast_busy(f) && !modules_busy(f->modules);
 
 	return idle ? f->settled_us : 0;
 }
@@ -37,14 +37,12 @@ static void found(void *arg, guid_t sw, uint32_t block)
 static bool mft_found_spoilt(void *arg, guid_t sw, uint16_t block, unsigned position)
 {
 	struct fabric *f = arg;
-	struct fabric_mcast *m = f->mcast;
 
 	if (fabric_untrue(f, sw))
 		return false;
-	m->spoilt = mem_resize(m->spoilt, m->nspoilt + 1, sizeof(*m->spoilt));
-	m->spoilt[m->nspoilt++] = (struct spoilt){ sw, block * MCAST_POSITIONS + position };
-	m->pending = true;
-	fabric_mcast_wake(f);
+	f->mft_spoilt = mem_resize(f->mft_spoilt, f->nmft_spoilt + 1, sizeof(*f->mft_spoilt));
+	f->mft_spoilt[f->nmft_spoilt++] = (struct spoilt){ sw, block * MCAST_POSITIONS + position };
+	fabric_report_mft_mismatch(f);
 	return true;
 }
 
@@ -90,14 +88,13 @@ void fabric_audit_repaired(struct fabric *f)
 /* The same behind a round of multicast. */
 void fabric_audit_mft_repaired(struct fabric *f)
 {
-	struct fabric_mcast *m = f->mcast;
-	unsigned count = m->nspoilt;
+	unsigned count = f->nmft_spoilt;
 
-	m->nspoilt = 0;
+	f->nmft_spoilt = 0;
 	for (unsigned i = 0; i < count; i++)
-		fabric_untrue_mft_repaired(f, m->spoilt[i].sw,
-					   (uint16_t)(m->spoilt[i].block / MCAST_POSITIONS),
-					   m->spoilt[i].block % MCAST_POSITIONS);
+		fabric_untrue_mft_repaired(f, f->mft_spoilt[i].sw,
+					   (uint16_t)(f->mft_spoilt[i].block / MCAST_POSITIONS),
+					   f->mft_spoilt[i].block % MCAST_POSITIONS);
 }
 
 void fabric_audit_init(struct fabric *f)
@@ -106,7 +103,7 @@ void fabric_audit_init(struct fabric *f)
 					      .differs = found,
 					      .mft_differs = mft_found_spoilt };
 
-	f->audit = audit_new(f->loop, f->mad, f->program, f->mcast->mft, &ops, f);
+	f->audit = audit_new(f->loop, f->mad, f->program, f->mft, &ops, f);
 	fabric_audit_configure(f);
 }
 
@@ -120,4 +117,5 @@ void fabric_audit_fini(struct fabric *f)
 {
 	audit_free(f->audit);
 	free(f->spoilt);
+	free(f->mft_spoilt);
 }

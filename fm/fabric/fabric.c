@@ -191,6 +191,7 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .alerts = f->alerts,
 					 .inventory = sweep_inventory(f->sweep),
 					 .program = f->program,
+					 .mft = f->mft,
 					 .lids = &f->memory,
 					 .sa = f->sa,
 					 .state = fabric_state_store(f) };
@@ -274,6 +275,7 @@ static void parts_init(struct fabric *f)
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
 				 (uint8_t)f->conf.packet_life_time);
+	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, f->proof_base);
 	fabric_adaptive_init(f);
 	fabric_lids_init(f);
@@ -332,6 +334,7 @@ static void parts_fini(struct fabric *f)
 	sa_free(f->sa);
 	fabric_lids_fini(f);
 	fabric_adaptive_fini(f);
+	mft_free(f->mft);
 	program_free(f->program);
 	bringup_free(f->bringup);
 	fabric_partitions_fini(f);

@@ -283,8 +283,7 @@ static void written(void *arg, const struct mft_result *result)
 			      "for that; tried again, less and less",
 			      result->failed, result->held);
 	m->told_failed = result->failed > 0;
-	if (!result->failed)
-		fabric_audit_mft_repaired(f);
+	fabric_report_mft_written(f, result);
 	fabric_mcast_wake(f);
 }
 
@@ -418,6 +417,17 @@ static void group_changed(void *arg, uint16_t mlid)
 	fabric_mcast_wake(f);
 }
 
+void fabric_mcast_again(struct fabric *f)
+{
+	f->mcast->pending = true;
+	fabric_mcast_wake(f);
+}
+
+bool fabric_mcast_busy(const struct fabric *f)
+{
+	return job_steps(f->mcast->job) != NULL;
+}
+
 /* ---- Snapshots ----------------------------------------------------------------------------------- */
 
 void fabric_mcast_published(struct fabric *f, const struct topo *older)
@@ -447,7 +457,7 @@ void fabric_mcast_init(struct fabric *f)
 	struct fabric_mcast *m = mem_alloc(1, sizeof(*m));
 
 	f->mcast = m;
-	m->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
+	m->mft = f->mft;
 	m->job = job_new(f->loop, f);
 	m->fold = loop_timer_new(f->loop, begin, f);
 	m->groups = mem_alloc(SA_MLIDS, sizeof(*m->groups));
@@ -465,7 +475,6 @@ void fabric_mcast_fini(struct fabric *f)
 	sa_mcast_set_trees(f->sa, NULL);
 	loop_timer_free(m->fold);
 	job_free(m->job);
-	mft_free(m->mft);
 	mcast_planner_free(m->planner);
 	mcast_proof_free(m->published);
 	mcast_proof_free(m->proof);
@@ -476,7 +485,6 @@ void fabric_mcast_fini(struct fabric *f)
 	topo_unref(m->topo);
 	topo_unref(m->seen);
 	free(m->groups);
-	free(m->spoilt);
 	free(m);
 	f->mcast = NULL;
 }

@@ -24,7 +24,7 @@ struct awaited_port {
 };
 
 struct fabric_mcast {
-	struct mft *mft;
+	struct mft *mft; /* the pipe's */
 	struct job *job;
 	struct loop_timer *fold; /* armed: a change waits for others to join it */
 	uint64_t folds_since_us;
@@ -52,8 +52,6 @@ struct fabric_mcast {
 
 	struct mcast_plan plan; /* as given to the switches */
 	struct mft_result result;
-	struct spoilt *spoilt; /* multicast's: places, as in audit.c */
-	unsigned nspoilt;
 	bool told_failed;    /* of blocks that are not acknowledged */
 	unsigned with_turns; /* trees, as last told */
 	uint64_t rounds;

@@ -26,6 +26,8 @@
 struct bringup_result;
 struct fabric;
 struct lid_memory;
+struct mft;
+struct mft_result;
 struct program;
 struct program_result;
 struct sa;
@@ -40,6 +42,7 @@ struct fabric_services {
 	struct alerts *alerts;
 	struct inventory *inventory;
 	struct program *program;
+	struct mft *mft;	       /* multicast tables: what switches are to hold, and do */
 	const struct lid_memory *lids; /* of every port ever met */
 	struct sa *sa;		       /* it serves by what sa_module makes of the view */
 	struct state_store
@@ -97,8 +100,14 @@ struct fabric_module {
 	void (*shown)(void *room, const struct topo *before);
 	/* Tables were programmed, and acknowledged or not; after a restart once more when all are read. */
 	void (*programmed)(void *room, const struct program_result *result);
+	/* Multicast tables were written, and acknowledged or not (fabric_report_mft_written()). */
+	void (*mft_written)(void *room, const struct mft_result *result);
+	/* A switch does not hold a multicast block that it acknowledged (fabric_report_mft_mismatch()). */
+	void (*mft_mismatch)(void *room);
 	/* Ports and links were brought up, or given up. */
 	void (*brought_up)(void *room, const struct bringup_result *result);
+	/* Work of this room is under way that the audit of tables waits for. */
+	bool (*busy)(const void *room);
 	/*
 	 * Nothing is requested and nothing under way (fabric_request_improvement() has it asked soon). True: what this room adds to route_input() is another by now, and an update
 	 * begins at once; rooms behind it are not asked.

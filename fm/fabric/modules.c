@@ -198,3 +198,21 @@ void modules_brought_up(struct modules *m, const struct bringup_result *result)
 {
 	EACH(m, brought_up, result);
 }
+
+void modules_mft_written(struct modules *m, const struct mft_result *result)
+{
+	EACH(m, mft_written, result);
+}
+
+void modules_mft_mismatch(struct modules *m)
+{
+	EACH(m, mft_mismatch);
+}
+
+bool modules_busy(const struct modules *m)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->busy && m->table[i]->busy(m->rooms[i]))
+			return true;
+	return false;
+}

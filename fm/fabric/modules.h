@@ -23,6 +23,9 @@ void modules_route_input(const struct modules *modules, const struct fabric_modu
 void modules_proving(struct modules *modules);
 void modules_refused(struct modules *modules);
 void modules_publishing(struct modules *modules, const struct topo *before);
+void modules_mft_written(struct modules *modules, const struct mft_result *result);
+void modules_mft_mismatch(struct modules *modules);
+bool modules_busy(const struct modules *modules);
 void modules_brought_up(struct modules *modules, const struct bringup_result *result);
 bool modules_improves(struct modules *modules);
 

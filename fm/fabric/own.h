@@ -20,6 +20,7 @@
 #include "fm/fabric/waiters.h"
 #include "fm/nvswitch/nvswitch.h"
 #include "fm/program/audit.h"
+#include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/sm.h"
@@ -186,6 +187,7 @@ struct fabric {
 	struct sweep *sweep;
 	struct bringup *bringup;
 	struct program *program;
+	struct mft *mft;
 	struct adaptive *adaptive; /* adaptive.c */
 	bool adaptive_begun;	   /* something was programmed */
 	struct mutes *mutes;	   /* adaptive.c */
@@ -263,8 +265,8 @@ struct fabric {
 	unsigned told_silent;			  /* nodes, of those told of and not taken back */
 
 	struct audit *audit;
-	struct spoilt *spoilt;
-	unsigned nspoilt;
+	struct spoilt *spoilt, *mft_spoilt; /* mft's: block * MCAST_POSITIONS + position */
+	unsigned nspoilt, nmft_spoilt;
 	struct log_limit audit_log;
 	struct {
 		struct untrue *list;
@@ -465,6 +467,8 @@ void fabric_mcast_published(struct fabric *f, const struct topo *older); /* olde
 void fabric_mcast_keep_proof(struct fabric *f);				 /* before the next one */
 void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */
 void fabric_mcast_wake(struct fabric *f);			     /* begins what is due */
+void fabric_mcast_again(struct fabric *f); /* a block is to be written again */
+bool fabric_mcast_busy(const struct fabric *f);
 json_t *fabric_mcast_figures(const struct fabric *f);
 
 /* audit.c */

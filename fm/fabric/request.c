@@ -64,3 +64,21 @@ bool fabric_is_settled(const struct fabric *f)
 {
 	return !f->settle.due && !fabric_updates(f);
 }
+
+void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
+{
+	if (!result->failed)
+		fabric_audit_mft_repaired(f);
+	modules_mft_written(f->modules, result);
+}
+
+void fabric_report_mft_mismatch(struct fabric *f)
+{
+	fabric_mcast_again(f);
+	modules_mft_mismatch(f->modules);
+}
+
+bool fabric_programming(const struct fabric *f)
+{
+	return f->programming;
+}

@@ -14,6 +14,7 @@
 #include "topology/topo.h"
 
 struct fabric;
+struct mft_result;
 
 /* A heavy sweep: all nodes are asked again. */
 void fabric_request_sweep(struct fabric *fabric, const char *reason);
@@ -36,6 +37,15 @@ void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port,
 /* The hook improves() is called once nothing else is requested nor under way: a room has an answer ready. */
 void fabric_request_improvement(struct fabric *fabric, const char *reason);
 
+/*
+ * For who works with multicast tables (services.mft): a round of writes has ended, and a block is not as its switch acknowledged. Other
+ * rooms hear of it at once, by mft_written() and mft_mismatch().
+ */
+void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *result);
+void fabric_report_mft_mismatch(struct fabric *fabric);
+
+/* Published tables are being programmed. */
+bool fabric_programming(const struct fabric *fabric);
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
 /* All that was published is programmed and brought up, and no update is in the making. */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/isolate.h"
-#include "fm/fabric/mcast.h"
+#include "fm/fabric/own.h"
 #include "fm/core/log.h"
 #include "fm/mad/wire_mcast.h"
 #include "topology/mem.h"
@@ -88,7 +88,7 @@ static unsigned position_of(const struct untrue *u)
 
 static bool wanted_mft(const struct untrue *u, uint16_t masks[MCAST_BLOCK])
 {
-	struct mft *mft = u->f->mcast->mft;
+	struct mft *mft = u->f->mft;
 
 	if (!node_of(u) ||
 	    !mft_expected(mft, u->sw, (uint16_t)mft_block_of(u), position_of(u), masks))
@@ -169,7 +169,7 @@ static bool send(struct untrue *u, uint8_t method, const uint8_t *data, mad_done
 		request.attr_id = WIRE_MFT;
 		request.attr_mod = WIRE_MFT_MODIFIER(position_of(u), mft_block_of(u));
 	}
-	u->stamp = mft_blocks_written(u->f->mcast->mft);
+	u->stamp = mft_blocks_written(u->f->mft);
 
 	if (!node || node->gone || node->silent ||
 	    !inventory_port_path(sweep_inventory(u->f->sweep), node, 0, &path))
@@ -197,14 +197,14 @@ static void isolate(struct untrue *u)
 		loop_timer_set(f->untrue.timer, TRIAL_US);
 }
 
-/* False: what was read may be of before a write. */
+/* False: what was read may be of before a write, or another tree is wanted by now. */
 static bool is_of_now(const struct untrue *u)
 {
-	const struct mft *mft = u->f->mcast->mft;
+	const struct mft *mft = u->f->mft;
+	uint16_t masks[MCAST_BLOCK];
 
 	if (is_mft(u))
-		return !mft_busy(mft) && u->stamp == mft_blocks_written(mft) &&
-		       !u->f->mcast->pending;
+		return u->stamp == mft_blocks_written(mft) && wanted_mft(u, masks);
 	return !u->f->programming && !fabric_updates(u->f);
 }
 
@@ -282,7 +282,7 @@ static void release(struct untrue *u)
 
 	drop(u);
 	program_forget(f->program, sw);
-	mft_forget(f->mcast->mft, sw);
+	mft_forget(f->mft, sw);
 	fabric_isolate_release(f, sw, 0, ISOLATED_WRONG_TABLES);
 	fabric_untrue_changed(f);
 	fabric_request_reroute(f, "a switch does not hold its tables");
@@ -302,7 +302,7 @@ static void tried_read(void *arg, const struct mad_answer *answer)
 	} else if (u->step == TRY_BACK) {
 		u->step = TRY_BLOCK;
 		try_it(u);
-	} else if (!mft_busy(u->f->mcast->mft)) {
+	} else if (!mft_busy(u->f->mft)) {
 		release(u);
 	}
 }

@@ -27,10 +27,12 @@ struct fabric {
 	void *room;
 	struct loop_timer *stop;
 	bool unsettled; /* what fabric_is_settled() denies */
-	unsigned lost;	/* files */
+	bool programming;
+	unsigned lost; /* files */
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
 			improvements;
+		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */
 		const char *reason;
 	} asked;
@@ -156,6 +158,21 @@ void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_
 {
 	fabric_operation_start(fabric, ops, data, fn, arg);
 	fake_pipe_answer(fabric, NULL);
+}
+
+void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *result)
+{
+	fabric->asked.mft_written++;
+}
+
+void fabric_report_mft_mismatch(struct fabric *fabric)
+{
+	fabric->asked.mft_mismatches++;
+}
+
+bool fabric_programming(const struct fabric *fabric)
+{
+	return fabric->programming;
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
