@@ -94,6 +94,7 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 
 	print_summary(json_object_get(result, "summary"));
 	table_print(ctl, rows, columns);
+	print_domains(json_object_get(result, "domains"));
 	json_decref(rows);
 }
 
@@ -122,7 +123,6 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 		json_array_append_new(rows, row);
 	}
 	table_print(ctl, rows, columns);
-	print_domains(json_object_get(result, "domains"));
 	json_decref(rows);
 }
 

@@ -168,7 +168,9 @@ static const struct xid {
 	{ 141, 141, OK, NVSWITCH_REMEDY_NONE, "" },
 	{ 142, 142, OK, NVSWITCH_CONTACT_SUPPORT, "" },
 	{ 143, 143, LOST, NVSWITCH_RESET_GPU, "GPU initialization" },
-	{ 144, 150, DEGR, NVSWITCH_RESET_GPU, "NVLink5 error" },
+	{ 144, 146, DEGR, NVSWITCH_RESET_GPU, "NVLink5 error" },
+	{ 147, 148, OK, NVSWITCH_CONTACT_SUPPORT, "NVLink5 error" }, /* non-fatal, all of them */
+	{ 149, 150, DEGR, NVSWITCH_RESET_GPU, "NVLink5 error" },
 	{ 151, 151, OK, NVSWITCH_REBOOT, "key rotation" },
 	{ 154, 154, DEGR, NVSWITCH_RESET_GPU, "recovery action changed" },
 	{ 155, 155, LOST, NVSWITCH_RESET_GPU, "NVLink error by software" },

@@ -113,13 +113,13 @@ static void keep_host(struct memory *m, const struct evidence *e)
 		m->links = e->links;
 		m->changed = true;
 	}
-	if (*e->cluster && (strcmp(m->cluster, e->cluster) || m->clique != e->clique)) {
+	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
 		snprintf(m->cluster, sizeof(m->cluster), "%s", e->cluster);
 		m->changed = true;
 	}
-	if (e->clique_told) {
+	if (e->clique_told && (!m->clique_told || m->clique != e->clique)) {
 		m->clique = e->clique;
-		m->clique_told = true;
+		m->clique_told = m->changed = true;
 	}
 }
 

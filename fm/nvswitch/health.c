@@ -216,6 +216,7 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	if (!it->log)
 		it->log = mem_alloc(1, sizeof(*it->log));
 	it->log->lines++;
+	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
 	if (event->driver_start)
 		memory_boot(m, event->trust);
 	else if (event->gpu_reset)
@@ -246,6 +247,7 @@ static void forget(struct health_host *host)
 	if (host->memory)
 		memory_clear(host->memory);
 	drop_silent_reports(host);
+	host->vouched |= host->log != NULL;
 	if (!host->nsources)
 		host->told = host->observed = host->believed = NVSWITCH_HEALTHY;
 }
@@ -397,8 +399,9 @@ static bool any_heard(const struct health_host *host)
 }
 
 /*
- * False: nobody speaks of the host. What sources said last stands while they are silent. A host whose sources never said anything is as its
- * log says, once there was a line.
+ * False: nobody speaks of the host. What sources said last stands while they are silent. A host whose
+ * sources never said anything is as its kernel log says, once that told of a boot or a reset; what an
+ * application did there tells nothing of NVLinks.
  */
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
@@ -416,7 +419,7 @@ static bool observe(struct health *h, struct health_host *host, uint64_t now_us,
 		host->memory->changed = true;
 	}
 	host->observed = worse(events, host->told);
-	return fresh || events != NVSWITCH_HEALTHY || (host->log && !any_heard(host));
+	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !any_heard(host));
 }
 
 /* ---- What is believed ---------------------------------------------------------------------------- */

@@ -62,8 +62,9 @@ struct health_host {
 	uint64_t since_us;	      /* of `state` */
 	uint64_t differs_us;	      /* since when observed is on one side of believed */
 	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
-	bool present;		      /* in the fabric */
-	bool announced;		      /* its state was told once: the caller's */
+	bool vouched;	/* its log told of a boot or reset, or it has one and was cleared */
+	bool present;	/* in the fabric */
+	bool announced; /* its state was told once: the caller's */
 };
 
 struct health_ops {

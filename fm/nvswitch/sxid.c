@@ -126,7 +126,12 @@ static bool says_nonfatal(const char *words)
 	       strcasestr(words, "correctable");
 }
 
-/* NVLink5's Xids say how bad it is; the others are by number, and those of no known number by their words. */
+static bool is_nvlink5(unsigned number)
+{
+	return number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
+}
+
+/* NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words. */
 static enum nvswitch_state judge_xid(unsigned number, const char *words)
 {
 	enum nvswitch_state state = xid_state(number);
@@ -138,7 +143,7 @@ static enum nvswitch_state judge_xid(unsigned number, const char *words)
 		return strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
 	if (number == XID_NVLINK_ERROR && says_nonfatal(words))
 		return NVSWITCH_DEGRADED_LINK;
-	if (number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST && strstr(words, " Fatal"))
+	if (is_nvlink5(number) && strstr(words, " Fatal"))
 		return number == XID_NVLINK5_TLW ? NVSWITCH_DEGRADED_LINK : NVSWITCH_NO_P2P;
 	return state;
 }
@@ -154,6 +159,19 @@ static void read_action(struct sxid_event *event, const char *words)
 	event->recovered = action == ACTION_NONE;
 	event->state = memory_action_state(action);
 	event->finding.remedy = (uint8_t)memory_action_remedy(action);
+}
+
+/*
+ * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore", or
+ * "restart the application" unless an Xid 154 follows, whose own line tells what the driver wants.
+ */
+static void pass_nonfatal(struct sxid_event *event, const char *words)
+{
+	if (!is_nvlink5(event->finding.code) || !says_nonfatal(words))
+		return;
+	event->nonfatal = true;
+	event->state = NVSWITCH_HEALTHY;
+	event->finding.remedy = NVSWITCH_REMEDY_NONE;
 }
 
 static bool read_xid(const char *text, struct sxid_event *event)
@@ -172,6 +190,7 @@ static bool read_xid(const char *text, struct sxid_event *event)
 		(int16_t)small(link >= 0 ? link : number_after(words, "Link "), INT16_MAX);
 	event->state = judge_xid(event->finding.code, words);
 	event->finding.remedy = (uint8_t)xid_remedy(event->finding.code);
+	pass_nonfatal(event, words);
 	if (event->finding.code == XID_RECOVERY_ACTION)
 		read_action(event, words);
 	nvlink = strstr(words, "NVLink:");

@@ -147,10 +147,13 @@ class Machine:
         return (({"nvswitch": f"nvswitch{switch}", **self.host_label()}, value) for switch, value in values.items())
 
     def default_fields(self):
+        newer = self.newer("4.6.0")
+        names = ("SM_CLOCK_HZ", "MEM_CLOCK_HZ", "GPU_TEMP_CELSIUS", "BOARD_POWER_WATTS", "FB_USED", "NVLINK_THROUGHPUT_TOTAL") if newer \
+            else ("SM_CLOCK", "MEM_CLOCK", "GPU_TEMP", "POWER_USAGE", "FB_USED", "NVLINK_BANDWIDTH_TOTAL")
         return "".join(self.family(f"DCGM_FI_DEV_{name}", (
             (self.gpu_labels(gpu, instance), 1000 + gpu) for gpu in self.present()
             for instance in (range(self.mig[gpu]) if self.mig.get(gpu) else [None])))
-            for name in ("SM_CLOCK", "MEM_CLOCK", "GPU_TEMP", "POWER_USAGE", "FB_USED", "NVLINK_BANDWIDTH_TOTAL"))
+            for name in names)
 
     def text(self):
         said = [self.default_fields(), self.by_gpu("xid", self.xid), self.by_gpu("p2p", self.bitmaps()),

@@ -154,6 +154,10 @@ SCENARIOS = {
     "56 instances on Kubernetes": ("H100", "4.5.3", [(does(kubernetes=True, mig=lambda m: every(m, 7), extra="pad 1\n" * 60000), WELL)]),
     # blank values in digits
     "P2P blank": ("H100", "4.4.2", steps((p2p_blank, NOT_ILL))),
+    "one GPU's P2P blank, all else not asked": ("H100", "4.4.2", [
+        (without("fm", "mask", "recovery", "link", "gpu_link", "reset"), WELL), (does(p2p_blank={2}), NOT_ILL)]),
+    "one GPU's P2P blank, with the names of DCGM 4.6": ("H100", "4.6.0", [
+        (without("fm", "mask", "recovery", "link", "gpu_link", "reset"), WELL), (does(p2p_blank={2}), NOT_ILL)]),
     "all blank but the bitmap": ("H100", "4.5.3", steps((blanks, WELL))),
     # things gone
     "a switch gone, links not asked": ("A100", "4.4.2", [
@@ -183,10 +187,10 @@ SCENARIOS = {
     "a switch wants a reset": ("H100", "3.3.9", steps((does(reset={2: 1}), FATAL))),
 }
 LOGGED = {
-    # kernel lines, of a host without an exporter; hosts that were never spoken of are UNKNOWN
-    "a crashed job": [(logs(xid_line("0000:34:00", 13)), NOT_ILL), (logs(xid_line("0000:34:00", 31)), NOT_ILL)],
-    "a job killed": [(logs("NVRM: Xid (PCI:0000:34:00): 45, Ch 00000010"), NOT_ILL)],
-    "a contained error in MIG": [(logs("NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, pid=7194, Contained: SM (0x1)"), NOT_ILL)],
+    # kernel lines, of a host without an exporter, which is UNKNOWN until one tells of its NVLinks
+    "a crashed job": [(logs(xid_line("0000:34:00", 13)), UNKNOWN), (logs(xid_line("0000:34:00", 31)), UNKNOWN)],
+    "a job killed": [(logs("NVRM: Xid (PCI:0000:34:00): 45, Ch 00000010"), UNKNOWN)],
+    "a contained error in MIG": [(logs("NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, pid=7194, Contained: SM (0x1)"), UNKNOWN)],
     "off the bus, without an Xid": [(logs(OFF_THE_BUS), BROKEN), (logs(DRIVER_START), WELL)],
     "off the bus at probe": [(logs(*OFF_AT_PROBE), BROKEN)],
     "Xid 79": [(logs(xid_line("0000:34:00", 79, "pid=1, name=x, GPU has fallen off the bus.")), BROKEN)],
@@ -200,10 +204,14 @@ LOGGED = {
     "a switch's processor halted": [(logs(sxid_line(1, 26006, "SOE HALTED")), FATAL)],
     "a switch's link fell": [(logs(sxid_line(2, 20034, "Fatal, Link 30 LTSSM Fault Up"), sxid_line(
         2, 20034, "Severity 1 Engine instance 30 Sub-engine instance 00")), NO_P2P)],
-    "non-fatal, once": [(logs(sxid_line(2, 12028, "Non-fatal, Link 61 egress non-posted PRIV error (First)")), NOT_ILL)],
+    "non-fatal, once": [(logs(sxid_line(2, 12028, "Non-fatal, Link 61 egress non-posted PRIV error (First)")), UNKNOWN)],
     "an NVLink5 error of GB200": [(logs("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x0)"),
                                    ILL)],
-    "an NVLink5 warning": [(logs("NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 00 (0x1)"), (DEGRADED, *NOT_ILL))],
+    "a job's own NVLink5 error": [(logs("NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 00 (0x4 0x4 0x0)",
+                                        xid_line("0009:01:00", 45)), UNKNOWN)],
+    "an NVLink5 error, and the driver wants a reset": [
+        (logs("NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 00 (0x4 0x4 0x0)",
+              recovery_line(1, "GPU Reset Required", "0009:01:00")), BROKEN)],
     "training failed": [(logs(xid_line("0000:34:00", 136, "ALI training failure")), ILL)],
     "uncontained": [(logs(xid_line("0000:34:00", 95, "pid=7062, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No")), BROKEN),
                     (logs("GPU reset executed: GPU-c43f0536-0000-0000-0000-000000000000, success: true"), WELL)],

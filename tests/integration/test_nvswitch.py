@@ -296,6 +296,10 @@ def test_nvlink_domains_are_blocks(world):
          len(world.fabric.ask("nvswitch", "blocks")[0]["hosts"]) == 3, "two domains are known")
     assert world.fabric.fmctl("nvswitch", "blocks").stdout.splitlines() == [
         "BlockName=nvl-0cf3c1a2-0 Nodes=dgx-su01-[01-03]", "BlockName=nvl-0cf3c1a2-1 Nodes=dgx-su01-04", "BlockSizes=1"]
+    domains = [f"NVLink domain 0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001, clique {clique}: {' '.join(hosts)}"
+               for clique, hosts in enumerate((HOSTS[:3], HOSTS[3:4]))]
+    assert [line for line in world.fabric.fmctl("nvswitch").stdout.splitlines() if "domain" in line] == domains
+    assert "domain" not in world.fabric.fmctl("nvswitch", "logs").stdout
 
 
 # ---- TLS

@@ -214,6 +214,42 @@ static void old_and_new_names_say_the_same(void **state)
 		     "NVSwitch 3: fatal SXid 23005");
 }
 
+/* NVML can't tell one GPU's peers for a while: what only a GPU that answers has says that it is there. */
+static void a_gpu_is_there_by_its_temperature_or_power_under_any_name(void **state)
+{
+	static const char *const names[] = { "GPU_TEMP", "GPU_TEMP_CELSIUS", "POWER_USAGE",
+					     "BOARD_POWER_WATTS" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct body *b = calloc(1, sizeof(*b));
+
+		for (unsigned g = 0; g < 8; g++) {
+			say(b, "DCGM_FI_DEV_%s{gpu=\"%u\",modelName=\"" H100 "\"} 40\n", names[i],
+			    g);
+			if (g != 2)
+				say_gpu(b, "DCGM_FI_DEV_NVLINK_P2P_STATUS", g, H100,
+					255 & ~(1u << g));
+		}
+		assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
+	}
+}
+
+static void a_switch_is_there_by_its_temperature_under_any_name(void **state)
+{
+	static const char *const names[] = { "NVSWITCH_TEMPERATURE_CURRENT",
+					     "NVSWITCH_TEMP_CELSIUS" };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct body *b = calloc(1, sizeof(*b));
+
+		for (unsigned g = 0; g < 8; g++)
+			say_gpu(b, "DCGM_FI_DEV_P2P_NVLINK_STATUS", g, H100, 255 & ~(1u << g));
+		for (unsigned n = 0; n < 3; n++)
+			say(b, "DCGM_FI_DEV_%s{nvswitch=\"nvswitch%u\"} 40\n", names[i], n);
+		assert_state(judge(b), NVSWITCH_DEGRADED_LINK, "1 of 4 NVSwitches absent");
+	}
+}
+
 static void error_numbers_are_weighed(void **state)
 {
 	static const struct {
@@ -432,6 +468,8 @@ int main(void)
 		cmocka_unit_test(cards_without_nvlink_are_no_fault),
 		cmocka_unit_test(a_lost_peer_is_no_p2p_and_named),
 		cmocka_unit_test(old_and_new_names_say_the_same),
+		cmocka_unit_test(a_gpu_is_there_by_its_temperature_or_power_under_any_name),
+		cmocka_unit_test(a_switch_is_there_by_its_temperature_under_any_name),
 		cmocka_unit_test(error_numbers_are_weighed),
 		cmocka_unit_test(the_manager_failing_for_all_is_fatal),
 		cmocka_unit_test(a_gpu_that_is_gone_is_no_p2p),

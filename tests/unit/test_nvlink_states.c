@@ -371,6 +371,31 @@ static void the_nvlink_domain_is_known(void **state)
 	host_free(it);
 }
 
+/* The label comes with each metric, the clique is a metric of its own and may be blank. */
+static void a_clique_that_is_blank_for_once_changes_nothing(void **state)
+{
+	static const char label[] =
+		"DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",DCGM_FI_DEV_FABRIC_CLUSTER_UUID=\"0cf3c1a2-7d1a-"
+		"4f0b-9c55-2f5dc1a7e001\"} 40\n";
+	struct machine m = machine_of("NVIDIA GB200", 0, 0);
+	struct host *it;
+
+	snprintf(m.extra, sizeof(m.extra), "%sDCGM_FI_DEV_FABRIC_CLIQUE_ID{gpu=\"0\"} 7\n", label);
+	it = host_well(m);
+	snprintf(it->machine.extra, sizeof(m.extra), "%s", label);
+	host_pass(it, 15);
+	host_memory(it)->changed = false;
+	host_pass(it, 30);
+	assert_false(host_memory(it)->changed);
+	assert_int_equal(host_memory(it)->clique, 7);
+	snprintf(it->machine.extra, sizeof(m.extra),
+		 "%sDCGM_FI_DEV_FABRIC_CLIQUE_ID{gpu=\"0\"} 8\n", label);
+	host_pass(it, 15);
+	assert_true(host_memory(it)->changed); /* it is kept in the file */
+	assert_int_equal(host_memory(it)->clique, 8);
+	host_free(it);
+}
+
 /* ---- What is gone -------------------------------------------------------------------------------- */
 
 static void four_of_eight_gpus_gone_are_missed(void **state)
@@ -465,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_link_of_a_gpu_that_is_down_or_absent_is_told),
 		cmocka_unit_test(a_counter_that_rose_is_an_event),
 		cmocka_unit_test(the_nvlink_domain_is_known),
+		cmocka_unit_test(a_clique_that_is_blank_for_once_changes_nothing),
 		cmocka_unit_test(four_of_eight_gpus_gone_are_missed),
 		cmocka_unit_test(a_board_of_four_is_whole),
 		cmocka_unit_test(a_switch_that_is_gone_is_missed_without_its_links),

@@ -262,6 +262,41 @@ static void a_reset_or_a_boot_ends_a_logged_fault(void **state)
 		false);
 }
 
+/* No exporter ever answered: what an application did tells nothing of NVLinks, a boot does. */
+static void a_crashed_job_in_a_log_alone_says_nothing_of_health(void **state)
+{
+	struct host *it = host_new(h100());
+
+	it->mute = true;
+	host_log(it, "NVRM: Xid (PCI:0000:13:00): 13, pid=1, name=x, Graphics Exception");
+	host_pass(it, 600);
+	assert_int_equal(it->h.hosts[0].state, NVSWITCH_UNKNOWN);
+	host_log(it, "NVRM: GPU 0000:13:00.0: GPU has fallen off the bus.");
+	host_pass(it, 60);
+	assert_int_equal(it->h.hosts[0].state, NVSWITCH_NO_P2P);
+	host_log(it, "nvidia-nvlink: Nvlink Core is being initialized, major device number 511");
+	host_pass(it, 600);
+	assert_int_equal(it->h.hosts[0].state, NVSWITCH_HEALTHY);
+	host_log(it, "NVRM: Xid (PCI:0000:13:00): 31, pid=1, name=x, Ch 00000010");
+	host_pass(it, 600);
+	assert_int_equal(it->h.hosts[0].state, NVSWITCH_HEALTHY);
+	host_free(it);
+}
+
+/* The hook resumes the host then. */
+static void an_operator_who_clears_a_host_of_a_log_alone_says_that_it_is_well(void **state)
+{
+	struct host *it = host_new(h100());
+
+	it->mute = true;
+	host_log(it, "NVRM: GPU 0000:13:00.0: GPU has fallen off the bus.");
+	host_pass(it, 60);
+	health_override(&it->h, 0, NVSWITCH_UNKNOWN);
+	host_pass(it, 600);
+	assert_int_equal(it->h.hosts[0].state, NVSWITCH_HEALTHY);
+	host_free(it);
+}
+
 static void a_reset_that_failed_is_none(void **state)
 {
 	static const char line[] =
@@ -339,7 +374,9 @@ static const struct {
 	  "0x0)",
 	  NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
 	{ "NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link 00 (0x1)",
-	  NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU },
+	  NVSWITCH_HEALTHY, NVSWITCH_REMEDY_NONE },
+	{ "NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP Fatal XC1 i0 Link 10 (0x82 0x40)",
+	  NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
 	{ "NVRM: Xid (PCI:0009:01:00): 146, TLW_RX/TLW_RX_PIPE0 Fatal XC0 i0 Link 00 (0x1)",
 	  NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU },
 	{ "NVRM: Xid (PCI:0009:01:00): 199, NVLink: fatal: something new", NVSWITCH_NO_P2P,
@@ -426,6 +463,8 @@ int main(void)
 		cmocka_unit_test(an_nvswitch_error_gauge_stays_like_the_xid_gauge),
 		cmocka_unit_test(no_time_heals_a_logged_fault),
 		cmocka_unit_test(a_reset_or_a_boot_ends_a_logged_fault),
+		cmocka_unit_test(a_crashed_job_in_a_log_alone_says_nothing_of_health),
+		cmocka_unit_test(an_operator_who_clears_a_host_of_a_log_alone_says_that_it_is_well),
 		cmocka_unit_test(a_reset_that_failed_is_none),
 		cmocka_unit_test(lines_mean_what_nvidia_says_of_them),
 		cmocka_unit_test(lines_that_only_look_alike_are_passed_over),

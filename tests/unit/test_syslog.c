@@ -225,7 +225,7 @@ static const struct {
 	  "(0x026001c6 0x00000000)",
 	  NVSWITCH_NO_P2P, 149, -1, 0, false },
 	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 07 (0x0)",
-	  NVSWITCH_DEGRADED_LINK, 149, -1, 7, false },
+	  NVSWITCH_HEALTHY, 149, -1, 7, true },
 	{ "nv-fabricmanager: detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci "
 	  "bus id 00000000:86:00.0 physical id 3 port 33",
 	  NVSWITCH_NO_P2P, 20034, 3, 33, false },
