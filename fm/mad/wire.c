@@ -276,6 +276,18 @@ void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 	port_qos_decode(&pi, out);
 }
 
+void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
+{
+	ib_port_info_t pi;
+
+	memcpy(&pi, data, sizeof(pi));
+	*out = (struct wire_port_lanes){ .state = pi.state_info1 & 0xf,
+					 .neighbor_mtu = pi.mtu_smsl >> 4,
+					 .mtu_cap = pi.mtu_cap & 0xf,
+					 .vl_cap = pi.vl_cap >> 4,
+					 .op_vls = pi.vl_enforce >> 4 };
+}
+
 static uint8_t nibbles(unsigned high, unsigned low)
 {
 	return (uint8_t)((high & 0xf) << 4 | (low & 0xf));

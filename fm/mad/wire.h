@@ -136,6 +136,11 @@ struct wire_port_info {
 #define WIRE_CAP2_EXT_SPEEDS2	0x0800u
 #define WIRE_CAP2_XDR		0x1000u
 #define WIRE_MOD_EXT_SPEEDS	(1u << 31) /* PortInfo modifier: answer the extended fields */
+/* The few fields that the two ends of a link are compared by; at a tenth of the cost of all. */
+struct wire_port_lanes {
+	uint8_t state, neighbor_mtu, mtu_cap, vl_cap, op_vls; /* codes as in PortInfo */
+};
+void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out);
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
 /* Active lane speed and width over all encodings (base, FDR10 apart, extended, extended 2). */

@@ -473,7 +473,8 @@ void inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	struct wire_port_info info;
 
 	compare_acknowledged(node, num, data);
-	port->info_verified &= port->known && inventory_same_port_info(port->info, data);
+	port->info_verified =
+		port->info_verified && port->known && inventory_same_port_info(port->info, data);
 	memcpy(port->info, data, sizeof(port->info));
 	wire_port_info_decode(data, &info);
 	if (info.state != port->state)

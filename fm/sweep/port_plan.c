@@ -49,7 +49,7 @@ static void plan_queues(const struct bringup_conf *conf, const struct inv_node *
 }
 
 /* Codes of 0 are reserved: such a port keeps what it has. */
-static void plan_link(const struct bringup_conf *conf, const struct wire_port_info *far,
+static void plan_link(const struct bringup_conf *conf, const struct wire_port_lanes *far,
 		      struct wire_port_info *want)
 {
 	uint8_t mtu = lower(want->mtu_cap, far->mtu_cap);
@@ -61,12 +61,12 @@ static void plan_link(const struct bringup_conf *conf, const struct wire_port_in
 		want->op_vls = vls;
 }
 
-static bool both_active(const struct wire_port_info *near, const struct wire_port_info *far)
+static bool both_active(const struct wire_port_lanes *near, const struct wire_port_lanes *far)
 {
 	return near->state == TOPO_ACTIVE && far->state == TOPO_ACTIVE;
 }
 
-static bool link_clashes(const struct wire_port_info *near, const struct wire_port_info *far)
+static bool link_clashes(const struct wire_port_lanes *near, const struct wire_port_lanes *far)
 {
 	return far->state > TOPO_INIT &&
 	       (near->neighbor_mtu != far->neighbor_mtu ||
@@ -76,12 +76,12 @@ static bool link_clashes(const struct wire_port_info *near, const struct wire_po
 
 bool port_plan_tolerates(const struct inv_port *port)
 {
-	struct wire_port_info is, far;
+	struct wire_port_lanes is, far;
 
 	if (!port->peer || !port->known)
 		return false;
-	wire_port_info_decode(port->info, &is);
-	wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
+	wire_port_lanes_decode(port->info, &is);
+	wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
 	return both_active(&is, &far) && is.op_vls != far.op_vls;
 }
 
@@ -122,7 +122,8 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			 const struct inv_node *node, uint8_t num, struct wire_port_info *want)
 {
 	const struct inv_port *port = &node->ports[num];
-	struct wire_port_info is, far;
+	struct wire_port_lanes near, far;
+	struct wire_port_info is;
 
 	wire_port_info_decode(port->info, &is);
 	*want = is;
@@ -136,12 +137,13 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	}
 	plan_high_limit(conf, node, num, want);
 	if (num && port->peer) {
-		wire_port_info_decode(port->peer->ports[port->peer_port].info, &far);
+		wire_port_lanes_decode(port->info, &near);
+		wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
 		if (inv_is_switch(node))
 			plan_queues(conf, port->peer, want);
 		if (is.state <= TOPO_INIT)
 			plan_link(conf, &far, want);
-		else if (link_clashes(&is, &far))
+		else if (link_clashes(&near, &far))
 			return PORT_PLAN_CLASH;
 	}
 	return plan_compare(&is, want);
