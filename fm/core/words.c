@@ -51,3 +51,8 @@ bool words_number(const char *text, uint64_t max, uint64_t *value)
 	*value = strtoull(text, &end, 0);
 	return !*end && !errno && *value <= max;
 }
+
+const char *words_plural(uint64_t count, const char *one, const char *several)
+{
+	return count == 1 ? one : several;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* words: takes a line that people write apart. */
+/* words: takes a line that people write apart, and chooses words of lines that they read. */
 #ifndef FMD_CORE_WORDS_H
 #define FMD_CORE_WORDS_H
 
@@ -15,5 +15,8 @@ char *words_split(char *text, char **value);
 bool words_abbreviate(const char *text, const char *word);
 /* Decimal, 0x or 0 for octal; no sign, no blank. False also for NULL. */
 bool words_number(const char *text, uint64_t max, uint64_t *value);
+
+/* One of a kind, or several: "1 link", "0 links". */
+const char *words_plural(uint64_t count, const char *one, const char *several);
 
 #endif

@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fabric/mcast.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
@@ -234,7 +235,7 @@ static void tell(const struct fabric *f, const char *kind, unsigned ports, const
 	if (ports)
 		event_log_add(f->events, LOG_NOTICE, kind, json_pack("{si}", "ports", (int)ports),
 			      "fabric: %u %s in multicast groups %s", ports,
-			      fabric_word(ports, "port", "ports"), what);
+			      words_plural(ports, "port", "ports"), what);
 }
 
 static unsigned count_members(const struct fabric_mcast *m)

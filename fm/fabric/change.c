@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fabric/own.h"
 #include "topology/diff.h"
 #include "topology/mem.h"
@@ -131,7 +132,7 @@ static void tell_switch(struct telling *s, uint32_t sw, bool down)
 			 down ? "lost" : "regained");
 	else
 		snprintf(means, sizeof(means), "%u %s", cables,
-			 fabric_word(cables, "link", "links"));
+			 words_plural(cables, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 		      down ? "switch-down" : "switch-up",
 		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
@@ -148,7 +149,7 @@ static void tell_switches(struct telling *s, const uint32_t *list, unsigned coun
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			      down ? "switch-down" : "switch-up", NULL, "fabric: %u more %s %s",
 			      count - TOLD_ONE_BY_ONE,
-			      fabric_word(count - TOLD_ONE_BY_ONE, "switch", "switches"),
+			      words_plural(count - TOLD_ONE_BY_ONE, "switch", "switches"),
 			      down ? "down" : "up");
 }
 
@@ -283,7 +284,7 @@ static void tell_rest(const struct telling *s, unsigned kind)
 		event_log_add(
 			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
 			"fabric: %u more %s", rest,
-			fabric_word(rest, change_words[kind].one, change_words[kind].several));
+			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
 
 /* It was Active and is in Init: fell and came back between two looks. Nodes have their places where none came or went. */

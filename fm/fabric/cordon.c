@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fabric/own.h"
 #include "topology/mem.h"
 
@@ -344,12 +345,12 @@ static void tell_act(const struct cordon_act *act, const char *verb, json_t *res
 		event_log_add(act->f->events, LOG_WARNING, "cordons-bent", NULL,
 			      "fabric: %u %s traffic in spite of being cordoned: some hosts have "
 			      "no other way",
-			      bent, fabric_word(bent, "place carries", "places carry"));
+			      bent, words_plural(bent, "place carries", "places carry"));
 	event_log_add(act->f->events, LOG_NOTICE, verb, json_incref(result),
 		      "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s", act->what, verb, act->ports,
-		      fabric_word(act->ports, "cable", "cables"), entries,
-		      fabric_word((uint64_t)entries, "entry", "entries"), blocks,
-		      fabric_word((uint64_t)blocks, "block", "blocks"),
+		      words_plural(act->ports, "cable", "cables"), entries,
+		      words_plural((uint64_t)entries, "entry", "entries"), blocks,
+		      words_plural((uint64_t)blocks, "block", "blocks"),
 		      json_real_value(json_object_get(result, "took_ms")), unsaved ? ", but " : "",
 		      unsaved ? unsaved : "");
 }

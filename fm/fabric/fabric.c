@@ -175,11 +175,18 @@ struct fabric_view fabric_view(const struct fabric *f)
 				     .proof = &f->proof,
 				     .engine = f->routed.engine,
 				     .uneven = f->routed.uneven,
+				     .cordons_overridden = route_cordons_bent(f->route),
 				     .spanning = f->spanning,
 				     .partitions = f->partitions,
 				     .pkeys = f->pkeys,
 				     .qos = &f->qos,
 				     .sm_lid = f->sm_lid };
+}
+
+struct fabric_written fabric_written(const struct fabric *f)
+{
+	return (struct fabric_written){ .entries = f->figures.programmed.entries,
+					.blocks = program_blocks_written(f->program) };
 }
 
 struct fabric_services fabric_services(struct fabric *f)

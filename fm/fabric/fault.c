@@ -14,6 +14,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fabric/own.h"
 #include "topology/risk.h"
 
@@ -130,10 +131,10 @@ static void tell(struct fabric *f, const struct answered *a, bool loss)
 				"at_risk", json_incref(risk)),
 		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
 		      a->what, loss ? "rerouted" : "in use", a->programmed_ms, a->proven_ms,
-		      (unsigned long long)a->entries, fabric_word(a->entries, "entry", "entries"),
-		      a->blocks, fabric_word(a->blocks, "block", "blocks"),
+		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
+		      a->blocks, words_plural(a->blocks, "block", "blocks"),
 		      f->figures.programmed.switches,
-		      fabric_word(f->figures.programmed.switches, "switch", "switches"),
+		      words_plural(f->figures.programmed.switches, "switch", "switches"),
 		      text ? "; at risk: " : "", text ? text : "");
 	json_decref(risk);
 }

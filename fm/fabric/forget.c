@@ -5,6 +5,7 @@
  * like `reroute`: what was left free for them is in use when it is answered. What comes back later is new.
  */
 #include <stdlib.h>
+#include "fm/core/words.h"
 #include "fm/fabric/own.h"
 
 #define ERROR_SIZE 512
@@ -88,9 +89,9 @@ static void follow_up(struct fabric *f, const char *what, unsigned cables, unsig
 				(int)lids),
 		      "%s: forgotten, %u %s that %s down, %u %s; LIDs of %u ports that left "
 		      "earlier are free",
-		      what, cables, fabric_word(cables, "cable", "cables"),
-		      fabric_word(cables, "was", "were"), nodes,
-		      fabric_word(nodes, "node", "nodes"), lids);
+		      what, cables, words_plural(cables, "cable", "cables"),
+		      words_plural(cables, "was", "were"), nodes,
+		      words_plural(nodes, "node", "nodes"), lids);
 	fabric_state_save(f);
 	fabric_operation_start(f, &ops, NULL, fn, arg);
 	fabric_request_reroute(f, "links were forgotten");

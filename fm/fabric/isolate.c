@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/words.h"
 #include "fm/fabric/isolate.h"
 #include "fm/fabric/own.h"
 #include "topology/mem.h"
@@ -154,7 +155,7 @@ static void alert(struct isolation *is)
 			    "%u %s (the first: %s, %s): too much of a tier, or a leaf's last "
 			    "uplink, so "
 			    "nothing more is moved; %s",
-			    refused, fabric_word(refused, "device refuses", "devices refuse"),
+			    refused, words_plural(refused, "device refuses", "devices refuse"),
 			    name_of(first).text, cause_words[first->cause], keys_text(is));
 	else
 		alert_end(alerts, "refusing", "");

@@ -85,6 +85,8 @@ struct fabric_module {
 	void (*compared)(void *room, bool differs);
 	/* A link is down, or was, since the published snapshot; by either end. */
 	void (*link_fell)(void *room, guid_t node, uint8_t port);
+	/* Another room finds a link unhealthy, by either end (fabric_request_quarantine()). */
+	void (*quarantine)(void *room, guid_t node, uint8_t port, const char *why);
 	/* Adds to what routing goes by; of any snapshot, for what-if too. */
 	void (*route_input)(const void *room, const struct topo *next,
 			    struct fabric_policy *policy);

@@ -66,6 +66,11 @@ void modules_mismatch(struct modules *m, guid_t sw, uint32_t block)
 	EACH(m, mismatch, sw, block);
 }
 
+void modules_quarantine(struct modules *m, guid_t node, uint8_t port, const char *why)
+{
+	EACH(m, quarantine, node, port, why);
+}
+
 void modules_review(struct modules *m)
 {
 	EACH(m, review);

@@ -405,12 +405,6 @@ void fabric_cordon_unchanged(struct cordon_act *act, const char *note, fabric_do
 			     void *arg);
 /* honour.c: cordons that carry traffic, since nothing else connects some hosts: {"what", "why"} each. */
 json_t *fabric_cordons_bent(const struct fabric *f);
-/* For events: one of a kind, or several. */
-static inline const char *fabric_word(uint64_t count, const char *one, const char *several)
-{
-	return count == 1 ? one : several;
-}
-
 bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err);
 
 /*

@@ -43,6 +43,7 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
 {
 	fabric_quarantine_add(f, node, port, why, 0);
+	modules_quarantine(f->modules, node, port, why);
 }
 
 void fabric_request_improvement(struct fabric *f, const char *reason)
@@ -53,6 +54,15 @@ void fabric_request_improvement(struct fabric *f, const char *reason)
 bool fabric_sweeping(const struct fabric *f)
 {
 	return f->requests.sweep || sweep_discovers(f->sweep);
+}
+
+void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
+{
+	uint32_t before = f->memory.count;
+
+	lid_memory_drop(&f->memory, port_guid);
+	if (f->memory.count != before)
+		fabric_state_save(f);
 }
 
 bool fabric_requests_wait(const struct fabric *f)

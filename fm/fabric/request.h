@@ -46,6 +46,13 @@ void fabric_report_mft_mismatch(struct fabric *fabric);
 
 /* Published tables are being programmed. */
 bool fabric_programming(const struct fabric *fabric);
+
+/*
+ * The LIDs of that port are free for others: it is no part of the fabric any more, and shall be new when it comes back. At once;
+ * services.lids is without it then.
+ */
+void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid);
+
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
 /* All that was published is programmed and brought up, and no update is in the making. */

@@ -7,6 +7,7 @@
  * One event tells of a port that was given up for the first time. One that goes on refusing is an alert with its name for as long
  * as it does: a link that does not become Active is isolated (isolate.h), any other port is named here.
  */
+#include "fm/core/words.h"
 #include "fm/fabric/isolate.h"
 #include "fm/fabric/own.h"
 
@@ -43,7 +44,7 @@ static void tell_new(struct fabric *f, const struct bringup_result *result)
 	event_log_add(f->events, LOG_WARNING, "links-failed",
 		      json_pack("{si}", "links", (int)result->links_new),
 		      "fabric: %u %s did not come up: %s%s; tried again, less and less",
-		      result->links_new, fabric_word(result->links_new, "link", "links"),
+		      result->links_new, words_plural(result->links_new, "link", "links"),
 		      result->first_new, more);
 }
 

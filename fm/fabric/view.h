@@ -24,12 +24,21 @@ struct fabric_view {
 	const struct check_report *proof;
 	const char *engine; /* that made the tables; a literal (routing/ftree/route.h) */
 	bool uneven; /* the design is (routing/balance/rebalance.h), as far as it is a tree */
+	bool cordons_overridden; /* some hosts are reached by cordoned links alone: routing left cordons aside (routing/ftree/route.h) */
 	const bool *spanning; /* what multicast trees are parts of, by port; NULL = they are free */
 	const struct partition_set *partitions; /* NULL: no file is configured */
 	const struct pkey_map *pkeys;		/* of partitions and topo */
 	const struct qos_set *qos;
 	uint16_t sm_lid; /* host order; 0 = the own port has none */
 };
+
+/* What was written to forwarding tables of switches, and acknowledged. */
+struct fabric_written {
+	uint64_t entries; /* that the latest programming changed */
+	uint64_t blocks;  /* since this manager is master */
+};
+
+struct fabric_written fabric_written(const struct fabric *fabric);
 
 struct fabric_view fabric_view(const struct fabric *fabric);
 

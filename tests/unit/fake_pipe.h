@@ -17,6 +17,7 @@
 #include "topology/mem.h"
 
 struct fabric {
+	struct fabric_written written;
 	struct fabric_view view;
 	struct fabric_services services;
 	struct conf conf;
@@ -47,6 +48,11 @@ struct fabric {
 struct fabric_view fabric_view(const struct fabric *fabric)
 {
 	return fabric->view;
+}
+
+struct fabric_written fabric_written(const struct fabric *fabric)
+{
+	return fabric->written;
 }
 
 struct fabric_services fabric_services(struct fabric *fabric)
@@ -173,6 +179,11 @@ void fabric_report_mft_mismatch(struct fabric *fabric)
 bool fabric_programming(const struct fabric *fabric)
 {
 	return fabric->programming;
+}
+
+void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid)
+{
+	lid_memory_drop(&fabric->lids, port_guid);
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
