@@ -29,7 +29,7 @@ _Static_assert(sizeof(ib_port_info_t) == WIRE_SMP_DATA, "PortInfo");
 _Static_assert(sizeof(ib_node_info_t) == 40, "NodeInfo");
 _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
-/* ---- MAD header ------------------------------------------------------------------------------- */
+/* ---- MAD header ------------------------------------------------------------------------------ */
 
 static void dr_encode(const struct wire_mad *mad, ib_smp_t *smp)
 {
@@ -140,7 +140,7 @@ uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
 	return buf + sizeof(ib_mad_t);
 }
 
-/* ---- NodeInfo, NodeDescription ---------------------------------------------------------------- */
+/* ---- NodeInfo, NodeDescription --------------------------------------------------------------- */
 
 void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out)
 {
@@ -201,7 +201,7 @@ void wire_node_desc_encode(const char *text, uint8_t data[64])
 	memcpy(data, text, strnlen(text, 64));
 }
 
-/* ---- PortInfo --------------------------------------------------------------------------------- */
+/* ---- PortInfo -------------------------------------------------------------------------------- */
 
 static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *out)
 {
@@ -386,7 +386,7 @@ unsigned wire_port_info_lanes(const struct wire_port_info *info)
 	}
 }
 
-/* ---- SwitchInfo ------------------------------------------------------------------------------- */
+/* ---- SwitchInfo ------------------------------------------------------------------------------ */
 
 void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out)
 {
@@ -434,7 +434,7 @@ void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64]
 	memcpy(data, &si, sizeof(si));
 }
 
-/* ---- SMInfo, P_Keys --------------------------------------------------------------------------- */
+/* ---- SMInfo, P_Keys -------------------------------------------------------------------------- */
 
 void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire: management datagrams between bytes and host-order structures. Big-endian lives behind this header
- * (wire.c for SMPs, wire_notice.c for notices, wire_sa.c for SA records) and nowhere else. Layouts: IBA 13.4, 14.2, 15.2, with the structures of <iba/ib_types.h>;
- * extended speeds after the PortInfo of IBA 1.5 (bytes 56, 60, 62, 63).
- * Decoders take exactly the attribute's 64 bytes and never fail; what they can't express reads as 0 / NONE.
+ * wire: management datagrams between bytes and host-order structures. Big-endian lives behind this
+ * header (wire.c for SMPs, wire_notice.c for notices, wire_sa.c for SA records) and nowhere else.
+ * Layouts: IBA 13.4, 14.2, 15.2, with the structures of <iba/ib_types.h>; extended speeds after the
+ * PortInfo of IBA 1.5 (bytes 56, 60, 62, 63). Decoders take exactly the attribute's 64 bytes and
+ * never fail; what they can't express reads as 0 / NONE.
  */
 #ifndef FMD_MAD_WIRE_H
 #define FMD_MAD_WIRE_H
@@ -75,11 +76,15 @@ void wire_mad_encode(const struct wire_mad *mad,
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result)); /* 0, -EBADMSG */
 /*
- * A message of the SA's class that RMPP put together ends where its data does (IBA 13.6.2.1, PayloadLength): less than a MAD, where that is one
- * record. All others have WIRE_MAD_SIZE bytes, or are malformed.
+ * A message of the SA's class that RMPP put together ends where its data does (IBA 13.6.2.1,
+ * PayloadLength): less than a MAD, where that is one record. All others have WIRE_MAD_SIZE bytes,
+ * or are malformed.
  */
 bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len);
-/* The common header alone (IBA 13.4.2), of the first WIRE_MAD_HEADER bytes: what the kernel gives back of a request. 0, -EBADMSG. */
+/*
+ * The common header alone (IBA 13.4.2), of the first WIRE_MAD_HEADER bytes: what the kernel gives
+ * back of a request. 0, -EBADMSG.
+ */
 #define WIRE_MAD_HEADER 24
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result));
@@ -99,7 +104,10 @@ struct wire_node_info {
 void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out);
 void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64]);
 
-/* All of PortInfo, so that decode + encode gives the bytes back but for reserved bits. Codes as IBA 14.2.5.6. */
+/*
+ * All of PortInfo, so that decode + encode gives the bytes back but for reserved bits. Codes as IBA
+ * 14.2.5.6.
+ */
 struct wire_port_info {
 	uint64_t mkey, gid_prefix;
 	uint16_t lid, sm_lid;

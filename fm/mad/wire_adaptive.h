@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire_adaptive: what NVIDIA's switches say of adaptive routing, and how it is turned off. Layouts: ib_types.h of NVIDIA's OpenSM 5.2x (GPL-2.0 or
- * OpenIB). Reserved fields go back as they were read.
+ * wire_adaptive: what NVIDIA's switches say of adaptive routing, and how it is turned off. Layouts:
+ * ib_types.h of NVIDIA's OpenSM 5.2x (GPL-2.0 or OpenIB). Reserved fields go back as they were
+ * read.
  */
 #ifndef FMD_MAD_WIRE_ADAPTIVE_H
 #define FMD_MAD_WIRE_ADAPTIVE_H
@@ -29,7 +30,10 @@ bool wire_is_aggregation_node(const uint8_t caps[64]);
 bool wire_private_lft_on(const uint8_t info[64]);
 void wire_private_lft_off(uint8_t info[64]);
 
-/* Any of adaptive routing, fast recovery, routing notifications (RN, pFRN), hash-based forwarding (HBF, WHBF) is on in AdaptiveRoutingInfo. */
+/*
+ * Any of adaptive routing, fast recovery, routing notifications (RN, pFRN), hash-based forwarding
+ * (HBF, WHBF) is on in AdaptiveRoutingInfo.
+ */
 bool wire_adaptive_on(const uint8_t info[64]);
 void wire_adaptive_off(uint8_t info[64]); /* all of these; nothing else changes */
 

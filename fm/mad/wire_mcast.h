@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* wire_mcast: multicast between bytes and host order: MCMemberRecord (IBA 15.2.5.17), and the blocks of multicast forwarding tables. */
+/*
+ * wire_mcast: multicast between bytes and host order: MCMemberRecord (IBA 15.2.5.17), and the
+ * blocks of multicast forwarding tables.
+ */
 #ifndef FMD_MAD_WIRE_MCAST_H
 #define FMD_MAD_WIRE_MCAST_H
 

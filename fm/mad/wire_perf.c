@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Counters of ports (IBA 16.1.3.5 PortCounters, 16.1.4.11 PortCountersExtended), by one row of a table a counter: where it lies in
- * either attribute and how many bits it has. Two of PortCounters' counters are half a byte wide.
+ * Counters of ports (IBA 16.1.3.5 PortCounters, 16.1.4.11 PortCountersExtended), by one row of a
+ * table a counter: where it lies in either attribute and how many bits it has. Two of PortCounters'
+ * counters are half a byte wide.
  *
- * Counters of PortCounters stop at their end (IBA 16.1.3.5), those of 64 bits go round, which no fabric lives to see.
+ * Counters of PortCounters stop at their end (IBA 16.1.3.5), those of 64 bits go round, which no
+ * fabric lives to see.
  */
 #include <string.h>
 #include <iba/ib_types.h>
@@ -171,9 +173,12 @@ void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GM
 	memcpy(data + WIRE_PERF_OFFSET, &info, sizeof(info));
 }
 
-/* ---- Forward error correction ------------------------------------------------------------------------ */
+/* ---- Forward error correction ---------------------------------------------------------------- */
 
-/* Bytes of the attribute. Without RS-FEC each lane counts blocks; with it lanes count wrong symbols, and the port blocks. */
+/*
+ * Bytes of the attribute. Without RS-FEC each lane counts blocks; with it lanes count wrong
+ * symbols, and the port blocks.
+ */
 enum {
 	FEC_LANES = 12,
 	FEC_LANE_CORRECTED = 44,

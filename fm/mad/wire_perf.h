@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire_perf: performance management between bytes and host order (IBA 16.1). Data are the WIRE_GMP_DATA bytes behind the common
- * header; the attribute begins WIRE_PERF_OFFSET bytes into them.
+ * wire_perf: performance management between bytes and host order (IBA 16.1). Data are the
+ * WIRE_GMP_DATA bytes behind the common header; the attribute begins WIRE_PERF_OFFSET bytes into
+ * them.
  */
 #ifndef FMD_MAD_WIRE_PERF_H
 #define FMD_MAD_WIRE_PERF_H
@@ -46,7 +47,8 @@ struct wire_perf {
 	uint8_t port;
 	uint64_t value[PERF_COUNTERS];
 	uint64_t full
-		[PERF_COUNTERS]; /* where the counter stands still: what comes after is not counted */
+		/* where the counter stands still: what comes after is not counted */
+		[PERF_COUNTERS];
 };
 
 /* What a port's agent can do, of its ClassPortInfo. */
@@ -67,8 +69,9 @@ void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA
 void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA]);
 
 /*
- * PortExtendedSpeedsCounters (16.1.4.13): what forward error correction had to do. Which of its counters run depends on the
- * link's mode; here they are one of each kind. 32 bits each on the wire.
+ * PortExtendedSpeedsCounters (16.1.4.13): what forward error correction had to do. Which of its
+ * counters run depends on the link's mode; here they are one of each kind. 32 bits each on the
+ * wire.
  */
 enum wire_fec_counter {
 	WIRE_FEC_CORRECTED,   /* blocks with errors that were mended */

@@ -10,7 +10,10 @@
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
+#include "fm/mad/wire_inform.h"
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_rows.h"
 
 #define RMPP_VERSION	1
 #define QKEY_WELL_KNOWN 0x80010000u
@@ -94,16 +97,6 @@ void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info
 
 	wire_switch_info_encode(info, data);
 	memcpy(&rec.switch_info, data, sizeof(rec.switch_info));
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_sm_record_encode(uint16_t lid, const struct wire_sm_info *info, uint8_t row[32])
-{
-	ib_sminfo_record_t rec = { .lid = cl_hton16(lid) };
-	uint8_t data[WIRE_SMP_DATA];
-
-	wire_sm_info_encode(info, data);
-	memcpy(&rec.sm_info, data, sizeof(rec.sm_info));
 	memcpy(row, &rec, sizeof(rec));
 }
 

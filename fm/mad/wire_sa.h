@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire_sa: the subnet administration header and its records between bytes and host order (IBA 15.2).
- *
- * A record is a row of bytes. Its layout says where each component lies, numbered as the component mask numbers
- * them; a request's mask and components compile to a wire_sa_match, which then tells for any row whether it is asked for.
+ * wire_sa: the subnet administration header (IBA 15.2) between bytes and host order, and GIDs.
+ * Components of records are in wire_sa_comp.h; records in wire_sa_rows.h, wire_path.h,
+ * wire_service.h, wire_inform.h and wire_mcast.h.
  */
 #ifndef FMD_MAD_WIRE_SA_H
 #define FMD_MAD_WIRE_SA_H
@@ -49,97 +48,12 @@ enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
 
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE]);
 /*
- * Turns a received request's header into its answer's: SM_Key zero. With rmpp the kernel is asked to segment what follows;
- * row_size (a multiple of 8) becomes AttributeOffset, 0 when there are no rows.
+ * Turns a received request's header into its answer's: SM_Key zero. With rmpp the kernel is asked
+ * to segment what follows; row_size (a multiple of 8) becomes AttributeOffset, 0 when there are no
+ * rows.
  */
 void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t status, bool rmpp,
 		    size_t row_size);
-
-/* ---- Components ------------------------------------------------------------------------------- */
-
-struct wire_sa_layout {
-	uint16_t attr_id;
-	uint8_t size; /* of a row, padding included */
-	uint8_t ncomps;
-	const uint16_t *comps; /* widths in bits, first component first; see wire_sa.c */
-};
-const struct wire_sa_layout *wire_sa_layout(uint16_t attr_id); /* NULL: no such record here */
-/* A component of at most 64 bits; 0 when the mask does not name it is the caller's business. */
-uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const uint8_t *row);
-
-/* Any LID of a port asks for the port: base LID of the port that has `lid`, `lid` itself if none has. */
-typedef uint16_t wire_sa_base_lid_fn(void *arg, uint16_t lid);
-
-struct wire_sa_match {
-	unsigned words;
-	uint64_t mask[WIRE_SA_ROW_MAX / 8], want[WIRE_SA_ROW_MAX / 8];
-};
-/* `enough`: of capability masks the bits asked for suffice (attribute modifier bit 31). */
-void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
-			uint64_t comp_mask, const uint8_t *request, bool enough,
-			wire_sa_base_lid_fn *base_lid, void *arg);
-bool wire_sa_match(const struct wire_sa_match *match, const uint8_t *row);
-/* From now on any value of these components will do. */
-void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout *layout,
-		       uint64_t comps);
-
-/* Component numbers (bits of the mask) that are looked at one by one. */
-enum {
-	WIRE_SA_LID = 0, /* of all records that have one */
-	WIRE_NODE_NODE_GUID = 7,
-	WIRE_NODE_PORT_GUID = 8,
-	WIRE_LINK_TO_LID = 3,
-	WIRE_PORT_OPTIONS = 2,
-	WIRE_GUID_BLOCK = 1,
-	WIRE_GUID_FIRST = 4, /* of eight */
-};
-#define WIRE_BIT(comp) (1ull << (comp))
-
-/* ---- Rows: encoders write the whole row, reserved fields and padding as zero -------------------- */
-
-void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
-			     uint8_t row[112]);
-void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
-			     uint8_t row[72]);
-void wire_port_record_hide_mkey(uint8_t row[72]);
-void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24]);
-void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
-			    uint8_t row[72]);
-void wire_sm_record_encode(uint16_t lid, const struct wire_sm_info *info, uint8_t row[32]);
-void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
-void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8]);
-void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]); /* the attribute by SMP */
-void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
-void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
-			     uint8_t row[72]);
-/* As some clients know it from OpenSM: the block number, for once, in the order of their bytes and not of the network's. */
-void wire_pkey_record_dress(uint8_t row[72]);
-/* A request's block number back in the network's order, if it can't have been meant so: no port has 256 blocks. */
-void wire_pkey_record_undress(uint8_t row[72]);
-
-void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
-			      const uint8_t table[8], uint8_t row[16]);
-void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
-			       uint8_t row[72]);
-
-struct wire_link_record {
-	uint16_t from_lid, to_lid;
-	uint8_t from_port, to_port;
-};
-void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8]);
-
-/* What a PathRecord wants to know of a PortInfo, cheaper than all of it: a publish reads every port. */
-struct wire_port_caps {
-	uint32_t capmask;
-	uint16_t capmask2; /* 0 when capmask does not announce it */
-	uint8_t mtu_cap, guid_cap;
-};
-#define WIRE_CAP2_WIDTH_2X 0x0010u
-#define WIRE_CAP2_HDR	   0x0020u
-#define WIRE_CAP2_NDR	   0x0400u
-#define WIRE_CAP2_XDR	   0x1000u
-void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out);
-bool wire_port_info_extended(const uint8_t info[64]); /* runs at an extended speed */
 
 struct wire_gid {
 	uint64_t prefix;
@@ -147,116 +61,4 @@ struct wire_gid {
 };
 struct wire_gid wire_gid_decode(const uint8_t raw[16]);
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16]);
-enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST = 3 };
-struct wire_path_record { /* IBA 15.2.5.16 */
-	uint64_t service_id;
-	struct wire_gid dgid, sgid;
-	uint16_t dlid, slid;
-	bool raw, reversible;
-	uint32_t flow_label;
-	uint8_t hop_limit, tclass, num_path;
-	uint16_t pkey, qos_class;
-	uint8_t sl;
-	uint8_t mtu_sel, mtu, rate_sel, rate, life_sel, life; /* selectors: enum wire_selector */
-	uint8_t preference;
-};
-enum { /* component numbers */
-       WIRE_PATH_SERVICE_ID_MSB,
-       WIRE_PATH_SERVICE_ID_LSB,
-       WIRE_PATH_DGID,
-       WIRE_PATH_SGID,
-       WIRE_PATH_DLID,
-       WIRE_PATH_SLID,
-       WIRE_PATH_RAW,
-       WIRE_PATH_FLOW = 8,
-       WIRE_PATH_HOP,
-       WIRE_PATH_TCLASS,
-       WIRE_PATH_REVERSIBLE = 11,
-       WIRE_PATH_NUM_PATH,
-       WIRE_PATH_PKEY,
-       WIRE_PATH_QOS_CLASS,
-       WIRE_PATH_SL,
-       WIRE_PATH_MTU_SEL,
-       WIRE_PATH_MTU,
-       WIRE_PATH_RATE_SEL,
-       WIRE_PATH_RATE,
-       WIRE_PATH_LIFE_SEL,
-       WIRE_PATH_LIFE,
-};
-void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
-void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
-
-#define WIRE_MULTI_GIDS 11 /* that fit one MAD */
-struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its ends apart */
-	struct wire_path_record path;
-	bool independent;
-	uint8_t nsrc, ndst; /* as asked for, whatever fits */
-	struct wire_gid gids[WIRE_MULTI_GIDS];
-};
-enum { /* component numbers */
-       WIRE_MULTI_SGID_COUNT = 19,
-       WIRE_MULTI_DGID_COUNT = 20,
-};
-void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out);
-/* The mask of a PathRecord that asks for the same. */
-uint64_t wire_multi_path_mask(uint64_t comp_mask);
-
-#define WIRE_LEASE_FOREVER UINT32_MAX
-struct wire_service { /* IBA 15.2.5.14 */
-	uint64_t id;
-	struct wire_gid gid;
-	uint16_t pkey;
-	uint32_t lease; /* seconds */
-	uint8_t key[16], name[64], data[64];
-};
-enum { /* component numbers */
-       WIRE_SERVICE_ID,
-       WIRE_SERVICE_GID,
-       WIRE_SERVICE_PKEY,
-       WIRE_SERVICE_LEASE = 4,
-       WIRE_SERVICE_KEY,
-};
-void wire_service_decode(const uint8_t row[176], struct wire_service *out);
-void wire_service_encode(const struct wire_service *in, uint8_t row[176]);
-
-struct wire_inform_info { /* IBA 13.4.8.3 */
-	struct wire_gid gid;
-	uint16_t lid_begin, lid_end; /* 0xffff in lid_begin: all */
-	bool generic;
-	uint8_t subscribe;
-	uint16_t type, trap; /* trap: of vendor notices the device ID */
-	uint32_t qpn;
-	uint8_t resp_time;
-	uint32_t producer;
-};
-void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
-void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
-/* A Report of the notice (IBA 15.3): all behind the common header. The issuer is the port that the trap came from. */
-void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
-			uint8_t data[WIRE_GMP_DATA]);
-void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
-			       const struct wire_inform_info *info, uint8_t row[64]);
-
-#define WIRE_SA_CAP_SUBSCRIPTIONS    (1u << 1)
-#define WIRE_SA_CAP_OPTIONAL_RECORDS (1u << 8)
-#define WIRE_SA_CAP_MULTI_PATH	     (1u << 10)
-#define WIRE_SA_CAP_MULTICAST	     (1u << 9)	/* groups can be joined */
-#define WIRE_SA_CAP_CAPMASK_MATCH    (1u << 13) /* PortInfoRecord, attribute modifier bit 31 */
-#define WIRE_SA_CAP2_MCAST_TOP	     (1u << 3)
-#define WIRE_SA_CAP2_ALIAS_GUIDS     (1u << 5)
-#define WIRE_SA_CAP2_FULL_PORT_INFO  (1u << 6)
-#define WIRE_SA_CAP2_EXT_SPEEDS	     (1u << 7)
-#define WIRE_SA_CAP2_MCAST_SERVICES  (1u << 8) /* ServiceRecords of multicast GIDs */
-#define WIRE_SA_CAP2_CAPMASK2_MATCH  (1u << 10)
-#define WIRE_SA_CAP2_SEND_ONLY_FULL  (1u << 12) /* JoinState bit 3 */
-#define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)
-#define WIRE_SA_CAP2_HDR	     (1u << 15)
-#define WIRE_SA_CAP2_NDR	     (1u << 17)
-struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
-	uint16_t cap_mask;
-	uint32_t cap_mask2; /* 27 bits */
-	uint8_t resp_time;
-};
-void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72]);
-
 #endif

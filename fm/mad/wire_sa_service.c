@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20), and the QoS
- * tables' records (15.2.5.7, 15.2.5.9).
+ * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20), and the
+ * QoS tables' records (15.2.5.7, 15.2.5.9).
  *
  * A MultiPathRecord asks in other words for what a PathRecord asks: it is decoded into one, and its
  * component mask into that of one, so that the same code finds the paths.
@@ -9,7 +9,11 @@
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa_rows.h"
+#include "fm/mad/wire_service.h"
 
 #define MULTI_HEADER 24
 
@@ -28,7 +32,7 @@ static uint64_t number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* ---- ServiceRecord ---------------------------------------------------------------------------- */
+/* ---- ServiceRecord --------------------------------------------------------------------------- */
 
 void wire_service_decode(const uint8_t row[176], struct wire_service *out)
 {
@@ -61,7 +65,7 @@ void wire_service_encode(const struct wire_service *in, uint8_t row[176])
 	memcpy(row + offsetof(ib_service_record_t, service_data8), in->data, sizeof(in->data));
 }
 
-/* ---- MultiPathRecord -------------------------------------------------------------------------- */
+/* ---- MultiPathRecord ------------------------------------------------------------------------- */
 
 void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out)
 {
@@ -118,7 +122,7 @@ uint64_t wire_multi_path_mask(uint64_t comp_mask)
 	return mask;
 }
 
-/* ---- QoS tables -------------------------------------------------------------------------------- */
+/* ---- QoS tables ------------------------------------------------------------------------------ */
 
 void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
 			      const uint8_t table[8], uint8_t row[16])

@@ -6,8 +6,8 @@
  * GUID: a fabric joins its broadcast group once and reads it often, and 16 bytes a member is all it
  * takes.
  *
- * A free MLID is looked for from the lowest on, so that tables stay short. Those given back lately are
- * passed over; when none else is left, the one that was given back first is taken.
+ * A free MLID is looked for from the lowest on, so that tables stay short. Those given back lately
+ * are passed over; when none else is left, the one that was given back first is taken.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct sa_groups {
 	bool share_snm;
 };
 
-/* ---- Looking up -------------------------------------------------------------------------------- */
+/* ---- Looking up ------------------------------------------------------------------------------ */
 
 static int compare_mgid(const void *a, const void *b)
 {
@@ -96,7 +96,7 @@ uint16_t sa_groups_top(const struct sa_groups *g)
 	return (uint16_t)(MCAST_FIRST_MLID + g->end - 1);
 }
 
-/* ---- MLIDs ------------------------------------------------------------------------------------- */
+/* ---- MLIDs ----------------------------------------------------------------------------------- */
 
 static bool is_snm(const struct wire_gid *mgid)
 {
@@ -165,7 +165,7 @@ void sa_groups_share_snm(struct sa_groups *g, bool share)
 	g->share_snm = share;
 }
 
-/* ---- Groups ------------------------------------------------------------------------------------ */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 static void tell_changed(const struct sa_groups *g, uint16_t mlid)
 {
@@ -295,7 +295,7 @@ struct wire_gid sa_groups_new_mgid(struct sa_groups *g, uint64_t subnet_prefix, 
 	return mgid;
 }
 
-/* ---- Members ----------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 /* Where the port is, or belongs. */
 static uint32_t member_place(const struct sa_group *group, guid_t port)
@@ -391,7 +391,7 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 	return is;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_group: the store of multicast groups and their members. Data and invariants alone: who may join is sa_mcast.c's affair,
- * where packets go fm/fabric/mcast.c's.
+ * mcast_group: the store of multicast groups and their members. Data and invariants alone: who may
+ * join is sa_mcast.c's affair, where packets go fm/fabric/mcast.c's.
  *
- * Invariants: MGIDs are unique, and so is a port within a group; a member's JoinState is never 0; a group that was not made in
- * advance has a member that keeps it (full, or send-only full) and ends with the last such member, the others with it. One MLID a
- * group, except that groups of IPv6 solicited nodes share one where that is wanted. A MLID that was given back is not given
- * out again for a minute while there are others: hosts may send to the old group for a while yet.
+ * Invariants: MGIDs are unique, and so is a port within a group; a member's JoinState is never 0; a
+ * group that was not made in advance has a member that keeps it (full, or send-only full) and ends
+ * with the last such member, the others with it. One MLID a group, except that groups of IPv6
+ * solicited nodes share one where that is wanted. A MLID that was given back is not given out again
+ * for a minute while there are others: hosts may send to the old group for a while yet.
  */
 #ifndef FMD_SA_MCAST_GROUP_H
 #define FMD_SA_MCAST_GROUP_H
@@ -81,8 +82,8 @@ struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups,
 				   uint16_t mlid); /* the first of a chain by .next */
 
 /*
- * A new group without members. mlid 0 = one that is free; else that one, NULL if it is out of range or taken (by other than
- * groups to share with). NULL too when the MGID exists or no MLID is left.
+ * A new group without members. mlid 0 = one that is free; else that one, NULL if it is out of range
+ * or taken (by other than groups to share with). NULL too when the MGID exists or no MLID is left.
  */
 struct sa_group *sa_groups_create(struct sa_groups *groups, const struct sa_group_attr *attr,
 				  uint16_t mlid, uint64_t now_us);

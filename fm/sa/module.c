@@ -3,15 +3,16 @@
  * The SA's settings, its events, and what hosts have asked it for: subscriptions to notices
  * and services, in state_dir, so that a restart of fmd is nothing that a host would notice.
  *
- * Changes are written once they have gathered for GATHER_US, and at the end. A lease of a service is kept
- * as the second it ends at by the system's clock: it goes on while fmd is away. When there is nothing to
- * be read, hosts are asked to register anew.
+ * Changes are written once they have gathered for GATHER_US, and at the end. A lease of a service
+ * is kept as the second it ends at by the system's clock: it goes on while fmd is away. When there
+ * is nothing to be read, hosts are asked to register anew.
  */
 #include "fm/sa/module.h"
 #include <stdlib.h>
 #include <time.h>
 #include "fm/fabric/request.h"
 #include "fm/sa/module_own.h"
+#include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
 #define GATHER_US 2000000
@@ -119,7 +120,7 @@ static const struct state_file aliases_file = {
 	.gather_max_us = GATHER_US,
 };
 
-/* ---- What hosts ask for ------------------------------------------------------------------------- */
+/* ---- What hosts ask for ---------------------------------------------------------------------- */
 
 static void changed(void *arg)
 {
@@ -144,7 +145,10 @@ static void guids_changed(void *arg, guid_t port)
 	guid_tables_changed(r->guids, port);
 }
 
-/* What was just read is no change. A file that is missing or spoilt means that hosts know more than we do. */
+/*
+ * What was just read is no change. A file that is missing or spoilt means that hosts know more than
+ * we do.
+ */
 static void load(void *room)
 {
 	static const struct state_file *const files[] = { &aliases_file, &services_file,
@@ -161,7 +165,7 @@ static void load(void *room)
 	changed(r);
 }
 
-/* ---- What is published -------------------------------------------------------------------------- */
+/* ---- What is published ----------------------------------------------------------------------- */
 
 static void published(void *room, const struct topo *before)
 {
@@ -211,7 +215,7 @@ static void status(const void *room, json_t *doc)
 				      (int)s.services, "waiting", (int)s.waiting));
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void configure(void *room)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * GUID tables of ports, as hosts asked for them (fm/sa/sa_alias.c), on their way to the ports (IBA 14.2.5.5).
+ * GUID tables of ports, as hosts asked for them (fm/sa/sa_alias.c), on their way to the ports (IBA
+ * 14.2.5.5).
  *
- * A port forgets its table with its power. So each table is written when it changes, and all of it when the port is back in
- * service; when fmd begins it takes none for written. A port that does not take its table is asked again when the fabric
- * next settles.
+ * A port forgets its table with its power. So each table is written when it changes, and all of it
+ * when the port is back in service; when fmd begins it takes none for written. A port that does not
+ * take its table is asked again when the fabric next settles.
  */
 #include <stdlib.h>
 #include "fm/mad/batch.h"
@@ -81,7 +82,7 @@ void guid_tables_changed(struct guid_tables *g, guid_t port)
 	loop_timer_set(g->soon, 0);
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------ */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
@@ -131,7 +132,7 @@ static void idle(void *owner)
 
 static const struct batch_ops ops = { .make = make, .done = done, .idle = idle };
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct guid_tables *guid_tables_new(struct fabric *fabric)
 {

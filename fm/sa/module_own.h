@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the door's files share: module.c (settings, files, what is published), module_key.c (sa_key), module_guids.c (GUID tables). */
+/*
+ * What the door's files share: module.c (settings, files, what is published), module_key.c
+ * (sa_key), module_guids.c (GUID tables).
+ */
 #ifndef FMD_SA_MODULE_OWN_H
 #define FMD_SA_MODULE_OWN_H
 
@@ -7,7 +10,10 @@
 #include "fm/fabric/view.h"
 #include "fm/sa/sa.h"
 
-/* module_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is configured and 1 would not do. */
+/*
+ * module_key.c: what makes a request to the SA trusted; made and kept in state_dir where none is
+ * configured and 1 would not do.
+ */
 struct sa_key {
 	uint64_t made; /* 0 = none yet */
 };

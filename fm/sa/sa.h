@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sa: subnet administration (IBA 15). Answers at all times from the last published view: a snapshot, its LIDs and its tables.
+ * sa: subnet administration (IBA 15). Answers at all times from the last published view: a
+ * snapshot, its LIDs and its tables.
  */
 #ifndef FMD_SA_SA_H
 #define FMD_SA_SA_H
 
-#include <stdio.h>
 #include "fm/core/loop.h"
 #include "fm/core/partition.h"
 #include "fm/mad/mad.h"
@@ -18,15 +18,15 @@
 
 struct sa_conf {
 	uint64_t gid_prefix;
-	uint64_t
-		sa_key; /* of a request: 0 = anybody, this = trusted, another = dropped (C15-0.1.5) */
+	/* of a request: 0 = anybody, this = trusted, another = dropped (C15-0.1.5) */
+	uint64_t sa_key;
 	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
-	unsigned
-		groups_limit; /* multicast groups of one port, more is NO_RESOURCES; 0 = any number */
-	unsigned
-		rate_limit; /* requests a second of one LID, more is not answered; 0 = any number */
-	bool proxy_join;    /* ports may join others to groups without the SM_Key */
+	/* multicast groups of one port, more is NO_RESOURCES; 0 = any number */
+	unsigned groups_limit;
+	/* requests a second of one LID, more is not answered; 0 = any number */
+	unsigned rate_limit;
+	bool proxy_join;      /* ports may join others to groups without the SM_Key */
 	bool pkey_host_order; /* block numbers of P_KeyTableRecords as OpenSM sends them */
 };
 
@@ -36,7 +36,10 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 void sa_free(struct sa *sa);
 void sa_configure(struct sa *sa, const struct sa_conf *conf);
 
-/* Swaps the view. The pointers stay the caller's and stay valid until the next publish; NULL topo = no view: nothing is answered. */
+/*
+ * Swaps the view. The pointers stay the caller's and stay valid until the next publish; NULL topo =
+ * no view: nothing is answered.
+ */
 struct sa_view {
 	const struct topo *topo;
 	const struct lid_map *lids;
@@ -50,8 +53,9 @@ struct sa_view {
 void sa_publish(struct sa *sa, const struct sa_view *view);
 
 /*
- * Notices go to who subscribed to them, one Report at a time to each, each repeated until it is acknowledged; who never answers
- * loses the subscription. What the SA has to say itself (a port in or out of service, a group made or gone) it says by itself.
+ * Notices go to who subscribed to them, one Report at a time to each, each repeated until it is
+ * acknowledged; who never answers loses the subscription. What the SA has to say itself (a port in
+ * or out of service, a group made or gone) it says by itself.
  */
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid); /* a trap */
 
@@ -64,37 +68,31 @@ struct sa_listener {
 };
 void sa_listen(struct sa *sa, const struct sa_listener *listener);
 
-/* What is to outlive the process, as lines. Reading gives 0 or the number of the first line that can't be. */
-unsigned sa_subscriptions_read(struct sa *sa, FILE *in);
-void sa_subscriptions_write(const struct sa *sa, FILE *out);
-void sa_subscriptions_forget(struct sa *sa);
-/* Leases are kept as the second they end at: `now` is that of the system's clock. */
-unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
-void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
-void sa_services_forget(struct sa *sa);
-unsigned sa_aliases_read(struct sa *sa, FILE *in);
-void sa_aliases_write(const struct sa *sa, FILE *out);
-void sa_aliases_forget(struct sa *sa);
-
-/* Ports by more than one GUID. The next port, by GUID, that has a table of them, 0 = none; a block of it as it goes to the port. */
+/*
+ * Ports by more than one GUID. The next port, by GUID, that has a table of them, 0 = none; a block
+ * of it as it goes to the port.
+ */
 guid_t sa_alias_next(const struct sa *sa, guid_t after);
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64]);
 guid_t sa_alias_port(const struct sa *sa, guid_t guid); /* whose alias that is; 0 = nobody's */
 guid_t sa_own_port(const struct sa *sa,
 		   guid_t guid); /* the port's own GUID, of an alias; else the same */
 
-/* Off: this manager is not the master, and requests are left to the SA of who is, unanswered. At first on. */
+/* Off: this manager is not the master, and answers no request. At first on. */
 void sa_serve(struct sa *sa, bool on);
 
-/* The multicast groups, the SA's own; they may be changed from outside too. fn hears of each change, and changes nothing. */
+/*
+ * The multicast groups, the SA's own; they may be changed from outside too. fn hears of each
+ * change, and changes nothing.
+ */
 typedef void sa_groups_fn(void *arg, uint16_t mlid);
 struct sa_groups *sa_mcast_groups(struct sa *sa);
-/* The port, by its own GUID, that is in most groups by all of its GUIDs, and in how many; 0: none is in any. */
+/* The port that is in most groups by all of its GUIDs, and in how many; 0: none is in any. */
 guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups);
 /* The groups made in advance, from now on these: they are there without members too. */
 void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsigned count);
 void sa_mcast_follow(struct sa *sa, sa_groups_fn *fn, void *arg);
-/* What MulticastForwardingTableRecords tell; the plan stays the caller's, until the next call. NULL = no trees. */
+/* For MulticastForwardingTableRecords. Borrowed until the next call; NULL = no trees. */
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 
 /* The other subnet managers, for SMInfoRecords; copied. */
@@ -107,8 +105,8 @@ void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned coun
 
 struct sa_stats {
 	uint64_t requests, answered, bad, unsupported;
-	uint64_t
-		busy; /* left unanswered: nothing is published yet, above the rate, or no room to wait */
+	/* left unanswered: nothing is published yet, above the rate, or no room to wait */
+	uint64_t busy;
 	uint64_t ignored;				       /* not the master's */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Alias GUIDs (see sa_alias.h). A host asks by Set of GUIDInfoRecord for entries of its port's GUID table, by Delete for their end:
- * LID and block name the place, the component mask says which of its eight entries are meant. The answer shows the block as it is
- * then: a GUID that somebody else has is not taken, and shows as what was there.
+ * The store of alias GUIDs (see sa_alias.h).
  *
- * Who asks for zero gets a GUID of our making, and the same one again after a Delete. The first entry of all is the port's own, and
- * nobody's to change. A port's table is changed by that port, or by trusted requests in a partition with it. An alias that is
- * in a multicast group stays until it has left.
- *
- * The tables are kept whatever becomes of their ports, and over a restart (`<port GUID> <entry> <GUID> <of our making>` a line); the
- * conductor writes them to the ports.
+ * Who asks for zero gets a GUID of our making, and the same one again after a Delete. An alias that
+ * is in a multicast group stays until it has left. The tables are kept whatever becomes of their
+ * ports, and over a restart (`<port GUID> <entry> <GUID> <of our making>` a line);
+ * fm/sa/module_guids.c writes them to the ports.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_rows.h"
+#include "fm/mad/wire_sa_rows.h"
+#include "fm/sa/sa_alias.h"
+#include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
 #define EACH	  8			/* GUIDs in a block */
@@ -35,7 +34,7 @@ struct alias {
 	guid_t port;
 };
 
-/* ---- The store ----------------------------------------------------------------------------------- */
+/* ---- The store ------------------------------------------------------------------------------- */
 
 static struct alias_table *table_find(const struct sa *sa, guid_t port)
 {
@@ -151,16 +150,7 @@ static guid_t new_guid(struct sa *sa)
 	return guid;
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------ */
-
-struct change {
-	uint16_t lid;
-	guid_t port;
-	unsigned first, end; /* entries of the block */
-	uint8_t mask;	     /* of these: meant */
-	guid_t want[EACH];
-	bool differs;
-};
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 static bool is_member_anywhere(const struct sa *sa, guid_t guid)
 {
@@ -168,7 +158,7 @@ static bool is_member_anywhere(const struct sa *sa, guid_t guid)
 }
 
 static void set_entry(struct sa *sa, struct alias_table *table, unsigned entry, guid_t want,
-		      struct change *c)
+		      struct sa_alias_change *c)
 {
 	guid_t had = table->guids[entry];
 
@@ -185,7 +175,7 @@ static void set_entry(struct sa *sa, struct alias_table *table, unsigned entry, 
 	c->differs = true;
 }
 
-static enum wire_sa_status set_block(struct sa *sa, struct change *c)
+enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c)
 {
 	struct alias_table *table = table_get(sa, c->port, c->first);
 
@@ -197,7 +187,7 @@ static enum wire_sa_status set_block(struct sa *sa, struct change *c)
 	return WIRE_SA_OK;
 }
 
-static enum wire_sa_status delete_block(struct sa *sa, struct change *c)
+enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c)
 {
 	struct alias_table *table = table_find(sa, c->port);
 	unsigned end = table && table->count < c->end ? table->count : c->end;
@@ -214,73 +204,7 @@ static enum wire_sa_status delete_block(struct sa *sa, struct change *c)
 	return WIRE_SA_OK;
 }
 
-static bool may_change(const struct sa_query *q, uint32_t port)
-{
-	return port == q->asker ||
-	       (q->trusted && q->asker != TOPO_NONE && sa_may_know(q->sa, port, q->asker));
-}
-
-/* How many entries the port's table has; 0 = nobody knows. */
-static unsigned guid_cap(const struct sa *sa, uint32_t port)
-{
-	const struct topo *t = sa->view.topo;
-	const struct topo_node *node = &t->nodes[t->ports[port].node];
-	const struct inv_node *inv = inventory_find(sa->inv, node->guid);
-	unsigned num = t->ports[port].num;
-	struct wire_port_caps caps;
-
-	if (!inv || num > inv->nports || !inv->ports[num].known)
-		return 0;
-	wire_port_caps_decode(inv->ports[num].info, &caps);
-	return caps.guid_cap;
-}
-
-static enum wire_sa_status change_read(const struct sa_query *q, struct change *c)
-{
-	uint8_t block;
-	uint32_t port;
-	unsigned cap;
-
-	if (!sa_asked(q, WIRE_SA_LID) || !sa_asked(q, WIRE_GUID_BLOCK))
-		return WIRE_SA_INSUF_COMPS;
-	wire_guid_record_decode(q->data, &c->lid, &block, c->want);
-	port = sa_port_by_lid(q->sa, c->lid);
-	if (port == TOPO_NONE)
-		return WIRE_SA_NO_RECORDS;
-	if (!may_change(q, port))
-		return WIRE_SA_REQ_INVALID;
-	cap = guid_cap(q->sa, port);
-	c->port = q->sa->view.topo->ports[port].guid;
-	c->first = block * EACH;
-	c->end = c->first + EACH < cap ? c->first + EACH : cap;
-	c->mask = (uint8_t)(q->comp_mask >> WIRE_GUID_FIRST);
-	if (c->first >= cap)
-		return WIRE_SA_NO_RECORDS;
-	return !block && c->mask & 1 ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
-}
-
-enum wire_sa_status sa_alias_change(struct sa_query *q)
-{
-	struct sa *sa = q->sa;
-	struct change c = { 0 };
-	guid_t guids[EACH];
-	enum wire_sa_status status = change_read(q, &c);
-
-	if (!status)
-		status = q->method == WIRE_SET ? set_block(sa, &c) : delete_block(sa, &c);
-	if (status)
-		return status;
-	sa_alias_guids(sa, c.port, c.first / EACH, guids);
-	wire_guid_record_encode(c.lid, (uint8_t)(c.first / EACH), guids, q->data);
-	if (c.differs) {
-		sa_changed(sa);
-		if (sa->listener.guids)
-			sa->listener.guids(sa->listener.arg, c.port);
-	}
-	return sa_walk_once(q);
-}
-
-/* ---- For the conductor --------------------------------------------------------------------------- */
+/* ---- For the ports --------------------------------------------------------------------------- */
 
 guid_t sa_alias_next(const struct sa *sa, guid_t after)
 {
@@ -301,7 +225,7 @@ bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t da
 	return true;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static bool line_read(struct sa *sa, const char *line)
 {
@@ -352,7 +276,7 @@ void sa_aliases_write(const struct sa *sa, FILE *out)
 	}
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void sa_alias_init(struct sa *sa)
 {

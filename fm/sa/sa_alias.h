@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sa_alias: ports by more than one GUID (IBA 15.2.5.18, GUIDInfoRecord by Set and Delete), as the virtual functions of an
- * HCA have them. Private to fm/sa; what is of use outside is in sa.h.
+ * sa_alias: ports by more than one GUID (IBA 15.2.5.18, GUIDInfoRecord by Set and Delete), as the
+ * virtual functions of an HCA have them. Private to fm/sa; what is of use outside is in sa.h.
  */
 #ifndef FMD_SA_SA_ALIAS_H
 #define FMD_SA_SA_ALIAS_H
@@ -10,7 +10,8 @@
 #include "fm/mad/wire_sa.h"
 
 struct sa;
-struct sa_query;
+
+#define SA_GUIDS_A_BLOCK 8
 
 struct aliases {
 	cl_qmap_t tables; /* struct alias_table by port GUID */
@@ -22,9 +23,22 @@ void sa_alias_init(struct sa *sa);
 /* The port of that GUID, be it an alias; TOPO_NONE = nobody's. */
 uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid);
 /* A block of a port's table, its own GUID first. */
-void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block, guid_t guids[8]);
+void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block,
+		    guid_t guids[SA_GUIDS_A_BLOCK]);
 /* The port's GUIDs one by one, its own first: the first with *at = 0. 0: those were all. */
 guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at);
-enum wire_sa_status sa_alias_change(struct sa_query *q); /* Set and Delete */
+
+/* A change to one block of a port's table. */
+struct sa_alias_change {
+	guid_t port;
+	unsigned first, end; /* entries of the block */
+	uint8_t mask;	     /* of these: meant, bit 0 the first */
+	guid_t want[SA_GUIDS_A_BLOCK];
+	bool differs; /* out: something is another than before */
+};
+/* Takes the GUIDs wanted, zero = one of our making. NO_RESOURCES: too many ports have tables. */
+enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c);
+/* Ends them. DENIED, and nothing changed: one of them is in a multicast group. */
+enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c);
 
 #endif

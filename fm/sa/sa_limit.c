@@ -2,12 +2,14 @@
 /*
  * What keeps one host from taking the SA away from the others.
  *
- * Requests of a LID above rate_limit a second are not answered, which costs little, and clients repeat them; a
- * tenth of a second's worth may come at once. One number a LID does it (GCRA): the time at
- * which the host would be even if it had kept to the rate all along. Who is above is told once an hour.
+ * Requests of a LID above rate_limit a second are not answered, which costs little, and clients
+ * repeat them; a tenth of a second's worth may come at once. One number a LID does it (GCRA): the
+ * time at which the host would be even if it had kept to the rate all along. Who is above is told
+ * once an hour.
  *
- * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets a
- * short slice, enough for those that name what they want; one that walks the fabric goes on as a job.
+ * Work of a round of the loop is bounded too: once SA_ROUND rows have been looked at, a query gets
+ * a short slice, enough for those that name what they want; one that walks the fabric goes on as a
+ * job.
  */
 #include <stdlib.h>
 #include "fm/sa/sa_impl.h"

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MTU and rate of every cable, worked out when the first asks after a publish, so that a path is a walk and some minima, and a
- * fault does not wait for them.
+ * MTU and rate of every cable, worked out when the first asks after a publish, so that a path is a
+ * walk and some minima, and a fault does not wait for them.
  *
- * MTU: the lower NeighborMTU of both ends, for that is what packets are held to, also on a link that was taken over as it was; before
- * a link is armed the lower MTUCap, which bring-up makes of it. Rate: from active speed and width; a switch's port 0 has no cable, and
- * what its PortInfo says is how fast the management processor takes packets in. What nobody says
- * counts as the least there is.
+ * MTU: the lower NeighborMTU of both ends, for that is what packets are held to, also on a link
+ * that was taken over as it was; before a link is armed the lower MTUCap, which bring-up makes of
+ * it. Rate: from active speed and width; a switch's port 0 has no cable, and what its PortInfo says
+ * is how fast the management processor takes packets in. What nobody says counts as the least there
+ * is.
  *
  * Rates added to the PathRecord late (28 Gb/s and up, codes from 19) are not known to every host:
  * one whose port announces neither the width nor the speed behind such a rate is told the next
  * lower one it must know. A port that runs at such a speed itself knows it.
  */
 #include <stdlib.h>
+#include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/mem.h"
 
 #define FASTER_THAN_EDR (WIRE_CAP2_HDR | WIRE_CAP2_NDR | WIRE_CAP2_XDR)
 
-/* By PathRecord rate code (IBA 15.2.5.16): units of 100 Mb/s, and what lets a port know it; 0 = all
- * do. */
+/*
+ * By PathRecord rate code (IBA 15.2.5.16): units of 100 Mb/s, and what lets a port know it; 0 = all
+ * do.
+ */
 static const struct {
 	uint16_t rate, needs;
 } rates[] = {
@@ -40,8 +44,8 @@ static const struct {
 	[16] = { 1000, 0 },
 	[17] = { 2000, 0 },
 	[18] = { 3000, 0 },
-	[19] = { 280, WIRE_CAP2_WIDTH_2X },
-	[20] = { 500, WIRE_CAP2_WIDTH_2X | FASTER_THAN_EDR },
+	[19] = { 280, WIRE_CAP2_2X },
+	[20] = { 500, WIRE_CAP2_2X | FASTER_THAN_EDR },
 	[21] = { 4000, FASTER_THAN_EDR },
 	[22] = { 6000, FASTER_THAN_EDR },
 	[23] = { 8000, WIRE_CAP2_NDR | WIRE_CAP2_XDR },
@@ -110,7 +114,7 @@ static uint8_t rate_of(enum topo_speed speed, unsigned lanes)
 
 static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
 {
-	uint16_t knows = capmask2 & (FASTER_THAN_EDR | WIRE_CAP2_WIDTH_2X);
+	uint16_t knows = capmask2 & (FASTER_THAN_EDR | WIRE_CAP2_2X);
 
 	if (port->speed >= TOPO_HDR)
 		knows |= WIRE_CAP2_HDR;
@@ -119,7 +123,7 @@ static uint16_t knows_of(const struct topo_port *port, uint16_t capmask2)
 	if (port->speed >= TOPO_XDR)
 		knows |= WIRE_CAP2_XDR;
 	if (port->width == 2)
-		knows |= WIRE_CAP2_WIDTH_2X;
+		knows |= WIRE_CAP2_2X;
 	return knows;
 }
 

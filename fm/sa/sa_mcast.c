@@ -1,157 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MCMemberRecord (IBA 15.2.5.17): joining groups by Set, leaving them by Delete, looking by Get and
- * GetTable. The groups themselves are mcast_group.c's; what a join does to the fabric happens behind
- * the answer (fm/fabric/mcast.c), as hosts know it.
- *
- * A join names MGID, PortGID and JoinState. If the group is there, what else it names must be what
- * the group is, and the port's cable must carry the group's MTU and rate. If not, the join makes the
- * group (sa_mcast_make.c).
- *
- * Kept to what clients know from OpenSM where the standard leaves room: PacketLifeTime never stands
- * against a join, and limited members of the partition may join. Others than the port itself may join or
- * remove it only with the SM_Key (or where sa_proxy_join allows it, as OpenSM does), and with a partition in common.
+ * The SA's multicast groups: their life, who follows them, and how many a port is in. The groups
+ * themselves are mcast_group.c's.
  */
 #include "fm/sa/sa_mcast.h"
-#include "fm/sa/sa_rows.h"
 
-#define LINK_LOCAL_PREFIX 0xfe80000000000000ull
-#define KEPT_PART	  8  /* of the MLIDs: for the trusted, and for.. */
-#define FEW		  16 /* ..ports that are in fewer groups than that */
-
-/* ---- What a request asks of a group ------------------------------------------------------------ */
-
-bool sa_mcast_selects(uint8_t selector, int have_to_want)
+struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port)
 {
-	switch (selector) {
-	case WIRE_GREATER:
-		return have_to_want > 0;
-	case WIRE_LESS:
-		return have_to_want < 0;
-	case WIRE_EXACT:
-		return have_to_want == 0;
-	default:
-		return true;
-	}
-}
-
-bool sa_mcast_asks_mtu(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_MTU_SEL) && sa_asked(q, WIRE_MC_MTU);
-}
-
-bool sa_mcast_asks_rate(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_RATE_SEL) && sa_asked(q, WIRE_MC_RATE);
-}
-
-bool sa_mcast_asks_life(const struct sa_query *q)
-{
-	return sa_asked(q, WIRE_MC_LIFE_SEL) && sa_asked(q, WIRE_MC_LIFE);
-}
-
-bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr)
-{
-	const struct wire_mcmember *want = &q->mc.want;
-
-	if (sa_mcast_asks_mtu(q) && !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
-		return false;
-	return !sa_mcast_asks_rate(q) ||
-	       (sa_rate_known(want->rate) &&
-		sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)));
-}
-
-bool sa_mcast_pkey_fits(uint16_t a, uint16_t b)
-{
-	return PKEY_BASE(a) == PKEY_BASE(b) && (a | b) & PKEY_FULL;
-}
-
-bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr)
-{
-	const struct wire_mcmember *want = &q->mc.want;
-
-	return (!sa_asked(q, WIRE_MC_QKEY) || want->qkey == attr->qkey) &&
-	       (!sa_asked(q, WIRE_MC_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
-	       (!sa_asked(q, WIRE_MC_TCLASS) || want->tclass == attr->tclass) &&
-	       (!sa_asked(q, WIRE_MC_SL) || want->sl == attr->sl) &&
-	       (!sa_asked(q, WIRE_MC_FLOW) || want->flow_label == attr->flow_label) &&
-	       (!sa_asked(q, WIRE_MC_HOP) || want->hop_limit == attr->hop_limit);
-}
-
-/* The record of a group, with no member in it. */
-struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid)
-{
-	return (struct wire_mcmember){
-		.mgid = attr->mgid,
-		.qkey = attr->qkey,
-		.flow_label = attr->flow_label,
-		.mlid = mlid,
-		.pkey = attr->pkey,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = attr->mtu,
-		.rate_sel = WIRE_EXACT,
-		.rate = attr->rate,
-		.life_sel = WIRE_EXACT,
-		.life = attr->life,
-		.tclass = attr->tclass,
-		.sl = attr->sl,
-		.hop_limit = attr->hop_limit,
-		.scope = sa_group_scope(attr),
-	};
-}
-
-uint16_t sa_mcast_pkey_held(const struct sa_query *q, uint32_t port, uint16_t pkey)
-{
-	return pkey_map_member(q->sa->view.pkeys, port, pkey);
-}
-
-/* ---- Joining ----------------------------------------------------------------------------------- */
-
-/* The port that is to join or leave. */
-static enum wire_sa_status port_find(const struct sa_query *q, uint32_t *port)
-{
-	const struct wire_gid *gid = &q->mc.want.port_gid;
-
-	if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
-		return WIRE_SA_INVALID_GID;
-	*port = sa_port_by_guid(q->sa, gid->guid);
-	return *port == TOPO_NONE ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
-}
-
-/* o15-0.2.1: who may change what is stored of a port. */
-static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_group *group)
-{
-	const struct sa_member *member = sa_group_member(group, q->mc.want.port_gid.guid);
-
-	if (!member)
-		return true;
-	return member->proxy ? sa_mcast_pkey_held(q, q->mc.asker, group->attr.pkey) != 0
-			     : port == q->mc.asker;
-}
-
-static bool may_join_for(const struct sa_query *q, uint32_t port)
-{
-	return port == q->mc.asker || ((q->trusted || q->sa->conf.proxy_join) &&
-				       pkey_map_shared(q->sa->view.pkeys, port, q->mc.asker));
-}
-
-static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
-{
-	const struct sa_link *link = sa_link(q->sa, port);
-
-	return link->mtu >= attr->mtu && sa_rate_compare(link->rate, attr->rate) >= 0 &&
-	       sa_mcast_pkey_held(q, port, attr->pkey);
-}
-
-/* Of a port, by all of its GUIDs. */
-struct share {
-	unsigned groups;
-	struct sa_group_port *any; /* one of these GUIDs that is in a group, or NULL */
-};
-
-static struct share share_of(const struct sa *sa, guid_t port)
-{
-	struct share share = { 0 };
+	struct sa_mcast_share share = { 0 };
 	unsigned at = 0;
 	guid_t guid;
 
@@ -164,163 +20,6 @@ static struct share share_of(const struct sa *sa, guid_t port)
 	return share;
 }
 
-static void tell_full(struct sa *sa, uint32_t port, const struct share *share, const char *why)
-{
-	const struct topo *t = sa->view.topo;
-
-	if (share->any->told)
-		return;
-	share->any->told = true;
-	sa_tell(sa, "%s p%u 0x%016llx is in %u multicast groups, and is let into no more (%s)",
-		t->nodes[t->ports[port].node].desc, t->ports[port].num,
-		(unsigned long long)t->ports[port].guid, share->groups, why);
-}
-
-/* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
-static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
-{
-	struct sa *sa = q->sa;
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
-	struct share share;
-
-	if (!sa->conf.groups_limit || (group && (group->preset || sa_group_member(group, guid))))
-		return true;
-	share = share_of(sa, sa->view.topo->ports[port].guid);
-	if (share.groups < sa->conf.groups_limit)
-		return true;
-	tell_full(sa, port, &share, "mcast_groups_per_port");
-	return false;
-}
-
-/* The last MLIDs are for the trusted, and for ports that are in few groups. */
-static bool is_room_kept(const struct sa_query *q, uint32_t port)
-{
-	struct sa *sa = q->sa;
-	unsigned capacity = sa_groups_capacity(sa->groups);
-	struct share share;
-
-	if (q->trusted || sa_groups_mlids(sa->groups) < capacity - capacity / KEPT_PART)
-		return true;
-	share = share_of(sa, sa->view.topo->ports[port].guid);
-	if (share.groups < FEW)
-		return true;
-	tell_full(sa, port, &share, "few multicast LIDs are left");
-	return false;
-}
-
-/* The answer to a change; the PortGID is as the client wrote it. */
-static void answer_fill(struct sa_query *q, struct wire_mcmember record, uint8_t join_state,
-			bool proxy)
-{
-	record.port_gid = q->mc.want.port_gid;
-	record.join_state = join_state;
-	record.proxy = proxy;
-	q->mc.want = record;
-}
-
-static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa_group **group)
-{
-	struct sa_group_attr attr;
-	enum wire_sa_status status = sa_mcast_choose(q, port, &attr);
-
-	if (status)
-		return status;
-	if (!port_carries(q, port, &attr))
-		return WIRE_SA_REQ_INVALID;
-	if (!port_has_room(q, port, NULL) || !is_room_kept(q, port))
-		return WIRE_SA_NO_RESOURCES;
-	*group = sa_mcast_make(q, &attr);
-	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
-}
-
-static enum wire_sa_status join_old(const struct sa_query *q, uint32_t port,
-				    const struct sa_group *group)
-{
-	if (!q->mc.want.join_state || !sa_mcast_fits(q, &group->attr) ||
-	    !sa_mcast_quality_fits(q, &group->attr) || !port_carries(q, port, &group->attr) ||
-	    !may_change(q, port, group))
-		return WIRE_SA_REQ_INVALID;
-	return port_has_room(q, port, group) ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
-}
-
-static enum wire_sa_status join(struct sa_query *q, uint32_t port)
-{
-	struct sa_groups *groups = q->sa->groups;
-	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
-	enum wire_sa_status status;
-	uint8_t state;
-
-	if (!may_join_for(q, port) || (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.want.pkey)))
-		return WIRE_SA_REQ_INVALID;
-	if (group)
-		sa_mcast_renew(q->sa, group);
-	status = group ? join_old(q, port, group) : join_new(q, port, &group);
-	if (status)
-		return status;
-	state = sa_groups_join(groups, group, guid, q->mc.want.join_state, port != q->mc.asker);
-	answer_fill(q, sa_mcast_record(&group->attr, group->mlid), state,
-		    sa_group_member(group, guid)->proxy);
-	return WIRE_SA_OK;
-}
-
-/* ---- Leaving ----------------------------------------------------------------------------------- */
-
-/* o15-0.1.14 */
-static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
-{
-	struct sa_groups *groups = q->sa->groups;
-	struct sa_group *group = sa_groups_find(groups, &q->mc.want.mgid);
-	guid_t guid = q->mc.want.port_gid.guid; /* which may be an alias */
-	const struct sa_member *member = group ? sa_group_member(group, guid) : NULL;
-	const uint8_t bits = q->mc.want.join_state;
-	struct wire_mcmember record;
-	uint8_t left;
-	bool proxy;
-
-	if (!member || !bits || bits & ~member->state || !may_change(q, port, group))
-		return WIRE_SA_REQ_INVALID;
-	record = sa_mcast_record(&group->attr, group->mlid);
-	proxy = member->proxy;
-	left = sa_groups_leave(groups, group, guid, bits, loop_now_us(q->sa->loop));
-	answer_fill(q, record, left, proxy);
-	return WIRE_SA_OK;
-}
-
-/* ---- The record -------------------------------------------------------------------------------- */
-
-static enum wire_sa_status change(struct sa_query *q)
-{
-	enum wire_sa_status status;
-	uint32_t port;
-
-	if (~q->comp_mask & SA_COMPS_TO_JOIN)
-		return WIRE_SA_INSUF_COMPS;
-	status = port_find(q, &port);
-	if (!status)
-		status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
-	return status ? status : sa_walk_once(q);
-}
-
-enum wire_sa_status sa_mcmember_prepare(struct sa_query *q)
-{
-	wire_mcmember_decode(q->data, &q->mc.want);
-	q->mc.asker = sa_port_by_lid(q->sa, q->from.lid);
-	if (q->mc.asker == TOPO_NONE)
-		return WIRE_SA_REQ_INVALID;
-	return q->method == WIRE_SET || q->method == WIRE_DELETE ? change(q) : sa_mcast_look(q);
-}
-
-void sa_mcmember_emit(struct sa_query *q, uint32_t item)
-{
-	if (q->method == WIRE_SET || q->method == WIRE_DELETE) {
-		wire_mcmember_encode(&q->mc.want, sa_row(q));
-		sa_row_add(q);
-	} else {
-		sa_mcast_rows(q, item);
-	}
-}
-
 guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 {
 	const struct sa_group_port *in = NULL;
@@ -328,12 +27,12 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 
 	*groups = 0;
 	while ((in = sa_groups_next_port(sa->groups, guid))) {
-		struct share share;
+		struct sa_mcast_share share;
 		guid_t own;
 
 		guid = sa_group_port_guid(in);
 		own = sa_alias_port(sa, guid);
-		share = share_of(sa, own ? own : guid);
+		share = sa_mcast_share(sa, own ? own : guid);
 		if (share.groups <= *groups)
 			continue;
 		*groups = share.groups;
@@ -342,7 +41,7 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 	return largest;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void group_kept(void *arg, const struct sa_group *group, bool kept)
 {

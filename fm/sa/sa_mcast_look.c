@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Looking at multicast groups: Get and GetTable of MCMemberRecord, and the tables that their trees come
- * to.
+ * Looking at multicast groups: Get and GetTable of MCMemberRecord.
  *
  * Who is a member is for trusted eyes (o15-0.2.5, 0.2.6): others see each group of their partitions
  * once, PortGID, JoinState and ProxyJoin zero.
  */
 #include "fm/sa/sa_mcast.h"
-#include "fm/sa/sa_rows.h"
 
 /* Items are MLIDs: groups come and go while a long walk is under way. */
 enum wire_sa_status sa_mcast_look(struct sa_query *q)
@@ -92,37 +90,4 @@ void sa_mcast_rows(struct sa_query *q, uint32_t item)
 	     group = group->next)
 		if (group_asked(q, group))
 			group_rows(q, group);
-}
-
-/* ---- MulticastForwardingTableRecord ------------------------------------------------------------ */
-
-static void mft_row(struct sa_query *q, uint32_t sw, uint16_t block, uint8_t position)
-{
-	const struct topo_node *node = &q->sa->view.topo->nodes[sw];
-	uint16_t masks[MCAST_BLOCK];
-	uint8_t *row = sa_row(q);
-
-	if (!row)
-		return;
-	q->work++;
-	if (!mcast_plan_masks(q->sa->trees, node->guid, block, position, masks))
-		return;
-	wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block, masks, row);
-	sa_row_keep(q);
-}
-
-/* Blocks in which a port is set; of an empty one there is nothing to say. */
-void sa_mft_emit(struct sa_query *q, uint32_t item)
-{
-	const struct mcast_plan *trees = q->sa->trees;
-	unsigned positions = q->sa->view.topo->nodes[item].nports / MCAST_POSITION + 1u;
-	unsigned blocks = 0;
-
-	q->work++;
-	if (trees && trees->ntrees)
-		blocks = (trees->trees[trees->ntrees - 1].mlid - MCAST_FIRST_MLID) / MCAST_BLOCK +
-			 1u;
-	for (unsigned block = 0; block < blocks; block++)
-		for (unsigned position = 0; position < positions; position++)
-			mft_row(q, item, (uint16_t)block, (uint8_t)position);
 }

@@ -2,11 +2,13 @@
 /*
  * New multicast groups: those that a join makes, and those made in advance.
  *
- * A join makes a group if it is a full one (or send-only full) and names Q_Key, P_Key, SL, FlowLabel
- * and TClass (o15-0.2.3); MTU, rate and life time are chosen from what it says and what the port's cable
- * carries. Without an MGID the SA makes one (o15-0.1.4). An IPoIB group is made like the broadcast group
- * of its partition, which must be there.
+ * A join makes a group if it is a full one (or send-only full) and names Q_Key, P_Key, SL,
+ * FlowLabel and TClass (o15-0.2.3); MTU, rate and life time are chosen from what it says and what
+ * the port's cable carries. Without an MGID the SA makes one (o15-0.1.4). An IPoIB group is made
+ * like the broadcast group of its partition, which must be there.
  */
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "fm/sa/sa_mcast.h"
 
 #define MGID_FIRST	0xff
@@ -21,7 +23,7 @@
 	(SA_COMPS_TO_JOIN | WIRE_BIT(WIRE_MC_QKEY) | WIRE_BIT(WIRE_MC_TCLASS) |                    \
 	 WIRE_BIT(WIRE_MC_PKEY) | WIRE_BIT(WIRE_MC_FLOW) | WIRE_BIT(WIRE_MC_SL))
 
-/* ---- MGIDs ------------------------------------------------------------------------------------- */
+/* ---- MGIDs ----------------------------------------------------------------------------------- */
 
 static bool mgid_is_zero(const struct wire_gid *mgid)
 {
@@ -62,7 +64,7 @@ static struct wire_gid mgid_broadcast(const struct wire_gid *mgid)
 	};
 }
 
-/* ---- A new group ------------------------------------------------------------------------------- */
+/* ---- A new group ----------------------------------------------------------------------------- */
 
 /* The MTU of a new group, 0 = none is possible. `cable`: what the port's cable carries. */
 static uint8_t choose_mtu(const struct sa_query *q, uint8_t cable)
@@ -178,7 +180,7 @@ struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *a
 	return group;
 }
 
-/* ---- Groups made in advance -------------------------------------------------------------------- */
+/* ---- Groups made in advance ------------------------------------------------------------------ */
 
 static struct sa_group_attr attr_of_preset(const struct sa *sa, const struct partition_group *from)
 {

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PathRecord (IBA 15.2.5.16): what a packet from one LID to another will meet, by walking the
- * tables in force.
+ * Paths between ports, for PathRecord and MultiPathRecord: what a packet from one LID to another
+ * will meet, by walking the tables in force.
  *
- * Either end is named by LID, by GID, by both (which must agree), or left open. A query walks LIDs
- * for an open end; two open ends walk all pairs and run as a job. Between ports with several LIDs
- * each the pairs (first, first), (second, second) .. come first, with preference 0, the others
- * after, with 2.
+ * Between ports with several LIDs each the pairs (first, first), (second, second) .. come first,
+ * with preference 0, the others after, with 2.
  *
- * A path is reversible when the way back works too; then it promises no more than either direction
- * holds: the smaller MTU and the lower rate. When only the way there meets what is asked for, the
- * path is given as not reversible.
+ * A path is reversible when the return path works too; then it promises no more than either
+ * direction holds: the smaller MTU and the lower rate. When only the forward direction meets what
+ * is asked for, the path is given as not reversible.
  *
  * A selector next to a value asks for greater, less, exactly, or the best there is; "less" turns
  * the value down to the next lower, for a path can always carry less.
  *
- * There are paths between ports that share a partition with each other and with who asks; the SL is the partition's unless
- * another is asked for.
- *
- * Paths to multicast groups are sa_path_mcast.c's.
+ * There are paths between ports that share a partition with each other and with who asks; the SL is
+ * the partition's unless another is asked for.
  */
 #include <string.h>
-#include "fm/sa/sa_rows.h"
+#include "fm/mad/wire_path.h"
+#include "fm/sa/sa_path.h"
 #include "routing/path.h"
 
 #define LINK_LOCAL_PREFIX 0xfe80000000000000ull
@@ -69,21 +66,7 @@ enum wire_sa_status sa_path_source(struct sa_query *q)
 			   sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
 }
 
-static enum wire_sa_status ends_find(struct sa_query *q)
-{
-	const struct wire_path_record *want = &q->path.want;
-	enum wire_sa_status src = sa_path_source(q), dst;
-
-	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
-		return WIRE_SA_NO_RECORDS;
-	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
-			  sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
-	if (src == WIRE_SA_NO_RECORDS && dst != WIRE_SA_OK)
-		return dst;
-	return src ? src : dst;
-}
-
-/* ---- The way --------------------------------------------------------------------------------- */
+/* ---- The path -------------------------------------------------------------------------------- */
 
 static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
 {
@@ -93,7 +76,7 @@ static void quality_narrow(struct quality *quality, uint8_t mtu, uint8_t rate)
 		quality->rate = rate;
 }
 
-static bool way_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
+static bool path_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct quality *quality)
 {
 	const struct topo *t = sa->view.topo;
 	struct path path;
@@ -200,7 +183,9 @@ static bool is_raw(const struct sa_query *q)
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
 
-/* Both ends may talk in the partition that is asked for, or in any; and who asks may know of both. */
+/*
+ * Both ends may talk in the partition that is asked for, or in any; and who asks may know of both.
+ */
 static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 {
 	const struct pkey_map *pkeys = q->sa->view.pkeys;
@@ -245,10 +230,10 @@ static bool path_find(const struct sa_query *q, const struct sa_end *src, const 
 		*quality = there;
 		return select_all(q, quality);
 	}
-	if (!way_walk(q->sa, src->port, dst->lid, &there))
+	if (!path_walk(q->sa, src->port, dst->lid, &there))
 		return false;
 	both = there;
-	if (way_walk(q->sa, dst->port, src->lid, &both) && select_all(q, &both)) {
+	if (path_walk(q->sa, dst->port, src->lid, &both) && select_all(q, &both)) {
 		*quality = both;
 		return true;
 	}
@@ -341,7 +326,7 @@ static void pair_of_lids(struct sa_query *q, const struct lids *src, unsigned s,
 	path_add(q, &from, &to, s == d ? 0 : 2);
 }
 
-static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
+void sa_paths_between(struct sa_query *q, uint32_t from, uint32_t to)
 {
 	struct lids src = lids_of(q->sa, from, &q->path.src);
 	struct lids dst = lids_of(q->sa, to, &q->path.dst);
@@ -357,11 +342,6 @@ static void pair_of_ports(struct sa_query *q, uint32_t from, uint32_t to)
 				pair_of_lids(q, &src, s, &dst, d);
 }
 
-void sa_paths_between(struct sa_query *q, uint32_t src, uint32_t dst)
-{
-	pair_of_ports(q, src, dst);
-}
-
 void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned round)
 {
 	struct lids from = lids_of(q->sa, src, &q->path.src),
@@ -373,7 +353,7 @@ void sa_path_between(struct sa_query *q, uint32_t src, uint32_t dst, unsigned ro
 		pair_of_lids(q, &from, round, &to, round);
 }
 
-/* ---- The record ------------------------------------------------------------------------------ */
+/* ---- What is valid --------------------------------------------------------------------------- */
 
 static bool value_valid(const struct sa_query *q)
 {
@@ -393,75 +373,4 @@ enum wire_sa_status sa_path_values(const struct sa_query *q)
 	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
 		return WIRE_SA_INSUF_COMPS;
 	return WIRE_SA_OK;
-}
-
-enum wire_sa_status sa_path_prepare(struct sa_query *q)
-{
-	enum wire_sa_status status;
-
-	wire_path_record_decode(q->data, &q->path.want);
-	status = sa_path_values(q);
-	if (status)
-		return status;
-	if (sa_path_to_group(q))
-		return sa_path_mcast_prepare(q);
-	status = ends_find(q);
-	if (status == WIRE_SA_NO_RECORDS)
-		return WIRE_SA_OK;
-	if (q->method == WIRE_GET)
-		q->limit = 1;
-	q->item = 1;
-	q->end = q->path.src.named && q->path.dst.named ? 2 : q->sa->view.lids->top + 1u;
-	if (!q->path.src.named && !q->path.dst.named)
-		q->end <<= 16;
-	return status;
-}
-
-/* The port whose base LID this is. */
-static uint32_t port_of_item(const struct sa *sa, uint32_t lid)
-{
-	uint32_t port = sa_port_by_lid(sa, (uint16_t)lid);
-
-	return port != TOPO_NONE && sa_port_lid(sa, port) == lid ? port : TOPO_NONE;
-}
-
-/* Both ends open: an item is the source's LID and the destination's. */
-static void pair_of_item(struct sa_query *q, uint32_t item)
-{
-	uint32_t src = port_of_item(q->sa, item >> 16), dst = item & 0xffff;
-
-	if (src == TOPO_NONE || dst > q->sa->view.lids->top) {
-		q->item = ((item >> 16) + 1) << 16;
-		return;
-	}
-	dst = port_of_item(q->sa, dst);
-	if (dst != TOPO_NONE)
-		pair_of_ports(q, src, dst);
-}
-
-void sa_path_emit(struct sa_query *q, uint32_t item)
-{
-	const struct sa_end *src = &q->path.src, *dst = &q->path.dst;
-	uint32_t port;
-
-	q->work++;
-	if (sa_path_to_group(q)) {
-		sa_path_mcast_emit(q, item);
-		return;
-	}
-	if (src->named && dst->named) {
-		pair_of_ports(q, src->port, dst->port);
-		return;
-	}
-	if (!src->named && !dst->named) {
-		pair_of_item(q, item);
-		return;
-	}
-	port = port_of_item(q->sa, item);
-	if (port == TOPO_NONE)
-		return;
-	if (src->named)
-		pair_of_ports(q, src->port, port);
-	else
-		pair_of_ports(q, port, dst->port);
 }

@@ -7,19 +7,21 @@
  * node narrows the walk to it beforehand.
  *
  * A walk that is not through after SA_SLICE rows becomes a job and goes on from the loop, so that a
- * dump of the whole fabric does not hold up sweeps and reroutes; most queries never get there. When all
- * jobs are taken, the request waits for one (sa_queue.c) and begins again then, together with all that
- * ask the same at that moment: after a start of the fabric thousands of hosts do. What the queue has no
- * room for stays unanswered: clients repeat what is not answered, while BUSY is the end of a query to
- * most of them.
+ * dump of the whole fabric does not hold up sweeps and reroutes; most queries never get there. When
+ * all jobs are taken, the request waits for one (sa_queue.c) and begins again then, together with
+ * all that ask the same at that moment: after a start of the fabric thousands of hosts do. What the
+ * queue has no room for stays unanswered: clients repeat what is not answered, while BUSY is the
+ * end of a query to most of them.
  *
- * A publish may find jobs under way. Where nothing but ports and tables is new (topo_is_again) nodes and LIDs have
- * their places still, and a walk goes on: each of its rows was right when it was made. Else it begins again.
+ * A publish may find jobs under way. Where nothing but ports and tables is new (topo_is_again)
+ * nodes and LIDs have their places still, and a walk goes on: each of its rows was right when it
+ * was made. Else it begins again.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/sa/sa_rows.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/sa/sa_impl.h"
 #include "topology/mem.h"
 
 #define SCRATCH_NEW  4096
@@ -28,7 +30,7 @@
 
 uint8_t *sa_row(struct sa_query *q)
 {
-	size_t used = WIRE_SA_HEADER + (size_t)q->nrows * q->record->row_size;
+	size_t used = WIRE_SA_HEADER + (size_t)q->nrows * q->record->layout.size;
 
 	if (used + WIRE_SA_ROW_MAX > q->size) {
 		if (used + WIRE_SA_ROW_MAX > SA_ANSWER_MAX) {
@@ -49,16 +51,59 @@ void sa_row_add(struct sa_query *q)
 
 void sa_row_keep(struct sa_query *q)
 {
-	const uint8_t *row = q->answer + WIRE_SA_HEADER + (size_t)q->nrows * q->record->row_size;
+	const uint8_t *row = q->answer + WIRE_SA_HEADER + (size_t)q->nrows * q->record->layout.size;
 
 	if (wire_sa_match(&q->match, row))
 		q->nrows++;
 	q->work++;
 }
 
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static uint8_t method_bit(uint8_t method)
+{
+	switch (method) {
+	case WIRE_GET:
+		return SA_GET;
+	case WIRE_GET_TABLE:
+		return SA_TABLE;
+	case WIRE_SET:
+		return SA_SET;
+	case WIRE_DELETE:
+		return SA_DELETE;
+	case WIRE_GET_MULTI:
+		return SA_MULTI;
+	default:
+		return 0;
+	}
+}
+
+static const struct sa_record *record_find(const struct sa *sa, uint16_t attr_id, uint8_t method)
+{
+	for (const struct sa_record *r = sa->records; r < sa->records + SA_RECORD_COUNT; r++)
+		if (r->attr_id == attr_id)
+			return r->methods & method_bit(method) ? r : NULL;
+	return NULL;
+}
+
+void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
+		   const struct wire_mad *mad, const uint8_t *raw)
+{
+	memset(q, 0, sizeof(*q));
+	q->sa = sa;
+	q->record = record_find(sa, mad->attr_id, mad->method);
+	q->from = *from;
+	q->method = mad->method;
+	q->attr_mod = mad->attr_mod;
+	q->trusted = mad->key != 0;
+	q->comp_mask = wire_sa_comp_mask(raw);
+	q->asker = sa->view.topo ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
+	memcpy(q->mad, raw, sizeof(q->mad));
+}
+
 /* ---- Which items to walk --------------------------------------------------------------------- */
 
-static void walk_one(struct sa_query *q, uint32_t item, uint32_t count)
+void sa_walk_one(struct sa_query *q, uint32_t item, uint32_t count)
 {
 	q->item = item;
 	q->end = item < count ? item + 1 : item;
@@ -69,14 +114,14 @@ static enum wire_sa_status walk(struct sa_query *q, uint32_t count)
 	q->item = 0;
 	q->end = count;
 	if (sa_asked(q, WIRE_SA_LID)) {
-		const struct wire_sa_layout *layout = wire_sa_layout(q->record->attr_id);
+		const struct wire_sa_layout *layout = &q->record->layout;
 		uint32_t port =
 			sa_port_by_lid(q->sa, (uint16_t)wire_sa_get(layout, WIRE_SA_LID, q->data));
 
 		if (port == TOPO_NONE)
 			q->end = 0;
 		else
-			walk_one(q, q->sa->view.topo->ports[port].node, count);
+			sa_walk_one(q, q->sa->view.topo->ports[port].node, count);
 	}
 	return WIRE_SA_OK;
 }
@@ -93,28 +138,7 @@ enum wire_sa_status sa_walk_switches(struct sa_query *q)
 
 enum wire_sa_status sa_walk_once(struct sa_query *q)
 {
-	walk_one(q, 0, 1);
-	return WIRE_SA_OK;
-}
-
-enum wire_sa_status sa_node_prepare(struct sa_query *q)
-{
-	const struct topo *t = q->sa->view.topo;
-	const struct wire_sa_layout *layout = wire_sa_layout(WIRE_SA_NODE);
-	uint32_t node = TOPO_NONE, port;
-
-	if (sa_asked(q, WIRE_SA_LID))
-		return walk(q, t->nnodes);
-	if (sa_asked(q, WIRE_NODE_NODE_GUID)) {
-		node = topo_find(t, wire_sa_get(layout, WIRE_NODE_NODE_GUID, q->data));
-	} else if (sa_asked(q, WIRE_NODE_PORT_GUID)) {
-		port = topo_find_port(t, wire_sa_get(layout, WIRE_NODE_PORT_GUID, q->data));
-		if (port != TOPO_NONE)
-			node = t->ports[port].node;
-	} else {
-		return walk(q, t->nnodes);
-	}
-	walk_one(q, node, t->nnodes);
+	sa_walk_one(q, 0, 1);
 	return WIRE_SA_OK;
 }
 
@@ -142,9 +166,9 @@ static uint16_t base_lid(void *arg, uint16_t lid)
 
 static void match_prepare(struct sa_query *q)
 {
-	const struct wire_sa_layout *layout = wire_sa_layout(q->record->attr_id);
+	const struct wire_sa_layout *layout = &q->record->layout;
 
-	if (layout)
+	if (layout->ncomps)
 		wire_sa_match_init(&q->match, layout, q->comp_mask, q->data, q->attr_mod >> 31,
 				   base_lid, q->sa);
 }
@@ -334,7 +358,7 @@ static void send_also(struct sa_query *job)
 
 static size_t answer_bytes(const struct sa_query *q)
 {
-	return WIRE_MAD_SIZE + (size_t)q->nrows * q->record->row_size;
+	return WIRE_MAD_SIZE + (size_t)q->nrows * q->record->layout.size;
 }
 
 /* A slice of its walk, or some of its answers. True: it is over. */

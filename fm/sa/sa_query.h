@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A query of the SA on its way from request to answer, and the engine that walks it (sa_query.c). Private to fm/sa.
+ * A query of the SA on its way from request to answer, and the engine that walks it (sa_query.c).
+ * Private to fm/sa.
  */
 #ifndef FMD_SA_SA_QUERY_H
 #define FMD_SA_SA_QUERY_H
 
 #include "fm/mad/io.h"
 #include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "fm/sa/sa_queue.h"
-
-struct sa;
-struct sa_query;
+#include "fm/sa/sa_record.h"
 
 #define SA_JOBS	      16	  /* table queries running in slices at a time */
 #define SA_JOBS_EACH  4		  /* of these for one LID */
@@ -20,20 +20,6 @@ struct sa_query;
 #define SA_PATH_WORK  8		  /* a path takes as long as so many rows */
 #define SA_LONG	      (1u << 20)  /* bytes from which writing an answer may take its time */
 #define SA_ANSWER_MAX (64u << 20) /* bytes; more is refused as NO_RESOURCES */
-
-enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
-
-struct sa_record {
-	uint16_t attr_id;
-	const char *name;
-	uint8_t methods;  /* SA_GET .. */
-	uint8_t row_size; /* as it lies in the answer, a multiple of 8 */
-	bool trusted;	  /* only for requests that carry the SM_Key */
-	/* Reads the request; sets the items to walk. Returns a status to refuse. */
-	enum wire_sa_status (*prepare)(struct sa_query *q);
-	/* Adds the rows of one item, by sa_row() and sa_row_keep(). */
-	void (*emit)(struct sa_query *q, uint32_t item);
-};
 
 /* One end of a path query. */
 struct sa_end {
@@ -83,12 +69,15 @@ struct sa_query {
 	enum wire_sa_status status;
 	uint8_t *answer; /* header and rows */
 	size_t size;	 /* bytes allocated */
-	struct io_body *
-		body; /* a long answer that was sent, perhaps not written yet: owns the bytes; else NULL */
+	/* a long answer that was sent, perhaps not written yet: owns the bytes; or NULL */
+	struct io_body *body;
 
 	bool complete; /* a job that has its answer, and sends it.. */
 	cl_qlist_t
-		also; /* ..then to these too (struct sa_waiting): they ask the same, and had asked when it began */
+		/*
+		 * .. then to these too (struct sa_waiting): they had asked the same when it began
+		 */
+		also;
 };
 
 /* A request as it arrived; q->record NULL: no such record or method. */
@@ -99,15 +88,7 @@ void sa_query_step(void *sa);		 /* a slice of one job */
 /* Another view is in force; same_places: all nodes, ports and LIDs are where they were. */
 void sa_query_view_changed(struct sa *sa, bool same_places);
 void sa_query_forget(struct sa *sa); /* jobs, and what waits: all unanswered */
-/* Room for a row at the answer's end; NULL when it is too long. */
-uint8_t *sa_row(struct sa_query *q);
-void sa_row_keep(struct sa_query *q); /* keeps it if it matches */
-void sa_row_add(struct sa_query *q);  /* keeps it */
-enum wire_sa_status sa_walk_nodes(struct sa_query *q);
-enum wire_sa_status sa_walk_switches(struct sa_query *q);
-enum wire_sa_status sa_walk_once(struct sa_query *q);
-
-void sa_send(struct sa_query *q); /* sa.c: the answer, or the error in q->status */
+void sa_send(struct sa_query *q);    /* sa_answer.c: the answer, or the error in q->status */
 
 static inline bool sa_asked(const struct sa_query *q, unsigned comp)
 {

@@ -29,7 +29,10 @@ struct sa_queue {
 void sa_queue_init(struct sa_queue *queue);
 void sa_queue_clear(struct sa_queue *queue); /* all are forgotten */
 
-/* The same request may wait, or be at work, already: a client that has heard nothing repeats it under its transaction ID. */
+/*
+ * The same request may wait, or be at work, already: a client that has heard nothing repeats it
+ * under its transaction ID.
+ */
 bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct io_addr *b,
 		     const uint8_t *mad_b);
 
@@ -37,12 +40,15 @@ bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad);
 
 /*
- * The next one, LID by LID in turn, of a LID for which may() holds; NULL: there is none. free() gives it back.
+ * The next one, LID by LID in turn, of a LID for which may() holds; NULL: there is none. free()
+ * gives it back.
  */
 struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, uint16_t lid),
 				 void *arg);
 
-/* Takes all that ask just what that MAD asks, of LIDs for which may() holds, to the end of a list. */
+/*
+ * Takes all that ask just what that MAD asks, of LIDs for which may() holds, to the end of a list.
+ */
 void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *list,
 			bool (*may)(void *arg, uint16_t lid), void *arg);
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Notices to those who subscribed to them (IBA 13.4.9, 15.3): traps of the subnet, ports that come into
- * service or leave it (64, 65), multicast groups made and gone (66, 67).
+ * Notices to those who subscribed to them (IBA 13.4.9, 15.3): traps of the subnet, ports that come
+ * into service or leave it (64, 65), multicast groups made and gone (66, 67).
  *
- * Notices stand once in a ring by sequence number, however many wait for them; each subscription has a
- * cursor. It looks at notice after notice, has one Report on its way at a time, and so sees things in
- * their order. Thousands of ports that come up at once cost the ring's memory and a window of Reports,
- * not a burst. A subscription that the ring has overtaken skips what is lost, and that is told.
+ * Notices stand once in a ring by sequence number, however many wait for them; each subscription
+ * has a cursor. It looks at notice after notice, has one Report on its way at a time, and so sees
+ * things in their order. Thousands of ports that come up at once cost the ring's memory and a
+ * window of Reports, not a burst. A subscription that the ring has overtaken skips what is lost,
+ * and that is told.
  *
- * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a row
- * end the subscription: its owner has gone without a word. A port that can't be reached misses what there is meanwhile and
- * loses nothing else by it. One port has EACH Reports on their way at a time: its other subscriptions are held until one of
- * these is over, so that who never answers leaves the window to others.
+ * A Report is a transaction like another: repeated while nobody acknowledges it. FAILURES_MAX in a
+ * row end the subscription: its owner has gone without a word. A port that can't be reached misses
+ * what there is meanwhile and loses nothing else by it. One port has EACH Reports on their way at a
+ * time: its other subscriptions are held until one of these is over, so that who never answers
+ * leaves the window to others.
  *
- * In service is a host's port whose link is Active, and a switch with any link up: what was programmed
- * for it is in force when it is told of.
+ * In service is a host's port whose link is Active, and a switch with any link up: what was
+ * programmed for it is in force when it is told of.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
@@ -36,7 +39,7 @@
 
 enum { IN_SERVICE = 64, OUT_OF_SERVICE, GROUP_CREATED, GROUP_DELETED };
 
-/* ---- The ring --------------------------------------------------------------------------------- */
+/* ---- The ring -------------------------------------------------------------------------------- */
 
 static struct sa_notice *ring_at(const struct reports *r, uint64_t number)
 {
@@ -86,7 +89,7 @@ static void notice_add(struct sa *sa, const struct sa_notice *notice)
 		loop_timer_set(r->step, 0);
 }
 
-/* ---- Who wants what (IBA 13.4.8.3) ------------------------------------------------------------- */
+/* ---- Who wants what (IBA 13.4.8.3) ----------------------------------------------------------- */
 
 static bool source_wanted(const struct wire_inform_info *info, const struct sa_notice *n)
 {
@@ -104,7 +107,9 @@ static bool kind_wanted(const struct wire_inform_info *info, const struct wire_n
 	       (info->producer == ANY_PRODUCER || info->producer == notice->producer);
 }
 
-/* A port is told of others that it shares a partition with, and of groups of its own (o13-17.1.1). */
+/*
+ * A port is told of others that it shares a partition with, and of groups of its own (o13-17.1.1).
+ */
 static bool may_know(const struct sa *sa, uint32_t port, const struct sa_notice *n)
 {
 	if (n->pkey)
@@ -120,41 +125,11 @@ static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t p
 	       may_know(sa, port, n);
 }
 
-/* ---- Reports ---------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 static guid_t guid_of(const struct subscription *s)
 {
 	return cl_qmap_key(&s->by->item);
-}
-
-/* Who has notices to look at is due, who saw all is idle. */
-static cl_qlist_t *list_of(struct reports *r, const struct subscription *s)
-{
-	if (s->held)
-		return &s->by->held;
-	return s->next < r->end ? &r->due : &r->idle;
-}
-
-static void hold(struct subscription *s)
-{
-	s->held = true;
-	cl_qlist_insert_tail(&s->by->held, &s->item);
-}
-
-/* A Report to the port is over. */
-static void let_go(struct sa *sa, struct subscriber *sub)
-{
-	struct reports *r = &sa->reports;
-
-	r->in_flight--;
-	sub->in_flight--;
-	while (cl_qlist_count(&sub->held)) {
-		struct subscription *s = (struct subscription *)cl_qlist_remove_head(&sub->held);
-
-		s->held = false;
-		cl_qlist_insert_tail(list_of(r, s), &s->item);
-	}
-	loop_timer_set(r->step, 0);
 }
 
 static uint32_t port_of(const struct sa *sa, const struct subscription *s)
@@ -188,8 +163,8 @@ static void reported(void *arg, const struct mad_answer *answer)
 	bool heard = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
 	s->token = 0;
-	cl_qlist_insert_tail(list_of(r, s), &s->item);
-	let_go(sa, s->by);
+	cl_qlist_insert_tail(sa_subscription_list(r, s), &s->item);
+	sa_subscription_let_go(sa, s->by);
 	if (heard)
 		s->failures = 0;
 	if (heard)
@@ -238,14 +213,17 @@ static void catch_up(struct sa *sa, struct subscription *s)
 	s->next = r->first;
 }
 
-/* To the next notice that is wanted, which is sent, or to the end. A port that can't be reached misses all. */
+/*
+ * To the next notice that is wanted, which is sent, or to the end. A port that can't be reached
+ * misses all.
+ */
 static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 {
 	struct reports *r = &sa->reports;
 	uint32_t port = port_of(sa, s);
 
 	if (s->by->in_flight >= EACH) {
-		hold(s);
+		sa_subscription_hold(s);
 		return;
 	}
 	catch_up(sa, s);
@@ -260,7 +238,7 @@ static void advance(struct sa *sa, struct subscription *s, unsigned *budget)
 			return;
 		}
 	}
-	cl_qlist_insert_tail(list_of(r, s), &s->item);
+	cl_qlist_insert_tail(sa_subscription_list(r, s), &s->item);
 }
 
 static void step_cb(void *arg)
@@ -281,28 +259,7 @@ static void step_cb(void *arg)
 		ring_drop(r);
 }
 
-void sa_report_join(struct subscription *s)
-{
-	struct reports *r = &s->by->sa->reports;
-
-	s->next = r->end;
-	cl_qlist_insert_tail(&r->idle, &s->item);
-}
-
-void sa_report_leave(struct subscription *s)
-{
-	struct sa *sa = s->by->sa;
-	struct reports *r = &sa->reports;
-
-	if (!s->token) {
-		cl_qlist_remove_item(list_of(r, s), &s->item);
-		return;
-	}
-	mad_cancel(sa->mad, s->token);
-	let_go(sa, s->by);
-}
-
-/* ---- What there is to be told ------------------------------------------------------------------ */
+/* ---- What there is to be told ---------------------------------------------------------------- */
 
 static void own_notice(struct sa *sa, uint16_t trap, const struct wire_gid *gid, guid_t about,
 		       uint16_t pkey)
@@ -415,7 +372,7 @@ void sa_reports_compare(struct sa *sa)
 	r->compare = true;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void sa_reports_init(struct sa *sa)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who wants to be told of what (sa_inform.c), and what there is to tell (sa_report.c). Private to fm/sa.
+ * Who subscribed to which notices (sa_subscription.c), and the Reports of them (sa_report.c).
+ * Private to fm/sa.
  */
 #ifndef FMD_SA_SA_REPORT_H
 #define FMD_SA_SA_REPORT_H
@@ -9,11 +10,15 @@
 #include <complib/cl_qmap.h>
 #include "fm/core/log.h"
 #include "fm/mad/mad.h"
+#include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
 
 struct sa;
 
-/* A wish for notices. On one of the lists of struct reports, on its subscriber's, or a Report to it is on its way. */
+/*
+ * A wish for notices. On one of the lists of struct reports, on its subscriber's, or a Report to it
+ * is on its way.
+ */
 struct subscription {
 	cl_list_item_t item; /* first */
 	struct subscriber *by;
@@ -56,18 +61,26 @@ struct reports {
 	struct log_limit told;
 };
 
+/* sa_subscription.c. NULL: there is no room for it. It sees what comes from now on. */
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
-void sa_unsubscribe(struct subscription *s);
+void sa_unsubscribe(struct subscription *s); /* and frees it */
+struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,
+					  const struct wire_inform_info *info); /* NULL: none */
+/* The list that a subscription without a Report on its way is on. */
+cl_qlist_t *sa_subscription_list(struct reports *r, const struct subscription *s);
+void sa_subscription_hold(struct subscription *s); /* until a Report to its port is over */
+void sa_subscription_let_go(struct sa *sa, struct subscriber *sub); /* one is */
 
 void sa_reports_init(struct sa *sa);
 void sa_reports_fini(struct sa *sa);
-void sa_report_join(struct subscription *s);  /* new: is told of what comes from now on */
-void sa_report_leave(struct subscription *s); /* before its end */
 void sa_reports_compare(struct sa *sa); /* a new view: who is in service now, and was not before */
 /* A multicast group was made, or the last member has left. Call it after the fact. */
 void sa_group_changed(struct sa *sa, const struct wire_gid *mgid, uint16_t pkey, bool created);
 
-/* Of violated keys, 256 bad M_Key .. 259 bad P_Key at a switch: for trusted subscribers (C15-0.2-1.16). */
+/*
+ * Of violated keys, 256 bad M_Key .. 259 bad P_Key at a switch: for trusted subscribers
+ * (C15-0.2-1.16).
+ */
 static inline bool sa_trap_is_secret(bool generic, uint16_t trap)
 {
 	return generic && trap >= 256 && trap <= 259;

@@ -5,12 +5,16 @@
  * subscriptions: `<port GUID> <QP> <SL> <P_Key index> <trusted> <trap> <type> <generic> <producer>
  * <LID begin> <LID end> <GID prefix> <GID>`, numbers with 0x in hexadecimal.
  *
- * services: `<second it ends at, 0 = never> <ServiceRecord>`, the record in hexadecimal as in an answer.
+ * services: `<second it ends at, 0 = never> <ServiceRecord>`, the record in hexadecimal as in an
+ * answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "fm/mad/wire_inform.h"
+#include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
 
 #define LINE_MAX_SIZE 512
 #define SERVICE_ROW   176
@@ -21,7 +25,7 @@ static bool is_blank(const char *line)
 	return line[strspn(line, " \t\n")] == '\0' || line[0] == '#';
 }
 
-/* ---- Subscriptions ---------------------------------------------------------------------------- */
+/* ---- Subscriptions --------------------------------------------------------------------------- */
 
 static bool subscription_parse(const char *line, guid_t *guid, struct subscription *s)
 {
@@ -93,7 +97,7 @@ void sa_subscriptions_write(const struct sa *sa, FILE *out)
 	}
 }
 
-/* ---- Services --------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static int nibble(char c)
 {

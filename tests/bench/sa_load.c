@@ -15,7 +15,9 @@
 #include <string.h>
 #include <time.h>
 #include <sys/prctl.h>
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/bench/sim_port.h"
 #include "topology/mem.h"
 #include "topology/random.h"

@@ -13,7 +13,9 @@
 #include <string.h>
 #include <time.h>
 #include <infiniband/umad.h>
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "topology/mem.h"
 
 #define QP1_QKEY   0x80010000u /* IBA 3.5.3 */

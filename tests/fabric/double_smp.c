@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
-#include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_rows.h"
 #include "tests/fabric/double_own.h"
 #include "topology/mem.h"
 

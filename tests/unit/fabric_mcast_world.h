@@ -4,6 +4,8 @@
 #define FMD_TESTS_FABRIC_MCAST_WORLD_H
 
 #include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/fabric/mcast_held.h"
 #include "tests/unit/fabric_world.h"
 

@@ -3,6 +3,7 @@
 #ifndef FMD_TESTS_SA_MCAST_ASK_H
 #define FMD_TESTS_SA_MCAST_ASK_H
 
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_ask.h"
 
 #define B(comp)	  WIRE_BIT(WIRE_MC_##comp)

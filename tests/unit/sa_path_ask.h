@@ -3,6 +3,8 @@
 #ifndef FMD_TESTS_SA_PATH_ASK_H
 #define FMD_TESTS_SA_PATH_ASK_H
 
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_ask.h"
 
 struct path_ask {

@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/pkey_map.h"
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/fabric_world.h"
 
 #define QP1_QKEY 0x80010000u

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/unit/fabric_world.h"
 

@@ -5,8 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_inform.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa_rows.h"
 #include "routing/path.h"
 #include "tests/unit/sa_pod.h"
+
+/* Numbers of components. */
+enum { PORT_OPTIONS = 2, NODE_GUID = 7 };
 
 static uint16_t lid_of_row(const struct world *w, unsigned i)
 {
@@ -125,13 +131,13 @@ static void get_wants_exactly_one_record(void **state)
 
 	wire_node_record_encode(0xbff0, &none, "", row);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
-	r.mask = WIRE_BIT(WIRE_NODE_NODE_GUID);
+	r.mask = WIRE_BIT(NODE_GUID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
 	r.mask = WIRE_BIT(WIRE_SA_LID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
 	none.node_guid = WORLD_CA(5); /* two ports */
 	wire_node_record_encode(0, &none, "", row);
-	r.mask = WIRE_BIT(WIRE_NODE_NODE_GUID);
+	r.mask = WIRE_BIT(NODE_GUID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
 	none.node_guid = WORLD_CA(4);
 	wire_node_record_encode(0, &none, "", row);
@@ -330,7 +336,7 @@ static void extended_speeds_show_as_qdr_unless_all_is_asked_for(void **state)
 	assert_int_equal(info.speed_active, 5);
 	assert_int_equal(info.speed_enabled, 5);
 	assert_int_equal(info.speed_ext_active, 4);
-	r.mask |= WIRE_BIT(WIRE_PORT_OPTIONS);
+	r.mask |= WIRE_BIT(PORT_OPTIONS);
 	assert_int_equal(ask_rows(w, &r), 1);
 	assert_int_equal(world_row(w, 0)[3], 0x80);
 	wire_port_info_decode(world_row(w, 0) + 4, &info);

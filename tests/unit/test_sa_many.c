@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
 #include "tests/unit/sa_ask.h"
 
 #define MANY_PORTS 500

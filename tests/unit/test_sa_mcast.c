@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/log.h"
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_mcast_ask.h"
 
 /* ---- Joining ----------------------------------------------------------------------------------- */

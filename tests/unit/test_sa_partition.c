@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include "fm/core/partition.h"
 #include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_ask.h"
 
 static struct partition_set *set;

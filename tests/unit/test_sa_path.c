@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
 #include "tests/unit/sa_path_ask.h"
 
@@ -163,7 +166,7 @@ static void a_rate_the_host_cannot_know_is_lowered(void **state)
 	publish_again(w);
 	w->topo->ports[world_port_of(w, HOST(3))].width == 2 ? (void)0 : fail();
 	assert_int_equal(path_get(w, &ask).rate, 15);
-	cable_set(host, 1, 16, 1, WIRE_CAP2_WIDTH_2X);
+	cable_set(host, 1, 16, 1, WIRE_CAP2_2X);
 	publish_again(w);
 	assert_int_equal(path_get(w, &ask).rate, 15); /* the other end must know it as well */
 }

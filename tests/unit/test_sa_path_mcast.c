@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_path.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_mcast_ask.h"
 #include "tests/unit/sa_path_ask.h"
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/conf.h"
+#include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_ask.h"
 
 static struct qos_set qos;

@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
 #include "tests/unit/sa_ask.h"
 
-#define REQUESTS 50000
-#define ROWS_MAX 512
-#define COMPS	 64
+#define REQUESTS     50000
+#define PORT_OPTIONS 2 /* component number */
+#define ROWS_MAX     512
+#define COMPS	     64
 
 /* ---- Records, component by component ---------------------------------------------------------- */
 
@@ -469,7 +472,7 @@ static void records_answer_as_the_reference_does(void **state)
 					   .len = sizeof(data) };
 
 		if (rec->attr == WIRE_SA_PORT_INFO)
-			r.mask &= ~WIRE_BIT(WIRE_PORT_OPTIONS); /* changes the rows */
+			r.mask &= ~WIRE_BIT(PORT_OPTIONS); /* changes the rows */
 		request_make(rec, &all[i], data);
 		found = reference(w, rec, &all[i], &r, rows);
 		matched += found && r.mask;

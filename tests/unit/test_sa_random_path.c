@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_path.h"
 #include "tests/unit/sa_ask.h"
 
 #define REQUESTS 50000

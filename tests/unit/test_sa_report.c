@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
 #include "tests/unit/sa_ask.h"
 
 #define NOTICE_AT WIRE_SA_HEADER

@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
+#include "fm/sa/sa_state.h"
 #include "tests/unit/sa_ask.h"
 
 #define MOST	  16384 /* services */

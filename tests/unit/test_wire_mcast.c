@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "fm/mad/wire_mcast.h"
+#include "fm/mad/wire_path.h"
 #include "topology/random.h"
 
 /* As a host sent it: IPoIB's broadcast group. */

@@ -9,7 +9,13 @@
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
+#include "fm/mad/wire_inform.h"
+#include "fm/mad/wire_service.h"
+#include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa_rows.h"
+#include "fm/sa/sa_record.h"
 
 static uint16_t same_lid(void *arg, uint16_t lid)
 {
@@ -22,14 +28,14 @@ static uint16_t even_lid(void *arg, uint16_t lid)
 }
 
 /* Where the mask bit's field begins, as ib_types.h's structures have it. */
-static void expect_at(uint16_t attr, uint64_t net_mask, size_t byte, unsigned bit, unsigned width)
+static void expect_at(const struct sa_record *record, uint64_t net_mask, size_t byte, unsigned bit,
+		      unsigned width)
 {
-	const struct wire_sa_layout *layout = wire_sa_layout(attr);
+	const struct wire_sa_layout *layout = &record->layout;
 	uint64_t mask = cl_ntoh64(net_mask);
 	unsigned comp = (unsigned)__builtin_ctzll(mask);
 	uint8_t row[WIRE_SA_ROW_MAX] = { 0 };
 
-	assert_non_null(layout);
 	assert_true(comp < layout->ncomps);
 	for (unsigned i = 0; i < width; i++)
 		row[byte + (bit + i) / 8] |= (uint8_t)(0x80 >> (bit + i) % 8);
@@ -41,17 +47,16 @@ static void expect_at(uint16_t attr, uint64_t net_mask, size_t byte, unsigned bi
 	assert_int_equal(wire_sa_get(layout, comp, row), 0);
 }
 
-#define AT(attr, mask, type, field, bit, width)                                                    \
-	expect_at(attr, mask, offsetof(type, field), bit, width)
+#define AT(record, mask, type, field, bit, width)                                                  \
+	expect_at(&sa_record_##record, mask, offsetof(type, field), bit, width)
 #define PI(mask, field, bit, width)                                                                \
-	AT(WIRE_SA_PORT_INFO, IB_PIR_COMPMASK_##mask, ib_portinfo_record_t, port_info.field, bit,  \
-	   width)
+	AT(port_info, IB_PIR_COMPMASK_##mask, ib_portinfo_record_t, port_info.field, bit, width)
 
 static void port_info_components_lie_where_the_mask_says(void **state)
 {
-	AT(WIRE_SA_PORT_INFO, IB_PIR_COMPMASK_LID, ib_portinfo_record_t, lid, 0, 16);
-	AT(WIRE_SA_PORT_INFO, IB_PIR_COMPMASK_PORTNUM, ib_portinfo_record_t, port_num, 0, 8);
-	AT(WIRE_SA_PORT_INFO, IB_PIR_COMPMASK_OPTIONS, ib_portinfo_record_t, options, 0, 8);
+	AT(port_info, IB_PIR_COMPMASK_LID, ib_portinfo_record_t, lid, 0, 16);
+	AT(port_info, IB_PIR_COMPMASK_PORTNUM, ib_portinfo_record_t, port_num, 0, 8);
+	AT(port_info, IB_PIR_COMPMASK_OPTIONS, ib_portinfo_record_t, options, 0, 8);
 	PI(MKEY, m_key, 0, 64);
 	PI(GIDPRE, subnet_prefix, 0, 64);
 	PI(BASELID, base_lid, 0, 16);
@@ -94,42 +99,103 @@ static void port_info_components_lie_where_the_mask_says(void **state)
 
 static void other_components_lie_where_the_mask_says(void **state)
 {
-	AT(WIRE_SA_NODE, IB_NR_COMPMASK_NODETYPE, ib_node_record_t, node_info.node_type, 0, 8);
-	AT(WIRE_SA_NODE, IB_NR_COMPMASK_NODEGUID, ib_node_record_t, node_info.node_guid, 0, 64);
-	AT(WIRE_SA_NODE, IB_NR_COMPMASK_DEVID, ib_node_record_t, node_info.device_id, 0, 16);
-	AT(WIRE_SA_NODE, IB_NR_COMPMASK_PORTNUM, ib_node_record_t, node_info.port_num_vendor_id, 0,
-	   8);
-	AT(WIRE_SA_NODE, IB_NR_COMPMASK_VENDID, ib_node_record_t, node_info.port_num_vendor_id, 8,
-	   24);
-	AT(WIRE_SA_SM_INFO, IB_SMIR_COMPMASK_GUID, ib_sminfo_record_t, sm_info.guid, 0, 64);
-	AT(WIRE_SA_SM_INFO, IB_SMIR_COMPMASK_ACTCOUNT, ib_sminfo_record_t, sm_info.act_count, 0,
-	   32);
-	AT(WIRE_SA_SM_INFO, IB_SMIR_COMPMASK_SMSTATE, ib_sminfo_record_t, sm_info.pri_state, 4, 4);
-	AT(WIRE_SA_LINK, IB_LR_COMPMASK_TO_LID, ib_link_record_t, to_lid, 0, 16);
-	AT(WIRE_SA_LINK, IB_LR_COMPMASK_TO_PORT, ib_link_record_t, to_port_num, 0, 8);
-	AT(WIRE_SA_LFT, IB_LFTR_COMPMASK_BLOCK, ib_lft_record_t, block_num, 0, 16);
-	AT(WIRE_SA_MFT, IB_MFTR_COMPMASK_POSITION, ib_mft_record_t, position_block_num, 0, 4);
-	AT(WIRE_SA_MFT, IB_MFTR_COMPMASK_BLOCK, ib_mft_record_t, position_block_num, 7, 9);
-	AT(WIRE_SA_GUID_INFO, IB_GIR_COMPMASK_BLOCKNUM, ib_guidinfo_record_t, block_num, 0, 8);
-	AT(WIRE_SA_GUID_INFO, IB_GIR_COMPMASK_GID7, ib_guidinfo_record_t, guid_info.guid[7], 0, 64);
-	AT(WIRE_SA_PKEY, IB_PKEY_COMPMASK_PORT, ib_pkey_table_record_t, port_num, 0, 8);
-	AT(WIRE_SA_INFORM_INFO_RECORD, IB_IIR_COMPMASK_ENUM, ib_inform_info_record_t,
-	   subscriber_enum, 0, 16);
-	AT(WIRE_SA_INFORM_INFO_RECORD, IB_IIR_COMPMASK_TRAPNUMB, ib_inform_info_record_t,
+	AT(node, IB_NR_COMPMASK_NODETYPE, ib_node_record_t, node_info.node_type, 0, 8);
+	AT(node, IB_NR_COMPMASK_NODEGUID, ib_node_record_t, node_info.node_guid, 0, 64);
+	AT(node, IB_NR_COMPMASK_DEVID, ib_node_record_t, node_info.device_id, 0, 16);
+	AT(node, IB_NR_COMPMASK_PORTNUM, ib_node_record_t, node_info.port_num_vendor_id, 0, 8);
+	AT(node, IB_NR_COMPMASK_VENDID, ib_node_record_t, node_info.port_num_vendor_id, 8, 24);
+	AT(sm_info, IB_SMIR_COMPMASK_GUID, ib_sminfo_record_t, sm_info.guid, 0, 64);
+	AT(sm_info, IB_SMIR_COMPMASK_ACTCOUNT, ib_sminfo_record_t, sm_info.act_count, 0, 32);
+	AT(sm_info, IB_SMIR_COMPMASK_SMSTATE, ib_sminfo_record_t, sm_info.pri_state, 4, 4);
+	AT(link, IB_LR_COMPMASK_TO_LID, ib_link_record_t, to_lid, 0, 16);
+	AT(link, IB_LR_COMPMASK_TO_PORT, ib_link_record_t, to_port_num, 0, 8);
+	AT(lft, IB_LFTR_COMPMASK_BLOCK, ib_lft_record_t, block_num, 0, 16);
+	AT(mft, IB_MFTR_COMPMASK_POSITION, ib_mft_record_t, position_block_num, 0, 4);
+	AT(mft, IB_MFTR_COMPMASK_BLOCK, ib_mft_record_t, position_block_num, 7, 9);
+	AT(guid_info, IB_GIR_COMPMASK_BLOCKNUM, ib_guidinfo_record_t, block_num, 0, 8);
+	AT(guid_info, IB_GIR_COMPMASK_GID7, ib_guidinfo_record_t, guid_info.guid[7], 0, 64);
+	AT(pkey, IB_PKEY_COMPMASK_PORT, ib_pkey_table_record_t, port_num, 0, 8);
+	AT(inform_info_record, IB_IIR_COMPMASK_ENUM, ib_inform_info_record_t, subscriber_enum, 0,
+	   16);
+	AT(inform_info_record, IB_IIR_COMPMASK_TRAPNUMB, ib_inform_info_record_t,
 	   inform_info.g_or_v.generic.trap_num, 0, 16);
-	AT(WIRE_SA_INFORM_INFO_RECORD, IB_IIR_COMPMASK_PRODTYPE, ib_inform_info_record_t,
+	AT(inform_info_record, IB_IIR_COMPMASK_PRODTYPE, ib_inform_info_record_t,
 	   inform_info.g_or_v.generic.node_type_msb, 0, 24);
-	AT(WIRE_SA_SWITCH_INFO, cl_hton64(1ull << 9), ib_switch_info_record_t,
-	   switch_info.life_state, 0, 5);
-	AT(WIRE_SA_SWITCH_INFO, cl_hton64(1ull << 21), ib_switch_info_record_t,
-	   switch_info.mcast_top, 0, 16);
+	AT(switch_info, cl_hton64(1ull << 9), ib_switch_info_record_t, switch_info.life_state, 0,
+	   5);
+	AT(switch_info, cl_hton64(1ull << 21), ib_switch_info_record_t, switch_info.mcast_top, 0,
+	   16);
+}
+
+static void rows_are_as_long_as_ib_types_has_them(void **state)
+{
+	const struct {
+		const struct sa_record *record;
+		size_t size;
+	} is[] = {
+		{ &sa_record_node, sizeof(ib_node_record_t) },
+		{ &sa_record_port_info, sizeof(ib_portinfo_record_t) },
+		{ &sa_record_switch_info, sizeof(ib_switch_info_record_t) },
+		{ &sa_record_lft, sizeof(ib_lft_record_t) },
+		{ &sa_record_mft, sizeof(ib_mft_record_t) },
+		{ &sa_record_sm_info, sizeof(ib_sminfo_record_t) },
+		{ &sa_record_link, sizeof(ib_link_record_t) },
+		{ &sa_record_guid_info, sizeof(ib_guidinfo_record_t) },
+		{ &sa_record_pkey, sizeof(ib_pkey_table_record_t) },
+		{ &sa_record_sl2vl, sizeof(ib_slvl_table_record_t) },
+		{ &sa_record_vl_arb, sizeof(ib_vl_arb_table_record_t) },
+		{ &sa_record_service, sizeof(ib_service_record_t) },
+		{ &sa_record_inform_info_record, sizeof(ib_inform_info_record_t) },
+	};
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+		assert_int_equal(wire_sa_layout_size(&is[i].record->layout), is[i].size);
+}
+
+/* Another record with the same attribute would never be found. */
+static void each_record_is_listed_once_and_says_how_to_be_walked(void **state)
+{
+#define RECORD_POINTER(name) &sa_record_##name,
+	const struct sa_record *const records[] = { SA_RECORDS(RECORD_POINTER) };
+
+	for (unsigned i = 0; i < SA_RECORD_COUNT; i++) {
+		assert_true(records[i]->methods);
+		assert_non_null(records[i]->prepare);
+		assert_non_null(records[i]->emit);
+		assert_true(records[i]->layout.ncomps
+				    ? !records[i]->layout.size
+				    : records[i]->layout.size && records[i]->layout.size % 8 == 0);
+		for (unsigned j = 0; j < i; j++)
+			assert_int_not_equal(records[i]->attr_id, records[j]->attr_id);
+	}
+}
+
+static void a_component_is_put_where_it_is_read_and_nowhere_else(void **state)
+{
+	const struct wire_sa_layout *layout = &sa_record_sm_info.layout;
+	const uint64_t value = 0x0123456789abcdefull;
+	uint8_t row[32], was[32], ones[32];
+
+	memset(was, 0xa5, sizeof(was));
+	memset(ones, 0xff, sizeof(ones));
+	for (unsigned comp = 0; comp < layout->ncomps; comp++) {
+		memcpy(row, was, sizeof(row));
+		wire_sa_put(layout, comp, value, row);
+		for (unsigned other = 0; other < layout->ncomps; other++)
+			assert_int_equal(wire_sa_get(layout, other, row),
+					 other == comp ? value & wire_sa_get(layout, comp, ones)
+						       : wire_sa_get(layout, other, was));
+		assert_memory_equal(row + 29, was + 29, 3); /* padding */
+	}
 }
 
 static void component_match(struct wire_sa_match *match, uint64_t mask, const uint8_t *request,
 			    bool enough)
 {
-	wire_sa_match_init(match, wire_sa_layout(WIRE_SA_PORT_INFO), mask, request, enough,
-			   same_lid, NULL);
+	struct wire_sa_layout layout = sa_record_port_info.layout;
+
+	layout.size = wire_sa_layout_size(&layout);
+	wire_sa_match_init(match, &layout, mask, request, enough, same_lid, NULL);
 }
 
 static void an_empty_mask_matches_all(void **state)
@@ -183,18 +249,20 @@ static void capability_masks_match_whole_or_by_the_bits_asked_for(void **state)
 
 static void a_lid_is_compared_as_the_base_lid_of_its_port(void **state)
 {
-	const struct wire_sa_layout *layout = wire_sa_layout(WIRE_SA_LINK);
+	const unsigned to_lid = 3;
+	struct wire_sa_layout layout = sa_record_link.layout;
 	struct wire_link_record asked = { .from_lid = 0x1235, .to_lid = 0x4321 };
 	struct wire_link_record is = { .from_lid = 0x1234, .to_lid = 0x4320 };
-	uint64_t both = WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(WIRE_LINK_TO_LID);
+	uint64_t both = WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(to_lid);
 	struct wire_sa_match match;
 	uint8_t request[8], row[8];
 
+	layout.size = wire_sa_layout_size(&layout);
 	wire_link_record_encode(&asked, request);
 	wire_link_record_encode(&is, row);
-	wire_sa_match_init(&match, layout, both, request, false, even_lid, NULL);
+	wire_sa_match_init(&match, &layout, both, request, false, even_lid, NULL);
 	assert_true(wire_sa_match(&match, row));
-	wire_sa_match_init(&match, layout, both, request, false, same_lid, NULL);
+	wire_sa_match_init(&match, &layout, both, request, false, same_lid, NULL);
 	assert_false(wire_sa_match(&match, row));
 }
 
@@ -317,6 +385,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(port_info_components_lie_where_the_mask_says),
 		cmocka_unit_test(other_components_lie_where_the_mask_says),
+		cmocka_unit_test(rows_are_as_long_as_ib_types_has_them),
+		cmocka_unit_test(each_record_is_listed_once_and_says_how_to_be_walked),
+		cmocka_unit_test(a_component_is_put_where_it_is_read_and_nowhere_else),
 		cmocka_unit_test(an_empty_mask_matches_all),
 		cmocka_unit_test(reserved_components_and_unknown_bits_are_not_compared),
 		cmocka_unit_test(capability_masks_match_whole_or_by_the_bits_asked_for),

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PathRecords to multicast groups (IBA 15.2.5.16): asked for by MGID, by MLID, or by both, which must agree.
+ * PathRecords to multicast groups (IBA 15.2.5.16): asked for by MGID, by MLID, or by both, which
+ * must agree.
  *
- * What such a path is like is the group's affair, not the cables': members are let in only if their cable carries it. A source
- * that is named must be a member, as clients know it from OpenSM, and who asks must be in the group's partition; to others
- * there is no such group. No way leads back from a group, so the path is not reversible, whatever was asked.
+ * What such a path is like is the group's affair, not the cables': members are let in only if their
+ * cable carries it. A source that is named must be a member, as clients know it from OpenSM, and
+ * who asks must be in the group's partition; to others there is no such group. No way leads back
+ * from a group, so the path is not reversible, whatever was asked.
  *
  * One row a group; groups of IPv6 solicited nodes may share a MLID, and then that has several.
  */
+#include "fm/mad/wire_path.h"
 #include "fm/sa/sa_mcast.h"
-#include "fm/sa/sa_rows.h"
+#include "fm/sa/sa_path.h"
 
 #define MULTICAST_PREFIX   0xff
 #define HOP_LIMIT_ANYWHERE 255 /* of groups that are not of this subnet alone */
@@ -28,7 +31,7 @@ bool sa_path_to_group(const struct sa_query *q)
 }
 
 /* The item is the MLID; none when there is no such group. */
-enum wire_sa_status sa_path_mcast_prepare(struct sa_query *q)
+enum wire_sa_status sa_path_group_prepare(struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 	const struct sa_group *group;
@@ -51,7 +54,7 @@ enum wire_sa_status sa_path_mcast_prepare(struct sa_query *q)
 	return WIRE_SA_OK;
 }
 
-/* ---- What is asked of the group ------------------------------------------------------------------ */
+/* ---- What is asked of the group -------------------------------------------------------------- */
 
 static bool is_source(const struct sa_query *q, const struct sa_group *group)
 {
@@ -115,7 +118,7 @@ static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 	       quality_fits(q, attr);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 /* The source, as far as it was named. */
 static struct wire_gid source_gid(const struct sa_query *q)
@@ -167,7 +170,7 @@ static void group_row(struct sa_query *q, const struct sa_group *group)
 	sa_row_add(q);
 }
 
-void sa_path_mcast_emit(struct sa_query *q, uint32_t item)
+void sa_path_group_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item);
 

@@ -2,12 +2,15 @@
 /*
  * SLtoVLMappingTableRecord and VLArbitrationTableRecord (IBA 15.2.5.7, 15.2.5.9).
  *
- * Tables are made from the configuration, where bring-up found or made ports to hold them so. Of others, and without QoS, none is
- * read for an answer: all service levels are shown on VL 0 and no arbitration weights, as OpenSM does it, so that tools find a
- * row for each port. Port numbers are of switches: a host's tables are found by its LID, whatever a request has there (osmtest: 0).
+ * Tables are made from the configuration, where bring-up found or made ports to hold them so. Of
+ * others, and without QoS, none is read for an answer: all service levels are shown on VL 0 and no
+ * arbitration weights, as OpenSM does it, so that tools find a row for each port. Port numbers are
+ * of switches: a host's tables are found by its LID, whatever a request has there (osmtest: 0).
  */
 #include <string.h>
-#include "fm/sa/sa_rows.h"
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_sa_rows.h"
+#include "fm/sa/sa_impl.h"
 
 /* What the port holds of the configuration; NULL: unknown. */
 static const struct inv_qos *held(const struct sa_query *q, uint32_t item, unsigned num,
@@ -29,19 +32,23 @@ static const struct qos_tables *tables_for(const struct sa_query *q, uint32_t it
 
 typedef void rows_fn(struct sa_query *q, uint32_t item, const struct topo_node *node);
 
-/* Where the request names the host by its LID, components that are port numbers are not looked at. */
+/*
+ * Where the request names the host by its LID, components that are port numbers are not looked at.
+ */
 static void whatever_port(struct sa_query *q, uint32_t item, const struct topo_node *node,
 			  uint64_t comps, rows_fn *rows)
 {
 	struct wire_sa_match asked = q->match;
 
 	if (sa_asked(q, WIRE_SA_LID))
-		wire_sa_match_any(&q->match, wire_sa_layout(q->record->attr_id), comps);
+		wire_sa_match_any(&q->match, &q->record->layout, comps);
 	rows(q, item, node);
 	q->match = asked;
 }
 
 /* ---- SLtoVLMappingTableRecord ---------------------------------------------------------------- */
+
+static const uint16_t sl2vl_comps[] = { WIRE_LID | 16, 8, 8, WIRE_R | 32, 64 };
 
 /* `of`: the port that the table belongs to; of a switch the output port. */
 static void mapping(const struct sa_query *q, uint32_t item, unsigned of, uint8_t table[8])
@@ -90,7 +97,7 @@ static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_n
 	}
 }
 
-void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
+static void sl2vl_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 
@@ -101,7 +108,17 @@ void sa_sl2vl_emit(struct sa_query *q, uint32_t item)
 		sl2vl_of_switch(q, item, node);
 }
 
+const struct sa_record sa_record_sl2vl = {
+	.attr_id = WIRE_SA_SL2VL,
+	.methods = SA_GET | SA_TABLE,
+	.layout = SA_COMPONENTS(sl2vl_comps),
+	.prepare = sa_walk_nodes,
+	.emit = sl2vl_emit,
+};
+
 /* ---- VLArbitrationTableRecord ---------------------------------------------------------------- */
+
+static const uint16_t vl_arb_comps[] = { WIRE_LID | 16, 8, 8, WIRE_R | 32, 512 };
 
 static void weights(const struct sa_query *q, uint32_t item, unsigned num, unsigned block,
 		    uint8_t table[64])
@@ -142,7 +159,7 @@ static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo
 			vl_arb_rows(q, item, num);
 }
 
-void sa_vl_arb_emit(struct sa_query *q, uint32_t item)
+static void vl_arb_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 
@@ -151,3 +168,11 @@ void sa_vl_arb_emit(struct sa_query *q, uint32_t item)
 	else
 		whatever_port(q, item, node, WIRE_BIT(1), vl_arb_of_ports);
 }
+
+const struct sa_record sa_record_vl_arb = {
+	.attr_id = WIRE_SA_VL_ARB,
+	.methods = SA_GET | SA_TABLE,
+	.layout = SA_COMPONENTS(vl_arb_comps),
+	.prepare = sa_walk_nodes,
+	.emit = vl_arb_emit,
+};

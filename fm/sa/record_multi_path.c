@@ -2,12 +2,13 @@
 /*
  * MultiPathRecord (IBA 15.2.5.20): paths between any of some sources and any of some destinations.
  *
- * The request is turned into that of PathRecords, without ends; the answer is the PathRecords of pair
- * after pair, NumbPath of them in all. When independent paths are asked for, pairs come along diagonals
- * (each source and each destination is used once before one comes again), and of several LIDs of a port
- * another is used each round: those take different spines.
+ * The request is turned into that of PathRecords, without ends; the answer is the PathRecords of
+ * pair after pair, NumbPath of them in all. When independent paths are asked for, pairs come along
+ * diagonals (each source and each destination is used once before one comes again), and of several
+ * LIDs of a port another is used each round: those take different spines.
  */
-#include "fm/sa/sa_rows.h"
+#include "fm/mad/wire_path.h"
+#include "fm/sa/sa_path.h"
 
 #define PATHS_DEFAULT 127 /* what NumbPath can ask for at most */
 #define ROUNDS	      128 /* LIDs of a port at most */
@@ -30,7 +31,7 @@ static bool counts_named(const struct sa_query *q)
 	return sa_asked(q, WIRE_MULTI_SGID_COUNT) && sa_asked(q, WIRE_MULTI_DGID_COUNT);
 }
 
-enum wire_sa_status sa_multi_path_prepare(struct sa_query *q)
+static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 {
 	struct sa_multi *m = &q->multi;
 	enum wire_sa_status status;
@@ -55,7 +56,7 @@ enum wire_sa_status sa_multi_path_prepare(struct sa_query *q)
 	return WIRE_SA_OK;
 }
 
-void sa_multi_path_emit(struct sa_query *q, uint32_t item)
+static void multi_path_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa_multi *m = &q->multi;
 	uint32_t pair = item % ((uint32_t)m->nsrc * m->ndst);
@@ -70,3 +71,11 @@ void sa_multi_path_emit(struct sa_query *q, uint32_t item)
 	sa_path_between(q, m->ends[src].port, m->ends[m->nsrc + dst].port,
 			item / ((uint32_t)m->nsrc * m->ndst));
 }
+
+const struct sa_record sa_record_multi_path = {
+	.attr_id = WIRE_SA_MULTI_PATH,
+	.methods = SA_MULTI,
+	.layout = { .size = 64 },
+	.prepare = multi_path_prepare,
+	.emit = multi_path_emit,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * ServiceRecord (IBA 15.2.5.14): what services hosts offer, told to whoever asks.
+ *
+ * A record is identified by ServiceID, ServiceGID and ServiceP_Key: a Set of these replaces it. It
+ * ends by Delete, or with its lease, which a Set renews; without a lease it lasts. Who registers,
+ * and who wants to see it, is a member of its partition.
+ *
+ * A record is changed by its owner, by who has its ServiceKey, and by trusted requests (with the
+ * SM_Key), to whom alone the key is shown. Its owner is the adapter whose port the service is on;
+ * of a GID that is not of this subnet, the port that registered it (until fmd begins anew: then
+ * whoever comes first). Nobody registers for somebody else's port. The standard leaves all that
+ * open, and so does OpenSM: there a host may delete what the others rely on.
+ *
+ * One port has EACH records at most, those of its alias GUIDs among them. The last KEPT places are
+ * for ports that have few, so that ports with many leave room for others.
+ */
+#include <string.h>
+#include "fm/mad/wire_sa_comp.h"
+#include "fm/mad/wire_service.h"
+#include "fm/sa/sa_impl.h"
+
+#define SERVICES_MAX 16384
+#define EACH	     256
+#define KEPT	     4096
+#define FEW	     4
+
+static const uint16_t service_comps[] = {
+	/* the lease runs: nothing to compare with */
+	64, 128, 16, WIRE_R | 16, WIRE_R | 32, 128, 512, 8,  8,	 8,  8,	 8,  8,	 8,
+	8,  8,	 8,  8,		  8,	       8,   8,	 8,  8, /* data */
+	16, 16,	 16, 16,	  16,	       16,  16,	 16, 32, 32, 32, 32, 64, 64,
+};
+
+static const uint8_t no_key[sizeof(((struct wire_service *)0)->key)];
+
+/* ---- Changes --------------------------------------------------------------------------------- */
+
+static bool is_member(const struct sa *sa, uint32_t port, uint16_t pkey)
+{
+	return pkey_map_member(sa->view.pkeys, port, pkey) != 0;
+}
+
+/*
+ * Who asks must be a member of the partition, and so the port of the service if it is one of ours.
+ */
+static bool partition_fits(const struct sa_query *q, const struct wire_service *what)
+{
+	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
+
+	return q->asker != TOPO_NONE && is_member(q->sa, q->asker, what->pkey) &&
+	       (on == TOPO_NONE || is_member(q->sa, on, what->pkey));
+}
+
+/*
+ * Ports of one node, or of one adapter that is several nodes. Names would not do: each host's root
+ * chooses its own.
+ */
+static bool is_same_adapter(const struct topo *t, uint32_t a, uint32_t b)
+{
+	const struct topo_node *x = &t->nodes[t->ports[a].node], *y = &t->nodes[t->ports[b].node];
+
+	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
+}
+
+/* Who asks speaks for that port; a port that is not here is nobody's. */
+static bool speaks_for(const struct sa_query *q, guid_t guid)
+{
+	const struct topo *t = q->sa->view.topo;
+	uint32_t port = sa_port_by_guid(q->sa, guid);
+
+	return port == TOPO_NONE || is_same_adapter(t, q->asker, port);
+}
+
+static bool may_change(const struct sa_query *q, const struct service *s,
+		       const struct wire_service *what)
+{
+	const struct wire_service *had = &s->record;
+	bool keyed = memcmp(had->key, no_key, sizeof(no_key)) != 0;
+
+	return q->trusted || speaks_for(q, s->owner) ||
+	       (keyed && !memcmp(had->key, what->key, sizeof(no_key)));
+}
+
+/* The port that a record of it counts for. */
+static guid_t owner_for(const struct sa_query *q, const struct wire_service *what)
+{
+	const struct topo *t = q->sa->view.topo;
+	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
+
+	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
+}
+
+static void tell_full(struct sa *sa, guid_t port, unsigned count)
+{
+	struct service_owner *owner = sa_service_owner(sa, port);
+	const struct topo *t = sa->view.topo;
+	uint32_t at = topo_find_port(t, port);
+
+	if (!owner || owner->told || at == TOPO_NONE)
+		return;
+	owner->told = true;
+	sa_tell(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
+		t->nodes[t->ports[at].node].desc, t->ports[at].num, (unsigned long long)port, count,
+		sa->services.count);
+}
+
+static bool has_room(const struct sa_query *q, guid_t port)
+{
+	const struct services *all = &q->sa->services;
+	const struct service_owner *owner = sa_service_owner(q->sa, port);
+	unsigned has = owner ? owner->count : 0;
+
+	if (all->count < SERVICES_MAX &&
+	    (q->trusted || has < (all->count < SERVICES_MAX - KEPT ? EACH : FEW)))
+		return true;
+	tell_full(q->sa, port, has);
+	return false;
+}
+
+static void request_read(const struct sa_query *q, struct wire_service *what)
+{
+	wire_service_decode(q->data, what);
+	if (!sa_asked(q, WIRE_SERVICE_PKEY))
+		what->pkey = SA_DEFAULT_PKEY;
+	if (!sa_asked(q, WIRE_SERVICE_LEASE))
+		what->lease = WIRE_LEASE_FOREVER;
+	if (!sa_asked(q, WIRE_SERVICE_KEY))
+		memset(what->key, 0, sizeof(what->key));
+}
+
+static enum wire_sa_status service_set(struct sa_query *q, const struct wire_service *what)
+{
+	struct service *had = sa_service_find(q->sa, what);
+
+	if (!sa_asked(q, WIRE_SERVICE_ID) || !sa_asked(q, WIRE_SERVICE_GID))
+		return WIRE_SA_INSUF_COMPS;
+	if (!partition_fits(q, what))
+		return WIRE_SA_REQ_INVALID;
+	if (had ? !may_change(q, had, what) : !q->trusted && !speaks_for(q, what->gid.guid))
+		return WIRE_SA_REQ_INVALID;
+	if (!had && !has_room(q, owner_for(q, what)))
+		return WIRE_SA_NO_RESOURCES;
+	sa_service_put(q->sa, what, owner_for(q, what));
+	return WIRE_SA_OK;
+}
+
+static enum wire_sa_status service_delete(struct sa_query *q, struct wire_service *what)
+{
+	struct service *had = sa_service_find(q->sa, what);
+
+	if (!partition_fits(q, what))
+		return WIRE_SA_REQ_INVALID;
+	if (!had)
+		return WIRE_SA_NO_RECORDS;
+	if (!may_change(q, had, what))
+		return WIRE_SA_REQ_INVALID;
+	*what = had->record;
+	what->lease = sa_service_lease(q->sa, had);
+	sa_service_drop(q->sa, had);
+	return WIRE_SA_OK;
+}
+
+/* A change answers with the record, laid over the request. */
+static enum wire_sa_status service_change(struct sa_query *q)
+{
+	struct wire_service what;
+	enum wire_sa_status status;
+
+	request_read(q, &what);
+	status = q->method == WIRE_SET ? service_set(q, &what) : service_delete(q, &what);
+	if (!status)
+		wire_service_encode(&what, q->data);
+	return status ? status : sa_walk_once(q);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static enum wire_sa_status service_prepare(struct sa_query *q)
+{
+	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
+		return service_change(q);
+	q->item = 0;
+	q->end =
+		/* services come and go while a walk is under way: it goes by their numbers */
+		UINT32_MAX;
+	return WIRE_SA_OK;
+}
+
+static void key_hide(const struct sa_query *q, struct wire_service *record)
+{
+	if (!q->trusted)
+		memset(record->key, 0, sizeof(record->key));
+}
+
+static void service_echo(struct sa_query *q, uint8_t *row)
+{
+	struct wire_service record;
+
+	wire_service_decode(q->data, &record);
+	key_hide(q, &record);
+	wire_service_encode(&record, row);
+	sa_row_add(q);
+}
+
+/* Matched with its key, shown without. */
+static void service_row(struct sa_query *q, const struct service *s, uint8_t *row)
+{
+	struct wire_service record = s->record;
+
+	if (q->asker == TOPO_NONE || !is_member(q->sa, q->asker, record.pkey))
+		return;
+	record.lease = sa_service_lease(q->sa, s);
+	wire_service_encode(&record, row);
+	if (!wire_sa_match(&q->match, row))
+		return;
+	key_hide(q, &record);
+	wire_service_encode(&record, row);
+	sa_row_add(q);
+}
+
+static void service_emit(struct sa_query *q, uint32_t item)
+{
+	const struct service *s;
+	uint8_t *row = sa_row(q);
+
+	q->work++;
+	if (!row)
+		return;
+	if (q->method != WIRE_GET && q->method != WIRE_GET_TABLE)
+		service_echo(q, row);
+	else if ((s = sa_service_next(q->sa, &q->after)))
+		service_row(q, s, row);
+	else
+		q->item = q->end;
+}
+
+const struct sa_record sa_record_service = {
+	.attr_id = WIRE_SA_SERVICE,
+	.methods = SA_GET | SA_TABLE | SA_SET | SA_DELETE,
+	.layout = SA_COMPONENTS(service_comps),
+	.prepare = service_prepare,
+	.emit = service_emit,
+};

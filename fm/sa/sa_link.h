@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * sa_link: MTU and rate of every link of the view, and codes of rates (sa_link.c). Private to
+ * fm/sa.
+ */
+#ifndef FMD_SA_SA_LINK_H
+#define FMD_SA_SA_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sa;
+
+struct sa_link {	/* by port index, for the cable at the port */
+	uint8_t mtu;	/* code; lower of both ends */
+	uint8_t rate;	/* PathRecord code of the active speed and width */
+	uint16_t knows; /* end ports: WIRE_CAP2_* of the rates it can be told */
+};
+
+void sa_links_forget(struct sa *sa);
+const struct sa_link *sa_link(struct sa *sa, uint32_t port); /* of the view */
+bool sa_rate_known(uint8_t rate);
+int sa_rate_compare(uint8_t a, uint8_t b);
+uint8_t sa_rate_below(uint8_t rate); /* the next lower one, 0 = none */
+uint8_t sa_rate_clip(uint8_t rate, uint16_t knows);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What the SA has to tell whoever listens to it (sa_listen()).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include "fm/sa/sa_impl.h"
+
+void sa_listen(struct sa *sa, const struct sa_listener *listener)
+{
+	sa->listener = *listener;
+}
+
+void sa_changed(struct sa *sa)
+{
+	if (sa->listener.changed)
+		sa->listener.changed(sa->listener.arg);
+}
+
+void sa_tell(struct sa *sa, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (sa->listener.told)
+		sa->listener.told(sa->listener.arg, text);
+}
