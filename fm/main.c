@@ -350,7 +350,7 @@ static int check_config(const char *path)
 	char err[512];
 
 	if (!conf_load(path, &conf, err, sizeof(err)) &&
-	    !fabric_check_conf(&conf, err, sizeof(err)))
+	    !fabric_check_conf(fabric_rooms, &conf, err, sizeof(err)))
 		return EXIT_SUCCESS;
 	fprintf(stderr, "%s\n", err);
 	return EXIT_FAILURE;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/core/log.h"
+#include "fm/nvswitch/module.h"
 
 const struct command_run reroute_run = { .act = fabric_reroute };
 const struct command_run sweep_run = { .act = fabric_sweep };
@@ -63,7 +64,7 @@ static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	char err[COMMAND_ERROR_SIZE];
 
 	if (command_unpack(args, err, "{s:s, s?s}", "host", &host, "state", &state))
-		fabric_nvswitch_set(fabric, host, state, fn, arg);
+		nvlink_set(fabric, host, state, fn, arg);
 	else
 		fn(arg, NULL, err);
 }
@@ -87,8 +88,8 @@ static json_t *answer_health_report(const struct command_env *env, json_t *args,
 	if (!command_unpack(args, err, "{s:s, s:s, s:s, s:s, s:o}", "source", &source, "host",
 			    &host, "state", &state, "reason", &reason, "ttl", &ttl))
 		return NULL;
-	return fabric_health_report(env->fabric, source, host, state, reason, seconds_of(ttl), err,
-				    COMMAND_ERROR_SIZE);
+	return nvlink_hear_report(env->fabric, source, host, state, reason, seconds_of(ttl), err,
+				  COMMAND_ERROR_SIZE);
 }
 const struct command_run health_report_run = { .answer = answer_health_report };
 

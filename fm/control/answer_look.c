@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/nvswitch/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "topology/dump.h"
@@ -112,7 +113,7 @@ const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = tr
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
 
-	return command_unpack(args, err, "{}") ? fabric_nvswitch(env->fabric) : NULL;
+	return command_unpack(args, err, "{}") ? nvlink_hosts(env->fabric) : NULL;
 }
 const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answer = true };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/answer.h"
+#include "fm/nvswitch/module.h"
 #include "routing/report/payers.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
@@ -108,7 +109,7 @@ static bool cordon_cables(struct whatif *w, const char *what, char *err)
 
 static bool assume_state(struct whatif *w, const char *what, char *err)
 {
-	return !fabric_assume(w->env->fabric, what, &w->states, err, COMMAND_ERROR_SIZE);
+	return !nvlink_assume(w->env->fabric, what, &w->states, err, COMMAND_ERROR_SIZE);
 }
 
 typedef bool take_fn(struct whatif *w, const char *what, char *err);
@@ -185,21 +186,24 @@ static void tell_states(const struct whatif *w, json_t *doc)
 	const struct congestion_scene now = { w->present, fabric_lids(f), fabric_tables(f),
 					      w->storage };
 	const struct congestion_scene then = { w->t, fabric_lids(f), &w->tables, w->storage };
-	uint8_t *aside = fabric_aside(f, w->states);
+	uint8_t *aside = nvlink_aside(f, w->states);
 
-	json_object_set_new(doc, "nvswitch", fabric_trial(f, w->t, w->states, &w->tables));
+	json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
 	json_object_set_new(doc, "pays", payers_json(&now, &then, aside));
 	free(aside);
 }
 
 static json_t *document(struct whatif *w)
 {
+	struct fabric_policy policy;
 	struct check_report proof;
 	double start = now_ms();
 	json_t *doc;
 	bool sound;
 
-	fabric_try(w->env->fabric, w->t, w->states, &w->tables, &w->tried);
+	policy = nvlink_policy(w->env->fabric, w->t, w->states);
+	fabric_try(w->env->fabric, w->t, &policy, &w->tables, &w->tried);
+	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
 	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);

@@ -41,21 +41,13 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 	return classes;
 }
 
-struct fabric_policy fabric_policy_assuming(const struct fabric *f, const struct topo *t,
-					    const uint8_t *states,
-					    const struct fabric_module *without)
-{
-	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
-
-	fabric_nvlink_treat(f, t, states, &policy);
-	modules_route_input(f->modules, without, t, &policy);
-	return policy;
-}
-
 struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
 				   const struct fabric_module *without)
 {
-	return fabric_policy_assuming(f, t, NULL, without);
+	struct fabric_policy policy = { .classes = fabric_classes_by_name(f, t) };
+
+	modules_route_input(f->modules, without, t, &policy);
+	return policy;
 }
 
 void fabric_policy_fini(struct fabric_policy *policy)

@@ -301,7 +301,6 @@ static void parts_init(struct fabric *f)
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
-	fabric_nvlink_init(f);
 	f->operations = operations_new(f, fabric_state_store(f), f->alerts, fabric_status);
 	f->modules = modules_new(f, f->rooms);
 }
@@ -317,7 +316,6 @@ static void parts_load(struct fabric *f)
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	if (!fabric_mcast_known(f))
 		fabric_request_reregister(f, "multicast groups are not known");
-	fabric_nvlink_load(f);
 	modules_load(f->modules);
 }
 
@@ -325,7 +323,6 @@ static void parts_fini(struct fabric *f)
 {
 	operations_free(f->operations);
 	modules_free(f->modules);
-	fabric_nvlink_fini(f);
 	fabric_isolation_fini(f);
 	fabric_links_fini(f);
 	fabric_watch_fini(f);
@@ -406,6 +403,14 @@ void fabric_start(struct fabric *f)
 	fabric_port_start(f);
 }
 
+int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
+{
+	for (; *rooms; rooms++)
+		if ((*rooms)->check && (*rooms)->check(conf, err, err_size))
+			return -1;
+	return 0;
+}
+
 void fabric_configure(struct fabric *f, const struct conf *conf)
 {
 	const struct bringup_conf ports = bringup_conf(conf);
@@ -418,7 +423,6 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	fabric_partitions_configure(f);
 	fabric_state_configure(f);
 	fabric_audit_configure(f);
-	fabric_nvlink_configure(f);
 	fabric_watch_schedule(f);
 	fabric_keys_configure(f);
 	modules_configure(f->modules);

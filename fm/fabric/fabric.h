@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include "fm/core/conf.h"
 #include "fm/core/loop.h"
+#include "fm/fabric/policy.h"
 #include "fm/fabric/waiters.h"
 #include "fm/mad/mad.h"
 #include "routing/proof/check.h"
@@ -43,8 +44,9 @@ json_t *fabric_groups(
 
 /* state_dir has the partitions that were in force last: a manager that starts with a bad file goes on by these. */
 bool fabric_partitions_kept(const struct conf *conf);
-/* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
-int fabric_check_conf(const struct conf *conf, char *err, size_t err_size);
+/* Whether the files that a configuration names can be used by those rooms: 0, or -1 with the reason in err. */
+int fabric_check_conf(const struct fabric_module *const rooms[], const struct conf *conf, char *err,
+		      size_t err_size);
 
 /* The document of `fmctl --json status`; the caller owns the reference. */
 json_t *fabric_status(const struct fabric *fabric);
@@ -56,8 +58,6 @@ json_t *fabric_switches(
 		*fabric); /* of `fmctl switches`; something is published; the caller's */
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
-/* The document of `fmctl --json nvswitch`; the caller owns it. */
-json_t *fabric_nvswitch(const struct fabric *fabric);
 
 /* Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL = it can. */
 const char *fabric_failed(const struct fabric *fabric);
@@ -85,13 +85,6 @@ void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done
 void fabric_forget(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
 /* Quarantines of WHAT end now, and are forgotten. */
 void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
-/* An operator's word on a host's NVLinks, by name of the state; NULL = taken back. */
-void fabric_nvswitch_set(struct fabric *fabric, const char *host, const char *state,
-			 fabric_done_fn *fn, void *arg);
-/* What a program beside fmd says of a host's NVLinks (see nvswitch_hear_report): a document the caller owns, or NULL with the reason in err. */
-json_t *fabric_health_report(struct fabric *fabric, const char *source, const char *host,
-			     const char *state, const char *reason, double ttl_s, char *err,
-			     size_t err_size);
 /* That client has disconnected: what it asked for continues, its callbacks are dropped. */
 void fabric_client_gone(struct fabric *fabric, void *arg);
 
@@ -103,8 +96,8 @@ void fabric_follow(struct fabric *fabric, fabric_event_fn *fn, void *arg);
 void fabric_unfollow(struct fabric *fabric, void *arg);
 
 /*
- * For questions; nothing changes by them. A variant has the nodes of the published snapshot: its LIDs
- * and classes are those in force, and so are the states of hosts when states is NULL. Takes as long as routing takes.
+ * For questions; nothing changes by them. A variant has the nodes of the published snapshot; its LIDs are those in force. policy:
+ * fabric_policy() of the variant, or another; the caller's. Takes as long as routing takes.
  */
 struct fabric_tried {
 	const char *engine; /* that made the tables */
@@ -112,19 +105,8 @@ struct fabric_tried {
 	bool uneven;   /* the design is, as far as it is a tree (routing/balance/rebalance.h) */
 	char why[400]; /* it is another than configured: why; "" = it is not */
 };
-void fabric_try(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
-		struct tables *out, struct fabric_tried *tried);
-/*
- * "HOST=STATE" of NVLinks into states of the published snapshot's hosts, which begin with what routing takes them for when *states is
- * NULL; the caller's. 0, or -1 with the reason in err.
- */
-int fabric_assume(const struct fabric *fabric, const char *text, uint8_t **states, char *err,
-		  size_t err_size);
-/* A row for each host whose state is assumed otherwise: its treatment, and the load of its cross-rail traffic now and then. */
-json_t *fabric_trial(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
-		     const struct tables *tables);
-/* By node, enum congestion_aside: hosts that would be treated otherwise by these states than they are. The caller frees it. */
-uint8_t *fabric_aside(const struct fabric *fabric, const uint8_t *states);
+void fabric_try(const struct fabric *fabric, const struct topo *variant,
+		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried);
 /* enum route_class by port of the published snapshot and by name, the caller's; NULL = all compute. */
 uint8_t *fabric_port_classes(const struct fabric *fabric);
 

@@ -57,6 +57,8 @@ void *fabric_room(const struct fabric *fabric, const struct fabric_module *modul
 
 struct fabric_module {
 	const char *name;
+	/* Whether the files that a configuration names can be used, without using them: 0, or -1 with the reason in err. There is no room. */
+	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
 	/* What the inventory begins with, before the first sweep: behind the LIDs, ahead of all load(). */

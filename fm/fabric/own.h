@@ -18,7 +18,6 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/fabric/waiters.h"
-#include "fm/nvswitch/nvswitch.h"
 #include "fm/program/audit.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
@@ -280,10 +279,8 @@ struct fabric {
 	struct quarantines *quarantines;
 	struct isolation *isolation;
 
-	struct nvswitch *nvswitch;
 	struct alerts *alerts;	    /* raised and ended by whoever sees it: fm/core/alert.h */
 	struct fabric_files *files; /* state_dir; goes on over a change of role */
-	bool nvlink_refused;	    /* the port leads into an NVLink subnet, and that was told */
 
 	struct follower *followers;
 	struct operations *operations;
@@ -525,7 +522,6 @@ enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *olde
 void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
 
 /* fault.c */
-void fabric_fault_open(struct fabric *f, const char *what);
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
 void fabric_fault_trains(struct fabric *f); /* a link is up: its repair is told when it is in use */
 void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none follows */
@@ -574,25 +570,8 @@ void fabric_adaptive_program(struct fabric *f); /* programs what is published, b
 
 /* class.c. By name alone: the caller frees them, NULL = all compute. */
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
-/* states: enum nvswitch_state by host, NULL = those in force. */
-struct fabric_policy fabric_policy_assuming(const struct fabric *f, const struct topo *t,
-					    const uint8_t *states,
-					    const struct fabric_module *without);
 /* Points to what it is made from. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
-
-/* nvlink.c */
-void fabric_nvlink_init(struct fabric *f);
-void fabric_nvlink_fini(struct fabric *f);
-void fabric_nvlink_load(struct fabric *f);
-void fabric_nvlink_configure(struct fabric *f);
-void fabric_nvlink_present(struct fabric *f); /* the published snapshot's hosts */
-bool fabric_nvlink_refuses(struct fabric *f, const struct topo *t); /* not ours to manage; told */
-/* What routing takes hosts for, by host; the caller frees it. */
-uint8_t *fabric_nvlink_states(const struct fabric *f, const struct topo *t);
-/* Puts ill hosts in; assumed: states by host, NULL = those in force. */
-void fabric_nvlink_treat(const struct fabric *f, const struct topo *t, const uint8_t *assumed,
-			 struct fabric_policy *policy);
 
 /* state.c: the LID map in state_dir/lids. */
 int fabric_state_load(struct fabric *f);

@@ -168,7 +168,6 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "audit", audit_json(f));
 	json_object_set_new(doc, "traps", traps_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
-	json_object_set_new(doc, "nvswitch", nvswitch_summary(f->nvswitch));
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
 	json_object_set_new(doc, "isolated", fabric_isolated_json(f));

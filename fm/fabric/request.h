@@ -34,6 +34,12 @@ void fabric_request_reregister(struct fabric *fabric, const char *reason);
  */
 void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
 
+/*
+ * What is wrong may change paths: the time of its reroute counts from now. Requests to the SA have a
+ * part of the time only while it is open. One that is open already goes on. What the update finds gives it another name.
+ */
+void fabric_fault_open(struct fabric *fabric, const char *what);
+
 /* The hook improves() is called once nothing else is requested nor under way: a room has an answer ready. */
 void fabric_request_improvement(struct fabric *fabric, const char *reason);
 

@@ -103,8 +103,6 @@ static enum job_said tell_changes(void *arg)
 	const char *why;
 
 	why = modules_admit(f->modules, f->update.topo);
-	if (!why && fabric_nvlink_refuses(f, f->update.topo))
-		why = "this port leads into an NVLink subnet; see fmctl events";
 	if (why)
 		return leave_alone(f, why);
 	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
@@ -155,14 +153,6 @@ static enum job_said plan_lids(void *arg)
 	return JOB_NEXT;
 }
 
-/* What routing of that snapshot goes by; the policy is the caller's to end. */
-static struct route_params params_of(const struct fabric *f, const struct topo *t,
-				     const uint8_t *states, struct fabric_policy *policy)
-{
-	*policy = fabric_policy_assuming(f, t, states, NULL);
-	return fabric_route_params(f, policy);
-}
-
 /* The configuration was validated: the engine exists. */
 static void must_be_done(int status)
 {
@@ -192,17 +182,15 @@ static void keep_spanning(struct fabric_update *u, const struct route *route)
 	memcpy(u->spanning, spanning, u->topo->nports * sizeof(*spanning));
 }
 
-void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
-		struct tables *out, struct fabric_tried *tried)
+void fabric_try(const struct fabric *f, const struct topo *variant,
+		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
 {
-	struct fabric_policy policy;
-	struct route_params params = params_of(f, variant, states, &policy);
+	struct route_params params = fabric_route_params(f, policy);
 	struct route *route = route_new();
 
 	must_be_done(route_compute(route, variant, f->lids, &params, out));
 	note_engine(route, variant, tried);
 	route_free(route);
-	fabric_policy_fini(&policy);
 }
 
 /* True: there is more to do. */
@@ -258,7 +246,8 @@ static enum job_said find_room(void *arg)
 static void begin_routing(struct fabric *f)
 {
 	struct fabric_update *u = &f->update;
-	struct route_params params = params_of(f, u->topo, NULL, &u->policy);
+	u->policy = fabric_policy(f, u->topo, NULL);
+	struct route_params params = fabric_route_params(f, &u->policy);
 
 	route_begin(f->route, u->topo, u->lids, &params, &u->tables);
 	u->routing = true;
@@ -463,7 +452,6 @@ static enum job_said publish(void *arg)
 	exchange(f);
 	fabric_links_published(f, f->update.topo);
 	fabric_partitions_publish(f);
-	fabric_nvlink_present(f);
 	modules_publishing(f->modules, f->update.topo);
 	apply(f);
 	fabric_partitions_forget(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_warn: what the present fabric's own state asks an operator for, as alerts: HCAs that are cut off, hosts whose NVLinks are
- * gravely ill, switches that do not answer; rooms review theirs with it. Counted anew behind each update and poll.
+ * fabric_warn: what the present fabric's own state asks an operator for, as alerts: HCAs that are cut off, switches that do not
+ * answer; rooms review theirs with it. Counted anew behind each update and poll.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,32 +45,6 @@ static void warn_of_silent(struct fabric *f)
 			"switches do not answer");
 }
 
-struct ill {
-	struct name_list fatal, no_p2p;
-};
-
-static void add_host(void *arg, const char *host, enum nvswitch_state believed,
-		     enum nvswitch_state override)
-{
-	enum nvswitch_state state = override == NVSWITCH_UNKNOWN ? believed : override;
-	struct ill *ill = arg;
-
-	if (state == NVSWITCH_FATAL)
-		name_list_add(&ill->fatal, host);
-	else if (state == NVSWITCH_NO_P2P)
-		name_list_add(&ill->no_p2p, host);
-}
-
-static void warn_of_hosts(struct fabric *f)
-{
-	struct ill ill = { 0 };
-
-	if (f->topo)
-		nvswitch_each(f->nvswitch, add_host, &ill);
-	name_list_alert(f->alerts, "hosts-fatal", &ill.fatal, "host FATAL", "hosts FATAL");
-	name_list_alert(f->alerts, "hosts-no-p2p", &ill.no_p2p, "host NO_P2P", "hosts NO_P2P");
-}
-
 void fabric_warn(struct fabric *f)
 {
 	if (f->topo)
@@ -78,6 +52,5 @@ void fabric_warn(struct fabric *f)
 	else
 		alert_end(f->alerts, "hcas-cut-off", NULL);
 	warn_of_silent(f);
-	warn_of_hosts(f);
 	modules_review(f->modules);
 }

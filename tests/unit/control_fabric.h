@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/control.h"
+#include "fm/nvswitch/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "routing/proof/check.h"
@@ -130,15 +131,14 @@ json_t *fabric_sick(const struct fabric *f)
 {
 	return json_pack("[{s:s}]", "sick", "quarantined");
 }
-void fabric_nvswitch_set(struct fabric *f, const char *host, const char *state, fabric_done_fn *fn,
-			 void *arg)
+void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
 {
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
 	fabric_reroute(f, fn, arg);
 }
-json_t *fabric_health_report(struct fabric *f, const char *source, const char *host,
-			     const char *state, const char *reason, double ttl_s, char *err,
-			     size_t err_size)
+json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
+			   const char *state, const char *reason, double ttl_s, char *err,
+			   size_t err_size)
 {
 	if (!(ttl_s >= 1)) {
 		snprintf(err, err_size, "the TTL is no time");
@@ -147,7 +147,7 @@ json_t *fabric_health_report(struct fabric *f, const char *source, const char *h
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", source, host, state, reason);
 	return json_pack("{ss sf}", "host", host, "ttl_s", ttl_s);
 }
-json_t *fabric_nvswitch(const struct fabric *f)
+json_t *nvlink_hosts(const struct fabric *f)
 {
 	return json_pack("{s:[]}", "hosts");
 }
@@ -159,7 +159,7 @@ void link_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_reroute(f, fn, arg);
 }
-int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
+int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
 		  size_t err_size)
 {
 	if (strcmp(text, "host-1=NO_P2P")) {
@@ -170,17 +170,25 @@ int fabric_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 	*states = mem_alloc(1, 1);
 	return 0;
 }
-uint8_t *fabric_aside(const struct fabric *f, const uint8_t *states)
+uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
 {
 	return mem_alloc(f->topo->nnodes + 1, 1);
 }
-json_t *fabric_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables)
 {
 	return json_pack("[{ss}]", "host", "host-1");
 }
-void fabric_try(const struct fabric *f, const struct topo *variant, const uint8_t *states,
-		struct tables *out, struct fabric_tried *tried)
+struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *variant,
+				   const uint8_t *states)
+{
+	return (struct fabric_policy){ 0 };
+}
+void fabric_policy_fini(struct fabric_policy *policy)
+{
+}
+void fabric_try(const struct fabric *f, const struct topo *variant,
+		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
 {
 	*tried = (struct fabric_tried){ .engine = "ftree" };
 	tables_copy(out, &f->tables);

@@ -314,4 +314,14 @@ static inline void act_cb(void *arg, json_t *result, const char *error)
 	a->failed = error != NULL || !result;
 }
 
+/* What routing comes to for the published snapshot, by what it goes by now. */
+static inline void try_present(const struct fabric *fabric, struct tables *out)
+{
+	const struct topo *present = fabric_topo(fabric);
+	struct fabric_policy policy = fabric_policy(fabric, present, NULL);
+
+	fabric_try(fabric, present, &policy, out, &(struct fabric_tried){ 0 });
+	fabric_policy_fini(&policy);
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
+#include "fm/program/program.h"
 #include "topology/mem.h"
 
 struct fabric {
@@ -32,7 +33,7 @@ struct fabric {
 	unsigned lost; /* files */
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
-			improvements;
+			improvements, faults;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */
 		const char *reason;
@@ -96,6 +97,11 @@ void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port,
 	fabric->asked.quarantines++;
 	fabric->asked.refreshed = node;
 	fabric->asked.reason = why;
+}
+
+void fabric_fault_open(struct fabric *fabric, const char *what)
+{
+	fabric->asked.faults++;
 }
 
 void fabric_request_improvement(struct fabric *fabric, const char *reason)
@@ -245,15 +251,17 @@ static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_modul
 	strcpy(f->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	inventory_init(&f->inventory);
-	f->services = (struct fabric_services){ .loop = loop,
-						.mad = mad,
-						.sa = sa,
-						.conf = &f->conf,
-						.events = event_log_new(100),
-						.inventory = &f->inventory,
-						.lids = &f->lids,
-						.state = state_store_new(loop, f->folder, f,
-									 &fake_state_ops) };
+	f->services =
+		(struct fabric_services){ .loop = loop,
+					  .mad = mad,
+					  .sa = sa,
+					  .conf = &f->conf,
+					  .events = event_log_new(100),
+					  .inventory = &f->inventory,
+					  .program = program_new(loop, mad, &f->inventory, 18),
+					  .lids = &f->lids,
+					  .state = state_store_new(loop, f->folder, f,
+								   &fake_state_ops) };
 	f->services.alerts = alerts_new(loop, f->services.events);
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
@@ -289,6 +297,7 @@ static inline void fake_pipe_fini(struct fabric *f)
 		f->operation.ops->free(f->operation.data);
 	f->module->fini(f->room);
 	state_store_free(f->services.state);
+	program_free(f->services.program);
 	inventory_fini(&f->inventory);
 	lid_memory_fini(&f->lids);
 	snprintf(command, sizeof(command), "rm -r %s", f->folder);

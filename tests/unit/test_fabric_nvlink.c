@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/nvswitch/module.h"
 #include "routing/report/congestion.h"
 #include "routing/report/delta.h"
 #include "routing/path.h"
@@ -25,7 +26,7 @@ static struct reply set(struct world *w, const char *host, const char *state)
 {
 	struct reply r = { 0 };
 
-	fabric_nvswitch_set(w->fabric, host, state, reply_cb, &r);
+	nvlink_set(w->fabric, host, state, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;
@@ -237,7 +238,7 @@ static void a_degraded_link_moves_nothing(void **state)
 	double sent = status_number(&w, NULL, "lft_blocks_written");
 	assert_set(&w, HOST, "DEGRADED_LINK", false);
 	assert_int_equal(status_number(&w, NULL, "lft_blocks_written"), sent);
-	json_t *doc = fabric_nvswitch(w.fabric), *row = NULL, *it;
+	json_t *doc = nvlink_hosts(w.fabric), *row = NULL, *it;
 	size_t i;
 	json_array_foreach (json_object_get(doc, "hosts"), i, it)
 		if (!strcmp(json_string_value(json_object_get(it, "host")), HOST))
@@ -274,9 +275,11 @@ static void what_if_says_beforehand_what_a_state_brings(void **state)
 	assert_set(&w, "dgx-su01-09", "FATAL", true); /* and stays so in what is assumed */
 	tables_copy(&before, fabric_tables(w.fabric));
 	json_int_t load = worst_uplink(&w, HOST);
-	assert_int_equal(fabric_assume(w.fabric, HOST "=no_p2p", &states, err, sizeof(err)), 0);
-	fabric_try(w.fabric, fabric_topo(w.fabric), states, &tried, &(struct fabric_tried){ 0 });
-	json_t *rows = fabric_trial(w.fabric, fabric_topo(w.fabric), states, &tried);
+	assert_int_equal(nvlink_assume(w.fabric, HOST "=no_p2p", &states, err, sizeof(err)), 0);
+	struct fabric_policy policy = nvlink_policy(w.fabric, fabric_topo(w.fabric), states);
+	fabric_try(w.fabric, fabric_topo(w.fabric), &policy, &tried, &(struct fabric_tried){ 0 });
+	fabric_policy_fini(&policy);
+	json_t *rows = nvlink_trial(w.fabric, fabric_topo(w.fabric), states, &tried);
 	assert_int_equal(entries_apart(&before, fabric_tables(w.fabric)), 0);
 	assert_set(&w, HOST, "NO_P2P", true);
 	assert_int_equal(entries_apart(&tried, fabric_tables(w.fabric)), 0);
@@ -309,7 +312,7 @@ static void what_is_assumed_must_be_a_host_and_a_state(void **state)
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char err[256] = "";
 
-		assert_int_equal(fabric_assume(w.fabric, bad[i].text, &states, err, sizeof(err)),
+		assert_int_equal(nvlink_assume(w.fabric, bad[i].text, &states, err, sizeof(err)),
 				 -1);
 		assert_string_equal(err, bad[i].why);
 	}

@@ -289,7 +289,7 @@ static void questions_are_answered_with_what_is_in_force(void **state)
 	cut(&w, 3);
 	wait_for_quiet(&w);
 	assert_true(overrides(&w) > 0);
-	fabric_try(w.fabric, fabric_topo(w.fabric), NULL, &answer, &(struct fabric_tried){ 0 });
+	try_present(w.fabric, &answer);
 	assert_true(same_as(&w, &answer));
 	tables_fini(&answer);
 	world_fini(&w);

@@ -460,8 +460,7 @@ static void assert_tables_are_of_the_configured_engine(struct between *b)
 	struct tables fresh = { 0 };
 	const struct tables *tables = fabric_tables(b->w.fabric);
 
-	fabric_try(b->w.fabric, fabric_topo(b->w.fabric), NULL, &fresh,
-		   &(struct fabric_tried){ 0 });
+	try_present(b->w.fabric, &fresh);
 	for (uint32_t sw = 0; sw < tables->nswitches; sw++)
 		assert_memory_equal(tables_row(tables, sw), tables_row(&fresh, sw),
 				    tables->top + 1u);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/http/metrics.h"
+#include "fm/nvswitch/module.h"
 #include "tests/unit/fabric_world.h"
 
 static char *alert(const struct world *w, const char *what)
@@ -107,16 +108,16 @@ static void hosts_that_are_ill_are_alerts(void **state)
 	struct world w;
 
 	world_init(&w, pod(1));
-	fabric_nvswitch_set(w.fabric, "dgx-su01-05", "NO_P2P", reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", "NO_P2P", reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-no-p2p", "1 host NO_P2P: dgx-su01-05");
-	fabric_nvswitch_set(w.fabric, "dgx-su01-05", "FATAL", reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", "FATAL", reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-no-p2p", "");
 	assert_alert(&w, "hosts-fatal", "1 host FATAL: dgx-su01-05");
-	fabric_nvswitch_set(w.fabric, "dgx-su01-05", NULL, reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", NULL, reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-fatal", "");

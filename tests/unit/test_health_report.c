@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/nvswitch/health.h"
+#include "fm/nvswitch/module.h"
 #include "tests/unit/fabric_world.h"
 
 #define S    SECOND_US
@@ -260,8 +261,8 @@ static void the_fifth_source_of_a_host_is_refused(void **state)
 static void assert_taken(struct world *w, const char *state, const char *reason, double ttl_s)
 {
 	char err[256] = "";
-	json_t *answer = fabric_health_report(w->fabric, "redfish", HOST, state, reason, ttl_s, err,
-					      sizeof(err));
+	json_t *answer = nvlink_hear_report(w->fabric, "redfish", HOST, state, reason, ttl_s, err,
+					    sizeof(err));
 
 	assert_string_equal(err, "");
 	assert_string_equal(json_string_value(json_object_get(answer, "host")), HOST);
@@ -271,7 +272,7 @@ static void assert_taken(struct world *w, const char *state, const char *reason,
 /* The row of the host in `nvswitch`; the caller's. */
 static json_t *row(const struct world *w)
 {
-	json_t *doc = fabric_nvswitch(w->fabric), *host, *found = NULL;
+	json_t *doc = nvlink_hosts(w->fabric), *host, *found = NULL;
 	size_t i;
 
 	json_array_foreach (json_object_get(doc, "hosts"), i, host)
@@ -362,8 +363,8 @@ static void what_is_no_report_is_refused_and_changes_nothing(void **state)
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char err[256] = "";
 
-		assert_null(fabric_health_report(w.fabric, bad[i].source, bad[i].host, bad[i].state,
-						 bad[i].reason, bad[i].ttl_s, err, sizeof(err)));
+		assert_null(nvlink_hear_report(w.fabric, bad[i].source, bad[i].host, bad[i].state,
+					       bad[i].reason, bad[i].ttl_s, err, sizeof(err)));
 		if (!strstr(err, bad[i].why))
 			fail_msg("'%s' has no '%s'", err, bad[i].why);
 	}

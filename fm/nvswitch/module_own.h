@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* module_own: what the files of the room have in common; nobody else includes it. */
+#ifndef FMD_NVSWITCH_MODULE_OWN_H
+#define FMD_NVSWITCH_MODULE_OWN_H
+
+#include "fm/nvswitch/module.h"
+#include "fm/nvswitch/nvswitch.h"
+
+struct nvlink_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct nvswitch *nvswitch;
+	bool refused;	      /* the own port leads into an NVLink subnet, and that was logged */
+	bool requested;	      /* a reroute, by the call that is under way */
+	uint64_t lft_entries; /* that the latest publication changed */
+};
+
+/* module_files.c */
+#define NVLINK_STATES_FILE "nvswitch"
+void nvlink_files_load(struct nvlink_room *room);
+void nvlink_states_changed(struct nvlink_room *room); /* or overrides */
+void nvlink_memory_changed(struct nvlink_room *room);
+
+/* module_subnet.c: the description of a node that belongs to an NVLink subnet, the topo's; NULL = there is none. */
+const char *nvlink_find_node(const struct topo *topo);
+
+/* module_conf.c: texts are borrowed from conf. */
+struct nvswitch_conf nvlink_conf(const struct conf *conf);
+
+/* module_treat.c */
+/* enum nvswitch_state by host of that snapshot, as routing takes them; the caller frees it. */
+uint8_t *nvlink_states(const struct nvlink_room *room, const struct topo *topo);
+/* Puts hosts that are not healthy into classes and weights; states: by host, NULL = those in force. */
+void nvlink_treat(const struct nvlink_room *room, const struct topo *topo, const uint8_t *states,
+		  struct fabric_policy *policy);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What states of hosts' NVLinks ask of routing, and what is kept of them: the room alone, with a pipe that only looks like one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/nvswitch/module.h"
+#include "fm/nvswitch/state.h"
+#include "routing/ftree/route.h"
+#include "tests/unit/fabrics.h"
+#include "tests/unit/fake_pipe.h"
+
+#define HOST "dgx-su01-05"
+
+/* A fabric of 32 hosts is published. */
+static void begin(struct fabric *f)
+{
+	fake_pipe_init(f, &nvlink_module, pod(1));
+	strcpy(f->conf.nvswitch_no_p2p_class, "crossrail");
+	f->conf.nvswitch_no_p2p_weight = 2;
+	f->module->load(f->room);
+	f->module->published(f->room, NULL);
+}
+
+struct reply {
+	unsigned count;
+	char error[256];
+	bool rerouted;
+	json_int_t entries;
+};
+
+static void reply_cb(void *arg, json_t *result, const char *error)
+{
+	struct reply *r = arg;
+
+	r->count++;
+	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+	r->rerouted = json_is_true(json_object_get(result, "rerouted"));
+	r->entries = json_integer_value(json_object_get(result, "lft_entries_changed"));
+}
+
+/* The class of a host's first port by that policy. */
+static int class_of(const struct fabric *f, const struct fabric_policy *policy, const char *name)
+{
+	const struct topo *t = f->view.topo;
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (!strcmp(t->hosts[h].name, name))
+			return policy->classes
+				       ? policy->classes[t->nodes[t->host_cas[t->hosts[h].first]]
+								 .port0 +
+							 1]
+				       : ROUTE_COMPUTE;
+	fail_msg("no %s", name);
+	return -1;
+}
+
+static int class_now(struct fabric *f, const char *host)
+{
+	struct fabric_policy policy = fabric_policy(f, f->view.topo, NULL);
+	int class = class_of(f, &policy, host);
+
+	fabric_policy_fini(&policy);
+	return class;
+}
+
+static void set_at_once(struct fabric *f, const char *host, const char *state, struct reply *r)
+{
+	*r = (struct reply){ 0 };
+	nvlink_set(f, host, state, reply_cb, r);
+	assert_int_equal(r->count, 1);
+}
+
+/* .. with the update behind it, which changes 5 entries. */
+static void set_by_update(struct fabric *f, const char *host, const char *state, struct reply *r)
+{
+	const struct program_result programmed = { .blocks = 2, .entries = 5 };
+
+	*r = (struct reply){ 0 };
+	nvlink_set(f, host, state, reply_cb, r);
+	assert_int_equal(r->count, 0);
+	f->module->published(f->room, f->view.topo);
+	f->module->programmed(f->room, &programmed);
+	fake_pipe_answer(f, NULL);
+	assert_int_equal(r->count, 1);
+}
+
+/* ---- Routing ------------------------------------------------------------------------------------- */
+
+static void a_state_that_is_treated_otherwise_asks_for_one_update_and_is_answered_behind_it(
+	void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_by_update(&f, HOST, "NO_P2P", &r);
+	assert_string_equal(r.error, "");
+	assert_true(r.rerouted);
+	assert_int_equal(r.entries, 5);
+	assert_int_equal(f.asked.reroutes, 1);
+	assert_int_equal(f.asked.faults, 1);
+	assert_int_equal(class_now(&f, HOST), ROUTE_CROSSRAIL);
+	assert_int_equal(class_now(&f, "dgx-su01-06"), ROUTE_COMPUTE);
+	fake_pipe_fini(&f);
+}
+
+static void a_state_that_is_treated_alike_moves_nothing_and_is_answered_at_once(void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_at_once(&f, HOST, "DEGRADED_LINK", &r);
+	assert_string_equal(r.error, "");
+	assert_false(r.rerouted);
+	assert_int_equal(f.asked.reroutes, 0);
+	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
+	fake_pipe_fini(&f);
+}
+
+static void a_state_that_is_none_changes_nothing(void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_at_once(&f, HOST, "POORLY", &r);
+	assert_string_equal(r.error, "no state POORLY: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
+	set_at_once(&f, HOST, "UNKNOWN", &r);
+	assert_string_equal(r.error, "no state UNKNOWN: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL");
+	assert_int_equal(f.asked.reroutes, 0);
+	fake_pipe_fini(&f);
+}
+
+static void an_override_that_is_taken_back_moves_back(void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_by_update(&f, HOST, "NO_P2P", &r);
+	set_by_update(&f, HOST, NULL, &r);
+	assert_true(r.rerouted);
+	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
+	fake_pipe_fini(&f);
+}
+
+static void what_if_leaves_what_is_in_force_alone(void **state)
+{
+	struct fabric_policy policy;
+	uint8_t *states = NULL;
+	struct fabric f;
+	struct reply r;
+	char err[256];
+
+	begin(&f);
+	set_by_update(&f, "dgx-su01-09", "FATAL", &r);
+	assert_int_equal(nvlink_assume(&f, HOST "=NO_P2P", &states, err, sizeof(err)), 0);
+	policy = nvlink_policy(&f, f.view.topo, states);
+	assert_int_equal(class_of(&f, &policy, HOST), ROUTE_CROSSRAIL);
+	assert_int_equal(class_of(&f, &policy, "dgx-su01-09"), ROUTE_IDLE);
+	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
+	fabric_policy_fini(&policy);
+	policy = nvlink_policy(&f, f.view.topo, NULL);
+	assert_int_equal(class_of(&f, &policy, HOST), ROUTE_COMPUTE);
+	assert_int_equal(class_of(&f, &policy, "dgx-su01-09"), ROUTE_IDLE);
+	fabric_policy_fini(&policy);
+	assert_int_equal(nvlink_assume(&f, "moon=FATAL", &states, err, sizeof(err)), -1);
+	free(states);
+	fake_pipe_fini(&f);
+}
+
+/* ---- Whose fabric -------------------------------------------------------------------------------- */
+
+static void an_nvlink_subnet_is_refused_and_that_is_logged_once(void **state)
+{
+	static const char *const foreign[] = {
+		"vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x9\nswitchguid=0x9(9)\n"
+		"Switch\t4 \"S-0000000000000009\"\t\t# \"MF0;gb-nvl-087-switch03:N5110_LD/U1\" "
+		"enhanced port 0 lid 1 lmc 0\n"
+		"[1]\t\"H-0000000000000010\"[1](11) \t\t# \"dgx-su01-05 mlx5_0\" lid 2 4xNDR\n\n"
+		"vendid=0x2c9\ndevid=0x1021\nsysimgguid=0x10\ncaguid=0x10\n"
+		"Ca\t1 \"H-0000000000000010\"\t\t# \"dgx-su01-05 mlx5_0\"\n"
+		"[1](11) \t\"S-0000000000000009\"[1]\t\t# lid 2 lmc 0 \"switch\" lid 1 4xNDR\n",
+		"vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x9\nswitchguid=0x9(9)\n"
+		"Switch\t4 \"S-0000000000000009\"\t\t# \"leaf\" enhanced port 0 lid 1 lmc 0\n"
+		"[1]\t\"H-0000000000000010\"[1](11) \t\t# \"GB100 Nvidia Technologies\" lid 2 "
+		"4xNDR\n\n"
+		"vendid=0x2c9\ndevid=0x1021\nsysimgguid=0x10\ncaguid=0x10\n"
+		"Ca\t1 \"H-0000000000000010\"\t\t# \"GB100 Nvidia Technologies\"\n"
+		"[1](11) \t\"S-0000000000000009\"[1]\t\t# lid 2 lmc 0 \"switch\" lid 1 4xNDR\n",
+	};
+	struct fabric f;
+
+	begin(&f);
+	for (unsigned i = 0; i < 2; i++) {
+		struct topo *t = parse_netfile(foreign[i]);
+
+		assert_null(f.module->admit(f.room, f.view.topo));
+		assert_non_null(f.module->admit(f.room, t));
+		assert_non_null(f.module->admit(f.room, t));
+		assert_int_equal(fake_events(&f, "nvlink-subnet", NULL), i + 1);
+		topo_unref(t);
+	}
+	fake_pipe_fini(&f);
+}
+
+/* ---- What is kept and reported ------------------------------------------------------------------- */
+
+static void a_restart_treats_hosts_as_before(void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_by_update(&f, HOST, "NO_P2P", &r);
+	fake_pipe_restart(&f);
+	f.module->load(f.room);
+	assert_int_equal(class_now(&f, HOST), ROUTE_CROSSRAIL);
+	f.asked.reroutes = 0;
+	f.module->published(f.room, NULL);
+	assert_int_equal(f.asked.reroutes, 0);
+	fake_pipe_fini(&f);
+}
+
+static void a_file_with_a_state_that_is_none_is_lost(void **state)
+{
+	struct fabric f;
+	struct reply r;
+	char path[64];
+	FILE *out;
+
+	begin(&f);
+	set_by_update(&f, HOST, "NO_P2P", &r);
+	fake_pipe_restart(&f);
+	snprintf(path, sizeof(path), "%s/nvswitch", f.folder);
+	out = fopen(path, "w");
+	fprintf(out, "%s NO_P2P -\n%s POORLY -\n", HOST, HOST);
+	fclose(out);
+	f.module->load(f.room);
+	assert_int_equal(f.lost, 1);
+	assert_int_equal(class_now(&f, HOST), ROUTE_COMPUTE);
+	fake_pipe_fini(&f);
+}
+
+static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **state)
+{
+	struct fabric f;
+	struct reply r;
+
+	begin(&f);
+	set_by_update(&f, HOST, "NO_P2P", &r);
+	f.module->review(f.room);
+	assert_string_equal(alert_text(f.services.alerts, "hosts-no-p2p", ""),
+			    "1 host NO_P2P: " HOST);
+	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	set_by_update(&f, HOST, "FATAL", &r);
+	f.module->review(f.room);
+	assert_null(alert_text(f.services.alerts, "hosts-no-p2p", ""));
+	assert_non_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	set_by_update(&f, HOST, NULL, &r);
+	f.module->review(f.room);
+	assert_null(alert_text(f.services.alerts, "hosts-fatal", ""));
+	fake_pipe_fini(&f);
+}
+
+static void files_that_a_configuration_names_and_that_are_not_there_are_refused(void **state)
+{
+	struct conf conf;
+	char err[512] = "";
+
+	conf_default(&conf);
+	assert_int_equal(nvlink_module.check(&conf, err, sizeof(err)), 0);
+	strcpy(conf.nvswitch_alias_file, "/nowhere/aliases");
+	assert_int_equal(nvlink_module.check(&conf, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "/nowhere/aliases"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_state_that_is_treated_otherwise_asks_for_one_update_and_is_answered_behind_it),
+		cmocka_unit_test(
+			a_state_that_is_treated_alike_moves_nothing_and_is_answered_at_once),
+		cmocka_unit_test(a_state_that_is_none_changes_nothing),
+		cmocka_unit_test(an_override_that_is_taken_back_moves_back),
+		cmocka_unit_test(what_if_leaves_what_is_in_force_alone),
+		cmocka_unit_test(an_nvlink_subnet_is_refused_and_that_is_logged_once),
+		cmocka_unit_test(a_restart_treats_hosts_as_before),
+		cmocka_unit_test(a_file_with_a_state_that_is_none_is_lost),
+		cmocka_unit_test(hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts),
+		cmocka_unit_test(
+			files_that_a_configuration_names_and_that_are_not_there_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
