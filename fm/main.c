@@ -29,6 +29,7 @@
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
+#include "fm/partition/module.h"
 #include "topology/mem.h"
 
 #define DEFAULT_CONF "/etc/fmd/fmd.conf"
@@ -413,7 +414,7 @@ static int load_conf(struct daemon *d)
 	if (!conf_check_partitions(&d->conf, err, sizeof(err)))
 		return 0;
 	log_line(LOG_CORE, LOG_ERR, "%s", err);
-	return fabric_partitions_kept(&d->conf) ? 0 : EXIT_USAGE;
+	return partitions_kept(&d->conf) ? 0 : EXIT_USAGE;
 }
 
 /*

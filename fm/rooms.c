@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/rooms.h"
 #include "fm/nvswitch/module.h"
+#include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/rebalance/module.h"
 #include "fm/restart/module.h"
@@ -9,7 +10,8 @@
 
 /* Each row says why it stands where it stands; a golden trace (tests/unit/test_fabric_trace.c) holds the order. */
 fabric_modules fabric_rooms = {
-	&sa_module, /* first: clients are to be answered by what is published when others speak of it */
+	&partition_module, /* ahead of the SA, which serves by it; groups that it makes are no news to subscribers */
+	&sa_module, /* ahead of all others: clients are to be answered by what is published when others speak of it */
 	&nvlink_module,	     /* its alerts come ahead of the other rooms' */
 	&error_traps_module, /* anywhere: it only counts */
 	&link_health_module, /* behind error traps: their rows come first in `links --sick` */

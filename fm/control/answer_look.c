@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/nvswitch/module.h"
+#include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "topology/dump.h"
@@ -164,7 +165,7 @@ static json_t *answer_partitions(const struct command_env *env, json_t *args, ch
 
 	if (!command_unpack(args, err, "{s?s}", "partition", &which))
 		return NULL;
-	rows = fabric_partitions(env->fabric, which);
+	rows = partitions_document(env->fabric, which);
 	return rows ? rows : command_refuse(err, "no partition %s", which);
 }
 const struct command_run partitions_run = { .answer = answer_partitions, .long_answer = true };

@@ -86,7 +86,7 @@ void conf_default(struct conf *conf);
 struct partition_options conf_partition_options(const struct conf *conf);
 /* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
-/* The same in two steps: the partitions' file may be bad where another can take its place (fabric_partitions_kept()). */
+/* The same in two steps: the partitions' file may be bad where another can take its place (partitions_kept()). */
 int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size);
 int conf_check_partitions(const struct conf *conf, char *err, size_t err_size);
 /*

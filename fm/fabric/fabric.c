@@ -275,6 +275,7 @@ static void parts_init(struct fabric *f)
 {
 	const struct bringup_conf ports = bringup_conf(&f->conf);
 
+	qos_make(&f->conf.qos, &f->qos);
 	f->route = route_new();
 	f->proof_base = check_base_new(random_seed());
 	f->sweep = sweep_new(f->loop, f->mad);
@@ -288,7 +289,6 @@ static void parts_init(struct fabric *f)
 	fabric_lids_init(f);
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	fabric_mcast_init(f);
-	fabric_partitions_init(f);
 	fabric_watch_init(f);
 	fabric_retry_init(f);
 	fabric_verify_init(f);
@@ -341,7 +341,6 @@ static void parts_fini(struct fabric *f)
 	mft_free(f->mft);
 	program_free(f->program);
 	bringup_free(f->bringup);
-	fabric_partitions_fini(f);
 	sweep_free(f->sweep);
 	route_free(f->route);
 	check_base_free(f->proof_base);
@@ -416,11 +415,11 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	const struct bringup_conf ports = bringup_conf(conf);
 
 	f->conf = *conf;
+	qos_make(&f->conf.qos, &f->qos);
 	fabric_election_configure(f);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_mcast_configure(f);
-	fabric_partitions_configure(f);
 	fabric_state_configure(f);
 	fabric_audit_configure(f);
 	fabric_watch_schedule(f);

@@ -37,13 +37,9 @@ const struct tables *fabric_tables(const struct fabric *fabric);
 
 /* The multicast trees as the switches are to hold them; of any snapshot: go by GUID. */
 const struct mcast_plan *fabric_trees(const struct fabric *fabric);
-/* The document of `fmctl --json partitions`: all of them, or one with its members (NULL: no such one). */
-json_t *fabric_partitions(const struct fabric *fabric, const char *which);
 json_t *fabric_groups(
 	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
-/* state_dir has the partitions that were in force last: a manager that starts with a bad file goes on by these. */
-bool fabric_partitions_kept(const struct conf *conf);
 /* Whether the files that a configuration names can be used by those rooms: 0, or -1 with the reason in err. */
 int fabric_check_conf(const struct fabric_module *const rooms[], const struct conf *conf, char *err,
 		      size_t err_size);

@@ -267,17 +267,18 @@ void fabric_mcast_configure(struct fabric *f)
 	sa_groups_share_snm(groups_of(f), f->conf.consolidate_ipv6_snm);
 }
 
-static void end_unkept(struct fabric *f, struct sa_group *group, void *arg)
+/* It was made in advance: partitions, which are read behind this, end it if it no longer is. */
+static void mark_preset(struct fabric *f, struct sa_group *group, void *arg)
 {
-	sa_groups_end_if_unkept(groups_of(f), group, loop_now_us(f->loop));
+	if (!group->nkeepers)
+		sa_groups_preset(groups_of(f), group, true, loop_now_us(f->loop));
 }
 
 void fabric_mcast_start(struct fabric *f)
 {
 	fabric_state_read(f, &groups_file);
 	fabric_mcast_configure(f);
-	fabric_partitions_preset(f);
-	fabric_groups_each(f, end_unkept, NULL);
+	fabric_groups_each(f, mark_preset, NULL);
 	fabric_state_unchanged(f, &groups_file); /* what was just read is no change */
 	if (!f->mcast->known)
 		fabric_groups_changed(f);

@@ -143,8 +143,6 @@ struct fabric_update {
 	uint32_t shapes;
 	struct fabric_links links;
 	struct lid_map *lids;
-	struct pkey_map *pkeys; /* what was in force, from publish to its end */
-	struct partition_set *partitions;
 	struct fabric_policy policy; /* what routing goes by, while it does.. */
 	bool routing;		     /* ..which it does */
 	struct fabric_tried routed;  /* by whom the tables are */
@@ -218,10 +216,9 @@ struct fabric {
 	struct fabric_tried routed; /* .. and who made them */
 	bool *spanning; /* .. and what multicast's trees are parts of; NULL = they are free */
 	struct check_report proof;
-	struct check_base *proof_base;			    /* what the next proof can build upon */
-	struct partition_set *partitions, *partitions_next; /* the next update's; NULL = the same */
-	char *partitions_text;				    /* of the last good file; NULL = none */
-	struct pkey_map *pkeys;				    /* of partitions and topo */
+	struct check_base *proof_base;		/* what the next proof can build upon */
+	const struct partition_set *partitions; /* partition_module's, and.. */
+	const struct pkey_map *pkeys;		/* ..of these and topo */
 	struct qos_set qos;
 	uint16_t sm_lid;
 	struct lid_memory memory;
@@ -542,14 +539,6 @@ void fabric_traps_hold(struct fabric *f,
 		       guid_t node);	     /* it is looked at when the hold-down is over */
 void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
 void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
-
-/* partition.c */
-void fabric_partitions_init(struct fabric *f);
-void fabric_partitions_fini(struct fabric *f);
-void fabric_partitions_configure(struct fabric *f);
-void fabric_partitions_preset(struct fabric *f); /* groups */
-void fabric_partitions_publish(struct fabric *f);
-void fabric_partitions_forget(struct fabric *f); /* those before */
 
 /* report.c */
 json_t *fabric_report_stages(const struct job_step *steps,

@@ -92,3 +92,11 @@ bool fabric_programming(const struct fabric *f)
 {
 	return f->programming;
 }
+
+void fabric_publish_partitions(struct fabric *f, const struct partition_set *set,
+			       const struct pkey_map *pkeys)
+{
+	f->partitions = set;
+	f->pkeys = pkeys;
+	bringup_set_pkeys(f->bringup, pkeys);
+}

@@ -15,6 +15,8 @@
 
 struct fabric;
 struct mft_result;
+struct partition_set;
+struct pkey_map;
 
 /* A heavy sweep: all nodes are asked again. */
 void fabric_request_sweep(struct fabric *fabric, const char *reason);
@@ -58,6 +60,12 @@ bool fabric_programming(const struct fabric *fabric);
  * services.lids is without it then.
  */
 void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid);
+/*
+ * In the hook publishing() alone: what the view says of partitions, and what bring-up writes to P_Key tables. Both stay the caller's, and
+ * those before stay readable for as long as rooms are being told (published()).
+ */
+void fabric_publish_partitions(struct fabric *fabric, const struct partition_set *set,
+			       const struct pkey_map *pkeys);
 
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);

@@ -451,10 +451,8 @@ static enum job_said publish(void *arg)
 	tell_unreachable(f);
 	exchange(f);
 	fabric_links_published(f, f->update.topo);
-	fabric_partitions_publish(f);
 	modules_publishing(f->modules, f->update.topo);
 	apply(f);
-	fabric_partitions_forget(f);
 	forget(&f->update);
 	job_stop(f->update.job);
 	fabric_look(f);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "fm/control/control.h"
 #include "fm/nvswitch/module.h"
+#include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "routing/proof/check.h"
@@ -52,7 +53,7 @@ const struct mcast_plan *fabric_trees(const struct fabric *f)
 {
 	return NULL;
 }
-json_t *fabric_partitions(const struct fabric *f, const char *which)
+json_t *partitions_document(const struct fabric *f, const char *which)
 {
 	if (which && strcmp(which, "tenant-a") && strcmp(which, "0x8001"))
 		return NULL;

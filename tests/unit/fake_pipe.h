@@ -192,6 +192,13 @@ void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid)
 	lid_memory_drop(&fabric->lids, port_guid);
 }
 
+void fabric_publish_partitions(struct fabric *fabric, const struct partition_set *set,
+			       const struct pkey_map *pkeys)
+{
+	fabric->view.partitions = set;
+	fabric->view.pkeys = pkeys;
+}
+
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
 {
 	return module == fabric->module ? fabric->room : NULL;
@@ -250,6 +257,7 @@ static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_modul
 	conf_default(&f->conf);
 	strcpy(f->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
+	strcpy(f->conf.state_dir, f->folder);
 	inventory_init(&f->inventory);
 	f->services =
 		(struct fabric_services){ .loop = loop,

@@ -9,6 +9,7 @@
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
+#include "fm/partition/module.h"
 #include "tests/unit/fabric_world.h"
 
 #define QP1_QKEY 0x80010000u
@@ -232,11 +233,11 @@ static void a_file_that_went_bad_leaves_the_old_partitions(void **state)
 	json_t *before, *after;
 
 	tenants_init(&w);
-	before = fabric_partitions(w.fabric, "tenant-1");
+	before = partitions_document(w.fabric, "tenant-1");
 	write_file(&w, "tenant-1=1: ALL=ful1;");
 	double_sent_reset(w.hw);
 	configure(&w);
-	after = fabric_partitions(w.fabric, "tenant-1");
+	after = partitions_document(w.fabric, "tenant-1");
 	assert_true(json_equal(before, after));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
 	assert_int_equal(
@@ -255,15 +256,15 @@ static void a_start_with_a_bad_file_goes_on_by_the_last_good_one(void **state)
 
 	tenants_init(&w);
 	assert_true(is_up(&w));
-	before = fabric_partitions(w.fabric, "tenant-1");
+	before = partitions_document(w.fabric, "tenant-1");
 	stop_fabric(&w);
-	assert_true(fabric_partitions_kept(&w.conf));
+	assert_true(partitions_kept(&w.conf));
 	write_file(&w, "tenant-1=1: ALL=ful1;");
 	double_sent_reset(w.hw);
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));
-	after = fabric_partitions(w.fabric, "tenant-1");
+	after = partitions_document(w.fabric, "tenant-1");
 	assert_true(json_equal(before, after));
 	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_PKEY_TABLE), 0);
 	assert_kept_apart(&w, false);
@@ -274,7 +275,7 @@ static void a_start_with_a_bad_file_goes_on_by_the_last_good_one(void **state)
 	json_decref(before);
 	json_decref(after);
 	tenants_fini(&w);
-	assert_false(fabric_partitions_kept(&w.conf));
+	assert_false(partitions_kept(&w.conf));
 }
 
 static void a_start_without_a_readable_file_opens_nothing(void **state)
@@ -352,8 +353,8 @@ static void partitions_are_shown_with_their_members(void **state)
 	size_t i;
 
 	tenants_init(&w);
-	all = fabric_partitions(w.fabric, NULL);
-	one = fabric_partitions(w.fabric, "0x8002");
+	all = partitions_document(w.fabric, NULL);
+	one = partitions_document(w.fabric, "0x8002");
 	assert_int_equal(json_array_size(all), 4);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(all, 0), "name")),
 			    "tenant-0");
@@ -367,7 +368,7 @@ static void partitions_are_shown_with_their_members(void **state)
 		assert_int_equal(json_integer_value(json_object_get(member, "index")), 1);
 		assert_true(json_is_true(json_object_get(member, "enforced")));
 	}
-	assert_null(fabric_partitions(w.fabric, "tenant-9"));
+	assert_null(partitions_document(w.fabric, "tenant-9"));
 	json_decref(all);
 	json_decref(one);
 	tenants_fini(&w);

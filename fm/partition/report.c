@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_partition_report: the document of `fmctl partitions`: who is in which partition by the configuration, and where the
- * P_Key lies in the table that the port itself last showed. Ports that keep no more than the default partition are not asked.
+ * Membership is by the configuration; the place of a P_Key is that in the table that the port itself last reported. The table of a port
+ * that keeps no more than the default partition is not read.
  */
+#include "fm/partition/report.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/own.h"
 #include "topology/mem.h"
 
 static bool is_end_port(const struct topo *t, uint32_t port)
@@ -17,11 +17,10 @@ static bool is_end_port(const struct topo *t, uint32_t port)
 }
 
 /* Where the port holds the key, -1 = it does not. */
-static int held_at(const struct fabric *f, uint32_t port, uint16_t key)
+static int held_at(const struct partition_report *r, uint32_t port, uint16_t key)
 {
-	const struct topo_port *p = &f->topo->ports[port];
-	const struct inv_node *node =
-		inventory_find(sweep_inventory(f->sweep), f->topo->nodes[p->node].guid);
+	const struct topo_port *p = &r->topo->ports[port];
+	const struct inv_node *node = inventory_find(r->inventory, r->topo->nodes[p->node].guid);
 	const struct inv_pkeys *table =
 		node && p->num <= node->nports ? node->ports[p->num].pkeys : NULL;
 
@@ -33,28 +32,27 @@ static int held_at(const struct fabric *f, uint32_t port, uint16_t key)
 	return -1;
 }
 
-static bool is_enforced(const struct fabric *f, uint32_t port)
+static bool is_enforced(const struct partition_report *r, uint32_t port)
 {
-	const struct topo_port *peer = topo_peer(f->topo, &f->topo->ports[port]);
+	const struct topo_port *peer = topo_peer(r->topo, &r->topo->ports[port]);
 	const struct inv_node *node =
-		peer ? inventory_find(sweep_inventory(f->sweep), f->topo->nodes[peer->node].guid)
-		     : NULL;
+		peer ? inventory_find(r->inventory, r->topo->nodes[peer->node].guid) : NULL;
 
 	return node && peer->num <= node->nports && node->ports[peer->num].enforced;
 }
 
-static json_t *json_member(const struct fabric *f, uint32_t port, uint16_t key)
+static json_t *json_member(const struct partition_report *r, uint32_t port, uint16_t key)
 {
-	const struct topo_port *p = &f->topo->ports[port];
-	const struct topo_node *node = &f->topo->nodes[p->node];
-	int index = held_at(f, port, key);
+	const struct topo_port *p = &r->topo->ports[port];
+	const struct topo_node *node = &r->topo->nodes[p->node];
+	int index = held_at(r, port, key);
 
 	return json_pack("{ss so si si ss so sb}", "name", node->desc, "guid",
 			 json_sprintf("0x%016" PRIx64, p->guid), "port", (int)p->num, "lid",
-			 (int)f->lids->lid_of_port[port], "membership",
+			 (int)r->lids->lid_of_port[port], "membership",
 			 key & PKEY_FULL ? "full" : "limited", "index",
 			 index < 0 ? json_null() : json_integer(index), "enforced",
-			 is_enforced(f, port));
+			 is_enforced(r, port));
 }
 
 struct census {
@@ -63,12 +61,12 @@ struct census {
 
 /* Each P_Key of each end port. */
 typedef void member_fn(void *arg, uint32_t port, uint16_t key);
-static void each_member(const struct fabric *f, member_fn *fn, void *arg)
+static void each_member(const struct partition_report *r, member_fn *fn, void *arg)
 {
 	const uint16_t *keys;
 
-	for (uint32_t port = 0; f->topo && port < f->topo->nports; port++) {
-		unsigned n = is_end_port(f->topo, port) ? pkey_map_keys(f->pkeys, port, &keys) : 0;
+	for (uint32_t port = 0; r->topo && port < r->topo->nports; port++) {
+		unsigned n = is_end_port(r->topo, port) ? pkey_map_keys(r->pkeys, port, &keys) : 0;
 
 		for (unsigned i = 0; i < n; i++)
 			fn(arg, port, keys[i]);
@@ -98,12 +96,13 @@ static json_t *json_partition(const struct partition *part, const struct census 
 			 part->ipoib, "full", (int)census->full, "limited", (int)census->limited);
 }
 
-static json_t *json_all(const struct fabric *f, const struct partition_set *set)
+static json_t *json_all(const struct partition_report *r)
 {
+	const struct partition_set *set = r->set;
 	struct count count = { .set = set, .of = mem_alloc(set->count, sizeof(*count.of)) };
 	json_t *list = json_array();
 
-	each_member(f, count_member, &count);
+	each_member(r, count_member, &count);
 	for (uint32_t i = 0; i < set->count; i++)
 		json_array_append_new(list, json_partition(&set->list[i], &count.of[i]));
 	free(count.of);
@@ -111,7 +110,7 @@ static json_t *json_all(const struct fabric *f, const struct partition_set *set)
 }
 
 struct members {
-	const struct fabric *f;
+	const struct partition_report *r;
 	uint16_t base;
 	json_t *list;
 };
@@ -121,7 +120,7 @@ static void add_member(void *arg, uint32_t port, uint16_t key)
 	struct members *m = arg;
 
 	if (PKEY_BASE(key) == m->base)
-		json_array_append_new(m->list, json_member(m->f, port, key));
+		json_array_append_new(m->list, json_member(m->r, port, key));
 }
 
 /* By name, or by P_Key in either membership. */
@@ -138,25 +137,24 @@ static const struct partition *find(const struct partition_set *set, const char 
 		       : NULL;
 }
 
-json_t *fabric_partitions(const struct fabric *f, const char *which)
+json_t *partition_report(const struct partition_report *r, const char *which)
 {
-	const struct partition_set *set = f->partitions ? f->partitions : f->partitions_next;
-	const struct partition *part = which ? find(set, which) : NULL;
-	struct members members = { .f = f, .list = json_array() };
+	const struct partition *part = which ? find(r->set, which) : NULL;
+	struct members members = { .r = r, .list = json_array() };
 	json_t *all, *one;
 
 	if (which && !part) {
 		json_decref(members.list);
 		return NULL;
 	}
-	all = json_all(f, set);
+	all = json_all(r);
 	if (!which) {
 		json_decref(members.list);
 		return all;
 	}
 	members.base = part->base;
-	each_member(f, add_member, &members);
-	one = json_array_get(all, (size_t)(part - set->list));
+	each_member(r, add_member, &members);
+	one = json_array_get(all, (size_t)(part - r->set->list));
 	json_object_set_new(one, "members", members.list);
 	one = json_pack("[O]", one);
 	json_decref(all);

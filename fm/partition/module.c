@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The partitions in force. A configuration brings a set; the next update to be published applies it at one stroke with the snapshot: who
+ * may talk to whom (SA), the groups that are there in advance, and what ports' tables are to hold (bring-up). Until then everybody goes
+ * on by the older one.
+ *
+ * A file that is bad changes nothing: a running fmd keeps what it has, and one that starts goes on by the text of the last good one, which
+ * is kept in state_dir; an alert says so. Without that text ports may talk to the subnet manager alone, for a partition that is wide
+ * open is found out too late.
+ */
+#include "fm/partition/module.h"
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/partition/report.h"
+#include "fm/sa/sa.h"
+#include "fm/state/state_file.h"
+#include "topology/mem.h"
+
+struct published {
+	struct partition_set *set;
+	struct pkey_map *pkeys; /* of set and the snapshot */
+};
+
+struct partition_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct partition_set *next; /* the next update's; NULL = the same */
+	struct published now,
+		before; /* before: rooms may read it until all have been told of now */
+	char *text;	/* of the last good file; NULL = none */
+};
+
+/* ---- The file, and the text that is kept of it -------------------------------------------------- */
+
+static void write_text(const void *arg, FILE *out)
+{
+	const struct partition_room *r = arg;
+
+	fputs(r->text, out);
+}
+
+static const struct state_file kept_file = {
+	.name = "partitions",
+	.form = "the text of the last good partition_config_file",
+	.write = write_text,
+};
+
+static char *read_text(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *text;
+	size_t len;
+
+	if (!in)
+		return NULL;
+	text = mem_read_all(in, &len);
+	fclose(in);
+	text = mem_resize(text, len + 1, 1);
+	text[len] = '\0';
+	return text;
+}
+
+/* It is kept for a start that finds none. */
+static void keep_text(struct partition_room *r)
+{
+	const char *path = r->services.conf->partition_config_file;
+	char *text = *path ? read_text(path) : NULL;
+	bool same = text && r->text && !strcmp(text, r->text);
+
+	if (!text)
+		return;
+	free(r->text);
+	r->text = text;
+	if (!same)
+		state_store_changed(r->services.state, &kept_file, r);
+}
+
+/* NULL: the file is bad, which is logged and an alert. */
+static struct partition_set *load_file(struct partition_room *r)
+{
+	const struct conf *conf = r->services.conf;
+	const struct partition_options options = conf_partition_options(conf);
+	char err[512];
+	struct partition_set *set =
+		partition_load(conf->partition_config_file, &options, err, sizeof(err));
+
+	if (set)
+		keep_text(r);
+	else
+		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL,
+			      "fabric: partitions unchanged: %s", err);
+	trouble_set(r->services.alerts, "partition_config_file", set ? NULL : err);
+	return set;
+}
+
+static struct partition_set *parse_kept(const struct conf *conf, const char *text)
+{
+	const struct partition_options options = conf_partition_options(conf);
+	char *copy = mem_strdup(text), err[512];
+	struct partition_set *set =
+		partition_parse(conf->partition_config_file, copy, &options, err, sizeof(err));
+
+	free(copy);
+	return set;
+}
+
+/* The text in state_dir; NULL: there is none that is whole. The caller's. */
+static char *kept_text(const struct conf *conf)
+{
+	char *path = mem_printf("%s/%s", conf->state_dir, kept_file.name), *text = NULL;
+	struct state_content content;
+	enum state_said said = state_file_load(path, kept_file.name, &content);
+
+	if (said == STATE_WHOLE || said == STATE_OLD)
+		text = mem_printf("%.*s", (int)content.length, content.bytes);
+	free(content.bytes);
+	free(path);
+	return text;
+}
+
+bool partitions_kept(const struct conf *conf)
+{
+	char *text = kept_text(conf);
+	struct partition_set *set = text ? parse_kept(conf, text) : NULL;
+
+	partition_free(set);
+	free(text);
+	return set;
+}
+
+static struct partition_set *nobody_but_us(const struct conf *conf)
+{
+	const struct partition_options options = conf_partition_options(conf);
+	char text[] = "", err[64];
+
+	return partition_parse("", text, &options, err, sizeof(err));
+}
+
+/* ---- What is published -------------------------------------------------------------------------- */
+
+static void preset(const struct partition_room *r, const struct partition_set *set)
+{
+	sa_mcast_preset(r->services.sa, set->groups, set->ngroups);
+}
+
+/* What files hold of groups was read by now (restore()); who subscribes to news of them is not known yet. */
+static void load(void *room)
+{
+	struct partition_room *r = room;
+
+	preset(r, r->next);
+}
+
+static void configure(void *room)
+{
+	struct partition_room *r = room;
+	struct partition_set *set = load_file(r);
+
+	if (!set)
+		return;
+	partition_free(r->next);
+	r->next = set;
+}
+
+static void published_fini(struct published *p)
+{
+	pkey_map_free(p->pkeys);
+	partition_free(p->set);
+	*p = (struct published){ 0 };
+}
+
+static void log_change(const struct partition_room *r, const struct partition_set *older)
+{
+	const struct partition_set *set = r->now.set;
+
+	if (!set->built_in)
+		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
+			      "fabric: %u partitions by %s", set->count,
+			      r->services.conf->partition_config_file);
+	else if (older && !older->built_in)
+		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
+			      "fabric: no partitions any more, all ports may talk to each other");
+}
+
+/* The set that waits, if one does, is in force; the older one stays for those who were not told yet. */
+static void take_next(struct partition_room *r)
+{
+	if (!r->next)
+		return;
+	r->before.set = r->now.set;
+	r->now.set = r->next;
+	r->next = NULL;
+	preset(r, r->now.set);
+	log_change(r, r->before.set);
+}
+
+static void publishing(void *room, const struct topo *before)
+{
+	struct partition_room *r = room;
+	const struct topo *topo = fabric_view(r->fabric).topo;
+	uint32_t sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
+
+	published_fini(&r->before);
+	take_next(r);
+	r->before.pkeys = r->now.pkeys;
+	r->now.pkeys = partition_resolve(r->now.set, topo, sm_port);
+	fabric_publish_partitions(r->fabric, r->now.set, r->now.pkeys);
+}
+
+static void settled(void *room)
+{
+	struct partition_room *r = room;
+
+	published_fini(&r->before);
+}
+
+json_t *partitions_document(const struct fabric *fabric, const char *which)
+{
+	const struct partition_room *r = fabric_room(fabric, &partition_module);
+	const struct fabric_view view = fabric_view(fabric);
+
+	return partition_report(
+		&(struct partition_report){ .set = r->now.set ? r->now.set : r->next,
+					    .topo = view.topo,
+					    .lids = view.lids,
+					    .pkeys = r->now.pkeys,
+					    .inventory = r->services.inventory },
+		which);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static void *init(struct fabric *fabric)
+{
+	struct partition_room *r = mem_alloc(1, sizeof(*r));
+	const struct conf *conf;
+
+	r->fabric = fabric;
+	r->services = fabric_services(fabric);
+	conf = r->services.conf;
+	r->text = kept_text(conf);
+	r->next = load_file(r);
+	if (!r->next && r->text)
+		r->next = parse_kept(conf, r->text);
+	if (!r->next)
+		r->next = nobody_but_us(conf);
+	return r;
+}
+
+static void fini(void *room)
+{
+	struct partition_room *r = room;
+
+	published_fini(&r->before);
+	published_fini(&r->now);
+	partition_free(r->next);
+	free(r->text);
+	free(r);
+}
+
+const struct fabric_module partition_module = { .name = "partition",
+						.init = init,
+						.fini = fini,
+						.load = load,
+						.configure = configure,
+						.publishing = publishing,
+						.settled = settled };
