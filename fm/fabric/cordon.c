@@ -137,38 +137,10 @@ static void mark(struct fabric *f, const struct cordon *cordon, bool on)
 	}
 }
 
-struct fabric_draft fabric_draft(struct fabric *f)
+void fabric_cordons_mark(struct fabric *f)
 {
-	const struct inventory *inv = sweep_inventory(f->sweep);
-	struct fabric_draft draft = { .shapes = inv->shapes };
-
 	for (unsigned i = 0; i < f->ncordons; i++)
 		mark(f, &f->cordons[i], true);
-	fabric_quarantine_mark(f);
-	fabric_isolate_mark(f);
-	modules_annotate(f->modules, sweep_inventory(f->sweep));
-	draft.links = fabric_links_judge(f);
-	fabric_traps_drafted(f);
-	if (f->topo)
-		draft.topo = inventory_again(inv, f->topo, f->shapes);
-	if (!draft.topo)
-		draft.builder = inventory_draft(inv);
-	return draft;
-}
-
-struct topo *fabric_draft_freeze(struct fabric_draft *draft)
-{
-	struct topo *t = draft->topo ? draft->topo : topo_freeze(draft->builder);
-
-	*draft = (struct fabric_draft){ .shapes = draft->shapes, .links = draft->links };
-	return t;
-}
-
-void fabric_draft_fini(struct fabric_draft *draft)
-{
-	topo_builder_free(draft->builder);
-	topo_unref(draft->topo);
-	*draft = (struct fabric_draft){ 0 };
 }
 
 /* Marks go off at once and, where another cordon holds the same port, on again with the next snapshot. */

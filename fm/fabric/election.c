@@ -28,11 +28,6 @@ static uint64_t period_us(const struct fabric *f)
 	return (uint64_t)f->conf.sminfo_polling_timeout_ms * 1000;
 }
 
-bool fabric_rules(const struct fabric *f)
-{
-	return f->election->rules;
-}
-
 bool fabric_may_look(const struct fabric *f)
 {
 	const struct election *core = &f->election->core;
@@ -79,6 +74,7 @@ static void rule(struct fabric *f)
 	struct fabric_election *e = f->election;
 
 	e->rules = true;
+	fabric_set_master(f, true);
 	fabric_election_know_lids(f);
 	if (e->stood_by || others_ruled(f))
 		succeed(f, false);
@@ -405,6 +401,7 @@ static void begin_standby(struct fabric *f)
 	if (e->rules)
 		renew(f);
 	e->rules = false;
+	fabric_set_master(f, false);
 	e->taking.begun_us = 0;
 	f->state = FABRIC_STANDBY;
 	sa_serve(f->sa, false);
@@ -444,6 +441,7 @@ void fabric_election_leave(struct fabric *f)
 	fabric_election_forget_others(f);
 	renew(f); /* as who it was until now: what a master knows is kept */
 	e->rules = e->warned = false;
+	fabric_set_master(f, false);
 	e->was_away = true;
 	e->taking.begun_us = 0;
 	show_state(f);
@@ -481,6 +479,7 @@ static void take_over(struct fabric *f)
 	note_taking(f, &e->heir, 0);
 	renew(f);
 	e->rules = true;
+	fabric_set_master(f, true);
 	e->stood_by = false;
 	sweep_set_shy(f->sweep, false);
 	succeed(f, ruled);

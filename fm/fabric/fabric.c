@@ -25,7 +25,7 @@
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
-	if (fabric_lids_confirm(f))
+	if (fabric_lids_confirm(f) || !modules_ready(f->modules))
 		return;
 	f->requests.reroute = fabric_updates(f);
 	if (!f->requests.reroute)
@@ -134,7 +134,7 @@ void fabric_look(struct fabric *f)
 {
 	bool wanted = f->requests.sweep || f->requests.dirty.count;
 
-	if (!fabric_may_look(f) || (!wanted && !fabric_rules(f)))
+	if (!fabric_may_sweep(f) || (!wanted && !fabric_rules(f)))
 		return;
 	if (sweep_holds(f) &&
 	    (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep)))
@@ -161,6 +161,44 @@ void fabric_look(struct fabric *f)
 	} else if (!sweep_busy(f->sweep) && !improve(f)) {
 		fabric_settle(f);
 	}
+}
+
+void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+	fabric_quarantine_add(f, node, port, why, 0);
+	modules_quarantine(f->modules, node, port, why);
+}
+
+void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
+{
+	if (!result->failed)
+		fabric_audit_mft_repaired(f);
+	modules_mft_written(f->modules, result);
+}
+
+void fabric_report_mft_mismatch(struct fabric *f)
+{
+	fabric_mcast_again(f);
+	modules_mft_mismatch(f->modules);
+}
+
+void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
+{
+	uint32_t before = f->memory.count;
+
+	lid_memory_drop(&f->memory, port_guid);
+	if (f->memory.count != before)
+		fabric_state_save(f);
+}
+
+bool fabric_may_sweep(const struct fabric *f)
+{
+	return fabric_may_look(f) && modules_may_sweep(f->modules);
+}
+
+void fabric_set_master(struct fabric *f, bool master)
+{
+	f->master = master;
 }
 
 /* ---- The published present ----------------------------------------------------------------------- */
@@ -196,9 +234,12 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .conf = &f->conf,
 					 .events = f->events,
 					 .alerts = f->alerts,
+					 .sweep = f->sweep,
 					 .inventory = sweep_inventory(f->sweep),
+					 .bringup = f->bringup,
 					 .program = f->program,
 					 .mft = f->mft,
+					 .proofs = f->proof_base,
 					 .lids = &f->memory,
 					 .sa = f->sa,
 					 .state = fabric_state_store(f) };
@@ -370,6 +411,7 @@ void fabric_renew(struct fabric *f)
 			      .alerts = f->alerts,
 			      .files = f->files,
 			      .rooms = f->rooms,
+			      .master = f->master,
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);

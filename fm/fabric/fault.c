@@ -20,6 +20,14 @@
 
 #define URGENT_US 2000000
 
+/* Since when traps, or rooms, wait for their sweep; 0 = none do. */
+static uint64_t waits_since(const struct fabric *f)
+{
+	uint64_t traps_us = fabric_traps_wait_since(f);
+
+	return traps_us ? traps_us : modules_pending_since(f->modules);
+}
+
 static double ms_between(uint64_t from_us, uint64_t to_us)
 {
 	return (to_us - from_us) / 1e3;
@@ -74,8 +82,7 @@ static void join(struct fault *newer, const struct fault *older)
 
 void fabric_fault_none(struct fabric *f)
 {
-	if (!f->fault.differs && !f->fault.trains && !fabric_traps_wait_since(f) &&
-	    !sweep_busy(f->sweep))
+	if (!f->fault.differs && !f->fault.trains && !waits_since(f) && !sweep_busy(f->sweep))
 		f->fault.open = false;
 	urgent_no_more(f);
 }
@@ -100,7 +107,7 @@ void fabric_fault_trained(struct fabric *f)
 
 void fabric_fault_published(struct fabric *f)
 {
-	uint64_t waits_since_us = fabric_traps_wait_since(f);
+	uint64_t waits_since_us = waits_since(f);
 	struct fault older = f->answered;
 
 	if (!f->fault.open || (!f->fault.differs && (waits_since_us || f->fault.trains)))

@@ -23,7 +23,9 @@
 #include "fm/state/state_store.h"
 #include "fm/sweep/inventory.h"
 
+struct bringup;
 struct bringup_result;
+struct check_base;
 struct fabric;
 struct lid_memory;
 struct mft;
@@ -31,6 +33,7 @@ struct mft_result;
 struct program;
 struct program_result;
 struct sa;
+struct sweep;
 struct sweep_result;
 
 /* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
@@ -40,9 +43,12 @@ struct fabric_services {
 	const struct conf *conf;
 	struct event_log *events;
 	struct alerts *alerts;
+	struct sweep *sweep;
 	struct inventory *inventory;
+	struct bringup *bringup;
 	struct program *program;
-	struct mft *mft;	       /* multicast tables: what switches are to hold, and do */
+	struct mft *mft;	   /* multicast tables: what switches are to hold, and do */
+	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
 	const struct lid_memory *lids; /* of every port ever met */
 	struct sa *sa;		       /* it serves by what sa_module makes of the view */
 	struct state_store
@@ -69,6 +75,11 @@ struct fabric_module {
 	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
 	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
 		     unsigned times, bool forged);
+	/* False: nothing may be asked of the fabric now: no sweep begins. */
+	bool (*may_sweep)(const void *room);
+	/* Since when something waits for its sweep, or for the update behind that, by the loop's clock; 0 = nothing does. */
+	uint64_t (*pending_since)(const void *room);
+
 	/* ---- A sweep, of all or of some nodes, ended without an error; this manager may not be master (yet). ---- */
 	/*
 	 * False: what was found is not to be used now; an update follows when the room asks for one. Rooms behind it are not called.
@@ -77,6 +88,9 @@ struct fabric_module {
 	bool (*swept)(void *room, const struct sweep_result *result);
 	/* A light sweep has ended: all switches were asked for PortStateChange. */
 	void (*polled)(void *room);
+
+	/* An update is wanted. False: it may not begin yet; the room requests one when it may. Rooms behind it are not asked. */
+	bool (*ready)(void *room);
 
 	/* ---- An update, in this order. Between two of these anything may happen, for only the publication touches what others see. ---- */
 	/* The inventory is about to be copied into a snapshot: marks of ports (cordoned, quarantined, isolated) are set now. */

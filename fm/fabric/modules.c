@@ -138,6 +138,36 @@ bool modules_swept(struct modules *m, const struct sweep_result *result)
 	return true;
 }
 
+bool modules_may_sweep(const struct modules *m)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->may_sweep && !m->table[i]->may_sweep(m->rooms[i]))
+			return false;
+	return true;
+}
+
+uint64_t modules_pending_since(const struct modules *m)
+{
+	uint64_t first = 0;
+
+	for (unsigned i = 0; i < m->count; i++) {
+		uint64_t since =
+			m->table[i]->pending_since ? m->table[i]->pending_since(m->rooms[i]) : 0;
+
+		if (since && (!first || since < first))
+			first = since;
+	}
+	return first;
+}
+
+bool modules_ready(struct modules *m)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->ready && !m->table[i]->ready(m->rooms[i]))
+			return false;
+	return true;
+}
+
 const char *modules_admit(struct modules *m, const struct topo *next)
 {
 	const char *why = NULL;

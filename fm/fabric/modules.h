@@ -11,6 +11,9 @@ struct modules *modules_new(struct fabric *fabric, fabric_modules table);
 void modules_free(struct modules *modules); /* ends the rooms, the last one first */
 
 /* In the order of module.h. */
+bool modules_may_sweep(const struct modules *modules);
+uint64_t modules_pending_since(const struct modules *modules); /* the first of them */
+bool modules_ready(struct modules *modules);
 bool modules_swept(struct modules *modules, const struct sweep_result *result);
 void modules_polled(struct modules *modules);
 void modules_annotate(struct modules *modules, struct inventory *inventory);

@@ -15,7 +15,9 @@
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/modules.h"
 #include "fm/fabric/operations.h"
+#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
+#include "fm/fabric/role.h"
 #include "fm/fabric/view.h"
 #include "fm/fabric/waiters.h"
 #include "fm/program/audit.h"
@@ -29,6 +31,18 @@
 #include "routing/proof/check_change.h"
 #include "routing/ftree/route.h"
 #include "topology/cutoff.h"
+
+/* The old name of fabric_is_master(). */
+static inline bool fabric_rules(const struct fabric *f)
+{
+	return fabric_is_master(f);
+}
+
+/* The old name of fabric_updating(). */
+static inline bool fabric_updates(const struct fabric *f)
+{
+	return fabric_updating(f);
+}
 
 enum fabric_state {
 	FABRIC_STARTING,     /* nothing known yet */
@@ -180,6 +194,7 @@ struct fabric {
 	struct mad *mad;
 	struct conf conf;
 	uint64_t started_us;
+	bool master; /* by fabric_set_master() */
 
 	struct sweep *sweep;
 	struct bringup *bringup;
@@ -301,8 +316,8 @@ bool fabric_sweeping(const struct fabric *f);
 void fabric_election_init(struct fabric *f);
 void fabric_election_fini(struct fabric *f);
 void fabric_election_configure(struct fabric *f);
-bool fabric_rules(const struct fabric *f);     /* as master: it may change the fabric */
-bool fabric_may_look(const struct fabric *f);  /* .. or is about to know */
+bool fabric_rules(const struct fabric *f);     /* the old name of fabric_is_master() */
+bool fabric_may_look(const struct fabric *f);  /* the old name of fabric_may_sweep() */
 void fabric_election_looked(struct fabric *f); /* a look is over, and nobody rules yet */
 void fabric_election_ask(struct fabric *f);    /* as master: all other managers that are known */
 void fabric_election_settled(
@@ -328,12 +343,17 @@ bool fabric_lids_confirm(struct fabric *f);
 void fabric_update_init(struct fabric *f);
 void fabric_update_fini(struct fabric *f);
 void fabric_update(struct fabric *f); /* begins with the present; not while one is in the making */
-bool fabric_updates(const struct fabric *f); /* one is in the making */
 /* A child has ended that shared all memory: tables' memory is made ready again, while nobody waits. */
 void fabric_update_unshare(struct fabric *f);
 bool fabric_update_room(
 	struct fabric *f); /* makes room for the next one's tables; true: call again */
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step */
+
+/* snapshot.c */
+/* Collects the inventory with its marks; the caller freezes it, or ends it. */
+struct fabric_draft fabric_draft(struct fabric *f);
+struct topo *fabric_draft_freeze(struct fabric_draft *draft); /* the caller's reference */
+void fabric_draft_fini(struct fabric_draft *draft);	      /* one that was frozen too */
 
 /* settle.c */
 void fabric_settle_init(struct fabric *f);
@@ -387,10 +407,7 @@ void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, uns
 /* cordon.c */
 void fabric_cordons_load(struct fabric *f);
 void fabric_cordons_fini(struct fabric *f);
-/* Of the present, cordons marked. */
-struct fabric_draft fabric_draft(struct fabric *f);
-struct topo *fabric_draft_freeze(struct fabric_draft *draft);
-void fabric_draft_fini(struct fabric_draft *draft); /* one that was frozen too */
+void fabric_cordons_mark(struct fabric *f); /* before a snapshot */
 /* Takes the release of quarantines: programmed, answered, then freed. */
 void fabric_cordon_start(struct cordon_act *act, fabric_done_fn *fn, void *arg);
 struct cordon_act *fabric_cordon_act(struct fabric *f, const struct target *target);
@@ -522,9 +539,7 @@ void fabric_note_silent(struct fabric *f); /* nodes that ceased to answer, or do
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
 void fabric_fault_trains(struct fabric *f); /* a link is up: its repair is told when it is in use */
 void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none follows */
-/* What is told now was looked for because of a trap of that time; an earlier one is still being looked at. */
-void fabric_fault_found_by(struct fabric *f, uint64_t trap_us);
-void fabric_fault_none(struct fabric *f); /* a look found nothing */
+void fabric_fault_none(struct fabric *f);    /* a look found nothing */
 void fabric_fault_published(struct fabric *f);
 void fabric_fault_programmed(struct fabric *f);
 

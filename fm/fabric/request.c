@@ -40,12 +40,6 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 	f->requests.reregister = true;
 }
 
-void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
-{
-	fabric_quarantine_add(f, node, port, why, 0);
-	modules_quarantine(f->modules, node, port, why);
-}
-
 void fabric_request_improvement(struct fabric *f, const char *reason)
 {
 	serve_soon(f, "improvement", reason);
@@ -56,41 +50,9 @@ bool fabric_sweeping(const struct fabric *f)
 	return f->requests.sweep || sweep_discovers(f->sweep);
 }
 
-void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
-{
-	uint32_t before = f->memory.count;
-
-	lid_memory_drop(&f->memory, port_guid);
-	if (f->memory.count != before)
-		fabric_state_save(f);
-}
-
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;
-}
-
-bool fabric_is_settled(const struct fabric *f)
-{
-	return !f->settle.due && !fabric_updates(f);
-}
-
-void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
-{
-	if (!result->failed)
-		fabric_audit_mft_repaired(f);
-	modules_mft_written(f->modules, result);
-}
-
-void fabric_report_mft_mismatch(struct fabric *f)
-{
-	fabric_mcast_again(f);
-	modules_mft_mismatch(f->modules);
-}
-
-bool fabric_programming(const struct fabric *f)
-{
-	return f->programming;
 }
 
 void fabric_publish_partitions(struct fabric *f, const struct partition_set *set,

@@ -11,6 +11,7 @@
 #define FMD_FABRIC_REQUEST_H
 
 #include <stdbool.h>
+#include "fm/fabric/progress.h"
 #include "topology/topo.h"
 
 struct fabric;
@@ -36,14 +37,16 @@ void fabric_request_reregister(struct fabric *fabric, const char *reason);
  */
 void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
 
+/* The hook improves() is called once nothing else is requested nor under way: a room has an answer ready. */
+void fabric_request_improvement(struct fabric *fabric, const char *reason);
+
 /*
  * What is wrong may change paths: the time of its reroute counts from now. Requests to the SA have a
  * part of the time only while it is open. One that is open already goes on. What the update finds gives it another name.
  */
 void fabric_fault_open(struct fabric *fabric, const char *what);
-
-/* The hook improves() is called once nothing else is requested nor under way: a room has an answer ready. */
-void fabric_request_improvement(struct fabric *fabric, const char *reason);
+/* Open, and nothing was found yet: what is found now was detected at that time, if that is later. */
+void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us);
 
 /*
  * For who works with multicast tables (services.mft): a round of writes has ended, and a block is not as its switch acknowledged. Other
@@ -51,9 +54,6 @@ void fabric_request_improvement(struct fabric *fabric, const char *reason);
  */
 void fabric_report_mft_written(struct fabric *fabric, const struct mft_result *result);
 void fabric_report_mft_mismatch(struct fabric *fabric);
-
-/* Published tables are being programmed. */
-bool fabric_programming(const struct fabric *fabric);
 
 /*
  * The LIDs of that port are free for others: it is no part of the fabric any more, and shall be new when it comes back. At once;
@@ -69,7 +69,5 @@ void fabric_publish_partitions(struct fabric *fabric, const struct partition_set
 
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);
-/* All that was published is programmed and brought up, and no update is in the making. */
-bool fabric_is_settled(const struct fabric *fabric);
 
 #endif

@@ -475,11 +475,6 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[STEPS] = { NULL, NULL },
 };
 
-bool fabric_updates(const struct fabric *f)
-{
-	return job_steps(f->update.job) != NULL;
-}
-
 /* What it finds settled is older than itself. */
 void fabric_update(struct fabric *f)
 {

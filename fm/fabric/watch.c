@@ -81,7 +81,7 @@ static void poll_due(void *arg)
 	struct fabric *f = arg;
 
 	fabric_watch_schedule(f);
-	if (sweep_busy(f->sweep) || !fabric_may_look(f))
+	if (sweep_busy(f->sweep) || !fabric_may_sweep(f))
 		return;
 	if (!f->topo && !fabric_updates(f))
 		f->requests.sweep = true;

@@ -12,6 +12,7 @@
 #include "fm/core/log.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
+#include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
@@ -28,9 +29,9 @@ struct fabric {
 	const struct fabric_module *module; /* the room under test */
 	void *room;
 	struct loop_timer *stop;
-	bool unsettled; /* what fabric_is_settled() denies */
-	bool programming;
-	unsigned lost; /* files */
+	bool unsettled;			     /* what fabric_is_settled() denies */
+	unsigned lost;			     /* files */
+	bool standby, updating, programming; /* the test's to set */
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
 			improvements, faults;
@@ -182,6 +183,35 @@ void fabric_report_mft_mismatch(struct fabric *fabric)
 	fabric->asked.mft_mismatches++;
 }
 
+void fabric_fault_found_by(struct fabric *fabric, uint64_t detected_us)
+{
+}
+
+bool fabric_requests_wait(const struct fabric *fabric)
+{
+	return false;
+}
+
+bool fabric_is_master(const struct fabric *fabric)
+{
+	return !fabric->standby;
+}
+
+bool fabric_may_sweep(const struct fabric *fabric)
+{
+	return true;
+}
+
+bool fabric_sweep_running(const struct fabric *fabric)
+{
+	return false;
+}
+
+bool fabric_updating(const struct fabric *fabric)
+{
+	return fabric->updating;
+}
+
 bool fabric_programming(const struct fabric *fabric)
 {
 	return fabric->programming;
@@ -197,6 +227,21 @@ void fabric_publish_partitions(struct fabric *fabric, const struct partition_set
 {
 	fabric->view.partitions = set;
 	fabric->view.pkeys = pkeys;
+}
+
+bool fabric_is_up(const struct fabric *fabric)
+{
+	return fabric->view.topo && !fabric->updating && !fabric->programming;
+}
+
+bool fabric_is_quiet(const struct fabric *fabric)
+{
+	return fabric_is_master(fabric) && fabric_is_up(fabric);
+}
+
+uint64_t fabric_quiet_since_us(const struct fabric *fabric)
+{
+	return fabric_is_quiet(fabric) ? 1 : 0;
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)
