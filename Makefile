@@ -42,8 +42,9 @@ SRC_topology := $(wildcard topology/*.c)
 ARCHIVES := $(LAYERS:%=$(B)/lib%.a)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
-UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/%)
+# Their folders mirror the sources'; daemon/ has those that need all of it. Names are unique, so programs need no folders.
+UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit/*/*/))
+UNIT_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(UNIT_SRC)))
 # Helpers that several unit tests share: the in-process fabric double and small fixtures.
 TESTLIB_SRC := $(wildcard tests/fabric/*.c)
 # fmsim: the double as a program, and the library to preload that stands in for libibumad (umad*.c). Unit tests take the former.
@@ -113,10 +114,13 @@ $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 	$(Q)$(CC) -shared -o $@ $^ -lpthread
 
 # A unit test links the archives of the layers it includes from; the linker takes only what is called.
-$(B)/tests/%: $(B)/tests/unit/%.o $(call obj,$(TESTLIB_SRC)) $(ARCHIVES)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+define unit_rule
+$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1)) $(call obj,$(TESTLIB_SRC)) $(ARCHIVES)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka
+endef
+$(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
 $(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(ARCHIVES)
 	@mkdir -p $(@D)
@@ -144,7 +148,7 @@ TEST_ENV := $(if $(RIG),RIG=$(RIG)) FMD_BIN=$(abspath $(BIN)) $(if $(SAN),ASAN_O
 
 # gcc builds it all, clang reads it all; unit tests run plain and under the sanitizers, then everything is summed up.
 SAN_CHECK := address,undefined
-SAN_BIN = $(UNIT_SRC:tests/unit/%.c=$(call beside,$(SAN_CHECK))/tests/%)
+SAN_BIN = $(patsubst %.c,$(call beside,$(SAN_CHECK))/tests/%,$(notdir $(UNIT_SRC)))
 check-now: format-check check-layers
 	$(Q)$(submake) WERROR=1 all unit-build $(BENCH_BIN)
 	$(Q)tests/check-calls $(B)
@@ -180,7 +184,7 @@ bench-now: all $(BENCH_BIN)
 bench-pair-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/pair.py --old $(OLD) --programs $(B)/bench
 
-SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] routing/*/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch])
+SOURCES_ALL = $(wildcard topology/*.[ch] routing/*.[ch] routing/*/*.[ch] fm/*.[ch] fm/*/*.[ch] tests/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch])
 format:
 	$(Q)clang-format -i $(SOURCES_ALL)
 format-check:

@@ -8,7 +8,7 @@
 #include "fm/sa/module.h"
 #include "fm/traps/error_traps.h"
 
-/* Each row says why it stands where it stands; a golden trace (tests/unit/test_fabric_trace.c) holds the order. */
+/* Each row says why it stands where it stands; a golden trace (tests/unit/daemon/test_fabric_trace.c) holds the order. */
 fabric_modules fabric_rooms = {
 	&partition_module, /* ahead of the SA, which serves by it; groups that it makes are no news to subscribers */
 	&sa_module, /* ahead of all others: clients are to be answered by what is published when others speak of it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The order of things: what the manager sets in the fabric and what it logs, from a cold start to its end, against the traces kept in
- * tests/unit/trace/. A line is an event, or what was set since the line before: attributes in the order of their first Set, how many
+ * tests/unit/daemon/trace/. A line is an event, or what was set since the line before: attributes in the order of their first Set, how many
  * Sets and at how many nodes. TRACE=write writes the traces anew: read the difference before it is committed.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "fm/sm/election.h"
 #include "tests/unit/fabric_world.h"
 
-#define TRACES	  "tests/unit/trace/"
+#define TRACES	  "tests/unit/daemon/trace/"
 #define NODES_MAX 256
 
 struct attribute {
