@@ -26,6 +26,7 @@
 #include "fm/core/loop.h"
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
+#include "fm/sm/module.h"
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"
@@ -159,7 +160,7 @@ static void terminate_cb(void *arg)
 	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
 	sd_notify(0, "STOPPING=1");
 	d->ending = loop_timer_new(d->loop, stop_cb, d);
-	loop_timer_set(d->ending, fabric_hand_over(d->fabric, stop_cb, d) ? HAND_OVER_US : 0);
+	loop_timer_set(d->ending, sm_hand_over(d->fabric, stop_cb, d) ? HAND_OVER_US : 0);
 }
 
 static void watchdog_cb(void *arg)
@@ -329,12 +330,12 @@ static int daemon_run(struct daemon *d)
 		 d->conf_path ? d->conf_path : "default");
 	tell_service_manager(d);
 	fabric_start(d->fabric);
-	status = fabric_failed(d->fabric) ? 0 : loop_run(d->loop);
+	status = sm_failed(d->fabric) ? 0 : loop_run(d->loop);
 	if (status)
 		log_line(LOG_CORE, LOG_ERR, "loop: %s", strerror(-status));
-	if (fabric_failed(d->fabric))
-		log_line(LOG_CORE, LOG_ERR, "%s", fabric_failed(d->fabric));
-	return status || fabric_failed(d->fabric) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (sm_failed(d->fabric))
+		log_line(LOG_CORE, LOG_ERR, "%s", sm_failed(d->fabric));
+	return status || sm_failed(d->fabric) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* ---- Command line ---- */

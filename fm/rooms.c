@@ -6,16 +6,22 @@
 #include "fm/rebalance/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
+#include "fm/sm/module.h"
+#include "fm/sm/module_lids.h"
+#include "fm/traps/change_traps.h"
 #include "fm/traps/error_traps.h"
 
 /* Each row says why it stands where it stands; a golden trace (tests/unit/daemon/test_fabric_trace.c) holds the order. */
 fabric_modules fabric_rooms = {
+	&sm_module, /* first: what a sweep found is of no use where the own port has left; and SMInfo is there before others look */
+	&lids_module, /* behind it: asks ports when a take-over is certain */
 	&partition_module, /* ahead of the SA, which serves by it; groups that it makes are no news to subscribers */
 	&sa_module, /* ahead of all others: clients are to be answered by what is published when others speak of it */
-	&nvlink_module,	     /* its alerts come ahead of the other rooms' */
-	&error_traps_module, /* anywhere: it only counts */
-	&link_health_module, /* behind error traps: their rows come first in `links --sick` */
-	&rebalance_module,   /* anywhere: what it adds to routing, overrides, nobody else does */
+	&nvlink_module,	      /* its alerts come ahead of those of rooms behind it */
+	&error_traps_module,  /* anywhere: it only counts */
+	&change_traps_module, /* behind those: a trap is counted before anything follows from it */
+	&link_health_module,  /* behind error traps: their rows come first in `links --sick` */
+	&rebalance_module,    /* anywhere: what it adds to routing, overrides, nobody else does */
 	&restart_module, /* behind the others: what they changed while it settled is in what it notes */
 	NULL,
 };

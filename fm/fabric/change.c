@@ -495,7 +495,6 @@ enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *olde
 	training = trains(&s);
 	if (training)
 		fabric_fault_trains(f);
-	fabric_traps_judge(f, differs || training);
 	modules_compared(f->modules, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);

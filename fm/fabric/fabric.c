@@ -3,7 +3,7 @@
  * fabric: the conductor (see fabric.h). The whole pipe:
  *
  *   fabric_look      starts the next look: everything, or the suspects                              (sweep)
- *   looked           a look ended; while nobody rules yet it decides who does                     (election.c); as master it is followed by
+ *   looked           a look ended; while nobody is master yet a room finds out who is (fm/sm/); as master it is followed by
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (update.c)
  *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
  *   fabric_settle    both are done: say so, answer those who asked                            (settle.c)
@@ -25,23 +25,11 @@
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
-	if (fabric_lids_confirm(f) || !modules_ready(f->modules))
+	if (!modules_ready(f->modules))
 		return;
 	f->requests.reroute = fabric_updates(f);
 	if (!f->requests.reroute)
 		fabric_update(f);
-}
-
-/* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
-static void look_beyond(struct fabric *f, const struct sweep_result *result)
-{
-	for (unsigned i = 0; i < result->nchanged; i++) {
-		const struct inv_node *node =
-			inventory_find(sweep_inventory(f->sweep), result->changed[i]);
-
-		if (node && !node->gone && !node->answered)
-			fabric_traps_hold(f, node->guid);
-	}
 }
 
 /* What was found is of no use; if the own port has left, all that was known goes too. */
@@ -60,30 +48,21 @@ static void looked(void *arg, const struct sweep_result *result)
 	f->figures.sweep_smps = result->smps;
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
-	if (result->rest && (!fabric_rules(f) || !f->topo))
+	if (result->rest && (!fabric_is_master(f) || !f->topo))
 		return; /* the first look, and who decides about the master, see all */
-	if (!result->error && !fabric_port_swept(f, !fabric_rules(f))) {
+	if (!result->error && !modules_swept(f->modules, result)) {
 		found_nobody(f);
 		return;
 	}
-	if (!result->error && !modules_swept(f->modules, result))
-		return;
-	if (result->newest)
-		fabric_fault_found_by(f, fabric_traps_looked_since(f));
 	if (result->refusing)
 		fabric_isolate_refusing(f);
 	if (result->untrue)
 		fabric_untrue_tops(f);
 	if (!result->error)
 		fabric_verify_later(f);
-	if (!result->error && !fabric_rules(f)) {
-		fabric_election_looked(f);
-		return;
-	}
 	if (!result->error) {
-		if (!fabric_election_hold(f, result))
+		if (fabric_is_master(f))
 			update(f);
-		look_beyond(f, result);
 		return;
 	}
 	event_log_add(f->events, LOG_ERR, "no-port", NULL,
@@ -91,13 +70,6 @@ static void looked(void *arg, const struct sweep_result *result)
 	operations_take(f->operations, fabric_sweeping(f));
 	operations_answer(f->operations, "the local port does not answer");
 	fabric_settle(f);
-}
-
-void fabric_rule(struct fabric *f)
-{
-	sweep_set_shy(f->sweep, false);
-	fabric_take_in(f);
-	update(f);
 }
 
 void fabric_take_in(struct fabric *f)
@@ -134,13 +106,13 @@ void fabric_look(struct fabric *f)
 {
 	bool wanted = f->requests.sweep || f->requests.dirty.count;
 
-	if (!fabric_may_sweep(f) || (!wanted && !fabric_rules(f)))
+	if (!fabric_may_sweep(f) || (!wanted && !fabric_is_master(f)))
 		return;
 	if (sweep_holds(f) &&
 	    (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep)))
 		return; /* looked() comes back here; suspects join a look at others */
 	if (wanted)
-		fabric_port_check(f);
+		modules_sweeping(f->modules, false);
 	if (f->requests.sweep) {
 		f->requests.forced |= f->requests.reroute;
 		f->requests.sweep = f->requests.reroute = false;
@@ -153,8 +125,6 @@ void fabric_look(struct fabric *f)
 		f->requests.forced |= f->requests.reroute;
 		f->requests.reroute = false;
 		sweep_refresh(f->sweep, f->requests.dirty.guids, n, looked, f);
-	} else if (f->requests.reroute && fabric_election_holds(f)) {
-		return; /* it is looked at again when that is over */
 	} else if (f->requests.reroute) {
 		f->requests.forced = true;
 		update(f);
@@ -189,16 +159,6 @@ void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
 	lid_memory_drop(&f->memory, port_guid);
 	if (f->memory.count != before)
 		fabric_state_save(f);
-}
-
-bool fabric_may_sweep(const struct fabric *f)
-{
-	return fabric_may_look(f) && modules_may_sweep(f->modules);
-}
-
-void fabric_set_master(struct fabric *f, bool master)
-{
-	f->master = master;
 }
 
 /* ---- The published present ----------------------------------------------------------------------- */
@@ -327,14 +287,12 @@ static void parts_init(struct fabric *f)
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, f->proof_base);
 	fabric_adaptive_init(f);
-	fabric_lids_init(f);
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	fabric_mcast_init(f);
 	fabric_watch_init(f);
 	fabric_retry_init(f);
 	fabric_verify_init(f);
 	fabric_untrue_init(f);
-	fabric_traps_init(f);
 	fabric_quarantine_init(f);
 	fabric_isolation_init(f);
 	fabric_links_init(f);
@@ -343,7 +301,7 @@ static void parts_init(struct fabric *f)
 	fabric_update_init(f);
 	fabric_settle_init(f);
 	f->operations = operations_new(f, fabric_state_store(f), f->alerts, fabric_status);
-	f->modules = modules_new(f, f->rooms);
+	modules_begin(f->modules, f);
 }
 
 static void parts_load(struct fabric *f)
@@ -360,10 +318,10 @@ static void parts_load(struct fabric *f)
 	modules_load(f->modules);
 }
 
-static void parts_fini(struct fabric *f)
+static void parts_fini(struct fabric *f, bool all)
 {
 	operations_free(f->operations);
-	modules_free(f->modules);
+	modules_end(f->modules, all);
 	fabric_isolation_fini(f);
 	fabric_links_fini(f);
 	fabric_watch_fini(f);
@@ -373,11 +331,9 @@ static void parts_fini(struct fabric *f)
 	fabric_untrue_fini(f);
 	fabric_settle_fini(f);
 	fabric_update_fini(f);
-	fabric_traps_fini(f);
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	sa_free(f->sa);
-	fabric_lids_fini(f);
 	fabric_adaptive_fini(f);
 	mft_free(f->mft);
 	program_free(f->program);
@@ -395,27 +351,66 @@ static void parts_fini(struct fabric *f)
 	fabric_quarantine_fini(f);
 }
 
-void fabric_renew(struct fabric *f)
+/*
+ * As if fmd had ended and began anew, but that events, those who follow them and rooms that last go on: what files hold is kept and
+ * read. Files are those of the role until now.
+ */
+static void renew(struct fabric *f)
 {
+	const char *why = "this subnet manager has changed its role meanwhile; see fmctl events";
+
+	operations_abandon(f->operations, why);
+	waiters_answer(&f->readers, NULL, why);
+	modules_abandon(f->modules, why);
 	modules_checkpoint(f->modules);
 	fabric_state_renew(f);
-	parts_fini(f);
+	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
 			      .mad = f->mad,
 			      .conf = f->conf,
 			      .started_us = f->started_us,
 			      .events = f->events,
-			      .sm = f->sm,
-			      .election = f->election,
-			      .port = f->port,
 			      .alerts = f->alerts,
 			      .files = f->files,
-			      .rooms = f->rooms,
-			      .master = f->master,
+			      .modules = f->modules,
+			      .role = f->role,
 			      .followers = f->followers };
 	parts_init(f);
 	parts_load(f);
 	fabric_warn(f);
+}
+
+/* What another manager left is read before anything is written. */
+static void read_what_was_left(struct fabric *f)
+{
+	if (f->role.next.reregister)
+		fabric_request_reregister(f, "another manager was master");
+	program_read_first(f->program);
+}
+
+/* Serves fabric_change_role(). */
+static void change_role(void *arg)
+{
+	struct fabric *f = arg;
+	const struct fabric_role_change *to = &f->role.next;
+	bool master = to->role == FABRIC_ROLE_MASTER, anew = to->anew;
+
+	if (anew || (fabric_is_master(f) && !master))
+		renew(f);
+	fabric_role_enter(f);
+	if (fabric_took_over(f))
+		read_what_was_left(f);
+	modules_role(f->modules, fabric_role(f));
+	if (master)
+		sweep_set_shy(f->sweep, false);
+	if (master && !anew) {
+		fabric_take_in(f);
+		update(f);
+	} else if (master || fabric_role(f) == FABRIC_ROLE_ASKING) {
+		fabric_request_sweep(f, "role changed");
+		fabric_watch_schedule(f);
+		fabric_look(f);
+	}
 }
 
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
@@ -426,14 +421,13 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->loop = loop;
 	f->mad = mad;
 	f->conf = *conf;
-	f->rooms = rooms;
 	f->started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
 	f->alerts = alerts_new(loop, f->events);
 	fabric_state_init(f);
-	fabric_election_init(f);
-	fabric_port_init(f);
+	fabric_role_init(f, change_role);
+	f->modules = modules_new(rooms);
 	parts_init(f);
 	return f;
 }
@@ -441,7 +435,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_start(struct fabric *f)
 {
 	parts_load(f);
-	fabric_port_start(f);
+	modules_start(f->modules);
 }
 
 int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, size_t err_size)
@@ -458,14 +452,12 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 
 	f->conf = *conf;
 	qos_make(&f->conf.qos, &f->qos);
-	fabric_election_configure(f);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_mcast_configure(f);
 	fabric_state_configure(f);
 	fabric_audit_configure(f);
 	fabric_watch_schedule(f);
-	fabric_keys_configure(f);
 	modules_configure(f->modules);
 	fabric_request_reroute(f, "configuration changed");
 }
@@ -476,10 +468,10 @@ void fabric_free(struct fabric *f)
 		return;
 	modules_checkpoint(f->modules);
 	fabric_state_end(f);
-	parts_fini(f);
-	fabric_port_fini(f);
+	parts_fini(f, true);
+	modules_free(f->modules);
+	fabric_role_fini(f);
 	fabric_state_fini(f);
-	fabric_election_fini(f);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);

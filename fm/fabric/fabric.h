@@ -55,15 +55,6 @@ json_t *fabric_switches(
 /* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_sick(const struct fabric *fabric);
 
-/* Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL = it can. */
-const char *fabric_failed(const struct fabric *fabric);
-
-/*
- * By an operator's wish: the highest standby is made master. False: there is nothing to hand over, or nobody known to take it. Else done
- * comes once, whether it was taken or not.
- */
-bool fabric_hand_over(struct fabric *fabric, loop_fn *done, void *arg);
-
 /* Why this manager changes nothing: who is master instead. NULL = it is master, or about to know. Valid until control returns to the loop. */
 const char *fabric_refusal(const struct fabric *fabric);
 

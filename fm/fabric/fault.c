@@ -23,9 +23,7 @@
 /* Since when traps, or rooms, wait for their sweep; 0 = none do. */
 static uint64_t waits_since(const struct fabric *f)
 {
-	uint64_t traps_us = fabric_traps_wait_since(f);
-
-	return traps_us ? traps_us : modules_pending_since(f->modules);
+	return modules_pending_since(f->modules);
 }
 
 static double ms_between(uint64_t from_us, uint64_t to_us)

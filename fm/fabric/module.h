@@ -6,8 +6,8 @@
  * fm/fabric/request.h and reads what is published by fm/fabric/view.h. Concerns never call each other. fm/rooms.c has all of them in
  * one table: hooks run in its order, and ends in the reverse order. A hook that is NULL is not needed. `room` is what init() returned.
  *
- * A room begins anew, end and init, when this manager becomes master after another one (fabric_renew()); what it kept in state_dir is
- * loaded again then.
+ * A room begins anew, end and init, when this manager becomes master after another one or ceases to be master
+ * (fabric_change_role()); what it kept in state_dir is loaded again then.
  */
 #ifndef FMD_FABRIC_MODULE_H
 #define FMD_FABRIC_MODULE_H
@@ -17,6 +17,7 @@
 #include "fm/core/conf.h"
 #include "fm/core/event_log.h"
 #include "fm/core/loop.h"
+#include "fm/fabric/role.h"
 #include "fm/fabric/policy.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
@@ -63,27 +64,32 @@ void *fabric_room(const struct fabric *fabric, const struct fabric_module *modul
 
 struct fabric_module {
 	const char *name;
+	/* This room goes on where others begin anew: what it has of fabric_services() is of the past when role() is called. */
+	bool lasts;
 	/* Whether the files that a configuration names can be used, without using them: 0, or -1 with the reason in err. There is no room. */
 	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
 	/* What the inventory begins with, before the first sweep: behind the LIDs, ahead of all load(). */
 	void (*restore)(void *room);
-	void (*load)(void *room);      /* what state_dir has; behind all init() */
+	void (*load)(void *room);  /* what state_dir has; behind all init() */
+	void (*start)(void *room); /* the manager begins its work: once, behind the first load() */
 	void (*configure)(void *room); /* the configuration may be another */
+	/* This manager has another role, or has begun anew in the one it has. */
+	void (*role)(void *room, enum fabric_role role);
 
 	/* A trap of the fabric, `times` of it at once; repeated ones are left out. forged: it names a port that did not send it. */
 	void (*trap)(void *room, const struct wire_notice *notice, uint16_t from_lid,
 		     unsigned times, bool forged);
-	/* False: nothing may be asked of the fabric now: no sweep begins. */
-	bool (*may_sweep)(const void *room);
 	/* Since when something waits for its sweep, or for the update behind that, by the loop's clock; 0 = nothing does. */
 	uint64_t (*pending_since)(const void *room);
 
+	/* A sweep is about to send its first request. light: it asks switches for PortStateChange. */
+	void (*sweeping)(void *room, bool light);
 	/* ---- A sweep, of all or of some nodes, ended without an error; this manager may not be master (yet). ---- */
 	/*
-	 * False: what was found is not to be used now; an update follows when the room asks for one. Rooms behind it are not called.
-	 * A room answers who waits, if there is somebody.
+	 * False: the own port is in no fabric, or in another one, so what was found is of no use. Rooms behind it are not called, and
+	 * operators who wait get an error.
 	 */
 	bool (*swept)(void *room, const struct sweep_result *result);
 	/* A light sweep has ended: all switches were asked for PortStateChange. */
@@ -99,6 +105,8 @@ struct fabric_module {
 	const char *(*admit)(void *room, const struct topo *next);
 	/* What the next snapshot has otherwise than the published one was logged. differs: something has. */
 	void (*compared)(void *room, bool differs);
+	/* Behind that: no tables are computed, and no port is set, for nothing has changed and nobody has asked for it. */
+	void (*unchanged)(void *room);
 	/* A link is down, or was, since the published snapshot; by either end. */
 	void (*link_fell)(void *room, guid_t node, uint8_t port);
 	/* Another room finds a link unhealthy, by either end (fabric_request_quarantine()). */
@@ -145,6 +153,8 @@ struct fabric_module {
 	void (*cancel)(void *room, const void *arg);
 	/* This manager is master no more: who waits is answered with this error. */
 	void (*abandon)(void *room, const char *why);
+	/* Why operators' commands that change something are not taken; until control returns to the loop. NULL = they are. */
+	const char *(*refusal)(void *room);
 	/* Appends a row for each link that is unhealthy (`fmctl links --sick`); something is published. */
 	void (*unhealthy)(const void *room, json_t *rows);
 	/* Adds its members to the document of `fmctl --json status`. */

@@ -9,7 +9,7 @@ struct modules {
 	void *rooms[]; /* by row */
 };
 
-struct modules *modules_new(struct fabric *fabric, fabric_modules table)
+struct modules *modules_new(fabric_modules table)
 {
 	struct modules *m;
 	unsigned count = 0;
@@ -18,15 +18,29 @@ struct modules *modules_new(struct fabric *fabric, fabric_modules table)
 		count++;
 	m = mem_alloc(1, sizeof(*m) + count * sizeof(m->rooms[0]));
 	m->table = table;
-	for (; m->count < count; m->count++)
-		m->rooms[m->count] = table[m->count]->init(fabric);
+	m->count = count;
 	return m;
+}
+
+void modules_begin(struct modules *m, struct fabric *fabric)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (!m->rooms[i])
+			m->rooms[i] = m->table[i]->init(fabric);
+}
+
+void modules_end(struct modules *m, bool all)
+{
+	for (unsigned i = m->count; i-- > 0;) {
+		if (m->table[i]->lasts && !all)
+			continue;
+		m->table[i]->fini(m->rooms[i]);
+		m->rooms[i] = NULL;
+	}
 }
 
 void modules_free(struct modules *m)
 {
-	while (m->count-- > 0)
-		m->table[m->count]->fini(m->rooms[m->count]);
 	free(m);
 }
 
@@ -130,18 +144,40 @@ void modules_status(const struct modules *m, json_t *doc)
 	EACH(m, status, doc);
 }
 
+void modules_start(struct modules *m)
+{
+	EACH(m, start);
+}
+
+void modules_role(struct modules *m, enum fabric_role role)
+{
+	EACH(m, role, role);
+}
+
+void modules_sweeping(struct modules *m, bool light)
+{
+	EACH(m, sweeping, light);
+}
+
+void modules_unchanged(struct modules *m)
+{
+	EACH(m, unchanged);
+}
+
+const char *modules_refusal(const struct modules *m)
+{
+	const char *why = NULL;
+
+	for (unsigned i = 0; i < m->count && !why; i++)
+		if (m->table[i]->refusal)
+			why = m->table[i]->refusal(m->rooms[i]);
+	return why;
+}
+
 bool modules_swept(struct modules *m, const struct sweep_result *result)
 {
 	for (unsigned i = 0; i < m->count; i++)
 		if (m->table[i]->swept && !m->table[i]->swept(m->rooms[i], result))
-			return false;
-	return true;
-}
-
-bool modules_may_sweep(const struct modules *m)
-{
-	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->may_sweep && !m->table[i]->may_sweep(m->rooms[i]))
 			return false;
 	return true;
 }

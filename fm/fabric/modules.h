@@ -5,13 +5,21 @@
 
 #include "fm/fabric/module.h"
 
-/* Rooms of one life of the manager; owned by the pipe. The table is the caller's, for as long. */
+/* Owned by the pipe. The table is the caller's, for as long. */
 struct modules;
-struct modules *modules_new(struct fabric *fabric, fabric_modules table);
-void modules_free(struct modules *modules); /* ends the rooms, the last one first */
+struct modules *modules_new(fabric_modules table);
+void modules_begin(struct modules *modules,
+		   struct fabric *fabric); /* the rooms that are not there, in order */
+void modules_end(struct modules *modules,
+		 bool all);		    /* the last one first; not all: those that last stay */
+void modules_free(struct modules *modules); /* all have ended */
 
 /* In the order of module.h. */
-bool modules_may_sweep(const struct modules *modules);
+void modules_start(struct modules *modules);
+void modules_role(struct modules *modules, enum fabric_role role);
+void modules_sweeping(struct modules *modules, bool light);
+void modules_unchanged(struct modules *modules);
+const char *modules_refusal(const struct modules *modules);    /* of the first that has one */
 uint64_t modules_pending_since(const struct modules *modules); /* the first of them */
 bool modules_ready(struct modules *modules);
 bool modules_swept(struct modules *modules, const struct sweep_result *result);

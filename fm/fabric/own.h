@@ -18,13 +18,13 @@
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/role.h"
+#include "fm/fabric/role.h"
 #include "fm/fabric/view.h"
 #include "fm/fabric/waiters.h"
 #include "fm/program/audit.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
-#include "fm/sm/sm.h"
 #include "fm/state/state_store.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
@@ -45,16 +45,11 @@ static inline bool fabric_updates(const struct fabric *f)
 }
 
 enum fabric_state {
-	FABRIC_STARTING,     /* nothing known yet */
-	FABRIC_BRINGUP,	     /* first tables and links under way */
-	FABRIC_UP,	     /* as wanted */
-	FABRIC_CHANGING,     /* up, and a change is being programmed */
-	FABRIC_REFUSED,	     /* the newest tables were not proven: the old ones stay in force */
-	FABRIC_STANDBY,	     /* another subnet manager is master, or has disabled us */
-	FABRIC_FOREIGN_KEYS, /* its ports hold an M_Key of another manager (keys.c) */
-	FABRIC_NO_DEVICE,    /* from here on: the own port is in no fabric (port.c) */
-	FABRIC_PORT_BUSY,
-	FABRIC_NO_LINK,
+	FABRIC_STARTING, /* nothing known yet */
+	FABRIC_BRINGUP,	 /* first tables and links under way */
+	FABRIC_UP,	 /* as wanted */
+	FABRIC_CHANGING, /* up, and a change is being programmed */
+	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
 };
 
 struct fault { /* a change of the fabric, see fault.c */
@@ -194,7 +189,13 @@ struct fabric {
 	struct mad *mad;
 	struct conf conf;
 	uint64_t started_us;
-	bool master; /* by fabric_set_master() */
+	struct { /* role.c; goes on where all else begins anew */
+		enum fabric_role now;
+		bool paused, took_over;
+		bool waits; /* `next` is to be served */
+		struct fabric_role_change next;
+		struct loop_timer *timer;
+	} role;
 
 	struct sweep *sweep;
 	struct bringup *bringup;
@@ -205,18 +206,6 @@ struct fabric {
 	struct mutes *mutes;	   /* adaptive.c */
 	struct sa *sa;
 	struct fabric_mcast *mcast;
-	struct sm *sm;
-	struct { /* keys.c */
-		mad_token ask;
-		bool asked, right; /* whether old_m_key is what ports hide; so it is */
-	} keys;
-	struct fabric_election *election;
-	struct fabric_port *port;
-	bool succeeds; /* another manager was at work until now: what it left is read first */
-	struct {       /* lids.c: the LIDs that it left */
-		struct batch *batch;
-		bool begun, under_way;
-	} confirm;
 	struct route *route;
 	struct event_log *events;
 
@@ -268,12 +257,10 @@ struct fabric {
 		unsigned count;	  /* of what is in doubt */
 		uint64_t wait_ms; /* before the poll that is due */
 	} doubt;		  /* to look soon; to poll */
-	struct traps *traps;
 	struct modules *modules;
-	const struct fabric_module *const *rooms; /* the table that they are made from */
-	struct fault fault;			  /* its look or update is to come */
-	struct fault answered;			  /* published, and not programmed yet */
-	unsigned told_silent;			  /* nodes, of those told of and not taken back */
+	struct fault fault;    /* its look or update is to come */
+	struct fault answered; /* published, and not programmed yet */
+	unsigned told_silent;  /* nodes, of those told of and not taken back */
 
 	struct audit *audit;
 	struct spoilt *spoilt, *mft_spoilt; /* mft's: block * MCAST_POSITIONS + position */
@@ -302,42 +289,13 @@ struct fabric {
 
 /* fabric.c */
 void fabric_look(struct fabric *f); /* starts what is wanted next, if nothing is under way */
-/*
- * As if fmd had ended and began anew, but that events, those who follow them and the election go on: what files hold is kept and read.
- * Not from within a step of a job or a callback of what is replaced.
- */
-void fabric_renew(struct fabric *f);
-void fabric_rule(struct fabric *f); /* the look is over, and this manager is master: first update */
+/* role.c; serve: calls fabric_role_enter(), from the loop. */
+void fabric_role_init(struct fabric *f, loop_fn *serve);
+void fabric_role_fini(struct fabric *f);
+void fabric_role_enter(struct fabric *f); /* the role that was asked for last is in force */
 
 /* request.c: a heavy sweep is requested or under way. */
 bool fabric_sweeping(const struct fabric *f);
-
-/* election.c: who is master. */
-void fabric_election_init(struct fabric *f);
-void fabric_election_fini(struct fabric *f);
-void fabric_election_configure(struct fabric *f);
-bool fabric_rules(const struct fabric *f);     /* the old name of fabric_is_master() */
-bool fabric_may_look(const struct fabric *f);  /* the old name of fabric_may_sweep() */
-void fabric_election_looked(struct fabric *f); /* a look is over, and nobody rules yet */
-void fabric_election_ask(struct fabric *f);    /* as master: all other managers that are known */
-void fabric_election_settled(
-	struct fabric *f); /* all is as wanted: tells how long a take-over took */
-json_t *fabric_election_json(const struct fabric *f);
-
-/* keys.c: M_Keys of another manager */
-bool fabric_keys_foreign(
-	struct fabric *
-		f); /* what the look found has too many: nothing may be written, and that is told */
-/* Why no act is taken; NULL = it may be. */
-const char *fabric_keys_refusal(const struct fabric *f);
-void fabric_keys_end(struct fabric *f);	      /* it is no longer so, or no longer ours to say */
-void fabric_keys_configure(struct fabric *f); /* the keys may be others */
-
-/* lids.c */
-void fabric_lids_init(struct fabric *f);
-void fabric_lids_fini(struct fabric *f);
-/* True: what ports hold after a take-over is being asked once more; then an update is wanted. */
-bool fabric_lids_confirm(struct fabric *f);
 
 /* update.c */
 void fabric_update_init(struct fabric *f);
@@ -495,35 +453,11 @@ void fabric_watch_schedule(struct fabric *f);
 void fabric_watch_doubt(
 	struct fabric *f); /* what is in doubt was counted anew: polls may come sooner */
 
-/* The own port is in no fabric any more: nobody's master or standby, nothing is known. It is up again: everything is looked at. */
-void fabric_election_leave(struct fabric *f);
-void fabric_election_enter(struct fabric *f);
-void fabric_election_opened(struct fabric *f); /* it has a GUID, perhaps another than before */
-bool fabric_election_is_disabled(const struct fabric *f);
-
-/* As master, behind a sweep: it met somebody who may manage too, and is asked first. True: an update follows when that is known. */
-bool fabric_election_hold(struct fabric *f, const struct sweep_result *result);
 /*
  * Switches that were met are ours to change now. Those whose PortStateChange was left as it is are looked at again: something may have
  * changed behind the look.
  */
 void fabric_take_in(struct fabric *f);
-bool fabric_election_holds(const struct fabric *f);
-void fabric_election_note_role(struct fabric *f); /* it may have changed */
-const char *fabric_election_role(const struct fabric *f);
-unsigned fabric_election_role_changes(const struct fabric *f);
-
-/* port.c: the manager's own port. */
-void fabric_port_init(struct fabric *f);
-void fabric_port_fini(struct fabric *f);
-void fabric_port_start(struct fabric *f); /* opens it; what follows, follows from the loop */
-bool fabric_port_has_link(const struct fabric *f); /* else there is nobody to ask */
-void fabric_port_check(struct fabric *f);	   /* reads it; before a look's first request */
-void fabric_port_probe(struct fabric *f);	   /* asks the neighbour who it is; one SMP */
-/* A sweep is over; fresh: nothing was known before it. False: the port is in no fabric, or in another place; what was found is of no use. */
-bool fabric_port_swept(struct fabric *f, bool fresh);
-const char *fabric_port_refusal(
-	const struct fabric *f); /* NULL: it has a link, or that is about to be known */
 
 /* change.c */
 enum fabric_change {
@@ -542,18 +476,6 @@ void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and none fol
 void fabric_fault_none(struct fabric *f);    /* a look found nothing */
 void fabric_fault_published(struct fabric *f);
 void fabric_fault_programmed(struct fabric *f);
-
-/* trap.c */
-void fabric_traps_init(struct fabric *f);
-void fabric_traps_fini(struct fabric *f);
-void fabric_trap(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times);
-uint64_t fabric_traps_looked_since(
-	const struct fabric *f); /* the first of those of the latest look */
-uint64_t fabric_traps_wait_since(const struct fabric *f); /* whose look is to come; 0 = none wait */
-void fabric_traps_hold(struct fabric *f,
-		       guid_t node);	     /* it is looked at when the hold-down is over */
-void fabric_traps_drafted(struct fabric *f); /* what was looked at is in the draft.. */
-void fabric_traps_judge(struct fabric *f, bool differs); /* ..and is news, or is not */
 
 /* report.c */
 json_t *fabric_report_stages(const struct job_step *steps,

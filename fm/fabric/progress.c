@@ -2,11 +2,6 @@
 #include "fm/fabric/progress.h"
 #include "fm/fabric/own.h"
 
-bool fabric_is_master(const struct fabric *f)
-{
-	return f->master;
-}
-
 bool fabric_sweep_running(const struct fabric *f)
 {
 	return sweep_busy(f->sweep);
@@ -34,9 +29,9 @@ bool fabric_is_up(const struct fabric *f)
 
 bool fabric_is_quiet(const struct fabric *f)
 {
-	return f->state != FABRIC_STARTING && f->state != FABRIC_STANDBY && fabric_is_master(f) &&
-	       !f->programming && !f->bringing_up && !fabric_updating(f) &&
-	       !fabric_requests_wait(f) && !fabric_sweep_running(f);
+	return f->state != FABRIC_STARTING && fabric_is_master(f) && !f->programming &&
+	       !f->bringing_up && !fabric_updating(f) && !fabric_requests_wait(f) &&
+	       !fabric_sweep_running(f);
 }
 
 uint64_t fabric_quiet_since_us(const struct fabric *f)

@@ -10,10 +10,7 @@
 
 static const char *state_name(enum fabric_state state)
 {
-	static const char *const names[] = { "starting",      "bringup",   "up",
-					     "changing",      "refused",   "standby",
-					     "foreign-m-key", "no-device", "port-busy",
-					     "no-link" };
+	static const char *const names[] = { "starting", "bringup", "up", "changing", "refused" };
 
 	return names[state];
 }
@@ -94,15 +91,6 @@ static json_t *audit_json(const struct fabric *f)
 			 (json_int_t)f->audit_repaired);
 }
 
-static json_t *traps_json(const struct fabric *f)
-{
-	struct sm_stats s = sm_stats(f->sm);
-
-	return json_pack("{sI sI sI}", "received", (json_int_t)s.traps, "repeated",
-			 (json_int_t)s.traps_repeated, "not_repressed",
-			 (json_int_t)s.traps_not_repressed);
-}
-
 static json_t *smp_json(const struct fabric *f)
 {
 	struct mad_stats s = mad_stats(f->mad);
@@ -147,10 +135,10 @@ static json_t *figures_json(const struct fabric *f)
 
 json_t *fabric_status(const struct fabric *f)
 {
-	json_t *doc = json_pack("{ss sb ss ss si}", "state", state_name(f->state), "fabric_up",
+	json_t *doc = json_pack("{ss sb ss si}", "state", state_name(f->state), "fabric_up",
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
-				f->routed.engine ? f->routed.engine : f->conf.routing_engine, "sm",
-				sm_state_name(sm_state(f->sm)), "sm_lid", (int)f->sm_lid);
+				f->routed.engine ? f->routed.engine : f->conf.routing_engine,
+				"sm_lid", (int)f->sm_lid);
 	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
 			    smp_json(f) };
 
@@ -158,15 +146,11 @@ json_t *fabric_status(const struct fabric *f)
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
-	json_object_set_new(doc, "role", json_string(fabric_election_role(f)));
-	json_object_set_new(doc, "role_changes", json_integer(fabric_election_role_changes(f)));
 	if (f->routed.why[0])
 		json_object_set_new(doc, "engine_why", json_string(f->routed.why));
-	json_object_set_new(doc, "election", fabric_election_json(f));
 	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
 	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));
 	json_object_set_new(doc, "audit", audit_json(f));
-	json_object_set_new(doc, "traps", traps_json(f));
 	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
@@ -182,6 +166,11 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "rss_kb", json_integer(resident_kb()));
 	modules_status(f->modules, doc);
 	return doc;
+}
+
+const char *fabric_refusal(const struct fabric *f)
+{
+	return modules_refusal(f->modules);
 }
 
 void fabric_trouble(struct fabric *f, const char *what, const char *error)

@@ -15,6 +15,7 @@
 #include "topology/topo.h"
 
 struct fabric;
+struct wire_notice;
 struct mft_result;
 struct partition_set;
 struct pkey_map;
@@ -66,6 +67,10 @@ void fabric_request_lids_free(struct fabric *fabric, guid_t port_guid);
  */
 void fabric_publish_partitions(struct fabric *fabric, const struct partition_set *set,
 			       const struct pkey_map *pkeys);
+
+/* A trap has come, `times` of it at once: rooms hear of it at once, and whether the port that it names sent it. */
+void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
+			  uint16_t from_lid, unsigned times);
 
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);

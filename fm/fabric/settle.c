@@ -163,8 +163,6 @@ static enum job_said answer(void *arg)
 		fabric_isolate_links(f); /* before they cease to count */
 	fabric_links_follow(f);
 	fabric_verify_later(f);
-	fabric_election_settled(f);
-	fabric_election_ask(f);
 	operations_answer(f->operations, NULL);
 	modules_settled(f->modules);
 	fabric_watch_doubt(f);

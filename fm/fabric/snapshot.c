@@ -12,7 +12,6 @@ struct fabric_draft fabric_draft(struct fabric *f)
 	fabric_isolate_mark(f);
 	modules_annotate(f->modules, inv);
 	draft.links = fabric_links_judge(f);
-	fabric_traps_drafted(f);
 	if (f->topo)
 		draft.topo = inventory_again(inv, f->topo, f->shapes);
 	if (!draft.topo)

@@ -114,7 +114,7 @@ static enum job_said tell_changes(void *arg)
 	if (change == FABRIC_STATES)
 		return bring_up(f);
 	fabric_fault_none(f);
-	fabric_election_ask(f);
+	modules_unchanged(f->modules);
 	return end_here(f);
 }
 
@@ -132,7 +132,7 @@ static enum job_said plan_lids(void *arg)
 	struct fabric *f = arg;
 	struct fabric_update *u = &f->update;
 
-	if (f->succeeds && !f->topo)
+	if (fabric_took_over(f) && !f->topo)
 		lid_memory_yield(&f->memory, u->topo);
 	u->lids = same_lids(f) ? lid_map_copy(f->lids)
 			       : lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);

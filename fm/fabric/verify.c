@@ -99,8 +99,8 @@ static void verified(void *arg, const struct sweep_result *result)
 
 static bool is_quiet(const struct fabric *f)
 {
-	return f->state != FABRIC_STARTING && f->state != FABRIC_STANDBY && fabric_rules(f) &&
-	       !f->programming && !f->bringing_up && !fabric_updates(f) && !f->requests.sweep &&
+	return f->state != FABRIC_STARTING && fabric_is_master(f) && !f->programming &&
+	       !f->bringing_up && !fabric_updates(f) && !f->requests.sweep &&
 	       !f->requests.dirty.count && !sweep_busy(f->sweep);
 }
 

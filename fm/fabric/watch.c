@@ -38,12 +38,11 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.silent = result->silent;
 	f->figures.partial = result->partial;
 	fabric_note_silent(f);
-	if (fabric_rules(f) && !f->programming && !fabric_updates(f))
+	if (fabric_is_master(f) && !f->programming && !fabric_updates(f))
 		fabric_held_polled(f);
 	modules_polled(f->modules);
 	fabric_warn(f);
 	fabric_watch_doubt(f);
-	fabric_election_ask(f);
 	fabric_look(f);
 }
 
@@ -71,8 +70,7 @@ void fabric_watch_doubt(struct fabric *f)
 
 static void poll(struct fabric *f)
 {
-	fabric_port_check(f);
-	fabric_port_probe(f);
+	modules_sweeping(f->modules, true);
 	sweep_poll(f->sweep, polled, f);
 }
 

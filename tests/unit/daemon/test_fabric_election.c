@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 #include "fm/sm/election.h"
+#include "fm/sm/module.h"
 #include "tests/unit/fabric_world.h"
 
 /* a sits at the first host and has the lower GUID, b at the last. They share the fabric and the clock. */
@@ -352,12 +353,12 @@ static void a_hand_over_by_wish_stays(void **state)
 	pair_init(&p, small_tree(), 9, 3);
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
-	assert_false(fabric_hand_over(p.a.fabric, count_cb, &done)); /* nobody is there */
+	assert_false(sm_hand_over(p.a.fabric, count_cb, &done)); /* nobody is there */
 	start_b(&p);
 	run_for(&p.a, 15 * SECOND_US);
 	assert_true(rules(&p.a));
-	assert_true(fabric_hand_over(p.a.fabric, count_cb, &done));
-	assert_false(fabric_hand_over(p.a.fabric, count_cb, &done));
+	assert_true(sm_hand_over(p.a.fabric, count_cb, &done));
+	assert_false(sm_hand_over(p.a.fabric, count_cb, &done));
 	run_for(&p.a, SECOND_US);
 	assert_int_equal(done, 1);
 	assert_true(is(&p.a, "standby"));
@@ -383,7 +384,7 @@ static void the_end_of_a_master_need_not_be_a_silence(void **state)
 	run_for(&p.a, 2 * SECOND_US);
 	start_b(&p);
 	run_for(&p.a, 15 * SECOND_US);
-	assert_true(fabric_hand_over(p.a.fabric, count_cb, &done));
+	assert_true(sm_hand_over(p.a.fabric, count_cb, &done));
 	while (!done)
 		run_for(&p.a, 1000);
 	stop(&p.a);
@@ -408,7 +409,7 @@ static void changes_of_role_are_counted_and_too_many_told(void **state)
 		struct world *from = i % 2 ? &p.a : &p.b;
 		unsigned done = 0;
 
-		assert_true(fabric_hand_over(from->fabric, count_cb, &done));
+		assert_true(sm_hand_over(from->fabric, count_cb, &done));
 		run_for(&p.a, 15 * SECOND_US);
 		assert_int_equal(status_number(&p.a, NULL, "role_changes"), i);
 		assert_int_equal(count_alerts(&p.a, "role-changes", ""), i > 3);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_keys: M_Keys that another manager left (IBA 14.2.4). A port that holds one takes no Set without it, and each that is sent counts
- * as a violation. So before fmd rules it looks at what its sweep has read anyway: where more than a quarter of the nodes show another
- * key than ours, or hide theirs, it writes nothing, says so, and looks again with each sweep. A few are left to the alerts about
- * devices that refuse: whoever is root on a host can give its port a key, and must not stop the manager by that.
+ * M_Keys that another manager left (IBA 14.2.4). A port that holds one takes no Set without it, and each that is sent counts
+ * as a violation. So before fmd becomes master it looks at what its sweep has read anyway: where more than a quarter of the nodes show
+ * another key than ours, or hide theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are left to the
+ * alerts about devices that refuse: whoever is root on a host can give its port a key, and must not stop the manager by that.
  *
  * With old_m_key one of the ports that hide theirs is asked with that first; if it is right, mad tries both.
  */
-#include "fm/fabric/own.h"
+#include "fm/sm/keys.h"
 
 #define FEW 4 /* one of so many nodes may hold another key */
 
@@ -20,7 +20,7 @@ enum keeper { OURS, HIDDEN, FOREIGN };
 
 /*
  * Without an old key a hidden one is not ours. M_Key 0 asks for no key, whatever its protection says (14.2.4), but with protection 1 a port
- * that hides its key shows the same 0: that is taken for hidden, for to stand still is told and costs a command, while a Set to each port of
+ * that hides its key shows the same 0: that is taken for hidden, for to stand still is an alert and costs a command, while a Set to each port of
  * another's fabric counts as a violation at each. With protection 2 or 3 a port that has a key does not answer who lacks it: that 0 is one.
  */
 static enum keeper keeper_of(const struct conf *conf, const struct inv_port *port)
@@ -45,14 +45,12 @@ static enum keeper worst_keeper(const struct conf *conf, const struct inv_node *
 	return worst;
 }
 
-static struct foreign count_foreign(struct fabric *f)
+static struct foreign count_foreign(const struct conf *conf, struct inventory *inv)
 {
-	struct inventory *inv = sweep_inventory(f->sweep);
 	struct foreign found = { 0 };
 
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
-		enum keeper keeper =
-			node->gone || node->silent ? OURS : worst_keeper(&f->conf, node);
+		enum keeper keeper = node->gone || node->silent ? OURS : worst_keeper(conf, node);
 
 		found.of += !node->gone && !node->silent;
 		if (keeper == HIDDEN && !found.hidden++)
@@ -68,19 +66,19 @@ static struct foreign count_foreign(struct fabric *f)
 /* Who asks with the key of a port is shown it. */
 static void asked(void *arg, const struct mad_answer *answer)
 {
-	struct fabric *f = arg;
+	struct keys *k = arg;
 	struct wire_port_info info = { 0 };
 
-	f->keys.ask = 0;
-	f->keys.asked = true;
+	k->ask = 0;
+	k->asked = true;
 	if (answer->result == MAD_OK)
 		wire_port_info_decode(answer->data, &info);
-	f->keys.right = info.mkey && info.mkey == f->conf.old_mkey;
-	fabric_election_looked(f);
+	k->right = info.mkey && info.mkey == k->conf->old_mkey;
+	k->answered(k->arg);
 }
 
-/* One port that hides its key is asked with the old one. False: no way leads there any more. */
-static bool ask(struct fabric *f, struct inv_node *node)
+/* One port that hides its key is asked with the old one. False: no path leads there any more. */
+static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 {
 	struct mad_request request = {
 		.method = WIRE_GET, .attr_id = WIRE_PORT_INFO, .device = node->guid, .old_key = true
@@ -89,13 +87,13 @@ static bool ask(struct fabric *f, struct inv_node *node)
 	struct mad_path path;
 
 	while (num < node->info.nports && num &&
-	       (!node->ports[num].known || keeper_of(&f->conf, &node->ports[num]) != HIDDEN))
+	       (!node->ports[num].known || keeper_of(k->conf, &node->ports[num]) != HIDDEN))
 		num++;
-	if (!inventory_port_path(sweep_inventory(f->sweep), node, (uint8_t)num, &path))
+	if (!inventory_port_path(inv, node, (uint8_t)num, &path))
 		return false;
 	request.path = &path;
 	request.attr_mod = num;
-	f->keys.ask = mad_send(f->mad, &request, asked, f);
+	k->ask = mad_send(k->mad, &request, asked, k);
 	return true;
 }
 
@@ -108,60 +106,49 @@ static const char *advice(const struct conf *conf)
 	return conf->old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
 }
 
-static void stand_still(struct fabric *f, const struct foreign *found)
+static void stand_still(struct keys *k, const struct foreign *found)
 {
-	f->state = FABRIC_FOREIGN_KEYS;
-	f->keys.asked = false; /* the next look asks again */
-	mad_set_quiet(f->mad, true);
-	alert_raise(f->alerts, "foreign-m-key", "",
+	k->foreign = true;
+	k->asked = false; /* the next sweep asks again */
+	alert_raise(k->alerts, "foreign-m-key", "",
 		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
 		    "written; %s",
-		    found->nodes, found->of, found->first->desc, advice(&f->conf));
+		    found->nodes, found->of, found->first->desc, advice(k->conf));
 }
 
-const char *fabric_keys_refusal(const struct fabric *f)
+const char *keys_refusal(const struct keys *k)
 {
-	return f->state == FABRIC_FOREIGN_KEYS
+	return k->foreign
 		       ? "nodes hold an M_Key of another manager, and nothing is written: see the "
 			 "alert foreign-m-key in fmctl status"
 		       : NULL;
 }
 
-bool fabric_keys_foreign(struct fabric *f)
+enum keys_verdict keys_judge(struct keys *k, struct inventory *inv)
 {
-	struct foreign found = count_foreign(f);
+	struct foreign found = count_foreign(k->conf, inv);
 
-	if (f->keys.ask)
-		return true;
-	if (found.hidden * FEW > found.of && !f->keys.right) {
-		if (!f->keys.asked && ask(f, found.first_hidden))
-			return true;
+	if (k->ask)
+		return KEYS_ASKED;
+	if (found.hidden * FEW > found.of && !k->right) {
+		if (!k->asked && ask(k, inv, found.first_hidden))
+			return KEYS_ASKED;
 		if (!found.nodes)
 			found.first = found.first_hidden;
 		found.nodes += found.hidden;
 	}
 	if (found.nodes * FEW > found.of) {
-		stand_still(f, &found);
-		return true;
+		stand_still(k, &found);
+		return KEYS_FOREIGN;
 	}
-	fabric_keys_end(f);
-	return false;
+	keys_end(k);
+	return KEYS_OURS;
 }
 
-void fabric_keys_end(struct fabric *f)
+void keys_end(struct keys *k)
 {
-	mad_cancel(f->mad, f->keys.ask);
-	f->keys.ask = 0;
-	f->keys.asked = f->keys.right = false;
-	alert_end(f->alerts, "foreign-m-key", "");
-	if (f->state != FABRIC_FOREIGN_KEYS)
-		return;
-	f->state = FABRIC_STARTING;
-	mad_set_quiet(f->mad, false);
-}
-
-void fabric_keys_configure(struct fabric *f)
-{
-	if (f->state == FABRIC_FOREIGN_KEYS)
-		fabric_request_sweep(f, "M_Keys configured");
+	mad_cancel(k->mad, k->ask);
+	k->ask = 0;
+	k->asked = k->right = k->foreign = false;
+	alert_end(k->alerts, "foreign-m-key", "");
 }

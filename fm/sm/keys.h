@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* keys: does another manager's M_Key protect this fabric (IBA 14.2.4)? Judged from what a sweep has read. */
+#ifndef FMD_SM_KEYS_H
+#define FMD_SM_KEYS_H
+
+#include "fm/core/alert.h"
+#include "fm/core/conf.h"
+#include "fm/core/loop.h"
+#include "fm/mad/mad.h"
+#include "fm/sweep/inventory.h"
+
+/* The caller's; all zero but for these four = nothing is known. */
+struct keys {
+	struct mad *mad;
+	struct alerts *alerts;
+	const struct conf *conf;
+	loop_fn *answered; /* KEYS_ASKED has an answer: judge again; with arg */
+	void *arg;
+
+	mad_token ask;
+	bool asked, right; /* whether old_m_key is what ports hide; so it is */
+	bool foreign;	   /* as last judged, and the alert foreign-m-key is raised */
+};
+
+enum keys_verdict {
+	KEYS_OURS,    /* of all nodes but a few */
+	KEYS_ASKED,   /* one port is being asked with old_m_key first */
+	KEYS_FOREIGN, /* nothing may be written; an alert says so */
+};
+
+enum keys_verdict keys_judge(struct keys *keys, struct inventory *inventory);
+/* Forgets what was judged and asked, and ends the alert. */
+void keys_end(struct keys *keys);
+/* Why operators' commands are not taken; a literal. NULL = keys are no reason. */
+const char *keys_refusal(const struct keys *keys);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The door of the room that knows who is master: hooks of the pipe, control packets of other managers, and the own port, without which
+ * this manager is nobody's master. The room goes on over all changes of role, for it brings them about.
+ */
+#include "fm/sm/module.h"
+#include <stdlib.h>
+#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
+#include "fm/sm/module_own.h"
+#include "fm/sweep/sweep.h"
+#include "topology/mem.h"
+
+/* ---- Control packets ------------------------------------------------------------------------------- */
+
+static const struct other *find_other(const struct sm_room *r, guid_t guid)
+{
+	return r->polls.master.guid == guid ? &r->polls.master : sm_find_other(r, guid);
+}
+
+static void nobody_cares(void *arg, const struct mad_answer *answer)
+{
+}
+
+/* Its sender takes the answer to HANDOVER for that, too. */
+static void acknowledge(struct sm_room *r, const struct other *to)
+{
+	struct wire_sm_info info = sm_info(r->sm);
+	uint8_t data[WIRE_SMP_DATA];
+
+	info.state = SM_STANDBY;
+	wire_sm_info_encode(&info, data);
+	mad_send(r->services.mad,
+		 &(struct mad_request){ .path = &to->path,
+					.method = WIRE_SET,
+					.attr_id = WIRE_SM_INFO,
+					.attr_mod = ELECTION_ACKNOWLEDGE - ELECTION_CONTROL,
+					.data = data,
+					.doubtful = true },
+		 nobody_cares, NULL);
+}
+
+static const char *control(void *arg, uint32_t number, const struct wire_sm_info *sender)
+{
+	struct sm_room *r = arg;
+	enum election_event event;
+	const struct other *known = find_other(r, sender->guid);
+	const char *why = election_control(&r->core, number, sender,
+					   known && known->answered ? &known->info : NULL, &event);
+	struct other from = known ? *known : (struct other){ .guid = sender->guid };
+
+	if (why)
+		return why;
+	from.info = *sender;
+	sm_report_control(r, event, &from);
+	if (event == ELECTION_HANDOVER) {
+		r->peer = r->polls.master = from;
+		r->stood_by = true;
+		if (known)
+			acknowledge(r, &from);
+	}
+	sm_take(r, event, event == ELECTION_GIVEN ? &r->peer : &from);
+	return NULL;
+}
+
+/* ---- The own port ---------------------------------------------------------------------------------- */
+
+static void port_opened(void *arg, guid_t port_guid)
+{
+	struct sm_room *r = arg;
+
+	r->core.guid = port_guid;
+}
+
+static void port_leaving(void *arg)
+{
+	struct sm_room *r = arg;
+
+	fabric_pause(r->fabric, true, "the own port leaves its fabric");
+}
+
+static void port_left(void *arg)
+{
+	sm_leave(arg);
+}
+
+static void port_entered(void *arg)
+{
+	sm_enter(arg);
+}
+
+static void port_changed(void *arg)
+{
+	sm_report_role(arg);
+}
+
+static bool port_disabled(const void *arg)
+{
+	const struct sm_room *r = arg;
+
+	return r->core.state == SM_NOT_ACTIVE;
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------------- */
+
+static void start(void *room)
+{
+	struct sm_room *r = room;
+
+	port_start(r->port);
+}
+
+static void sweeping(void *room, bool light)
+{
+	struct sm_room *r = room;
+
+	port_check(r->port);
+	if (light)
+		port_probe(r->port);
+}
+
+/* What a master found waits for the answers of other managers that it met. */
+static bool swept(void *room, const struct sweep_result *result)
+{
+	struct sm_room *r = room;
+	bool master = fabric_is_master(r->fabric);
+
+	if (!port_swept(r->port, r->services.inventory, !master))
+		return false;
+	if (master)
+		sm_ask_holds(r, result->fell, result->strangers);
+	else
+		sm_find_master(r);
+	return true;
+}
+
+static bool ready(void *room)
+{
+	const struct sm_room *r = room;
+
+	return !r->rounds.holds;
+}
+
+static void role(void *room, enum fabric_role now)
+{
+	struct sm_room *r = room;
+
+	r->services = fabric_services(r->fabric);
+	sm_role_changed(r, now);
+}
+
+static void polled(void *room)
+{
+	sm_ask(room);
+}
+
+/* No update follows, behind which others are asked. */
+static void unchanged(void *room)
+{
+	sm_ask(room);
+}
+
+static void settled(void *room)
+{
+	sm_report_taken(room);
+	sm_ask(room);
+}
+
+static const char *refusal(void *room)
+{
+	return sm_refusal(room);
+}
+
+static void status(const void *room, json_t *doc)
+{
+	sm_status(room, doc);
+}
+
+/* ---- For operators --------------------------------------------------------------------------------- */
+
+bool sm_hand_over(struct fabric *fabric, loop_fn *done, void *arg)
+{
+	struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	if (!fabric_is_master(fabric) || r->core.state != SM_MASTER || r->core.handing || r->wish ||
+	    !r->rounds.nothers)
+		return false;
+	r->wish = done;
+	r->wish_arg = arg;
+	r->refused_until_us = 0;
+	sm_ask_round(r);
+	return true;
+}
+
+const char *sm_failed(const struct fabric *fabric)
+{
+	const struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	return port_failed(r->port);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------ */
+
+static struct sm_conf manager_conf(const struct conf *conf)
+{
+	return (struct sm_conf){ .sm_key = conf->sm_key,
+				 .mkey = conf->mkey,
+				 .priority = (uint8_t)conf->sm_priority };
+}
+
+static void configure(void *room)
+{
+	struct sm_room *r = room;
+	const struct sm_conf conf = manager_conf(r->services.conf);
+
+	sm_configure(r->sm, &conf);
+	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->master_sm_priority,
+			   conf.sm_key);
+	sm_show_state(r);
+	if (r->keys.foreign)
+		fabric_request_sweep(r->fabric, "M_Keys configured");
+}
+
+static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)
+{
+	const struct sm_room *r = arg;
+
+	fabric_trap_received(r->fabric, notice, from_lid, times);
+}
+
+static void *init(struct fabric *fabric)
+{
+	static const struct port_ops ops = { .opened = port_opened,
+					     .leaving = port_leaving,
+					     .left = port_left,
+					     .entered = port_entered,
+					     .changed = port_changed,
+					     .disabled = port_disabled };
+	struct sm_room *r = mem_alloc(1, sizeof(*r));
+	struct fabric_services *s = &r->services;
+	struct sm_conf conf;
+
+	r->fabric = fabric;
+	*s = fabric_services(fabric);
+	conf = manager_conf(s->conf);
+	r->core = (struct election){ .state = SM_DISCOVERING,
+				     .guid = mad_port_info(s->mad)->port_guid,
+				     .priority = conf.priority,
+				     .master_priority = (uint8_t)s->conf->master_sm_priority,
+				     .sm_key = conf.sm_key };
+	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
+	sm_on_control(r->sm, control);
+	r->port = port_new(&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->conf },
+			   &ops, r);
+	sm_ask_init(r);
+	sm_role_init(r);
+	sm_report_init(r);
+	return r;
+}
+
+static void fini(void *room)
+{
+	struct sm_room *r = room;
+
+	port_free(r->port);
+	sm_role_fini(r);
+	sm_ask_fini(r);
+	sm_report_fini(r);
+	sm_free(r->sm);
+	free(r);
+}
+
+const struct fabric_module sm_module = { .name = "sm",
+					 .lasts = true,
+					 .init = init,
+					 .fini = fini,
+					 .start = start,
+					 .configure = configure,
+					 .role = role,
+					 .sweeping = sweeping,
+					 .swept = swept,
+					 .polled = polled,
+					 .ready = ready,
+					 .unchanged = unchanged,
+					 .settled = settled,
+					 .refusal = refusal,
+					 .status = status };

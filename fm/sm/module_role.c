@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Carries out what election.c decides.
+ *
+ *   at the start   a sweep that changes nothing, then Get(SMInfo) of each port with IsSM but ours; without any, fmd is master at once
+ *   MASTER         the same Gets behind each sweep and poll. Handing over: no Set leaves any more, HANDOVER goes out, and its
+ *                  answer or an ACKNOWLEDGE, whichever comes first, ends our time as master; else it goes on
+ *   STANDBY        polls the master
+ *
+ * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as by a restart: files are written and
+ * read, and nothing that was true before is believed. What switches hold is read before anything is written, and ports keep the LIDs that
+ * they hold. What was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is
+ * (routing/order/order.h), and the next master sweeps all links.
+ *
+ * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in the transaction's own callback.
+ */
+#include <stdlib.h>
+#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
+#include "fm/sa/sa.h"
+#include "fm/sm/module_own.h"
+#include "topology/mem.h"
+
+#define REFUSED_US 10000000 /* until a HANDOVER that was not taken is tried again */
+
+static uint64_t period_us(const struct sm_room *r)
+{
+	return (uint64_t)r->services.conf->sminfo_polling_timeout_ms * 1000;
+}
+
+/* ---- Changes of role ------------------------------------------------------------------------------- */
+
+void sm_show_state(struct sm_room *r)
+{
+	if (sm_state(r->sm) != r->core.state)
+		r->since_us = loop_now_us(r->services.loop);
+	sm_set_state(r->sm, r->core.state);
+	sm_set_priority(r->sm, election_priority(&r->core));
+	sm_report_role(r);
+}
+
+/* Ports hold the LID of somebody who was master while our port was away. */
+static bool others_were_master(const struct sm_room *r)
+{
+	return r->was_away && r->rounds.njudged;
+}
+
+/* Of the fabric as it was just swept. */
+static void become_master(struct sm_room *r)
+{
+	bool took_over;
+
+	sm_know_lids(r);
+	took_over = r->stood_by || others_were_master(r);
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
+							 .took_over = took_over,
+							 .reregister = took_over },
+			   "no better manager answered");
+}
+
+/* Of one that was master beside us those hosts alone register anew whose port shows it: what the others registered is known here. */
+static void take_over(struct sm_room *r, const char *reason)
+{
+	sm_report_taking(r, &r->peer, 0);
+	fabric_change_role(
+		r->fabric,
+		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
+					      .anew = true,
+					      .took_over = true,
+					      .reregister = !fabric_is_master(r->fabric) },
+		reason);
+}
+
+static void stand_by(struct sm_room *r, const char *reason)
+{
+	fabric_pause(r->fabric, true, reason);
+	fabric_change_role(r->fabric, &(struct fabric_role_change){ .role = FABRIC_ROLE_STANDBY },
+			   reason);
+}
+
+static void watch(struct sm_room *r, const struct other *whom)
+{
+	struct polls *p = &r->polls;
+	uint64_t now = loop_now_us(r->services.loop);
+
+	p->master = whom ? *whom : (struct other){ 0 };
+	p->heard_us = now;
+	p->count = 0;
+	r->was_away = false;
+	r->stood_by = true;
+	r->warned = false;
+	election_follow(&r->core, &p->master.info, now);
+	sm_report_standby(r);
+	stand_by(r, "another manager is master");
+}
+
+static void begin_again(struct sm_room *r)
+{
+	sm_report_taking(r, &r->polls.master, r->polls.heard_us);
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){ .role = FABRIC_ROLE_ASKING, .anew = true },
+			   "who is master is to be found out");
+}
+
+/* An operator's hand-over came to an end, one way or the other. */
+static void end_wish(struct sm_room *r)
+{
+	loop_fn *wish = r->wish;
+
+	r->wish = NULL;
+	if (wish)
+		wish(r->wish_arg);
+}
+
+static void handed(void *arg, const struct mad_answer *answer);
+
+static void hand_over(struct sm_room *r, const struct other *whom)
+{
+	struct wire_sm_info info = sm_info(r->sm);
+	uint8_t data[WIRE_SMP_DATA];
+
+	r->peer = *whom;
+	fabric_pause(r->fabric, true, "hands over");
+	wire_sm_info_encode(&info, data);
+	sm_report_handover(r);
+	r->handover =
+		mad_send(r->services.mad,
+			 &(struct mad_request){ .path = &r->peer.path,
+						.method = WIRE_SET,
+						.attr_id = WIRE_SM_INFO,
+						.attr_mod = ELECTION_HANDOVER - ELECTION_CONTROL,
+						.data = data,
+						.urgent = true },
+			 handed, r);
+}
+
+static void resume(struct sm_room *r)
+{
+	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
+		      "fabric: %s does not take the fabric over: this manager stays master",
+		      r->peer.name);
+	fabric_pause(r->fabric, false, "handover not taken");
+	r->refused_until_us = loop_now_us(r->services.loop) + REFUSED_US;
+	fabric_request_retry(r->fabric, "handover not taken");
+	fabric_request_reroute(r->fabric, "handover not taken");
+}
+
+/* The other may not know that it is outranked. */
+static void warn(struct sm_room *r, const struct other *whom)
+{
+	if (!r->warned || r->peer.guid != whom->guid)
+		sm_report_two_masters(r, whom);
+	r->warned = true;
+	r->peer = *whom;
+	if (whom->lid && r->rounds.own_lid)
+		sm_announce(r->sm, whom->lid, r->rounds.own_lid, r->rounds.own_capmask);
+	loop_timer_set(r->due, period_us(r));
+}
+
+void sm_take(struct sm_room *r, enum election_event event, const struct other *whom)
+{
+	enum election_act act = election_take(&r->core, event);
+
+	sm_show_state(r);
+	switch (act) {
+	case ELECTION_STAY:
+	case ELECTION_REFUSE:
+		return;
+	case ELECTION_RULE:
+		become_master(r);
+		return;
+	case ELECTION_WATCH:
+		watch(r, whom);
+		return;
+	case ELECTION_HAND_OVER:
+		hand_over(r, whom);
+		return;
+	case ELECTION_RESUME:
+		resume(r);
+		return;
+	case ELECTION_WARN:
+		warn(r, whom);
+		return;
+	case ELECTION_TAKE_OVER:
+		take_over(r, "another manager handed over");
+		return;
+	case ELECTION_LOOK:
+		begin_again(r);
+		return;
+	case ELECTION_REST:
+		stand_by(r, "disabled by another manager");
+	}
+}
+
+static void handed(void *arg, const struct mad_answer *answer)
+{
+	struct sm_room *r = arg;
+
+	r->handover = 0;
+	sm_take(r, answer->result == MAD_OK ? ELECTION_GIVEN : ELECTION_KEPT, &r->peer);
+	end_wish(r);
+}
+
+/* Whatever was under way for the role before ends. */
+static void end_role(struct sm_room *r)
+{
+	keys_end(&r->keys);
+	sm_stop_asking(r);
+	sm_stop_polling(r);
+	mad_cancel(r->services.mad, r->handover);
+	r->handover = 0;
+	loop_timer_stop(r->due);
+	if (r->core.state != SM_MASTER)
+		alert_end(r->services.alerts, "two-masters", "");
+	if (r->core.state != SM_STANDBY)
+		alert_end(r->services.alerts, "foreign-master", "");
+	end_wish(r);
+}
+
+void sm_role_changed(struct sm_room *r, enum fabric_role role)
+{
+	if (role == FABRIC_ROLE_LOCKED_OUT)
+		return; /* for the time being: the next sweep judges keys again */
+	end_role(r);
+	if (role == FABRIC_ROLE_MASTER) {
+		r->stood_by = r->was_away = false;
+		sm_report_master(r);
+	}
+	if (role != FABRIC_ROLE_STANDBY)
+		return;
+	r->taking.begun_us = 0;
+	if (r->core.state == SM_STANDBY)
+		sm_poll(r);
+}
+
+/* ---- The own port ------------------------------------------------------------------------------------ */
+
+/* Who stood by goes on as one who did: another was at work. */
+void sm_leave(struct sm_room *r)
+{
+	election_take(&r->core, ELECTION_PORT_LOST);
+	end_role(r);
+	sm_forget_others(r);
+	r->warned = false;
+	r->was_away = true;
+	r->taking.begun_us = 0;
+	sm_show_state(r);
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){ .role = FABRIC_ROLE_AWAY, .anew = true },
+			   "the own port has left its fabric");
+}
+
+void sm_enter(struct sm_room *r)
+{
+	bool disabled = r->core.state == SM_NOT_ACTIVE;
+
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){ .role = disabled ? FABRIC_ROLE_STANDBY
+									  : FABRIC_ROLE_ASKING },
+			   "the own port has a link");
+}
+
+/* ---- What the others answered ---------------------------------------------------------------------- */
+
+/* What the lower one wrote is not known, and it has gone without a HANDOVER. */
+static void only_master(struct sm_room *r)
+{
+	if (!r->warned)
+		return;
+	r->warned = false;
+	alert_end(r->services.alerts, "two-masters", "");
+	event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL,
+		      "fabric: no other master any more: a full sweep follows");
+	take_over(r, "no other master any more");
+}
+
+/* It can't take over before its sweep is over. */
+static bool better_comes(const struct sm_room *r)
+{
+	const struct rounds *q = &r->rounds;
+
+	for (unsigned i = 0; i < q->nothers; i++)
+		if (q->others[i]->answered && q->others[i]->info.state == SM_DISCOVERING &&
+		    !election_ignores(&r->core, &q->others[i]->info) &&
+		    election_outranks_us(&r->core, &q->others[i]->info))
+			return true;
+	return false;
+}
+
+/* For SMInfoRecords; those with another SM_Key too, as OpenSM does. */
+static void show_to_sa(struct sm_room *r)
+{
+	const struct rounds *q = &r->rounds;
+	struct sa_manager *list = mem_alloc(q->nothers + 1, sizeof(*list));
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < q->nothers; i++)
+		if (q->others[i]->answered)
+			list[count++] = (struct sa_manager){ q->others[i]->lid, q->others[i]->guid,
+							     q->others[i]->info };
+	sa_set_managers(r->services.sa, list, count);
+	free(list);
+}
+
+/* An operator's wish goes first. */
+static enum election_event choose(struct sm_room *r, const struct wire_sm_info *infos,
+				  unsigned count, int *index)
+{
+	if (r->wish && r->core.state == SM_MASTER && !r->core.handing) {
+		*index = election_heir(&r->core, infos, count);
+		if (*index >= 0)
+			return ELECTION_GIVE;
+		end_wish(r);
+	}
+	return election_judge(&r->core, infos, count, index);
+}
+
+/* What all answers come to; *whom: whom that is about, if anybody. */
+static enum election_event judge_others(struct sm_room *r, struct other *whom)
+{
+	const struct rounds *q = &r->rounds;
+	struct wire_sm_info *infos = mem_alloc(q->nothers + 1, sizeof(*infos));
+	unsigned *from = mem_alloc(q->nothers + 1, sizeof(*from)), count = 0;
+	enum election_event event;
+	int index;
+
+	for (unsigned i = 0; i < q->nothers; i++) {
+		if (!q->others[i]->answered)
+			continue;
+		infos[count] = q->others[i]->info;
+		from[count++] = i;
+	}
+	event = choose(r, infos, count, &index);
+	if (index >= 0)
+		*whom = *q->others[from[index]];
+	free(infos);
+	free(from);
+	return event;
+}
+
+/* Before it becomes master. False: it is to wait; the answer of a port, or the next sweep, judges again. */
+static bool keys_are_ours(struct sm_room *r)
+{
+	enum keys_verdict verdict = keys_judge(&r->keys, r->services.inventory);
+
+	if (verdict == KEYS_FOREIGN && fabric_role(r->fabric) != FABRIC_ROLE_LOCKED_OUT)
+		fabric_change_role(r->fabric,
+				   &(struct fabric_role_change){ .role = FABRIC_ROLE_LOCKED_OUT },
+				   "ports hold an M_Key of another manager");
+	return verdict == KEYS_OURS;
+}
+
+/* Behind the last answer of a round. */
+static void judge(struct sm_room *r)
+{
+	struct other whom = { 0 };
+	enum election_event event;
+
+	sm_report_others(r);
+	show_to_sa(r);
+	event = judge_others(r, &whom);
+	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER)
+		only_master(r);
+	if (r->core.state == SM_MASTER && better_comes(r))
+		loop_timer_set(r->due, period_us(r));
+	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING && !keys_are_ours(r))
+		return;
+	if (event != ELECTION_BETTER_WAITS || loop_now_us(r->services.loop) >= r->refused_until_us)
+		sm_take(r, event, &whom);
+}
+
+void sm_find_master(struct sm_room *r)
+{
+	if (r->core.state == SM_DISCOVERING)
+		sm_ask_round(r);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------- */
+
+static void due_cb(void *arg)
+{
+	struct sm_room *r = arg;
+
+	if (r->core.state == SM_STANDBY)
+		sm_poll(r);
+	else
+		sm_ask(r);
+}
+
+static void polled(struct sm_room *r, enum election_event event)
+{
+	sm_take(r, event, NULL);
+}
+
+static void keys_answered(void *arg)
+{
+	sm_find_master(arg);
+}
+
+void sm_role_init(struct sm_room *r)
+{
+	r->keys = (struct keys){ .mad = r->services.mad,
+				 .alerts = r->services.alerts,
+				 .conf = r->services.conf,
+				 .answered = keys_answered,
+				 .arg = r };
+	r->rounds.judge = judge;
+	r->polls.polled = polled;
+	r->due = loop_timer_new(r->services.loop, due_cb, r);
+}
+
+void sm_role_fini(struct sm_room *r)
+{
+	end_role(r);
+	loop_timer_free(r->due);
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The manager's own port.
+ *
+ *   every second     no device: it is tried to be opened. Else its PortInfo is read, by a local MAD that is not on the wire
+ *   before a sweep   the same: the answer is here before that of any switch, so that nothing is sent by paths that are no more
+ *   with a poll      the neighbour's NodeInfo: is it still the one that was met?
+ *   after a sweep    the neighbour that it met is kept in mind
+ *
+ * A manager whose port has left its fabric begins anew, as by a restart, and waits in the process for as long as it takes. What the kernel
+ * forbids this process is no matter of waiting: it ends, and the service manager starts it with a new list of devices.
+ */
+#include "fm/sm/port.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "topology/mem.h"
+
+#define TICK_US	   1000000
+#define MISSED_MAX 5 /* reads without an answer until the port counts as down */
+#define HIDDEN_MAX 2 /* reads that show no IsSM until it is set anew */
+
+struct port {
+	struct port_services services;
+	const struct port_ops *ops;
+	void *arg;
+	struct own_port core;
+	struct loop_timer *tick, *act;
+	enum own_port_act due; /* by `act` */
+	mad_token read, probe;
+	unsigned missed, hidden;
+	bool had_link;
+	char absent[256];  /* why there is no device */
+	char refusal[400]; /* what nothing can be managed for */
+	char failed[256];  /* why this process can't go on */
+};
+
+/* ---- What it is in ------------------------------------------------------------------------------- */
+
+static bool has_link(const struct port *p)
+{
+	return own_port_has_link(&p->core) && p->due < OWN_PORT_LEAVE;
+}
+
+/* Between the opening and the first answer nothing is known of the link. */
+static bool is_known_down(const struct own_port *core)
+{
+	return core->state == OWN_PORT_NO_LINK && core->info.state;
+}
+
+static const char *explain(struct port *p, const struct io_port_info *info)
+{
+	if (p->core.state <= OWN_PORT_BUSY)
+		snprintf(p->refusal, sizeof(p->refusal), "%s: nothing is managed until it is there",
+			 p->absent);
+	else
+		snprintf(p->refusal, sizeof(p->refusal),
+			 "%s port %u (port GUID 0x%016" PRIx64
+			 ") %s: nothing is managed until it is up",
+			 info->device, info->port, info->port_guid,
+			 p->missed >= MISSED_MAX ? "does not answer" : "has no link");
+	return p->refusal;
+}
+
+/* NULL at the start: it is about to be known. */
+const char *port_missing(struct port *p)
+{
+	bool absent = p->core.state <= OWN_PORT_BUSY && p->absent[0];
+
+	return absent || is_known_down(&p->core) ? explain(p, mad_port_info(p->services.mad))
+						 : NULL;
+}
+
+enum own_port_state port_state(const struct port *p)
+{
+	return p->core.state;
+}
+
+static void alert_if(struct port *p, bool on, const char *what, const char *text)
+{
+	if (on)
+		alert_raise(p->services.alerts, what, "", "%s", text);
+	else
+		alert_end(p->services.alerts, what, "");
+}
+
+static void show(struct port *p)
+{
+	const struct own_port *core = &p->core;
+	const struct io_port_info *info = mad_port_info(p->services.mad);
+	const char *missing = port_missing(p);
+	char silent[256];
+
+	snprintf(silent, sizeof(silent),
+		 "%s port %u has a link, and the switch behind it does not answer%s", info->device,
+		 info->port,
+		 p->services.conf->old_mkey
+			 ? ""
+			 : " (as one does that hides all behind another M_Key: old_m_key)");
+	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)
+		alert_if(p, missing && core->state == state, own_port_state_name(state), missing);
+	alert_if(p, own_port_has_link(core) && core->silent, own_port_state_name(OWN_PORT_SILENT),
+		 silent);
+	p->ops->changed(p->arg);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------- */
+
+/* What was asked of the port's former life. */
+static void stop_asking(struct port *p)
+{
+	mad_cancel(p->services.mad, p->read);
+	mad_cancel(p->services.mad, p->probe);
+	p->read = p->probe = 0;
+}
+
+static void act_later(struct port *p, enum own_port_act act)
+{
+	if (act != OWN_PORT_SWEEP)
+		p->ops->leaving(p->arg);
+	if (act == OWN_PORT_SWEEP && p->due >= OWN_PORT_LEAVE)
+		act = OWN_PORT_BEGIN_AGAIN;
+	p->due = act;
+	loop_timer_set(p->act, 0);
+}
+
+static void take(struct port *p, enum own_port_event event)
+{
+	enum own_port_act act = own_port_take(&p->core, event);
+
+	show(p);
+	switch (act) {
+	case OWN_PORT_STAY:
+	case OWN_PORT_WAIT:
+		return;
+	case OWN_PORT_READ:
+		port_check(p);
+		return;
+	case OWN_PORT_PROBE:
+		port_probe(p);
+		return;
+	case OWN_PORT_SWEEP:
+	case OWN_PORT_LEAVE:
+	case OWN_PORT_BEGIN_AGAIN:
+		act_later(p, act);
+	}
+}
+
+static void act_cb(void *arg)
+{
+	struct port *p = arg;
+	enum own_port_act act = p->due;
+
+	p->due = OWN_PORT_STAY;
+	if (act >= OWN_PORT_LEAVE) {
+		stop_asking(p);
+		p->ops->left(p->arg);
+	}
+	if (act != OWN_PORT_LEAVE && has_link(p))
+		p->ops->entered(p->arg);
+	show(p);
+}
+
+/* ---- The neighbour ------------------------------------------------------------------------------- */
+
+static void probed(void *arg, const struct mad_answer *answer)
+{
+	struct port *p = arg;
+	bool heard = answer->result == MAD_OK;
+	struct wire_node_info info;
+
+	p->probe = 0;
+	if (heard)
+		wire_node_info_decode(answer->data, &info);
+	take(p, own_port_heard(&p->core, heard ? &info : NULL));
+}
+
+void port_probe(struct port *p)
+{
+	const struct mad_path path = { .hops = 1,
+				       .ports = { (uint8_t)mad_port_info(p->services.mad)->port } };
+
+	if (p->probe || p->core.is_switch || !own_port_has_link(&p->core) ||
+	    p->ops->disabled(p->arg))
+		return;
+	p->probe = mad_send(p->services.mad,
+			    &(struct mad_request){ .path = &path,
+						   .method = WIRE_GET,
+						   .attr_id = WIRE_NODE_INFO,
+						   .device = p->core.neighbour,
+						   .doubtful = true },
+			    probed, p);
+}
+
+bool port_swept(struct port *p, const struct inventory *inv, bool fresh)
+{
+	const struct inv_port *port;
+	bool met;
+
+	if (!inv->local)
+		return false;
+	port = &inv->local->ports[inv->local_port];
+	met = port->peer && port->link_up && !port->peer->silent;
+	take(p, own_port_swept(&p->core, met ? port->peer->guid : 0, port->peer_port, fresh));
+	return p->core.state == OWN_PORT_IN_FABRIC && p->due < OWN_PORT_LEAVE;
+}
+
+/* ---- PortInfo ------------------------------------------------------------------------------------ */
+
+static void closed(struct port *p, enum own_port_event event, const char *why)
+{
+	snprintf(p->absent, sizeof(p->absent), "%s", why);
+	stop_asking(p);
+	mad_close(p->services.mad);
+	take(p, event);
+}
+
+/* A driver that begins anew forgets it, and the fabric then takes this port for one without a manager. */
+static void check_is_sm(struct port *p, bool shown)
+{
+	p->hidden = shown ? 0 : p->hidden + 1;
+	if (p->hidden < HIDDEN_MAX)
+		return;
+	p->hidden = 0;
+	sm_show(p->services.sm, false);
+	sm_show(p->services.sm, true);
+}
+
+static void was_read(void *arg, const struct mad_answer *answer)
+{
+	struct port *p = arg;
+	struct wire_port_info info;
+
+	p->read = 0;
+	if (answer->result == MAD_SEND_FAILED) {
+		closed(p, OWN_PORT_LOST, "the own port takes no packets any more");
+		return;
+	}
+	p->missed = answer->result == MAD_OK ? 0 : p->missed + 1;
+	if (p->missed >= MISSED_MAX)
+		take(p, OWN_PORT_DOWN);
+	if (answer->result != MAD_OK)
+		return;
+	wire_port_info_decode(answer->data, &info);
+	check_is_sm(p, info.capmask & WIRE_CAP_IS_SM);
+	if (info.state >= TOPO_INIT && !p->had_link) {
+		p->had_link = true;
+		mad_choose(p->services.mad, true);
+	}
+	take(p, own_port_read(&p->core, &info));
+}
+
+/* A device that is about to go may refuse it; that it does is one of the ways to learn of it. */
+void port_check(struct port *p)
+{
+	const struct mad_path here = { 0 };
+
+	if (p->read || !mad_is_open(p->services.mad))
+		return;
+	p->read = mad_send(p->services.mad,
+			   &(struct mad_request){ .path = &here,
+						  .method = WIRE_GET,
+						  .attr_id = WIRE_PORT_INFO,
+						  .attr_mod = mad_port_info(p->services.mad)->port,
+						  .urgent = true,
+						  .doubtful = true,
+						  .local = true },
+			   was_read, p);
+}
+
+/* ---- The device ---------------------------------------------------------------------------------- */
+
+static void fail(struct port *p, const char *why)
+{
+	snprintf(p->failed, sizeof(p->failed), "%s", why);
+	loop_stop(p->services.loop);
+}
+
+const char *port_failed(const struct port *p)
+{
+	return p->failed[0] ? p->failed : NULL;
+}
+
+static void not_opened(struct port *p, int status, const char *why)
+{
+	snprintf(p->absent, sizeof(p->absent), "%s", why);
+	if (status == -EACCES || status == -EPERM)
+		fail(p, why);
+	take(p, status == -EBUSY ? OWN_PORT_REFUSED : OWN_PORT_LOST);
+}
+
+/* IsSM is part of it: who can't have that has another manager beside him. */
+static int show_manager(struct port *p, char *err, size_t err_size)
+{
+	const struct io_port_info *info = mad_port_info(p->services.mad);
+	int status = sm_show(p->services.sm, true);
+
+	if (status)
+		snprintf(err, err_size, "%s port %u: cannot show a subnet manager there: %s",
+			 info->device, info->port,
+			 status == -EBUSY ? "another one runs on it" : strerror(-status));
+	return status;
+}
+
+static void open_port(struct port *p)
+{
+	char err[256] = "";
+	int status = mad_open(p->services.mad, err, sizeof(err));
+
+	if (!status) {
+		status = show_manager(p, err, sizeof(err));
+		if (status)
+			mad_close(p->services.mad);
+	}
+	if (status) {
+		not_opened(p, status, err);
+		return;
+	}
+	p->absent[0] = '\0';
+	p->missed = p->hidden = 0;
+	p->core.is_switch = !mad_port_info(p->services.mad)->port;
+	p->ops->opened(p->arg, mad_port_info(p->services.mad)->port_guid);
+	take(p, OWN_PORT_OPENED);
+}
+
+/* Nobody had a link when this one was chosen. */
+static void choose_again(struct port *p)
+{
+	closed(p, OWN_PORT_LOST, "another port has a link");
+	open_port(p);
+}
+
+static void tick(void *arg)
+{
+	struct port *p = arg;
+
+	loop_timer_set(p->tick, TICK_US);
+	if (!mad_is_open(p->services.mad))
+		open_port(p);
+	else if (p->core.state == OWN_PORT_NO_LINK && !p->had_link &&
+		 mad_choose(p->services.mad, false))
+		choose_again(p);
+	else
+		port_check(p);
+}
+
+static void lost(void *arg, const char *why)
+{
+	closed(arg, OWN_PORT_LOST, why);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+struct port *port_new(const struct port_services *services, const struct port_ops *ops, void *arg)
+{
+	struct port *p = mem_alloc(1, sizeof(*p));
+
+	p->services = *services;
+	p->ops = ops;
+	p->arg = arg;
+	p->tick = loop_timer_new(services->loop, tick, p);
+	p->act = loop_timer_new(services->loop, act_cb, p);
+	mad_on_lost(services->mad, lost, p);
+	return p;
+}
+
+void port_start(struct port *p)
+{
+	loop_timer_set(p->tick, TICK_US);
+	open_port(p);
+}
+
+void port_free(struct port *p)
+{
+	stop_asking(p);
+	mad_on_lost(p->services.mad, NULL, NULL);
+	loop_timer_free(p->tick);
+	loop_timer_free(p->act);
+	free(p);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Which nodes are swept because of traps, and when.
+ *
+ * Trap 128 names a switch, 144 and 145 a port's node. The node is held for the hold-down, so that the other end
+ * of the same link joins it, and then swept. While triggers keep coming in its second half a hold-down goes on for
+ * as long again, to `hold_down_max`; the one after a sweep begins four times as long, and as short as ever when
+ * nothing came for its length, and for 16 of the shortest. So a single fault waits 2 ms, a dying line card until it is dead,
+ * and a storm costs a few sweeps a second.
+ *
+ * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are accepted more and
+ * more seldom, each time once at the end of the wait, for one may tell of a change; the first sweep that finds
+ * something ends it. Other sources are not held up by it. A trap from nobody we know (GUID 0) asks for a heavy sweep
+ * and is treated the same.
+ *
+ * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name a port which did not send them are not
+ * believed: see fm/traps/error_traps.h.
+ */
+#include "fm/traps/change_traps.h"
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/guid_list.h"
+#include "fm/core/log.h"
+#include "fm/fabric/progress.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/sweep/sweep.h"
+#include "topology/mem.h"
+
+#define AFTER_A_SWEEP	4  /* times longer is the next hold-down */
+#define LULL		16 /* shortest hold-downs without a trigger, or one of the present length */
+#define THROTTLED	256
+#define FREE_SWEEPS	3
+#define THROTTLE_US	250000 /* at first; doubles */
+#define THROTTLE_MAX_US 10000000
+#define LOG_BURST	20
+
+enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
+
+struct throttled { /* a source of traps */
+	guid_t guid;
+	unsigned fruitless; /* sweeps in a row; 0 = slot not used */
+	bool owed;	    /* sent some meanwhile: one is accepted at until_us */
+	uint64_t until_us;
+};
+
+struct change_traps {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct guid_list held;	 /* to be swept when the hold-down is over */
+	struct guid_list judged; /* by what their sweep finds */
+	unsigned collected;	 /* the first of `judged`, which the newest snapshot has */
+	struct loop_timer *hold, *late;
+	uint64_t length_us, began_us, last_us; /* of the hold-down; of the latest trigger */
+	uint64_t swept_us;		       /* when the hold-down before began */
+	bool fed;			       /* triggers in the hold-down's second half */
+	bool unpublished; /* some came while the first update was in the making: nobody has a LID yet */
+	struct throttled throttled[THROTTLED];
+	struct log_limit log;
+};
+
+/* ---- The hold-down ------------------------------------------------------------------------------- */
+
+static uint64_t now_us(const struct change_traps *t)
+{
+	return loop_now_us(t->services.loop);
+}
+
+static uint64_t hold_max_us(const struct change_traps *t)
+{
+	return (uint64_t)t->services.conf->hold_down_max_ms * 1000;
+}
+
+static uint64_t hold_min_us(const struct change_traps *t)
+{
+	uint64_t us = (uint64_t)t->services.conf->hold_down_ms * 1000;
+
+	return us < hold_max_us(t) ? us : hold_max_us(t);
+}
+
+static void hold_begin(struct change_traps *t, uint64_t now)
+{
+	uint64_t lull_us = LULL * hold_min_us(t);
+
+	if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
+	    t->length_us > hold_max_us(t))
+		t->length_us = hold_min_us(t);
+	t->began_us = now;
+	t->fed = false;
+	loop_timer_set(t->hold, t->length_us);
+}
+
+static void hold(struct change_traps *t, guid_t node)
+{
+	if (!loop_timer_armed(t->hold))
+		hold_begin(t, now_us(t));
+	guid_list_add(&t->held, node);
+}
+
+/* A trap's, which makes the hold-down longer. */
+static void trigger(struct change_traps *t, guid_t node)
+{
+	uint64_t now = now_us(t);
+
+	t->fed |= loop_timer_armed(t->hold) && now - t->began_us > t->length_us / 2;
+	hold(t, node);
+	t->last_us = now;
+}
+
+static void sweep_held(struct change_traps *t)
+{
+	for (unsigned i = 0; i < t->held.count; i++) {
+		if (t->held.guids[i])
+			fabric_request_refresh(t->fabric, t->held.guids[i], "trap");
+		else
+			fabric_request_sweep(t->fabric, "trap of an unknown sender");
+		guid_list_add(&t->judged, t->held.guids[i]);
+	}
+	t->held.count = 0;
+	t->swept_us = t->began_us;
+	if (t->last_us >= t->began_us)
+		t->length_us *= AFTER_A_SWEEP;
+	if (t->length_us > hold_max_us(t))
+		t->length_us = hold_max_us(t);
+}
+
+static void hold_over(void *arg)
+{
+	struct change_traps *t = arg;
+	const struct sweep *sweep = t->services.sweep;
+	uint64_t held_us = now_us(t) - t->began_us;
+	uint64_t left_us = held_us < hold_max_us(t) ? hold_max_us(t) - held_us : 0;
+
+	if (t->fed && left_us) {
+		t->fed = false;
+		t->length_us = held_us < left_us ? held_us * 2 : hold_max_us(t);
+		loop_timer_set(t->hold, held_us < left_us ? held_us : left_us);
+	} else if (sweep_discovers(sweep) && !sweep_trails(sweep)) {
+		loop_timer_set(t->hold, hold_min_us(t));
+	} else {
+		sweep_held(t);
+	}
+}
+
+static uint64_t pending_since(const void *room)
+{
+	const struct change_traps *t = room;
+
+	if (t->judged.count)
+		return t->swept_us;
+	return t->held.count ? t->began_us : 0;
+}
+
+/* ---- Sources that are throttled ------------------------------------------------------------------ */
+
+static struct throttled *find_throttled(struct change_traps *t, guid_t guid)
+{
+	for (unsigned i = 0; i < THROTTLED; i++)
+		if (t->throttled[i].fruitless && t->throttled[i].guid == guid)
+			return &t->throttled[i];
+	return NULL;
+}
+
+/* Who was silent longest gives way. */
+static struct throttled *new_throttled(struct change_traps *t, guid_t guid)
+{
+	struct throttled *slot = &t->throttled[0];
+
+	for (unsigned i = 1; i < THROTTLED; i++)
+		if (t->throttled[i].until_us < slot->until_us)
+			slot = &t->throttled[i];
+	*slot = (struct throttled){ .guid = guid };
+	return slot;
+}
+
+static uint64_t throttle_us(unsigned fruitless)
+{
+	unsigned doublings = fruitless - FREE_SWEEPS;
+
+	if (fruitless < FREE_SWEEPS)
+		return 0;
+	return doublings < 6 ? (uint64_t)THROTTLE_US << doublings : THROTTLE_MAX_US;
+}
+
+static void judge(struct change_traps *t, guid_t guid, bool differs)
+{
+	struct throttled *source = find_throttled(t, guid);
+
+	if (differs) {
+		if (source)
+			source->fruitless = 0;
+		return;
+	}
+	if (!source)
+		source = new_throttled(t, guid);
+	source->fruitless++;
+	source->until_us = now_us(t) + throttle_us(source->fruitless);
+}
+
+/* What a sweep that is still under way asks is not in this snapshot. */
+static void annotate(void *room, struct inventory *inventory)
+{
+	struct change_traps *t = room;
+	bool sweeps = sweep_busy(t->services.sweep) && !sweep_trails(t->services.sweep);
+
+	t->collected = sweeps ? 0 : t->judged.count;
+}
+
+static void compared(void *room, bool differs)
+{
+	struct change_traps *t = room;
+
+	for (unsigned i = 0; i < t->collected; i++)
+		judge(t, t->judged.guids[i], differs);
+	if (!t->collected)
+		return;
+	t->judged.count -= t->collected;
+	memmove(t->judged.guids, t->judged.guids + t->collected,
+		t->judged.count * sizeof(*t->judged.guids));
+	t->collected = 0;
+}
+
+static void late_arm(struct change_traps *t)
+{
+	uint64_t now = now_us(t), due = UINT64_MAX;
+
+	for (unsigned i = 0; i < THROTTLED; i++)
+		if (t->throttled[i].owed && t->throttled[i].until_us < due)
+			due = t->throttled[i].until_us;
+	if (due != UINT64_MAX)
+		loop_timer_set(t->late, due > now ? due - now : 0);
+}
+
+static void late_cb(void *arg)
+{
+	struct change_traps *t = arg;
+	uint64_t now = now_us(t);
+
+	for (unsigned i = 0; i < THROTTLED; i++) {
+		if (!t->throttled[i].owed || t->throttled[i].until_us > now)
+			continue;
+		t->throttled[i].owed = false;
+		trigger(t, t->throttled[i].guid);
+	}
+	late_arm(t);
+}
+
+/* ---- Traps --------------------------------------------------------------------------------------- */
+
+static void accept(struct change_traps *t, guid_t guid, const char *name, bool fault)
+{
+	struct throttled *source = find_throttled(t, guid);
+
+	if (source && now_us(t) < source->until_us) {
+		source->owed = true;
+		if (!loop_timer_armed(t->late))
+			late_arm(t);
+		return;
+	}
+	if (fault)
+		fabric_fault_open(t->fabric, name);
+	trigger(t, guid);
+}
+
+/* Trap 144 tells of a new description too (IBA 14.2.5.1, table 140). */
+static void name_may_differ(struct change_traps *t, guid_t guid)
+{
+	struct inv_node *node = inventory_find(t->services.inventory, guid);
+
+	if (node)
+		node->desc_stale = true;
+}
+
+/* Before the first publication nobody has a LID: a sweep is under way, or follows behind the update in the making. */
+static void change_trap(struct change_traps *t, const struct wire_notice *notice, uint16_t lid)
+{
+	struct fabric_view view = fabric_view(t->fabric);
+	uint32_t port = fabric_view_port_of_lid(&view, lid);
+	const struct topo_node *node =
+		port == TOPO_NONE ? NULL : &view.topo->nodes[view.topo->ports[port].node];
+
+	if (lid == view.sm_lid && notice->trap == TRAP_CAPABILITY) /* our own IsSM bit */
+		return;
+	if (log_allow(&t->log, now_us(t), LOG_BURST))
+		log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
+			 node ? node->desc : "unknown");
+	if (node && notice->trap == TRAP_CAPABILITY)
+		name_may_differ(t, node->guid);
+	if (node)
+		accept(t, node->guid, node->desc, notice->trap == TRAP_LINK_STATE);
+	else if (view.topo)
+		accept(t, 0, "", false); /* somebody we have not met */
+	else
+		t->unpublished |= fabric_updating(t->fabric);
+}
+
+static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid, unsigned times,
+		 bool forged)
+{
+	bool change = notice->trap == TRAP_LINK_STATE || notice->trap == TRAP_CAPABILITY ||
+		      notice->trap == TRAP_SYSTEM_GUID;
+
+	if (!forged && notice->generic && change)
+		change_trap(room, notice, notice->lid ? notice->lid : from_lid);
+}
+
+/* The first update has ended, one way or the other. */
+static void serve_unpublished(struct change_traps *t)
+{
+	if (t->unpublished)
+		fabric_request_sweep(t->fabric, "traps before the first publication");
+	t->unpublished = false;
+}
+
+static void published(void *room, const struct topo *before)
+{
+	serve_unpublished(room);
+}
+
+static void refused(void *room)
+{
+	serve_unpublished(room);
+}
+
+/* ---- Sweeps -------------------------------------------------------------------------------------- */
+
+/* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
+static void hold_other_ends(struct change_traps *t, const struct sweep_result *result)
+{
+	for (unsigned i = 0; i < result->nchanged; i++) {
+		const struct inv_node *node =
+			inventory_find(t->services.inventory, result->changed[i]);
+
+		if (node && !node->gone && !node->answered)
+			hold(t, node->guid);
+	}
+}
+
+static bool swept(void *room, const struct sweep_result *result)
+{
+	struct change_traps *t = room;
+
+	if (result->newest)
+		fabric_fault_found_by(t->fabric, t->swept_us);
+	if (fabric_is_master(t->fabric))
+		hold_other_ends(t, result);
+	return true;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static void *init(struct fabric *fabric)
+{
+	struct change_traps *t = mem_alloc(1, sizeof(*t));
+
+	t->fabric = fabric;
+	t->services = fabric_services(fabric);
+	t->hold = loop_timer_new(t->services.loop, hold_over, t);
+	t->late = loop_timer_new(t->services.loop, late_cb, t);
+	return t;
+}
+
+static void fini(void *room)
+{
+	struct change_traps *t = room;
+
+	loop_timer_free(t->hold);
+	loop_timer_free(t->late);
+	free(t->held.guids);
+	free(t->judged.guids);
+	free(t);
+}
+
+const struct fabric_module change_traps_module = { .name = "change-traps",
+						   .init = init,
+						   .fini = fini,
+						   .trap = trap,
+						   .pending_since = pending_since,
+						   .swept = swept,
+						   .annotate = annotate,
+						   .compared = compared,
+						   .refused = refused,
+						   .published = published };
