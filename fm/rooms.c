@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/rooms.h"
+#include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
@@ -17,7 +18,8 @@ fabric_modules fabric_rooms = {
 	&lids_module, /* behind it: asks ports when a take-over is certain */
 	&partition_module, /* ahead of the SA, which serves by it; groups that it makes are no news to subscribers */
 	&sa_module, /* ahead of all others: clients are to be answered by what is published when others speak of it */
-	&nvlink_module,	      /* its alerts come ahead of those of rooms behind it */
+	&nvlink_module, /* its alerts come ahead of those of rooms behind it */
+	&maintenance_module, /* ahead of who finds links unhealthy: quarantined ones come first in `links --sick` */
 	&error_traps_module,  /* anywhere: it only counts */
 	&change_traps_module, /* behind those: a trap is counted before anything follows from it */
 	&link_health_module,  /* behind error traps: their rows come first in `links --sick` */

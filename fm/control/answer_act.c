@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/core/log.h"
+#include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
 
 const struct command_run reroute_run = { .act = fabric_reroute };
@@ -14,7 +15,7 @@ static void ask_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, 
 	const char *what;
 
 	if (command_unpack(args, err, "{s:s}", "what", &what))
-		fabric_cordon(fabric, what, on, fn, arg);
+		maintenance_cordon(fabric, what, on, fn, arg);
 	else
 		fn(arg, NULL, err);
 }
@@ -37,7 +38,7 @@ static void act_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 	const char *what;
 
 	if (command_unpack(args, err, "{s:s}", "what", &what))
-		fabric_release(fabric, what, fn, arg);
+		maintenance_release(fabric, what, fn, arg);
 	else
 		fn(arg, NULL, err);
 }
@@ -54,7 +55,7 @@ static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, 
 	else if (!what == !down)
 		fn(arg, NULL, "arguments: either what or down");
 	else
-		fabric_forget(fabric, what, fn, arg);
+		maintenance_forget(fabric, what, fn, arg);
 }
 const struct command_run forget_run = { .ask = act_forget };
 

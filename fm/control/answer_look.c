@@ -88,7 +88,7 @@ static json_t *answer_links(const struct command_env *env, json_t *args, char *e
 	if (!t || !command_unpack(args, err, "{s?b, s?b}", "down", &down, "sick", &sick))
 		return NULL;
 	if (sick)
-		return fabric_sick(env->fabric);
+		return fabric_unhealthy(env->fabric);
 	return down ? links_down(env->fabric) : dump_json_links(t, false);
 }
 const struct command_run links_run = { .answer = answer_links, .long_answer = true };

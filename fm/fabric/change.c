@@ -50,12 +50,6 @@ struct telling {
 	char loss[256], repair[256]; /* the first of them */
 };
 
-static void link_fell(struct fabric *f, guid_t node, uint8_t port)
-{
-	fabric_quarantine_fell(f, node, port);
-	modules_link_fell(f->modules, node, port);
-}
-
 /* ---- Switches that come and go -------------------------------------------------------------------- */
 
 /* The cable is up, whether or not its ports are Active. */
@@ -331,7 +325,8 @@ static void tell_items(struct telling *s, const struct diff *d)
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
-			link_fell(s->f, s->older->nodes[item->old_node].guid, item->port);
+			modules_link_fell(s->f->modules, s->older->nodes[item->old_node].guid,
+					  item->port);
 		if (!is_told_by_its_switch(s, item))
 			tell_item(s, item);
 	}
@@ -360,7 +355,7 @@ static void tell_bounces(struct telling *s)
 			snprintf(s->loss, sizeof(s->loss), "%s", text);
 		if (s->bounces++ < TOLD_ONE_BY_ONE)
 			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
-		link_fell(s->f, newer->nodes[now->node].guid, now->num);
+		modules_link_fell(s->f->modules, newer->nodes[now->node].guid, now->num);
 	}
 	if (s->bounces > TOLD_ONE_BY_ONE)
 		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,

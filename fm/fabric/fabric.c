@@ -135,7 +135,6 @@ void fabric_look(struct fabric *f)
 
 void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
 {
-	fabric_quarantine_add(f, node, port, why, 0);
 	modules_quarantine(f->modules, node, port, why);
 }
 
@@ -293,7 +292,6 @@ static void parts_init(struct fabric *f)
 	fabric_retry_init(f);
 	fabric_verify_init(f);
 	fabric_untrue_init(f);
-	fabric_quarantine_init(f);
 	fabric_isolation_init(f);
 	fabric_links_init(f);
 	bringup_on_active(f->bringup, fabric_link_activated, f);
@@ -309,8 +307,6 @@ static void parts_load(struct fabric *f)
 	fabric_state_load(f);
 	modules_restore(f->modules);
 	fabric_adaptive_load(f);
-	fabric_cordons_load(f);
-	fabric_quarantine_load(f);
 	fabric_untrue_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	if (!fabric_mcast_known(f))
@@ -347,8 +343,6 @@ static void parts_fini(struct fabric *f, bool all)
 	lid_map_free(f->lids);
 	lid_memory_fini(&f->memory);
 	waiters_fini(&f->readers);
-	fabric_cordons_fini(f);
-	fabric_quarantine_fini(f);
 }
 
 /*

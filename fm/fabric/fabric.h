@@ -52,8 +52,8 @@ void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 json_t *fabric_switches(
 	const struct fabric
 		*fabric); /* of `fmctl switches`; something is published; the caller's */
-/* Cables that are sick, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
-json_t *fabric_sick(const struct fabric *fabric);
+/* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
+json_t *fabric_unhealthy(const struct fabric *fabric);
 
 /* Why this manager changes nothing: who is master instead. NULL = it is master, or about to know. Valid until control returns to the loop. */
 const char *fabric_refusal(const struct fabric *fabric);
@@ -66,12 +66,6 @@ void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn,
 		    void *arg); /* computes, proves, programs again */
 void fabric_readback(struct fabric *fabric, fabric_done_fn *fn,
 		     void *arg); /* compares with the hardware */
-/* WHAT (see topo_resolve) carries no transit, or does again; what only it leads to stays reachable. */
-void fabric_cordon(struct fabric *fabric, const char *what, bool on, fabric_done_fn *fn, void *arg);
-/* Cables of WHAT (NULL = of all) that are down are no part of the fabric any more, nor is a node without any. */
-void fabric_forget(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
-/* Quarantines of WHAT end now, and are forgotten. */
-void fabric_release(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg);
 /* That client has disconnected: what it asked for continues, its callbacks are dropped. */
 void fabric_client_gone(struct fabric *fabric, void *arg);
 

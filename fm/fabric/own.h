@@ -75,45 +75,9 @@ struct follower { /* of events */
 	void *arg;
 };
 
-struct cordon { /* what carries no transit */
-	guid_t node;
-	uint8_t port; /* 0 = all of the node's cables to switches */
-};
-
-#define QUARANTINE_WHY 96
-struct quarantine { /* of a cable, by its end with the lower GUID */
-	guid_t node;
-	uint8_t port;
-	bool over;	   /* remembered only */
-	bool waived;	   /* a leaf needs it */
-	unsigned seconds;  /* it lasts.. */
-	uint64_t until_us; /* ..to then */
-	char why[QUARANTINE_WHY];
-};
-
-struct target { /* what an operator named */
-	guid_t guid;
-	uint32_t node;
-	unsigned port;
-	char name[128];
-};
-
 struct spoilt { /* a block that the audit found changed, until it is repaired */
 	guid_t sw;
 	uint32_t block;
-};
-
-struct cordon_act { /* a cordon, its end, or that of quarantines, while it is being programmed */
-	struct fabric *f;
-	const char *note; /* of what changed nothing; NULL = it does */
-	char what[128];
-	bool on, release;
-	unsigned ports; /* cables to switches that it is about */
-	struct cordon *changed;
-	unsigned nchanged;
-	struct quarantine *released;
-	unsigned nreleased;
-	uint64_t asked_us, blocks_before;
 };
 
 struct fabric_figures { /* of the latest of each kind */
@@ -273,9 +237,6 @@ struct fabric {
 	uint64_t audit_repaired;
 	uint64_t settled_us; /* when all was last as wanted */
 
-	struct cordon *cordons;
-	unsigned ncordons;
-	struct quarantines *quarantines;
 	struct isolation *isolation;
 
 	struct alerts *alerts;	    /* raised and ended by whoever sees it: fm/core/alert.h */
@@ -361,35 +322,6 @@ void fabric_untrue_changed(struct fabric *f); /* which of them are isolated is t
 void fabric_untrue_met(
 	struct fabric *f); /* of those from the file some may be known by now: they are isolated */
 void fabric_untrue_mft_repaired(struct fabric *f, guid_t sw, uint16_t block, unsigned position);
-
-/* cordon.c */
-void fabric_cordons_load(struct fabric *f);
-void fabric_cordons_fini(struct fabric *f);
-void fabric_cordons_mark(struct fabric *f); /* before a snapshot */
-/* Takes the release of quarantines: programmed, answered, then freed. */
-void fabric_cordon_start(struct cordon_act *act, fabric_done_fn *fn, void *arg);
-struct cordon_act *fabric_cordon_act(struct fabric *f, const struct target *target);
-/* Answers and frees it; the note is a literal. */
-void fabric_cordon_unchanged(struct cordon_act *act, const char *note, fabric_done_fn *fn,
-			     void *arg);
-/* honour.c: cordons that carry traffic, since nothing else connects some hosts: {"what", "why"} each. */
-json_t *fabric_cordons_bent(const struct fabric *f);
-bool fabric_find_target(const struct fabric *f, const char *what, struct target *target, char *err);
-
-/*
- * quarantine.c: a cable (by either end) carries no transit for so many seconds, 0 = as configured, twice as
- * long as the last time. For who finds one sick; an event tells, an update follows by itself.
- */
-void fabric_quarantine_add(struct fabric *f, guid_t node, uint8_t port, const char *why,
-			   unsigned seconds);
-bool fabric_quarantine_release(struct fabric *f, guid_t node,
-			       uint8_t port);				  /* false: is not in it */
-void fabric_quarantine_fell(struct fabric *f, guid_t node, uint8_t port); /* went down, once */
-void fabric_quarantine_mark(struct fabric *f);				  /* before a snapshot */
-void fabric_quarantine_undo(struct fabric *f, const struct cordon_act *release);
-void fabric_quarantine_init(struct fabric *f);
-void fabric_quarantine_load(struct fabric *f);
-void fabric_quarantine_fini(struct fabric *f);
 
 /*
  * isolate.c: a switch (port 0) or a link, by either end, that is there and can not be worked with. It carries no transit, as

@@ -178,6 +178,15 @@ void fabric_trouble(struct fabric *f, const char *what, const char *error)
 	trouble_set(f->alerts, what, error);
 }
 
+json_t *fabric_unhealthy(const struct fabric *f)
+{
+	json_t *rows = json_array();
+
+	if (f->topo)
+		modules_unhealthy(f->modules, rows);
+	return rows;
+}
+
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	return event_log_json(f->events, count);

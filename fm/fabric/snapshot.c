@@ -7,10 +7,8 @@ struct fabric_draft fabric_draft(struct fabric *f)
 	struct inventory *inv = sweep_inventory(f->sweep);
 	struct fabric_draft draft = { .shapes = inv->shapes };
 
-	fabric_cordons_mark(f);
-	fabric_quarantine_mark(f);
-	fabric_isolate_mark(f);
 	modules_annotate(f->modules, inv);
+	fabric_isolate_mark(f);
 	draft.links = fabric_links_judge(f);
 	if (f->topo)
 		draft.topo = inventory_again(inv, f->topo, f->shapes);

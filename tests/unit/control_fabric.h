@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/maintenance/module.h"
 #include "fm/control/control.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
@@ -106,19 +107,19 @@ void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	fabric_reroute(f, fn, arg);
 }
-void fabric_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
+void maintenance_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
 {
 	f->cordon_on = on;
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
 	fabric_reroute(f, fn, arg);
 }
-void fabric_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+void maintenance_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
-	fabric_cordon(f, what, false, fn, arg);
+	maintenance_cordon(f, what, false, fn, arg);
 }
-void fabric_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+void maintenance_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
-	fabric_cordon(f, what ? what : "all that is down", false, fn, arg);
+	maintenance_cordon(f, what ? what : "all that is down", false, fn, arg);
 }
 json_t *links_down(const struct fabric *f)
 {
@@ -128,7 +129,7 @@ json_t *fabric_switches(const struct fabric *f)
 {
 	return dump_json_nodes(f->topo, true);
 }
-json_t *fabric_sick(const struct fabric *f)
+json_t *fabric_unhealthy(const struct fabric *f)
 {
 	return json_pack("[{s:s}]", "sick", "quarantined");
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "fm/maintenance/module.h"
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
@@ -295,7 +296,7 @@ static inline struct reply cordon(struct world *w, const char *what, bool on)
 {
 	struct reply r = { 0 };
 
-	fabric_cordon(w->fabric, what, on, reply_cb, &r);
+	maintenance_cordon(w->fabric, what, on, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;

@@ -160,7 +160,7 @@ static void the_cable_of_a_host_is_told_and_stays_in_use(void **state)
 	fall(&w, cable, 6, SECOND_US);
 	assert_int_equal(count_told(&w, "flapping", "a host's cable stays in use"), 1);
 	assert_true(is_quarantined(&w, 0));
-	json_t *rows = fabric_sick(w.fabric);
+	json_t *rows = fabric_unhealthy(w.fabric);
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "sick")),
 			    "flapping");
@@ -175,7 +175,7 @@ static struct reply release(struct world *w, const char *what)
 {
 	struct reply r = { 0 };
 
-	fabric_release(w->fabric, what, reply_cb, &r);
+	maintenance_release(w->fabric, what, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;
@@ -190,7 +190,7 @@ static void operators_see_a_quarantine_and_end_it(void **state)
 	world_init(&w, pod(1));
 	struct cable cable = uplink(&w, 2);
 	fall(&w, cable, 6, SECOND_US);
-	json_t *rows = fabric_sick(w.fabric), *row = json_array_get(rows, 0);
+	json_t *rows = fabric_unhealthy(w.fabric), *row = json_array_get(rows, 0);
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(json_string_value(json_object_get(row, "sick")), "quarantined");
 	assert_in_range(json_integer_value(json_object_get(row, "left_s")), 50, 60);
@@ -226,12 +226,12 @@ static void a_cordon_and_a_quarantine_are_told_apart(void **state)
 	struct cable cable = uplink(&w, 0), other = uplink(&w, 1);
 	fall(&w, cable, 6, SECOND_US);
 	snprintf(what, sizeof(what), "0x%llx:%u", (unsigned long long)other.leaf, other.port);
-	fabric_cordon(w.fabric, what, true, reply_cb, &r);
+	maintenance_cordon(w.fabric, what, true, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	json_decref(r.result);
 	assert_true(is_quarantined(&w, 1));
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
-	fabric_cordon(w.fabric, what, false, reply_cb, &r);
+	maintenance_cordon(w.fabric, what, false, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	json_decref(r.result);
 	assert_true(is_quarantined(&w, 1));

@@ -122,7 +122,7 @@ static void warning_alone_moves_nothing(void **state)
 	assert_int_equal(status_number(&w, "health", "sick"), 1);
 	assert_int_equal(status_number(&w, NULL, "links_quarantined"), 0);
 	assert_int_equal(uses_of(&w, leaf, port), before);
-	rows = fabric_sick(w.fabric);
+	rows = fabric_unhealthy(w.fabric);
 	assert_int_equal(json_array_size(rows), 1);
 	assert_string_equal(sick_state(rows), "sick");
 	json_decref(rows);

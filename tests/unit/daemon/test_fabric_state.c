@@ -197,7 +197,7 @@ static void release_that_is_not_saved_is_told(void **state)
 	assert_true(file_has(&w, "quarantine", "0x"));
 	fill_disk_for(&w, "quarantine");
 	snprintf(what, sizeof(what), "%s:%u", w.design->nodes[leaf].desc, port);
-	fabric_release(w.fabric, what, reply_cb, &r);
+	maintenance_release(w.fabric, what, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	assert_memory_equal(not_saved(&r), "not saved: ", strlen("not saved: "));

@@ -159,7 +159,7 @@ static void after_a_storm_a_fault_is_answered_at_once_again(void **state)
 
 static json_t *sick_row(const struct world *w, const char *why)
 {
-	json_t *rows = fabric_sick(w->fabric), *row, *found = NULL;
+	json_t *rows = fabric_unhealthy(w->fabric), *row, *found = NULL;
 	size_t i;
 
 	json_array_foreach (rows, i, row)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* cordon: a line of state_dir/cordons is `GUID PORT`, port 0 for the whole switch. */
+#include "fm/maintenance/cordon.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/request.h"
+#include "topology/mem.h"
+
+/* ---- The list and its file ----------------------------------------------------------------------- */
+
+static void append(struct cordon_list *list, struct cordon cordon)
+{
+	list->list = mem_resize(list->list, list->count + 1, sizeof(cordon));
+	list->list[list->count++] = cordon;
+}
+
+static bool has(const struct cordons *c, guid_t node, unsigned port)
+{
+	for (unsigned i = 0; i < c->in_force.count; i++)
+		if (c->in_force.list[i].node == node && c->in_force.list[i].port == port)
+			return true;
+	return false;
+}
+
+static void drop(struct cordons *c, struct cordon cordon)
+{
+	struct cordon *list = c->in_force.list;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < c->in_force.count; i++)
+		if (list[i].node != cordon.node || list[i].port != cordon.port)
+			list[kept++] = list[i];
+	c->in_force.count = kept;
+}
+
+static unsigned read_list(void *owner, FILE *in)
+{
+	struct cordons *c = owner;
+	char line[128], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		struct cordon cordon;
+		unsigned port;
+
+		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+			continue;
+		if (sscanf(line, "0x%" SCNx64 " %u %c", &cordon.node, &port, &rest) != 2 ||
+		    port > UINT8_MAX)
+			return number;
+		cordon.port = (uint8_t)port;
+		if (!has(c, cordon.node, port))
+			append(&c->in_force, cordon);
+	}
+	return 0;
+}
+
+static void forget_list(void *owner)
+{
+	((struct cordons *)owner)->in_force.count = 0;
+}
+
+static void write_list(const void *owner, FILE *out)
+{
+	const struct cordon_list *list = &((const struct cordons *)owner)->in_force;
+
+	for (unsigned i = 0; i < list->count; i++)
+		fprintf(out, "0x%016" PRIx64 " %u\n", list->list[i].node, list->list[i].port);
+}
+
+/* By name, for whoever reads that the file was lost. */
+static void sum_up(const void *owner, FILE *out)
+{
+	const struct cordons *c = owner;
+
+	for (unsigned i = 0; i < c->in_force.count; i++) {
+		const struct cordon *cordon = &c->in_force.list[i];
+		const struct inv_node *node = inventory_find(c->services->inventory, cordon->node);
+
+		fprintf(out, "%s", i ? ", " : "");
+		if (node)
+			fprintf(out, "%s", node->desc);
+		else
+			fprintf(out, "0x%016" PRIx64, cordon->node);
+		if (cordon->port)
+			fprintf(out, ":%u", cordon->port);
+	}
+}
+
+static const struct state_file cordons_file = {
+	.name = "cordons",
+	.summary = sum_up,
+	.form = "`GUID PORT`",
+	.read = read_list,
+	.forget = forget_list,
+	.write = write_list,
+};
+
+void cordons_load(struct cordons *c)
+{
+	state_store_read(c->services->state, &cordons_file, c);
+}
+
+void cordons_fini(struct cordons *c)
+{
+	free(c->in_force.list);
+}
+
+/* ---- Marks --------------------------------------------------------------------------------------- */
+
+static void mark(struct inventory *inventory, const struct cordon *cordon, bool on)
+{
+	struct inv_node *node = inventory_find(inventory, cordon->node);
+	unsigned last;
+
+	if (!node || !inv_is_switch(node))
+		return;
+	last = cordon->port ? cordon->port : node->nports;
+	for (unsigned p = cordon->port ? cordon->port : 1; p <= last && p <= node->nports; p++) {
+		const struct inv_node *peer = node->ports[p].peer;
+
+		node->ports[p].cordoned = on && peer && inv_is_switch(peer);
+	}
+}
+
+void cordons_mark(const struct cordons *c)
+{
+	for (unsigned i = 0; i < c->in_force.count; i++)
+		mark(c->services->inventory, &c->in_force.list[i], true);
+}
+
+/* Marks go at once; where another cordon holds the same port, the next snapshot's marks bring it back. */
+void cordons_change(struct cordons *c, const struct cordon_list *change, bool on)
+{
+	for (unsigned i = 0; i < change->count; i++) {
+		if (on) {
+			append(&c->in_force, change->list[i]);
+			continue;
+		}
+		mark(c->services->inventory, &change->list[i], false);
+		drop(c, change->list[i]);
+	}
+	state_store_changed(c->services->state, &cordons_file, c);
+	fabric_request_reroute(c->fabric, "cordons changed");
+}
+
+/* ---- What a command changes ---------------------------------------------------------------------- */
+
+bool cordons_find_absent(const struct cordons *c, const char *what, struct target *target)
+{
+	char rest;
+
+	if (sscanf(what, "0x%" SCNx64 "%c", &target->guid, &rest) != 1)
+		return false;
+	for (unsigned i = 0; i < c->in_force.count; i++)
+		if (c->in_force.list[i].node == target->guid) {
+			snprintf(target->name, sizeof(target->name), "%s", what);
+			return true;
+		}
+	return false;
+}
+
+/* The name of the switch whose cordon as a whole covers a link, or NULL. */
+static const char *covered_by(const struct cordons *c, const struct topo *t,
+			      const struct target *target)
+{
+	const struct topo_port *peer = target_far_end(t, target->node, target->port);
+
+	if (has(c, target->guid, 0))
+		return t->nodes[target->node].desc;
+	if (peer && has(c, t->nodes[peer->node].guid, 0))
+		return t->nodes[peer->node].desc;
+	return NULL;
+}
+
+static bool is_cordoned(const struct cordons *c, const struct topo *t, const struct target *target)
+{
+	const struct topo_port *peer;
+
+	if (has(c, target->guid, target->port) || !target->port)
+		return has(c, target->guid, target->port);
+	peer = target_far_end(t, target->node, target->port);
+	return covered_by(c, t, target) || (peer && has(c, t->nodes[peer->node].guid, peer->num));
+}
+
+/* The target's own cordons, and those of its links from their other ends. */
+static void collect(const struct cordons *c, const struct topo *t, const struct target *target,
+		    struct cordon_list *change)
+{
+	for (unsigned i = 0; i < c->in_force.count; i++) {
+		const struct cordon *cordon = &c->in_force.list[i];
+
+		if (cordon->node == target->guid && (!target->port || cordon->port == target->port))
+			append(change, *cordon);
+	}
+	if (target->node == TOPO_NONE)
+		return;
+	for (unsigned num = 1; num <= t->nodes[target->node].nports; num++) {
+		const struct topo_port *peer = target_far_end(t, target->node, num);
+
+		if (peer && (!target->port || num == target->port) &&
+		    has(c, t->nodes[peer->node].guid, peer->num))
+			append(change, (struct cordon){ t->nodes[peer->node].guid, peer->num });
+	}
+}
+
+bool cordons_plan(const struct cordons *c, const struct topo *t, const struct target *target,
+		  bool on, struct cordon_list *change, char *err)
+{
+	const char *whole;
+
+	if (on) {
+		if (!target_count_links(t, target)) {
+			snprintf(err, TARGET_ERROR_SIZE,
+				 "%s has no cable between switches: nothing to cordon there",
+				 target->name);
+			return false;
+		}
+		if (!is_cordoned(c, t, target))
+			append(change, (struct cordon){ target->guid, (uint8_t)target->port });
+		return true;
+	}
+	whole = target->port ? covered_by(c, t, target) : NULL;
+	if (whole)
+		snprintf(err, TARGET_ERROR_SIZE, "%s is cordoned as a whole: uncordon that", whole);
+	else
+		collect(c, t, target, change);
+	return !whole;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/maintenance/forget.h"
+#include "fm/core/words.h"
+#include "fm/fabric/operation.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
+#include "fm/maintenance/target.h"
+
+/* only: a port; 0 = all. Returns how many links were down. */
+static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsigned only)
+{
+	unsigned count = 0;
+
+	for (unsigned p = only ? only : 1; p <= (only ? only : node->nports); p++)
+		if (p <= node->nports && node->ports[p].peer && !node->ports[p].link_up) {
+			inventory_unlink(inv, node, (uint8_t)p);
+			count++;
+		}
+	return count;
+}
+
+static unsigned forget_all_links(struct inventory *inv)
+{
+	unsigned count = 0;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		count += forget_links(inv, node, 0);
+	return count;
+}
+
+static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
+{
+	if (!node->gone || node == inv->local)
+		return false;
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (node->ports[p].peer)
+			return false;
+	return true;
+}
+
+static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
+{
+	struct inv_node *node, *next;
+	unsigned count = 0;
+
+	for (node = inventory_first(inv); node; node = next) {
+		next = inventory_next(inv, node);
+		if (!is_nowhere(inv, node))
+			continue;
+		fabric_request_lids_free(fabric, node->guid);
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+			fabric_request_lids_free(fabric, node->port_guids[p]);
+		inventory_remove(inv, node);
+		count++;
+	}
+	return count;
+}
+
+/* LIDs of ports that are no part of the fabric, and were not before. */
+static unsigned forget_absent(struct fabric *fabric, const struct lid_memory *lids)
+{
+	const struct topo *t = fabric_view(fabric).topo;
+	unsigned before = lids->count;
+
+	for (uint32_t i = lids->count; i-- > 0;)
+		if (topo_find_port(t, lids->entries[i].port_guid) == TOPO_NONE)
+			fabric_request_lids_free(fabric, lids->entries[i].port_guid);
+	return before - lids->count;
+}
+
+static void follow_up(struct fabric *fabric, const struct fabric_services *services,
+		      const char *name, unsigned links, unsigned lids)
+{
+	unsigned nodes = forget_nodes(fabric, services->inventory);
+
+	event_log_add(services->events, LOG_NOTICE, "forgotten",
+		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
+				(int)lids),
+		      "%s: forgotten, %u %s that %s down, %u %s; LIDs of %u ports that left "
+		      "earlier are free",
+		      name, links, words_plural(links, "cable", "cables"),
+		      words_plural(links, "was", "were"), nodes,
+		      words_plural(nodes, "node", "nodes"), lids);
+}
+
+void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
+	    waiter_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = NULL };
+	const struct topo *t = fabric_view(fabric).topo;
+	struct inventory *inv = services->inventory;
+	struct target target = { .name = "fabric" };
+	struct inv_node *node = NULL;
+	char err[TARGET_ERROR_SIZE];
+	unsigned links, lids;
+
+	if (!t || (what && !target_find(t, what, &target, err))) {
+		fn(arg, NULL, t ? err : "no picture of the fabric yet");
+		return;
+	}
+	if (what)
+		node = inventory_find(inv, target.guid);
+	links = !what ? forget_all_links(inv) : node ? forget_links(inv, node, target.port) : 0;
+	lids = what ? 0 : forget_absent(fabric, services->lids);
+	if (!links && !lids) {
+		fn(arg, NULL, "no cable of it is down: nothing to forget");
+		return;
+	}
+	follow_up(fabric, services, target.name, links, lids);
+	fabric_operation_start(fabric, &ops, NULL, fn, arg);
+	fabric_request_reroute(fabric, "links were forgotten");
+}

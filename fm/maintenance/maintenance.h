@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* maintenance: the state of this room; for its own files. */
+#ifndef FMD_MAINTENANCE_MAINTENANCE_H
+#define FMD_MAINTENANCE_MAINTENANCE_H
+
+#include "fm/fabric/operation.h"
+#include "fm/maintenance/cordon.h"
+#include "fm/maintenance/flap.h"
+#include "fm/maintenance/quarantine.h"
+
+struct maintenance {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct cordons cordons;
+	struct quarantines quarantines;
+	struct flaps flaps;
+};
+
+enum change_kind { CHANGE_CORDON, CHANGE_UNCORDON, CHANGE_RELEASE };
+
+/* change.c: cordons that were added or lifted, or quarantines that were released, from the command to its answer. */
+struct change {
+	struct maintenance *room;
+	enum change_kind kind;
+	const char *note; /* why nothing changes; NULL = something does */
+	char what[128];	  /* the target's name */
+	unsigned links;	  /* that it is about */
+	struct cordon_list cordons;
+	struct quarantine_list released;
+	uint64_t asked_us, blocks_before;
+};
+
+/* The caller ends it by one of the other three. */
+struct change *change_new(struct maintenance *room, const struct target *target,
+			  enum change_kind kind);
+void change_free(struct change *change);
+/* What was changed is programmed, then answered; taken back when the tables are refused. */
+void change_start(struct change *change, waiter_fn *fn, void *arg);
+/* Nothing is to be changed, note (a literal) says why: that is the answer. */
+void change_unchanged(struct change *change, const char *note, waiter_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/maintenance/module.h"
+#include <stdlib.h>
+#include "fm/fabric/view.h"
+#include "fm/maintenance/forget.h"
+#include "fm/maintenance/maintenance.h"
+#include "topology/mem.h"
+
+/* ---- Commands ------------------------------------------------------------------------------------ */
+
+void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	const struct topo *t = fabric_view(fabric).topo;
+	char err[TARGET_ERROR_SIZE] = "";
+	struct change *change;
+	struct target target;
+
+	if (!target_find(t, what, &target, err) &&
+	    (on || !cordons_find_absent(&m->cordons, what, &target))) {
+		fn(arg, NULL, err);
+		return;
+	}
+	change = change_new(m, &target, on ? CHANGE_CORDON : CHANGE_UNCORDON);
+	change->links = target_count_links(t, &target);
+	if (!cordons_plan(&m->cordons, t, &target, on, &change->cordons, err)) {
+		fn(arg, NULL, err);
+		change_free(change);
+	} else if (change->cordons.count) {
+		cordons_change(&m->cordons, &change->cordons, on);
+		change_start(change, fn, arg);
+	} else {
+		change_unchanged(change, on ? "already cordoned" : "not cordoned", fn, arg);
+	}
+}
+
+void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	char err[TARGET_ERROR_SIZE];
+	struct change *change;
+	struct target target;
+
+	if (!target_find(fabric_view(fabric).topo, what, &target, err)) {
+		fn(arg, NULL, err);
+		return;
+	}
+	change = change_new(m, &target, CHANGE_RELEASE);
+	change->links = quarantines_release(&m->quarantines, &target, &change->released);
+	if (change->released.count)
+		change_start(change, fn, arg);
+	else
+		change_unchanged(change, "not quarantined", fn, arg);
+}
+
+void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
+{
+	const struct fabric_services services = fabric_services(fabric);
+
+	forget(fabric, &services, what, fn, arg);
+}
+
+/* ---- Hooks --------------------------------------------------------------------------------------- */
+
+static void load(void *room)
+{
+	struct maintenance *m = room;
+
+	cordons_load(&m->cordons);
+	quarantines_load(&m->quarantines);
+}
+
+static void annotate(void *room, struct inventory *inventory)
+{
+	struct maintenance *m = room;
+
+	cordons_mark(&m->cordons);
+	quarantines_mark(&m->quarantines);
+}
+
+static void quarantine(void *room, guid_t node, uint8_t port, const char *why)
+{
+	quarantines_add(&((struct maintenance *)room)->quarantines, node, port, why);
+}
+
+static void link_fell(void *room, guid_t node, uint8_t port)
+{
+	struct maintenance *m = room;
+	const struct conf *conf = m->services.conf;
+	uint64_t window_us = (uint64_t)conf->flap_window_ms * 1000;
+	char why[QUARANTINE_WHY];
+
+	if (!conf->flap_count)
+		return;
+	quarantines_take_lower_end(&m->quarantines, &node, &port);
+	if (!flaps_fell(&m->flaps, node, port, (unsigned)conf->flap_count, window_us,
+			loop_now_us(m->services.loop)))
+		return;
+	snprintf(why, sizeof(why), "fell %d times within %g s", conf->flap_count + 1,
+		 conf->flap_window_ms / 1e3);
+	quarantines_add(&m->quarantines, node, port, why);
+}
+
+static void unhealthy(const void *room, json_t *rows)
+{
+	const struct maintenance *m = room;
+
+	quarantines_rows(&m->quarantines, fabric_view(m->fabric).topo, rows);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static void *init(struct fabric *fabric)
+{
+	struct maintenance *m = mem_alloc(1, sizeof(*m));
+
+	m->fabric = fabric;
+	m->services = fabric_services(fabric);
+	m->cordons = (struct cordons){ .fabric = fabric, .services = &m->services };
+	quarantines_init(&m->quarantines, fabric, &m->services);
+	flaps_init(&m->flaps);
+	return m;
+}
+
+static void fini(void *room)
+{
+	struct maintenance *m = room;
+
+	cordons_fini(&m->cordons);
+	quarantines_fini(&m->quarantines);
+	flaps_fini(&m->flaps);
+	free(m);
+}
+
+const struct fabric_module maintenance_module = { .name = "maintenance",
+						  .init = init,
+						  .fini = fini,
+						  .load = load,
+						  .annotate = annotate,
+						  .quarantine = quarantine,
+						  .link_fell = link_fell,
+						  .unhealthy = unhealthy };

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * quarantine: a line of state_dir/quarantine is `GUID PORT UNTIL SECONDS WHY`, UNTIL in seconds since 1970. What is over is kept in it for
+ * as long as it is remembered.
+ */
+#include "fm/maintenance/quarantine.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "fm/fabric/request.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+
+#define LISTED_MAX 1024
+#define SECOND_US  1000000ull
+
+/* ---- Links --------------------------------------------------------------------------------------- */
+
+static struct inv_port *port_of(const struct quarantines *qs, guid_t guid, unsigned num,
+				struct inv_node **node)
+{
+	*node = inventory_find(qs->services->inventory, guid);
+	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
+}
+
+void quarantines_take_lower_end(const struct quarantines *qs, guid_t *guid, uint8_t *num)
+{
+	struct inv_node *node;
+	const struct inv_port *port = port_of(qs, *guid, *num, &node);
+	const struct inv_node *peer = port ? port->peer : NULL;
+
+	if (!peer || peer->guid > *guid || (peer->guid == *guid && port->peer_port > *num))
+		return;
+	*guid = peer->guid;
+	*num = port->peer_port;
+}
+
+static struct inv_link_name name_of(const struct quarantines *qs, const struct quarantine *q)
+{
+	return inventory_link_name(qs->services->inventory, q->node, q->port);
+}
+
+static bool is_between_switches(const struct quarantines *qs, const struct quarantine *q)
+{
+	struct inv_node *node;
+	const struct inv_port *port = port_of(qs, q->node, q->port, &node);
+
+	return port && port->peer && inv_is_switch(node) && inv_is_switch(port->peer);
+}
+
+/* ---- The list and its file ----------------------------------------------------------------------- */
+
+static struct quarantine *find(const struct quarantines *qs, guid_t guid, uint8_t num)
+{
+	for (unsigned i = 0; i < qs->known.count; i++)
+		if (qs->known.list[i].node == guid && qs->known.list[i].port == num)
+			return &qs->known.list[i];
+	return NULL;
+}
+
+static void append(struct quarantine_list *list, const struct quarantine *q)
+{
+	list->list = mem_resize(list->list, list->count + 1, sizeof(*q));
+	list->list[list->count++] = *q;
+}
+
+/* 1 = an entry, 0 = an empty line or a comment, -1 = neither. */
+static int parse_line(const struct quarantines *qs, const char *line, struct quarantine *q)
+{
+	uint64_t now = loop_now_us(qs->services->loop);
+	long long until, left;
+	unsigned num;
+	int used = 0;
+
+	*q = (struct quarantine){ 0 };
+	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+		return 0;
+	if (sscanf(line, "0x%" SCNx64 " %u %lld %u %n", &q->node, &num, &until, &q->seconds,
+		   &used) != 4 ||
+	    !used || !num || num > UINT8_MAX)
+		return -1;
+	q->port = (uint8_t)num;
+	snprintf(q->why, sizeof(q->why), "%.*s", (int)strcspn(line + used, "\n"), line + used);
+	left = until - (long long)time(NULL);
+	if (left > (long long)q->seconds) /* the clock was set */
+		left = q->seconds;
+	q->over = left <= 0;
+	q->until_us = q->over ? now : now + left * SECOND_US;
+	return 1;
+}
+
+static unsigned read_list(void *arg, FILE *in)
+{
+	struct quarantines *qs = arg;
+	char line[256];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		struct quarantine q;
+		int kind = parse_line(qs, line, &q);
+
+		if (kind < 0)
+			return number;
+		if (kind > 0 && !find(qs, q.node, q.port) && qs->known.count < LISTED_MAX)
+			append(&qs->known, &q);
+	}
+	return 0;
+}
+
+static void forget_list(void *arg)
+{
+	struct quarantines *qs = arg;
+
+	qs->known.count = 0;
+}
+
+static void write_list(const void *arg, FILE *out)
+{
+	const struct quarantines *qs = arg;
+	int64_t now_us = (int64_t)loop_now_us(qs->services->loop);
+
+	for (unsigned i = 0; i < qs->known.count; i++) {
+		const struct quarantine *q = &qs->known.list[i];
+		int64_t left_s = ((int64_t)q->until_us - now_us) / (int64_t)SECOND_US;
+
+		fprintf(out, "0x%016" PRIx64 " %u %lld %u %s\n", q->node, q->port,
+			(long long)(time(NULL) + left_s), q->seconds, q->why);
+	}
+}
+
+/* Those in force by name, for whoever reads that the file was lost. */
+static void sum_up(const void *arg, FILE *out)
+{
+	const struct quarantines *qs = arg;
+	const char *between = "";
+
+	for (unsigned i = 0; i < qs->known.count; i++) {
+		const struct quarantine *q = &qs->known.list[i];
+
+		if (q->over)
+			continue;
+		fprintf(out, "%s%s", between, name_of(qs, q).text);
+		between = ", ";
+	}
+}
+
+static const struct state_file list_file = {
+	.name = "quarantine",
+	.summary = sum_up,
+	.form = "`GUID PORT UNTIL SECONDS WHY`",
+	.read = read_list,
+	.forget = forget_list,
+	.write = write_list,
+};
+
+/* ---- Marks --------------------------------------------------------------------------------------- */
+
+/* Would this leaf (a switch with hosts) be left with too few uplinks if that one carried no transit? */
+static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node,
+		       const struct inv_port *uplink)
+{
+	unsigned uplinks = 0, left = 0;
+	bool has_hosts = false;
+
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
+		const struct inv_port *far =
+			port->peer ? &port->peer->ports[port->peer_port] : NULL;
+
+		if (!far)
+			continue;
+		if (!inv_is_switch(port->peer)) {
+			has_hosts = true;
+			continue;
+		}
+		uplinks++;
+		left += port != uplink && port->link_up && !port->cordoned && !far->cordoned &&
+			!port->quarantined && !far->quarantined;
+	}
+	return has_hosts &&
+	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine_min_uplinks;
+}
+
+static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
+		      const struct inv_port *port)
+{
+	return leaf_needs(qs, node, port) ||
+	       leaf_needs(qs, port->peer, &port->peer->ports[port->peer_port]);
+}
+
+static void waive(struct quarantines *qs, struct quarantine *q)
+{
+	q->waived = true;
+	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL,
+		      "%s: carries traffic in spite of its quarantine: a leaf would have less than "
+		      "%d%% of its uplinks",
+		      name_of(qs, q).text, qs->services->conf->quarantine_min_uplinks);
+}
+
+void quarantines_mark(struct quarantines *qs)
+{
+	struct inv_node *node;
+
+	for (unsigned i = 0; i < qs->known.count; i++) {
+		struct inv_port *port =
+			port_of(qs, qs->known.list[i].node, qs->known.list[i].port, &node);
+
+		if (port)
+			port->quarantined = false;
+	}
+	for (unsigned i = 0; i < qs->known.count; i++) {
+		struct quarantine *q = &qs->known.list[i];
+		struct inv_port *port = port_of(qs, q->node, q->port, &node);
+
+		if (q->over || q->waived || !is_between_switches(qs, q))
+			continue;
+		if (is_needed(qs, node, port))
+			waive(qs, q);
+		port->quarantined = !q->waived;
+	}
+}
+
+/* An entry leaves the list; its mark goes at once. */
+static void drop(struct quarantines *qs, struct quarantine *q)
+{
+	struct inv_node *node;
+	struct inv_port *port = port_of(qs, q->node, q->port, &node);
+
+	if (port)
+		port->quarantined = false;
+	qs->known.count--;
+	memmove(q, q + 1, (size_t)(qs->known.list + qs->known.count - q) * sizeof(*q));
+}
+
+/* ---- Beginning and end --------------------------------------------------------------------------- */
+
+/* A quarantine lasts to until_us, and is remembered for as long again. */
+static uint64_t next_due(const struct quarantine *q)
+{
+	return q->over ? q->until_us + q->seconds * SECOND_US : q->until_us;
+}
+
+static void arm(struct quarantines *qs)
+{
+	uint64_t now = loop_now_us(qs->services->loop), due = UINT64_MAX;
+
+	for (unsigned i = 0; i < qs->known.count; i++)
+		if (next_due(&qs->known.list[i]) < due)
+			due = next_due(&qs->known.list[i]);
+	if (due == UINT64_MAX)
+		loop_timer_stop(qs->due);
+	else
+		loop_timer_set(qs->due, due > now ? due - now : 0);
+}
+
+/* To be saved; an update puts it to work. */
+static void changed(struct quarantines *qs)
+{
+	state_store_changed(qs->services->state, &list_file, qs);
+	fabric_request_reroute(qs->fabric, "quarantines changed");
+	arm(qs);
+}
+
+static void end(struct quarantines *qs, struct quarantine *q)
+{
+	q->over = true;
+	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL, "%s: released after %u s",
+		      name_of(qs, q).text, q->seconds);
+}
+
+static void due_cb(void *arg)
+{
+	struct quarantines *qs = arg;
+	uint64_t now = loop_now_us(qs->services->loop);
+
+	for (unsigned i = qs->known.count; i-- > 0;) {
+		struct quarantine *q = &qs->known.list[i];
+
+		if (next_due(q) > now)
+			continue;
+		if (q->over)
+			drop(qs, q);
+		else
+			end(qs, q);
+	}
+	changed(qs);
+}
+
+/* Twice as long as the last one, while that is remembered. */
+static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
+{
+	unsigned first = (unsigned)qs->services->conf->quarantine_time_ms / 1000;
+	unsigned longest = (unsigned)qs->services->conf->quarantine_time_max_ms / 1000;
+	unsigned length = last ? last->seconds * 2 : first;
+
+	return length < longest ? length : longest > first ? longest : first;
+}
+
+static void log_begin(struct quarantines *qs, const struct quarantine *q)
+{
+	json_t *details = json_pack("{si ss}", "seconds", (int)q->seconds, "why", q->why);
+
+	if (is_between_switches(qs, q))
+		event_log_add(qs->services->events, LOG_WARNING, "quarantined", details,
+			      "%s: quarantined for %u s, isolated from routing: %s",
+			      name_of(qs, q).text, q->seconds, q->why);
+	else
+		event_log_add(qs->services->events, LOG_WARNING, "flapping", details,
+			      "%s: %s; a host's cable stays in use", name_of(qs, q).text, q->why);
+}
+
+void quarantines_add(struct quarantines *qs, guid_t guid, uint8_t num, const char *why)
+{
+	struct quarantine *last, new = { .node = guid, .port = num };
+
+	quarantines_take_lower_end(qs, &new.node, &new.port);
+	last = find(qs, new.node, new.port);
+	if (!last && qs->known.count == LISTED_MAX)
+		return;
+	new.seconds = next_length(qs, last);
+	new.until_us = loop_now_us(qs->services->loop) + new.seconds *SECOND_US;
+	snprintf(new.why, sizeof(new.why), "%s", why);
+	if (last)
+		*last = new;
+	else
+		append(&qs->known, &new);
+	log_begin(qs, &new);
+	changed(qs);
+}
+
+unsigned quarantines_release(struct quarantines *qs, const struct target *target,
+			     struct quarantine_list *released)
+{
+	struct inv_node *node;
+	unsigned in_force = 0;
+
+	for (unsigned i = qs->known.count; i-- > 0;) {
+		struct quarantine q = qs->known.list[i];
+		const struct inv_port *port = port_of(qs, q.node, q.port, &node);
+		bool near = q.node == target->guid && (!target->port || q.port == target->port);
+		bool far = port && port->peer && port->peer->guid == target->guid &&
+			   (!target->port || port->peer_port == target->port);
+
+		if (!near && !far)
+			continue;
+		in_force += !q.over;
+		append(released, &q);
+		drop(qs, &qs->known.list[i]);
+	}
+	if (released->count)
+		changed(qs);
+	return in_force;
+}
+
+void quarantines_restore(struct quarantines *qs, const struct quarantine_list *released)
+{
+	for (unsigned i = released->count; i-- > 0;)
+		append(&qs->known, &released->list[i]);
+	changed(qs);
+}
+
+/* ---- For operators ------------------------------------------------------------------------------- */
+
+static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
+		      const struct topo *t, uint32_t port)
+{
+	bool transit = is_between_switches(qs, q);
+	uint64_t now = loop_now_us(qs->services->loop);
+	json_t *row = dump_json_sick_link(t, port,
+					  !transit    ? "flapping"
+					  : q->waived ? "waived"
+						      : "quarantined",
+					  json_string(q->why));
+
+	json_object_set_new(row, "seconds", json_integer(q->seconds));
+	json_object_set_new(row, "left_s",
+			    json_integer(q->until_us > now ? (q->until_us - now) / SECOND_US : 0));
+	return row;
+}
+
+void quarantines_rows(const struct quarantines *qs, const struct topo *t, json_t *rows)
+{
+	for (unsigned i = 0; i < qs->known.count; i++) {
+		const struct quarantine *q = &qs->known.list[i];
+		uint32_t port = topo_port_of(t, q->node, q->port);
+
+		if (port != TOPO_NONE && !q->over)
+			json_array_append_new(rows, row_of(qs, q, t, port));
+	}
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+void quarantines_init(struct quarantines *qs, struct fabric *fabric,
+		      const struct fabric_services *services)
+{
+	*qs = (struct quarantines){ .fabric = fabric, .services = services };
+	qs->due = loop_timer_new(services->loop, due_cb, qs);
+}
+
+void quarantines_load(struct quarantines *qs)
+{
+	state_store_read(qs->services->state, &list_file, qs);
+	arm(qs);
+}
+
+void quarantines_fini(struct quarantines *qs)
+{
+	loop_timer_free(qs->due);
+	free(qs->known.list);
+}
