@@ -45,10 +45,6 @@ enum kind {
 	LINK_STATUS,
 	LINK_FATAL,
 	LINK_NONFATAL,
-	/* Of a switch tray */
-	NMX_LINK_DOWN,
-	NMX_BER,
-	NMX_SYMBOLS,
 };
 
 enum { LINK_OFF = 0, LINK_ERROR = 3 }; /* DCGM's link states */
@@ -97,9 +93,6 @@ static const struct {
 	{ "NVSWITCH_LINK_STATUS", LINK_STATUS },
 	{ "NVSWITCH_LINK_FATAL_ERRORS", LINK_FATAL },
 	{ "NVSWITCH_LINK_NON_FATAL_ERRORS", LINK_NONFATAL },
-	{ "Link_Down", NMX_LINK_DOWN },
-	{ "Effective_BER", NMX_BER },
-	{ "Symbol_Errors", NMX_SYMBOLS },
 };
 
 static bool drop_prefix(struct exposition_text *name, const char *prefix)
@@ -126,7 +119,7 @@ static int kind_of(void *arg, struct exposition_text name)
 
 void evidence_init(struct evidence *e, enum nvswitch_system configured)
 {
-	*e = (struct evidence){ .configured = configured, .worst_port = -1 };
+	*e = (struct evidence){ .configured = configured };
 	for (unsigned i = 0; i < EVIDENCE_SWITCHES; i++)
 		e->switches[i].link_fatal_link = -1;
 }
@@ -461,11 +454,14 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 
 /* ---- Samples: NVSwitches ------------------------------------------------------------------------- */
 
-/* The graver of two errors; between equals the newer. */
-static void take_sxid(uint32_t *kept, uint32_t sxid)
+/* The graver of two errors; between equals the newer. True: it is this one. */
+static bool take_sxid(uint32_t *kept, uint32_t sxid)
 {
-	if (sxid && sxid_class(sxid) >= sxid_class(*kept))
+	bool takes = sxid && sxid_class(sxid) >= sxid_class(*kept);
+
+	if (takes)
 		*kept = sxid;
+	return takes;
 }
 
 static void take_switch(struct evidence *e, enum kind kind, const struct exposition_sample *s)
@@ -511,31 +507,18 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 		return;
 	if (kind == LINK_STATUS) {
 		take_link_status(e, sw, link, s->value);
-	} else if (kind == LINK_FATAL && whole(s->value)) {
-		take_sxid(&sw->link_fatal, whole(s->value));
+	} else if (kind == LINK_FATAL && take_sxid(&sw->link_fatal, whole(s->value))) {
 		sw->link_fatal_link = (int16_t)link;
 	}
 }
 
-/* ---- Samples: switch trays ----------------------------------------------------------------------- */
-
-static void take_nmx(struct evidence *e, enum kind kind, const struct exposition_sample *s)
-{
-	e->nmx = true;
-	e->states++;
-	if (kind == NMX_LINK_DOWN && s->value > 0 && s->value < 1e15)
-		e->link_downs += (uint64_t)s->value;
-	if (kind == NMX_BER && s->value > e->worst_ber) {
-		e->worst_ber = s->value;
-		e->worst_port = (int16_t)trailing_number(exposition_label(s, "Port_Number"), 1024);
-	}
-}
+/* ---- All of them --------------------------------------------------------------------------------- */
 
 static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
 
-	if (isnan(s->value) || (kind < NMX_LINK_DOWN && is_blank_number(s->value)))
+	if (isnan(s->value) || is_blank_number(s->value))
 		return;
 	e->samples++;
 	learn_host(e, s);
@@ -547,10 +530,8 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 		take_gpu(e, (enum kind)kind, s);
 	else if (kind <= SWITCH_RESET)
 		take_switch(e, (enum kind)kind, s);
-	else if (kind <= LINK_NONFATAL)
-		take_link(e, (enum kind)kind, s);
 	else
-		take_nmx(e, (enum kind)kind, s);
+		take_link(e, (enum kind)kind, s);
 }
 
 const struct exposition_ops evidence_ops = { kind_of, take_sample };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence: what one scrape of an exporter says of a host: dcgm-exporter's metrics in all generations of names and labels, and NMX-T's.
- * Fed by exposition's callbacks; of equal series the worst counts. Blank values are no values. Judged when the whole body is there, together
- * with what is remembered of the host (memory.h).
+ * evidence: what one scrape of dcgm-exporter says of a host, in all generations of names and labels. Fed by
+ * exposition's callbacks; of equal series the worst counts. Blank values are no values. Judged when the
+ * whole body is there, together with what is remembered of the host (memory.h).
  */
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
@@ -41,11 +41,6 @@ struct evidence {
 	char cluster[48]; /* UUID of the NVLink domain, "" = not told */
 	uint32_t clique;
 	bool clique_told;
-	/* NMX-T */
-	bool nmx;
-	uint64_t link_downs; /* sum over ports, of a counter that only grows */
-	double worst_ber;
-	int16_t worst_port;
 };
 
 extern const struct exposition_ops evidence_ops; /* arg: the evidence */
@@ -63,7 +58,6 @@ struct evidence_context {
 	uint8_t source;	    /* which of the host's */
 	enum nvswitch_trust trust;
 	enum fm_progress progress;
-	uint64_t earlier_downs; /* link_downs of the scrape before, UINT64_MAX = there was none */
 };
 
 /* Puts what was said into the host's memory: last states, what was seen, events; and ends events that are disproved. */

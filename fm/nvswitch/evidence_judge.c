@@ -19,8 +19,6 @@
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/sxid.h"
 
-#define BER_SICK 1e-12 /* effective, after error correction */
-
 struct judge {
 	const struct evidence *e;
 	const struct memory *m;
@@ -387,20 +385,6 @@ static void judge_switches(const struct judge *j)
 		     usual - told, usual);
 }
 
-static void judge_nmx(const struct judge *j, uint64_t earlier)
-{
-	const struct evidence *e = j->e;
-
-	if (earlier != UINT64_MAX && e->link_downs > earlier)
-		find(j, NVSWITCH_DEGRADED_LINK, NOWHERE,
-		     "%llu NVLinks of the switch tray went down",
-		     (unsigned long long)(e->link_downs - earlier));
-	if (e->worst_ber > BER_SICK)
-		find(j, NVSWITCH_DEGRADED_LINK,
-		     (struct place){ .gpu = -1, .sw = -1, .link = e->worst_port },
-		     "switch tray port %d: bit error rate %.1e", e->worst_port, e->worst_ber);
-}
-
 /* ---- All of it ----------------------------------------------------------------------------------- */
 
 static bool says_anything(const struct evidence *e)
@@ -430,6 +414,4 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 		judge_gpus(&j);
 	judge_switches(&j);
 	judge_links(&j);
-	if (e->nmx)
-		judge_nmx(&j, c->earlier_downs);
 }

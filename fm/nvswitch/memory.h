@@ -17,77 +17,11 @@
 #define FMD_NVSWITCH_MEMORY_H
 
 #include <stdio.h>
-#include "fm/nvswitch/state.h"
+#include "fm/nvswitch/said.h"
 
-#define MEMORY_GPUS	16
-#define MEMORY_SWITCHES 16
-#define MEMORY_LINKS	128 /* of an NVSwitch */
-#define MEMORY_EVENTS	12
-#define MEMORY_COUNTS	16
-#define MEMORY_REPORTS	4
-
-enum {			 /* what is told of a GPU, by bit */
-       TOLD_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
-       TOLD_P2P = 2,
-       TOLD_PAIRS = 4,
-       TOLD_FM = 8,
-       TOLD_MASK = 16,
-       TOLD_SUMMARY = 32,
-       TOLD_ACTION = 64,
-       TOLD_WATCH = 128,
-       TOLD_LINKS = 256,
-       TOLD_MIG = 512,
-       TOLD_STATES = TOLD_P2P | TOLD_PAIRS | TOLD_FM | TOLD_MASK | TOLD_SUMMARY | TOLD_ACTION |
-		     TOLD_WATCH | TOLD_LINKS,
-};
-
-enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
-       FM_NOT_SUPPORTED,
-       FM_NOT_STARTED,
-       FM_IN_PROGRESS,
-       FM_SUCCESS,
-       FM_FAILURE,
-       FM_UNRECOGNIZED,
-       FM_NVML_TOO_OLD,
-       FM_STATUSES
-};
-enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 };	   /* fabric health summary (175) */
-enum { WATCH_PASS = 0, WATCH_WARN = 10, WATCH_FAIL = 20 }; /* DCGM_EXP_GPU_HEALTH_STATUS */
-enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
-       ACTION_NONE,
-       ACTION_GPU_RESET,
-       ACTION_NODE_REBOOT,
-       ACTION_DRAIN_P2P,
-       ACTION_DRAIN_AND_RESET,
-       ACTION_RECOVER_IMEX,
-       ACTION_BUS_RESET,
-       ACTION_SYSTEM_REBOOT,
-       ACTIONS
-};
-const char *memory_action_name(unsigned action); /* NVIDIA's words */
-enum nvswitch_state memory_action_state(unsigned action);
-enum nvswitch_remedy memory_action_remedy(unsigned action);
-
-struct gpu_said {
-	uint16_t told; /* TOLD_.. */
-	bool mig, mig_mode_told;
-	bool probe_failed; /* the health watch names the fabric probe */
-	uint8_t fm_status, summary, action, watch;
-	uint16_t mask;
-	uint32_t peers, pairs_lost;    /* GPUs by bit */
-	uint64_t links_up, links_down; /* the GPU's own, by bit */
-};
-struct switch_said {
-	bool present; /* told by what each NVSwitch has at all times */
-	bool reset_told, reset_required;
-	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
-};
-
-struct xid_count { /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
-	uint8_t gpu;
-	uint16_t xid;
-	uint32_t count;
-};
+#define MEMORY_EVENTS  12
+#define MEMORY_COUNTS  16
+#define MEMORY_REPORTS 4
 
 struct memory_gpu {
 	bool seen;

@@ -2,16 +2,19 @@
 /*
  * nvswitch: the monitor (see nvswitch.h).
  *
- *   exporters -> evidence --.
- *                            health -> state of a host -> events, hook
- *   kernel logs -> sxid ----'       -> routed           -> reroute
+ *   exporters, kernel logs, reports (sources.h) -> health -> state of a host -> events, hook
+ *                                                         -> routed          -> reroute
  *
- * What is heard is put into health at once, and a step brings everything up to date STEP_US later: a thousand answers or lines in
- * that time are one step. A step that changes many hosts alike is one event; the hook is told of each.
+ * What a source hears goes into health at once, and a step brings all hosts up to date STEP_US later: a
+ * thousand answers or lines in that time are one step. A step that changes many hosts alike is one event;
+ * the hook runs for each.
  *
- * Names that the fabric does not know are counted and never kept, so a forger makes a number grow and nothing else.
+ * Names that the fabric does not know are counted and never kept, so a forger makes a number grow and
+ * nothing else.
  */
+#include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +24,10 @@
 #include "topology/text.h"
 
 #define STEP_US	     2000
-#define CONNECT_MS   1000
 #define EVENTS_ALIKE 8 /* more at once are told in one */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
-#define NAMES_TOLD	 5
-#define REPORT_TTL_MAX_S 86400
+#define NAMES_TOLD 5
 
 /* ---- Events and the hook ------------------------------------------------------------------------- */
 
@@ -62,8 +63,8 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 	else
 		snprintf(text, sizeof(text),
 			 "nvswitch: %u hosts look bad: sources are believed again", bad);
-	nv->ops->event(nv->arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
-		       json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
+	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
+			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
 }
 
 static enum log_level level_of(enum nvswitch_state state)
@@ -80,11 +81,11 @@ static void tell_one(struct nvswitch *nv, const struct change *change)
 	snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name,
 		 nvswitch_state_name(host->state), nvswitch_state_name(change->before),
 		 *reason ? ": " : "", reason);
-	nv->ops->event(nv->arg, level_of(host->state), "nvswitch",
-		       json_pack("{ss ss ss ss}", "host", host->name, "state",
-				 nvswitch_state_name(host->state), "before",
-				 nvswitch_state_name(change->before), "reason", reason),
-		       text);
+	nv->home.ops->event(nv->home.arg, level_of(host->state), "nvswitch",
+			    json_pack("{ss ss ss ss}", "host", host->name, "state",
+				      nvswitch_state_name(host->state), "before",
+				      nvswitch_state_name(change->before), "reason", reason),
+			    text);
 }
 
 static void tell_many(struct nvswitch *nv, enum nvswitch_state state, unsigned count)
@@ -106,9 +107,9 @@ static void tell_many(struct nvswitch *nv, enum nvswitch_state state, unsigned c
 	}
 	if (used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, " ..");
-	nv->ops->event(nv->arg, level_of(state), "nvswitch",
-		       json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)),
-		       text);
+	nv->home.ops->event(
+		nv->home.arg, level_of(state), "nvswitch",
+		json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)), text);
 }
 
 static void tell_changes_to(struct nvswitch *nv, enum nvswitch_state state)
@@ -167,8 +168,8 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 	if (!error)
 		return;
 	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.hook, host, error);
-	nv->ops->event(nv->arg, LOG_WARNING, "nvswitch-hook", json_pack("{ss}", "host", host),
-		       text);
+	nv->home.ops->event(nv->home.arg, LOG_WARNING, "nvswitch-hook",
+			    json_pack("{ss}", "host", host), text);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------------- */
@@ -194,7 +195,7 @@ static void step(struct nvswitch *nv)
 	uint64_t next_us;
 
 	nv->soon = false;
-	next_us = health_step(&nv->health, loop_now_us(nv->loop), &reroute);
+	next_us = health_step(&nv->health, loop_now_us(nv->home.loop), &reroute);
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
 	changed = nv->nchanges > 0;
@@ -204,11 +205,11 @@ static void step(struct nvswitch *nv)
 		run_hook(nv, &nv->changes[i]);
 	nv->nchanges = 0;
 	if (take_memory_changes(nv))
-		nv->ops->remember(nv->arg);
+		nv->home.ops->remember(nv->home.arg);
 	if (!reroute)
 		return;
-	nv->ops->keep(nv->arg);
-	nv->ops->reroute(nv->arg);
+	nv->home.ops->keep(nv->home.arg);
+	nv->home.ops->reroute(nv->home.arg);
 }
 
 static void step_cb(void *arg)
@@ -216,7 +217,7 @@ static void step_cb(void *arg)
 	step(arg);
 }
 
-void nvswitch_step_soon(struct nvswitch *nv)
+static void step_soon(struct nvswitch *nv)
 {
 	if (nv->soon)
 		return;
@@ -224,36 +225,41 @@ void nvswitch_step_soon(struct nvswitch *nv)
 	loop_timer_set(nv->step_timer, STEP_US);
 }
 
+static void heard_cb(struct source_home *home)
+{
+	step_soon((struct nvswitch *)home);
+}
+
 /* ---- Hosts --------------------------------------------------------------------------------------- */
 
 static bool same_names(const struct nvswitch *nv, const char *const *names, unsigned count)
 {
-	if (count != nv->npresent)
+	if (count != nv->home.npresent)
 		return false;
 	for (unsigned i = 0; i < count; i++)
-		if (strcmp(names[i], nv->present[i]))
+		if (strcmp(names[i], nv->home.present[i]))
 			return false;
 	return true;
 }
 
 static void free_present(struct nvswitch *nv)
 {
-	for (unsigned i = 0; i < nv->npresent; i++)
-		free(nv->present[i]);
-	free(nv->present);
+	for (unsigned i = 0; i < nv->home.npresent; i++)
+		free(nv->home.present[i]);
+	free(nv->home.present);
 }
 
 static void take_names(struct nvswitch *nv, const char *const *names, unsigned count)
 {
 	free_present(nv);
-	nv->present = mem_alloc(count + 1, sizeof(*nv->present));
-	nv->npresent = count;
+	nv->home.present = mem_alloc(count + 1, sizeof(*nv->home.present));
+	nv->home.npresent = count;
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		nv->health.hosts[i].present = false;
 	for (unsigned i = 0; i < count; i++) {
 		unsigned host;
 
-		nv->present[i] = mem_strdup(names[i]);
+		nv->home.present[i] = mem_strdup(names[i]);
 		if (!text_is_host_name(names[i]) || nv->health.nhosts >= HOSTS_MAX)
 			continue;
 		host = health_add(&nv->health, names[i]);
@@ -266,8 +272,9 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	if (same_names(nv, names, count))
 		return;
 	take_names(nv, names, count);
-	nvswitch_retarget(nv);
-	nvswitch_step_soon(nv);
+	if (nv->home.conf)
+		sources_hosts_changed(nv->sources);
+	step_soon(nv);
 }
 
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
@@ -296,65 +303,14 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	}
 	health_override(&nv->health, host, state);
 	step(nv);
-	nv->ops->keep(nv->arg);
+	nv->home.ops->keep(nv->home.arg);
 	return 0;
-}
-
-static bool is_source_name(const char *name)
-{
-	size_t len =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-
-	return len && !name[len] && len < sizeof(((struct memory_report *)0)->source);
-}
-
-/* Made safe to show, and cut between two characters. */
-static void take_reason(struct memory_report *kept, const char *reason)
-{
-	size_t len = strlen(reason);
-
-	if (len >= sizeof(kept->text)) {
-		len = sizeof(kept->text) - 1;
-		while (len && ((unsigned char)reason[len] & 0xc0) == 0x80)
-			len--;
-	}
-	text_clean(reason, len, kept->text);
 }
 
 int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
 			 size_t err_size)
 {
-	unsigned host = health_find(&nv->health, report->host);
-	int state = nvswitch_state_parse(report->state);
-	struct memory_report kept = { .state = (uint8_t)state };
-	bool heard = false;
-
-	if (!is_source_name(report->source))
-		snprintf(err, err_size,
-			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
-			 sizeof(kept.source) - 1);
-	else if (host == UINT_MAX)
-		snprintf(err, err_size, "no host %s in the fabric, or several", report->host);
-	else if (state < 0)
-		snprintf(err, err_size,
-			 "no state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
-			 report->state);
-	else if (!*report->reason && state > NVSWITCH_HEALTHY)
-		snprintf(err, err_size, "a reason is expected");
-	else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S))
-		snprintf(err, err_size, "the TTL is outside 1..%d s", REPORT_TTL_MAX_S);
-	else {
-		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
-		kept.ttl_s = (uint32_t)report->ttl_s;
-		take_reason(&kept, report->reason);
-		heard = health_report(&nv->health, host, &kept, loop_now_us(nv->loop));
-		if (!heard)
-			snprintf(err, err_size, "%s: %d sources report of it already", report->host,
-				 MEMORY_REPORTS);
-	}
-	if (heard)
-		nvswitch_step_soon(nv);
-	return heard ? 0 : -1;
+	return source_report_hear(&nv->home, report, err, err_size);
 }
 
 void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg)
@@ -400,8 +356,8 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 	if (!memory_read(health_memory(&nv->health, host), kind, line + used))
 		return false;
 	nv->health.hosts[host].told = (enum nvswitch_state)nv->health.hosts[host].memory->told;
-	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->loop));
-	health_report_recall(&nv->health, host);
+	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->home.loop));
+	sources_recall(nv->sources, host);
 	return true;
 }
 
@@ -413,6 +369,82 @@ void nvswitch_memory_forget(struct nvswitch *nv)
 	}
 }
 
+/* ---- Configuration ------------------------------------------------------------------------------- */
+
+#define TEXT(name) offsetof(struct nvswitch_conf, name)
+static const size_t texts[] = { TEXT(url),	  TEXT(hosts_file),    TEXT(alias_file),
+				TEXT(ca_file),	  TEXT(syslog_listen), TEXT(syslog_allow),
+				TEXT(log_socket), TEXT(kmsg),	       TEXT(hook) };
+#define TEXTS (sizeof(texts) / sizeof(texts[0]))
+
+static const char **text_at(struct nvswitch_conf *conf, unsigned i)
+{
+	return (const char **)((char *)conf + texts[i]);
+}
+
+static void free_texts(struct nvswitch_conf *conf)
+{
+	for (unsigned i = 0; i < TEXTS; i++)
+		free((char *)*text_at(conf, i));
+}
+
+static void take_conf(struct nvswitch *nv, const struct nvswitch_conf *conf)
+{
+	char err[256];
+
+	free_texts(&nv->conf);
+	nv->conf = *conf;
+	for (unsigned i = 0; i < TEXTS; i++)
+		*text_at(&nv->conf, i) = mem_strdup(*text_at(&nv->conf, i));
+	nv->home.conf = &nv->conf;
+	nv->health.conf = conf->health;
+	senders_allow(log_intake_senders(nv->intake), conf->syslog_allow, err, sizeof(err));
+	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms);
+}
+
+/* senders_allow() without what follows from it. */
+static bool allow_is_good(const char *list, char *err, size_t err_size)
+{
+	struct senders trial = { 0 };
+	bool good = senders_allow(&trial, list, err, err_size);
+
+	senders_fini(&trial);
+	return good;
+}
+
+int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
+		       size_t err_size)
+{
+	struct sources_opened *opened;
+
+	if (!allow_is_good(conf->syslog_allow, err, err_size))
+		return -1;
+	opened = sources_open(nv->sources, conf, err, err_size);
+	if (!opened)
+		return -1;
+	take_conf(nv, conf);
+	sources_take(nv->sources, opened);
+	step_soon(nv);
+	return 0;
+}
+
+int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+{
+	char why[128];
+
+	if (sources_check(conf, err, err_size))
+		return -1;
+	if (!allow_is_good(conf->syslog_allow, why, sizeof(why))) {
+		snprintf(err, err_size, "syslog_allow: %s", why);
+		return -1;
+	}
+	if (*conf->hook && access(conf->hook, X_OK)) {
+		snprintf(err, err_size, "nvswitch_hook: %s: %s", conf->hook, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
@@ -420,14 +452,14 @@ struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops,
 	static const struct health_ops health_ops = { changed_cb, guard_cb };
 	struct nvswitch *nv = mem_alloc(1, sizeof(*nv));
 
-	nv->loop = loop;
-	nv->ops = ops;
-	nv->arg = arg;
+	nv->home = (struct source_home){
+		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = heard_cb
+	};
+	nv->home.intake = nv->intake = log_intake_new(&nv->home);
+	nv->sources = sources_new(&nv->home);
 	health_init(&nv->health, &health_ops, nv);
 	nv->hook = hook_new(loop, hook_done_cb, nv);
 	nv->step_timer = loop_timer_new(loop, step_cb, nv);
-	if (gethostname(nv->own_name, sizeof(nv->own_name) - 1))
-		*nv->own_name = '\0';
 	return nv;
 }
 
@@ -435,8 +467,9 @@ void nvswitch_free(struct nvswitch *nv)
 {
 	if (!nv)
 		return;
-	nvswitch_inputs_fini(nv);
-	nvswitch_senders_fini(nv);
+	sources_free(nv->sources);
+	log_intake_free(nv->intake);
+	free_texts(&nv->conf);
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);

@@ -2,7 +2,6 @@
 /* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
 #include <stdio.h>
 #include <string.h>
-#include "fm/nvswitch/fields.h"
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 
@@ -11,7 +10,7 @@
 
 static double age_s(const struct nvswitch *nv, uint64_t since_us)
 {
-	return (loop_now_us(nv->loop) - since_us) / 1e6;
+	return (loop_now_us(nv->home.loop) - since_us) / 1e6;
 }
 
 static json_t *number_or_null(int number)
@@ -101,19 +100,6 @@ static const char *ends_when(const struct health_host *host)
 	return worst && worst->state > NVSWITCH_HEALTHY ? memory_end_of(worst) : "";
 }
 
-/* What the source leaves out that its host should tell. */
-static json_t *missing_json(const struct nvswitch *nv, const struct health_host *host,
-			    unsigned source)
-{
-	for (unsigned i = 0; nv->polls && i < nv->targets.count; i++)
-		if (&nv->health.hosts[nv->polls[i].host] == host && nv->polls[i].source == source)
-			return fields_missing(nv->polls[i].fields,
-					      nv->targets.list[i].system != NVSWITCH_SYSTEM_AUTO
-						      ? nv->targets.list[i].system
-						      : host->sources[source].verdict.system);
-	return json_array();
-}
-
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	json_t *list = json_array();
@@ -122,11 +108,13 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 		const struct health_source *s = &host->sources[i];
 
 		json_array_append_new(
-			list, json_pack("{ss sb ss so so so}", "url", s->where, "up", s->up,
-					"trust", nvswitch_trust_name(s->trust), "heard_s",
-					s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
-					"error", s->up ? json_null() : json_string(s->error),
-					"missing", missing_json(nv, host, i)));
+			list,
+			json_pack("{ss sb ss so so so}", "url", s->where, "up", s->up, "trust",
+				  nvswitch_trust_name(s->trust), "heard_s",
+				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
+				  "error", s->up ? json_null() : json_string(s->error), "missing",
+				  sources_missing(nv->sources, (unsigned)(host - nv->health.hosts),
+						  i)));
 	}
 	return list;
 }
@@ -167,50 +155,19 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 		host->unconfirmed);
 }
 
-/* Of all that is listened to; null = nothing is. */
+/* Of all kernel logs; null = none is read. */
 static json_t *logs_json(const struct nvswitch *nv)
 {
-	struct log_server_stats sum = { 0 };
-	unsigned open = 0;
+	const struct senders *senders = log_intake_senders(nv->intake);
+	struct log_server_stats sum;
 
-	for (unsigned kind = 0; kind < LOG_SERVER_KINDS; kind++) {
-		struct log_server_stats s;
-
-		if (!nv->logs[kind])
-			continue;
-		open++;
-		s = log_server_stats(nv->logs[kind]);
-		sum.lines += s.lines;
-		sum.events += s.events;
-		sum.bad += s.bad;
-		sum.connections += s.connections;
-		sum.refused += s.refused;
-	}
-	if (!open)
+	if (!sources_count(nv->sources, &sum))
 		return json_null();
 	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)sum.lines, "events",
 			 (json_int_t)sum.events, "bad", (json_int_t)sum.bad, "strangers",
-			 (json_int_t)nv->strangers, "connections", (int)sum.connections, "refused",
-			 (int)sum.refused, "by_use", senders_totals(&nv->senders), "unread",
-			 senders_worst(&nv->senders, SENDERS_TOLD));
-}
-
-/* Those that are wanted: whether each is open; and why not. */
-static void add_inputs(const struct nvswitch *nv, json_t *doc)
-{
-	json_t *inputs = json_object(), *errors = json_object();
-
-	for (unsigned input = 0; input < NVSWITCH_INPUTS; input++) {
-		const char *name = nvswitch_input_name(input), *error = nv->errors[input];
-
-		if (!nvswitch_input_wanted(nv, input))
-			continue;
-		json_object_set_new(inputs, name, json_boolean(!*error));
-		if (*error)
-			json_object_set_new(errors, name, json_string(error));
-	}
-	json_object_set_new(doc, "inputs", inputs);
-	json_object_set_new(doc, "input_errors", errors);
+			 (json_int_t)log_intake_strangers(nv->intake), "connections",
+			 (int)sum.connections, "refused", (int)sum.refused, "by_use",
+			 senders_totals(senders), "unread", senders_worst(senders, SENDERS_TOLD));
 }
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
@@ -230,7 +187,7 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	json_object_set_new(doc, "sources_up", json_integer(up));
 	json_object_set_new(doc, "guarded", json_boolean(nv->health.guarded));
 	json_object_set_new(doc, "logs", logs_json(nv));
-	add_inputs(nv, doc);
+	sources_add_inputs(nv->sources, doc);
 	return doc;
 }
 
@@ -280,6 +237,6 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		json_array_append_new(hosts, host_json(nv, &nv->health.hosts[i]));
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
-			 senders_json(&nv->senders, loop_now_us(nv->loop)), "hosts", hosts,
-			 "domains", domains_json(nv));
+			 senders_json(log_intake_senders(nv->intake), loop_now_us(nv->home.loop)),
+			 "hosts", hosts, "domains", domains_json(nv));
 }

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool good = gather((const char *)data + 1, size - 1, size, &whole);
 	assert(gather((const char *)data + 1, size - 1, piece, &pieces) == good);
 	assert(!memcmp(&whole, &pieces, sizeof(whole)));
-	const struct evidence_context context = { .now_us = 1, .earlier_downs = 3 };
+	const struct evidence_context context = { .now_us = 1 };
 	static struct memory memory;
 	memset(&memory, 0, sizeof(memory));
 	evidence_remember(&whole, &memory, &context);

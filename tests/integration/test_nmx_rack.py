@@ -93,3 +93,14 @@ def test_a_tray_that_is_off_is_unknown(world):
     world.wait_states(**{"dgx-su01-18": "UNKNOWN"})
     world.exporters.say("rack", nmx_text())
     world.wait_states()
+
+
+def test_a_reload_forgets_no_port_that_is_missed(world):
+    world.exporters.say("rack", nmx_text(states={(7, 1, port): None for port in range(1, 19)}))
+    world.wait_states(**{SICK: "NO_P2P"})
+    world.fabric.fmctl("reload")
+    asked = world.exporters.asked["rack"]
+    poll(lambda: world.exporters.asked["rack"] > asked + 5, "it is asked again")
+    assert world.states()[SICK] == "NO_P2P"
+    world.exporters.say("rack", nmx_text())
+    world.wait_states()

@@ -212,8 +212,7 @@ static inline void host_ask(struct host *it)
 	const struct evidence_context context = { .now_us = it->now,
 						  .settle_us = it->h.conf.worsen_us + 1000,
 						  .trust = it->trust,
-						  .progress = it->progress,
-						  .earlier_downs = UINT64_MAX };
+						  .progress = it->progress };
 	struct exposition *e = malloc(sizeof(*e));
 	struct evidence evidence;
 	struct nvswitch_verdict verdict;

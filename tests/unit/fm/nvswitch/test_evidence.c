@@ -91,8 +91,7 @@ static void weigh(const struct evidence_context *context, struct nvswitch_verdic
 /* Of a host that was heard before, or not. */
 static struct nvswitch_verdict judge_again(struct body *b, enum nvswitch_system system)
 {
-	const struct evidence_context context = { .progress = FM_PROGRESS_DEGRADED,
-						  .earlier_downs = UINT64_MAX };
+	const struct evidence_context context = { .progress = FM_PROGRESS_DEGRADED };
 	struct exposition *e = malloc(sizeof(*e));
 	struct nvswitch_verdict verdict;
 
@@ -417,29 +416,17 @@ static void labels_that_name_nothing_real_are_passed_over(void **state)
 	assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
 }
 
-static void a_switch_trays_counters_are_judged_by_their_growth(void **state)
+/* In whatever order the links come. */
+static void the_link_that_is_named_is_the_one_with_the_gravest_error(void **state)
 {
-	static const char text[] =
-		"Effective_BER{Port_Number=\"2\", Node_GUID=\"0x8e2161c8803caf64\"} 1.5e-254\n"
-		"Link_Down{Port_Number=\"1\"} 5\nLink_Down{Port_Number=\"2\"} 2\n";
-	struct body *b = calloc(1, sizeof(*b));
-	struct nvswitch_verdict v;
+	struct body *b = well();
 
-	say(b, "%s", text);
-	assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
-	assert_int_equal(gathered.link_downs, 7);
-	struct evidence_context c = { .earlier_downs = 7 };
-	weigh(&c, &v);
-	assert_state(v, NVSWITCH_HEALTHY, NULL);
-	c.earlier_downs = 9;
-	weigh(&c, &v); /* jumped back: the tray began anew */
-	assert_state(v, NVSWITCH_HEALTHY, NULL);
-	c.earlier_downs = 6;
-	weigh(&c, &v);
-	assert_state(v, NVSWITCH_DEGRADED_LINK, "1 NVLinks");
-	b = calloc(1, sizeof(*b));
-	say(b, "Effective_BER{Port_Number=\"9\"} 3e-11\n");
-	assert_state(judge(b), NVSWITCH_DEGRADED_LINK, "port 9");
+	judge(well());
+	say(b,
+	    "DCGM_FI_DEV_NVSWITCH_LINK_FATAL_ERRORS{nvlink=\"5\",nvswitch=\"nvswitch1\"} 23001\n"
+	    "DCGM_FI_DEV_NVSWITCH_LINK_FATAL_ERRORS{nvlink=\"9\",nvswitch=\"nvswitch1\"} 20034\n");
+	assert_state(judge_again(b, NVSWITCH_SYSTEM_AUTO), NVSWITCH_FATAL,
+		     "NVSwitch 1 link 5: fatal SXid 23001");
 }
 
 static void the_worst_findings_are_kept_when_there_are_many(void **state)
@@ -482,7 +469,7 @@ int main(void)
 		cmocka_unit_test(mig_on_h100_is_no_fault_while_links_stay_up),
 		cmocka_unit_test(a_body_without_a_word_of_nvlink_is_unknown),
 		cmocka_unit_test(labels_that_name_nothing_real_are_passed_over),
-		cmocka_unit_test(a_switch_trays_counters_are_judged_by_their_growth),
+		cmocka_unit_test(the_link_that_is_named_is_the_one_with_the_gravest_error),
 		cmocka_unit_test(the_worst_findings_are_kept_when_there_are_many),
 	};
 

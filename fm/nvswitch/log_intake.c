@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvswitch_senders: lines of kernel logs, from who sent them to the host that they are about; and whether a sender whose address nobody knows may.
- *
- * He may if the name of a host of ours, which his line says it is of, has his address. The system's resolver is asked for that beside the loop
- * (getaddrinfo_a(3)); what he said in the meantime waits, LINES_WAIT lines of it. Anybody else is counted, and told of by one event in a while.
+ * log_intake: a sender whose address nobody knows may send if the host of the fabric that his line names has
+ * that address. The system's resolver is asked beside the loop (getaddrinfo_a(3)); what he sends
+ * meanwhile waits, LINES_WAIT lines of it. Anybody else is counted, and reported by one event in REFUSED_US.
  */
 #include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/nvswitch_own.h"
+#include <unistd.h>
+#include "fm/nvswitch/log_intake.h"
+#include "fm/nvswitch/source.h"
 #include "fm/nvswitch/syslog.h"
 #include "topology/mem.h"
 
@@ -33,59 +34,72 @@ struct lookup {
 	} lines[LINES_WAIT];
 };
 
+struct log_intake {
+	struct source_home *home;
+	struct senders senders;
+	char own_name[256];	/* of this machine */
+	uint64_t strangers;	/* lines of hosts that the fabric does not have */
+	struct lookup *lookups; /* of senders' addresses, under way */
+	unsigned nlookups;
+	struct loop_timer *lookup_timer;
+	bool refused_told; /* at refused_us */
+	uint64_t refused_us;
+	struct log_limit stranger_limit;
+};
+
 /* ---- Who is meant -------------------------------------------------------------------------------- */
 
 /* A host by what a line calls it: its name, or one of the names in a chain of relays. UINT_MAX = nobody. */
-static unsigned find_host(const struct nvswitch *nv, const char *name)
+static unsigned find_host(const struct log_intake *in, const char *name)
 {
 	char copy[SYSLOG_HOST], *rest = copy, *part;
-	unsigned host = health_find(&nv->health, *name ? name : nv->own_name);
+	unsigned host = health_find(in->home->health, *name ? name : in->own_name);
 
 	if (host != UINT_MAX || !strchr(name, '/'))
 		return host;
 	snprintf(copy, sizeof(copy), "%s", name);
 	while (host == UINT_MAX && (part = strtok_r(rest, "/", &rest)))
-		host = health_find(&nv->health, part);
+		host = health_find(in->home->health, part);
 	return host;
 }
 
 static void event_cb(void *arg, const char *name, const struct sxid_event *event)
 {
-	struct nvswitch *nv = arg;
-	uint64_t now_us = loop_now_us(nv->loop);
-	unsigned host = find_host(nv, name);
+	struct log_intake *in = arg;
+	uint64_t now_us = loop_now_us(in->home->loop);
+	unsigned host = find_host(in, name);
 
 	if (host != UINT_MAX) {
-		health_hear_log(&nv->health, host, event, now_us);
-		nvswitch_step_soon(nv);
+		health_hear_log(in->home->health, host, event, now_us);
+		source_heard(in->home);
 		return;
 	}
-	nv->strangers++;
-	if (log_allow(&nv->stranger_limit, now_us, STRANGER_LINES))
+	in->strangers++;
+	if (log_allow(&in->stranger_limit, now_us, STRANGER_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
-			 *name ? name : nv->own_name, event->finding.text);
+			 *name ? name : in->own_name, event->finding.text);
 }
 
 /* ---- Who may not --------------------------------------------------------------------------------- */
 
 static void refused_cb(void *arg, const struct sender *sender)
 {
-	struct nvswitch *nv = arg;
-	uint64_t now_us = loop_now_us(nv->loop);
+	struct log_intake *in = arg;
+	uint64_t now_us = loop_now_us(in->home->loop);
 	char text[240];
 
-	if (nv->refused_told && now_us - nv->refused_us < REFUSED_US)
+	if (in->refused_told && now_us - in->refused_us < REFUSED_US)
 		return;
-	nv->refused_told = true;
-	nv->refused_us = now_us;
+	in->refused_told = true;
+	in->refused_us = now_us;
 	snprintf(text, sizeof(text),
 		 "nvswitch: syslog of %s is not read: %s; `fmctl nvswitch logs` shows all senders",
 		 sender->name,
-		 nv->senders.listed ? "it is not in syslog_allow"
+		 in->senders.listed ? "it is not in syslog_allow"
 				    : "no host is known to have that address (syslog_allow)");
-	nv->ops->event(nv->arg, LOG_WARNING, "nvswitch-sender",
-		       json_pack("{ss}", "sender", sender->name), text);
+	in->home->ops->event(in->home->arg, LOG_WARNING, "nvswitch-sender",
+			     json_pack("{ss}", "sender", sender->name), text);
 }
 
 /* ---- The resolver -------------------------------------------------------------------------------- */
@@ -102,23 +116,23 @@ static bool has_address(const struct lookup *l)
 	return false;
 }
 
-static void lookup_done(struct nvswitch *nv, struct lookup *l, bool good)
+static void lookup_done(struct log_intake *in, struct lookup *l, bool good)
 {
 	struct sender *sender;
 
 	if (good && has_address(l))
-		senders_know(&nv->senders, &l->sender);
-	sender = senders_find(&nv->senders, &l->sender, loop_now_us(nv->loop));
+		senders_know(&in->senders, &l->sender);
+	sender = senders_find(&in->senders, &l->sender, loop_now_us(in->home->loop));
 	sender->verdict = good && has_address(l) ? SENDER_ALLOWED : SENDER_REFUSED;
-	sender->decided_us = loop_now_us(nv->loop);
+	sender->decided_us = loop_now_us(in->home->loop);
 	for (unsigned i = 0; i < l->waiting; i++)
 		if (sender_may(sender))
-			event_cb(nv, l->lines[i].host, &l->lines[i].event);
+			event_cb(in, l->lines[i].host, &l->lines[i].event);
 	if (sender_may(sender)) {
 		sender->understood += l->waiting;
 	} else {
 		sender->refused += l->waiting;
-		refused_cb(nv, sender);
+		refused_cb(in, sender);
 	}
 	if (l->ask.ar_result)
 		freeaddrinfo(l->ask.ar_result);
@@ -127,8 +141,8 @@ static void lookup_done(struct nvswitch *nv, struct lookup *l, bool good)
 
 static void look_cb(void *arg)
 {
-	struct nvswitch *nv = arg;
-	struct lookup **link = &nv->lookups;
+	struct log_intake *in = arg;
+	struct lookup **link = &in->lookups;
 
 	while (*link) {
 		struct lookup *l = *link;
@@ -139,14 +153,14 @@ static void look_cb(void *arg)
 			continue;
 		}
 		*link = l->next;
-		nv->nlookups--;
-		lookup_done(nv, l, status == 0);
+		in->nlookups--;
+		lookup_done(in, l, status == 0);
 	}
-	if (nv->lookups)
-		loop_timer_set(nv->lookup_timer, LOOK_US);
+	if (in->lookups)
+		loop_timer_set(in->lookup_timer, LOOK_US);
 }
 
-static bool begin_lookup(struct nvswitch *nv, const struct sender *sender, const char *name)
+static bool begin_lookup(struct log_intake *in, const struct sender *sender, const char *name)
 {
 	struct lookup *l = mem_alloc(1, sizeof(*l));
 	struct gaicb *list[] = { &l->ask };
@@ -159,18 +173,18 @@ static bool begin_lookup(struct nvswitch *nv, const struct sender *sender, const
 		free(l);
 		return false;
 	}
-	l->next = nv->lookups;
-	nv->lookups = l;
-	nv->nlookups++;
-	if (!nv->lookup_timer)
-		nv->lookup_timer = loop_timer_new(nv->loop, look_cb, nv);
-	loop_timer_set(nv->lookup_timer, LOOK_US);
+	l->next = in->lookups;
+	in->lookups = l;
+	in->nlookups++;
+	if (!in->lookup_timer)
+		in->lookup_timer = loop_timer_new(in->home->loop, look_cb, in);
+	loop_timer_set(in->lookup_timer, LOOK_US);
 	return true;
 }
 
-static struct lookup *lookup_of(struct nvswitch *nv, const struct sender *sender)
+static struct lookup *lookup_of(struct log_intake *in, const struct sender *sender)
 {
-	struct lookup *l = nv->lookups;
+	struct lookup *l = in->lookups;
 
 	while (l && memcmp(&l->sender, &sender->address, sizeof(l->sender)))
 		l = l->next;
@@ -180,16 +194,16 @@ static struct lookup *lookup_of(struct nvswitch *nv, const struct sender *sender
 static bool undecided_cb(void *arg, struct sender *sender, const char *name,
 			 const struct sxid_event *event)
 {
-	struct nvswitch *nv = arg;
-	struct lookup *l = lookup_of(nv, sender);
-	unsigned host = find_host(nv, name);
+	struct log_intake *in = arg;
+	struct lookup *l = lookup_of(in, sender);
+	unsigned host = find_host(in, name);
 
 	if (!l) {
-		if (host == UINT_MAX || nv->nlookups == LOOKUPS ||
-		    !begin_lookup(nv, sender, nv->health.hosts[host].name))
+		if (host == UINT_MAX || in->nlookups == LOOKUPS ||
+		    !begin_lookup(in, sender, in->home->health->hosts[host].name))
 			return false;
 		sender->verdict = SENDER_ASKED;
-		l = nv->lookups;
+		l = in->lookups;
 	}
 	if (!event)
 		return true;
@@ -200,33 +214,44 @@ static bool undecided_cb(void *arg, struct sender *sender, const char *name,
 	return true;
 }
 
-const struct log_server_ops nvswitch_log_ops = { event_cb, undecided_cb, refused_cb };
+const struct log_server_ops log_intake_ops = { event_cb, undecided_cb, refused_cb };
 
-/* ---- Whose addresses are known ------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------- */
 
-void nvswitch_know_addresses(struct nvswitch *nv)
+struct log_intake *log_intake_new(struct source_home *home)
 {
-	senders_forget_known(&nv->senders);
-	senders_know_own(&nv->senders);
-	for (unsigned i = 0; i < nv->targets.count; i++)
-		senders_know_text(&nv->senders, nv->targets.list[i].url.host);
-	for (uint32_t i = 0; i < nv->health.aliases.names.count; i++)
-		senders_know_text(&nv->senders, nv->health.aliases.texts[i]);
+	struct log_intake *in = mem_alloc(1, sizeof(*in));
+
+	in->home = home;
+	if (gethostname(in->own_name, sizeof(in->own_name) - 1))
+		*in->own_name = '\0';
+	return in;
+}
+
+struct senders *log_intake_senders(struct log_intake *in)
+{
+	return &in->senders;
+}
+
+uint64_t log_intake_strangers(const struct log_intake *in)
+{
+	return in->strangers;
 }
 
 /* A lookup that can't be stopped is left to its end, with its memory. */
-void nvswitch_senders_fini(struct nvswitch *nv)
+void log_intake_free(struct log_intake *in)
 {
-	while (nv->lookups) {
-		struct lookup *l = nv->lookups;
+	while (in->lookups) {
+		struct lookup *l = in->lookups;
 		bool over = gai_cancel(&l->ask) != EAI_NOTCANCELED;
 
-		nv->lookups = l->next;
+		in->lookups = l->next;
 		if (over && l->ask.ar_result)
 			freeaddrinfo(l->ask.ar_result);
 		if (over)
 			free(l);
 	}
-	loop_timer_free(nv->lookup_timer);
-	senders_fini(&nv->senders);
+	loop_timer_free(in->lookup_timer);
+	senders_fini(&in->senders);
+	free(in);
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * decode_dcgm: dcgm-exporter of one host. What an answer says is weighed together with the host's memory
+ * (evidence.h); of the endpoint only the fields that it answered with are kept.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "fm/nvswitch/decoder.h"
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/fields.h"
+#include "fm/nvswitch/nmx.h"
+#include "topology/mem.h"
+
+#define SLACK_US 1000
+
+struct answer { /* under way */
+	uint32_t fields;
+	bool rack; /* it has NMX-T's rows */
+	struct evidence evidence;
+};
+struct exporter {
+	uint32_t fields; /* fields.h: of the latest answer that was the host's */
+	struct answer *answer;
+};
+
+static bool reads(const struct target *target)
+{
+	return true;
+}
+
+static void *keep(void)
+{
+	return mem_alloc(1, sizeof(struct exporter));
+}
+
+static void end(void *kept)
+{
+	struct exporter *e = kept;
+
+	free(e->answer);
+	e->answer = NULL;
+}
+
+static void drop(void *kept)
+{
+	end(kept);
+	free(kept);
+}
+
+static void begin(void *kept, const struct target *target, uint64_t now_us)
+{
+	struct exporter *e = kept;
+
+	e->answer = mem_alloc(1, sizeof(*e->answer));
+	evidence_init(&e->answer->evidence, target->system);
+}
+
+static int kind_cb(void *arg, struct exposition_text name)
+{
+	struct exporter *e = arg;
+
+	fields_note(&e->answer->fields, name);
+	e->answer->rack |= nmx_ops.kind(NULL, name) >= 0;
+	return evidence_ops.kind(&e->answer->evidence, name);
+}
+
+static void sample_cb(void *arg, int kind, const struct exposition_sample *sample)
+{
+	struct exporter *e = arg;
+
+	evidence_ops.sample(&e->answer->evidence, kind, sample);
+}
+
+static const struct exposition_ops ops = { kind_cb, sample_cb };
+
+/* An exporter that names another host of the fabric is at the wrong address: what it says is not this host's. */
+static bool speaks_of_another(const struct evidence *evidence,
+			      const struct decoder_subject *subject)
+{
+	unsigned host =
+		*evidence->host ? health_find(subject->home->health, evidence->host) : UINT_MAX;
+
+	return host != UINT_MAX && host != subject->host;
+}
+
+/* A sample may be as old as a state must last: what is told so soon after an event proves nothing of it. */
+static void weigh(const struct evidence *evidence, const struct decoder_subject *subject,
+		  struct nvswitch_verdict *verdict)
+{
+	struct health *health = subject->home->health;
+	struct memory *memory = health_memory(health, subject->host);
+	const struct evidence_context context = {
+		.now_us = loop_now_us(subject->home->loop),
+		.settle_us = health->conf.worsen_us + SLACK_US,
+		.source = (uint8_t)(subject->source < UINT8_MAX ? subject->source : UINT8_MAX),
+		.trust = subject->target->trust,
+		.progress = (enum fm_progress)subject->home->conf->fm_in_progress,
+	};
+
+	evidence_remember(evidence, memory, &context);
+	evidence_judge(evidence, memory, &context, verdict);
+}
+
+static bool judge(void *kept, const struct decoder_subject *subject,
+		  struct nvswitch_verdict *verdict, char *error, size_t error_size)
+{
+	struct exporter *e = kept;
+	const struct answer *answer = e->answer;
+
+	if (speaks_of_another(&answer->evidence, subject)) {
+		snprintf(error, error_size, "it speaks of %.60s", answer->evidence.host);
+		return false;
+	}
+	e->fields = answer->fields;
+	weigh(&answer->evidence, subject, verdict);
+	if (verdict->state != NVSWITCH_UNKNOWN)
+		return true;
+	snprintf(error, error_size, "%s",
+		 answer->rack ? "NMX-T of a whole rack: its line in nvswitch_hosts_file needs "
+				"tray= or slot="
+			      : "it says nothing about NVLinks");
+	return false;
+}
+
+static json_t *missing(const void *kept, enum nvswitch_system system)
+{
+	return fields_missing(((const struct exporter *)kept)->fields, system);
+}
+
+const struct decoder decoder_dcgm = {
+	.reads = reads,
+	.keep = keep,
+	.drop = drop,
+	.ops = &ops,
+	.begin = begin,
+	.judge = judge,
+	.end = end,
+	.missing = missing,
+};

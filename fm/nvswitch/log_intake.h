@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * log_intake: lines of kernel logs, from who sent them to the host that they are about. All log servers share
+ * one: it counts by sender, and asks the system's resolver whether a sender whose address nobody knows may
+ * send for the host that his line names.
+ */
+#ifndef FMD_NVSWITCH_LOG_INTAKE_H
+#define FMD_NVSWITCH_LOG_INTAKE_H
+
+#include "fm/nvswitch/log_server.h"
+
+struct source_home;
+struct log_intake;
+
+struct log_intake *log_intake_new(struct source_home *home);
+void log_intake_free(struct log_intake *intake);
+
+extern const struct log_server_ops log_intake_ops; /* arg: the intake */
+
+struct senders *log_intake_senders(struct log_intake *intake); /* the intake's */
+/* Lines about NVLinks of hosts that the fabric does not have. */
+uint64_t log_intake_strangers(const struct log_intake *intake);
+
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * scrape: HTTP endpoints as a source: exporters of hosts and of racks are asked in turn, evenly over the
+ * interval, so that thousands of hosts are a steady trickle. What their answers say is a decoder's.
+ *
+ * A turn comes at its time, whatever the answers before it took; only when IN_FLIGHT are under way the next
+ * waits for one to end. Each answer is read as it comes and forgotten when it has been judged.
+ *
+ * Names are resolved now and then: where an answer came from is where the next is asked for, until that fails.
+ *
+ * Hosts with a shared decoder and the same URL (a rack's) are asked for once; what is kept of their endpoint
+ * outlives changes of the list of hosts, and of the configuration.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/nvswitch/decoder.h"
+#include "fm/nvswitch/fetch.h"
+#include "fm/nvswitch/log_intake.h"
+#include "topology/mem.h"
+
+#define CONNECT_MS   1000
+#define IN_FLIGHT    64
+#define ADDRESS_AGE  20 /* answers before the name is resolved again */
+#define SILENT_LINES 5	/* a second, of endpoints that fail from the beginning */
+
+/* The first that reads a target's answers. */
+static const struct decoder *const decoders[] = { &decoder_nmx, &decoder_dcgm };
+
+struct scrape { /* an answer under way */
+	struct poll *poll;
+	struct fetch_job *job;
+	struct exposition exposition;
+};
+struct endpoint { /* of a shared decoder */
+	char *where;
+	const struct decoder *decoder;
+	void *kept;
+	bool used;
+};
+struct poll { /* of one target, in the order of targets */
+	struct exporters *of;
+	const struct decoder *decoder;
+	void *kept;	 /* its own, or its endpoint's */
+	unsigned leader; /* who asks for all with its endpoint; itself where it has its own */
+	unsigned host, source;
+	struct scrape *scrape;
+	char address[48];     /* where the latest good answer came from, "" = ask for it */
+	unsigned address_age; /* answers since it was asked for */
+};
+struct exporters {
+	struct source_home *home;
+	struct fetch *fetch; /* NULL: a loop of a test, where nobody is asked */
+	struct targets targets;
+	struct poll *polls; /* [targets.count] */
+	struct endpoint *endpoints;
+	unsigned nendpoints;
+	unsigned cursor, in_flight;
+	uint64_t due_us; /* of the poll at the cursor */
+	struct loop_timer *timer;
+	struct log_limit silent_limit;
+};
+
+static struct target *target_of(const struct poll *poll)
+{
+	return &poll->of->targets.list[poll - poll->of->polls];
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------- */
+
+/* Of one that was heard, the host's state tells; one that never was is logged once. */
+static void note_silent(struct poll *poll, const char *error)
+{
+	struct exporters *x = poll->of;
+	const struct health_source *source =
+		&x->home->health->hosts[poll->host].sources[poll->source];
+
+	if (source->heard || strcmp(source->error, "not asked yet"))
+		return;
+	if (log_allow(&x->silent_limit, loop_now_us(x->home->loop), SILENT_LINES))
+		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", target_of(poll)->host,
+			 target_of(poll)->where, error);
+}
+
+static void hear(struct poll *poll, const char *error)
+{
+	struct source_home *home = poll->of->home;
+	const struct decoder_subject subject = { home, target_of(poll), poll->host, poll->source };
+	struct nvswitch_verdict verdict;
+	char why[80];
+
+	if (!error && !poll->decoder->judge(poll->kept, &subject, &verdict, why, sizeof(why)))
+		error = why;
+	if (error)
+		note_silent(poll, error);
+	health_hear(home->health, poll->host, poll->source, error ? NULL : &verdict, error,
+		    loop_now_us(home->loop));
+	source_heard(home);
+}
+
+static void hear_all(struct poll *leader, const char *error)
+{
+	struct exporters *x = leader->of;
+
+	if (!leader->decoder->shared) {
+		hear(leader, error);
+		return;
+	}
+	for (unsigned i = 0; i < x->targets.count; i++)
+		if (x->polls + x->polls[i].leader == leader)
+			hear(&x->polls[i], error);
+}
+
+static void take_answer(struct scrape *scrape, const char *error)
+{
+	struct poll *poll = scrape->poll;
+
+	if (!error && !exposition_end(&scrape->exposition))
+		error = scrape->exposition.fault;
+	if (!error && poll->decoder->whole)
+		poll->decoder->whole(poll->kept);
+	hear_all(poll, error);
+}
+
+static void end_scrape(struct poll *poll)
+{
+	if (poll->decoder->end)
+		poll->decoder->end(poll->kept);
+	free(poll->scrape);
+	poll->scrape = NULL;
+}
+
+static void note_address(struct poll *poll, const char *error, const char *address)
+{
+	if (error || ++poll->address_age >= ADDRESS_AGE) {
+		*poll->address = '\0';
+		poll->address_age = 0;
+	} else {
+		snprintf(poll->address, sizeof(poll->address), "%s", address);
+		senders_know_text(log_intake_senders(poll->of->home->intake), address);
+	}
+}
+
+static void start_due(struct exporters *x);
+
+static const char *data_cb(void *arg, const char *data, size_t len)
+{
+	struct scrape *scrape = arg;
+
+	return exposition_feed(&scrape->exposition, data, len) ? NULL : scrape->exposition.fault;
+}
+
+static void done_cb(void *arg, const char *error, const char *address)
+{
+	struct scrape *scrape = arg;
+	struct poll *poll = scrape->poll;
+
+	poll->of->in_flight--;
+	note_address(poll, error, address);
+	take_answer(scrape, error);
+	end_scrape(poll);
+	start_due(poll->of);
+}
+
+/* ---- Questions ----------------------------------------------------------------------------------- */
+
+static void ask(struct poll *poll)
+{
+	static const struct fetch_ops ops = { data_cb, done_cb };
+	struct exporters *x = poll->of;
+	struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
+
+	scrape->poll = poll;
+	poll->scrape = scrape;
+	x->in_flight++;
+	poll->decoder->begin(poll->kept, target_of(poll), loop_now_us(x->home->loop));
+	exposition_init(&scrape->exposition, poll->decoder->ops, poll->kept);
+	scrape->job = fetch_get(x->fetch, &target_of(poll)->url, poll->address, &ops, scrape);
+}
+
+/* Those whose time has come, as many as may be under way. After a halt of more than an interval the rounds that were missed are left out. */
+static void start_due(struct exporters *x)
+{
+	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
+	uint64_t gap_us = interval_us / x->targets.count;
+
+	if (now_us - x->due_us < UINT64_MAX / 2 && now_us - x->due_us > interval_us)
+		x->due_us = now_us;
+	while (x->due_us <= now_us && x->in_flight < IN_FLIGHT) {
+		if (!x->polls[x->cursor].scrape && x->polls[x->cursor].leader == x->cursor)
+			ask(&x->polls[x->cursor]);
+		x->cursor = (x->cursor + 1) % x->targets.count;
+		x->due_us += gap_us;
+	}
+	loop_timer_set(x->timer, x->due_us > now_us ? x->due_us - now_us : interval_us);
+}
+
+static void timer_cb(void *arg)
+{
+	start_due(arg);
+}
+
+/* ---- Endpoints of several hosts ------------------------------------------------------------------ */
+
+static struct endpoint *endpoint_of(struct exporters *x, const char *where,
+				    const struct decoder *decoder)
+{
+	struct endpoint *endpoint;
+
+	for (unsigned i = 0; i < x->nendpoints; i++)
+		if (x->endpoints[i].decoder == decoder && !strcmp(x->endpoints[i].where, where))
+			return &x->endpoints[i];
+	x->endpoints = mem_resize(x->endpoints, x->nendpoints + 1, sizeof(*x->endpoints));
+	endpoint = &x->endpoints[x->nendpoints++];
+	*endpoint = (struct endpoint){ .where = mem_strdup(where),
+				       .decoder = decoder,
+				       .kept = decoder->keep() };
+	return endpoint;
+}
+
+static void free_endpoints(struct exporters *x, bool all)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < x->nendpoints; i++) {
+		struct endpoint *endpoint = &x->endpoints[i];
+
+		if (!all && endpoint->used) {
+			x->endpoints[kept++] = *endpoint;
+			continue;
+		}
+		endpoint->decoder->drop(endpoint->kept);
+		free(endpoint->where);
+	}
+	x->nendpoints = kept;
+}
+
+static void keep_by_endpoint(struct exporters *x, unsigned i)
+{
+	struct poll *poll = &x->polls[i];
+	struct endpoint *endpoint = endpoint_of(x, x->targets.list[i].where, poll->decoder);
+
+	endpoint->used = true;
+	poll->kept = endpoint->kept;
+	poll->leader = 0;
+	while (x->polls[poll->leader].kept != poll->kept)
+		poll->leader++;
+}
+
+/* ---- Polls --------------------------------------------------------------------------------------- */
+
+static const struct decoder *decoder_of(const struct target *target)
+{
+	unsigned i = 0;
+
+	while (!decoders[i]->reads(target))
+		i++;
+	return decoders[i];
+}
+
+/* Of the present targets; announce() says which sources of health they are. */
+static void make_polls(struct exporters *x)
+{
+	x->polls = mem_alloc(x->targets.count + 1, sizeof(*x->polls));
+	for (unsigned i = 0; i < x->nendpoints; i++)
+		x->endpoints[i].used = false;
+	for (unsigned i = 0; i < x->targets.count; i++) {
+		const struct decoder *decoder = decoder_of(&x->targets.list[i]);
+
+		x->polls[i] = (struct poll){ .of = x, .decoder = decoder, .leader = i };
+		if (decoder->shared)
+			keep_by_endpoint(x, i);
+		else
+			x->polls[i].kept = decoder->keep();
+	}
+	free_endpoints(x, false);
+	x->cursor = 0;
+	x->due_us = loop_now_us(x->home->loop);
+	if (x->fetch && x->targets.count)
+		loop_timer_set(x->timer, 0);
+}
+
+static void end_polls(struct exporters *x)
+{
+	for (unsigned i = 0; x->polls && i < x->targets.count; i++) {
+		struct poll *poll = &x->polls[i];
+
+		if (poll->scrape) {
+			fetch_cancel(poll->scrape->job);
+			end_scrape(poll);
+		}
+		if (!poll->decoder->shared)
+			poll->decoder->drop(poll->kept);
+	}
+	free(x->polls);
+	x->polls = NULL;
+	x->in_flight = 0;
+	loop_timer_stop(x->timer);
+}
+
+/* ---- Targets ------------------------------------------------------------------------------------- */
+
+/* The pattern, for the hosts that the list does not name. */
+static void add_by_pattern(const struct source_home *home, const struct nvswitch_conf *conf,
+			   struct targets *targets)
+{
+	struct names named = { 0 };
+
+	for (unsigned i = 0; i < targets->count; i++)
+		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
+	for (unsigned i = 0; i < home->npresent; i++)
+		if (names_find(&named, home->present[i], strlen(home->present[i])) == NAMES_NONE)
+			targets_add(targets, home->present[i], conf->url, conf->system);
+	names_fini(&named);
+}
+
+/* The file's lines, and the pattern for the hosts that it does not name. */
+static int gather_targets(const struct source_home *home, const struct nvswitch_conf *conf,
+			  struct targets *targets, char *err, size_t err_size)
+{
+	struct targets of_file = { 0 };
+
+	if (*conf->hosts_file && targets_read(&of_file, conf->hosts_file, err, err_size))
+		return -1;
+	if (*conf->url && targets_add(targets, "host", conf->url, conf->system)) {
+		snprintf(err, err_size,
+			 "nvswitch_url = \"%s\": no http or https URL with %%h in it", conf->url);
+		targets_fini(&of_file);
+		return -1;
+	}
+	targets_fini(targets); /* it was a trial */
+	*targets = of_file;
+	if (*conf->url)
+		add_by_pattern(home, conf, targets);
+	return 0;
+}
+
+static bool same_targets(const struct targets *a, const struct targets *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (strcmp(a->list[i].host, b->list[i].host) ||
+		    strcmp(a->list[i].where, b->list[i].where) ||
+		    a->list[i].system != b->list[i].system ||
+		    memcmp(&a->list[i].place, &b->list[i].place, sizeof(a->list[i].place)))
+			return false;
+	return true;
+}
+
+static bool hosts_changed(void *source)
+{
+	struct exporters *x = source;
+	struct targets targets = { 0 };
+	char err[256];
+	bool changed = false;
+
+	if (gather_targets(x->home, x->home->conf, &targets, err, sizeof(err)))
+		log_line(LOG_NVSWITCH, LOG_ERR, "exporters stay as they were: %s", err);
+	else
+		changed = !same_targets(&targets, &x->targets);
+	if (changed) {
+		struct targets before = x->targets;
+
+		end_polls(x);
+		x->targets = targets;
+		targets = before;
+		make_polls(x);
+	}
+	targets_fini(&targets);
+	return changed;
+}
+
+/* ---- As a source --------------------------------------------------------------------------------- */
+
+static void close_exporters(void *source)
+{
+	struct exporters *x = source;
+
+	end_polls(x);
+	free_endpoints(x, true);
+	free(x->endpoints);
+	fetch_free(x->fetch);
+	loop_timer_free(x->timer);
+	targets_fini(&x->targets);
+	free(x);
+}
+
+static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			    size_t err_size)
+{
+	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
+					  .connect_ms = CONNECT_MS,
+					  .body_max = conf->body_max,
+					  .ca_file = conf->ca_file };
+	struct exporters *x = mem_alloc(1, sizeof(*x));
+	bool real = loop_event_base(home->loop) != NULL;
+
+	x->home = home;
+	x->timer = loop_timer_new(home->loop, timer_cb, x);
+	if (!gather_targets(home, conf, &x->targets, err, err_size)) {
+		x->fetch = real ? fetch_new(home->loop, &fetch, err, err_size) : NULL;
+		if (x->fetch || !real)
+			return x;
+	}
+	close_exporters(x);
+	return NULL;
+}
+
+/* What was kept of racks goes on. */
+static void start_exporters(void *source, void *before)
+{
+	struct exporters *x = source, *earlier = before;
+
+	if (earlier) {
+		end_polls(earlier);
+		x->endpoints = earlier->endpoints;
+		x->nendpoints = earlier->nendpoints;
+		x->silent_limit = earlier->silent_limit;
+		earlier->endpoints = NULL;
+		earlier->nendpoints = 0;
+	}
+	make_polls(x);
+}
+
+static void announce(void *source)
+{
+	struct exporters *x = source;
+
+	for (unsigned i = 0; i < x->targets.count; i++) {
+		const struct target *target = &x->targets.list[i];
+		struct poll *poll = &x->polls[i];
+
+		poll->host = health_add(x->home->health, target->host);
+		poll->source = health_source_add(x->home->health, poll->host, target->where,
+						 target->trust);
+	}
+}
+
+static void add_addresses(const void *source, struct senders *senders)
+{
+	const struct exporters *x = source;
+
+	for (unsigned i = 0; i < x->targets.count; i++)
+		senders_know_text(senders, x->targets.list[i].url.host);
+}
+
+static json_t *missing(const void *source, unsigned host, unsigned number)
+{
+	const struct exporters *x = source;
+
+	for (unsigned i = 0; i < x->targets.count; i++) {
+		const struct poll *poll = &x->polls[i];
+		enum nvswitch_system system = x->targets.list[i].system;
+
+		if (poll->host != host || poll->source != number)
+			continue;
+		if (system == NVSWITCH_SYSTEM_AUTO)
+			system = x->home->health->hosts[host].sources[number].verdict.system;
+		return poll->decoder->missing ? poll->decoder->missing(poll->kept, system) : NULL;
+	}
+	return NULL;
+}
+
+static int check_exporters(const struct nvswitch_conf *conf, char *err, size_t err_size)
+{
+	static const struct source_home nobody; /* no host is there yet */
+	struct targets targets = { 0 };
+	int status = gather_targets(&nobody, conf, &targets, err, err_size);
+
+	targets_fini(&targets);
+	if (!status && *conf->ca_file && access(conf->ca_file, R_OK)) {
+		snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->ca_file, strerror(errno));
+		status = -1;
+	}
+	return status;
+}
+
+const struct health_source_ops source_exporters = {
+	.name = "exporters",
+	.by = { SOURCE_TEXT(url), SOURCE_TEXT(hosts_file) },
+	.with = SOURCE_TEXT(ca_file),
+	.open = open_exporters,
+	.close = close_exporters,
+	.start = start_exporters,
+	.announce = announce,
+	.hosts = hosts_changed,
+	.addresses = add_addresses,
+	.missing = missing,
+	.check = check_exporters,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* sources: the table of them, and opening, taking over and trying again, which is the same for all (see sources.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/log_intake.h"
+#include "fm/nvswitch/sources.h"
+#include "topology/mem.h"
+
+/*
+ * A new source is a row here: ROW(NAME) is source_NAME, whatever file that is in. Of several that can't be opened
+ * the first is the one that refuses a configuration.
+ */
+#define TABLE                                                                                      \
+	ROW(syslog_udp)                                                                            \
+	ROW(syslog_tcp)                                                                            \
+	ROW(kmsg)                                                                                  \
+	ROW(log_socket)                                                                            \
+	ROW(exporters)                                                                             \
+	ROW(aliases)                                                                               \
+	ROW(report)
+
+#define ROW(name) extern const struct health_source_ops source_##name;
+TABLE
+#undef ROW
+#define ROW(name) &source_##name,
+static const struct health_source_ops *const table[] = { TABLE };
+#undef ROW
+
+#define SOURCES	     (sizeof(table) / sizeof(table[0]))
+#define SOURCE_ERROR 256
+
+struct sources {
+	struct source_home *home;
+	void *open[SOURCES];
+	char errors[SOURCES][SOURCE_ERROR]; /* why it is not; "" = it is, or is not wanted */
+	struct loop_timer *retry_timer;
+};
+struct sources_opened {
+	void *open[SOURCES];
+	bool stays[SOURCES]; /* the one that is open goes on */
+	char errors[SOURCES][SOURCE_ERROR];
+};
+
+/* ---- What a configuration says of each ----------------------------------------------------------- */
+
+static const char *text_at(const struct nvswitch_conf *conf, uint16_t text)
+{
+	return text ? *(const char *const *)((const char *)conf + text - 1) : "";
+}
+
+static bool wanted(const struct health_source_ops *ops, const struct nvswitch_conf *conf)
+{
+	return conf && (*text_at(conf, ops->by[0]) || *text_at(conf, ops->by[1]));
+}
+
+static bool same(const struct health_source_ops *ops, const struct nvswitch_conf *a,
+		 const struct nvswitch_conf *b)
+{
+	const uint16_t texts[] = { ops->by[0], ops->by[1], ops->with };
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!a || strcmp(text_at(a, texts[i]), text_at(b, texts[i])))
+			return false;
+	return true;
+}
+
+/* ---- Opening aside ------------------------------------------------------------------------------- */
+
+static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *conf,
+		     struct sources_opened *o)
+{
+	o->stays[i] = table[i]->stays && s->open[i] && same(table[i], s->home->conf, conf);
+	if (wanted(table[i], conf) && !o->stays[i])
+		o->open[i] = table[i]->open(s->home, conf, o->errors[i], SOURCE_ERROR);
+}
+
+static void close_one(unsigned i, void **open)
+{
+	if (*open)
+		table[i]->close(*open);
+	*open = NULL;
+}
+
+static void close_all(struct sources_opened *o)
+{
+	for (unsigned i = 0; i < SOURCES; i++)
+		close_one(i, &o->open[i]);
+	free(o);
+}
+
+/* Why a configuration is refused; NULL = it is not. */
+static const char *objection(const struct sources *s, const struct nvswitch_conf *conf,
+			     const struct sources_opened *o)
+{
+	for (unsigned i = 0; s->home->conf && i < SOURCES; i++)
+		if (*o->errors[i] && !(same(table[i], s->home->conf, conf) && *s->errors[i]))
+			return o->errors[i];
+	return NULL;
+}
+
+struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
+				    size_t err_size)
+{
+	struct sources_opened *o = mem_alloc(1, sizeof(*o));
+	const char *wrong;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		open_one(s, i, conf, o);
+	wrong = objection(s, conf, o);
+	if (!wrong)
+		return o;
+	snprintf(err, err_size, "%s", wrong);
+	close_all(o);
+	return NULL;
+}
+
+int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+{
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (table[i]->check && wanted(table[i], conf) &&
+		    table[i]->check(conf, err, err_size))
+			return -1;
+	return 0;
+}
+
+/* ---- Taking over --------------------------------------------------------------------------------- */
+
+static void note_error(struct sources *s, unsigned i, const char *error)
+{
+	char what[64];
+
+	memcpy(s->errors[i], error, SOURCE_ERROR);
+	snprintf(what, sizeof(what), "nvswitch: %s", table[i]->name);
+	s->home->ops->trouble(s->home->arg, what, *error ? error : NULL);
+}
+
+/* True: another one is open now, or none any more. */
+static bool take_one(struct sources *s, unsigned i, struct sources_opened *o)
+{
+	bool changes = !o->stays[i] && (s->open[i] || o->open[i]);
+
+	if (changes) {
+		if (o->open[i] && table[i]->start)
+			table[i]->start(o->open[i], s->open[i]);
+		close_one(i, &s->open[i]);
+		s->open[i] = o->open[i];
+		o->open[i] = NULL;
+	}
+	if (table[i]->open)
+		note_error(s, i, o->errors[i]);
+	return changes;
+}
+
+static void announce(struct sources *s)
+{
+	struct senders *senders = log_intake_senders(s->home->intake);
+
+	health_sources_begin(s->home->health);
+	senders_forget_known(senders);
+	senders_know_own(senders);
+	for (unsigned i = 0; i < SOURCES; i++) {
+		if (s->open[i] && table[i]->announce)
+			table[i]->announce(s->open[i]);
+		if (s->open[i] && table[i]->addresses)
+			table[i]->addresses(s->open[i], senders);
+	}
+	health_sources_end(s->home->health);
+}
+
+static void arm_retry(struct sources *s)
+{
+	loop_timer_stop(s->retry_timer);
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (*s->errors[i] && s->home->conf->retry_us)
+			loop_timer_set(s->retry_timer, s->home->conf->retry_us);
+}
+
+static void retry_cb(void *arg)
+{
+	struct sources *s = arg;
+	struct sources_opened *o = mem_alloc(1, sizeof(*o));
+	bool changed = false;
+
+	for (unsigned i = 0; i < SOURCES; i++) {
+		if (!*s->errors[i])
+			continue;
+		open_one(s, i, s->home->conf, o);
+		changed |= take_one(s, i, o);
+	}
+	close_all(o);
+	if (changed)
+		announce(s);
+	arm_retry(s);
+}
+
+void sources_take(struct sources *s, struct sources_opened *o)
+{
+	for (unsigned i = 0; i < SOURCES; i++)
+		take_one(s, i, o);
+	close_all(o);
+	announce(s);
+	arm_retry(s);
+}
+
+void sources_hosts_changed(struct sources *s)
+{
+	bool changed = false;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (s->open[i] && table[i]->hosts)
+			changed |= table[i]->hosts(s->open[i]);
+	if (changed)
+		announce(s);
+}
+
+void sources_recall(const struct sources *s, unsigned host)
+{
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (table[i]->recall)
+			table[i]->recall(s->home, host);
+}
+
+/* ---- Reports ------------------------------------------------------------------------------------- */
+
+void sources_add_inputs(const struct sources *s, json_t *doc)
+{
+	json_t *inputs = json_object(), *errors = json_object();
+
+	for (unsigned i = 0; i < SOURCES; i++) {
+		if (!wanted(table[i], s->home->conf))
+			continue;
+		json_object_set_new(inputs, table[i]->name, json_boolean(!*s->errors[i]));
+		if (*s->errors[i])
+			json_object_set_new(errors, table[i]->name, json_string(s->errors[i]));
+	}
+	json_object_set_new(doc, "inputs", inputs);
+	json_object_set_new(doc, "input_errors", errors);
+}
+
+bool sources_count(const struct sources *s, struct log_server_stats *sum)
+{
+	bool any = false;
+
+	*sum = (struct log_server_stats){ 0 };
+	for (unsigned i = 0; i < SOURCES; i++) {
+		if (!s->open[i] || !table[i]->count)
+			continue;
+		table[i]->count(s->open[i], sum);
+		any = true;
+	}
+	return any;
+}
+
+json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
+{
+	json_t *rows = NULL;
+
+	for (unsigned i = 0; i < SOURCES && !rows; i++)
+		if (s->open[i] && table[i]->missing)
+			rows = table[i]->missing(s->open[i], host, number);
+	return rows ? rows : json_array();
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+struct sources *sources_new(struct source_home *home)
+{
+	struct sources *s = mem_alloc(1, sizeof(*s));
+
+	s->home = home;
+	s->retry_timer = loop_timer_new(home->loop, retry_cb, s);
+	return s;
+}
+
+void sources_free(struct sources *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < SOURCES; i++)
+		close_one(i, &s->open[i]);
+	loop_timer_free(s->retry_timer);
+	free(s);
+}
