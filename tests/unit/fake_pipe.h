@@ -33,8 +33,14 @@ struct fabric {
 	unsigned lost;			     /* files */
 	bool standby, updating, programming; /* the test's to set */
 	struct {
+		enum fabric_role now; /* the test's to set, with `next` where it serves that */
+		bool paused, took_over;
+		unsigned changes;		/* that were asked for.. */
+		struct fabric_role_change next; /* ..and the latest of them */
+	} role;
+	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
-			improvements, faults;
+			improvements, faults, traps;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */
 		const char *reason;
@@ -194,7 +200,37 @@ bool fabric_requests_wait(const struct fabric *fabric)
 
 bool fabric_is_master(const struct fabric *fabric)
 {
-	return !fabric->standby;
+	return !fabric->standby && fabric->role.now == FABRIC_ROLE_MASTER;
+}
+
+enum fabric_role fabric_role(const struct fabric *fabric)
+{
+	return fabric->role.now;
+}
+
+bool fabric_took_over(const struct fabric *fabric)
+{
+	return fabric->role.took_over;
+}
+
+void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
+			const char *reason)
+{
+	fabric->role.next = *change;
+	fabric->role.changes++;
+	fabric->asked.reason = reason;
+}
+
+void fabric_pause(struct fabric *fabric, bool on, const char *reason)
+{
+	fabric->role.paused = on;
+	fabric->asked.reason = reason;
+}
+
+void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
+			  uint16_t from_lid, unsigned times)
+{
+	fabric->asked.traps += times;
 }
 
 bool fabric_may_sweep(const struct fabric *fabric)
@@ -290,15 +326,18 @@ static inline void fake_run_for(struct fabric *f, uint64_t us)
 	assert_int_equal(loop_run(f->services.loop), 0);
 }
 
-/* The room on a clock of its own; topo: published, taken over, NULL = nothing is. sa: the test's, NULL = none. */
-static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module,
+/*
+ * All but the room, on a clock of its own; topo: published, taken over, NULL = nothing is. sa: the test's, NULL = none. A test that
+ * has services of its own sets them, and begins the room then.
+ */
+static inline void fake_pipe_prepare(struct fabric *f, const struct fabric_module *module,
 				     struct topo *topo, struct mad *mad, struct sa *sa)
 {
 	struct loop *loop = loop_new_simulated();
 	struct lid_memory memory = { 0 };
 
 	log_set_level(-1, LOG_ERR);
-	*f = (struct fabric){ .module = module };
+	*f = (struct fabric){ .module = module, .role.now = FABRIC_ROLE_MASTER };
 	conf_default(&f->conf);
 	strcpy(f->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
@@ -321,6 +360,12 @@ static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_modul
 		f->view = (struct fabric_view){ .topo = topo,
 						.lids = lid_plan_lmc(topo, &memory, 0) };
 	lid_memory_fini(&memory);
+}
+
+static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module,
+				     struct topo *topo, struct mad *mad, struct sa *sa)
+{
+	fake_pipe_prepare(f, module, topo, mad, sa);
 	f->room = module->init(f);
 }
 
@@ -348,7 +393,8 @@ static inline void fake_pipe_fini(struct fabric *f)
 
 	if (f->operation.ops && f->operation.ops->free)
 		f->operation.ops->free(f->operation.data);
-	f->module->fini(f->room);
+	if (f->room)
+		f->module->fini(f->room);
 	state_store_free(f->services.state);
 	program_free(f->services.program);
 	inventory_fini(&f->inventory);
