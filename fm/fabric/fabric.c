@@ -157,7 +157,7 @@ void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
 
 	lid_memory_drop(&f->memory, port_guid);
 	if (f->memory.count != before)
-		fabric_state_save(f);
+		modules_lids_changed(f->modules);
 }
 
 /* ---- The published present ----------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .proofs = f->proof_base,
 					 .lids = &f->memory,
 					 .sa = f->sa,
-					 .state = fabric_state_store(f) };
+					 .state = f->store };
 }
 
 void *fabric_room(const struct fabric *f, const struct fabric_module *module)
@@ -298,13 +298,12 @@ static void parts_init(struct fabric *f)
 	fabric_audit_init(f);
 	fabric_update_init(f);
 	fabric_settle_init(f);
-	f->operations = operations_new(f, fabric_state_store(f), f->alerts, fabric_status);
+	f->operations = operations_new(f, f->store, fabric_status);
 	modules_begin(f->modules, f);
 }
 
 static void parts_load(struct fabric *f)
 {
-	fabric_state_load(f);
 	modules_restore(f->modules);
 	fabric_adaptive_load(f);
 	fabric_untrue_load(f);
@@ -357,7 +356,7 @@ static void renew(struct fabric *f)
 	waiters_answer(&f->readers, NULL, why);
 	modules_abandon(f->modules, why);
 	modules_checkpoint(f->modules);
-	fabric_state_renew(f);
+	state_store_detach(f->store);
 	parts_fini(f, false);
 	*f = (struct fabric){ .loop = f->loop,
 			      .mad = f->mad,
@@ -365,7 +364,7 @@ static void renew(struct fabric *f)
 			      .started_us = f->started_us,
 			      .events = f->events,
 			      .alerts = f->alerts,
-			      .files = f->files,
+			      .store = f->store,
 			      .modules = f->modules,
 			      .role = f->role,
 			      .followers = f->followers };
@@ -407,6 +406,22 @@ static void change_role(void *arg)
 	}
 }
 
+static void saved(void *arg)
+{
+	struct fabric *f = arg;
+
+	operations_saved(f->operations);
+	fabric_update_unshare(f);
+}
+
+static void store_init(struct fabric *f)
+{
+	f->store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
+	state_store_retry(f->store, f->conf.retry_interval_ms * 1000ull);
+	state_store_set_writable(f->store, false); /* until it is master */
+	state_store_listen(f->store, saved, f);
+}
+
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
 			  fabric_modules rooms)
 {
@@ -419,7 +434,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
 	f->alerts = alerts_new(loop, f->events);
-	fabric_state_init(f);
+	store_init(f);
 	fabric_role_init(f, change_role);
 	f->modules = modules_new(rooms);
 	parts_init(f);
@@ -449,7 +464,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->packet_life_time);
 	fabric_mcast_configure(f);
-	fabric_state_configure(f);
+	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
 	fabric_audit_configure(f);
 	fabric_watch_schedule(f);
 	modules_configure(f->modules);
@@ -461,11 +476,11 @@ void fabric_free(struct fabric *f)
 	if (!f)
 		return;
 	modules_checkpoint(f->modules);
-	fabric_state_end(f);
+	state_store_flush(f->store);
 	parts_fini(f, true);
 	modules_free(f->modules);
 	fabric_role_fini(f);
-	fabric_state_fini(f);
+	state_store_free(f->store);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);

@@ -50,8 +50,8 @@ struct fabric_services {
 	struct program *program;
 	struct mft *mft;	   /* multicast tables: what switches are to hold, and do */
 	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
-	const struct lid_memory *lids; /* of every port ever met */
-	struct sa *sa;		       /* it serves by what sa_module makes of the view */
+	struct lid_memory *lids;   /* of every port ever met: lids_changed() */
+	struct sa *sa;		   /* it serves by what sa_module makes of the view */
 	struct state_store
 		*state; /* files of state_dir; rooms read them in load() and say what has changed */
 };
@@ -70,7 +70,7 @@ struct fabric_module {
 	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
-	/* What the inventory begins with, before the first sweep: behind the LIDs, ahead of all load(). */
+	/* LIDs, and what the inventory begins with, before the first sweep: ahead of all load(). */
 	void (*restore)(void *room);
 	void (*load)(void *room);  /* what state_dir has; behind all init() */
 	void (*start)(void *room); /* the manager begins its work: once, behind the first load() */
@@ -114,6 +114,8 @@ struct fabric_module {
 	/* Adds to what routing goes by; of any snapshot, for what-if too. */
 	void (*route_input)(const void *room, const struct topo *next,
 			    struct fabric_policy *policy);
+	/* services.lids is another: ports were given LIDs, or lost theirs. */
+	void (*lids_changed)(void *room);
 	/* The proof of unicast tables is about to begin: what holds on to the one before lets go of it. */
 	void (*proving)(void *room);
 	/* The proof refused the tables: what is published stays in force, and what asked for them is taken back. */

@@ -250,6 +250,11 @@ void modules_route_input(const struct modules *m, const struct fabric_module *wi
 			m->table[i]->route_input(m->rooms[i], next, policy);
 }
 
+void modules_lids_changed(struct modules *m)
+{
+	EACH(m, lids_changed);
+}
+
 void modules_proving(struct modules *m)
 {
 	EACH(m, proving);

@@ -31,6 +31,7 @@ void modules_link_fell(struct modules *modules, guid_t node, uint8_t port);
 /* without: a room that is left out; NULL = none. */
 void modules_route_input(const struct modules *modules, const struct fabric_module *without,
 			 const struct topo *next, struct fabric_policy *policy);
+void modules_lids_changed(struct modules *modules);
 void modules_proving(struct modules *modules);
 void modules_refused(struct modules *modules);
 void modules_publishing(struct modules *modules, const struct topo *before);

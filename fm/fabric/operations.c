@@ -16,7 +16,6 @@ struct operation {
 struct operations {
 	struct fabric *fabric;
 	const struct state_store *store;
-	const struct alerts *alerts;
 	operations_status_fn *status;
 	struct operation *waiting; /* for an update, or for its end; the latest first */
 	struct operation *saving;  /* settled; their file is not on disk yet */
@@ -49,21 +48,10 @@ static json_t *result_of(const struct operations *ops, const struct operation *o
 	return op->fn ? ops->status(ops->fabric) : NULL;
 }
 
-/* Says in the answer why the file could not be written, if it could not. */
-static void add_not_saved(const struct operations *ops, const struct operation *op)
-{
-	char *subject = mem_printf("state_dir/%s", op->ops->file);
-	const char *error = trouble_error(ops->alerts, subject);
-
-	if (error)
-		json_object_set_new(op->result, "not_saved", json_string(error));
-	free(subject);
-}
-
 static void answer(struct operations *ops, struct operation *op, const char *error)
 {
 	if (op->result && op->ops->file)
-		add_not_saved(ops, op);
+		state_store_tell(ops->store, op->ops->file, op->result);
 	if (op->ops->reported)
 		op->ops->reported(op->data, op->result, error);
 	if (op->fn)
@@ -208,13 +196,11 @@ void operations_cancel(struct operations *ops, const void *arg)
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
 struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
-				  const struct alerts *alerts, operations_status_fn *status)
+				  operations_status_fn *status)
 {
 	struct operations *ops = mem_alloc(1, sizeof(*ops));
 
-	*ops = (struct operations){
-		.fabric = fabric, .store = store, .alerts = alerts, .status = status
-	};
+	*ops = (struct operations){ .fabric = fabric, .store = store, .status = status };
 	return ops;
 }
 

@@ -3,7 +3,6 @@
 #ifndef FMD_FABRIC_OPERATIONS_H
 #define FMD_FABRIC_OPERATIONS_H
 
-#include "fm/core/alert.h"
 #include "fm/fabric/operation.h"
 #include "fm/state/state_store.h"
 
@@ -11,9 +10,9 @@ struct operations;
 
 typedef json_t *operations_status_fn(const struct fabric *fabric);
 
-/* store says which files are on disk, alerts which could not be written; both are borrowed. status: the answer of who has no result. */
+/* store, borrowed, says which files are on disk or could not be written. status: the answer of who has no result. */
 struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
-				  const struct alerts *alerts, operations_status_fn *status);
+				  operations_status_fn *status);
 void operations_free(struct operations *operations); /* nobody is called */
 
 void operations_start(struct operations *operations, const struct fabric_operation_ops *ops,

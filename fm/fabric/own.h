@@ -239,8 +239,8 @@ struct fabric {
 
 	struct isolation *isolation;
 
-	struct alerts *alerts;	    /* raised and ended by whoever sees it: fm/core/alert.h */
-	struct fabric_files *files; /* state_dir; goes on over a change of role */
+	struct alerts *alerts;	   /* raised and ended by whoever sees it: fm/core/alert.h */
+	struct state_store *store; /* state_dir; goes on over a change of role */
 
 	struct follower *followers;
 	struct operations *operations;
@@ -431,22 +431,20 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t);
 /* Points to what it is made from. */
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy);
 
-/* state.c: the LID map in state_dir/lids. */
-int fabric_state_load(struct fabric *f);
-void fabric_state_save(struct fabric *f);
+/* Files of concerns that are not rooms yet; their owner is the pipe. */
+static inline int fabric_state_read(struct fabric *f, const struct state_file *file)
+{
+	return state_store_read(f->store, file, f);
+}
 
-/* Files of state_dir (fm/state/state_store.h). 0, -ENOENT, or -EINVAL: it was lost, and that is an alert. */
-struct state_store *fabric_state_store(const struct fabric *f);
-int fabric_state_read(struct fabric *f, const struct state_file *file);
-int fabric_state_content(struct fabric *f, const struct state_file *file, char **content,
-			 size_t *length);
-/* It is written when it is due. What can't be is a trouble, and written again later. */
-void fabric_state_changed(struct fabric *f, const struct state_file *file);
-void fabric_state_unchanged(struct fabric *f, const struct state_file *file);
-void fabric_state_init(struct fabric *f);
-void fabric_state_configure(struct fabric *f);
-void fabric_state_renew(struct fabric *f); /* what files hold is about to be made anew */
-void fabric_state_end(struct fabric *f);   /* .. or to go: waits for the disk */
-void fabric_state_fini(struct fabric *f);
+static inline void fabric_state_changed(struct fabric *f, const struct state_file *file)
+{
+	state_store_changed(f->store, file, f);
+}
+
+static inline void fabric_state_unchanged(struct fabric *f, const struct state_file *file)
+{
+	state_store_unchanged(f->store, file);
+}
 
 #endif

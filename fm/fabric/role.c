@@ -69,6 +69,7 @@ void fabric_role_enter(struct fabric *f)
 	f->role.took_over = f->role.next.took_over;
 	f->role.paused = f->role.waits = false;
 	keep_sets_back(f);
+	state_store_set_writable(f->store, fabric_is_master(f));
 }
 
 void fabric_role_init(struct fabric *f, loop_fn *serve)

@@ -139,7 +139,7 @@ static enum job_said plan_lids(void *arg)
 	if (same_lids(f))
 		return JOB_NEXT;
 	if (lid_memory_learn(&f->memory, u->topo, u->lids, time(NULL)))
-		fabric_state_save(f);
+		modules_lids_changed(f->modules);
 	if (u->lids->taken_back)
 		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
 			      json_pack("{si}", "ports", (int)u->lids->taken_back),

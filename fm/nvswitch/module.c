@@ -16,7 +16,6 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/module_own.h"
-#include "fm/program/program.h"
 #include "topology/mem.h"
 
 /* ---- What the monitor reports --------------------------------------------------------------------- */
@@ -91,16 +90,6 @@ static void published(void *room, const struct topo *before)
 		names[h] = t->hosts[h].name;
 	nvswitch_present(r->nvswitch, names, t->nhosts);
 	free(names);
-	r->lft_entries = 0;
-}
-
-/* After a restart twice; the second time nothing is written, as a rule. */
-static void programmed(void *room, const struct program_result *result)
-{
-	struct nvlink_room *r = room;
-
-	if (result->blocks)
-		r->lft_entries = result->entries;
 }
 
 /* ---- Reports ------------------------------------------------------------------------------------- */
@@ -193,6 +182,5 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .admit = admit,
 					     .route_input = route_input,
 					     .published = published,
-					     .programmed = programmed,
 					     .review = review,
 					     .status = status };

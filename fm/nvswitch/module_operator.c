@@ -6,7 +6,6 @@
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/module_own.h"
 #include "fm/nvswitch/policy.h"
-#include "fm/program/program.h"
 #include "topology/mem.h"
 
 static struct nvlink_room *room_of(const struct fabric *fabric)
@@ -46,14 +45,13 @@ struct override {
 static json_t *result(void *data)
 {
 	const struct override *o = data;
-	const struct fabric_services *s = &o->room->services;
+	const struct fabric_written written = fabric_written(o->room->fabric);
 
 	return json_pack("{ss ss* sb sI sI sf}", "host", o->host, "state",
 			 *o->state ? o->state : NULL, "rerouted", o->rerouted,
-			 "lft_entries_changed",
-			 (json_int_t)(o->rerouted ? o->room->lft_entries : 0), "lft_blocks_written",
-			 (json_int_t)(program_blocks_written(s->program) - o->blocks_before),
-			 "took_ms", (loop_now_us(s->loop) - o->asked_us) / 1e3);
+			 "lft_entries_changed", (json_int_t)(o->rerouted ? written.entries : 0),
+			 "lft_blocks_written", (json_int_t)(written.blocks - o->blocks_before),
+			 "took_ms", (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
 }
 
 static const struct fabric_operation_ops override_ops = { .file = NVLINK_STATES_FILE,
@@ -89,7 +87,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 
 	*o = (struct override){ .room = r,
 				.asked_us = loop_now_us(r->services.loop),
-				.blocks_before = program_blocks_written(r->services.program) };
+				.blocks_before = fabric_written(f).blocks };
 	snprintf(o->host, sizeof(o->host), "%s", host);
 	if (set(r, o, state, err, sizeof(err))) {
 		fn(arg, NULL, err);

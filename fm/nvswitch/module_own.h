@@ -10,9 +10,8 @@ struct nvlink_room {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct nvswitch *nvswitch;
-	bool refused;	      /* the own port leads into an NVLink subnet, and that was logged */
-	bool requested;	      /* a reroute, by the call that is under way */
-	uint64_t lft_entries; /* that the latest publication changed */
+	bool refused;	/* the own port leads into an NVLink subnet, and that was logged */
+	bool requested; /* a reroute, by the call that is under way */
 };
 
 /* module_files.c */

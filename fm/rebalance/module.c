@@ -19,7 +19,6 @@
 #include "fm/core/job.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
-#include "fm/program/program.h"
 #include "fm/rebalance/overrides.h"
 #include "topology/mem.h"
 
@@ -35,10 +34,9 @@ struct room {
 	struct fabric_policy policy;
 	bool due;   /* something else than a pass's own answer was published since the last one */
 	bool ready; /* `found` differs from what is in force, and waits for its update.. */
-	bool applying;	  /* ..which is under way */
-	bool published;	  /* something is.. */
-	bool uneven;	  /* ..and its design is */
-	uint64_t changed; /* LFT entries, by what was published last */
+	bool applying;					 /* ..which is under way */
+	bool published;					 /* something is.. */
+	bool uneven;					 /* ..and its design is */
 	struct overrides found, kept, replaced, refused; /* kept: in force; replaced: were before */
 	struct rebalance_figures before, after;		 /* of the latest pass */
 };
@@ -229,22 +227,12 @@ static void publishing(void *room, const struct topo *before)
 
 	stop(r);
 	r->due = !r->applying;
-	r->changed = 0;
 	if (r->applying || (none && r->kept.count))
 		state_store_changed(r->services.state, &overrides_file, r);
 	if (none)
 		overrides_fini(&r->kept);
 	r->uneven = view.uneven;
 	r->published = true;
-}
-
-/* After a restart twice; the second time nothing is written, as a rule. */
-static void programmed(void *room, const struct program_result *result)
-{
-	struct room *r = room;
-
-	if (result->blocks)
-		r->changed = result->entries;
 }
 
 static json_t *load_json(const struct rebalance_figures *figures)
@@ -255,13 +243,15 @@ static json_t *load_json(const struct rebalance_figures *figures)
 
 static void report(const struct room *r)
 {
+	uint64_t entries = fabric_written(r->fabric).entries;
+
 	event_log_add(r->services.events, LOG_NOTICE, "rebalanced",
-		      json_pack("{sI si so so}", "entries", (json_int_t)r->changed, "overrides",
+		      json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
 				(int)r->kept.count, "before", load_json(&r->before), "after",
 				load_json(&r->after)),
 		      "fabric: rebalanced, %llu entries moved: worst link in shifts %.2f -> %.2f "
 		      "flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
-		      (unsigned long long)r->changed, r->before.shift, r->after.shift,
+		      (unsigned long long)entries, r->before.shift, r->after.shift,
 		      r->before.rail_shift, r->after.rail_shift, r->before.all_to_all,
 		      r->after.all_to_all);
 }
@@ -331,6 +321,5 @@ const struct fabric_module rebalance_module = { .name = "rebalance",
 						.improves = improves,
 						.refused = refused,
 						.publishing = publishing,
-						.programmed = programmed,
 						.settled = settled,
 						.status = status };

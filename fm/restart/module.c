@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is large and survives a restart, so that one moves nothing: the tables that switches hold, and the links that are known (links.c).
+ * What survives a restart, so that one moves nothing: LIDs (lids.h), the tables that switches hold, and the links that are known (links.c).
  *
  * The tables the engine makes depend on snapshot, LIDs, marks and overrides alone. With all of these restored, the first tables
  * of a new daemon are the last ones of the old, damage or none; what the switches hold is read, not written (fm/program/claims.c).
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
+#include "fm/restart/lids.h"
 #include "fm/restart/links.h"
 #include "topology/mem.h"
 
@@ -20,6 +21,45 @@ struct restart {
 	struct known_links links;
 	uint64_t blocks; /* written to switches, when their file was last due */
 };
+
+/* ---- LIDs ---------------------------------------------------------------------------------------- */
+
+static unsigned read_lids(void *arg, FILE *in)
+{
+	struct restart *r = arg;
+
+	return lids_read(r->services.lids, in);
+}
+
+static void forget_lids(void *arg)
+{
+	struct restart *r = arg;
+
+	lid_memory_fini(r->services.lids);
+}
+
+static void write_lids(const void *arg, FILE *out)
+{
+	const struct restart *r = arg;
+
+	lids_write(r->services.lids, out);
+}
+
+/* A LID that is wrong is worse than a new one: a file that is not whole is lost. */
+static const struct state_file lids_file = {
+	.name = "lids",
+	.form = "`GUID LID LMC [AWAY]`, or a LID twice",
+	.read = read_lids,
+	.forget = forget_lids,
+	.write = write_lids,
+};
+
+static void lids_changed(void *room)
+{
+	struct restart *r = room;
+
+	state_store_changed(r->services.state, &lids_file, r);
+}
 
 /* ---- Tables -------------------------------------------------------------------------------------- */
 
@@ -71,6 +111,7 @@ static void restore(void *room)
 	char *content;
 	size_t length;
 
+	state_store_read(r->services.state, &lids_file, r);
 	if (!state_store_load(r->services.state, &tables_file, r, &content, &length))
 		program_remember(r->services.program, content, length);
 	known_links_restore(&r->links, r->services.lids);
@@ -114,6 +155,7 @@ const struct fabric_module restart_module = { .name = "restart",
 					      .init = init,
 					      .fini = fini,
 					      .restore = restore,
+					      .lids_changed = lids_changed,
 					      .checkpoint = checkpoint,
 					      .programmed = programmed,
 					      .settled_later = settled_later };

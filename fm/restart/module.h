@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: what lets a restart move nothing, as a room (fm/fabric/module.h): the tables that switches hold, and the links that are known. */
+/* module: what lets a restart move nothing, as a room (fm/fabric/module.h): LIDs, the tables that switches hold, and the links that are known. */
 #ifndef FMD_RESTART_MODULE_H
 #define FMD_RESTART_MODULE_H
 

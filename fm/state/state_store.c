@@ -7,69 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/core/log.h"
-#include "fm/state/state_file.h"
-#include "fm/state/state_store.h"
+#include "fm/state/state_store_own.h"
 #include "topology/mem.h"
 
-#define LANE_FILES  16
 #define REAP_MIN_US 1000 /* a small file on a good disk */
 #define REAP_MAX_US 100000
-#define MAY_NOT_US  1000000 /* who may not write is asked again */
 #define MANIFEST_US 1000000 /* before it is tried again alone */
 
-enum { AT_ONCE, GATHERED, LANES };
-
-struct kept {
-	struct kept *next;
-	const struct state_file *file;
-	void *owner; /* NULL = it is gone, and nobody has come yet: what it had is held or dropped */
-	bool due;    /* differs from what is on disk or on its way */
-	bool in_memory; /* .. but for what `held` has: its owner is gone */
-	bool failed;	/* the last write, and nothing has changed since */
-	bool reform; /* what is on disk is of the old form, or lost: to be written whatever its owner says */
-	bool lane_held;	   /* what is on its way is `held` */
-	uint64_t since_us; /* the first change that is due */
-	uint64_t at_us;	   /* it is to be written */
-	struct lane *lane; /* on its way; NULL = not */
-	char *held;	   /* rendered, and not on disk yet */
-	size_t held_length;
-};
-
-struct lane {
-	pid_t pid; /* 0 = idle */
-	int said;  /* a pipe: a status a file */
-	struct kept *files[LANE_FILES];
-	unsigned count;
-	bool lists;	  /* writes the manifest as well */
-	uint64_t wait_us; /* before it is looked at again */
-};
-
-struct listed { /* in the manifest */
-	struct listed *next;
-	char *name, *summary;
-};
-
-struct state_store {
-	struct loop *loop;
-	char *folder;
-	void *arg; /* of ops */
-	struct state_ops ops;
-	uint64_t retry_us;
-	struct kept *files;
-	struct listed *manifest;
-	bool has_manifest; /* there is one on disk, or it was lost and that was told */
-	bool manifest_due;
-	uint64_t manifest_at_us; /* not before: the latest try failed */
-	struct lane lanes[LANES];
-	struct loop_timer *timer;
-};
-
-static char *path_of(const struct state_store *s, const char *name)
+char *state_store_path(const struct state_store *s, const char *name)
 {
 	return mem_printf("%s/%s", s->folder, name);
 }
 
-static struct kept *kept_of(struct state_store *s, const struct state_file *file)
+struct kept *state_store_kept(struct state_store *s, const struct state_file *file)
 {
 	struct kept **link = &s->files;
 
@@ -84,207 +34,31 @@ static struct kept *kept_of(struct state_store *s, const struct state_file *file
 
 /* ---- The manifest ---------------------------------------------------------------------------------- */
 
-#define MANIFEST "manifest"
-
-static struct listed *listed_of(const struct state_store *s, const char *name)
+void state_store_lose_manifest(struct state_store *s, const char *why)
 {
-	struct listed *it = s->manifest;
-
-	while (it && strcmp(it->name, name))
-		it = it->next;
-	return it;
-}
-
-static struct listed *list_file(struct state_store *s, const char *name)
-{
-	struct listed *it = listed_of(s, name);
-
-	if (it)
-		return it;
-	it = mem_alloc(1, sizeof(*it));
-	*it = (struct listed){ s->manifest, mem_strdup(name), mem_strdup("") };
-	s->manifest = it;
-	return it;
-}
-
-static void take_line(struct state_store *s, char *line)
-{
-	char *space = strchr(line, ' ');
-	struct listed *it;
-
-	if (space)
-		*space++ = '\0';
-	if (!*line)
-		return;
-	it = list_file(s, line);
-	free(it->summary);
-	it->summary = mem_strdup(space ? space : "");
-}
-
-static void tell_manifest(struct state_store *s, const char *why)
-{
-	static const struct state_file manifest = { .name = MANIFEST };
-
 	s->has_manifest = true;
-	s->ops.lost(s->arg, &manifest, why, NULL, "");
+	state_alerts_lost(s->alerts, STATE_MANIFEST, why, NULL, "");
 }
 
 static void read_manifest(struct state_store *s)
 {
-	char *path = path_of(s, MANIFEST), *rest = NULL;
+	char *path = state_store_path(s, STATE_MANIFEST);
 	struct state_content c;
-	enum state_said said = state_file_load(path, MANIFEST, &c);
+	enum state_said said = state_manifest_load(&s->manifest, path, &c);
 
 	s->has_manifest = said == STATE_WHOLE;
-	if (said == STATE_WHOLE)
-		for (char *line = strtok_r(c.bytes, "\n", &rest); line;
-		     line = strtok_r(NULL, "\n", &rest))
-			take_line(s, line);
-	else if (said != STATE_ABSENT)
-		tell_manifest(s, said == STATE_OLD ? "without its first and last line" : c.why);
-	free(c.bytes);
+	if (said != STATE_WHOLE && said != STATE_ABSENT)
+		state_store_lose_manifest(s, said == STATE_OLD ? "without its first and last line"
+							       : c.why);
 	free(path);
 }
 
-static void write_manifest(void *arg, FILE *out)
+static int write_manifest(struct state_store *s)
 {
-	const struct state_store *s = arg;
+	char *path = state_store_path(s, STATE_MANIFEST);
+	int status = state_manifest_save(&s->manifest, path);
 
-	for (const struct listed *it = s->manifest; it; it = it->next)
-		fprintf(out, "%s%s%s\n", it->name, *it->summary ? " " : "", it->summary);
-}
-
-/* Notes that the file is about to be written. True: the manifest is another by that. */
-static bool note_summary(struct state_store *s, const struct state_file *file, const void *owner)
-{
-	bool fresh = !listed_of(s, file->name);
-	struct listed *it = list_file(s, file->name);
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out;
-
-	if (!file->summary)
-		return fresh;
-	out = open_memstream(&text, &length);
-	file->summary(owner, out);
-	fclose(out);
-	for (char *c = text; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
-	fresh |= strcmp(text, it->summary) != 0;
-	free(it->summary);
-	it->summary = text;
-	return fresh;
-}
-
-/* ---- Reading --------------------------------------------------------------------------------------- */
-
-/* Out of the way, for people to look at. */
-static void lose(struct state_store *s, const struct state_file *file, const char *why, bool keep)
-{
-	const struct listed *it = listed_of(s, file->name);
-	char *path = path_of(s, file->name), *aside = mem_printf("%s.bad", path);
-	bool kept = keep && rename(path, aside) == 0;
-
-	s->ops.lost(s->arg, file, why, kept ? aside : NULL, it ? it->summary : "");
 	free(path);
-	free(aside);
-}
-
-/* Whole or old, and nothing speaks against using it. */
-static int judge(struct state_store *s, const struct state_file *file, enum state_said said,
-		 const struct state_content *c)
-{
-	bool listed = listed_of(s, file->name) != NULL;
-
-	if (said == STATE_ABSENT && !listed)
-		return -ENOENT;
-	if (said == STATE_ABSENT)
-		lose(s, file, "is gone", false);
-	else if (said == STATE_DAMAGED)
-		lose(s, file, c->why, true);
-	else if (said == STATE_OLD && listed && !c->length)
-		lose(s, file, "empty", true);
-	else if (said == STATE_OLD && listed && !file->read)
-		lose(s, file, "without its first and last line", true);
-	else
-		return 0;
-	return -EINVAL;
-}
-
-/* A change of role may come before the disk has what was true before. */
-static bool from_memory(struct state_store *s, const struct state_file *file, char **content,
-			size_t *length)
-{
-	const struct kept *k = kept_of(s, file);
-
-	if (!k->held)
-		return false;
-	*content = mem_alloc(k->held_length + 1, 1);
-	memcpy(*content, k->held, k->held_length);
-	*length = k->held_length;
-	return true;
-}
-
-/* Its owner is known by then. */
-static void reform(struct state_store *s, const struct state_file *file)
-{
-	struct kept *k = kept_of(s, file);
-
-	k->reform = true;
-	state_store_changed(s, file, k->owner);
-}
-
-int state_store_load(struct state_store *s, const struct state_file *file, void *owner,
-		     char **content, size_t *length)
-{
-	struct state_content c;
-	enum state_said said;
-	char *path;
-	int status;
-
-	kept_of(s, file)->owner = owner;
-	if (from_memory(s, file, content, length))
-		return 0;
-	path = path_of(s, file->name);
-	said = state_file_load(path, file->name, &c);
-	status = judge(s, file, said, &c);
-	free(path);
-	if (!status && said == STATE_WHOLE && !s->has_manifest && !s->manifest_due)
-		tell_manifest(s, "is gone");
-	if (!status && said == STATE_OLD && listed_of(s, file->name))
-		s->ops.foreign(s->arg, file);
-	if (said == STATE_OLD || status == -EINVAL)
-		reform(s, file);
-	if (status)
-		free(c.bytes);
-	*content = status ? NULL : c.bytes;
-	*length = status ? 0 : c.length;
-	return status;
-}
-
-int state_store_read(struct state_store *s, const struct state_file *file, void *owner)
-{
-	char *content, why[128];
-	size_t length;
-	int status = state_store_load(s, file, owner, &content, &length);
-	unsigned bad;
-	FILE *in;
-
-	if (status)
-		return status;
-	in = length ? fmemopen(content, length, "r") : fopen("/dev/null", "r");
-	bad = in ? file->read(owner, in) : 1;
-	if (bad) {
-		snprintf(why, sizeof(why), "line %u is not %s", bad, file->form);
-		file->forget(owner);
-		lose(s, file, why, true);
-		reform(s, file);
-		status = -EINVAL;
-	}
-	if (in)
-		fclose(in);
-	free(content);
 	return status;
 }
 
@@ -295,9 +69,15 @@ static unsigned lane_of(const struct state_file *file)
 	return file->gather_us ? GATHERED : AT_ONCE;
 }
 
-static bool wants(const struct kept *k)
+/* Its owner writes it; else what is held of an owner before is written, whoever is master. */
+static bool is_live(const struct kept *k)
 {
-	return (k->due || k->held) && !k->lane;
+	return k->due && !k->in_memory;
+}
+
+static bool wants(const struct state_store *s, const struct kept *k)
+{
+	return (k->held || (is_live(k) && s->writable)) && !k->lane;
 }
 
 /* When the manifest is written alone, if no file takes it along. */
@@ -317,7 +97,7 @@ static uint64_t next_us(const struct state_store *s)
 		if (s->lanes[i].pid && now + s->lanes[i].wait_us < next)
 			next = now + s->lanes[i].wait_us;
 	for (const struct kept *k = s->files; k; k = k->next)
-		if (wants(k) && !s->lanes[lane_of(k->file)].pid && k->at_us < next)
+		if (wants(s, k) && !s->lanes[lane_of(k->file)].pid && k->at_us < next)
 			next = k->at_us;
 	if (s->manifest_due && !s->lanes[AT_ONCE].pid && manifest_us(s) < next)
 		next = manifest_us(s);
@@ -336,7 +116,7 @@ static void schedule(struct state_store *s)
 
 void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
 {
-	struct kept *k = kept_of(s, file);
+	struct kept *k = state_store_kept(s, file);
 	uint64_t now = loop_now_us(s->loop);
 	uint64_t most = file->gather_max_us ? file->gather_max_us : file->gather_us;
 
@@ -352,7 +132,7 @@ void state_store_changed(struct state_store *s, const struct state_file *file, v
 
 void state_store_unchanged(struct state_store *s, const struct state_file *file)
 {
-	struct kept *k = kept_of(s, file);
+	struct kept *k = state_store_kept(s, file);
 
 	k->due = k->reform;
 	schedule(s);
@@ -360,7 +140,15 @@ void state_store_unchanged(struct state_store *s, const struct state_file *file)
 
 bool state_store_is_due(const struct state_store *s, const struct state_file *file)
 {
-	return kept_of((struct state_store *)s, file)->due;
+	return state_store_kept((struct state_store *)s, file)->due;
+}
+
+void state_store_tell(const struct state_store *s, const char *name, json_t *result)
+{
+	const char *error = state_alerts_error(s->alerts, name);
+
+	if (error)
+		json_object_set_new(result, "not_saved", json_string(error));
 }
 
 bool state_store_waits(const struct state_store *s, const char *name)
@@ -392,17 +180,8 @@ static void write_content(void *arg, FILE *out)
 static int write_file(struct state_store *s, const struct kept *k)
 {
 	struct source source = { s, k };
-	char *path = path_of(s, k->file->name);
+	char *path = state_store_path(s, k->file->name);
 	int status = state_file_save(path, k->file->name, write_content, &source);
-
-	free(path);
-	return status;
-}
-
-static int write_list(struct state_store *s)
-{
-	char *path = path_of(s, MANIFEST);
-	int status = state_file_save(path, MANIFEST, write_manifest, s);
 
 	free(path);
 	return status;
@@ -415,7 +194,7 @@ static void take_up(struct state_store *s, struct kept *k, bool live)
 	if (live) {
 		free(k->held);
 		k->held = NULL;
-		s->manifest_due |= note_summary(s, k->file, k->owner);
+		s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
 	}
 	if (live || k->in_memory)
 		k->due = k->in_memory = k->reform = false;
@@ -432,7 +211,9 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		k->held = NULL;
 	}
 	k->lane_held = false;
-	s->ops.wrote(s->arg, k->file, status);
+	state_alerts_wrote(s->alerts, k->file->name, status);
+	if (s->wrote)
+		s->wrote(s->arg);
 }
 
 /* The child: one status a file, in the order of the lane. The manifest goes last: what it lists is there. */
@@ -448,7 +229,7 @@ static void write_and_exit(struct state_store *s, const struct lane *lane, int s
 		if (write(said, &status, sizeof(status)) != sizeof(status))
 			_exit(1);
 	}
-	_exit(lane->lists && (!all || write_list(s)));
+	_exit(lane->lists && (!all || write_manifest(s)));
 }
 
 static void write_here(struct state_store *s, struct lane *lane)
@@ -460,7 +241,7 @@ static void write_here(struct state_store *s, struct lane *lane)
 		wrote(s, k, write_file(s, k));
 	}
 	if (s->manifest_due)
-		s->manifest_due = write_list(s) != 0;
+		s->manifest_due = write_manifest(s) != 0;
 	lane->count = 0;
 }
 
@@ -503,18 +284,9 @@ static void fill(struct state_store *s, unsigned number, bool all)
 	uint64_t now = loop_now_us(s->loop);
 
 	for (struct kept *k = s->files; k && lane->count < LANE_FILES; k = k->next) {
-		bool live;
-
-		if (!wants(k) || lane_of(k->file) != number || (!all && k->at_us > now))
+		if (!wants(s, k) || lane_of(k->file) != number || (!all && k->at_us > now))
 			continue;
-		live = k->due && !k->in_memory;
-		if (live && !all && !s->ops.may_write(s->arg)) {
-			k->at_us = now + MAY_NOT_US;
-			live = false;
-			if (!k->held)
-				continue;
-		}
-		take_up(s, k, live);
+		take_up(s, k, is_live(k) && s->writable);
 		k->lane = lane;
 		lane->files[lane->count++] = k;
 	}
@@ -601,7 +373,7 @@ static void render(struct state_store *s, struct kept *k)
 	free(k->held);
 	k->held = NULL;
 	out = open_memstream(&k->held, &k->held_length);
-	s->manifest_due |= note_summary(s, k->file, k->owner);
+	s->manifest_due |= state_manifest_note(&s->manifest, k->file, k->owner);
 	k->file->write(k->owner, out);
 	fclose(out);
 	k->due = k->in_memory = true;
@@ -609,10 +381,10 @@ static void render(struct state_store *s, struct kept *k)
 	k->at_us = loop_now_us(s->loop);
 }
 
-void state_store_detach(struct state_store *s, bool drop)
+void state_store_detach(struct state_store *s)
 {
 	for (struct kept *k = s->files; k; k = k->next) {
-		if (drop)
+		if (!s->writable)
 			k->due &= k->in_memory;
 		else if (k->owner && (k->due || k->lane))
 			render(s, k);
@@ -622,13 +394,11 @@ void state_store_detach(struct state_store *s, bool drop)
 	schedule(s);
 }
 
-void state_store_flush(struct state_store *s, bool drop)
+void state_store_flush(struct state_store *s)
 {
 	for (unsigned i = 0; i < LANES; i++)
 		if (s->lanes[i].pid)
 			reap(s, &s->lanes[i], 0);
-	for (struct kept *k = s->files; k; k = k->next)
-		k->due &= !drop || k->in_memory;
 	for (unsigned i = 0; i < LANES; i++) {
 		fill(s, i, true);
 		write_here(s, &s->lanes[i]);
@@ -637,17 +407,28 @@ void state_store_flush(struct state_store *s, bool drop)
 
 /* ---- Life ------------------------------------------------------------------------------------------ */
 
-struct state_store *state_store_new(struct loop *loop, const char *folder, void *arg,
-				    const struct state_ops *ops)
+struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
+				    struct event_log *events)
 {
 	struct state_store *s = mem_alloc(1, sizeof(*s));
 
-	*s = (struct state_store){
-		.loop = loop, .folder = mem_strdup(folder), .arg = arg, .ops = *ops
-	};
+	*s = (struct state_store){ .loop = loop, .folder = mem_strdup(folder), .writable = true };
 	s->timer = loop_timer_new(loop, step, s);
+	s->alerts = state_alerts_new(loop, alerts, events);
 	read_manifest(s);
 	return s;
+}
+
+void state_store_listen(struct state_store *s, loop_fn *fn, void *arg)
+{
+	s->wrote = fn;
+	s->arg = arg;
+}
+
+void state_store_set_writable(struct state_store *s, bool writable)
+{
+	s->writable = writable;
+	schedule(s);
 }
 
 void state_store_retry(struct state_store *s, uint64_t retry_us)
@@ -664,14 +445,6 @@ static void kept_free(struct state_store *s)
 		free(k->held);
 		free(k);
 	}
-	while (s->manifest) {
-		struct listed *it = s->manifest;
-
-		s->manifest = it->next;
-		free(it->name);
-		free(it->summary);
-		free(it);
-	}
 }
 
 void state_store_free(struct state_store *s)
@@ -685,6 +458,8 @@ void state_store_free(struct state_store *s)
 		}
 	loop_timer_free(s->timer);
 	kept_free(s);
+	state_manifest_fini(&s->manifest);
+	state_alerts_free(s->alerts);
 	free(s->folder);
 	free(s);
 }

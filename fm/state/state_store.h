@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * state_store: the one reader and writer of state_dir. Every file goes through it, so that all have one form (state_file.h), one manifest,
- * one way to fail, and so that nobody waits for a disk.
+ * one way to fail, and so that nobody waits for a disk. A full disk, or another, keeps nothing from being in force.
  *
  * Whoever owns what a file holds says that it has changed. When changes have gathered for as long as the file allows, a forked child
  * writes it: its copy of the memory holds still meanwhile, and its fsync() keeps nobody waiting. Two children at most: files that may
@@ -13,10 +13,13 @@
 #ifndef FMD_STATE_STATE_STORE_H
 #define FMD_STATE_STATE_STORE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "fm/core/alert.h"
+#include "fm/core/event_log.h"
 #include "fm/core/loop.h"
 
 struct state_store;
@@ -33,24 +36,24 @@ struct state_file {
 		gather_max_us; /* .. or some of it waits for so long; 0 = gather_us: later changes don't put it off */
 };
 
-struct state_ops {
-	/* What became of a write, each time: 0 or -errno. */
-	void (*wrote)(void *arg, const struct state_file *file, int status);
-	/* A file is not what was written, and is not used. kept: where it is now, NULL = nowhere; summary: what the manifest says of it, "" = nothing. */
-	void (*lost)(void *arg, const struct state_file *file, const char *why, const char *kept,
-		     const char *summary);
-	/* A file that has neither first nor last line, where one with both was expected, was read: by hand, or by an older fmd. */
-	void (*foreign)(void *arg, const struct state_file *file);
-	bool (*may_write)(const void *arg); /* asked when a file is due; false: it waits */
-};
-
-/* retry_ms: before what could not be written is written again. */
-struct state_store *state_store_new(struct loop *loop, const char *folder, void *arg,
-				    const struct state_ops *ops);
+/*
+ * loop, alerts and events are borrowed. What can't be written is a trouble, what was lost is an alert (state_alerts.h). Writable at first,
+ * and nothing is tried again before state_store_retry().
+ */
+struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
+				    struct event_log *events);
 void state_store_free(struct state_store *store); /* NULL is fine; ends children, writes nothing */
-void state_store_retry(struct state_store *store, uint64_t retry_us); /* 0 = never again */
+/* Before what could not be written is written again; 0 = never again. */
+void state_store_retry(struct state_store *store, uint64_t retry_us);
+/* Each time that a file was written, or could not be; one listener. It may say that files have changed. */
+void state_store_listen(struct state_store *store, loop_fn *wrote, void *arg);
+/*
+ * Only a master writes: a standby knows less than its files, which serve it when it takes over. What becomes due meanwhile waits, and is
+ * dropped where its owner ends before.
+ */
+void state_store_set_writable(struct state_store *store, bool writable);
 
-/* Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost (ops.lost was called). */
+/* Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost, and that is an alert. */
 int state_store_read(struct state_store *store, const struct state_file *file, void *owner);
 /* For what is not read by lines: the content, the caller's. The same statuses. */
 int state_store_load(struct state_store *store, const struct state_file *file, void *owner,
@@ -64,13 +67,15 @@ bool state_store_is_due(const struct state_store *store,
 			const struct state_file *file); /* not on its way yet */
 /* It has changed and is not on the disk yet. By name; false for what nobody keeps. */
 bool state_store_waits(const struct state_store *store, const char *name);
+/* Says in an answer ("not_saved") why the file of that name could not be written, if it could not. */
+void state_store_tell(const struct state_store *store, const char *name, json_t *result);
 
 /*
  * What the files hold is about to go: renders what is not on disk, so that it is written behind, and read from memory until then.
- * Waits for nobody. `drop`: nothing that is only due is kept, since it is known worse than by the files.
+ * Waits for nobody. Where this store is not writable nothing that is only due is kept: the files know better.
  */
-void state_store_detach(struct state_store *store, bool drop);
-/* For the end: writes all that is due and waits for it. */
-void state_store_flush(struct state_store *store, bool drop);
+void state_store_detach(struct state_store *store);
+/* For the end: writes all that may be written and is due, and waits for it. */
+void state_store_flush(struct state_store *store);
 
 #endif

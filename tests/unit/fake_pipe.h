@@ -30,7 +30,7 @@ struct fabric {
 	void *room;
 	struct loop_timer *stop;
 	bool unsettled;			     /* what fabric_is_settled() denies */
-	unsigned lost;			     /* files */
+	unsigned lost;			     /* files that an alert was raised for */
 	bool standby, updating, programming; /* the test's to set */
 	struct {
 		enum fabric_role now; /* the test's to set, with `next` where it serves that */
@@ -287,31 +287,20 @@ void *fabric_room(const struct fabric *fabric, const struct fabric_module *modul
 
 /* ---- state_dir ---------------------------------------------------------------------------------- */
 
-static inline void fake_wrote(void *arg, const struct state_file *file, int status)
-{
-	assert_int_equal(status, 0);
-}
-
-static inline void fake_lost(void *arg, const struct state_file *file, const char *why,
-			     const char *kept, const char *summary)
+static inline void fake_note_event(void *arg, const json_t *event)
 {
 	struct fabric *f = arg;
+	const char *what = json_string_value(json_object_get(event, "what"));
 
-	f->lost++;
+	f->lost += !strcmp(json_string_value(json_object_get(event, "kind")), "alert") && what &&
+		   !strcmp(what, "state-lost");
 }
 
-static inline void fake_foreign(void *arg, const struct state_file *file)
+static inline void fake_open_state(struct fabric *f)
 {
+	f->services.state = state_store_new(f->services.loop, f->folder, f->services.alerts,
+					    f->services.events);
 }
-
-static inline bool fake_may_write(const void *arg)
-{
-	return true;
-}
-
-static const struct state_ops fake_state_ops = {
-	.wrote = fake_wrote, .lost = fake_lost, .foreign = fake_foreign, .may_write = fake_may_write
-};
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
@@ -351,10 +340,10 @@ static inline void fake_pipe_prepare(struct fabric *f, const struct fabric_modul
 					  .events = event_log_new(100),
 					  .inventory = &f->inventory,
 					  .program = program_new(loop, mad, &f->inventory, 18),
-					  .lids = &f->lids,
-					  .state = state_store_new(loop, f->folder, f,
-								   &fake_state_ops) };
+					  .lids = &f->lids };
+	event_log_listen(f->services.events, fake_note_event, f);
 	f->services.alerts = alerts_new(loop, f->services.events);
+	fake_open_state(f);
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
 		f->view = (struct fabric_view){ .topo = topo,
@@ -378,12 +367,13 @@ static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *
 /* As after a restart: what the room said of its files is on disk, and it begins anew with nothing else. */
 static inline void fake_pipe_restart(struct fabric *f)
 {
-	state_store_flush(f->services.state, false);
+	state_store_flush(f->services.state);
 	f->module->fini(f->room);
 	inventory_fini(&f->inventory);
 	inventory_init(&f->inventory);
 	state_store_free(f->services.state);
-	f->services.state = state_store_new(f->services.loop, f->folder, f, &fake_state_ops);
+	lid_memory_fini(&f->lids);
+	fake_open_state(f);
 	f->room = f->module->init(f);
 }
 

@@ -76,16 +76,11 @@ static void answer(void *arg, json_t *result, const char *error)
 
 /* ---- The pipe ------------------------------------------------------------------------------------ */
 
-static void wrote(void *arg, const struct state_file *file, int status)
+static void saved(void *arg)
 {
 	struct pipe *p = arg;
 
 	operations_saved(p->operations);
-}
-
-static bool may_write(const void *arg)
-{
-	return true;
 }
 
 static void write_file(const void *owner, FILE *out)
@@ -108,7 +103,6 @@ static json_t *status(const struct fabric *fabric)
 
 static int set_up(void **state)
 {
-	static const struct state_ops ops = { .wrote = wrote, .may_write = may_write };
 	struct pipe *p = calloc(1, sizeof(*p));
 
 	log_set_level(-1, LOG_ERR);
@@ -117,8 +111,9 @@ static int set_up(void **state)
 	p->loop = loop_new_simulated();
 	p->events = event_log_new(100);
 	p->alerts = alerts_new(p->loop, p->events);
-	p->store = state_store_new(p->loop, p->folder, p, &ops);
-	p->operations = operations_new((struct fabric *)p, p->store, p->alerts, status);
+	p->store = state_store_new(p->loop, p->folder, p->alerts, p->events);
+	state_store_listen(p->store, saved, p);
+	p->operations = operations_new((struct fabric *)p, p->store, status);
 	*state = p;
 	return 0;
 }
@@ -215,7 +210,7 @@ static void it_is_answered_when_its_file_is_on_disk(void **state)
 	assert_int_equal(r.answers + at_once.answers, 0);
 	operations_saved(p->operations); /* another file */
 	assert_int_equal(r.answers + at_once.answers, 0);
-	state_store_flush(p->store, false);
+	state_store_flush(p->store);
 	operations_saved(p->operations);
 	assert_int_equal(r.answers, 1);
 	assert_int_equal(r.reports, 1);
@@ -259,7 +254,7 @@ static void a_client_that_disconnects_leaves_its_operation_running(void **state)
 	operations_cancel(p->operations, &saving);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
-	state_store_flush(p->store, false);
+	state_store_flush(p->store);
 	operations_saved(p->operations);
 	assert_int_equal(gone.answers + saving.answers, 0);
 	assert_int_equal(gone.reports, 1);

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/program/program.h"
 #include "fm/rebalance/module.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
@@ -33,7 +32,6 @@ static struct topo *damaged(uint64_t seed)
 static void publish(struct fabric *f, struct topo *t)
 {
 	const struct topo *before = f->view.topo;
-	const struct program_result result = { .blocks = 1, .entries = 7 };
 	struct lid_memory none = { 0 };
 
 	lid_map_free((struct lid_map *)f->view.lids);
@@ -41,7 +39,7 @@ static void publish(struct fabric *f, struct topo *t)
 	f->view.lids = lid_plan_lmc(t, &none, 0);
 	f->view.engine = "ftree";
 	f->module->publishing(f->room, before);
-	f->module->programmed(f->room, &result);
+	f->written.entries = 7;
 	f->module->settled(f->room);
 	lid_memory_fini(&none);
 	topo_unref(before);

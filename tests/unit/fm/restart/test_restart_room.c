@@ -101,22 +101,53 @@ static void since_when_a_link_is_down_is_kept(void **state)
 	fake_pipe_fini(&f);
 }
 
+/* The pipe gives these LIDs. */
+static void learn(struct fabric *f, const struct lid_entry *entries, unsigned count)
+{
+	f->lids.entries = mem_alloc(count, sizeof(*entries));
+	memcpy(f->lids.entries, entries, count * sizeof(*entries));
+	f->lids.count = count;
+	f->module->lids_changed(f->room);
+}
+
 static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)
 {
-	static struct lid_entry entries[] = { { .port_guid = LEAF, .lid = 7 },
-					      { .port_guid = HOST, .lid = 9, .lmc = 1 } };
+	static const struct lid_entry entries[] = {
+		{ .port_guid = LEAF, .lid = 7 },
+		{ .port_guid = HOST, .lid = 9, .lmc = 1, .away = 1750000000 },
+	};
 	struct fabric f;
 
 	fake_pipe_init(&f, &restart_module, NULL);
 	three_nodes(&f);
 	publish(&f);
+	learn(&f, entries, 2);
 	fake_pipe_restart(&f);
-	f.lids = (struct lid_memory){ .entries = entries, .count = 2 };
+	assert_int_equal(f.lids.count, 0);
 	f.module->restore(f.room);
+	assert_int_equal(f.lids.count, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(f.lids.entries[i].port_guid, entries[i].port_guid);
+		assert_int_equal(f.lids.entries[i].away, entries[i].away);
+	}
 	assert_int_equal(inventory_find(&f.inventory, LEAF)->ports[0].lid, 7);
 	assert_int_equal(inventory_find(&f.inventory, HOST)->ports[1].lid, 9);
 	assert_int_equal(inventory_find(&f.inventory, HOST)->ports[1].lmc, 1);
-	f.lids = (struct lid_memory){ 0 };
+	fake_pipe_fini(&f);
+}
+
+static void a_lid_that_two_ports_have_loses_the_file(void **state)
+{
+	static const struct lid_entry entries[] = { { .port_guid = LEAF, .lid = 7 },
+						    { .port_guid = HOST, .lid = 7 } };
+	struct fabric f;
+
+	fake_pipe_init(&f, &restart_module, NULL);
+	learn(&f, entries, 2);
+	fake_pipe_restart(&f);
+	f.module->restore(f.room);
+	assert_int_equal(f.lost, 1);
+	assert_int_equal(f.lids.count, 0);
 	fake_pipe_fini(&f);
 }
 
@@ -149,6 +180,7 @@ int main(void)
 			nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_met),
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
+		cmocka_unit_test(a_lid_that_two_ports_have_loses_the_file),
 		cmocka_unit_test(a_spoilt_file_is_lost_and_leaves_nothing_behind),
 	};
 

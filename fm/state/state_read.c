@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* state_read: files of state_dir that are read, and what becomes of those that are not what was written (state_store.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/state/state_store_own.h"
+#include "topology/mem.h"
+
+/* Out of the way, for people to look at. */
+static void lose(struct state_store *s, const struct state_file *file, const char *why, bool keep)
+{
+	char *path = state_store_path(s, file->name), *aside = mem_printf("%s.bad", path);
+	bool kept = keep && rename(path, aside) == 0;
+
+	state_alerts_lost(s->alerts, file->name, why, kept ? aside : NULL,
+			  state_manifest_summary(&s->manifest, file->name));
+	free(path);
+	free(aside);
+}
+
+/* Whole or old, and nothing speaks against using it. */
+static int judge(struct state_store *s, const struct state_file *file, enum state_said said,
+		 const struct state_content *c)
+{
+	bool listed = state_manifest_lists(&s->manifest, file->name);
+
+	if (said == STATE_ABSENT && !listed)
+		return -ENOENT;
+	if (said == STATE_ABSENT)
+		lose(s, file, "is gone", false);
+	else if (said == STATE_DAMAGED)
+		lose(s, file, c->why, true);
+	else if (said == STATE_OLD && listed && !c->length)
+		lose(s, file, "empty", true);
+	else if (said == STATE_OLD && listed && !file->read)
+		lose(s, file, "without its first and last line", true);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* A change of role may come before the disk has what was true before. */
+static bool from_memory(struct state_store *s, const struct state_file *file, char **content,
+			size_t *length)
+{
+	const struct kept *k = state_store_kept(s, file);
+
+	if (!k->held)
+		return false;
+	*content = mem_alloc(k->held_length + 1, 1);
+	memcpy(*content, k->held, k->held_length);
+	*length = k->held_length;
+	return true;
+}
+
+/* Its owner is known by then. */
+static void reform(struct state_store *s, const struct state_file *file)
+{
+	struct kept *k = state_store_kept(s, file);
+
+	k->reform = true;
+	state_store_changed(s, file, k->owner);
+}
+
+int state_store_load(struct state_store *s, const struct state_file *file, void *owner,
+		     char **content, size_t *length)
+{
+	struct state_content c;
+	enum state_said said;
+	char *path;
+	int status;
+
+	state_store_kept(s, file)->owner = owner;
+	if (from_memory(s, file, content, length))
+		return 0;
+	path = state_store_path(s, file->name);
+	said = state_file_load(path, file->name, &c);
+	status = judge(s, file, said, &c);
+	free(path);
+	if (!status && said == STATE_WHOLE && !s->has_manifest && !s->manifest_due)
+		state_store_lose_manifest(s, "is gone");
+	if (!status && said == STATE_OLD && state_manifest_lists(&s->manifest, file->name))
+		state_alerts_edited(s->alerts, file->name);
+	if (said == STATE_OLD || status == -EINVAL)
+		reform(s, file);
+	if (status)
+		free(c.bytes);
+	*content = status ? NULL : c.bytes;
+	*length = status ? 0 : c.length;
+	return status;
+}
+
+int state_store_read(struct state_store *s, const struct state_file *file, void *owner)
+{
+	char *content, why[128];
+	size_t length;
+	int status = state_store_load(s, file, owner, &content, &length);
+	unsigned bad;
+	FILE *in;
+
+	if (status)
+		return status;
+	in = length ? fmemopen(content, length, "r") : fopen("/dev/null", "r");
+	bad = in ? file->read(owner, in) : 1;
+	if (bad) {
+		snprintf(why, sizeof(why), "line %u is not %s", bad, file->form);
+		file->forget(owner);
+		lose(s, file, why, true);
+		reform(s, file);
+		status = -EINVAL;
+	}
+	if (in)
+		fclose(in);
+	free(content);
+	return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* state_store_own: what the store's files have in common; nobody else includes it. */
+#ifndef FMD_STATE_STATE_STORE_OWN_H
+#define FMD_STATE_STATE_STORE_OWN_H
+
+#include <sys/types.h>
+#include "fm/state/state_alerts.h"
+#include "fm/state/state_manifest.h"
+#include "fm/state/state_store.h"
+
+#define LANE_FILES 16
+
+enum { AT_ONCE, GATHERED, LANES };
+
+struct kept {
+	struct kept *next;
+	const struct state_file *file;
+	void *owner; /* NULL = it is gone, and nobody has come yet: what it had is held or dropped */
+	bool due;    /* differs from what is on disk or on its way */
+	bool in_memory; /* .. but for what `held` has: its owner is gone */
+	bool failed;	/* the last write, and nothing has changed since */
+	bool reform; /* what is on disk is of the old form, or lost: to be written whatever its owner says */
+	bool lane_held;	   /* what is on its way is `held` */
+	uint64_t since_us; /* the first change that is due */
+	uint64_t at_us;	   /* it is to be written */
+	struct lane *lane; /* on its way; NULL = not */
+	char *held;	   /* rendered, and not on disk yet */
+	size_t held_length;
+};
+
+struct lane {
+	pid_t pid; /* 0 = idle */
+	int said;  /* a pipe: a status a file */
+	struct kept *files[LANE_FILES];
+	unsigned count;
+	bool lists;	  /* writes the manifest as well */
+	uint64_t wait_us; /* before it is looked at again */
+};
+
+struct state_store {
+	struct loop *loop;
+	char *folder;
+	struct state_alerts *alerts;
+	loop_fn *wrote; /* NULL = nobody is told */
+	void *arg;	/* of wrote */
+	bool writable;
+	uint64_t retry_us;
+	struct kept *files;
+	struct state_manifest manifest;
+	bool has_manifest; /* there is one on disk, or it was lost and that was told */
+	bool manifest_due;
+	uint64_t manifest_at_us; /* not before: the latest try failed */
+	struct lane lanes[LANES];
+	struct loop_timer *timer;
+};
+
+char *state_store_path(const struct state_store *store, const char *name); /* the caller's */
+/* Of that file; made when it is asked for first. */
+struct kept *state_store_kept(struct state_store *store, const struct state_file *file);
+void state_store_lose_manifest(struct state_store *store, const char *why); /* an alert, once */
+
+#endif

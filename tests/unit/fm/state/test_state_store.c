@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Files of state_dir: who may write them, what is said of those that can't be, and what becomes of those that were lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "fm/core/log.h"
+#include "fm/state/state_store.h"
+#include "topology/mem.h"
+
+#define SECOND_US 1000000ull
+
+struct world {
+	char folder[40];
+	struct loop *loop;
+	struct event_log *events;
+	struct alerts *alerts;
+	struct state_store *store;
+	struct loop_timer *stop;
+	unsigned value, value_read, writes;
+};
+
+static unsigned read_value(void *owner, FILE *in)
+{
+	struct world *w = owner;
+
+	return fscanf(in, "%u", &w->value_read) == 1 ? 0 : 1;
+}
+
+static void forget_value(void *owner)
+{
+	struct world *w = owner;
+
+	w->value_read = 0;
+}
+
+static void write_value(const void *owner, FILE *out)
+{
+	const struct world *w = owner;
+
+	fprintf(out, "%u\n", w->value);
+}
+
+static void write_summary(const void *owner, FILE *out)
+{
+	fputs("a number", out);
+}
+
+static const struct state_file file = { .name = "value",
+					.form = "a number",
+					.read = read_value,
+					.forget = forget_value,
+					.write = write_value,
+					.summary = write_summary };
+
+static void saved(void *arg)
+{
+	struct world *w = arg;
+
+	w->writes++;
+}
+
+static void stop(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void run_for(struct world *w, uint64_t us)
+{
+	loop_timer_set(w->stop, us);
+	assert_int_equal(loop_run(w->loop), 0);
+}
+
+static void open_store(struct world *w)
+{
+	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
+	state_store_listen(w->store, saved, w);
+}
+
+static void reopen(struct world *w)
+{
+	state_store_free(w->store);
+	open_store(w);
+}
+
+static void set(struct world *w, unsigned value)
+{
+	w->value = value;
+	state_store_changed(w->store, &file, w);
+}
+
+/* What is on disk; 0 = nothing that can be used. */
+static unsigned on_disk(struct world *w)
+{
+	w->value_read = 0;
+	reopen(w);
+	state_store_read(w->store, &file, w);
+	return w->value_read;
+}
+
+static char *path_of(const struct world *w, const char *suffix)
+{
+	return mem_printf("%s/value%s", w->folder, suffix);
+}
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	log_set_level(-1, -1);
+	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	w->loop = loop_new_simulated();
+	w->stop = loop_timer_new(w->loop, stop, w->loop);
+	w->events = event_log_new(100);
+	w->alerts = alerts_new(w->loop, w->events);
+	open_store(w);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	char command[64];
+
+	state_store_free(w->store);
+	alerts_free(w->alerts);
+	event_log_free(w->events);
+	loop_timer_free(w->stop);
+	loop_free(w->loop);
+	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
+	assert_int_equal(system(command), 0);
+	free(w);
+	return 0;
+}
+
+/* ---- Who may write ------------------------------------------------------------------------------- */
+
+static void what_changes_is_written(void **state)
+{
+	struct world *w = *state;
+
+	set(w, 7);
+	assert_true(state_store_waits(w->store, "value"));
+	run_for(w, SECOND_US);
+	assert_false(state_store_waits(w->store, "value"));
+	assert_int_equal(w->writes, 1);
+	assert_int_equal(on_disk(w), 7);
+}
+
+static void a_store_that_is_not_writable_writes_when_it_is(void **state)
+{
+	struct world *w = *state;
+
+	state_store_set_writable(w->store, false);
+	set(w, 7);
+	run_for(w, 60 * SECOND_US);
+	assert_int_equal(w->writes, 0);
+	state_store_set_writable(w->store, true);
+	run_for(w, SECOND_US / 10);
+	assert_int_equal(w->writes, 1);
+	assert_int_equal(on_disk(w), 7);
+}
+
+static void an_owner_that_ends_while_it_is_not_writable_changes_nothing_on_disk(void **state)
+{
+	struct world *w = *state;
+
+	set(w, 7);
+	run_for(w, SECOND_US);
+	state_store_set_writable(w->store, false);
+	set(w, 8);
+	state_store_detach(w->store);
+	state_store_set_writable(w->store, true);
+	run_for(w, 60 * SECOND_US);
+	assert_int_equal(on_disk(w), 7);
+	state_store_set_writable(w->store, false);
+	set(w, 9);
+	state_store_flush(w->store);
+	assert_int_equal(on_disk(w), 7);
+}
+
+static void what_a_master_had_is_written_behind_it_whoever_is_master_then(void **state)
+{
+	struct world *w = *state;
+
+	set(w, 8);
+	state_store_detach(w->store);
+	w->value = 9; /* of the next owner, which says nothing of it */
+	state_store_set_writable(w->store, false);
+	run_for(w, SECOND_US);
+	assert_int_equal(on_disk(w), 8);
+}
+
+static void what_is_not_on_disk_yet_is_read_from_memory(void **state)
+{
+	struct world *w = *state;
+
+	set(w, 8);
+	state_store_detach(w->store);
+	assert_int_equal(state_store_read(w->store, &file, w), 0);
+	assert_int_equal(w->value_read, 8);
+}
+
+static void the_end_writes_what_is_due(void **state)
+{
+	struct world *w = *state;
+
+	set(w, 7);
+	state_store_flush(w->store);
+	assert_int_equal(on_disk(w), 7);
+}
+
+/* ---- What operators hear ------------------------------------------------------------------------- */
+
+static void what_cannot_be_written_is_a_trouble_until_it_can(void **state)
+{
+	struct world *w = *state;
+	json_t *answer = json_object();
+
+	state_store_retry(w->store, 5 * SECOND_US);
+	assert_int_equal(rmdir(w->folder), 0);
+	set(w, 7);
+	run_for(w, SECOND_US);
+	assert_non_null(trouble_error(w->alerts, "state_dir/value"));
+	state_store_tell(w->store, "value", answer);
+	assert_string_equal(json_string_value(json_object_get(answer, "not_saved")),
+			    "not saved: No such file or directory");
+	assert_false(state_store_waits(w->store, "value")); /* nobody is to wait for that */
+	assert_int_equal(mkdir(w->folder, 0700), 0);
+	run_for(w, 5 * SECOND_US);
+	assert_null(trouble_error(w->alerts, "state_dir/value"));
+	json_object_clear(answer);
+	state_store_tell(w->store, "value", answer);
+	assert_int_equal(json_object_size(answer), 0);
+	json_decref(answer);
+	assert_int_equal(on_disk(w), 7);
+}
+
+static void a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_away(void **state)
+{
+	struct world *w = *state;
+	char *path = path_of(w, ""), *bad = path_of(w, ".bad");
+	const char *text;
+
+	set(w, 7);
+	state_store_flush(w->store);
+	assert_int_equal(truncate(path, 30), 0);
+	assert_int_equal(on_disk(w), 0);
+	text = alert_text(w->alerts, "state-lost", "state_dir/value");
+	assert_non_null(text);
+	assert_non_null(strstr(text, bad));
+	assert_non_null(strstr(text, "; it held: a number"));
+	run_for(w, 60 * SECOND_US);
+	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	assert_int_equal(unlink(bad), 0);
+	run_for(w, 20 * SECOND_US);
+	assert_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	free(path);
+	free(bad);
+}
+
+static void a_file_that_the_manifest_has_and_that_is_not_there_was_lost(void **state)
+{
+	struct world *w = *state;
+	char *path = path_of(w, "");
+
+	assert_int_equal(on_disk(w), 0); /* the first start: there never was one */
+	assert_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	set(w, 7);
+	state_store_flush(w->store);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(on_disk(w), 0);
+	assert_non_null(alert_text(w->alerts, "state-lost", "state_dir/value"));
+	free(path);
+}
+
+static void a_line_that_is_none_loses_the_file(void **state)
+{
+	struct world *w = *state;
+	char *path = path_of(w, "");
+	FILE *out = fopen(path, "w");
+
+	fputs("seven\n", out);
+	fclose(out);
+	assert_int_equal(on_disk(w), 0);
+	assert_non_null(strstr(alert_text(w->alerts, "state-lost", "state_dir/value"),
+			       "line 1 is not a number"));
+	free(path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(what_changes_is_written),
+		TEST(a_store_that_is_not_writable_writes_when_it_is),
+		TEST(an_owner_that_ends_while_it_is_not_writable_changes_nothing_on_disk),
+		TEST(what_a_master_had_is_written_behind_it_whoever_is_master_then),
+		TEST(what_is_not_on_disk_yet_is_read_from_memory),
+		TEST(the_end_writes_what_is_due),
+		TEST(what_cannot_be_written_is_a_trouble_until_it_can),
+		TEST(a_file_that_was_lost_is_an_alert_until_what_is_left_of_it_is_taken_away),
+		TEST(a_file_that_the_manifest_has_and_that_is_not_there_was_lost),
+		TEST(a_line_that_is_none_loses_the_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
