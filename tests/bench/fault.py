@@ -29,7 +29,7 @@ LOSS_PERCENT, LOSS_SIZE, LOSS_TIMES, LOSS_LIMIT_S = 10, 1024, 10, 60
 LIMIT_S = 600
 FLOOR_WINDOWS = (16, 32, 64)
 QUIET_S = 1.0
-ANSWERED = r": rerouted in "
+ANSWERED = r": (rerouted|answered) in "  # the latter: builds that a pair may compare with
 
 Cable = collections.namedtuple("Cable", "node port peer peer_port")
 
