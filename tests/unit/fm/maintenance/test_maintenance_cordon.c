@@ -239,6 +239,19 @@ static void cordons_that_carry_traffic_are_named_for_as_long_as_they_do(void **s
 	room_fini(&f);
 }
 
+/* The tables that are published cross it, and were made before it. */
+static void a_cordon_is_not_said_to_carry_traffic_unless_routing_left_cordons_aside(void **state)
+{
+	struct answer answer = { 0 };
+	struct fabric f;
+
+	room_init(&f);
+	maintenance_cordon(&f, "spine-0", true, answer_cb, &answer);
+	fake_pipe_answer(&f, NULL);
+	assert_overridden(answer, 0, NULL);
+	room_fini(&f);
+}
+
 /* Packets from and to the leaf's own hosts cross its cordoned links: that is no transit. */
 static void a_cordoned_leaf_carries_traffic_of_its_own_hosts_alone(void **state)
 {
@@ -320,9 +333,11 @@ static void a_node_that_no_link_leads_to_any_more_is_gone_with_its_lids(void **s
 	inventory_link_down(&f.inventory, room_node(&f, LEAF), 1);
 	room_node(&f, HOST)->gone = true;
 	room_publish(&f);
+	inventory_unlink(&f.inventory, room_node(&f, LEAF), 2); /* that host answers by no link */
 	answer = forget(&f, "host-0-0 HCA-1");
 	json_decref(answer.result);
 	assert_null(room_node(&f, HOST));
+	assert_non_null(room_node(&f, HOST + 1));
 	assert_false(remembers(&f, HOST));
 	assert_true(remembers(&f, HOST + 1));
 	room_fini(&f);
@@ -365,6 +380,8 @@ int main(void)
 			cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_is_away),
 		cmocka_unit_test(a_list_that_can_not_be_read_is_lost_as_a_whole),
 		cmocka_unit_test(cordons_that_carry_traffic_are_named_for_as_long_as_they_do),
+		cmocka_unit_test(
+			a_cordon_is_not_said_to_carry_traffic_unless_routing_left_cordons_aside),
 		cmocka_unit_test(a_cordoned_leaf_carries_traffic_of_its_own_hosts_alone),
 		cmocka_unit_test(the_cordon_of_a_leafs_last_link_is_named),
 		cmocka_unit_test(links_that_are_down_are_forgotten_and_those_that_are_up_are_not),
