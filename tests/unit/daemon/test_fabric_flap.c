@@ -73,16 +73,6 @@ static void a_cable_that_falls_six_times_carries_no_transit_for_a_minute(void **
 	world_fini(&w);
 }
 
-static void falls_that_are_far_apart_are_forgiven(void **state)
-{
-	struct world w;
-
-	world_init(&w, pod(1));
-	fall(&w, uplink(&w, 0), 12, 13 * SECOND_US);
-	assert_true(is_quarantined(&w, 0));
-	world_fini(&w);
-}
-
 /* Down and up again within the hold-down. */
 static void a_cable_that_bounces_is_counted_too(void **state)
 {
@@ -98,74 +88,6 @@ static void a_cable_that_bounces_is_counted_too(void **state)
 	}
 	assert_int_equal(count_told(&w, "link-bounced", "fell and came back"), 6);
 	assert_true(is_quarantined(&w, 1));
-	world_fini(&w);
-}
-
-static void a_quarantine_is_twice_as_long_the_next_time_up_to_the_cap(void **state)
-{
-	static const char *const told[] = { "for 60 s", "for 120 s", "for 200 s", "for 200 s" };
-	struct world w;
-
-	world_init(&w, pod(1));
-	w.conf.quarantine_time_max_ms = 200000;
-	fabric_configure(w.fabric, &w.conf);
-	struct cable cable = uplink(&w, 1);
-	for (unsigned i = 0; i < 4; i++) {
-		fall(&w, cable, 6, SECOND_US);
-		assert_true(count_told(&w, "quarantined", told[i]) > 0);
-		run_for(&w, (i == 0 ? 65 : i == 1 ? 125 : 205) * SECOND_US);
-	}
-	assert_int_equal(count_told(&w, "quarantined", ""), 4);
-	run_for(&w, 500 * SECOND_US); /* longer than the last one lasted: all is forgiven */
-	fall(&w, cable, 6, SECOND_US);
-	assert_int_equal(count_told(&w, "quarantined", "for 60 s"), 2);
-	world_fini(&w);
-}
-
-static void a_leaf_keeps_half_of_its_uplinks(void **state)
-{
-	struct world w;
-	unsigned uplinks = 0;
-
-	world_init(&w, pod(1));
-	uint32_t leaf = far_leaf(&w);
-	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++) {
-		const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, leaf, num));
-
-		uplinks += peer && peer->node < w.design->nswitches;
-	}
-	for (unsigned n = 0; n < uplinks / 2 + 2; n++)
-		fall(&w, uplink(&w, n), 6, SECOND_US / 5);
-	assert_true(is_quarantined(&w, uplinks / 2));
-	assert_int_equal(count_told(&w, "quarantine-waived", "less than 50%"), 2);
-	assert_true(transit(&w, uplink(&w, uplinks / 2)) > 0);
-	/* Another one dies for good: one more is needed. */
-	double_cut(w.hw, w.design->nodes[leaf].guid, uplink(&w, uplinks - 1).port);
-	run_for(&w, SECOND_US);
-	assert_true(is_quarantined(&w, uplinks / 2 - 1));
-	double_join(w.hw, w.design->nodes[leaf].guid, uplink(&w, uplinks - 1).port);
-	run_for(&w, SECOND_US);
-	assert_true(is_quarantined(&w, uplinks / 2 - 1)); /* it stays with that */
-	assert_int_equal(count_told(&w, "quarantine-waived", ""), 3);
-	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
-	world_fini(&w);
-}
-
-static void the_cable_of_a_host_is_told_and_stays_in_use(void **state)
-{
-	struct world w;
-
-	world_init(&w, small_tree());
-	struct cable cable = { w.design->nodes[w.design->nswitches + 9].guid, 1 };
-	fall(&w, cable, 6, SECOND_US);
-	assert_int_equal(count_told(&w, "flapping", "a host's cable stays in use"), 1);
-	assert_true(is_quarantined(&w, 0));
-	json_t *rows = fabric_unhealthy(w.fabric);
-	assert_int_equal(json_array_size(rows), 1);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "sick")),
-			    "flapping");
-	json_decref(rows);
-	assert_hardware_delivers(&w, 6);
 	world_fini(&w);
 }
 
@@ -266,32 +188,14 @@ static void a_quarantine_survives_a_restart(void **state)
 	world_fini(&w);
 }
 
-static void a_spoilt_list_of_quarantines_is_set_aside(void **state)
-{
-	struct world w;
-	char text[128];
-
-	world_init(&w, small_tree());
-	snprintf(text, sizeof(text), "0x%llx %u 99999999999 60 fine\n0x2 0 1 1 port 0 is none\n",
-		 (unsigned long long)uplink(&w, 0).leaf, uplink(&w, 0).port);
-	restart_with_spoilt(&w, "quarantine", text);
-	assert_true(is_quarantined(&w, 0));
-	world_fini(&w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_that_falls_six_times_carries_no_transit_for_a_minute),
-		cmocka_unit_test(falls_that_are_far_apart_are_forgiven),
 		cmocka_unit_test(a_cable_that_bounces_is_counted_too),
-		cmocka_unit_test(a_quarantine_is_twice_as_long_the_next_time_up_to_the_cap),
-		cmocka_unit_test(a_leaf_keeps_half_of_its_uplinks),
-		cmocka_unit_test(the_cable_of_a_host_is_told_and_stays_in_use),
 		cmocka_unit_test(operators_see_a_quarantine_and_end_it),
 		cmocka_unit_test(a_cordon_and_a_quarantine_are_told_apart),
 		cmocka_unit_test(a_quarantine_survives_a_restart),
-		cmocka_unit_test(a_spoilt_list_of_quarantines_is_set_aside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,13 +34,6 @@ static void assert_unchanged(struct reply r, const char *note)
 	json_decref(r.result);
 }
 
-static void assert_refused(struct reply r, const char *reason)
-{
-	if (!strstr(r.error, reason))
-		fail_msg("'%s' has no '%s'", r.error, reason);
-	assert_null(r.result);
-}
-
 /* Entries for hosts in `from`'s table on the hardware that lead to switch `to`. */
 static unsigned transit(const struct world *w, uint32_t from, uint32_t to)
 {
@@ -104,28 +97,6 @@ static void uncordon_brings_the_same_tables_back(void **state)
 	world_fini(&w);
 }
 
-static void a_cable_is_cordoned_from_either_end(void **state)
-{
-	struct world w;
-	char near[64], far[64];
-
-	world_init(&w, small_tree());
-	uint32_t leaf = far_leaf(&w);
-	unsigned port = uplink_of(w.design, leaf);
-	const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, leaf, port));
-	snprintf(near, sizeof(near), "0x%llx:%u", (unsigned long long)w.design->nodes[leaf].guid,
-		 port);
-	snprintf(far, sizeof(far), "0x%llx:%u",
-		 (unsigned long long)w.design->nodes[peer->node].guid, peer->num);
-	assert_done(cordon(&w, near, true), 1);
-	assert_int_equal(count_told(&w, "cordoned", "cordoned, 1 cable: "), 1);
-	assert_unchanged(cordon(&w, far, true), "already cordoned");
-	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
-	assert_done(cordon(&w, far, false), 1);
-	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
-	world_fini(&w);
-}
-
 static void all_spines_cordoned_leave_nobody_dark(void **state)
 {
 	static const char *const spines[] = { "spine-01", "spine-02", "spine-03", "spine-04" };
@@ -173,56 +144,6 @@ static void cordons_that_can_not_be_kept_are_named(void **state)
 	world_fini(&w);
 }
 
-static void cordon_of_the_last_live_cable_is_named(void **state)
-{
-	char what[64];
-	struct world w;
-	uint32_t leaf;
-	unsigned last = 0;
-
-	world_init(&w, small_tree());
-	leaf = far_leaf(&w);
-	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++) {
-		const struct topo_port *port = topo_port(w.design, leaf, num);
-		const struct topo_port *peer = topo_peer(w.design, port);
-
-		if (!peer || peer->node >= w.design->nswitches)
-			continue;
-		if (last)
-			double_cut(w.hw, w.design->nodes[leaf].guid, num);
-		else
-			last = num;
-	}
-	run_for(&w, 2 * SECOND_US);
-	snprintf(what, sizeof(what), "0x%016lx:%u", (unsigned long)w.design->nodes[leaf].guid,
-		 last);
-	struct reply r = cordon(&w, what, true);
-	assert_int_equal(number(&r, "unreachable"), 0);
-	assert_bent(r, 1, NULL);
-	assert_hardware_delivers(&w, 11);
-	world_fini(&w);
-}
-
-/* The switch behind a cordoned cable still has its own way over it, which nobody takes. */
-static void cordons_that_are_kept_beside_one_that_is_not_are_not_named(void **state)
-{
-	char cable[64], whole[64];
-	struct world w;
-	uint32_t leaf;
-
-	world_init(&w, small_tree());
-	leaf = far_leaf(&w);
-	snprintf(cable, sizeof(cable), "0x%016lx:%u", (unsigned long)w.design->nodes[leaf].guid,
-		 uplink_of(w.design, leaf));
-	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
-		if (sw != leaf && w.design->nodes[sw].level == w.design->nodes[leaf].level)
-			snprintf(whole, sizeof(whole), "0x%016lx",
-				 (unsigned long)w.design->nodes[sw].guid);
-	assert_bent(cordon(&w, whole, true), 0, NULL); /* its own hosts cross its cables */
-	assert_bent(cordon(&w, cable, true), 0, NULL);
-	world_fini(&w);
-}
-
 static void a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine(void **state)
 {
 	struct world w;
@@ -262,24 +183,6 @@ static void a_cordon_survives_a_fault_and_a_restart(void **state)
 	world_fini(&w);
 }
 
-static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
-{
-	struct world w;
-	char cable[64];
-
-	world_init(&w, pod(1));
-	uint32_t leaf = find_desc(w.design, "leaf-su01-rail0");
-	snprintf(cable, sizeof(cable), "leaf-su01-rail0:%u", uplink_of(w.design, leaf));
-	assert_refused(cordon(&w, "moon", true), "moon");
-	assert_refused(cordon(&w, "dgx-su01-01 mlx5_0", true), "nothing to cordon");
-	assert_refused(cordon(&w, "leaf-su01-rail0:1", true), "nothing to cordon");
-	json_decref(cordon(&w, "leaf-su01-rail0", true).result);
-	assert_unchanged(cordon(&w, cable, true), "already cordoned");
-	assert_refused(cordon(&w, cable, false), "as a whole");
-	assert_int_equal(status_number(&w, "proof", "unreachable"), 0);
-	world_fini(&w);
-}
-
 /* Whatever else is under way at that moment: a look, an older change that settles first. */
 static void a_cordon_asked_during_another_change_is_answered_when_it_is_in_force(void **state)
 {
@@ -308,19 +211,6 @@ static void a_cordon_asked_during_another_change_is_answered_when_it_is_in_force
 		json_decref(r.result);
 		json_decref(sweep.result);
 	}
-	world_fini(&w);
-}
-
-static void a_spoilt_list_of_cordons_is_set_aside(void **state)
-{
-	struct world w;
-	char text[128];
-
-	world_init(&w, small_tree());
-	snprintf(text, sizeof(text), "# by hand\n0x%llx 0\n0x2 many\n",
-		 (unsigned long long)w.design->nodes[far_leaf(&w)].guid);
-	restart_with_spoilt(&w, "cordons", text);
-	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 0);
 	world_fini(&w);
 }
 
@@ -522,14 +412,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cordoned_spine_is_empty_on_the_hardware_when_the_answer_comes),
 		cmocka_unit_test(uncordon_brings_the_same_tables_back),
-		cmocka_unit_test(a_cable_is_cordoned_from_either_end),
 		cmocka_unit_test(all_spines_cordoned_leave_nobody_dark),
 		cmocka_unit_test(cordons_that_can_not_be_kept_are_named),
-		cmocka_unit_test(cordon_of_the_last_live_cable_is_named),
-		cmocka_unit_test(cordons_that_are_kept_beside_one_that_is_not_are_not_named),
 		cmocka_unit_test(a_cordoned_leaf_does_not_undo_the_cordon_of_a_spine),
 		cmocka_unit_test(a_cordon_survives_a_fault_and_a_restart),
-		cmocka_unit_test(what_can_not_be_cordoned_is_refused_with_its_reason),
 		cmocka_unit_test(
 			a_cordon_asked_during_another_change_is_answered_when_it_is_in_force),
 		cmocka_unit_test(an_entry_changed_behind_the_sm_is_found_told_and_repaired),
@@ -540,7 +426,6 @@ int main(void)
 		cmocka_unit_test(followers_hear_events_until_they_unfollow),
 		cmocka_unit_test(an_answer_from_before_a_write_is_no_finding),
 		cmocka_unit_test(a_fault_tells_who_has_how_many_spines_left),
-		cmocka_unit_test(a_spoilt_list_of_cordons_is_set_aside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
