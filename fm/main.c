@@ -59,41 +59,41 @@ struct daemon {
 static struct mad_conf mad_conf_of(const struct conf *conf)
 {
 	return (struct mad_conf){
-		.window_max = conf->max_wire_smps,
-		.window_device = conf->max_wire_smps_per_device,
-		.timeout_ms = conf->transaction_timeout_ms,
-		.retries = conf->transaction_retries,
-		.mkey = conf->mkey,
-		.old_mkey = conf->old_mkey,
+		.window_max = conf->mad.max_wire_smps,
+		.window_device = conf->mad.max_wire_smps_per_device,
+		.timeout_ms = conf->mad.timeout_ms,
+		.retries = conf->mad.retries,
+		.mkey = conf->sm.mkey,
+		.old_mkey = conf->sm.old_mkey,
 	};
 }
 
 /* What is opened once stays as it is until a restart. */
 static bool wants_restart(const struct conf *now, const struct conf *next)
 {
-	return now->guid != next->guid || strcmp(now->device, next->device) ||
-	       now->port != next->port || strcmp(now->state_dir, next->state_dir) ||
-	       strcmp(now->socket, next->socket) || strcmp(now->http_listen, next->http_listen);
+	return now->port.guid != next->port.guid || strcmp(now->port.device, next->port.device) ||
+	       now->port.num != next->port.num || strcmp(now->state_dir, next->state_dir) ||
+	       strcmp(now->socket, next->socket) || strcmp(now->http.listen, next->http.listen);
 }
 
 static void keep_opened(struct conf *next, const struct conf *now)
 {
-	next->guid = now->guid;
+	next->port.guid = now->port.guid;
 	next->port = now->port;
-	strcpy(next->device, now->device);
+	strcpy(next->port.device, now->port.device);
 	strcpy(next->state_dir, now->state_dir);
 	strcpy(next->socket, now->socket);
-	strcpy(next->http_listen, now->http_listen);
+	strcpy(next->http.listen, now->http.listen);
 }
 
 static struct http_conf http_conf_of(const struct conf *conf)
 {
 	return (struct http_conf){
-		.listen = conf->http_listen,
-		.hosts = conf->http_hosts,
-		.token_file = conf->http_token_file,
-		.cert_file = conf->http_cert_file,
-		.key_file = conf->http_key_file,
+		.listen = conf->http.listen,
+		.hosts = conf->http.hosts,
+		.token_file = conf->http.token_file,
+		.cert_file = conf->http.cert_file,
+		.key_file = conf->http.key_file,
 	};
 }
 
@@ -121,7 +121,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	if (d->http && http_configure(d->http, &http_conf, err, err_size))
 		return -1;
 	d->conf = next;
-	log_set_level(-1, log_level_parse(next.log_level));
+	log_set_level(-1, next.log_level);
 	mad_conf = mad_conf_of(&next);
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
@@ -283,14 +283,16 @@ static int daemon_open(struct daemon *d)
 	struct mad_conf mad_conf = mad_conf_of(&d->conf);
 	char err[512] = "";
 
-	log_set_level(-1, log_level_parse(d->conf.log_level));
+	log_set_level(-1, d->conf.log_level);
 	if (make_dirs(d->conf.state_dir, socket_path))
 		return EXIT_FAILURE;
 	if (lock_state_dir(d->conf.state_dir))
 		return EXIT_FAILURE;
 	d->loop = loop_new();
-	d->mad = mad_new(d->loop, io_umad_new(d->loop, d->conf.guid, d->conf.device, d->conf.port),
-			 &mad_conf);
+	d->mad = mad_new(
+		d->loop,
+		io_umad_new(d->loop, d->conf.port.guid, d->conf.port.device, d->conf.port.num),
+		&mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf, fabric_rooms);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));
 	if (!d->control) {
@@ -298,7 +300,7 @@ static int daemon_open(struct daemon *d)
 		return EXIT_FAILURE;
 	}
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
-	if (*d->conf.http_listen)
+	if (*d->conf.http.listen)
 		open_http(d);
 	return 0;
 }

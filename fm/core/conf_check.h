@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* conf_check: what texts of the configuration may be. Each: true, or false with the reason in why. */
+/*
+ * conf_check: what texts of the configuration may be. Each: true, or false with the reason in why.
+ */
 #ifndef FMD_CORE_CONF_CHECK_H
 #define FMD_CORE_CONF_CHECK_H
 

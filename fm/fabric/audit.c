@@ -109,8 +109,8 @@ void fabric_audit_init(struct fabric *f)
 
 void fabric_audit_configure(struct fabric *f)
 {
-	audit_configure(f->audit, (unsigned)f->conf.audit_rate,
-			(uint64_t)f->conf.audit_after_ms * 1000);
+	audit_configure(f->audit, (unsigned)f->conf.audit.rate,
+			(uint64_t)f->conf.audit.after_ms * 1000);
 }
 
 void fabric_audit_fini(struct fabric *f)

@@ -26,15 +26,15 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 	const struct conf *conf = &f->conf;
 	uint8_t *classes;
 
-	if (!*conf->storage_nodes && !*conf->management_nodes)
+	if (!*conf->routing.storage_nodes && !*conf->routing.management_nodes)
 		return NULL;
 	classes = mem_alloc(t->nports, 1);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
-		enum route_class class = matches_any(conf->storage_nodes, t, node) ? ROUTE_STORAGE
-					 : matches_any(conf->management_nodes, t, node)
-						 ? ROUTE_MANAGEMENT
-						 : ROUTE_COMPUTE;
+		enum route_class class =
+			matches_any(conf->routing.storage_nodes, t, node)      ? ROUTE_STORAGE
+			: matches_any(conf->routing.management_nodes, t, node) ? ROUTE_MANAGEMENT
+									       : ROUTE_COMPUTE;
 
 		memset(classes + node->port0, class, node->nports + 1u);
 	}
@@ -60,7 +60,7 @@ void fabric_policy_fini(struct fabric_policy *policy)
 
 struct route_params fabric_route_params(const struct fabric *f, const struct fabric_policy *policy)
 {
-	return (struct route_params){ .engine = f->conf.routing_engine,
+	return (struct route_params){ .engine = route_engine_name(f->conf.routing.engine),
 				      .classes = policy->classes,
 				      .weights = policy->weights,
 				      .overrides = policy->overrides,

@@ -236,25 +236,20 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *word, const char *a, const char *b)
-{
-	return !strcmp(word, a) || !strcmp(word, b);
-}
-
 static struct bringup_conf bringup_conf(const struct conf *c)
 {
-	struct bringup_conf out = { .gid_prefix = c->subnet_prefix,
-				    .mkey = c->mkey,
-				    .subnet_timeout = c->subnet_timeout,
-				    .max_op_vls = c->max_op_vls,
-				    .packet_life_time = c->packet_life_time,
-				    .hoq_life = c->hoq_life,
-				    .leaf_hoq_life = c->leaf_hoq_life,
-				    .vl_stall = c->vl_stall,
-				    .leaf_vl_stall = c->leaf_vl_stall,
-				    .sm_sl = c->sm_sl,
-				    .pkey_enforce_in = is_one_of(c->part_enforce, "in", "both"),
-				    .pkey_enforce_out = is_one_of(c->part_enforce, "out", "both") };
+	struct bringup_conf out = { .gid_prefix = c->sm.subnet_prefix,
+				    .mkey = c->sm.mkey,
+				    .subnet_timeout = c->ports.subnet_timeout,
+				    .max_op_vls = c->ports.max_op_vls,
+				    .packet_life_time = c->ports.packet_life_time,
+				    .hoq_life = c->ports.hoq_life,
+				    .leaf_hoq_life = c->ports.leaf_hoq_life,
+				    .vl_stall = c->ports.vl_stall,
+				    .leaf_vl_stall = c->ports.leaf_vl_stall,
+				    .sm_sl = c->ports.sm_sl,
+				    .pkey_enforce_in = c->partition.enforce & CONF_ENFORCE_IN,
+				    .pkey_enforce_out = c->partition.enforce & CONF_ENFORCE_OUT };
 
 	qos_make(&c->qos, &out.qos);
 	return out;
@@ -282,7 +277,7 @@ static void parts_init(struct fabric *f)
 	sweep_set_shy(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
-				 (uint8_t)f->conf.packet_life_time);
+				 (uint8_t)f->conf.ports.packet_life_time);
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, f->proof_base);
 	fabric_adaptive_init(f);
@@ -462,7 +457,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	f->conf = *conf;
 	qos_make(&f->conf.qos, &f->qos);
 	bringup_configure(f->bringup, &ports);
-	program_configure(f->program, conf->packet_life_time);
+	program_configure(f->program, conf->ports.packet_life_time);
 	fabric_mcast_configure(f);
 	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
 	fabric_audit_configure(f);

@@ -264,7 +264,7 @@ json_t *fabric_mcast_figures(const struct fabric *f)
 
 void fabric_mcast_configure(struct fabric *f)
 {
-	sa_groups_share_snm(groups_of(f), f->conf.consolidate_ipv6_snm);
+	sa_groups_share_snm(groups_of(f), f->conf.sa.consolidate_ipv6_snm);
 }
 
 /* It was made in advance: partitions, which are read behind this, end it if it no longer is. */

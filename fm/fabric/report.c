@@ -137,7 +137,8 @@ json_t *fabric_status(const struct fabric *f)
 {
 	json_t *doc = json_pack("{ss sb ss si}", "state", state_name(f->state), "fabric_up",
 				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
-				f->routed.engine ? f->routed.engine : f->conf.routing_engine,
+				f->routed.engine ? f->routed.engine
+						 : route_engine_name(f->conf.routing.engine),
 				"sm_lid", (int)f->sm_lid);
 	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
 			    smp_json(f) };

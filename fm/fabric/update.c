@@ -123,8 +123,8 @@ static enum job_said tell_changes(void *arg)
 /* All who have one keep it: they are remembered, and nobody has come. */
 static bool same_lids(const struct fabric *f)
 {
-	return f->topo && topo_is_again(f->topo, f->update.topo) && f->lids->lmc == f->conf.lmc &&
-	       !f->lids->without_lid;
+	return f->topo && topo_is_again(f->topo, f->update.topo) &&
+	       f->lids->lmc == f->conf.routing.lmc && !f->lids->without_lid;
 }
 
 static enum job_said plan_lids(void *arg)
@@ -135,7 +135,7 @@ static enum job_said plan_lids(void *arg)
 	if (fabric_took_over(f) && !f->topo)
 		lid_memory_yield(&f->memory, u->topo);
 	u->lids = same_lids(f) ? lid_map_copy(f->lids)
-			       : lid_plan_lmc(u->topo, &f->memory, f->conf.lmc);
+			       : lid_plan_lmc(u->topo, &f->memory, f->conf.routing.lmc);
 	if (same_lids(f))
 		return JOB_NEXT;
 	if (lid_memory_learn(&f->memory, u->topo, u->lids, time(NULL)))
@@ -340,7 +340,8 @@ static void tell_unreachable(struct fabric *f)
 static void tell_engine(struct fabric *f)
 {
 	const struct fabric_tried *now = &f->update.routed;
-	const char *before = f->routed.engine ? f->routed.engine : f->conf.routing_engine;
+	const char *before =
+		f->routed.engine ? f->routed.engine : route_engine_name(f->conf.routing.engine);
 
 	if (strcmp(before, now->engine) || strcmp(f->routed.why, now->why))
 		event_log_add(f->events, now->damaged ? LOG_WARNING : LOG_NOTICE, "engine",

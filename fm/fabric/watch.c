@@ -54,7 +54,7 @@ static unsigned doubts(const struct fabric *f)
 
 static uint64_t longest_ms(const struct fabric *f)
 {
-	return f->conf.sweep_interval_ms ? (uint64_t)f->conf.sweep_interval_ms : DOUBT_MAX_MS;
+	return f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms : DOUBT_MAX_MS;
 }
 
 void fabric_watch_doubt(struct fabric *f)
@@ -97,7 +97,7 @@ void fabric_watch_schedule(struct fabric *f)
 
 	if (f->doubt.count && 2 * f->doubt.wait_ms < ms)
 		ms = f->doubt.wait_ms *= 2;
-	if (f->conf.sweep_interval_ms || f->doubt.count)
+	if (f->conf.sweep.interval_ms || f->doubt.count)
 		loop_timer_set(f->poll_timer, ms * 1000);
 	else
 		loop_timer_stop(f->poll_timer);

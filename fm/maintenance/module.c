@@ -87,17 +87,17 @@ static void link_fell(void *room, guid_t node, uint8_t port)
 {
 	struct maintenance *m = room;
 	const struct conf *conf = m->services.conf;
-	uint64_t window_us = (uint64_t)conf->flap_window_ms * 1000;
+	uint64_t window_us = (uint64_t)conf->quarantine.flap_window_ms * 1000;
 	char why[QUARANTINE_WHY];
 
-	if (!conf->flap_count)
+	if (!conf->quarantine.flap_count)
 		return;
 	quarantines_take_lower_end(&m->quarantines, &node, &port);
-	if (!flaps_fell(&m->flaps, node, port, (unsigned)conf->flap_count, window_us,
+	if (!flaps_fell(&m->flaps, node, port, (unsigned)conf->quarantine.flap_count, window_us,
 			loop_now_us(m->services.loop)))
 		return;
-	snprintf(why, sizeof(why), "fell %d times within %g s", conf->flap_count + 1,
-		 conf->flap_window_ms / 1e3);
+	snprintf(why, sizeof(why), "fell %d times within %g s", conf->quarantine.flap_count + 1,
+		 conf->quarantine.flap_window_ms / 1e3);
 	quarantines_add(&m->quarantines, node, port, why);
 }
 

@@ -178,7 +178,7 @@ static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node
 			!port->quarantined && !far->quarantined;
 	}
 	return has_hosts &&
-	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine_min_uplinks;
+	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine.min_uplinks;
 }
 
 static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
@@ -194,7 +194,7 @@ static void waive(struct quarantines *qs, struct quarantine *q)
 	event_log_add(qs->services->events, LOG_WARNING, "quarantine-waived", NULL,
 		      "%s: carries traffic in spite of its quarantine: a leaf would have less than "
 		      "%d%% of its uplinks",
-		      name_of(qs, q).text, qs->services->conf->quarantine_min_uplinks);
+		      name_of(qs, q).text, qs->services->conf->quarantine.min_uplinks);
 }
 
 void quarantines_mark(struct quarantines *qs)
@@ -289,8 +289,8 @@ static void due_cb(void *arg)
 /* Twice as long as the last one, while that is remembered. */
 static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
 {
-	unsigned first = (unsigned)qs->services->conf->quarantine_time_ms / 1000;
-	unsigned longest = (unsigned)qs->services->conf->quarantine_time_max_ms / 1000;
+	unsigned first = (unsigned)qs->services->conf->quarantine.time_ms / 1000;
+	unsigned longest = (unsigned)qs->services->conf->quarantine.time_max_ms / 1000;
 	unsigned length = last ? last->seconds * 2 : first;
 
 	return length < longest ? length : longest > first ? longest : first;

@@ -17,12 +17,12 @@
 
 /* ---- Treatments ---------------------------------------------------------------------------------- */
 
-static int class_of_word(const char *word)
-{
-	if (!strcmp(word, "crossrail"))
-		return ROUTE_CROSSRAIL;
-	return strcmp(word, "idle") ? -1 : ROUTE_IDLE;
-}
+/* enum route_class of enum conf_class; -1: as it is. */
+static const int class_of_conf[] = {
+	[CONF_CLASS_UNCHANGED] = -1,
+	[CONF_CLASS_CROSSRAIL] = ROUTE_CROSSRAIL,
+	[CONF_CLASS_IDLE] = ROUTE_IDLE,
+};
 
 static const char *word_of_class(int class)
 {
@@ -31,9 +31,9 @@ static const char *word_of_class(int class)
 	return class == ROUTE_IDLE ? "idle" : "unchanged";
 }
 
-static struct nvswitch_treatment treatment(const char *class, int weight)
+static struct nvswitch_treatment treatment(int class, int weight)
 {
-	return (struct nvswitch_treatment){ class_of_word(class), (uint8_t)weight };
+	return (struct nvswitch_treatment){ class_of_conf[class], (uint8_t)weight };
 }
 
 struct nvswitch_policy nvswitch_policy(const struct conf *c)
@@ -43,9 +43,9 @@ struct nvswitch_policy nvswitch_policy(const struct conf *c)
 	for (int s = 0; s < NVSWITCH_STATES; s++)
 		policy.of[s] = (struct nvswitch_treatment){ -1, 1 };
 	policy.of[NVSWITCH_DEGRADED_LINK] =
-		treatment(c->nvswitch_degraded_class, c->nvswitch_degraded_weight);
-	policy.of[NVSWITCH_NO_P2P] = treatment(c->nvswitch_no_p2p_class, c->nvswitch_no_p2p_weight);
-	policy.of[NVSWITCH_FATAL] = treatment(c->nvswitch_fatal_class, c->nvswitch_fatal_weight);
+		treatment(c->nvswitch.degraded_class, c->nvswitch.degraded_weight);
+	policy.of[NVSWITCH_NO_P2P] = treatment(c->nvswitch.no_p2p_class, c->nvswitch.no_p2p_weight);
+	policy.of[NVSWITCH_FATAL] = treatment(c->nvswitch.fatal_class, c->nvswitch.fatal_weight);
 	return policy;
 }
 

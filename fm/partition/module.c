@@ -65,7 +65,7 @@ static char *read_text(const char *path)
 /* It is kept for a start that finds none. */
 static void keep_text(struct partition_room *r)
 {
-	const char *path = r->services.conf->partition_config_file;
+	const char *path = r->services.conf->partition.file;
 	char *text = *path ? read_text(path) : NULL;
 	bool same = text && r->text && !strcmp(text, r->text);
 
@@ -84,7 +84,7 @@ static struct partition_set *load_file(struct partition_room *r)
 	const struct partition_options options = conf_partition_options(conf);
 	char err[512];
 	struct partition_set *set =
-		partition_load(conf->partition_config_file, &options, err, sizeof(err));
+		partition_load(conf->partition.file, &options, err, sizeof(err));
 
 	if (set)
 		keep_text(r);
@@ -100,7 +100,7 @@ static struct partition_set *parse_kept(const struct conf *conf, const char *tex
 	const struct partition_options options = conf_partition_options(conf);
 	char *copy = mem_strdup(text), err[512];
 	struct partition_set *set =
-		partition_parse(conf->partition_config_file, copy, &options, err, sizeof(err));
+		partition_parse(conf->partition.file, copy, &options, err, sizeof(err));
 
 	free(copy);
 	return set;
@@ -178,7 +178,7 @@ static void log_change(const struct partition_room *r, const struct partition_se
 	if (!set->built_in)
 		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
 			      "fabric: %u partitions by %s", set->count,
-			      r->services.conf->partition_config_file);
+			      r->services.conf->partition.file);
 	else if (older && !older->built_in)
 		event_log_add(r->services.events, LOG_NOTICE, "partitions", NULL,
 			      "fabric: no partitions any more, all ports may talk to each other");

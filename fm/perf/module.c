@@ -63,8 +63,7 @@ static void count_states(struct link_health *h, enum judge_state before, enum ju
 
 static void quarantine(struct link_health *h, const struct perf_port *port, const char *why)
 {
-	if (port->judged->state == JUDGE_SICK &&
-	    !strcmp(h->services.conf->health_action, "quarantine"))
+	if (port->judged->state == JUDGE_SICK && h->services.conf->perf.action == CONF_QUARANTINE)
 		fabric_request_quarantine(h->fabric, port->node, port->num, why);
 }
 
@@ -353,7 +352,7 @@ static json_t *document(const struct link_health *h)
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(limit, judge_key((enum judge_kind)kind),
 				    json_real(limits.limit[kind]));
-	json_object_set_new(doc, "interval_s", json_real(h->services.conf->perf_interval_ms / 1e3));
+	json_object_set_new(doc, "interval_s", json_real(h->services.conf->perf.interval_ms / 1e3));
 	json_object_set_new(doc, "limits", limit);
 	json_object_set_new(doc, "links", rows);
 	return doc;
@@ -419,24 +418,23 @@ static void review(void *room)
 
 static struct judge_limits limits_of(const struct conf *c)
 {
-	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->health_symbol_errors,
-						 [JUDGE_RCV] = c->health_rcv_errors,
-						 [JUDGE_INTEGRITY] = c->health_integrity_errors,
-						 [JUDGE_RECOVERED] = c->health_link_recoveries,
-						 [JUDGE_DOWNED] = c->health_link_losses,
-						 [JUDGE_FEC_UNCORRECTED] =
-							 c->health_fec_uncorrected,
-						 [JUDGE_FEC_CORRECTED] = c->health_fec_corrected,
-						 [JUDGE_FEC_SYMBOLS] = c->health_fec_symbols,
-						 [JUDGE_DISCARDS] = c->health_discards,
-						 [JUDGE_WAIT] = c->health_wait_percent },
+	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->perf.symbol_errors,
+						 [JUDGE_RCV] = c->perf.rcv_errors,
+						 [JUDGE_INTEGRITY] = c->perf.integrity_errors,
+						 [JUDGE_RECOVERED] = c->perf.link_recoveries,
+						 [JUDGE_DOWNED] = c->perf.link_losses,
+						 [JUDGE_FEC_UNCORRECTED] = c->perf.fec_uncorrected,
+						 [JUDGE_FEC_CORRECTED] = c->perf.fec_corrected,
+						 [JUDGE_FEC_SYMBOLS] = c->perf.fec_symbols,
+						 [JUDGE_DISCARDS] = c->perf.discards,
+						 [JUDGE_WAIT] = c->perf.wait_percent },
 				      .confirm = CONFIRM,
 				      .recover = RECOVER };
 }
 
 static struct perf_conf perf_conf(const struct conf *c)
 {
-	return (struct perf_conf){ .interval_ms = (unsigned)c->perf_interval_ms,
+	return (struct perf_conf){ .interval_ms = (unsigned)c->perf.interval_ms,
 				   .limits = limits_of(c) };
 }
 

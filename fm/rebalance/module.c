@@ -43,7 +43,7 @@ struct room {
 
 static bool is_on(const struct room *r)
 {
-	return r->services.conf->rebalance && r->services.conf->rebalance_hold_ms;
+	return r->services.conf->rebalance.entries && r->services.conf->rebalance.hold_ms;
 }
 
 /* ---- Overrides in force -------------------------------------------------------------------------- */
@@ -120,7 +120,8 @@ static enum job_said begin(void *arg)
 {
 	struct room *r = arg;
 	const struct conf *conf = r->services.conf;
-	const struct rebalance_limits limits = { conf->rebalance, (unsigned)conf->rebalance_gain };
+	const struct rebalance_limits limits = { conf->rebalance.entries,
+						 (unsigned)conf->rebalance.gain };
 	const struct fabric_view view = fabric_view(r->fabric);
 
 	r->topo = topo_ref(view.topo);
@@ -167,7 +168,7 @@ static const struct job_step steps[] = {
 
 static void hold(struct room *r)
 {
-	loop_timer_set(r->hold, (uint64_t)r->services.conf->rebalance_hold_ms * 1000);
+	loop_timer_set(r->hold, (uint64_t)r->services.conf->rebalance.hold_ms * 1000);
 }
 
 static void quiet(void *arg)

@@ -223,14 +223,14 @@ static void configure(void *room)
 	const struct conf *c = r->services.conf;
 
 	sa_configure(r->services.sa,
-		     &(struct sa_conf){ .gid_prefix = c->subnet_prefix,
+		     &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
 					.sa_key = sa_key_get(&r->key, &r->services),
-					.sm_priority = c->sm_priority,
-					.subnet_timeout = c->subnet_timeout,
-					.groups_limit = (unsigned)c->mcast_groups_per_port,
-					.proxy_join = c->sa_proxy_join,
-					.pkey_host_order = c->sa_pkey_host_order,
-					.rate_limit = (unsigned)c->sa_rate_limit });
+					.sm_priority = c->sm.priority,
+					.subnet_timeout = c->ports.subnet_timeout,
+					.groups_limit = (unsigned)c->sa.groups_per_port,
+					.proxy_join = c->sa.proxy_join,
+					.pkey_host_order = c->sa.pkey_host_order,
+					.rate_limit = (unsigned)c->sa.rate_limit });
 }
 
 static void *init(struct fabric *fabric)

@@ -66,9 +66,9 @@ uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
 {
 	const struct conf *conf = services->conf;
 
-	if (conf->sa_key)
-		return conf->sa_key;
-	if (!conf->mkey && conf->sm_key == KNOWN_TO_ALL)
+	if (conf->sa.key)
+		return conf->sa.key;
+	if (!conf->sm.mkey && conf->sm.key == KNOWN_TO_ALL)
 		return KNOWN_TO_ALL;
 	if (!k->made)
 		state_store_read(services->state, &key_file, k);

@@ -29,8 +29,8 @@ static enum keeper keeper_of(const struct conf *conf, const struct inv_port *por
 
 	wire_port_info_decode(port->info, &info);
 	if (!info.mkey)
-		return info.mkey_protect != 1 ? OURS : conf->old_mkey ? HIDDEN : FOREIGN;
-	return info.mkey == conf->mkey || info.mkey == conf->old_mkey ? OURS : FOREIGN;
+		return info.mkey_protect != 1 ? OURS : conf->sm.old_mkey ? HIDDEN : FOREIGN;
+	return info.mkey == conf->sm.mkey || info.mkey == conf->sm.old_mkey ? OURS : FOREIGN;
 }
 
 /* A switch's key is that of its port 0; each port of another node has its own. */
@@ -73,7 +73,7 @@ static void asked(void *arg, const struct mad_answer *answer)
 	k->asked = true;
 	if (answer->result == MAD_OK)
 		wire_port_info_decode(answer->data, &info);
-	k->right = info.mkey && info.mkey == k->conf->old_mkey;
+	k->right = info.mkey && info.mkey == k->conf->sm.old_mkey;
 	k->answered(k->arg);
 }
 
@@ -101,9 +101,9 @@ static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 
 static const char *advice(const struct conf *conf)
 {
-	if (!conf->mkey)
+	if (!conf->sm.mkey)
 		return "set m_key to theirs; or m_key to another one and old_m_key to theirs";
-	return conf->old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
+	return conf->sm.old_mkey ? "old_m_key is not theirs either" : "set old_m_key to theirs";
 }
 
 static void stand_still(struct keys *k, const struct foreign *found)

@@ -203,9 +203,9 @@ const char *sm_failed(const struct fabric *fabric)
 
 static struct sm_conf manager_conf(const struct conf *conf)
 {
-	return (struct sm_conf){ .sm_key = conf->sm_key,
-				 .mkey = conf->mkey,
-				 .priority = (uint8_t)conf->sm_priority };
+	return (struct sm_conf){ .sm_key = conf->sm.key,
+				 .mkey = conf->sm.mkey,
+				 .priority = (uint8_t)conf->sm.priority };
 }
 
 static void configure(void *room)
@@ -214,7 +214,7 @@ static void configure(void *room)
 	const struct sm_conf conf = manager_conf(r->services.conf);
 
 	sm_configure(r->sm, &conf);
-	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->master_sm_priority,
+	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
 			   conf.sm_key);
 	sm_show_state(r);
 	if (r->keys.foreign)
@@ -246,7 +246,7 @@ static void *init(struct fabric *fabric)
 	r->core = (struct election){ .state = SM_DISCOVERING,
 				     .guid = mad_port_info(s->mad)->port_guid,
 				     .priority = conf.priority,
-				     .master_priority = (uint8_t)s->conf->master_sm_priority,
+				     .master_priority = (uint8_t)s->conf->sm.master_priority,
 				     .sm_key = conf.sm_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_on_control(r->sm, control);

@@ -290,7 +290,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool strangers)
 	begin_round(r, true);
 	q->holds = q->open > 0;
 	if (q->holds)
-		loop_timer_set(q->hold, (uint64_t)r->services.conf->transaction_timeout_ms * 1000);
+		loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
 	return q->holds;
 }
 

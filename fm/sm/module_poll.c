@@ -14,7 +14,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 	struct polls *p = &r->polls;
 	const struct conf *conf = r->services.conf;
 	uint64_t now = loop_now_us(r->services.loop),
-		 next = p->polled_us + (uint64_t)conf->sminfo_polling_timeout_ms * 1000;
+		 next = p->polled_us + (uint64_t)conf->sm.polling_timeout_ms * 1000;
 	struct wire_sm_info info;
 	enum election_event event;
 
@@ -22,7 +22,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 	if (answer->result == MAD_OK)
 		wire_sm_info_decode(answer->data, &info);
 	event = election_polled(&r->core, answer->result == MAD_OK ? &info : NULL,
-				(unsigned)conf->polling_retry_number, now);
+				(unsigned)conf->sm.polling_retries, now);
 	if (!r->core.missed)
 		p->heard_us = now;
 	if (event == ELECTION_ALIVE)
@@ -50,19 +50,18 @@ void sm_poll(struct sm_room *r)
 	p->polled_us = loop_now_us(r->services.loop);
 	p->count++;
 	announce(r);
-	p->poll = mad_send(
-		r->services.mad,
-		&(struct mad_request){
-			.path = by_lid ? NULL : &p->master.path,
-			.lid = by_lid ? p->master.lid : 0,
-			.method = WIRE_GET,
-			.attr_id = WIRE_SM_INFO,
-			.timeout_ms =
-				(unsigned)r->services.conf->sminfo_polling_timeout_ms / POLL_TRIES,
-			.retries = POLL_TRIES - 1,
-			.urgent = true,
-			.doubtful = true },
-		answered, r);
+	p->poll = mad_send(r->services.mad,
+			   &(struct mad_request){
+				   .path = by_lid ? NULL : &p->master.path,
+				   .lid = by_lid ? p->master.lid : 0,
+				   .method = WIRE_GET,
+				   .attr_id = WIRE_SM_INFO,
+				   .timeout_ms = (unsigned)r->services.conf->sm.polling_timeout_ms /
+						 POLL_TRIES,
+				   .retries = POLL_TRIES - 1,
+				   .urgent = true,
+				   .doubtful = true },
+			   answered, r);
 }
 
 void sm_stop_polling(struct sm_room *r)

@@ -25,7 +25,7 @@
 
 static uint64_t period_us(const struct sm_room *r)
 {
-	return (uint64_t)r->services.conf->sminfo_polling_timeout_ms * 1000;
+	return (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000;
 }
 
 /* ---- Changes of role ------------------------------------------------------------------------------- */

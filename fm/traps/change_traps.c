@@ -68,12 +68,12 @@ static uint64_t now_us(const struct change_traps *t)
 
 static uint64_t hold_max_us(const struct change_traps *t)
 {
-	return (uint64_t)t->services.conf->hold_down_max_ms * 1000;
+	return (uint64_t)t->services.conf->sweep.hold_down_max_ms * 1000;
 }
 
 static uint64_t hold_min_us(const struct change_traps *t)
 {
-	uint64_t us = (uint64_t)t->services.conf->hold_down_ms * 1000;
+	uint64_t us = (uint64_t)t->services.conf->sweep.hold_down_ms * 1000;
 
 	return us < hold_max_us(t) ? us : hold_max_us(t);
 }

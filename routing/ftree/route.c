@@ -514,6 +514,13 @@ static const struct engine *find_engine(const char *name)
 	return NULL;
 }
 
+const char *route_engine_name(int number)
+{
+	const int count = sizeof(engines) / sizeof(engines[0]);
+
+	return number >= 0 && number < count ? engines[number].name : NULL;
+}
+
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 {

@@ -45,6 +45,9 @@ struct route_params {
 	uint32_t noverrides;
 };
 
+/* The name of an engine by its number, "ftree" first; NULL past the last. */
+const char *route_engine_name(int number);
+
 /* A router keeps its work memory between computations. */
 struct route;
 struct route *route_new(void);

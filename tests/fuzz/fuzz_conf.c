@@ -22,13 +22,13 @@ const char *__lsan_default_suppressions(void)
 
 static void check_loaded(const struct conf *conf)
 {
-	assert(memchr(conf->device, 0, sizeof(conf->device)));
+	assert(memchr(conf->port.device, 0, sizeof(conf->port.device)));
 	assert(memchr(conf->socket, 0, sizeof(conf->socket)));
-	assert(conf->sm_priority >= 0 && conf->sm_priority <= 15);
-	assert(conf->max_wire_smps >= 1 && conf->max_wire_smps <= 1024);
-	assert(conf->sweep_interval_ms == 0 ||
-	       (conf->sweep_interval_ms >= 100 && conf->sweep_interval_ms <= 86400000));
-	assert(!strcmp(conf->routing_engine, "ftree") || !strncmp(conf->routing_engine, "updn", 4));
+	assert(conf->sm.priority >= 0 && conf->sm.priority <= 15);
+	assert(conf->mad.max_wire_smps >= 1 && conf->mad.max_wire_smps <= 1024);
+	assert(conf->sweep.interval_ms == 0 ||
+	       (conf->sweep.interval_ms >= 100 && conf->sweep.interval_ms <= 86400000));
+	assert(conf_word("routing_engine", conf->routing.engine));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

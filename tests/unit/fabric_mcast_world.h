@@ -72,7 +72,7 @@ static inline struct wire_mcmember member_of(const struct world *w, guid_t port,
 {
 	return (struct wire_mcmember){
 		.mgid = mgid_of(group),
-		.port_gid = { w->conf.subnet_prefix, port },
+		.port_gid = { w->conf.sm.subnet_prefix, port },
 		.qkey = 1,
 		.pkey = 0xffff,
 		.join_state = WIRE_JOIN_FULL,

@@ -51,8 +51,8 @@ static inline void start_fabric(struct world *w)
 		.window_device = 16,
 		.timeout_ms = 200,
 		.retries = 3,
-		.mkey = w->conf.mkey,
-		.old_mkey = w->conf.old_mkey,
+		.mkey = w->conf.sm.mkey,
+		.old_mkey = w->conf.sm.old_mkey,
 	};
 
 	w->mad = mad_new(w->loop, double_io(w->hw), &mad);
@@ -75,7 +75,7 @@ static inline void world_init_stopped(struct world *w, struct topo *design)
 	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w->state_dir));
 	conf_default(&w->conf);
-	w->conf.audit_rate = 0; /* but where a test wants it */
+	w->conf.audit.rate = 0; /* but where a test wants it */
 	snprintf(w->conf.state_dir, sizeof(w->conf.state_dir), "%s", w->state_dir);
 	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, NULL);
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);

@@ -28,9 +28,9 @@ static void write_file(struct fabric *f, const char *text)
 {
 	FILE *out;
 
-	snprintf(f->conf.partition_config_file, sizeof(f->conf.partition_config_file),
-		 "%s/partitions.conf", f->folder);
-	out = fopen(f->conf.partition_config_file, "w");
+	snprintf(f->conf.partition.file, sizeof(f->conf.partition.file), "%s/partitions.conf",
+		 f->folder);
+	out = fopen(f->conf.partition.file, "w");
 	assert_non_null(out);
 	fputs(text, out);
 	fclose(out);

@@ -132,8 +132,8 @@ static void a_reload_reaches_the_switches(void **state)
 
 	world_init(&w, small_tree());
 	sw = w.design->nodes[far_leaf(&w)].guid;
-	assert_int_equal(double_switch_info(w.hw, sw)->life_time, w.conf.packet_life_time);
-	w.conf.packet_life_time = 15;
+	assert_int_equal(double_switch_info(w.hw, sw)->life_time, w.conf.ports.packet_life_time);
+	w.conf.ports.packet_life_time = 15;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, SECOND_US);
 	assert_int_equal(double_switch_info(w.hw, sw)->life_time, 15);
@@ -147,8 +147,8 @@ static void another_engine_reaches_every_switch_with_and_without_a_new_life_time
 
 	world_init(&w, small_tree());
 	for (unsigned i = 0; i < 6; i++) {
-		strcpy(w.conf.routing_engine, i % 2 ? "ftree" : "updn");
-		w.conf.packet_life_time = (uint8_t)(12 + i / 2 % 2);
+		w.conf.routing.engine = i % 2 ? CONF_FTREE : CONF_UPDN;
+		w.conf.ports.packet_life_time = (uint8_t)(12 + i / 2 % 2);
 		fabric_configure(w.fabric, &w.conf);
 		run_for(&w, SECOND_US);
 		assert_hardware_holds_the_tables(&w);

@@ -27,8 +27,8 @@ static void begin(struct world *w, struct topo *design, unsigned latency_us)
 	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w->state_dir));
 	conf_default(&w->conf);
-	w->conf.audit_rate = 0;
-	w->conf.rebalance_hold_ms = 0;
+	w->conf.audit.rate = 0;
+	w->conf.rebalance.hold_ms = 0;
 	snprintf(w->conf.state_dir, sizeof(w->conf.state_dir), "%s", w->state_dir);
 	w->hw = double_new(w->loop, design, guid_of(w, design->nswitches), 1, &conf);
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);

@@ -70,8 +70,8 @@ static void chaos_init(struct chaos *c, uint64_t seed)
 
 	*c = (struct chaos){ .seed = seed };
 	world_init(&c->w, small_tree());
-	c->w.conf.sweep_interval_ms = 1000;
-	c->w.conf.flap_count = 0;
+	c->w.conf.sweep.interval_ms = 1000;
+	c->w.conf.quarantine.flap_count = 0;
 	fabric_configure(c->w.fabric, &c->w.conf);
 	t = c->w.design;
 	c->cables = mem_alloc(t->nports, sizeof(*c->cables));
@@ -152,7 +152,7 @@ static void move(struct chaos *c)
 /* The same fabric routed by one who knows nothing of the past. */
 static void assert_reach_is_that_of_a_fresh_computation(const struct world *w)
 {
-	const struct route_params params = { .engine = w->conf.routing_engine };
+	const struct route_params params = { .engine = route_engine_name(w->conf.routing.engine) };
 	struct check_report fresh, present;
 	struct tables tables = { 0 };
 	struct route *route = route_new();

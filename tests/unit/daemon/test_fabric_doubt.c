@@ -9,7 +9,7 @@
 
 static void polls(struct world *w, int interval_ms)
 {
-	w->conf.sweep_interval_ms = interval_ms;
+	w->conf.sweep.interval_ms = interval_ms;
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, SECOND_US);
 }

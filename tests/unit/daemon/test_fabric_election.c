@@ -35,8 +35,8 @@ static void pair_init(struct pair *p, struct topo *design, int priority_a, int p
 		strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
 		assert_non_null(mkdtemp(w->state_dir));
 		conf_default(&w->conf);
-		w->conf.audit_rate = 0;
-		w->conf.sm_priority = w == a ? priority_a : priority_b;
+		w->conf.audit.rate = 0;
+		w->conf.sm.priority = w == a ? priority_a : priority_b;
 		strcpy(w->conf.state_dir, w->state_dir);
 	}
 }
@@ -262,7 +262,7 @@ static void a_higher_one_gets_the_fabric_handed_over(void **state)
 	uint64_t before;
 
 	pair_init(&p, small_tree(), 3, 9);
-	p.a.conf.master_sm_priority = 0;
+	p.a.conf.sm.master_priority = 0;
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
 	lids = lids_held(&p.a);
@@ -287,7 +287,7 @@ static void of_two_that_start_at_once_the_higher_rules(void **state)
 		struct pair p;
 
 		pair_init(&p, small_tree(), 0, 0);
-		p.a.conf.master_sm_priority = p.b.conf.master_sm_priority = 0;
+		p.a.conf.sm.master_priority = p.b.conf.sm.master_priority = 0;
 		start_b(&p);
 		if (late_us)
 			run_for(&p.a, late_us);
@@ -546,7 +546,7 @@ static void a_lower_priority_by_reload_hands_over(void **state)
 	start_b(&p);
 	run_for(&p.a, 15 * SECOND_US);
 	assert_true(rules(&p.a));
-	p.a.conf.sm_priority = 1;
+	p.a.conf.sm.priority = 1;
 	fabric_configure(p.a.fabric, &p.a.conf);
 	run_for(&p.a, 5 * SECOND_US);
 	assert_true(is(&p.a, "standby"));
@@ -835,7 +835,7 @@ static void a_lower_master_is_shouted_about_until_it_goes(void **state)
 	struct answer swept = { 0 };
 
 	world_init(&w, small_tree());
-	w.conf.sm_priority = 9;
+	w.conf.sm.priority = 9;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, SECOND_US);
 	log_set_level(-1, LOG_ERR - 1);

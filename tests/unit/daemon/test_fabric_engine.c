@@ -206,7 +206,7 @@ static void an_operator_may_want_the_tiers(void **state)
 	struct world w;
 
 	world_init_stopped(&w, shape("torus", "4,4"));
-	snprintf(w.conf.routing_engine, sizeof(w.conf.routing_engine), "updn");
+	w.conf.routing.engine = CONF_UPDN;
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));
@@ -274,7 +274,7 @@ static void pairs_without_a_path_are_an_alert_while_they_last(void **state)
 	struct world w;
 
 	world_init_stopped(&w, pod(2));
-	w.conf.lmc = 7;
+	w.conf.routing.lmc = 7;
 	start_fabric(&w);
 	run_for(&w, 20 * SECOND_US);
 	assert_true(status_number(&w, "proof", "unreachable") > 0);

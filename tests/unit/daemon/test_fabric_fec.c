@@ -17,8 +17,8 @@ static void symbols_that_are_mended_warn_and_quarantine_nothing(void **state)
 	guid_t leaf;
 
 	world_init_stopped(&w, pod(1));
-	w.conf.perf_interval_ms = PASS_US / 1000;
-	assert_string_equal(w.conf.health_action, "quarantine"); /* the default */
+	w.conf.perf.interval_ms = PASS_US / 1000;
+	assert_int_equal(w.conf.perf.action, CONF_QUARANTINE); /* the default */
 	leaf = w.design->nodes[0].guid;
 	port = uplink_of(w.design, 0);
 	double_set_perf_caps(w.hw, leaf, &caps);

@@ -465,7 +465,7 @@ static void disk_that_stands_still_holds_up_nothing_but_the_answer_that_waits_fo
 	strcpy(w.state_dir, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w.state_dir));
 	conf_default(&w.conf);
-	w.conf.audit_rate = 0;
+	w.conf.audit.rate = 0;
 	snprintf(w.conf.state_dir, sizeof(w.conf.state_dir), "%s", w.state_dir);
 	w.hw = double_new(w.loop, w.design, w.design->nodes[w.design->nswitches].guid, 1, NULL);
 	w.stop = loop_timer_new(w.loop, stop_cb, w.loop);

@@ -10,11 +10,11 @@
 
 #define PASS_US (10 * SECOND_US)
 
-static void health_init(struct world *w, const char *action)
+static void health_init(struct world *w, int action)
 {
 	world_init(w, pod(1));
-	w->conf.perf_interval_ms = PASS_US / 1000;
-	strcpy(w->conf.health_action, action);
+	w->conf.perf.interval_ms = PASS_US / 1000;
+	w->conf.perf.action = action;
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, 2 * PASS_US);
 }
@@ -67,7 +67,7 @@ static void sick_cable_carries_no_transit_while_another_way_lives(void **state)
 	struct world w;
 	guid_t leaf;
 
-	health_init(&w, "quarantine");
+	health_init(&w, CONF_QUARANTINE);
 	leaf = some_uplink(&w, &port);
 	before = uses_of(&w, leaf, port);
 	assert_true(before > 0);
@@ -87,7 +87,7 @@ static void cable_beyond_error_correction_is_sick(void **state)
 	struct world w;
 	guid_t leaf;
 
-	health_init(&w, "quarantine");
+	health_init(&w, CONF_QUARANTINE);
 	leaf = some_uplink(&w, &port);
 	double_set_perf_caps(w.hw, leaf, &caps);
 	stop_fabric(&w); /* what an agent can do is asked once */
@@ -115,7 +115,7 @@ static void warning_alone_moves_nothing(void **state)
 	struct world w;
 	guid_t leaf;
 
-	health_init(&w, "warn");
+	health_init(&w, CONF_WARN);
 	leaf = some_uplink(&w, &port);
 	before = uses_of(&w, leaf, port);
 	errors_come(&w, leaf, port, 1000, 4);
@@ -136,7 +136,7 @@ static void cable_that_is_well_again_is_told(void **state)
 	struct world w;
 	guid_t leaf;
 
-	health_init(&w, "warn");
+	health_init(&w, CONF_WARN);
 	leaf = some_uplink(&w, &port);
 	errors_come(&w, leaf, port, 1000, 3);
 	run_for(&w, 100 * PASS_US);
@@ -153,7 +153,7 @@ static void few_errors_are_nothing(void **state)
 	struct world w;
 	guid_t leaf;
 
-	health_init(&w, "quarantine");
+	health_init(&w, CONF_QUARANTINE);
 	leaf = some_uplink(&w, &port);
 	errors_come(&w, leaf, port, 3, 10);
 	assert_int_equal(status_number(&w, "health", "sick"), 0);
@@ -173,7 +173,7 @@ static void counters_are_read_when_asked(void **state)
 	struct world w;
 
 	world_init(&w, pod(1));
-	w.conf.perf_interval_ms = 0;
+	w.conf.perf.interval_ms = 0;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 100 * PASS_US);
 	assert_int_equal(status_number(&w, "health", "ports_read"), 0);

@@ -88,8 +88,8 @@ static void assert_told_while_it_lasts(struct feint *t, unsigned ports)
 static void feint_fini(struct feint *t)
 {
 	double_on_set(t->w.hw, NULL, NULL);
-	if (t->w.conf.partition_config_file[0])
-		unlink(t->w.conf.partition_config_file);
+	if (t->w.conf.partition.file[0])
+		unlink(t->w.conf.partition.file);
 	world_fini(&t->w);
 }
 
@@ -99,7 +99,7 @@ static void port_info_of_a_host_is_told(void **state)
 
 	feint_init(&t, false, WIRE_PORT_INFO);
 	begin(&t);
-	t.w.conf.subnet_timeout = 15;
+	t.w.conf.ports.subnet_timeout = 15;
 	assert_told_while_it_lasts(&t, 1);
 	assert_int_equal(double_port_info(t.w.hw, t.node, 1)->subnet_timeout, 15);
 	feint_fini(&t);
@@ -111,7 +111,7 @@ static void port_info_of_a_switch_is_told(void **state)
 
 	feint_init(&t, true, WIRE_PORT_INFO);
 	begin(&t);
-	t.w.conf.hoq_life = 15;
+	t.w.conf.ports.hoq_life = 15;
 	assert_told_while_it_lasts(&t, 8);
 	for (unsigned p = 1; p <= 8; p++)
 		assert_int_equal(double_port_info(t.w.hw, t.node, p)->hoq_life, 15);
@@ -128,9 +128,9 @@ static void p_key_table_of_a_host_is_told(void **state)
 	feint_init(&t, false, WIRE_PKEY_TABLE);
 	w = &t.w;
 	begin(&t);
-	snprintf(w->conf.partition_config_file, sizeof(w->conf.partition_config_file),
-		 "%s/partitions.conf", w->state_dir);
-	out = fopen(w->conf.partition_config_file, "w");
+	snprintf(w->conf.partition.file, sizeof(w->conf.partition.file), "%s/partitions.conf",
+		 w->state_dir);
+	out = fopen(w->conf.partition.file, "w");
 	fprintf(out, "Default=0x7fff, defmember=full: ALL;\nblue=0x5, defmember=full: ALL;\n");
 	fclose(out);
 	assert_told_while_it_lasts(&t, 1);
@@ -193,7 +193,7 @@ static void life_time_of_a_switch_is_told(void **state)
 
 	feint_init(&t, true, WIRE_SWITCH_INFO);
 	begin(&t);
-	t.w.conf.packet_life_time = 14;
+	t.w.conf.ports.packet_life_time = 14;
 	assert_told_while_it_lasts(&t, 1);
 	assert_int_equal(double_switch_info(t.w.hw, t.node)->life_time, 14);
 	feint_fini(&t);
@@ -208,7 +208,7 @@ static void what_was_changed_once_is_set_again_without_a_word(void **state)
 	feint_init(&t, false, WIRE_PORT_INFO);
 	w = &t.w;
 	begin(&t);
-	w->conf.subnet_timeout = 15;
+	w->conf.ports.subnet_timeout = 15;
 	double_set_feigns(w->hw, t.node, WIRE_PORT_INFO);
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, SECOND_US);

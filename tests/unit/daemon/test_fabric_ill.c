@@ -95,8 +95,8 @@ static struct costs costs_of(struct world *w)
 static void world_for_costs(struct world *w)
 {
 	world_init(w, small_tree());
-	w->conf.perf_interval_ms = 0;
-	w->conf.audit_rate = 1;
+	w->conf.perf.interval_ms = 0;
+	w->conf.audit.rate = 1;
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, 120 * SECOND_US);
 }
@@ -109,7 +109,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	world_for_costs(&w);
 	well = costs_of(&w);
 	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0x9999);
-	w.conf.subnet_timeout--; /* all ports are to be set anew */
+	w.conf.ports.subnet_timeout--; /* all ports are to be set anew */
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 120 * SECOND_US);
 	assert_true(is_up(&w));
@@ -131,7 +131,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	run_for(&w, 60 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 0);
 	assert_int_equal(double_port_info(w.hw, host_guid(&w, 9), 1)->subnet_timeout,
-			 w.conf.subnet_timeout);
+			 w.conf.ports.subnet_timeout);
 	world_fini(&w);
 }
 

@@ -42,14 +42,14 @@ static void begin(struct world *w, bool ill)
 
 	world_init_stopped(w, small_tree());
 	log_set_level(-1, LOG_ERR - 1);
-	w->conf.perf_interval_ms = 0;
-	w->conf.audit_rate = 1;
+	w->conf.perf.interval_ms = 0;
+	w->conf.audit.rate = 1;
 	start_fabric(w);
 	run_for(w, 60 * SECOND_US);
 	spine = ill_spine(w);
 	double_set_no_sets(w->hw, guid_of(w, spine), ill);
 	double_set_refuses(w->hw, guid_of(w, w->design->nswitches + 9), ill);
-	w->conf.subnet_timeout--;
+	w->conf.ports.subnet_timeout--;
 	fabric_configure(w->fabric, &w->conf);
 	double_cut(w->hw, guid_of(w, spine), 1);
 	run_for(w, 5 * SECOND_US);

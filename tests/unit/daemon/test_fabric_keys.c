@@ -86,13 +86,13 @@ static void a_site_with_keys_of_its_own_has_one_made_and_kept(void **state)
 	uint64_t key;
 
 	world_init_stopped(&w, small_tree());
-	w.conf.sm_key = 0x1122334455667788;
+	w.conf.sm.key = 0x1122334455667788;
 	start_fabric(&w);
 	run_for(&w, 5 * SECOND_US);
 	key = kept_key(&w);
-	assert_true(key > 1 && key != w.conf.sm_key);
+	assert_true(key > 1 && key != w.conf.sm.key);
 	assert_int_equal(ask_pkeys(&w, 1).answers, 0); /* a wrong key is answered nothing */
-	assert_int_equal(ask_pkeys(&w, w.conf.sm_key).answers, 0);
+	assert_int_equal(ask_pkeys(&w, w.conf.sm.key).answers, 0);
 	assert_true(is_trusted(&w, key));
 
 	stop_fabric(&w);
@@ -108,13 +108,13 @@ static void a_configured_one_is_taken_as_it_is(void **state)
 	struct world w;
 
 	world_init_stopped(&w, small_tree());
-	w.conf.sm_key = 0x1122334455667788;
-	w.conf.sa_key = 0x99;
+	w.conf.sm.key = 0x1122334455667788;
+	w.conf.sa.key = 0x99;
 	start_fabric(&w);
 	run_for(&w, 5 * SECOND_US);
 	assert_true(is_trusted(&w, 0x99));
 	assert_int_equal(kept_key(&w), 0);
-	w.conf.sa_key = 0x9a;
+	w.conf.sa.key = 0x9a;
 	fabric_configure(w.fabric, &w.conf);
 	assert_true(is_trusted(&w, 0x9a));
 	assert_int_equal(ask_pkeys(&w, 0x99).answers, 0);

@@ -20,7 +20,7 @@ static void begin(struct world *w, uint64_t mkey, uint8_t protect)
 {
 	world_init_stopped(w, small_tree());
 	log_set_level(-1, LOG_ERR - 1);
-	w->conf.mkey = 0x1234;
+	w->conf.sm.mkey = 0x1234;
 	hold(w, mkey, protect);
 	start_fabric(w);
 	run_for(w, 30 * SECOND_US);

@@ -33,7 +33,7 @@ static void world_with_losses(struct world *w, struct topo *design, uint64_t see
 	log_set_level(-1, LOG_ERR - 1);
 	double_free(w->hw);
 	w->hw = double_new(w->loop, design, design->nodes[design->nswitches].guid, 1, &conf);
-	w->conf.sweep_interval_ms = 1000;
+	w->conf.sweep.interval_ms = 1000;
 	lose_everywhere(w, PER_MILLE);
 }
 

@@ -233,8 +233,8 @@ static void entries_changed_behind_the_sm_are_found_told_and_mended(void **state
 	small_world(&w);
 	for (unsigned i = 4; i < HOSTS; i += 4)
 		model_join(&w, &m, i, 0, WIRE_JOIN_FULL);
-	w.conf.audit_rate = 1000;
-	w.conf.audit_after_ms = 1000;
+	w.conf.audit.rate = 1000;
+	w.conf.audit.after_ms = 1000;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 4 * SECOND_US);
 	assert_int_equal(count_repaired(&w), 0);

@@ -42,7 +42,7 @@ static void who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_bac
 
 	small_world(&w);
 	stop_fabric(&w);
-	w.conf.lmc = 7;
+	w.conf.routing.lmc = 7;
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
 	stop_fabric(&w);
@@ -198,9 +198,9 @@ static void write_partition(struct world *w, unsigned last)
 {
 	FILE *out;
 
-	snprintf(w->conf.partition_config_file, sizeof(w->conf.partition_config_file),
-		 "%s/partitions.conf", w->state_dir);
-	out = fopen(w->conf.partition_config_file, "w");
+	snprintf(w->conf.partition.file, sizeof(w->conf.partition.file), "%s/partitions.conf",
+		 w->state_dir);
+	out = fopen(w->conf.partition.file, "w");
 	assert_non_null(out);
 	fprintf(out, "Default=0x7fff : ALL=limited, SELF=full;\none=1, defmember=full : SELF");
 	for (unsigned host = 1; host <= last; host++)
@@ -231,7 +231,7 @@ static void a_member_without_the_p_key_is_sent_nothing(void **state)
 	for (unsigned i = 16; i <= 18; i++)
 		m.state[0][i] = WIRE_JOIN_FULL; /* without asking again */
 	assert_held(&w, &m);
-	unlink(w.conf.partition_config_file);
+	unlink(w.conf.partition.file);
 	world_fini(&w);
 }
 

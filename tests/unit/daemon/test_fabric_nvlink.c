@@ -17,8 +17,8 @@
 static void spreading_world_init(struct world *w, struct topo *design)
 {
 	world_init(w, design);
-	strcpy(w->conf.nvswitch_no_p2p_class, "crossrail");
-	w->conf.nvswitch_no_p2p_weight = 2;
+	w->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
+	w->conf.nvswitch.no_p2p_weight = 2;
 	fabric_configure(w->fabric, &w->conf);
 }
 
@@ -327,9 +327,9 @@ static void the_table_of_states_is_the_configurations(void **state)
 	struct world w;
 
 	world_init(&w, pod(1));
-	strcpy(w.conf.nvswitch_no_p2p_class, "unchanged");
-	w.conf.nvswitch_no_p2p_weight = 1;
-	strcpy(w.conf.nvswitch_degraded_class, "crossrail");
+	w.conf.nvswitch.no_p2p_class = CONF_CLASS_UNCHANGED;
+	w.conf.nvswitch.no_p2p_weight = 1;
+	w.conf.nvswitch.degraded_class = CONF_CLASS_CROSSRAIL;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, SECOND_US);
 	assert_set(&w, HOST, "NO_P2P", false);

@@ -55,8 +55,8 @@ static bool state_is(const struct world *w, const char *state)
 static void begin(struct world *w, uint64_t mkey, uint64_t old_mkey)
 {
 	world_init_stopped(w, small_tree());
-	w->conf.mkey = mkey;
-	w->conf.old_mkey = old_mkey;
+	w->conf.sm.mkey = mkey;
+	w->conf.sm.old_mkey = old_mkey;
 }
 
 static void assert_moved(struct world *w)
@@ -189,8 +189,8 @@ static void configure(struct world *w)
 				      .window_device = 16,
 				      .timeout_ms = 200,
 				      .retries = 3,
-				      .mkey = w->conf.mkey,
-				      .old_mkey = w->conf.old_mkey };
+				      .mkey = w->conf.sm.mkey,
+				      .old_mkey = w->conf.sm.old_mkey };
 
 	mad_configure(w->mad, &mad);
 	fabric_configure(w->fabric, &w->conf);
@@ -210,7 +210,7 @@ static void a_switch_that_hides_all_behind_its_key_is_silent_and_the_alert_says_
 		assert_int_equal(count_alerts(&w, "", "old_m_key"), 1);
 		assert_int_equal(holders(&w, OLD_KEY), w.design->nnodes - 1);
 		assert_int_equal(holders(&w, NEW_KEY), 0);
-		w.conf.old_mkey = OLD_KEY;
+		w.conf.sm.old_mkey = OLD_KEY;
 		configure(&w);
 		run_for(&w, 60 * SECOND_US);
 		assert_moved(&w);
@@ -223,12 +223,12 @@ static void a_reload_that_brings_it_brings_the_fabric_up(void **state)
 	struct world w;
 
 	begin(&w, NEW_KEY, 0);
-	w.conf.sweep_interval_ms = 0; /* the reload itself has it looked at */
+	w.conf.sweep.interval_ms = 0; /* the reload itself has it looked at */
 	hold(&w, OLD_KEY, 1, 1);
 	start_fabric(&w);
 	run_for(&w, 10 * SECOND_US);
 	assert_true(state_is(&w, "foreign-m-key"));
-	w.conf.old_mkey = OLD_KEY;
+	w.conf.sm.old_mkey = OLD_KEY;
 	configure(&w);
 	run_for(&w, 60 * SECOND_US);
 	assert_moved(&w);
@@ -280,7 +280,7 @@ static void an_old_key_that_is_not_theirs_either_is_told(void **state)
 		assert_int_equal(count_alerts(&w, "foreign-m-key", "is not theirs either"), 1);
 		assert_int_equal(holders(&w, NEW_KEY), 0);
 		assert_int_equal(violations(&w), 0);
-		w.conf.old_mkey = OLD_KEY;
+		w.conf.sm.old_mkey = OLD_KEY;
 		configure(&w);
 		run_for(&w, 60 * SECOND_US);
 		assert_moved(&w);

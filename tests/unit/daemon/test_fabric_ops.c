@@ -247,8 +247,8 @@ static void a_fault_tells_who_has_how_many_spines_left(void **state)
 
 static void set_audit(struct world *w, int rate)
 {
-	w->conf.audit_rate = rate;
-	w->conf.audit_after_ms = 1000;
+	w->conf.audit.rate = rate;
+	w->conf.audit.after_ms = 1000;
 	fabric_configure(w->fabric, &w->conf);
 }
 
@@ -300,9 +300,9 @@ static void the_audit_begins_a_minute_behind_the_last_change(void **state)
 
 	world_init(&w, pod(1));
 	conf_default(&defaults);
-	assert_int_equal(defaults.audit_rate, 100);
-	w.conf.audit_rate = defaults.audit_rate;
-	w.conf.rebalance = 0; /* would be one more change */
+	assert_int_equal(defaults.audit.rate, 100);
+	w.conf.audit.rate = defaults.audit.rate;
+	w.conf.rebalance.entries = 0; /* would be one more change */
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 40 * SECOND_US); /* what was answered once is asked again in quiet */
 	fabric_configure(w.fabric, &w.conf);

@@ -42,9 +42,9 @@ static void write_file(struct world *w, const char *format, ...)
 	FILE *out;
 	va_list args;
 
-	snprintf(w->conf.partition_config_file, sizeof(w->conf.partition_config_file),
-		 "%s/partitions.conf", w->state_dir);
-	out = fopen(w->conf.partition_config_file, "w");
+	snprintf(w->conf.partition.file, sizeof(w->conf.partition.file), "%s/partitions.conf",
+		 w->state_dir);
+	out = fopen(w->conf.partition.file, "w");
 	assert_non_null(out);
 	va_start(args, format);
 	vfprintf(out, format, args);
@@ -84,7 +84,7 @@ static void tenants_init(struct world *w)
 
 static void tenants_fini(struct world *w)
 {
-	unlink(w->conf.partition_config_file);
+	unlink(w->conf.partition.file);
 	world_fini(w);
 }
 
@@ -114,8 +114,9 @@ static struct heard ask_path(struct world *w, unsigned asker, unsigned a, unsign
 					 .method = WIRE_GET,
 					 .tid = 1 + a,
 					 .attr_id = WIRE_SA_PATH };
-	const struct wire_path_record want = { .sgid = { w->conf.subnet_prefix, guid_of(w, a) },
-					       .dgid = { w->conf.subnet_prefix, guid_of(w, b) } };
+	const struct wire_path_record want = { .sgid = { w->conf.sm.subnet_prefix, guid_of(w, a) },
+					       .dgid = { w->conf.sm.subnet_prefix,
+							 guid_of(w, b) } };
 	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
 	const uint64_t mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID);
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
@@ -284,7 +285,7 @@ static void a_start_without_a_readable_file_opens_nothing(void **state)
 
 	world_init(&w, small_tree());
 	stop_fabric(&w);
-	strcpy(w.conf.partition_config_file, "/nowhere");
+	strcpy(w.conf.partition.file, "/nowhere");
 	start_fabric(&w);
 	run_for(&w, 2 * SECOND_US);
 	assert_true(is_up(&w));
@@ -313,8 +314,8 @@ static void without_a_file_again_all_talk_to_all(void **state)
 	struct world w;
 
 	tenants_init(&w);
-	unlink(w.conf.partition_config_file);
-	w.conf.partition_config_file[0] = '\0';
+	unlink(w.conf.partition.file);
+	w.conf.partition.file[0] = '\0';
 	configure(&w);
 	assert_int_equal(ask_path(&w, 1, 1, 2).status, WIRE_SA_OK);
 	for (unsigned b = 2; b < HOSTS; b++)

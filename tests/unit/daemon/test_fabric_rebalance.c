@@ -132,8 +132,8 @@ static void a_whole_fabric_is_left_alone(void **state)
 
 static void configure(struct world *w, int entries, int hold_ms)
 {
-	w->conf.rebalance = entries;
-	w->conf.rebalance_hold_ms = hold_ms;
+	w->conf.rebalance.entries = entries;
+	w->conf.rebalance.hold_ms = hold_ms;
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, SECOND_US / 2);
 }

@@ -265,7 +265,7 @@ static void a_fault_behind_a_silent_host_is_answered_at_once(void **state)
 		run_for(&w, 5 * SECOND_US);
 		/* The hold-down grows behind the trap before: it is a part of the time. */
 		assert_true(status_number(&w, "last_fault", "detected_to_programmed_ms") <=
-			    1.1 * well + 4 * w.conf.hold_down_ms);
+			    1.1 * well + 4 * w.conf.sweep.hold_down_ms);
 		double_set_silent(w.hw, guid_of(&w, w.design->nswitches + 9), false);
 		run_for(&w, 20 * SECOND_US);
 		assert_int_equal(double_ports_not_active(w.hw), 0);

@@ -364,7 +364,7 @@ static void begin_to_read(struct world *w)
 {
 	world_init(w, pod(2));
 	stop_fabric(w);
-	w->conf.lmc = 4;
+	w->conf.routing.lmc = 4;
 	start_fabric(w);
 	run_for(w, 2 * SECOND_US);
 	assert_true(is_up(w));

@@ -300,7 +300,7 @@ static void one_flooder_does_not_hold_up_another(void **state)
 	uint64_t alone;
 
 	world_init(&w, small_tree());
-	w.conf.sa_rate_limit = 2000;
+	w.conf.sa.rate_limit = 2000;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, SECOND_US);
 	flooder = client_at(&w, 1);

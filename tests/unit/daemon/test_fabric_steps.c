@@ -158,7 +158,7 @@ static void a_fault_in_the_first_update_is_answered(void **state)
 	struct between b;
 
 	begin(&b, small_tree());
-	b.w.conf.sweep_interval_ms = 3600000; /* no poll helps */
+	b.w.conf.sweep.interval_ms = 3600000; /* no poll helps */
 	for (unsigned i = 0; i < COUNT(update_steps); i++) {
 		stop_fabric(&b.w);
 		start_fabric(&b.w);
@@ -186,7 +186,7 @@ static void a_fault_between_settling_and_the_end_of_reading_is_answered(void **s
 	struct between b;
 
 	begin(&b, small_tree());
-	b.w.conf.lmc = 4; /* so that there is much to read */
+	b.w.conf.routing.lmc = 4; /* so that there is much to read */
 	stop_fabric(&b.w);
 	start_fabric(&b.w);
 	run_for(&b.w, 2 * SECOND_US);
@@ -449,9 +449,9 @@ static void an_act_asked_while_an_older_one_settles_waits_for_its_own(void **sta
 
 static void reload(struct between *b)
 {
-	b->w.conf.packet_life_time = (uint8_t)(b->w.conf.packet_life_time == 12 ? 13 : 12);
-	strcpy(b->w.conf.routing_engine,
-	       strcmp(b->w.conf.routing_engine, "updn") ? "updn" : "ftree");
+	b->w.conf.ports.packet_life_time =
+		(uint8_t)(b->w.conf.ports.packet_life_time == 12 ? 13 : 12);
+	b->w.conf.routing.engine = b->w.conf.routing.engine == CONF_UPDN ? CONF_FTREE : CONF_UPDN;
 	fabric_configure(b->w.fabric, &b->w.conf);
 }
 
@@ -480,7 +480,7 @@ static void a_reload_between_any_two_steps_is_obeyed(void **state)
 		assert_settled(&b);
 		assert_tables_are_of_the_configured_engine(&b);
 		assert_int_equal(double_switch_info(b.w.hw, switch_guid(&b, 0))->life_time,
-				 b.w.conf.packet_life_time);
+				 b.w.conf.ports.packet_life_time);
 	}
 	end(&b);
 }

@@ -241,8 +241,8 @@ static void a_reload(void **state)
 	struct world w;
 
 	init_up(&w, &trace);
-	w.conf.packet_life_time++;
-	w.conf.audit_rate = 100;
+	w.conf.ports.packet_life_time++;
+	w.conf.audit.rate = 100;
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 5 * SECOND_US);
 	assert_trace(&trace, "reload");

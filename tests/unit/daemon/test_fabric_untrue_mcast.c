@@ -66,8 +66,8 @@ static void audited_world(struct world *w, struct model *m)
 	log_set_level(-1, LOG_ERR - 1);
 	for (unsigned i = 4; i < HOSTS; i += 4)
 		model_join(w, m, i, 0, WIRE_JOIN_FULL);
-	w->conf.audit_rate = 1000;
-	w->conf.audit_after_ms = 1000;
+	w->conf.audit.rate = 1000;
+	w->conf.audit.after_ms = 1000;
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, 4 * SECOND_US);
 }
@@ -126,7 +126,7 @@ static void what_lied_is_isolated_after_a_restart_too_until_it_is_well(void **st
 	struct world w;
 
 	name = forge(&forger, &w, &m);
-	w.conf.audit_rate = 0;
+	w.conf.audit.rate = 0;
 	start_again(&w);
 	run_for(&w, SECOND_US);
 	assert_int_equal(count_alerts(&w, "isolated", name), 1);

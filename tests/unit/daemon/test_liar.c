@@ -99,8 +99,8 @@ static void liar_init(struct liar *l)
 	*l = (struct liar){ .seed = 1 };
 	world_init(&l->w, small_tree());
 	log_set_level(-1, LOG_ERR - 1);
-	l->w.conf.audit_rate = 100;
-	l->w.conf.audit_after_ms = 10000; /* what a lie hides of a table is the audit's to find */
+	l->w.conf.audit.rate = 100;
+	l->w.conf.audit.after_ms = 10000; /* what a lie hides of a table is the audit's to find */
 	fabric_configure(l->w.fabric, &l->w.conf);
 	listen_in(l);
 }
@@ -374,8 +374,8 @@ static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 
 	world_init(&w, small_tree());
 	log_set_level(-1, LOG_ERR - 1);
-	w.conf.audit_rate = 1000;
-	w.conf.audit_after_ms = 10000;
+	w.conf.audit.rate = 1000;
+	w.conf.audit.after_ms = 10000;
 	fabric_configure(w.fabric, &w.conf);
 	for (spine = 0; w.design->nodes[spine].level != 1; spine++)
 		;

@@ -10,16 +10,16 @@
 static void perf_world_init(struct world *w)
 {
 	world_init_stopped(w, small_tree());
-	w->conf.perf_interval_ms = 5000;
+	w->conf.perf.interval_ms = 5000;
 }
 
 static void write_partitions(struct world *w, const char *text)
 {
 	FILE *out;
 
-	snprintf(w->conf.partition_config_file, sizeof(w->conf.partition_config_file),
-		 "%s/partitions.conf", w->state_dir);
-	out = fopen(w->conf.partition_config_file, "w");
+	snprintf(w->conf.partition.file, sizeof(w->conf.partition.file), "%s/partitions.conf",
+		 w->state_dir);
+	out = fopen(w->conf.partition.file, "w");
 	assert_non_null(out);
 	fputs(text, out);
 	fclose(out);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/core/conf.h"
+#include "fm/core/log.h"
 
 struct fixture {
 	char dir[64], path[96];
@@ -78,9 +79,9 @@ static void empty_file_gives_the_defaults(void **state)
 	memset(&f->conf, 0xa5, sizeof(f->conf));
 	assert_int_equal(load(f, ""), 0);
 	assert_memory_equal(&f->conf, &defaults, sizeof(defaults));
-	assert_int_equal(defaults.sweep_interval_ms, 10000);
-	assert_int_equal(defaults.subnet_prefix, 0xfe80000000000000);
-	assert_string_equal(defaults.routing_engine, "ftree");
+	assert_int_equal(defaults.sweep.interval_ms, 10000);
+	assert_int_equal(defaults.sm.subnet_prefix, 0xfe80000000000000);
+	assert_string_equal(conf_word("routing_engine", defaults.routing.engine), "ftree");
 }
 
 static void every_kind_of_value_is_taken(void **state)
@@ -91,12 +92,12 @@ static void every_kind_of_value_is_taken(void **state)
 		load(f, "guid = \"0x248a0703001234ff\";\nport = 2; sweep_interval = 0.25\n"
 			"device = \"mlx5_1\"; packet_life_time = 0x13; log_level = \"debug\";"),
 		0);
-	assert_int_equal(f->conf.guid, 0x248a0703001234ff);
-	assert_int_equal(f->conf.port, 2);
-	assert_int_equal(f->conf.sweep_interval_ms, 250);
-	assert_string_equal(f->conf.device, "mlx5_1");
-	assert_int_equal(f->conf.packet_life_time, 0x13);
-	assert_string_equal(f->conf.log_level, "debug");
+	assert_int_equal(f->conf.port.guid, 0x248a0703001234ff);
+	assert_int_equal(f->conf.port.num, 2);
+	assert_int_equal(f->conf.sweep.interval_ms, 250);
+	assert_string_equal(f->conf.port.device, "mlx5_1");
+	assert_int_equal(f->conf.ports.packet_life_time, 0x13);
+	assert_int_equal(f->conf.log_level, LOG_DEBUG);
 }
 
 static void seconds_may_be_whole_and_off(void **state)
@@ -104,9 +105,9 @@ static void seconds_may_be_whole_and_off(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(load(f, "sweep_interval = 30;"), 0);
-	assert_int_equal(f->conf.sweep_interval_ms, 30000);
+	assert_int_equal(f->conf.sweep.interval_ms, 30000);
 	assert_int_equal(load(f, "sweep_interval = 0;"), 0);
-	assert_int_equal(f->conf.sweep_interval_ms, 0);
+	assert_int_equal(f->conf.sweep.interval_ms, 0);
 }
 
 static void unknown_key_is_named_with_its_line(void **state)
@@ -274,7 +275,7 @@ static void error_in_an_included_file_names_that_file(void **state)
 	assert_string_equal(f->err, f->expected);
 	write_file(site, "port = 1;\nsm_priority = 9;\n");
 	assert_int_equal(load(f, text), 0);
-	assert_int_equal(f->conf.sm_priority, 9);
+	assert_int_equal(f->conf.sm.priority, 9);
 	unlink(site);
 }
 
@@ -348,13 +349,13 @@ static void lmc_and_m_key_stay_while_fmd_runs(void **state)
 	struct fixture *f = *state;
 	struct conf next = f->conf;
 
-	next.sm_priority = 3;
+	next.sm.priority = 3;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), 0);
-	next.lmc = 2;
+	next.routing.lmc = 2;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
 	assert_non_null(strstr(f->err, "lmc can't change"));
 	next = f->conf;
-	next.mkey = 0x2222;
+	next.sm.mkey = 0x2222;
 	assert_int_equal(conf_check_reload(&f->conf, &next, f->err, sizeof(f->err)), -1);
 	assert_non_null(strstr(f->err, "m_key can't change"));
 }

@@ -64,7 +64,7 @@ static void a_link_that_falls_too_often_by_either_end_is_quarantined(void **stat
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.flap_count = 5;
+	f.conf.quarantine.flap_count = 5;
 	fall(&f, LEAF, UPLINK + 1, 3, SECOND_US);
 	fall(&f, SPINE + 1, 1, 2, SECOND_US); /* the same link */
 	assert_int_equal(marks(&f), 0);
@@ -84,7 +84,7 @@ static void falls_further_apart_than_the_window_do_not_count(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.flap_count = 5;
+	f.conf.quarantine.flap_count = 5;
 	fall(&f, LEAF, UPLINK, 20, 13 * SECOND_US);
 	assert_int_equal(marks(&f), 0);
 	fall(&f, LEAF, UPLINK, 2, SECOND_US); /* six within 60 s */
@@ -97,7 +97,7 @@ static void falls_of_two_links_are_two_counts(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.flap_count = 5;
+	f.conf.quarantine.flap_count = 5;
 	fall(&f, LEAF, UPLINK, 5, 0);
 	fall(&f, LEAF, UPLINK + 1, 5, 0);
 	fall(&f, LEAF + 1, UPLINK, 5, 0);
@@ -110,7 +110,7 @@ static void no_count_is_kept_where_none_is_configured(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.flap_count = 0;
+	f.conf.quarantine.flap_count = 0;
 	fall(&f, LEAF, UPLINK, 40, 0);
 	assert_int_equal(marks(&f), 0);
 	room_fini(&f);
@@ -121,7 +121,7 @@ static void many_links_that_fall_once_leave_the_counts_of_others_alone(void **st
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.flap_count = 5;
+	f.conf.quarantine.flap_count = 5;
 	fall(&f, LEAF, UPLINK, 5, 0);
 	for (guid_t node = 1; node < 5000; node++)
 		fall(&f, 0x1000000 + node, 1, 1, SECOND_US / 100);
@@ -155,7 +155,7 @@ static void the_next_one_is_twice_as_long_until_it_has_held_as_long_as_the_last(
 	struct fabric f;
 
 	room_init(&f);
-	f.conf.quarantine_time_max_ms = 200000;
+	f.conf.quarantine.time_max_ms = 200000;
 	quarantine(&f, LEAF, UPLINK);
 	assert_int_equal(quarantined_for(&f, "for 60 s"), 1);
 	fake_run_for(&f, 119 * SECOND_US); /* remembered for 60 s */

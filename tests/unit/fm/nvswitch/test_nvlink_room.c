@@ -17,8 +17,8 @@
 static void begin(struct fabric *f)
 {
 	fake_pipe_init(f, &nvlink_module, pod(1));
-	strcpy(f->conf.nvswitch_no_p2p_class, "crossrail");
-	f->conf.nvswitch_no_p2p_weight = 2;
+	f->conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
+	f->conf.nvswitch.no_p2p_weight = 2;
 	f->module->load(f->room);
 	f->module->published(f->room, NULL);
 }
@@ -271,7 +271,7 @@ static void files_that_a_configuration_names_and_that_are_not_there_are_refused(
 
 	conf_default(&conf);
 	assert_int_equal(nvlink_module.check(&conf, err, sizeof(err)), 0);
-	strcpy(conf.nvswitch_alias_file, "/nowhere/aliases");
+	strcpy(conf.nvswitch.alias_file, "/nowhere/aliases");
 	assert_int_equal(nvlink_module.check(&conf, err, sizeof(err)), -1);
 	assert_non_null(strstr(err, "/nowhere/aliases"));
 }

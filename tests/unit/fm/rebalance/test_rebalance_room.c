@@ -48,7 +48,7 @@ static void publish(struct fabric *f, struct topo *t)
 static void begin(struct fabric *f, struct topo *t)
 {
 	fake_pipe_init(f, &rebalance_module, NULL);
-	f->conf.rebalance_hold_ms = HOLD_US / 1000;
+	f->conf.rebalance.hold_ms = HOLD_US / 1000;
 	f->module->load(f->room);
 	publish(f, t);
 }
@@ -206,7 +206,7 @@ static void switched_off_it_adds_nothing_and_looks_for_nothing(void **state)
 	begin(&f, damaged(1));
 	fake_run_for(&f, HOLD_US + SECOND_US);
 	improve(&f);
-	f.conf.rebalance = 0;
+	f.conf.rebalance.entries = 0;
 	assert_int_equal(in_force(&f), 0);
 	assert_true(is_in_state(&f, "off"));
 	publish(&f, topo_ref(f.view.topo));

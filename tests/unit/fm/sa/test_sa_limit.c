@@ -91,11 +91,11 @@ static void the_default_limit_acts_and_is_told_once_an_hour_for_each_host(void *
 	struct conf conf;
 
 	conf_default(&conf);
-	assert_in_range(conf.sa_rate_limit, 1, 50000); /* below what the SA serves in all */
+	assert_in_range(conf.sa.rate_limit, 1, 50000); /* below what the SA serves in all */
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX,
-					       .rate_limit = (unsigned)conf.sa_rate_limit });
+					       .rate_limit = (unsigned)conf.sa.rate_limit });
 	sa_listen(w->sa, &(struct sa_listener){ .told = told, .arg = &heard });
-	assert_in_range(flood(w, HOST(1), 10000), 1, (unsigned)conf.sa_rate_limit);
+	assert_in_range(flood(w, HOST(1), 10000), 1, (unsigned)conf.sa.rate_limit);
 	assert_int_equal(heard.count, 1);
 	assert_non_null(strstr(heard.latest, "sa_rate_limit"));
 	for (unsigned i = 0; i < 59; i++) {

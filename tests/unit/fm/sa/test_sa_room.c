@@ -75,12 +75,12 @@ static void a_key_is_made_where_the_known_one_would_not_do_and_is_kept(void **st
 	snprintf(path, sizeof(path), "%s/sa_key", r.f.folder);
 	assert_int_not_equal(access(path, F_OK), 0);
 	assert_true(is_key(&r, 1));
-	r.f.conf.mkey = 0x1234;
+	r.f.conf.sm.mkey = 0x1234;
 	r.f.module->configure(r.f.room);
 	assert_false(is_key(&r, 1));
 	fake_pipe_restart(&r.f);
 	assert_int_equal(access(path, F_OK), 0);
-	r.f.conf.sa_key = 77;
+	r.f.conf.sa.key = 77;
 	r.f.module->configure(r.f.room);
 	assert_true(is_key(&r, 77));
 	fake_pipe_fini(&r.f);

@@ -238,7 +238,7 @@ static void foreign_keys_lock_it_out_until_they_are_ours(void **state)
 	struct room r;
 
 	begin(&r);
-	r.f.conf.mkey = 0;
+	r.f.conf.sm.mkey = 0;
 	for (uint32_t n = 0; n < r.design->nswitches; n++)
 		double_hold_mkey(r.hw, r.design->nodes[n].guid, 0, 0x77, 0, 0);
 	enter(&r);
@@ -248,7 +248,7 @@ static void foreign_keys_lock_it_out_until_they_are_ours(void **state)
 	assert_non_null(strstr(refusal(&r), "M_Key"));
 	sweep(&r);
 	assert_int_equal(r.f.role.changes, 0);
-	r.f.conf.mkey = 0x77;
+	r.f.conf.sm.mkey = 0x77;
 	r.f.module->configure(r.f.room);
 	assert_int_equal(r.f.asked.sweeps, 1);
 	sweep(&r);

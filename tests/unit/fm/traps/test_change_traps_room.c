@@ -26,8 +26,8 @@ static void begin(struct fabric *f, bool published)
 	if (!published)
 		topo_unref(t);
 	f->services.sweep = sweep_new(f->services.loop, NULL);
-	f->conf.hold_down_ms = 2;
-	f->conf.hold_down_max_ms = 100;
+	f->conf.sweep.hold_down_ms = 2;
+	f->conf.sweep.hold_down_max_ms = 100;
 	f->room = f->module->init(f);
 	fake_run_for(f, SECOND_US);
 }

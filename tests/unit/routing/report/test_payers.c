@@ -83,7 +83,7 @@ static void who_shares_a_channel_with_a_host_that_moves_pays_and_is_named(void *
 	double last = 9, growth;
 
 	conf_default(&conf);
-	strcpy(conf.nvswitch_no_p2p_class, "crossrail");
+	conf.nvswitch.no_p2p_class = CONF_CLASS_CROSSRAIL;
 	try(&x, &conf, NVSWITCH_NO_P2P);
 	assert_in_range((int)number(x.found, "hcas"), 7, 14);
 	assert_in_range((int)number(x.found, "hosts"), 1, 14);
