@@ -121,3 +121,12 @@ const char *job_step_name(const struct job *job)
 {
 	return job->steps ? job->steps[job->at].name : NULL;
 }
+
+json_t *job_stages_json(const struct job_step *steps, const uint64_t *spent_us)
+{
+	json_t *doc = json_object();
+
+	for (unsigned i = 0; steps[i].run; i++)
+		json_object_set_new(doc, steps[i].name, json_real(spent_us[i] / 1e3));
+	return doc;
+}

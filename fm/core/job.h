@@ -9,6 +9,7 @@
 #ifndef FMD_CORE_JOB_H
 #define FMD_CORE_JOB_H
 
+#include <jansson.h>
 #include "fm/core/loop.h"
 
 enum job_said {
@@ -38,5 +39,7 @@ void job_stop(struct job *job);
 void job_wait(struct job *job, uint64_t us);
 const struct job_step *job_steps(const struct job *job); /* the table that runs, NULL = none does */
 const char *job_step_name(const struct job *job);	 /* the step that is due, NULL = none */
+/* Milliseconds by the name of the step, the caller's. */
+json_t *job_stages_json(const struct job_step *steps, const uint64_t *spent_us);
 
 #endif

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_change: what differs between two snapshots, in words, and what it means for others here.
+ * change: what differs between the published snapshot and the next one, as events, and what rooms hear of it.
  *
- * A switch that has lost all its cables is one event, as is one that has some again: its cables are told only where
- * the fault is theirs. Of each kind a few are told one by one and the rest as a count. The gravest change
- * gives the fault that is being answered its name (fault.c): switches before cables, losses before repairs.
+ * A switch that has lost all its links is one event, as is one that has some again: its links are logged only
+ * where the fault is theirs. Of each kind a few are logged one by one and the rest as a count. The gravest
+ * change names the fault that is being answered (fault.c): switches before links, losses before repairs.
  *
- * A cable that was up before and is up now may have fallen between two looks: its ports are in Init again. Falls
- * are counted by quarantine.c. A link that came up and is not Active yet counts as down
- * (links.c): it is told when it is Active.
+ * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init again. Rooms
+ * hear of each fall. A link that came up and is not Active yet counts as down (links.c): it is logged when it is
+ * Active.
  */
+#include "fm/fabric/change.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/core/words.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/fault.h"
+#include "fm/fabric/pipe.h"
 #include "topology/diff.h"
 #include "topology/mem.h"
 
-#define TOLD_ONE_BY_ONE 20
-#define NAMED		3 /* switches in the name of a fault */
+#define LOGGED_ONE_BY_ONE 20
+#define NAMED		  3 /* switches in the name of a fault */
 
 static const struct {
 	const char *kind;
@@ -38,21 +40,21 @@ static const struct {
 };
 #define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
 
-struct telling {
+struct changes {
 	struct fabric *f;
 	const struct topo *older, *newer;
 	uint32_t *down,
-		*up; /* switches of the newer snapshot that lost all cables, or have some again */
+		*up; /* switches of the newer snapshot that lost all links, or have some again */
 	unsigned ndown, nup;
-	unsigned told[CHANGE_KINDS];
+	unsigned logged[CHANGE_KINDS];
 	unsigned bounces;
-	unsigned losses, repairs;    /* told of cables and nodes otherwise */
+	unsigned losses, repairs;    /* of links and nodes, as far as no switch stands for them */
 	char loss[256], repair[256]; /* the first of them */
 };
 
 /* ---- Switches that come and go -------------------------------------------------------------------- */
 
-/* The cable is up, whether or not its ports are Active. */
+/* The link is up, whether or not its ports are Active. */
 static bool is_trained(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = topo_peer(t, port);
@@ -61,7 +63,7 @@ static bool is_trained(const struct topo *t, const struct topo_port *port)
 	       peer->state >= TOPO_INIT;
 }
 
-static unsigned trained_cables(const struct topo *t, uint32_t node)
+static unsigned trained_links(const struct topo *t, uint32_t node)
 {
 	unsigned trained = 0;
 
@@ -71,7 +73,7 @@ static unsigned trained_cables(const struct topo *t, uint32_t node)
 }
 
 /* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
-static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts)
+static unsigned live_links(const struct topo *t, uint32_t node, unsigned *hosts)
 {
 	unsigned live = 0;
 
@@ -87,7 +89,7 @@ static unsigned live_cables(const struct topo *t, uint32_t node, unsigned *hosts
 	return live;
 }
 
-static void find_switches(struct telling *s)
+static void find_switches(struct changes *s)
 {
 	s->down = mem_alloc(s->newer->nswitches, sizeof(*s->down));
 	s->up = mem_alloc(s->newer->nswitches, sizeof(*s->up));
@@ -95,10 +97,10 @@ static void find_switches(struct telling *s)
 		uint32_t was = topo_is_again(s->older, s->newer)
 				       ? sw
 				       : topo_find(s->older, s->newer->nodes[sw].guid);
-		unsigned hosts, before = was == TOPO_NONE ? 0 : live_cables(s->older, was, &hosts);
-		unsigned now = live_cables(s->newer, sw, &hosts);
+		unsigned hosts, before = was == TOPO_NONE ? 0 : live_links(s->older, was, &hosts);
+		unsigned now = live_links(s->newer, sw, &hosts);
 
-		if (before && !now && !trained_cables(s->newer, sw))
+		if (before && !now && !trained_links(s->newer, sw))
 			s->down[s->ndown++] = sw;
 		else if (was != TOPO_NONE && !before && now)
 			s->up[s->nup++] = sw;
@@ -113,42 +115,41 @@ static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 	return false;
 }
 
-static void tell_switch(struct telling *s, uint32_t sw, bool down)
+static void log_switch(struct changes *s, uint32_t sw, bool down)
 {
 	const struct topo_node *node = &s->newer->nodes[sw];
 	char means[64];
-	unsigned hosts,
-		cables = down ? live_cables(s->older, topo_find(s->older, node->guid), &hosts)
-			      : live_cables(s->newer, sw, &hosts);
+	unsigned hosts, links = down ? live_links(s->older, topo_find(s->older, node->guid), &hosts)
+				     : live_links(s->newer, sw, &hosts);
 
 	if (hosts)
 		snprintf(means, sizeof(means), "%u HCAs %s connectivity", hosts,
 			 down ? "lost" : "regained");
 	else
-		snprintf(means, sizeof(means), "%u %s", cables,
-			 words_plural(cables, "link", "links"));
+		snprintf(means, sizeof(means), "%u %s", links,
+			 words_plural(links, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 		      down ? "switch-down" : "switch-up",
 		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
-				(int)cables, "hcas", (int)hosts),
+				(int)links, "hcas", (int)hosts),
 		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->desc, node->guid,
 		      topo_role_name(node->role), down ? "down" : "up", means);
 }
 
-static void tell_switches(struct telling *s, const uint32_t *list, unsigned count, bool down)
+static void log_switches(struct changes *s, const uint32_t *list, unsigned count, bool down)
 {
-	for (unsigned i = 0; i < count && i < TOLD_ONE_BY_ONE; i++)
-		tell_switch(s, list[i], down);
-	if (count > TOLD_ONE_BY_ONE)
+	for (unsigned i = 0; i < count && i < LOGGED_ONE_BY_ONE; i++)
+		log_switch(s, list[i], down);
+	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			      down ? "switch-down" : "switch-up", NULL, "fabric: %u more %s %s",
-			      count - TOLD_ONE_BY_ONE,
-			      words_plural(count - TOLD_ONE_BY_ONE, "switch", "switches"),
+			      count - LOGGED_ONE_BY_ONE,
+			      words_plural(count - LOGGED_ONE_BY_ONE, "switch", "switches"),
 			      down ? "down" : "up");
 }
 
 /* `spine spine-02 down`, or `3 switches down: spine-01, spine-02, ..` */
-static void name_switches(const struct telling *s, const uint32_t *list, unsigned count,
+static void name_switches(const struct changes *s, const uint32_t *list, unsigned count,
 			  const char *what, char *buf, size_t size)
 {
 	const struct topo_node *node = &s->newer->nodes[list[0]];
@@ -166,10 +167,10 @@ static void name_switches(const struct telling *s, const uint32_t *list, unsigne
 		snprintf(buf + used, size - (size_t)used, ", ..");
 }
 
-/* ---- Cables and nodes ----------------------------------------------------------------------------- */
+/* ---- Links and nodes ----------------------------------------------------------------------------- */
 
-/* The other end of a cable that differs, as a node of the newer snapshot. */
-static uint32_t other_end(const struct telling *s, const struct diff_item *item)
+/* The other end of a link that differs, as a node of the newer snapshot. */
+static uint32_t other_end(const struct changes *s, const struct diff_item *item)
 {
 	bool gone = item->kind == DIFF_LINK_GONE;
 	const struct topo *t = gone ? s->older : s->newer;
@@ -179,8 +180,8 @@ static uint32_t other_end(const struct telling *s, const struct diff_item *item)
 	return gone ? topo_find(s->newer, t->nodes[peer->node].guid) : peer->node;
 }
 
-/* The link to an aggregation node inside of a switch that is coming up: told with that, when the others are Active. */
-static bool is_inside_one_to_come(const struct telling *s, const struct diff_item *item)
+/* The link to an aggregation node inside of a switch that is coming up: logged with that, when the others are Active. */
+static bool is_inside_one_to_come(const struct changes *s, const struct diff_item *item)
 {
 	const struct topo_port *port, *peer;
 	unsigned hosts;
@@ -191,11 +192,11 @@ static bool is_inside_one_to_come(const struct telling *s, const struct diff_ite
 	peer = topo_peer(s->newer, port);
 	if (!s->newer->nodes[port->node].sharp && !s->newer->nodes[peer->node].sharp)
 		return false;
-	return !live_cables(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
-			    &hosts);
+	return !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
+			   &hosts);
 }
 
-static bool is_told_by_its_switch(const struct telling *s, const struct diff_item *item)
+static bool is_logged_by_its_switch(const struct changes *s, const struct diff_item *item)
 {
 	bool down = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE;
 	const uint32_t *list = down ? s->down : s->up;
@@ -208,8 +209,8 @@ static bool is_told_by_its_switch(const struct telling *s, const struct diff_ite
 	return is_listed(list, count, item->new_node) || is_listed(list, count, other_end(s, item));
 }
 
-/* What was at the far end of a new node's cable before, of the same type, and is dark now: NULL = nobody. */
-static const struct topo_node *predecessor(const struct telling *s, uint32_t node)
+/* What was at the far end of a new node's link before, of the same type, and is dark now: NULL = nobody. */
+static const struct topo_node *predecessor(const struct changes *s, uint32_t node)
 {
 	for (unsigned num = 1; num <= s->newer->nodes[node].nports; num++) {
 		const struct topo_port *far = topo_peer(s->newer, topo_port(s->newer, node, num));
@@ -225,13 +226,13 @@ static const struct topo_node *predecessor(const struct telling *s, uint32_t nod
 		if (!older || s->older->nodes[older->node].type != s->newer->nodes[node].type)
 			continue;
 		now = topo_find(s->newer, s->older->nodes[older->node].guid);
-		if (now == TOPO_NONE || !live_cables(s->newer, now, &hosts))
+		if (now == TOPO_NONE || !live_links(s->newer, now, &hosts))
 			return &s->older->nodes[older->node];
 	}
 	return NULL;
 }
 
-static bool is_better(const struct telling *s, const struct diff_item *item)
+static bool is_better(const struct changes *s, const struct diff_item *item)
 {
 	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
 	const struct topo_port *is = topo_port(s->newer, item->new_node, item->port);
@@ -239,7 +240,7 @@ static bool is_better(const struct telling *s, const struct diff_item *item)
 	return topo_lane_mbps(is->speed) * is->width > topo_lane_mbps(was->speed) * was->width;
 }
 
-static void count_item(struct telling *s, const struct diff_item *item, const char *text)
+static void count_item(struct changes *s, const struct diff_item *item, const char *text)
 {
 	bool loss = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE ||
 		    item->kind == DIFF_NODE_GONE ||
@@ -253,7 +254,7 @@ static void count_item(struct telling *s, const struct diff_item *item, const ch
 		snprintf(s->repair, sizeof(s->repair), "%s", text);
 }
 
-static void tell_item(struct telling *s, const struct diff_item *item)
+static void log_item(struct changes *s, const struct diff_item *item)
 {
 	const struct topo_node *before =
 		item->kind == DIFF_NODE_NEW ? predecessor(s, item->new_node) : NULL;
@@ -266,13 +267,14 @@ static void tell_item(struct telling *s, const struct diff_item *item)
 		snprintf(text + used, sizeof(text) - (size_t)used, ", in place of %s 0x%016" PRIx64,
 			 before->desc, before->guid);
 	count_item(s, item, text);
-	if (++s->told[item->kind] <= TOLD_ONE_BY_ONE)
+	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL, "%s", text);
 }
 
-static void tell_rest(const struct telling *s, unsigned kind)
+static void log_rest(const struct changes *s, unsigned kind)
 {
-	unsigned rest = s->told[kind] > TOLD_ONE_BY_ONE ? s->told[kind] - TOLD_ONE_BY_ONE : 0;
+	unsigned rest =
+		s->logged[kind] > LOGGED_ONE_BY_ONE ? s->logged[kind] - LOGGED_ONE_BY_ONE : 0;
 
 	if (rest)
 		event_log_add(
@@ -281,8 +283,8 @@ static void tell_rest(const struct telling *s, unsigned kind)
 			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
 
-/* It was Active and is in Init: fell and came back between two looks. Nodes have their places where none came or went. */
-static bool has_bounced(const struct telling *s, uint32_t p)
+/* It was Active and is in Init: it fell and came back between two sweeps. Nodes have their places where none came or went. */
+static bool has_bounced(const struct changes *s, uint32_t p)
 {
 	const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
 
@@ -291,7 +293,7 @@ static bool has_bounced(const struct telling *s, uint32_t p)
 	       (now->state == TOPO_INIT || s->newer->ports[now->peer].state == TOPO_INIT);
 }
 
-static bool is_told_as_bounce(const struct telling *s, const struct diff_item *item)
+static bool is_logged_as_bounce(const struct changes *s, const struct diff_item *item)
 {
 	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
 
@@ -304,7 +306,7 @@ static bool has_retrained(const struct topo_port *was, const struct topo_port *n
 }
 
 /* It came back at another speed. */
-static void tell_retrained(struct telling *s, const struct diff_item *item)
+static void log_retrained(struct changes *s, const struct diff_item *item)
 {
 	const struct topo_port *was = topo_port(s->older, item->old_node, item->port);
 	const struct topo_port *now = topo_port(s->newer, item->new_node, item->port);
@@ -312,31 +314,31 @@ static void tell_retrained(struct telling *s, const struct diff_item *item)
 
 	speed.kind = DIFF_LINK_SPEED;
 	if (has_retrained(was, now))
-		tell_item(s, &speed);
+		log_item(s, &speed);
 }
 
-static void tell_items(struct telling *s, const struct diff *d)
+static void log_items(struct changes *s, const struct diff *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct diff_item *item = &d->items[i];
 
-		if (item->kind == DIFF_LINK_DOWN && is_told_as_bounce(s, item)) {
-			tell_retrained(s, item);
+		if (item->kind == DIFF_LINK_DOWN && is_logged_as_bounce(s, item)) {
+			log_retrained(s, item);
 			continue;
 		}
 		if (item->kind == DIFF_LINK_DOWN)
 			modules_link_fell(s->f->modules, s->older->nodes[item->old_node].guid,
 					  item->port);
-		if (!is_told_by_its_switch(s, item))
-			tell_item(s, item);
+		if (!is_logged_by_its_switch(s, item))
+			log_item(s, item);
 	}
 	for (unsigned kind = 0; kind < CHANGE_KINDS; kind++)
-		tell_rest(s, kind);
+		log_rest(s, kind);
 }
 
-/* ---- What the snapshots don't show ----------------------------------------------------------------- */
+/* ---- What snapshots do not show ----------------------------------------------------------------- */
 
-static void tell_bounces(struct telling *s)
+static void log_bounces(struct changes *s)
 {
 	const struct topo *newer = s->newer;
 
@@ -353,18 +355,18 @@ static void tell_bounces(struct telling *s)
 		if (!now->link_up && !has_retrained(&s->older->ports[p], now) &&
 		    !s->losses++) /* others lead around it meanwhile */
 			snprintf(s->loss, sizeof(s->loss), "%s", text);
-		if (s->bounces++ < TOLD_ONE_BY_ONE)
+		if (s->bounces++ < LOGGED_ONE_BY_ONE)
 			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
 		modules_link_fell(s->f->modules, newer->nodes[now->node].guid, now->num);
 	}
-	if (s->bounces > TOLD_ONE_BY_ONE)
+	if (s->bounces > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,
 			      "fabric: %u more links fell and came back",
-			      s->bounces - TOLD_ONE_BY_ONE);
+			      s->bounces - LOGGED_ONE_BY_ONE);
 }
 
-/* Before program_apply() takes note of it. */
-static void tell_reboots(struct telling *s)
+/* Called before program_apply(), which resets the mark. */
+static void log_reboots(struct changes *s)
 {
 	const struct inventory *inv = sweep_inventory(s->f->sweep);
 
@@ -381,17 +383,17 @@ static void tell_reboots(struct telling *s)
 	}
 }
 
-void fabric_note_silent(struct fabric *f)
+void fabric_log_silent(struct fabric *f)
 {
 	const struct inventory *inv = sweep_inventory(f->sweep);
 
-	if (!f->figures.silent && !f->told_silent)
+	if (!f->figures.silent && !f->figures.silent_logged)
 		return; /* as after most faults */
-	f->told_silent = 0;
+	f->figures.silent_logged = 0;
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		bool silent = node->silent && !node->gone;
 
-		f->told_silent += silent;
+		f->figures.silent_logged += silent;
 		if (node->told_silent == silent)
 			continue;
 		node->told_silent = silent;
@@ -416,7 +418,7 @@ static void name_more(char *buf, size_t size, const char *first, unsigned count)
 		snprintf(buf, size, "%s", first);
 }
 
-static void name_fault(const struct telling *s)
+static void name_fault(const struct changes *s)
 {
 	char what[300];
 
@@ -436,8 +438,8 @@ static void name_fault(const struct telling *s)
 		fabric_fault_name(s->f, false, what);
 }
 
-/* Some cable has come up, and is published when it is Active. */
-static bool trains(struct telling *s)
+/* Some link has come up, and is published when it is Active. */
+static bool trains(struct changes *s)
 {
 	for (uint32_t p = 0; p < s->newer->nports && s->older->nports == s->newer->nports; p++) {
 		const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
@@ -458,7 +460,7 @@ static bool same_marks(const struct topo *older, const struct topo *newer)
 	return true;
 }
 
-static enum fabric_change what_changed(const struct telling *s, bool differs)
+static enum fabric_change what_changed(const struct changes *s, bool differs)
 {
 	const struct topo *older = s->older, *newer = s->newer;
 
@@ -469,27 +471,27 @@ static enum fabric_change what_changed(const struct telling *s, bool differs)
 	return same_marks(older, newer) ? FABRIC_STATES : FABRIC_CHANGED;
 }
 
-enum fabric_change fabric_note_changes(struct fabric *f, const struct topo *older,
-				       const struct topo *newer)
+enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older,
+				      const struct topo *newer)
 {
-	struct telling s = { .f = f, .older = older, .newer = newer };
+	struct changes s = { .f = f, .older = older, .newer = newer };
 	struct diff *d = diff_new(older, newer);
 	enum fabric_change change;
 	bool differs, training;
 
-	tell_bounces(&s);
+	log_bounces(&s);
 	if (d->count)
 		find_switches(&s);
-	tell_switches(&s, s.down, s.ndown, true);
-	tell_reboots(&s);
-	tell_items(&s, d);
-	tell_switches(&s, s.up, s.nup, false);
-	fabric_note_silent(f);
+	log_switches(&s, s.down, s.ndown, true);
+	log_reboots(&s);
+	log_items(&s, d);
+	log_switches(&s, s.up, s.nup, false);
+	fabric_log_silent(f);
 	name_fault(&s);
 	differs = d->count || s.bounces || s.losses;
 	training = trains(&s);
 	if (training)
-		fabric_fault_trains(f);
+		fabric_fault_training(f);
 	modules_compared(f->modules, differs || training);
 	change = what_changed(&s, differs);
 	diff_free(d);

@@ -1,57 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric: the conductor (see fabric.h). The whole pipe:
+ * fabric: the scheduler of the pipe (see fabric.h):
  *
- *   fabric_look      starts the next look: everything, or the suspects                              (sweep)
- *   looked           a look ended; while nobody is master yet a room finds out who is (fm/sm/); as master it is followed by
- *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish           (update.c)
- *                    blocks that differ go to the switches, ports and links are brought up, the SA answers from the new view
- *   fabric_settle    both are done: say so, answer those who asked                            (settle.c)
- *   improve          in quiet times: a room has something better, by one more update                (fm/rebalance/)
+ *   serve            what is requested begins: a sweep of all, of dirty nodes, or an update at once
+ *   swept            a sweep has ended; as master an update follows             (rooms: swept, ready)
+ *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
+ *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up   (deploy.c)
+ *   fabric_settle    both are done: operators are answered                      (settle.c)
+ *   improve          in quiet times: a room has something better, by one more update
  *
- * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in the making at a time;
- * looks go on beside it.
+ * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in
+ * the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "fm/fabric/deploy.h"
+#include "fm/fabric/fault.h"
 #include "fm/fabric/own.h"
+#include "fm/fabric/poll.h"
+#include "fm/fabric/port_class.h"
+#include "fm/fabric/report.h"
+#include "fm/fabric/settle.h"
+#include "fm/fabric/update.h"
+#include "fm/fabric/warn.h"
 #include "topology/mem.h"
 
 #define EVENTS_KEPT 2000
 
-/* ---- Looks --------------------------------------------------------------------------------------- */
+/* ---- Sweeps, and the update behind them ---------------------------------------------------------- */
+
+/* What is found settled is older than the update. */
+static void begin_update(struct fabric *f)
+{
+	fabric_settle_stop(f);
+	fabric_update(f);
+}
 
 /* The update in the making, if there is one, is of before: another follows it. */
 static void update(struct fabric *f)
 {
 	if (!modules_ready(f->modules))
 		return;
-	f->requests.reroute = fabric_updates(f);
+	f->requests.reroute = fabric_updating(f);
 	if (!f->requests.reroute)
-		fabric_update(f);
+		begin_update(f);
 }
 
-/* What was found is of no use; if the own port has left, all that was known goes too. */
-static void found_nobody(struct fabric *f)
+static void answer_all(struct fabric *f, const char *error)
 {
-	operations_take(f->operations, fabric_sweeping(f));
-	operations_answer(f->operations,
-			  "the switch behind this manager's own port does not answer");
+	operations_take(f->clients.operations, fabric_sweeping(f));
+	operations_answer(f->clients.operations, error);
 }
 
-static void looked(void *arg, const struct sweep_result *result)
+static void log_no_port(struct fabric *f, int error)
+{
+	event_log_add(f->events, LOG_ERR, "no-port", NULL,
+		      "fabric: the local port does not answer: %s", strerror(-error));
+	answer_all(f, "the local port does not answer");
+	fabric_settle(f);
+}
+
+static void swept(void *arg, const struct sweep_result *result)
 {
 	struct fabric *f = arg;
 
 	f->figures.sweep_ms = result->took_us / 1e3;
-	f->figures.sweep_smps = result->smps;
-	f->figures.silent = result->silent;
-	f->figures.partial = result->partial;
-	if (result->rest && (!fabric_is_master(f) || !f->topo))
-		return; /* the first look, and who decides about the master, see all */
+	fabric_note_sweep(f, result);
+	if (result->rest && (!fabric_is_master(f) || !f->now.topo))
+		return; /* the first sweep, and who decides about the master, see all */
 	if (!result->error && !modules_swept(f->modules, result)) {
-		found_nobody(f);
+		answer_all(f, "the switch behind this manager's own port does not answer");
 		return;
 	}
 	if (result->refusing)
@@ -60,71 +78,61 @@ static void looked(void *arg, const struct sweep_result *result)
 		fabric_untrue_tops(f);
 	if (!result->error)
 		fabric_verify_later(f);
-	if (!result->error) {
-		if (fabric_is_master(f))
-			update(f);
-		return;
-	}
-	event_log_add(f->events, LOG_ERR, "no-port", NULL,
-		      "fabric: the local port does not answer: %s", strerror(-result->error));
-	operations_take(f->operations, fabric_sweeping(f));
-	operations_answer(f->operations, "the local port does not answer");
-	fabric_settle(f);
+	if (result->error)
+		log_no_port(f, result->error);
+	else if (fabric_is_master(f))
+		update(f);
 }
 
-void fabric_take_in(struct fabric *f)
-{
-	struct inventory *inv = sweep_inventory(f->sweep);
-
-	for (struct inv_node *node = inventory_first(inv); node && inv->nstrangers;
-	     node = inventory_next(inv, node)) {
-		if (!node->stranger || node->gone)
-			continue;
-		inventory_set_stranger(inv, node, false);
-		if (node->sw.port_state_change)
-			guid_list_add(&f->requests.dirty, node->guid);
-	}
-}
-
-/* A poll makes way: behind a dead cable it would wait long for answers that can't come. So does what waits for slow answers alone. */
+/* Behind a dead link a light sweep would wait long for answers that cannot come, so it makes way, as does the rest of a sweep that waits for slow answers alone. */
 static bool sweep_holds(const struct fabric *f)
 {
 	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
 }
 
+/* A partial sweep joins another one that is under way; all else comes back here when that ends. */
+static bool must_wait(const struct fabric *f)
+{
+	return sweep_holds(f) &&
+	       (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep));
+}
+
+static void begin_sweep(struct fabric *f)
+{
+	struct requests *r = &f->requests;
+	unsigned ndirty = r->dirty.count;
+	bool all = r->sweep;
+
+	modules_sweeping(f->modules, false);
+	r->forced |= r->reroute;
+	r->sweep = r->reroute = false;
+	r->dirty.count = 0;
+	if (all)
+		sweep_discover(f->sweep, swept, f);
+	else
+		sweep_refresh(f->sweep, r->dirty.guids, ndirty, swept, f);
+}
+
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updates(f) || !modules_improves(f->modules))
+	if (fabric_updating(f) || !modules_improves(f->modules))
 		return false;
 	f->requests.forced = true;
-	fabric_update(f);
+	begin_update(f);
 	return true;
 }
 
-void fabric_look(struct fabric *f)
+/* Begins what is wanted next, if nothing is under way. */
+static void serve(void *arg)
 {
-	bool wanted = f->requests.sweep || f->requests.dirty.count;
+	struct fabric *f = arg;
+	bool sweeps = f->requests.sweep || f->requests.dirty.count;
 
-	if (!fabric_may_sweep(f) || (!wanted && !fabric_is_master(f)))
+	if (!fabric_may_sweep(f) || (!sweeps && !fabric_is_master(f)) || must_wait(f))
 		return;
-	if (sweep_holds(f) &&
-	    (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep)))
-		return; /* looked() comes back here; suspects join a look at others */
-	if (wanted)
-		modules_sweeping(f->modules, false);
-	if (f->requests.sweep) {
-		f->requests.forced |= f->requests.reroute;
-		f->requests.sweep = f->requests.reroute = false;
-		f->requests.dirty.count = 0;
-		sweep_discover(f->sweep, looked, f);
-	} else if (f->requests.dirty.count) {
-		unsigned n = f->requests.dirty.count;
-
-		f->requests.dirty.count = 0;
-		f->requests.forced |= f->requests.reroute;
-		f->requests.reroute = false;
-		sweep_refresh(f->sweep, f->requests.dirty.guids, n, looked, f);
+	if (sweeps) {
+		begin_sweep(f);
 	} else if (f->requests.reroute) {
 		f->requests.forced = true;
 		update(f);
@@ -133,9 +141,15 @@ void fabric_look(struct fabric *f)
 	}
 }
 
-void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+/* Programming, or bring-up, has ended. */
+static void deployed(void *arg)
 {
-	modules_quarantine(f->modules, node, port, why);
+	fabric_settle(arg);
+}
+
+void fabric_look(struct fabric *f)
+{
+	serve(f);
 }
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
@@ -151,41 +165,6 @@ void fabric_report_mft_mismatch(struct fabric *f)
 	modules_mft_mismatch(f->modules);
 }
 
-void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
-{
-	uint32_t before = f->memory.count;
-
-	lid_memory_drop(&f->memory, port_guid);
-	if (f->memory.count != before)
-		modules_lids_changed(f->modules);
-}
-
-/* ---- The published present ----------------------------------------------------------------------- */
-
-struct fabric_view fabric_view(const struct fabric *f)
-{
-	if (!f->topo)
-		return (struct fabric_view){ 0 };
-	return (struct fabric_view){ .topo = f->topo,
-				     .lids = f->lids,
-				     .tables = &f->tables,
-				     .proof = &f->proof,
-				     .engine = f->routed.engine,
-				     .uneven = f->routed.uneven,
-				     .cordons_overridden = route_cordons_bent(f->route),
-				     .spanning = f->spanning,
-				     .partitions = f->partitions,
-				     .pkeys = f->pkeys,
-				     .qos = &f->qos,
-				     .sm_lid = f->sm_lid };
-}
-
-struct fabric_written fabric_written(const struct fabric *f)
-{
-	return (struct fabric_written){ .entries = f->figures.programmed.entries,
-					.blocks = program_blocks_written(f->program) };
-}
-
 struct fabric_services fabric_services(struct fabric *f)
 {
 	return (struct fabric_services){ .loop = f->loop,
@@ -198,40 +177,35 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .bringup = f->bringup,
 					 .program = f->program,
 					 .mft = f->mft,
-					 .proofs = f->proof_base,
+					 .proofs = fabric_update_proofs(f),
 					 .lids = &f->memory,
 					 .sa = f->sa,
 					 .state = f->store };
 }
 
-void *fabric_room(const struct fabric *f, const struct fabric_module *module)
-{
-	return modules_room(f->modules, module);
-}
-
 const struct topo *fabric_topo(const struct fabric *f)
 {
-	return f->topo;
+	return f->now.topo;
 }
 
 const struct lid_map *fabric_lids(const struct fabric *f)
 {
-	return f->lids;
+	return f->now.lids;
 }
 
 const struct tables *fabric_tables(const struct fabric *f)
 {
-	return f->topo ? &f->tables : NULL;
+	return f->now.topo ? &f->now.tables : NULL;
 }
 
 uint8_t *fabric_port_classes(const struct fabric *f)
 {
-	return fabric_classes_by_name(f, f->topo);
+	return fabric_classes_by_name(f, f->now.topo);
 }
 
 bool fabric_check(const struct fabric *f, struct check_report *report)
 {
-	return check_tables(f->topo, f->lids, &f->tables, report);
+	return check_tables(f->now.topo, f->now.lids, &f->now.tables, report);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
@@ -255,45 +229,35 @@ static struct bringup_conf bringup_conf(const struct conf *c)
 	return out;
 }
 
-/* Nothing that comes from the fabric can be made to fit it. */
-static uint64_t random_seed(void)
-{
-	uint64_t seed;
-
-	if (getentropy(&seed, sizeof(seed)))
-		abort(); /* no kernel that runs this lacks it */
-	return seed;
-}
-
 /* All that the manager of a fabric works with. */
 static void parts_init(struct fabric *f)
 {
 	const struct bringup_conf ports = bringup_conf(&f->conf);
 
-	qos_make(&f->conf.qos, &f->qos);
-	f->route = route_new();
-	f->proof_base = check_base_new(random_seed());
+	qos_make(&f->conf.qos, &f->now.qos);
+	fabric_update_init(f, serve);
+	f->proof_base = fabric_update_proofs(f);
 	f->sweep = sweep_new(f->loop, f->mad);
 	sweep_set_shy(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
 				 (uint8_t)f->conf.ports.packet_life_time);
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
-	program_use_proofs(f->program, f->proof_base);
+	program_use_proofs(f->program, fabric_update_proofs(f));
 	fabric_adaptive_init(f);
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	fabric_mcast_init(f);
-	fabric_watch_init(f);
-	fabric_retry_init(f);
+	fabric_requests_init(f, serve);
+	fabric_faults_init(f);
+	fabric_poll_init(f, serve);
+	fabric_links_init(f);
+	fabric_deploy_init(f, deployed);
 	fabric_verify_init(f);
 	fabric_untrue_init(f);
 	fabric_isolation_init(f);
-	fabric_links_init(f);
-	bringup_on_active(f->bringup, fabric_link_activated, f);
 	fabric_audit_init(f);
-	fabric_update_init(f);
-	fabric_settle_init(f);
-	f->operations = operations_new(f, f->store, fabric_status);
+	fabric_settle_init(f, serve);
+	f->clients.operations = operations_new(f, f->store, fabric_status);
 	modules_begin(f->modules, f);
 }
 
@@ -310,17 +274,18 @@ static void parts_load(struct fabric *f)
 
 static void parts_fini(struct fabric *f, bool all)
 {
-	operations_free(f->operations);
+	operations_free(f->clients.operations);
 	modules_end(f->modules, all);
 	fabric_isolation_fini(f);
+	fabric_poll_fini(f);
+	fabric_deploy_fini(f);
 	fabric_links_fini(f);
-	fabric_watch_fini(f);
-	fabric_retry_fini(f);
+	fabric_faults_fini(f);
+	fabric_requests_fini(f);
 	fabric_held_fini(f);
 	fabric_verify_fini(f);
 	fabric_untrue_fini(f);
 	fabric_settle_fini(f);
-	fabric_update_fini(f);
 	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	sa_free(f->sa);
@@ -329,14 +294,13 @@ static void parts_fini(struct fabric *f, bool all)
 	program_free(f->program);
 	bringup_free(f->bringup);
 	sweep_free(f->sweep);
-	route_free(f->route);
-	check_base_free(f->proof_base);
-	tables_fini(&f->tables);
-	free(f->spanning);
-	topo_unref(f->topo);
-	lid_map_free(f->lids);
+	fabric_update_fini(f);
+	tables_fini(&f->now.tables);
+	free(f->now.spanning);
+	topo_unref(f->now.topo);
+	lid_map_free(f->now.lids);
 	lid_memory_fini(&f->memory);
-	waiters_fini(&f->readers);
+	waiters_fini(&f->clients.readers);
 }
 
 /*
@@ -347,8 +311,8 @@ static void renew(struct fabric *f)
 {
 	const char *why = "this subnet manager has changed its role meanwhile; see fmctl events";
 
-	operations_abandon(f->operations, why);
-	waiters_answer(&f->readers, NULL, why);
+	operations_abandon(f->clients.operations, why);
+	waiters_answer(&f->clients.readers, NULL, why);
 	modules_abandon(f->modules, why);
 	modules_checkpoint(f->modules);
 	state_store_detach(f->store);
@@ -356,13 +320,13 @@ static void renew(struct fabric *f)
 	*f = (struct fabric){ .loop = f->loop,
 			      .mad = f->mad,
 			      .conf = f->conf,
-			      .started_us = f->started_us,
+			      .progress.started_us = f->progress.started_us,
 			      .events = f->events,
 			      .alerts = f->alerts,
 			      .store = f->store,
 			      .modules = f->modules,
 			      .role = f->role,
-			      .followers = f->followers };
+			      .clients.followers = f->clients.followers };
 	parts_init(f);
 	parts_load(f);
 	fabric_warn(f);
@@ -392,12 +356,12 @@ static void change_role(void *arg)
 	if (master)
 		sweep_set_shy(f->sweep, false);
 	if (master && !anew) {
-		fabric_take_in(f);
+		fabric_deploy_adopt(f);
 		update(f);
 	} else if (master || fabric_role(f) == FABRIC_ROLE_ASKING) {
 		fabric_request_sweep(f, "role changed");
-		fabric_watch_schedule(f);
-		fabric_look(f);
+		fabric_poll_schedule(f);
+		serve(f);
 	}
 }
 
@@ -405,7 +369,7 @@ static void saved(void *arg)
 {
 	struct fabric *f = arg;
 
-	operations_saved(f->operations);
+	operations_saved(f->clients.operations);
 	fabric_update_unshare(f);
 }
 
@@ -425,7 +389,7 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->loop = loop;
 	f->mad = mad;
 	f->conf = *conf;
-	f->started_us = loop_now_us(loop);
+	f->progress.started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
 	f->alerts = alerts_new(loop, f->events);
@@ -455,13 +419,13 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	const struct bringup_conf ports = bringup_conf(conf);
 
 	f->conf = *conf;
-	qos_make(&f->conf.qos, &f->qos);
+	qos_make(&f->conf.qos, &f->now.qos);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->ports.packet_life_time);
 	fabric_mcast_configure(f);
 	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
 	fabric_audit_configure(f);
-	fabric_watch_schedule(f);
+	fabric_poll_schedule(f);
 	modules_configure(f->modules);
 	fabric_request_reroute(f, "configuration changed");
 }

@@ -83,8 +83,9 @@ void fabric_unfollow(struct fabric *fabric, void *arg);
 struct fabric_tried {
 	const char *engine; /* that made the tables */
 	bool damaged;	    /* .. because pairs of hosts had no path else */
-	bool uneven;   /* the design is, as far as it is a tree (routing/balance/rebalance.h) */
-	char why[400]; /* it is another than configured: why; "" = it is not */
+	bool uneven; /* the design is, as far as it is a tree (routing/balance/rebalance.h) */
+	bool cordons_overridden; /* they carry transit, for nothing else connects some hosts */
+	char why[400];		 /* it is another than configured: why; "" = it is not */
 };
 void fabric_try(const struct fabric *fabric, const struct topo *variant,
 		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/modules.h"
 #include <stdlib.h>
+#include "fm/fabric/pipe.h"
 #include "topology/mem.h"
 
 struct modules {
@@ -291,4 +292,9 @@ bool modules_busy(const struct modules *m)
 		if (m->table[i]->busy && m->table[i]->busy(m->rooms[i]))
 			return true;
 	return false;
+}
+
+void *fabric_room(const struct fabric *f, const struct fabric_module *module)
+{
+	return modules_room(f->modules, module);
 }

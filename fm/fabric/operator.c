@@ -6,20 +6,20 @@
 void fabric_operation_start(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
 			    waiter_fn *fn, void *arg)
 {
-	operations_start(f->operations, ops, data, fn, arg);
+	operations_start(f->clients.operations, ops, data, fn, arg);
 }
 
 void fabric_operation_done(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
 			   waiter_fn *fn, void *arg)
 {
-	operations_done(f->operations, ops, data, fn, arg);
+	operations_done(f->clients.operations, ops, data, fn, arg);
 }
 
 void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	static const struct fabric_operation_ops ops = { .sweeps = true };
 
-	operations_start(f->operations, &ops, NULL, fn, arg);
+	operations_start(f->clients.operations, &ops, NULL, fn, arg);
 	fabric_request_sweep(f, "operator");
 }
 
@@ -27,7 +27,7 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
 	static const struct fabric_operation_ops ops = { .file = NULL };
 
-	operations_start(f->operations, &ops, NULL, fn, arg);
+	operations_start(f->clients.operations, &ops, NULL, fn, arg);
 	fabric_request_reroute(f, "operator");
 }
 
@@ -43,24 +43,24 @@ static void read_back(void *arg, const struct program_readback *result)
 		fabric_audit_found(f, result->differing[i].sw, result->differing[i].block);
 		modules_mismatch(f->modules, result->differing[i].sw, result->differing[i].block);
 	}
-	waiters_answer(&f->readers, doc, NULL);
+	waiters_answer(&f->clients.readers, doc, NULL);
 	json_decref(doc);
 }
 
 void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
-	bool running = f->readers.first != NULL;
+	bool running = f->clients.readers.first != NULL;
 
-	waiters_add(&f->readers, fn, arg);
-	if (!f->topo)
-		waiters_answer(&f->readers, NULL, "nothing is programmed yet");
+	waiters_add(&f->clients.readers, fn, arg);
+	if (!f->now.topo)
+		waiters_answer(&f->clients.readers, NULL, "nothing is programmed yet");
 	else if (!running)
-		program_check_readback(f->program, f->topo, read_back, f);
+		program_check_readback(f->program, f->now.topo, read_back, f);
 }
 
 void fabric_client_gone(struct fabric *f, void *arg)
 {
-	operations_cancel(f->operations, arg);
-	waiters_cancel(&f->readers, arg);
+	operations_cancel(f->clients.operations, arg);
+	waiters_cancel(&f->clients.readers, arg);
 	modules_cancel(f->modules, arg);
 }

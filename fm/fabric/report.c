@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabric_report: the conductor's state as the documents of the outside contract. */
+/* report: the pipe's state as the documents of the outside contract. Rooms add theirs by status(). */
+#include "fm/fabric/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "fm/fabric/fault.h"
 #include "fm/fabric/own.h"
+#include "fm/fabric/settle.h"
+#include "fm/fabric/update.h"
+#include "fm/fabric/warn.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
 #include "topology/risk.h"
+
+struct follower { /* of events */
+	struct follower *next;
+	fabric_event_fn *fn;
+	void *arg;
+};
 
 static const char *state_name(enum fabric_state state)
 {
@@ -28,16 +39,7 @@ static long resident_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static json_t *answered_json(const struct answered *a)
-{
-	if (!a->what[0])
-		return json_null();
-	return json_pack("{ss sf sf sI si}", "what", a->what, "detected_to_proven_ms", a->proven_ms,
-			 "detected_to_programmed_ms", a->programmed_ms, "lft_entries_changed",
-			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks);
-}
-
-/* Cables that carry no transit, by an operator's wish, because they are sick, or because they can not be worked with. */
+/* Why a link carries no transit: an operator cordoned it, it is unhealthy, or it cannot be worked with. */
 enum drain { BY_OPERATOR, QUARANTINED, ISOLATED };
 
 static bool is_drained(const struct topo_port *port, enum drain why)
@@ -60,7 +62,7 @@ static int drained(const struct topo *t, enum drain why)
 
 static json_t *topo_json(const struct fabric *f)
 {
-	const struct topo *t = f->topo;
+	const struct topo *t = f->now.topo;
 
 	return json_pack(
 		"{si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
@@ -69,7 +71,7 @@ static json_t *topo_json(const struct fabric *f)
 		t ? (int)topo_links(t) : 0, "links_down", t ? (int)topo_links_down(t) : 0,
 		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
 		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
-		"levels", t ? (int)t->nlevels : 0, "lids", f->lids ? (int)f->lids->top : 0);
+		"levels", t ? (int)t->nlevels : 0, "lids", f->now.lids ? (int)f->now.lids->top : 0);
 }
 
 static json_t *cutoff_json(const struct fabric *f)
@@ -77,9 +79,9 @@ static json_t *cutoff_json(const struct fabric *f)
 	struct cutoff c = { 0 };
 	char text[256] = "";
 
-	if (f->topo) {
+	if (f->now.topo) {
 		fabric_cutoff(f, &c);
-		cutoff_describe(f->topo, &c, text, sizeof(text));
+		cutoff_describe(f->now.topo, &c, text, sizeof(text));
 	}
 	return json_pack("{si si so}", "hcas_cut_off", (int)c.hcas, "hcas_off", (int)c.off,
 			 "cut_off", c.hcas ? json_string(text) : json_null());
@@ -100,15 +102,6 @@ static json_t *smp_json(const struct fabric *f)
 		(json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
 		(json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
 		"mads_unsolicited", (json_int_t)s.unsolicited, "smp_window", (int)s.window);
-}
-
-json_t *fabric_report_stages(const struct job_step *steps, const uint64_t *spent_us)
-{
-	json_t *doc = json_object();
-
-	for (unsigned i = 0; steps[i].run; i++)
-		json_object_set_new(doc, steps[i].name, json_real(spent_us[i] / 1e3));
-	return doc;
 }
 
 /* Where the loop's own time went in the latest update. */
@@ -135,11 +128,12 @@ static json_t *figures_json(const struct fabric *f)
 
 json_t *fabric_status(const struct fabric *f)
 {
-	json_t *doc = json_pack("{ss sb ss si}", "state", state_name(f->state), "fabric_up",
-				f->state == FABRIC_UP || f->state == FABRIC_CHANGING, "engine",
-				f->routed.engine ? f->routed.engine
-						 : route_engine_name(f->conf.routing.engine),
-				"sm_lid", (int)f->sm_lid);
+	json_t *doc = json_pack(
+		"{ss sb ss si}", "state", state_name(f->progress.state), "fabric_up",
+		f->progress.state == FABRIC_UP || f->progress.state == FABRIC_CHANGING, "engine",
+		f->now.routed.engine ? f->now.routed.engine
+				     : route_engine_name(f->conf.routing.engine),
+		"sm_lid", (int)f->now.sm_lid);
 	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
 			    smp_json(f) };
 
@@ -147,19 +141,19 @@ json_t *fabric_status(const struct fabric *f)
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
-	if (f->routed.why[0])
-		json_object_set_new(doc, "engine_why", json_string(f->routed.why));
-	json_object_set_new(doc, "last_fault", answered_json(&f->figures.last_fault));
-	json_object_set_new(doc, "last_repair", answered_json(&f->figures.last_repair));
+	if (f->now.routed.why[0])
+		json_object_set_new(doc, "engine_why", json_string(f->now.routed.why));
+	fabric_faults_status(f, doc);
 	json_object_set_new(doc, "audit", audit_json(f));
-	json_object_set_new(doc, "at_risk", f->topo ? risk_json(f->topo) : json_null());
+	json_object_set_new(doc, "at_risk", f->now.topo ? risk_json(f->now.topo) : json_null());
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
 	json_object_set_new(doc, "isolated", fabric_isolated_json(f));
-	json_object_set_new(doc, "proof", report_proof(&f->proof));
+	json_object_set_new(doc, "proof", report_proof(&f->now.proof));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
-	json_object_set_new(doc, "uptime_s",
-			    json_integer((loop_now_us(f->loop) - f->started_us) / 1000000));
+	json_object_set_new(
+		doc, "uptime_s",
+		json_integer((loop_now_us(f->loop) - f->progress.started_us) / 1000000));
 	json_object_set_new(doc, "loop_longest_us", json_integer(loop_longest_us(f->loop)));
 	json_object_set_new(doc, "loop_longest_step",
 			    loop_longest_step(f->loop) ? json_string(loop_longest_step(f->loop))
@@ -183,7 +177,7 @@ json_t *fabric_unhealthy(const struct fabric *f)
 {
 	json_t *rows = json_array();
 
-	if (f->topo)
+	if (f->now.topo)
 		modules_unhealthy(f->modules, rows);
 	return rows;
 }
@@ -199,7 +193,7 @@ void fabric_report_event(void *arg, const json_t *event)
 {
 	const struct fabric *f = arg;
 
-	for (const struct follower *it = f->followers; it; it = it->next)
+	for (const struct follower *it = f->clients.followers; it; it = it->next)
 		it->fn(it->arg, event);
 }
 
@@ -207,13 +201,13 @@ void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
 {
 	struct follower *follower = mem_alloc(1, sizeof(*follower));
 
-	*follower = (struct follower){ .next = f->followers, .fn = fn, .arg = arg };
-	f->followers = follower;
+	*follower = (struct follower){ .next = f->clients.followers, .fn = fn, .arg = arg };
+	f->clients.followers = follower;
 }
 
 void fabric_unfollow(struct fabric *f, void *arg)
 {
-	struct follower **link = &f->followers;
+	struct follower **link = &f->clients.followers;
 
 	while (*link) {
 		struct follower *it = *link;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* request: one set of merged requests; fabric_look() serves it from the loop. */
+/* request: one set of merged requests; the scheduler serves it from the loop. */
 #include "fm/fabric/request.h"
+#include <stdlib.h>
 #include "fm/core/log.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 
 static void serve_soon(struct fabric *f, const char *what, const char *reason)
 {
@@ -40,6 +41,20 @@ void fabric_request_reregister(struct fabric *f, const char *reason)
 	f->requests.reregister = true;
 }
 
+void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+	modules_quarantine(f->modules, node, port, why);
+}
+
+void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
+{
+	uint32_t before = f->memory.count;
+
+	lid_memory_drop(&f->memory, port_guid);
+	if (f->memory.count != before)
+		modules_lids_changed(f->modules);
+}
+
 void fabric_request_improvement(struct fabric *f, const char *reason)
 {
 	serve_soon(f, "improvement", reason);
@@ -58,7 +73,18 @@ bool fabric_requests_wait(const struct fabric *f)
 void fabric_publish_partitions(struct fabric *f, const struct partition_set *set,
 			       const struct pkey_map *pkeys)
 {
-	f->partitions = set;
-	f->pkeys = pkeys;
+	f->now.partitions = set;
+	f->now.pkeys = pkeys;
 	bringup_set_pkeys(f->bringup, pkeys);
+}
+
+void fabric_requests_init(struct fabric *f, loop_fn *serve)
+{
+	f->requests.timer = loop_timer_new(f->loop, serve, f);
+}
+
+void fabric_requests_fini(struct fabric *f)
+{
+	loop_timer_free(f->requests.timer);
+	free(f->requests.dirty.guids);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* role: what it is, and the change that waits for the loop; fabric.c serves that. */
 #include "fm/fabric/role.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 
 static const char *role_name(enum fabric_role role)
 {

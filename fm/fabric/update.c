@@ -1,29 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_update: from the inventory to what is published, step by step (fm/core/job.h):
+ * update: from the inventory to what is published, step by step (fm/core/job.h):
  *
- *   collect    the operations that it will answer, the cordons; what the inventory holds   (at one stroke)
+ *   collect    the operations that it will answer, the marks of rooms; what the inventory holds   (at one stroke)
  *   snapshot   levels, rails, names
- *   changes    against what is published: told; a look that found nothing ends here
+ *   changes    against what is published: logged; a sweep that found nothing ends here
  *   lids, room
  *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
- *   publish    snapshot, LIDs and tables at one stroke, and with them the SA's view; blocks that differ go to the
- *              switches, ports and links are brought up                              (program, bringup)
+ *   publish    snapshot, LIDs and tables at one stroke; rooms hear of it, and it goes to the devices   (deploy.c)
  *
- * Between two steps anything may happen, for only publish touches what others see. Whoever wants something meanwhile is
- * served by the next update: suspects are looked at at once, and when that look ends first, one more update is wanted;
- * operations wait for it; a new configuration is read by the steps that are still to come and asks for one more as well.
+ * Between two steps anything may happen, for only publish touches what others see. Whoever wants something
+ * meanwhile is served by the next update: dirty nodes are swept at once, and when that sweep ends first, one
+ * more update is wanted; operations wait for it; a new configuration is read by the steps that are still to
+ * come and asks for one more as well.
  *
- * A newer update may be published while an older one is still being programmed: program and bringup go on from what was
- * acknowledged. Tables in the making have memory of their own, and change places with the published ones.
+ * A newer update may be published while an older one is still being programmed. Tables in the making have
+ * memory of their own, and change places with the published ones.
  */
+#include "fm/fabric/update.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+#include "fm/fabric/change.h"
+#include "fm/fabric/deploy.h"
+#include "fm/fabric/fault.h"
 #include "fm/fabric/own.h"
+#include "fm/fabric/poll.h"
+#include "fm/fabric/port_class.h"
+#include "fm/fabric/snapshot.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
+
+struct update {
+	loop_fn *ended;
+	struct job *job;
+	struct snapshot_draft draft;
+	struct publication next;      /* nobody sees it before it is published; then what was */
+	struct check_base *proofs;    /* what the next proof can build upon */
+	struct route *route;	      /* the engine; its answer goes into next.tables */
+	struct fabric_policy policy;  /* what routing goes by, while it does */
+	bool routing;		      /* it does */
+	size_t room;		      /* bytes of the next tables' memory that were touched */
+	struct job *touching;	      /* memory that a child had shared, published tables' too */
+	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
+	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
+};
 
 /* ---- Snapshot ------------------------------------------------------------------------------------ */
 
@@ -31,83 +54,84 @@ static enum job_said collect(void *arg)
 {
 	struct fabric *f = arg;
 
-	operations_take(f->operations, fabric_sweeping(f));
-	f->update.draft = fabric_draft(f);
+	operations_take(f->clients.operations, fabric_sweeping(f));
+	f->update->draft = fabric_snapshot_collect(f);
 	return JOB_NEXT;
 }
 
 static enum job_said make_snapshot(void *arg)
 {
-	struct fabric_update *u = &((struct fabric *)arg)->update;
+	struct update *u = ((struct fabric *)arg)->update;
 
-	u->topo = fabric_draft_freeze(&u->draft);
-	u->shapes = u->draft.shapes;
-	u->links = u->draft.links;
+	u->next.topo = fabric_snapshot_freeze(&u->draft);
+	u->next.shapes = u->draft.shapes;
+	u->next.links = u->draft.links;
 	return JOB_NEXT;
 }
 
 /* The tables' memory is kept: its first touch takes longer than to fill it. */
-static void forget(struct fabric_update *u)
+static void drop(struct update *u)
 {
-	fabric_draft_fini(&u->draft);
-	topo_unref(u->topo);
-	lid_map_free(u->lids);
-	free(u->spanning);
-	u->spanning = NULL;
-	u->topo = NULL;
-	u->lids = NULL;
+	fabric_snapshot_drop(&u->draft);
+	topo_unref(u->next.topo);
+	lid_map_free(u->next.lids);
+	free(u->next.spanning);
+	u->next.spanning = NULL;
+	u->next.topo = NULL;
+	u->next.lids = NULL;
+}
+
+static void end(struct fabric *f)
+{
+	f->progress.updating = false;
+	job_stop(f->update->job);
 }
 
 static enum job_said end_here(struct fabric *f)
 {
-	forget(&f->update);
-	job_stop(f->update.job);
-	fabric_watch_doubt(f);
+	drop(f->update);
+	end(f);
+	fabric_poll_recheck(f);
 	fabric_links_follow(f);
-	fabric_look(f);
+	f->update->ended(f);
 	return JOB_END;
 }
 
 /* The fabric is not ours to manage. */
 static enum job_said leave_alone(struct fabric *f, const char *why)
 {
-	f->state = FABRIC_REFUSED;
-	operations_answer(f->operations, why);
+	f->progress.state = FABRIC_REFUSED;
+	operations_answer(f->clients.operations, why);
 	return end_here(f);
 }
 
 /* Tables are the same: what ports say is shown, and what is to be set there is set. */
 static enum job_said bring_up(struct fabric *f)
 {
-	struct topo *older = f->topo;
+	struct publication *next = &f->update->next;
+	struct topo *before = f->now.topo;
 
-	f->topo = f->update.topo;
-	f->shapes = f->update.shapes;
-	f->links = f->update.links;
-	f->update.topo = NULL;
-	f->bringing_up = f->settle.due = true;
-	if (f->settle.told_up)
-		f->state = FABRIC_CHANGING;
-	modules_shown(f->modules, older);
-	fabric_mcast_shown(f, older);
-	topo_unref(older);
-	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
+	f->now.topo = next->topo;
+	f->now.shapes = next->shapes;
+	f->now.links = next->links;
+	next->topo = NULL;
+	fabric_deploy_ports(f, before);
+	topo_unref(before);
 	return end_here(f);
 }
 
-static enum job_said tell_changes(void *arg)
+static enum job_said log_changes(void *arg)
 {
 	struct fabric *f = arg;
-
+	const struct topo *next = f->update->next.topo;
+	const char *why = modules_admit(f->modules, next);
 	enum fabric_change change;
-	const char *why;
 
-	why = modules_admit(f->modules, f->update.topo);
 	if (why)
 		return leave_alone(f, why);
-	change = f->topo ? fabric_note_changes(f, f->topo, f->update.topo) : FABRIC_CHANGED;
+	change = f->now.topo ? fabric_log_changes(f, f->now.topo, next) : FABRIC_CHANGED;
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
-	    operations_taken(f->operations)) {
+	    operations_taken(f->clients.operations)) {
 		f->requests.forced = false;
 		return JOB_NEXT;
 	}
@@ -118,40 +142,100 @@ static enum job_said tell_changes(void *arg)
 	return end_here(f);
 }
 
-/* ---- LIDs, tables, proof ------------------------------------------------------------------------- */
+/* ---- LIDs ---------------------------------------------------------------------------------------- */
 
 /* All who have one keep it: they are remembered, and nobody has come. */
 static bool same_lids(const struct fabric *f)
 {
-	return f->topo && topo_is_again(f->topo, f->update.topo) &&
-	       f->lids->lmc == f->conf.routing.lmc && !f->lids->without_lid;
+	return f->now.topo && topo_is_again(f->now.topo, f->update->next.topo) &&
+	       f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid;
+}
+
+static void log_lids(struct fabric *f, const struct lid_map *lids)
+{
+	if (lids->taken_back)
+		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
+			      json_pack("{si}", "ports", (int)lids->taken_back),
+			      "fabric: no LID was left: those of %u ports that are away, the "
+			      "longest first, are given to others",
+			      lids->taken_back);
+	if (lids->without_lid)
+		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
+			      "fabric: %u ports have no LID: the space is full", lids->without_lid);
 }
 
 static enum job_said plan_lids(void *arg)
 {
 	struct fabric *f = arg;
-	struct fabric_update *u = &f->update;
+	struct publication *next = &f->update->next;
 
-	if (fabric_took_over(f) && !f->topo)
-		lid_memory_yield(&f->memory, u->topo);
-	u->lids = same_lids(f) ? lid_map_copy(f->lids)
-			       : lid_plan_lmc(u->topo, &f->memory, f->conf.routing.lmc);
-	if (same_lids(f))
+	if (fabric_took_over(f) && !f->now.topo)
+		lid_memory_yield(&f->memory, next->topo);
+	if (same_lids(f)) {
+		next->lids = lid_map_copy(f->now.lids);
 		return JOB_NEXT;
-	if (lid_memory_learn(&f->memory, u->topo, u->lids, time(NULL)))
+	}
+	next->lids = lid_plan_lmc(next->topo, &f->memory, f->conf.routing.lmc);
+	if (lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL)))
 		modules_lids_changed(f->modules);
-	if (u->lids->taken_back)
-		event_log_add(f->events, LOG_WARNING, "lids-taken-back",
-			      json_pack("{si}", "ports", (int)u->lids->taken_back),
-			      "fabric: no LID was left: those of %u ports that are away, the "
-			      "longest first, are given to others",
-			      u->lids->taken_back);
-	if (u->lids->without_lid)
-		event_log_add(f->events, LOG_ERR, "lids-exhausted", NULL,
-			      "fabric: %u ports have no LID: the space is full",
-			      u->lids->without_lid);
+	log_lids(f, next->lids);
 	return JOB_NEXT;
 }
+
+/* ---- Memory of tables ---------------------------------------------------------------------------- */
+
+/* True: there is more to do. */
+static bool make_room(struct update *u, uint32_t nswitches, uint16_t top)
+{
+	struct tables *tables = &u->next.tables;
+	size_t bytes = tables->capacity;
+
+	tables_resize(tables, nswitches, top);
+	if (tables->capacity != bytes || u->room > bytes)
+		u->room = 0;
+	return tables_make_room(tables, &u->room);
+}
+
+bool fabric_update_room(struct fabric *f)
+{
+	return make_room(f->update, f->now.tables.nswitches, f->now.tables.top);
+}
+
+/* An update in the making has had the faults; that one's own files bring it about again. */
+static enum job_said touch(void *arg)
+{
+	struct fabric *f = arg;
+	struct update *u = f->update;
+
+	if (!fabric_updating(f) && (tables_touch(&u->next.tables, &u->touched_next) ||
+				    tables_touch(&f->now.tables, &u->touched)))
+		return JOB_MORE;
+	job_stop(u->touching);
+	return JOB_END;
+}
+
+void fabric_update_unshare(struct fabric *f)
+{
+	static const struct job_step touch_steps[] = { { "room-unshared", touch }, { NULL, NULL } };
+
+	f->update->touched = f->update->touched_next = 0;
+	job_start(f->update->touching, touch_steps, NULL);
+}
+
+/* What fabric_update_room() did not do before the first update, or the fabric grew. Cordons take other tables beside these. */
+static enum job_said find_room(void *arg)
+{
+	struct update *u = ((struct fabric *)arg)->update;
+	const struct topo *t = u->next.topo;
+	uint16_t top = u->next.lids->top;
+
+	if (make_room(u, t->nswitches, top) ||
+	    (t->ncordoned && route_make_room(u->route, t->nswitches, top)))
+		return JOB_MORE;
+	return JOB_NEXT;
+}
+
+/* ---- Tables and their proof ---------------------------------------------------------------------- */
 
 /* The configuration was validated: the engine exists. */
 static void must_be_done(int status)
@@ -167,19 +251,20 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 	out->engine = outcome->engine;
 	out->damaged = outcome->why == ROUTE_PAIRS_OPEN;
 	out->uneven = route_is_uneven(route);
+	out->cordons_overridden = route_cordons_bent(route);
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 
-static void keep_spanning(struct fabric_update *u, const struct route *route)
+static void keep_spanning(struct publication *next, const struct route *route)
 {
 	const bool *spanning = route_spanning(route);
 
-	free(u->spanning);
-	u->spanning = NULL;
+	free(next->spanning);
+	next->spanning = NULL;
 	if (!spanning)
 		return;
-	u->spanning = mem_alloc(u->topo->nports, sizeof(*spanning));
-	memcpy(u->spanning, spanning, u->topo->nports * sizeof(*spanning));
+	next->spanning = mem_alloc(next->topo->nports, sizeof(*spanning));
+	memcpy(next->spanning, spanning, next->topo->nports * sizeof(*spanning));
 }
 
 void fabric_try(const struct fabric *f, const struct topo *variant,
@@ -188,72 +273,23 @@ void fabric_try(const struct fabric *f, const struct topo *variant,
 	struct route_params params = fabric_route_params(f, policy);
 	struct route *route = route_new();
 
-	must_be_done(route_compute(route, variant, f->lids, &params, out));
+	must_be_done(route_compute(route, variant, f->now.lids, &params, out));
 	note_engine(route, variant, tried);
 	route_free(route);
 }
 
-/* True: there is more to do. */
-static bool make_room(struct fabric_update *u, uint32_t nswitches, uint16_t top)
-{
-	size_t bytes = u->tables.capacity;
-
-	tables_resize(&u->tables, nswitches, top);
-	if (u->tables.capacity != bytes || u->room > bytes)
-		u->room = 0;
-	return tables_make_room(&u->tables, &u->room);
-}
-
-/* While nobody waits. */
-bool fabric_update_room(struct fabric *f)
-{
-	return make_room(&f->update, f->tables.nswitches, f->tables.top);
-}
-
-/* An update in the making has had the faults; that one's own files bring it about again. */
-static enum job_said touch(void *arg)
-{
-	struct fabric *f = arg;
-	struct fabric_update *u = &f->update;
-
-	if (!fabric_updates(f) &&
-	    (tables_touch(&u->tables, &u->touched_next) || tables_touch(&f->tables, &u->touched)))
-		return JOB_MORE;
-	job_stop(u->touching);
-	return JOB_END;
-}
-
-void fabric_update_unshare(struct fabric *f)
-{
-	static const struct job_step touch_steps[] = { { "room-unshared", touch }, { NULL, NULL } };
-
-	f->update.touched = f->update.touched_next = 0;
-	job_start(f->update.touching, touch_steps, NULL);
-}
-
-/* .. which did not happen yet at the first one, or the fabric grew. Cordons take other tables beside these. */
-static enum job_said find_room(void *arg)
-{
-	struct fabric *f = arg;
-	struct fabric_update *u = &f->update;
-
-	if (make_room(u, u->topo->nswitches, u->lids->top) ||
-	    (u->topo->ncordoned && route_make_room(f->route, u->topo->nswitches, u->lids->top)))
-		return JOB_MORE;
-	return JOB_NEXT;
-}
-
 static void begin_routing(struct fabric *f)
 {
-	struct fabric_update *u = &f->update;
-	u->policy = fabric_policy(f, u->topo, NULL);
-	struct route_params params = fabric_route_params(f, &u->policy);
+	struct update *u = f->update;
+	struct route_params params;
 
-	route_begin(f->route, u->topo, u->lids, &params, &u->tables);
+	u->policy = fabric_policy(f, u->next.topo, NULL);
+	params = fabric_route_params(f, &u->policy);
+	route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
 	u->routing = true;
 }
 
-static void end_routing(struct fabric_update *u)
+static void end_routing(struct update *u)
 {
 	fabric_policy_fini(&u->policy);
 	u->routing = false;
@@ -262,40 +298,27 @@ static void end_routing(struct fabric_update *u)
 static enum job_said compute_tables(void *arg)
 {
 	struct fabric *f = arg;
+	struct update *u = f->update;
 
-	if (!f->update.routing)
+	if (!u->routing)
 		begin_routing(f);
-	if (route_go(f->route))
+	if (route_go(u->route))
 		return JOB_MORE;
-	must_be_done(route_end(f->route));
-	end_routing(&f->update);
-	note_engine(f->route, f->update.topo, &f->update.routed);
-	keep_spanning(&f->update, f->route);
+	must_be_done(route_end(u->route));
+	end_routing(u);
+	note_engine(u->route, u->next.topo, &u->next.routed);
+	keep_spanning(&u->next, u->route);
 	return JOB_NEXT;
-}
-
-static void refuse(struct fabric *f, const struct check_report *report)
-{
-	event_log_add(f->events, LOG_ERR, "refused", report_proof(report),
-		      "fabric: new tables refused, the old ones stay in force: %s", report->first);
-	forget(&f->update);
-	f->state = FABRIC_REFUSED;
-	modules_refused(f->modules);
-	operations_rollback(f->operations);
-	operations_answer(f->operations, "new tables were refused; see fmctl events");
-	job_stop(f->update.job);
-	fabric_links_follow(f);
-	fabric_look(f);
 }
 
 static enum job_said begin_proof(void *arg)
 {
 	struct fabric *f = arg;
-	struct fabric_update *u = &f->update;
+	const struct publication *next = &f->update->next;
 
 	fabric_mcast_keep_proof(f);
 	modules_proving(f->modules);
-	check_change_begin(f->proof_base, u->topo, u->lids, &u->tables);
+	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;
 }
 
@@ -303,121 +326,96 @@ static enum job_said prove(void *arg)
 {
 	struct fabric *f = arg;
 
-	return check_change_go(f->proof_base) ? JOB_MORE : JOB_NEXT;
+	return check_change_go(f->update->proofs) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_said refuse(struct fabric *f)
+{
+	const struct check_report *proof = &f->update->next.proof;
+
+	event_log_add(f->events, LOG_ERR, "refused", report_proof(proof),
+		      "fabric: new tables refused, the old ones stay in force: %s", proof->first);
+	drop(f->update);
+	f->progress.state = FABRIC_REFUSED;
+	modules_refused(f->modules);
+	operations_rollback(f->clients.operations);
+	operations_answer(f->clients.operations, "new tables were refused; see fmctl events");
+	end(f);
+	fabric_links_follow(f);
+	f->update->ended(f);
+	return JOB_END;
 }
 
 static enum job_said judge(void *arg)
 {
 	struct fabric *f = arg;
-	struct check_report report;
-	bool sound = check_change_end(f->proof_base, &report);
+	struct check_report *proof = &f->update->next.proof;
+	bool sound = check_change_end(f->update->proofs, proof);
 
-	f->figures.check_whole = check_change_last(f->proof_base).whole;
-	if (!sound) {
-		refuse(f, &report);
-		return JOB_END;
-	}
-	f->proof = report;
-	if (report.unreachable)
-		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(&report),
+	f->figures.check_whole = check_change_last(f->update->proofs).whole;
+	if (!sound)
+		return refuse(f);
+	if (proof->unreachable)
+		event_log_add(f->events, LOG_WARNING, "unreachable", report_proof(proof),
 			      "fabric: %llu pairs of hosts have cables and no legal path: %s",
-			      (unsigned long long)report.unreachable, report.first);
+			      (unsigned long long)proof->unreachable, proof->first);
 	return JOB_NEXT;
-}
-
-/* For as long as it lasts. */
-static void tell_unreachable(struct fabric *f)
-{
-	if (f->proof.unreachable)
-		alert_raise(f->alerts, "unreachable", "",
-			    "%llu pairs of hosts have cables and no path: %s",
-			    (unsigned long long)f->proof.unreachable, f->proof.first);
-	else
-		alert_end(f->alerts, "unreachable", "");
-}
-
-/* Another engine makes the tables from now on: of the first ones this is told only where it is not the one configured. */
-static void tell_engine(struct fabric *f)
-{
-	const struct fabric_tried *now = &f->update.routed;
-	const char *before =
-		f->routed.engine ? f->routed.engine : route_engine_name(f->conf.routing.engine);
-
-	if (strcmp(before, now->engine) || strcmp(f->routed.why, now->why))
-		event_log_add(f->events, now->damaged ? LOG_WARNING : LOG_NOTICE, "engine",
-			      json_pack("{ss ss ss}", "engine", now->engine, "before", before,
-					"why", now->why),
-			      "fabric: routed by %s%s%s", now->engine, now->why[0] ? ": " : "",
-			      now->why);
-	if (now->damaged)
-		alert_raise(f->alerts, "left-the-tree", "", "routed by %s: %s", now->engine,
-			    now->why);
-	else
-		alert_end(f->alerts, "left-the-tree", "");
-	f->routed = *now;
 }
 
 /* ---- Publish ------------------------------------------------------------------------------------- */
 
-static uint16_t own_lid(const struct fabric *f)
+static void warn_of_unreachable(struct fabric *f, const struct check_report *proof)
 {
-	const struct inventory *inv = sweep_inventory(f->sweep);
-	uint32_t node = inv->local ? topo_find(f->topo, inv->local->guid) : TOPO_NONE;
+	if (proof->unreachable)
+		alert_raise(f->alerts, "unreachable", "",
+			    "%llu pairs of hosts have cables and no path: %s",
+			    (unsigned long long)proof->unreachable, proof->first);
+	else
+		alert_end(f->alerts, "unreachable", "");
+}
+
+/* Another engine makes the tables from now on; the first one is logged only where it is not the one configured. */
+static void log_engine(struct fabric *f, const struct fabric_tried *next)
+{
+	const struct fabric_tried *now = &f->now.routed;
+	const char *before = now->engine ? now->engine : route_engine_name(f->conf.routing.engine);
+
+	if (strcmp(before, next->engine) || strcmp(now->why, next->why))
+		event_log_add(f->events, next->damaged ? LOG_WARNING : LOG_NOTICE, "engine",
+			      json_pack("{ss ss ss}", "engine", next->engine, "before", before,
+					"why", next->why),
+			      "fabric: routed by %s%s%s", next->engine, next->why[0] ? ": " : "",
+			      next->why);
+	if (next->damaged)
+		alert_raise(f->alerts, "left-the-tree", "", "routed by %s: %s", next->engine,
+			    next->why);
+	else
+		alert_end(f->alerts, "left-the-tree", "");
+}
+
+static uint16_t own_lid(const struct inventory *inv, const struct publication *p)
+{
+	uint32_t node = inv->local ? topo_find(p->topo, inv->local->guid) : TOPO_NONE;
 
 	if (node == TOPO_NONE)
 		return 0;
-	return f->lids->lid_of_port[f->topo->nodes[node].port0 +
+	return p->lids->lid_of_port[p->topo->nodes[node].port0 +
 				    (inv_is_switch(inv->local) ? 0 : inv->local_port)];
 }
 
-/* What was published is now what is to be forgotten. */
+/* What was published is now what is to be dropped. */
 static void exchange(struct fabric *f)
 {
-	struct fabric_update older = {
-		.topo = f->topo, .lids = f->lids, .tables = f->tables, .spanning = f->spanning
-	};
+	struct inventory *inv = sweep_inventory(f->sweep);
+	struct publication before = f->now;
 
-	f->topo = f->update.topo;
-	f->shapes = f->update.shapes;
-	f->links = f->update.links;
-	f->lids = f->update.lids;
-	f->tables = f->update.tables;
-	f->spanning = f->update.spanning;
-	f->update.topo = older.topo;
-	f->update.lids = older.lids;
-	f->update.tables = older.tables;
-	f->update.spanning = older.spanning;
-	f->update.room = older.tables.capacity;
-}
-
-/* Before the first bring-up, if what hosts asked for is not known. */
-static void serve_reregister(struct fabric *f)
-{
-	if (f->requests.reregister)
-		bringup_reregister(f->bringup);
-	f->requests.reregister = false;
-}
-
-/* Ports wait for what is to be written to tables, but no longer than that: it may be much, or its switch silent. */
-#define BEHIND_TABLES_US 20000
-
-static void apply(struct fabric *f)
-{
-	f->sm_lid = own_lid(f);
-	sweep_inventory(f->sweep)->sm_lid = f->sm_lid;
-	fabric_take_in(f);
-	f->programming = f->bringing_up = f->settle.due = true;
-	f->retrying = f->requests.retry;
-	f->requests.retry = f->reading = false;
-	f->state = f->settle.told_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
-	modules_published(f->modules, f->update.topo);
-	fabric_fault_published(f);
-	fabric_mcast_published(f, f->update.topo);
-	fabric_adaptive_program(f);
-	serve_reregister(f);
-	bringup_apply(f->bringup, f->topo, f->lids, f->sm_lid, fabric_brought_up, f);
-	if (f->settle.told_up)
-		bringup_wait(f->bringup, BEHIND_TABLES_US);
+	f->now = f->update->next;
+	f->now.partitions = before.partitions;
+	f->now.pkeys = before.pkeys;
+	f->now.qos = before.qos;
+	f->now.sm_lid = inv->sm_lid = own_lid(inv, &f->now);
+	f->update->next = before;
+	f->update->room = before.tables.capacity;
 }
 
 enum {
@@ -434,10 +432,10 @@ enum {
 	STEPS
 };
 
-/* Those of tables that were computed: a look that finds nothing computes none. */
+/* Of tables that were computed: a sweep that finds nothing computes none. */
 static void keep_times(struct fabric *f)
 {
-	const uint64_t *spent = f->update.spent_us;
+	const uint64_t *spent = f->update->spent_us;
 
 	f->figures.route_ms = spent[ROUTE] / 1e3;
 	f->figures.check_ms = (spent[PROOF_BASE] + spent[PROOF] + spent[JUDGEMENT]) / 1e3;
@@ -446,17 +444,18 @@ static void keep_times(struct fabric *f)
 static enum job_said publish(void *arg)
 {
 	struct fabric *f = arg;
+	const struct topo *before = f->now.topo;
 
 	keep_times(f);
-	tell_engine(f);
-	tell_unreachable(f);
+	log_engine(f, &f->update->next.routed);
+	warn_of_unreachable(f, &f->update->next.proof);
 	exchange(f);
-	fabric_links_published(f, f->update.topo);
-	modules_publishing(f->modules, f->update.topo);
-	apply(f);
-	forget(&f->update);
-	job_stop(f->update.job);
-	fabric_look(f);
+	fabric_links_published(f, before);
+	modules_publishing(f->modules, before);
+	fabric_deploy(f, before);
+	drop(f->update);
+	end(f);
+	f->update->ended(f);
 	return JOB_END;
 }
 
@@ -465,7 +464,7 @@ static enum job_said publish(void *arg)
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[COLLECT] = { "collect", collect },
 	[SNAPSHOT] = { "snapshot", make_snapshot },
-	[CHANGES] = { "changes", tell_changes },
+	[CHANGES] = { "changes", log_changes },
 	[LIDS] = { "lids", plan_lids },
 	[ROOM] = { "room", find_room },
 	[ROUTE] = { "route", compute_tables },
@@ -476,34 +475,74 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[STEPS] = { NULL, NULL },
 };
 
-/* What it finds settled is older than itself. */
+struct check_base *fabric_update_proofs(const struct fabric *f)
+{
+	return f->update->proofs;
+}
+
+void fabric_update_tidy(struct fabric *f)
+{
+	check_change_tidy(f->update->proofs, f->now.topo, &f->now.tables);
+}
+
 void fabric_update(struct fabric *f)
 {
-	fabric_settle_stop(f);
+	f->progress.updating = true;
 	fabric_adaptive_ask(f);
-	job_start(f->update.job, steps, f->update.spent_us);
+	job_start(f->update->job, steps, f->update->spent_us);
+}
+
+const char *fabric_update_step(const struct fabric *f)
+{
+	return job_step_name(f->update->job);
+}
+
+struct tables *fabric_update_tables(const struct fabric *f)
+{
+	return &f->update->next.tables;
 }
 
 json_t *fabric_update_stages(const struct fabric *f)
 {
-	return fabric_report_stages(steps, f->update.spent_us);
+	return job_stages_json(steps, f->update->spent_us);
 }
 
-void fabric_update_init(struct fabric *f)
+/* Nothing that comes from the fabric can be made to fit it. */
+static uint64_t random_seed(void)
 {
-	f->update.job = job_new(f->loop, f);
-	f->update.touching = job_new(f->loop, f);
-	job_give_way(f->update.touching);
+	uint64_t seed;
+
+	if (getentropy(&seed, sizeof(seed)))
+		abort(); /* no kernel that runs this lacks it */
+	return seed;
+}
+
+void fabric_update_init(struct fabric *f, loop_fn *ended)
+{
+	struct update *u = mem_alloc(1, sizeof(*u));
+
+	*u = (struct update){ .ended = ended,
+			      .job = job_new(f->loop, f),
+			      .touching = job_new(f->loop, f),
+			      .proofs = check_base_new(random_seed()),
+			      .route = route_new() };
+	job_give_way(u->touching);
+	f->update = u;
 }
 
 void fabric_update_fini(struct fabric *f)
 {
-	job_free(f->update.job);
-	job_free(f->update.touching);
-	if (f->update.routing) {
-		route_abandon(f->route);
-		end_routing(&f->update);
+	struct update *u = f->update;
+
+	job_free(u->job);
+	job_free(u->touching);
+	if (u->routing) {
+		route_abandon(u->route);
+		end_routing(u);
 	}
-	forget(&f->update);
-	tables_fini(&f->update.tables);
+	drop(u);
+	tables_fini(&u->next.tables);
+	route_free(u->route);
+	check_base_free(u->proofs);
+	free(u);
 }

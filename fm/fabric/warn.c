@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_warn: what the present fabric's own state asks an operator for, as alerts: HCAs that are cut off, switches that do not
- * answer; rooms review theirs with it. Counted anew behind each update and poll.
+ * warn: what the present state of the fabric asks an operator for, as alerts: HCAs that are cut off, switches
+ * that do not answer; rooms review theirs with it. Counted anew behind each update and light sweep.
  */
+#include "fm/fabric/warn.h"
 #include <stdio.h>
 #include <string.h>
 #include "fm/core/name_list.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 
 /* ---- HCAs that are cut off ------------------------------------------------------------------------- */
 
@@ -14,7 +15,7 @@ void fabric_cutoff(const struct fabric *f, struct cutoff *out)
 {
 	const struct inv_node *local = sweep_inventory(f->sweep)->local;
 
-	cutoff_find(f->topo, local ? topo_find(f->topo, local->guid) : TOPO_NONE, out);
+	cutoff_find(f->now.topo, local ? topo_find(f->now.topo, local->guid) : TOPO_NONE, out);
 }
 
 static void warn_of_cut_off(struct fabric *f)
@@ -23,7 +24,7 @@ static void warn_of_cut_off(struct fabric *f)
 	char text[256];
 
 	fabric_cutoff(f, &c);
-	cutoff_describe(f->topo, &c, text, sizeof(text));
+	cutoff_describe(f->now.topo, &c, text, sizeof(text));
 	if (c.hcas)
 		alert_raise(f->alerts, "hcas-cut-off", NULL, "%s", text);
 	else
@@ -37,7 +38,7 @@ static void warn_of_silent(struct fabric *f)
 	const struct inventory *inv = sweep_inventory(f->sweep);
 	struct name_list silent = { 0 };
 
-	for (const struct inv_node *n = f->topo ? inventory_first(inv) : NULL; n;
+	for (const struct inv_node *n = f->now.topo ? inventory_first(inv) : NULL; n;
 	     n = inventory_next(inv, n))
 		if (inv_is_switch(n) && n->silent && !n->gone)
 			name_list_add(&silent, n->desc);
@@ -47,7 +48,7 @@ static void warn_of_silent(struct fabric *f)
 
 void fabric_warn(struct fabric *f)
 {
-	if (f->topo)
+	if (f->now.topo)
 		warn_of_cut_off(f);
 	else
 		alert_end(f->alerts, "hcas-cut-off", NULL);

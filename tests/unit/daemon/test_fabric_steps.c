@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/fabric/own.h"
+#include "fm/fabric/settle.h"
+#include "fm/fabric/update.h"
+#include "fm/fabric/view.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/unit/fabric_world.h"
 
@@ -37,9 +39,9 @@ struct between {
 
 static const char *step_due(const struct fabric *f)
 {
-	const char *update = job_step_name(f->update.job);
+	const char *update = fabric_update_step(f);
 
-	return update ? update : job_step_name(f->settle.job);
+	return update ? update : fabric_settle_step(f);
 }
 
 static void look_cb(void *arg)
@@ -251,7 +253,7 @@ static void ask_block(struct between *b, uint32_t sw)
 					 .method = WIRE_GET,
 					 .tid = 99,
 					 .attr_id = WIRE_SA_LFT };
-	const struct io_addr to = { .lid = b->w.fabric->sm_lid, .qp = 1 };
+	const struct io_addr to = { .lid = fabric_view(b->w.fabric).sm_lid, .qp = 1 };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
 	wire_mad_encode(&header, mad);
@@ -290,7 +292,7 @@ static void the_sa_answers_of_what_is_published_all_along(void **state)
 
 static void spoil_tables(struct between *b)
 {
-	struct tables *tables = &b->w.fabric->update.tables;
+	struct tables *tables = fabric_update_tables(b->w.fabric);
 
 	for (uint32_t sw = 0; sw < tables->nswitches; sw++)
 		tables_row(tables, sw)[1] = 1;
@@ -300,6 +302,7 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 {
 	struct between b;
 	const struct topo *before;
+	json_t *status;
 
 	begin(&b, small_tree());
 	before = fabric_topo(b.w.fabric);
@@ -308,7 +311,9 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 	run_for(&b.w, SECOND_US / 2);
 	assert_int_equal(b.answer.count, 1);
 	assert_true(b.answer.failed);
-	assert_int_equal(b.w.fabric->state, FABRIC_REFUSED);
+	status = fabric_status(b.w.fabric);
+	assert_string_equal(json_string_value(json_object_get(status, "state")), "refused");
+	json_decref(status);
 	assert_ptr_equal(fabric_topo(b.w.fabric), before);
 	assert_hardware_holds_the_tables(&b.w);
 	cut(&b, far_leaf(&b.w)); /* the next ones are sound */

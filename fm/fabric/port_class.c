@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_class: which end ports are storage and which management, by patterns of node descriptions (fnmatch(3)) from the
- * configuration. A pattern is held against the whole description and against the host's name.
+ * port_class: what routing goes by beside the snapshot. Which end ports are storage and which management is said
+ * by patterns of node descriptions (fnmatch(3)) from the configuration, each held against the whole description
+ * and against the host's name; rooms add the rest (fm/fabric/policy.h).
  */
+#include "fm/fabric/port_class.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "topology/mem.h"
 
 static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)

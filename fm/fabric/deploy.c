@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * deploy: what is published goes to the devices.
+ *
+ * Tables are programmed and, beside that, ports and links brought up. A newer publication may come while an
+ * older one is still under way: program and bringup go on from what was acknowledged. After a restart
+ * programming ends twice: what waits for the tables goes on while the rest of them is read.
+ *
+ * A port that refuses its settings, or does not answer Sets, is given up by bring-up and asked again by one
+ * Set, later and later, up to once a minute (bringup.h), from what is published: that takes no sweep and no
+ * update, and the rest of the fabric is up meanwhile. One event tells of a port that was given up for the first
+ * time. One that goes on refusing is an alert with its name for as long as it does: a link that does not become
+ * Active is isolated (fabric_request_isolate()), any other port is named here.
+ */
+#include "fm/fabric/deploy.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "fm/core/words.h"
+#include "fm/fabric/fault.h"
+#include "fm/fabric/own.h"
+#include "fm/fabric/poll.h"
+#include "topology/mem.h"
+
+#define BEHIND_TABLES_US                                                                           \
+	20000	      /* ports wait for tables no longer: it may be much, or its switch silent */
+#define NAMED_AFTER 3 /* refusals in a row */
+#define NAMED	    20
+
+struct deploy {
+	loop_fn *ended;
+	struct loop_timer *retry; /* of ports that were given up */
+	bool told_failed;	  /* of blocks that are not acknowledged */
+};
+
+/* ---- Ports that were given up -------------------------------------------------------------------- */
+
+static void log_given_up(struct fabric *f, const struct bringup_result *result)
+{
+	char more[48] = "";
+
+	if (result->links_new > 1)
+		snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
+	event_log_add(f->events, LOG_WARNING, "links-failed",
+		      json_pack("{si}", "links", (int)result->links_new),
+		      "fabric: %u %s did not come up: %s%s; tried again, less and less",
+		      result->links_new, words_plural(result->links_new, "link", "links"),
+		      result->first_new, more);
+}
+
+/* Its link may be Active all the same: then the port does not take its LID, say. */
+static void name_port(struct fabric *f, const struct inv_node *node, unsigned num, unsigned *named)
+{
+	const struct inv_port *port = &node->ports[num];
+	struct inv_name name = inventory_name(node, (int)num);
+
+	if (num && port->state != TOPO_ACTIVE)
+		fabric_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
+	else if ((*named)++ < NAMED)
+		alert_raise(f->alerts, "port-refuses", name.text, "%s: %s", name.text,
+			    port->refusal);
+}
+
+static void name_ports(struct fabric *f)
+{
+	const struct inventory *inv = sweep_inventory(f->sweep);
+	unsigned named = 0;
+
+	alerts_review(f->alerts, "port-refuses");
+	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
+			if (n->ports[p].given_up >= NAMED_AFTER && (!p || n->ports[p].link_up))
+				name_port(f, n, p, &named);
+	if (named > NAMED)
+		alert_raise(f->alerts, "port-refuses", "", "%u more ports refuse their settings",
+			    named - NAMED);
+	alerts_reviewed(f->alerts, "port-refuses");
+}
+
+static void schedule_retry(struct fabric *f, uint64_t at_us)
+{
+	uint64_t now = loop_now_us(f->loop);
+
+	if (at_us)
+		loop_timer_set(f->deploy->retry, at_us > now ? at_us - now : 0);
+	else
+		loop_timer_stop(f->deploy->retry);
+}
+
+static void note_given_up(struct fabric *f, const struct bringup_result *result)
+{
+	if (result->links_new)
+		log_given_up(f, result);
+	if (result->links_failed || f->figures.links_failed)
+		name_ports(f);
+	f->figures.links_failed = result->links_failed;
+	f->figures.links_fresh = result->links_fresh;
+	schedule_retry(f, result->retry_at_us);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------------- */
+
+void fabric_brought_up(void *arg, const struct bringup_result *result)
+{
+	struct fabric *f = arg;
+
+	f->progress.bringing_up = false;
+	if (f->progress.due)
+		f->figures.bringup_ms = result->took_us / 1e3;
+	f->progress.wrote |= result->links_activated > 0;
+	note_given_up(f, result);
+	fabric_held_note(f, result);
+	modules_brought_up(f->modules, result);
+	if (!fabric_links_brought_up(f))
+		fabric_fault_trained(f);
+	f->deploy->ended(f);
+}
+
+static void retried(void *arg, const struct bringup_result *result)
+{
+	struct fabric *f = arg;
+
+	f->progress.due |= result->cured > 0;
+	fabric_brought_up(f, result);
+	fabric_poll_recheck(f);
+}
+
+/* What is under way comes here when it ends, and says then what is to be tried again. */
+static void retry_cb(void *arg)
+{
+	struct fabric *f = arg;
+
+	if (!f->now.topo || f->progress.bringing_up || fabric_updating(f) || !fabric_is_master(f))
+		return;
+	f->progress.bringing_up = bringup_retry(f->bringup, retried, f);
+}
+
+static void log_failed(struct fabric *f, const struct program_result *result)
+{
+	if (result->failed && !f->deploy->told_failed)
+		event_log_add(f->events, LOG_WARNING, "program-failed", NULL,
+			      "fabric: %u LFT blocks were not acknowledged; tried again, less and "
+			      "less",
+			      result->failed);
+	f->deploy->told_failed = result->failed > 0;
+}
+
+static void keep_figures(struct fabric *f, const struct program_result *result)
+{
+	f->figures.programmed = *result;
+	f->figures.program_ms = result->took_us / 1e3;
+	f->figures.reroutes += result->blocks > 0;
+}
+
+void fabric_programmed(void *arg, const struct program_result *result)
+{
+	struct fabric *f = arg;
+	bool again = f->progress.reading;
+
+	f->progress.programming = false;
+	bringup_wait(f->bringup, 0);
+	f->progress.reading = result->unread > 0;
+	if (!again || result->blocks)
+		keep_figures(f, result);
+	f->progress.wrote |= result->blocks > 0;
+	f->requests.retry |= result->failed > 0;
+	log_failed(f, result);
+	if (result->failed)
+		program_refusers(f->program, fabric_isolate_suspect, f);
+	else
+		fabric_audit_repaired(f);
+	modules_programmed(f->modules, result);
+	fabric_fault_programmed(f);
+	fabric_mcast_wake(f);
+	f->progress.due |= again;
+	f->deploy->ended(f);
+}
+
+/* ---- Begins -------------------------------------------------------------------------------------- */
+
+void fabric_deploy_adopt(struct fabric *f)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+
+	for (struct inv_node *node = inventory_first(inv); node && inv->nstrangers;
+	     node = inventory_next(inv, node)) {
+		if (!node->stranger || node->gone)
+			continue;
+		inventory_set_stranger(inv, node, false);
+		if (node->sw.port_state_change)
+			guid_list_add(&f->requests.dirty, node->guid);
+	}
+}
+
+static void bring_up(struct fabric *f)
+{
+	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, fabric_brought_up, f);
+}
+
+/* Before the first bring-up, if what hosts asked for is not known. */
+static void serve_reregister(struct fabric *f)
+{
+	if (f->requests.reregister)
+		bringup_reregister(f->bringup);
+	f->requests.reregister = false;
+}
+
+void fabric_deploy(struct fabric *f, const struct topo *before)
+{
+	fabric_deploy_adopt(f);
+	f->progress.programming = f->progress.bringing_up = f->progress.due = true;
+	f->progress.retrying = f->requests.retry;
+	f->requests.retry = f->progress.reading = false;
+	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
+	modules_published(f->modules, before);
+	fabric_fault_published(f);
+	fabric_mcast_published(f, before);
+	fabric_adaptive_program(f);
+	serve_reregister(f);
+	bring_up(f);
+	if (f->progress.was_up)
+		bringup_wait(f->bringup, BEHIND_TABLES_US);
+}
+
+void fabric_deploy_ports(struct fabric *f, const struct topo *before)
+{
+	f->progress.bringing_up = f->progress.due = true;
+	if (f->progress.was_up)
+		f->progress.state = FABRIC_CHANGING;
+	modules_shown(f->modules, before);
+	fabric_mcast_shown(f, before);
+	bring_up(f);
+}
+
+void fabric_deploy_read_back(struct fabric *f, unsigned ports)
+{
+	f->progress.bringing_up = bringup_read_back(f->bringup, ports, fabric_brought_up, f);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+void fabric_deploy_init(struct fabric *f, loop_fn *ended)
+{
+	f->deploy = mem_alloc(1, sizeof(*f->deploy));
+	*f->deploy =
+		(struct deploy){ .ended = ended, .retry = loop_timer_new(f->loop, retry_cb, f) };
+	bringup_on_active(f->bringup, fabric_link_activated, f);
+}
+
+void fabric_deploy_fini(struct fabric *f)
+{
+	alerts_review(f->alerts, "port-refuses");
+	alerts_reviewed(f->alerts, "port-refuses");
+	loop_timer_free(f->deploy->retry);
+	free(f->deploy);
+}

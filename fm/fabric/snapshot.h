@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* snapshot: the inventory as it is now, with the marks of rooms, as a snapshot, in two steps: collect, then freeze. */
+#ifndef FMD_FABRIC_SNAPSHOT_H
+#define FMD_FABRIC_SNAPSHOT_H
+
+#include "fm/fabric/links.h"
+#include "topology/topo.h"
+
+struct fabric;
+
+struct snapshot_draft { /* all 0 = none */
+	struct link_rule links;
+	uint32_t shapes; /* inventory.shapes */
+	struct topo
+		*topo; /* made at once, where nothing but ports differs from what is published */
+	struct topo_builder *builder; /* else */
+};
+
+/* The caller freezes it, or drops it. */
+struct snapshot_draft fabric_snapshot_collect(struct fabric *f);
+/* The caller's reference; the draft keeps what the snapshot was collected by, and needs no drop. */
+struct topo *fabric_snapshot_freeze(struct snapshot_draft *draft);
+void fabric_snapshot_drop(struct snapshot_draft *draft);
+
+#endif
