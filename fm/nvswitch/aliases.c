@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * aliases: the file is read as a whole or not at all. Whether its hosts are in the fabric is not asked: they may come later.
+ * aliases: the file is read as a whole or not at all. Whether its hosts are in the fabric is not
+ * asked: they may come later.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * aliases: other names of hosts, from a file: what a kernel log, a service processor or an exporter calls a machine that the fabric knows
- * by its node description. Also how names are compared at all: in small letters, with their first part where that is enough.
+ * aliases: other names of hosts, from a file: what a kernel log, a service processor or an exporter
+ * calls a machine that the fabric knows by its node description. Also how names are compared at
+ * all: in small letters, with their first part where that is enough.
  */
 #ifndef FMD_NVSWITCH_ALIASES_H
 #define FMD_NVSWITCH_ALIASES_H
@@ -22,8 +23,8 @@ struct aliases {	    /* zeroed = none */
 };
 
 /*
- * Adds the lines `HOST NAME...` of a file; # begins a remark. 0, or -1 with `FILE:LINE: reason` in err: no host's name, or a name
- * of two hosts.
+ * Adds the lines `HOST NAME...` of a file; # begins a remark. 0, or -1 with `FILE:LINE: reason` in
+ * err: no host's name, or a name of two hosts.
  */
 int aliases_read(struct aliases *aliases, const char *path, char *err, size_t err_size);
 /* The host that has this name, else the one that has its first part; NULL = nobody. */

@@ -2,9 +2,11 @@
 /*
  * answer: status line, headers, body.
  *
- *   HTTP/1.1 200 OK                      RFC 9112, 4; 1xx answers stand before the real one and are passed over
+ *   HTTP/1.1 200 OK                      RFC 9112, 4; 1xx answers stand before the real one and are
+ *                                        passed over
  *   Content-Length: 3000 |               6.2
- *   Transfer-Encoding: chunked |         7.1: SIZE in hex [;extension] CRLF bytes CRLF .. 0 CRLF trailers CRLF
+ *   Transfer-Encoding: chunked |         7.1: SIZE in hex [;extension] CRLF bytes CRLF .. 0 CRLF
+ *                                        trailers CRLF
  *   neither: up to the end of the connection
  */
 #include <stdlib.h>
@@ -25,7 +27,7 @@ static void fail(struct answer *a, const char *words)
 		a->fault = words;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static void take_status(struct answer *a)
 {
@@ -147,7 +149,7 @@ static size_t feed_line(struct answer *a, const char *data, size_t len)
 	return part + 1;
 }
 
-/* ---- The body ------------------------------------------------------------------------------------ */
+/* ---- The body -------------------------------------------------------------------------------- */
 
 static size_t feed_body(struct answer *a, const char *data, size_t len, const char **body,
 			size_t *body_len)

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * catalog: error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done about each.
+ * catalog: error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done
+ * about each.
  *
  * Sources, as read in November 2026:
- *   Xid   "Analyzing Xid Errors with the Xid Catalog", docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, column "Resolution
- *         Bucket (Immediate Action)", for Ampere and newer. 144 to 150 (WORKFLOW_NVLINK5_ERR), 154 and 74 say more in their words.
- *   SXid  the appendix of the Fabric Manager User Guide, docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, "NVSwitch SXid errors"
- *         (which need a reset of one GPU, which of the whole host); for numbers that it leaves out, the severities in NVIDIA's open kernel
- *         modules 595.45.04 for NVSwitch 2 and 3, the graver where they differ.
+ *   Xid   "Analyzing Xid Errors with the Xid Catalog",
+ *         docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, column "Resolution Bucket
+ *         (Immediate Action)", for Ampere and newer. 144 to 150 (WORKFLOW_NVLINK5_ERR), 154 and 74
+ *         say more in their words.
+ *   SXid  the appendix of the Fabric Manager User Guide,
+ *         docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, "NVSwitch SXid errors" (which
+ *         need a reset of one GPU, which of the whole host); for numbers that it leaves out, the
+ *         severities in NVIDIA's open kernel modules 595.45.04 for NVSwitch 2 and 3, the graver
+ *         where they differ.
  *
  * What is not in here goes by its words, where there are any.
  */
 #include "fm/nvswitch/sxid.h"
 
-/* ---- SXid ---------------------------------------------------------------------------------------- */
+/* ---- SXid ------------------------------------------------------------------------------------ */
 
 static const struct {
 	uint16_t first, last;
@@ -112,13 +117,16 @@ enum nvswitch_remedy sxid_remedy(unsigned number)
 	}
 }
 
-/* ---- Xid ----------------------------------------------------------------------------------------- */
+/* ---- Xid ------------------------------------------------------------------------------------- */
 
 #define OK   NVSWITCH_HEALTHY
 #define DEGR NVSWITCH_DEGRADED_LINK
 #define LOST NVSWITCH_NO_P2P
 
-/* By number. A GPU that has to be reset takes no part in anything until it is; what an application did is over when that ends. */
+/*
+ * By number. A GPU that has to be reset takes no part in anything until it is; what an application
+ * did is over when that ends.
+ */
 static const struct xid {
 	uint16_t first, last;
 	uint8_t state, remedy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * decode_dcgm: dcgm-exporter of one host. What an answer says is weighed together with the host's memory
- * (evidence.h); of the endpoint only the fields that it answered with are kept.
+ * decode_dcgm: dcgm-exporter of one host. What an answer says is weighed together with the host's
+ * memory (evidence.h); of the endpoint only the fields that it answered with are kept.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -74,7 +74,10 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *sampl
 
 static const struct exposition_ops ops = { kind_cb, sample_cb };
 
-/* An exporter that names another host of the fabric is at the wrong address: what it says is not this host's. */
+/*
+ * An exporter that names another host of the fabric is at the wrong address: what it says is not
+ * this host's.
+ */
 static bool speaks_of_another(const struct evidence *evidence,
 			      const struct decoder_subject *subject)
 {
@@ -84,7 +87,10 @@ static bool speaks_of_another(const struct evidence *evidence,
 	return host != UINT_MAX && host != subject->host;
 }
 
-/* A sample may be as old as a state must last: what is told so soon after an event proves nothing of it. */
+/*
+ * A sample may be as old as a state must last: what is told so soon after an event proves nothing
+ * of it.
+ */
 static void weigh(const struct evidence *evidence, const struct decoder_subject *subject,
 		  struct nvswitch_verdict *verdict)
 {

@@ -2,16 +2,19 @@
 /*
  * evidence: samples as they come, put where they belong: to a GPU, an NVSwitch, a link.
  *
- * dcgm-exporter 4.9 (DCGM 4.7) gave a score of metrics and some labels other names; both generations are taken:
+ * dcgm-exporter 4.9 (DCGM 4.7) gave a score of metrics and some labels other names; both
+ * generations are taken:
  *
- *   gpu="3" | UUID, uuid, gpu_uuid     modelName | model_name     hostname | Hostname     nvswitch="nvswitch2" | "2"
+ *   gpu="3" | UUID, uuid, gpu_uuid     modelName | model_name
+ *   hostname | Hostname                nvswitch="nvswitch2" | "2"
  *
- * GPU_I_ID marks a GPU that is cut up (MIG); so does MIG_MODE, before there is an instance. Of series that come twice the worst counts: an
- * exporter with several NVSwitches called them all nvswitch0 for a while, so a repetition also means that nothing can be said about what
- * is absent.
+ * GPU_I_ID marks a GPU that is cut up (MIG); so does MIG_MODE, before there is an instance. Of
+ * series that come twice the worst counts: an exporter with several NVSwitches called them all
+ * nvswitch0 for a while, so a repetition also means that nothing can be said about what is absent.
  *
- * Blank is what DCGM writes for "no value": numbers from 0x7ffffff0, 0x7ffffffffffffff0 and 2^47 on (dcgm_structs.h, DCGM_INT32_BLANK ..), and
- * the words that exposition knows. A blank sample is none at all.
+ * Blank is what DCGM writes for "no value": numbers from 0x7ffffff0, 0x7ffffffffffffff0 and 2^47 on
+ * (dcgm_structs.h, DCGM_INT32_BLANK ..), and the words that exposition knows. A blank sample is
+ * none at all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +127,7 @@ void evidence_init(struct evidence *e, enum nvswitch_system configured)
 		e->switches[i].link_fatal_link = -1;
 }
 
-/* ---- Labels -------------------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 static struct exposition_text either_label(const struct exposition_sample *s, const char *one,
 					   const char *other)
@@ -253,7 +256,7 @@ static struct evidence_switch *switch_of(struct evidence *e, const struct exposi
 	return number < 0 ? NULL : &e->switches[number];
 }
 
-/* ---- Samples: GPUs ------------------------------------------------------------------------------- */
+/* ---- Samples: GPUs --------------------------------------------------------------------------- */
 
 static uint32_t whole(double value)
 {
@@ -452,7 +455,7 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		take_clique(e, s->value);
 }
 
-/* ---- Samples: NVSwitches ------------------------------------------------------------------------- */
+/* ---- Samples: NVSwitches --------------------------------------------------------------------- */
 
 /* The graver of two errors; between equals the newer. True: it is this one. */
 static bool take_sxid(uint32_t *kept, uint32_t sxid)
@@ -512,7 +515,7 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 	}
 }
 
-/* ---- All of them --------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence: what one scrape of dcgm-exporter says of a host, in all generations of names and labels. Fed by
- * exposition's callbacks; of equal series the worst counts. Blank values are no values. Judged when the
- * whole body is there, together with what is remembered of the host (memory.h).
+ * evidence: what one scrape of dcgm-exporter says of a host, in all generations of names and
+ * labels. Fed by exposition's callbacks; of equal series the worst counts. Blank values are no
+ * values. Judged when the whole body is there, together with what is remembered of the host
+ * (memory.h).
  */
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
@@ -60,7 +61,10 @@ struct evidence_context {
 	enum fm_progress progress;
 };
 
-/* Puts what was said into the host's memory: last states, what was seen, events; and ends events that are disproved. */
+/*
+ * Puts what was said into the host's memory: last states, what was seen, events; and ends events
+ * that are disproved.
+ */
 void evidence_remember(const struct evidence *evidence, struct memory *m,
 		       const struct evidence_context *c);
 /* After that: what the states come to. UNKNOWN where none was told. */

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence_judge: what a host's last states come to, against what the machine should have and ever showed. Events are not judged here: they
- * stand in the host's memory.
+ * evidence_judge: what a host's last states come to, against what the machine should have and ever
+ * showed. Events are not judged here: they stand in the host's memory.
  *
- *   FATAL          an NVSwitch that wants a reset; the fabric manager not done for any GPU; a GPU that asks for a reboot
- *   NO_P2P         a GPU does not reach another by NVLink, or is gone; the fabric manager not done for it; its routes unhealthy; it asks for
- *                  a reset
- *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity said to be limited; DCGM's own warnings
+ *   FATAL          an NVSwitch that wants a reset; the fabric manager not done for any GPU; a GPU
+ *                  that asks for a reboot
+ *   NO_P2P         a GPU does not reach another by NVLink, or is gone; the fabric manager not done
+ *                  for it; its routes unhealthy; it asks for a reset
+ *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity said to be
+ *                  limited; DCGM's own warnings
  *   UNKNOWN        nothing was said about NVLinks
  *
- * A link that was down when the exporter began is not in its answer, so links are counted against what the machine has. A GPU that is cut up
- * (MIG) is out of peer-to-peer on purpose, of its peers too, and with A100 its links are off: it is left out of all that.
+ * A link that was down when the exporter began is not in its answer, so links are counted against
+ * what the machine has. A GPU that is cut up (MIG) is out of peer-to-peer on purpose, of its peers
+ * too, and with A100 its links are off: it is left out of all that.
  *
- * Which status of the fabric manager is a failure, and which mask, is as in DCGM's own health watch (DcgmHealthWatch.cpp, 4.5.0).
+ * Which status of the fabric manager is a failure, and which mask, is as in DCGM's own health watch
+ * (DcgmHealthWatch.cpp, 4.5.0).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,7 +67,7 @@ __attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 	nvswitch_verdict_add(j->verdict, &finding);
 }
 
-/* ---- What there should be ------------------------------------------------------------------------ */
+/* ---- What there should be -------------------------------------------------------------------- */
 
 bool evidence_fm_failed(uint8_t status, enum fm_progress progress)
 {
@@ -114,7 +118,7 @@ unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m
 		       : top;
 }
 
-/* ---- GPUs ---------------------------------------------------------------------------------------- */
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static bool is_exempt(const struct judge *j, unsigned gpu)
 {
@@ -305,7 +309,7 @@ static void judge_gpus(const struct judge *j)
 	judge_all_gpus(j);
 }
 
-/* ---- NVSwitches and links ------------------------------------------------------------------------ */
+/* ---- NVSwitches and links -------------------------------------------------------------------- */
 
 static void judge_switch(const struct judge *j, unsigned n)
 {
@@ -385,7 +389,7 @@ static void judge_switches(const struct judge *j)
 		     usual - told, usual);
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static bool says_anything(const struct evidence *e)
 {

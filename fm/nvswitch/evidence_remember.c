@@ -3,19 +3,21 @@
  * evidence_remember: a scrape goes into the memory of its host.
  *
  *   states    what was told replaces what was told before; what was not stays
- *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A number that was not there before is
- *             an event. One that is there at the first sight is old where its GPU proves that it works, else an event too.
+ *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
+ *             number that was not there before is an event. One that is there at the first sight is
+ *             old where its GPU proves that it works, else an event too.
  *   counters  what is higher than before is an event
- *   proof     an event ends when its subject proves that it works: every state that is told of it is well, and either the driver asks for no
- *             recovery, or what was lost meanwhile (P2P, the GPU itself) is whole again. What is told within `settle_us` of an event may be
- *             a sample from before it and proves nothing.
+ *   proof     an event ends when its subject proves that it works: every state that is told of it
+ *             is well, and either the driver asks for no recovery, or what was lost meanwhile (P2P,
+ *             the GPU itself) is whole again. What is told within `settle_us` of an event may be a
+ *             sample from before it and proves nothing.
  */
 #include <stdio.h>
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/sxid.h"
 
-/* ---- States -------------------------------------------------------------------------------------- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 {
@@ -123,7 +125,7 @@ static void keep_host(struct memory *m, const struct evidence *e)
 	}
 }
 
-/* ---- What is well -------------------------------------------------------------------------------- */
+/* ---- What is well ---------------------------------------------------------------------------- */
 
 static bool is_whole(const struct gpu_said *said, uint32_t others)
 {
@@ -181,7 +183,7 @@ static struct proof prove(const struct evidence *e, const struct memory *m, unsi
 	};
 }
 
-/* ---- Events -------------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 struct what { /* happened, by a number */
 	int gpu, sw, link;
@@ -326,7 +328,7 @@ static void take_sxids(struct memory *m, const struct evidence *e, const struct 
 	}
 }
 
-/* ---- Proof --------------------------------------------------------------------------------------- */
+/* ---- Proof ----------------------------------------------------------------------------------- */
 
 static bool link_is_up(const struct evidence *e, const struct nvswitch_finding *f)
 {
@@ -405,7 +407,7 @@ static void end_disproved(struct memory *m, const struct evidence *e,
 		}
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 void evidence_remember(const struct evidence *e, struct memory *m, const struct evidence_context *c)
 {

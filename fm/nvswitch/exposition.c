@@ -4,11 +4,13 @@
  *
  *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
  *
- * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values are strtod's, with NaN, +Inf and -Inf; words
- * that exporters write for no value ("N/A", "<<<NOT_SUPPORTED>>>") are NaN.
+ * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values
+ * are strtod's, with NaN, +Inf and -Inf; words that exporters write for no value ("N/A",
+ * "<<<NOT_SUPPORTED>>>") are NaN.
  *
- * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest here. So a line costs a memchr for its
- * end and one comparison with the name of the line before; labels and value are looked at only where the name is wanted.
+ * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest
+ * here. So a line costs a memchr for its end and one comparison with the name of the line before;
+ * labels and value are looked at only where the name is wanted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -266,7 +268,10 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 	return true;
 }
 
-/* The piece's beginning ends the line that was begun, or not even that. Returns how much of it was taken. */
+/*
+ * The piece's beginning ends the line that was begun, or not even that. Returns how much of it was
+ * taken.
+ */
 static size_t complete_line(struct exposition *e, const char *data, size_t len)
 {
 	const char *newline = memchr(data, '\n', len);
@@ -309,7 +314,7 @@ bool exposition_end(struct exposition *e)
 	return !e->fault;
 }
 
-/* ---- Labels -------------------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name)
 {

@@ -2,8 +2,9 @@
 /*
  * exposition: Prometheus' text format (0.0.4), read as it comes, in pieces of any size.
  *
- * Nothing is allocated: a line lies in the piece, or in the reader's buffer when a piece ends within it. The first fault (a line
- * that is none, or longer than the buffer, or a body that ends within a line) ends the reading: a body is believed whole or not at all.
+ * Nothing is allocated: a line lies in the piece, or in the reader's buffer when a piece ends
+ * within it. The first fault (a line that is none, or longer than the buffer, or a body that ends
+ * within a line) ends the reading: a body is believed whole or not at all.
  */
 #ifndef FMD_NVSWITCH_EXPOSITION_H
 #define FMD_NVSWITCH_EXPOSITION_H
@@ -27,7 +28,10 @@ struct exposition_sample {
 	} labels[EXPOSITION_LABELS];
 };
 struct exposition_ops {
-	/* Which of the caller's kinds a metric is, < 0 = not wanted: its lines are passed over. Asked once for a row of lines of one name. */
+	/*
+	 * Which of the caller's kinds a metric is, < 0 = not wanted: its lines are passed over.
+	 * Asked once for a row of lines of one name.
+	 */
 	int (*kind)(void *arg, struct exposition_text name);
 	void (*sample)(void *arg, int kind, const struct exposition_sample *sample);
 };

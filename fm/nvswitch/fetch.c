@@ -2,11 +2,13 @@
 /*
  * fetch: GETs on libevent's sockets; what comes back is taken apart by answer.c.
  *
- * A request ends for many reasons and inside many calls. Whatever it is, it is only noted; the job's own timer, which otherwise is its time limit,
- * then runs at once, takes the connection down and tells the caller. So a job ends in one place.
+ * A request ends for many reasons and inside many calls. Whatever it is, it is only noted; the
+ * job's own timer, which otherwise is its time limit, then runs at once, takes the connection down
+ * and tells the caller. So a job ends in one place.
  *
- * libevent resolves and connects, and does TLS. What comes without TLS is read from the socket itself, in larger pieces than libevent
- * has: half a megabyte from each of two thousand exporters is much for small ones. Nothing is gathered, so an answer may be of any length.
+ * libevent resolves and connects, and does TLS. What comes without TLS is read from the socket
+ * itself, in larger pieces than libevent has: half a megabyte from each of two thousand exporters
+ * is much for small ones. Nothing is gathered, so an answer may be of any length.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,7 +59,7 @@ struct fetch_job {
 	char address[INET6_ADDRSTRLEN];
 };
 
-/* ---- URLs ---------------------------------------------------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 static int take_parts(const struct evhttp_uri *uri, struct fetch_url *url)
 {
@@ -97,7 +99,7 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 	return status;
 }
 
-/* ---- A job's end --------------------------------------------------------------------------------- */
+/* ---- A job's end ----------------------------------------------------------------------------- */
 
 /* The first reason stands. */
 static void end_soon(struct fetch_job *job, const char *error)
@@ -179,7 +181,7 @@ static void timer_cb(void *arg)
 	tell_end(job);
 }
 
-/* ---- What comes back ----------------------------------------------------------------------------- */
+/* ---- What comes back ------------------------------------------------------------------------- */
 
 static void take_piece(struct fetch_job *job, const char *body, size_t len)
 {
@@ -265,7 +267,7 @@ static void read_cb(struct bufferevent *bev, void *arg)
 	}
 }
 
-/* ---- The connection ------------------------------------------------------------------------------ */
+/* ---- The connection -------------------------------------------------------------------------- */
 
 static void send_request(struct fetch_job *job)
 {
@@ -321,7 +323,7 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 		end_failed(job);
 }
 
-/* ---- A job's beginning --------------------------------------------------------------------------- */
+/* ---- A job's beginning ----------------------------------------------------------------------- */
 
 /* The certificate must name the host, or the address where the URL has one. */
 static SSL *tls_new(SSL_CTX *context, const char *host)
@@ -413,7 +415,7 @@ void fetch_cancel(struct fetch_job *job)
 	job_free(job);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static SSL_CTX *context_new(const char *ca_file, char *err, size_t err_size)
 {

@@ -2,9 +2,10 @@
 /*
  * fetch: HTTP and HTTPS GETs on the loop, for answers that are read as they come.
  *
- * Nothing waits: names are resolved on the loop too. A request has one time limit from first to last, so slow drips end; one connection, and
- * no redirect is followed. Of an answer nothing is kept here, so it may be of any length. https accepts servers whose certificate the CA file
- * signs, and no others.
+ * Nothing waits: names are resolved on the loop too. A request has one time limit from first to
+ * last, so slow drips end; one connection, and no redirect is followed. Of an answer nothing is
+ * kept here, so it may be of any length. https accepts servers whose certificate the CA file signs,
+ * and no others.
  */
 #ifndef FMD_NVSWITCH_FETCH_H
 #define FMD_NVSWITCH_FETCH_H
@@ -40,10 +41,16 @@ struct fetch_job;
 struct fetch_ops {
 	/* A piece of the body of a 200 answer; a text = enough, for that reason. */
 	const char *(*data)(void *arg, const char *data, size_t len);
-	/* Once, last, from the loop: error NULL = the body was whole. The job is gone. address: where it went, "" = nowhere. */
+	/*
+	 * Once, last, from the loop: error NULL = the body was whole. The job is gone. address:
+	 * where it went, "" = nowhere.
+	 */
 	void (*done)(void *arg, const char *error, const char *address);
 };
-/* address: numeric, where to connect; NULL or "" = the URL's host is resolved. Never calls back from inside. */
+/*
+ * address: numeric, where to connect; NULL or "" = the URL's host is resolved. Never calls back
+ * from inside.
+ */
 struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, const char *address,
 			    const struct fetch_ops *ops, void *arg);
 void fetch_cancel(struct fetch_job *job); /* no callback after */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fields: names and releases are of NVIDIA/DCGM's history of dcgm_fields.h up to 4.6.0, which gave some other names. A field that is silent on a machine
- * that is well (an NVSwitch's last error) is none of these.
+ * fields: names and releases are of NVIDIA/DCGM's history of dcgm_fields.h up to 4.6.0, which gave
+ * some other names. A field that is silent on a machine that is well (an NVSwitch's last error) is
+ * none of these.
  */
 #include <string.h>
 #include "fm/nvswitch/fields.h"

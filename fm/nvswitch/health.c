@@ -2,11 +2,13 @@
 /*
  * health: the state machine of a host's NVLinks (see health.h).
  *
- * Hold-downs: `differs_us` is when observed went to one side of believed; it begins anew when that side changes, so one good answer between
- * bad ones starts the wait again, while getting still worse does not. While no source speaks nothing is waited for: silence proves nothing.
+ * Hold-downs: `differs_us` is when observed went to one side of believed; it begins anew when that
+ * side changes, so one good answer between bad ones starts the wait again, while getting still
+ * worse does not. While no source speaks nothing is waited for: silence proves nothing.
  *
- * The guard looks at observed, not at believed: hosts that wait for their hold-down count, so that a source gone mad is noticed before
- * the first of them gets through, given that the hold-down is longer than the polling interval.
+ * The guard looks at observed, not at believed: hosts that wait for their hold-down count, so that
+ * a source gone mad is noticed before the first of them gets through, given that the hold-down is
+ * longer than the polling interval.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +65,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 	it->routed = wanted(it);
 }
 
-/* ---- Who speaks ---------------------------------------------------------------------------------- */
+/* ---- Who speaks ------------------------------------------------------------------------------ */
 
 void health_sources_begin(struct health *h)
 {
@@ -116,7 +118,7 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 	return it->nsources++;
 }
 
-/* ---- What is said -------------------------------------------------------------------------------- */
+/* ---- What is said ---------------------------------------------------------------------------- */
 
 static const struct nvswitch_finding *same_finding(const struct nvswitch_verdict *verdict,
 						   const char *text)
@@ -241,7 +243,10 @@ static void drop_silent_reports(struct health_host *host)
 	}
 }
 
-/* An operator who takes his word back has looked: what was logged is past, and where nobody else speaks the host is well. */
+/*
+ * An operator who takes his word back has looked: what was logged is past, and where nobody else
+ * speaks the host is well.
+ */
 static void forget(struct health_host *host)
 {
 	if (host->memory)
@@ -295,7 +300,7 @@ const char *health_reason(const struct health_host *host)
 	return worst ? worst->text : "";
 }
 
-/* ---- What is observed ---------------------------------------------------------------------------- */
+/* ---- What is observed ------------------------------------------------------------------------ */
 
 static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 {
@@ -399,9 +404,9 @@ static bool any_heard(const struct health_host *host)
 }
 
 /*
- * False: nobody speaks of the host. What sources said last stands while they are silent. A host whose
- * sources never said anything is as its kernel log says, once that told of a boot or a reset; what an
- * application did there tells nothing of NVLinks.
+ * False: nobody speaks of the host. What sources said last stands while they are silent. A host
+ * whose sources never said anything is as its kernel log says, once that told of a boot or a reset;
+ * what an application did there tells nothing of NVLinks.
  */
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
@@ -422,7 +427,7 @@ static bool observe(struct health *h, struct health_host *host, uint64_t now_us,
 	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !any_heard(host));
 }
 
-/* ---- What is believed ---------------------------------------------------------------------------- */
+/* ---- What is believed ------------------------------------------------------------------------ */
 
 /* True: it has lasted. */
 static bool note_side(const struct health *h, struct health_host *host, uint64_t now_us,
@@ -505,14 +510,17 @@ static void guard(struct health *h)
 	h->ops->guard(h->arg, on, bad);
 }
 
-/* ---- What routing is told ------------------------------------------------------------------------ */
+/* ---- What routing is told -------------------------------------------------------------------- */
 
 static bool differ(const struct health *h, const struct health_host *host)
 {
 	return h->conf.treatment[host->routed] != h->conf.treatment[wanted(host)];
 }
 
-/* All that differs at once, and not again before the interval is over; an operator is not kept waiting. */
+/*
+ * All that differs at once, and not again before the interval is over; an operator is not kept
+ * waiting.
+ */
 static bool take_batch(struct health *h, uint64_t now_us, uint64_t *next_us)
 {
 	uint64_t due = h->batched ? h->batch_us + h->conf.interval_us : 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* health_host: what health.h keeps of one host: who speaks of it, what its kernel log said, and its states. */
+/*
+ * health_host: what health.h keeps of one host: who speaks of it, what its kernel log said, and its
+ * states.
+ */
 #ifndef FMD_NVSWITCH_HEALTH_HOST_H
 #define FMD_NVSWITCH_HEALTH_HOST_H
 
 #include "fm/nvswitch/memory.h"
 
-struct health_source { /* one place that speaks of a host again and again */
+struct health_source { /* one place that reports of a host again and again */
 	char *where;
 	enum nvswitch_trust trust;
 	bool heard, up;	 /* ever; the latest time */
@@ -25,12 +28,12 @@ struct health_log {	    /* what the host's kernel said; faults are in the memory
 struct health_host {
 	char *name;
 	struct health_source *sources;
-	struct health_source *earlier; /* while sources are told anew */
+	struct health_source *earlier; /* while the sources are listed anew */
 	unsigned nsources, nearlier;
 	struct health_log *log;	  /* NULL = nothing so far */
 	struct memory *memory;	  /* likewise */
 	enum nvswitch_state told; /* what its sources last came to, never UNKNOWN */
-	bool unconfirmed; /* something worse than observed was said, by one who is not trusted so far */
+	bool unconfirmed;	  /* somebody who is not trusted said what is worse than observed */
 	enum nvswitch_state observed, believed, routed,
 		state;		      /* the first three are never UNKNOWN */
 	enum nvswitch_state override; /* UNKNOWN = none */
@@ -39,7 +42,7 @@ struct health_host {
 	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
 	bool vouched;	/* its log told of a boot or reset, or it has one and was cleared */
 	bool present;	/* in the fabric */
-	bool announced; /* its state was told once: the caller's */
+	bool announced; /* its state was reported once: the caller's */
 };
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * health_names: which host is meant by a name. Machines call themselves dgx-01, DGX-01 or dgx-01.cluster.example, and the fabric knows one
- * of these. A name is looked for as it stands, in small letters; then among the aliases; then its first part, if only one host has that.
+ * health_names: which host is meant by a name. Machines call themselves dgx-01, DGX-01 or
+ * dgx-01.cluster.example, and the fabric knows one of these. A name is looked for as it stands, in
+ * small letters; then among the aliases; then its first part, if only one host has that.
  */
 #include <limits.h>
 #include <string.h>

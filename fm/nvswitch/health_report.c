@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * health_report: programs beside fmd (a reader of Redfish or gNMI) as sources of a host's health. Each says a state anew before its TTL is
- * over; one that does not is silent, as an exporter is that does not answer: its last word stands while nobody else speaks, and mends
- * nothing. The kernel vouches for who may send reports (fm/control/peer.h), so they are trusted as the best of exporters are.
+ * health_report: programs beside fmd (a reader of Redfish or gNMI) as sources of a host's health.
+ * Each says a state anew before its TTL is over; one that does not is silent, as an exporter is
+ * that does not answer: its last word stands while nobody else speaks, and mends nothing. The
+ * kernel vouches for who may send reports (fm/control/peer.h), so they are trusted as the best of
+ * exporters are.
  *
- * The latest reports are in the host's memory: after a restart their sources are known, and silent until they report again.
+ * The latest reports are in the host's memory: after a restart their sources are known, and silent
+ * until they report again.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hook: programs by posix_spawn, each in a process group of its own, with an environment made for it and no descriptor of ours but
- * standard error.
+ * hook: programs by posix_spawn, each in a process group of its own, with an environment made for
+ * it and no descriptor of ours but standard error.
  *
- * Their end is looked for every LOOK_US while any runs: few run, seldom, and a signal handler for children would be everybody's in
- * this process.
+ * Their end is looked for every LOOK_US while any runs: few run, seldom, and a signal handler for
+ * children would be everybody's in this process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void call_free(struct call *call)
 	free(call);
 }
 
-/* ---- One program --------------------------------------------------------------------------------- */
+/* ---- One program ----------------------------------------------------------------------------- */
 
 static int set_up_files(posix_spawn_file_actions_t *files)
 {
@@ -120,7 +120,7 @@ static bool look_after(struct hook *hook, struct call *call, uint64_t now_us)
 	return true;
 }
 
-/* ---- All of them --------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static bool is_running(const struct hook *hook, const char *host)
 {
@@ -185,7 +185,10 @@ static void timer_cb(void *arg)
 		loop_timer_set(hook->timer, LOOK_US);
 }
 
-/* What waits for the host is out of date; the change that it would have told is part of the newer one. */
+/*
+ * What waits for the host is out of date; the change that it would have told is part of the newer
+ * one.
+ */
 static char *drop_waiting(struct hook *hook, const char *host)
 {
 	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
@@ -244,7 +247,7 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 		loop_timer_set(hook->timer, 0);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct hook *hook_new(struct loop *loop, hook_done_fn *fn, void *arg)
 {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hook: the operators' program, run when a host's state changes. It gets its facts by environment variables:
+ * hook: the operators' program, run when a host's state changes. It gets its facts by environment
+ * variables:
  *
  *   FMD_HOST  FMD_STATE  FMD_OLD_STATE  FMD_REASON  FMD_SYSTEM  PATH
- *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where it is about none, or that is not known
- *   FMD_ACTION          what mends it: "none", "restart job", "reset GPU", "reboot", "contact support"
+ *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where
+ *                       it is about none, or that is not known
+ *   FMD_ACTION          what mends it: "none", "restart job", "reset GPU", "reboot", "contact
+ *                       support"
  *   FMD_JOBS            whether jobs of several GPUs can still run: "yes", "no", "unknown"
  *   FMD_EVIDENCE        all that is known, a line a finding: STATE: words (source)
  *
- * A few run at a time, the others wait in line, a host once: its newest change stands for those that nobody saw. One that takes too long is
- * killed with all it started. The loop never waits for one.
+ * A few run at a time, the others wait in line, a host once: its newest change stands for those
+ * that nobody saw. One that takes too long is killed with all it started. The loop never waits for
+ * one.
  */
 #ifndef FMD_NVSWITCH_HOOK_H
 #define FMD_NVSWITCH_HOOK_H

@@ -23,7 +23,7 @@ bool journal_begins(char first)
 	return first == '{' || first == '_' || isupper((unsigned char)first);
 }
 
-/* ---- A record ------------------------------------------------------------------------------------ */
+/* ---- A record -------------------------------------------------------------------------------- */
 
 static void deliver(struct journal_stream *s, journal_fn *fn, void *arg)
 {
@@ -66,7 +66,7 @@ static enum field field_of(const struct journal_stream *s)
 	return OTHER;
 }
 
-/* ---- The export format --------------------------------------------------------------------------- */
+/* ---- The export format ----------------------------------------------------------------------- */
 
 static void feed_name(struct journal_stream *s, char c, journal_fn *fn, void *arg)
 {
@@ -148,7 +148,7 @@ static size_t feed_export(struct journal_stream *s, const char *data, size_t len
 	return 1;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void keep_json(struct journal_stream *s, enum field field, const json_t *value)
 {

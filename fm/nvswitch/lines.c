@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * lines: see lines.h. What was taken of lines before the wrong one is for the caller to drop. A line that does not fit is wrong:
- * its end, read as a line of its own, might pass for one.
+ * lines: see lines.h. What was taken of lines before the wrong one is for the caller to drop. A
+ * line that does not fit is wrong: its end, read as a line of its own, might pass for one.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-/* The line has no end of line any more, and no remark: that begins with #. NULL, or what is wrong with it. */
+/*
+ * The line has no end of line any more, and no remark: that begins with #. NULL, or what is wrong
+ * with it.
+ */
 typedef const char *lines_fn(void *arg, char *line);
 
 /* 0, or -1 with `FILE: reason` or `FILE:LINE: reason` in err. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * log_intake: a sender whose address nobody knows may send if the host of the fabric that his line names has
- * that address. The system's resolver is asked beside the loop (getaddrinfo_a(3)); what he sends
- * meanwhile waits, LINES_WAIT lines of it. Anybody else is counted, and reported by one event in REFUSED_US.
+ * log_intake: a sender whose address nobody knows may send if the host of the fabric that his line
+ * names has that address. The system's resolver is asked beside the loop (getaddrinfo_a(3)); what
+ * he sends meanwhile waits, LINES_WAIT lines of it. Anybody else is counted, and reported by one
+ * event in REFUSED_US.
  */
 #include <limits.h>
 #include <netdb.h>
@@ -47,9 +48,12 @@ struct log_intake {
 	struct log_limit stranger_limit;
 };
 
-/* ---- Who is meant -------------------------------------------------------------------------------- */
+/* ---- Who is meant ---------------------------------------------------------------------------- */
 
-/* A host by what a line calls it: its name, or one of the names in a chain of relays. UINT_MAX = nobody. */
+/*
+ * A host by what a line calls it: its name, or one of the names in a chain of relays. UINT_MAX =
+ * nobody.
+ */
 static unsigned find_host(const struct log_intake *in, const char *name)
 {
 	char copy[SYSLOG_HOST], *rest = copy, *part;
@@ -81,7 +85,7 @@ static void event_cb(void *arg, const char *name, const struct sxid_event *event
 			 *name ? name : in->own_name, event->finding.text);
 }
 
-/* ---- Who may not --------------------------------------------------------------------------------- */
+/* ---- Who may not ----------------------------------------------------------------------------- */
 
 static void refused_cb(void *arg, const struct sender *sender)
 {
@@ -102,7 +106,7 @@ static void refused_cb(void *arg, const struct sender *sender)
 			     json_pack("{ss}", "sender", sender->name), text);
 }
 
-/* ---- The resolver -------------------------------------------------------------------------------- */
+/* ---- The resolver ---------------------------------------------------------------------------- */
 
 static bool has_address(const struct lookup *l)
 {
@@ -216,7 +220,7 @@ static bool undecided_cb(void *arg, struct sender *sender, const char *name,
 
 const struct log_server_ops log_intake_ops = { event_cb, undecided_cb, refused_cb };
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct log_intake *log_intake_new(struct source_home *home)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * log_intake: lines of kernel logs, from who sent them to the host that they are about. All log servers share
- * one: it counts by sender, and asks the system's resolver whether a sender whose address nobody knows may
- * send for the host that his line names.
+ * log_intake: lines of kernel logs, from who sent them to the host that they are about. All log
+ * servers share one: it counts by sender, and asks the system's resolver whether a sender whose
+ * address nobody knows may send for the host that his line names.
  */
 #ifndef FMD_NVSWITCH_LOG_INTAKE_H
 #define FMD_NVSWITCH_LOG_INTAKE_H

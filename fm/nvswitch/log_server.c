@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * log_server: a socket of syslog, or kmsg. Each is an object of its own, so that one that can't be opened leaves the others alone.
+ * log_server: a socket of syslog, or kmsg. Each is an object of its own, so that one that can't be
+ * opened leaves the others alone.
  *
- * UDP is drained a bounded number of datagrams a round, with a large buffer in the kernel behind it: ten thousand lines a second
- * are a few hundred between two rounds of a busy loop. A TCP connection has one line's buffer; when there are as many connections as may
- * be, the one that was silent longest makes room.
+ * UDP is drained a bounded number of datagrams a round, with a large buffer in the kernel behind
+ * it: ten thousand lines a second are a few hundred between two rounds of a busy loop. A TCP
+ * connection has one line's buffer; when there are as many connections as may be, the one that was
+ * silent longest makes room.
  *
- * Who may write to the unix socket is told by its file's owner and mode (0660); what stands behind it (journald, a relay) vouches for its lines.
- * The first byte of a connection says whether it is journald's or syslog.
+ * Who may write to the unix socket is told by its file's owner and mode (0660); what stands behind
+ * it (journald, a relay) vouches for its lines. The first byte of a connection says whether it is
+ * journald's or syslog.
  *
- * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be long mended. A FIFO or a file
- * in the same form serves tests and other collectors; a file is looked at anew every quarter of a second.
+ * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be
+ * long mended. A FIFO or a file in the same form serves tests and other collectors; a file is
+ * looked at anew every quarter of a second.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -72,7 +76,7 @@ struct log_server {
 	char (*batch)[SYSLOG_LINE]; /* [BATCH], of UDP */
 };
 
-/* ---- Lines --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static struct sender *sender_of(struct log_server *s)
 {
@@ -87,7 +91,10 @@ static struct sender *sender_of(struct log_server *s)
 	return devices;
 }
 
-/* A datagram's sender can be forged; a connection's can not, but what is relayed through it can, unless the relay was configured. */
+/*
+ * A datagram's sender can be forged; a connection's can not, but what is relayed through it can,
+ * unless the relay was configured.
+ */
 static enum nvswitch_trust trust_of(const struct log_server *s, const struct sender *sender)
 {
 	if (!s->from)
@@ -156,7 +163,7 @@ static void journal_cb(void *arg, bool known, const struct syslog_message *m)
 	take(arg, known, m);
 }
 
-/* ---- UDP ----------------------------------------------------------------------------------------- */
+/* ---- UDP ------------------------------------------------------------------------------------- */
 
 /* Datagrams taken; fewer than BATCH: there are no more. */
 static int drain_batch(struct log_server *s)
@@ -191,7 +198,7 @@ static void udp_cb(void *arg, unsigned events)
 			break;
 }
 
-/* ---- Connections ----------------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------- */
 
 static void connection_free(struct connection *c)
 {
@@ -278,7 +285,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	connection_new(arg, fd, from);
 }
 
-/* ---- kmsg ---------------------------------------------------------------------------------------- */
+/* ---- kmsg ------------------------------------------------------------------------------------ */
 
 /* Each read of the device is a record; EPIPE: records were overwritten before they were read. */
 static bool read_kmsg(struct log_server *s)
@@ -333,7 +340,7 @@ static int open_kmsg(struct log_server *s, const char *path)
 	return 0;
 }
 
-/* ---- Listening ----------------------------------------------------------------------------------- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 /* A numeric address: nothing waits for a name. */
 static struct addrinfo *resolve_listen(const char *where)
@@ -419,7 +426,10 @@ static int open_tcp(struct log_server *s, const char *where)
 	return status;
 }
 
-/* One that another process listens on is left alone; what a process that ended left behind is taken away. */
+/*
+ * One that another process listens on is left alone; what a process that ended left behind is taken
+ * away.
+ */
 static int clear_path(int fd, const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -457,7 +467,7 @@ static int open_unix(struct log_server *s, const char *where)
 	return 0;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct log_server *log_server_new(struct loop *loop, enum log_server_kind kind, const char *where,
 				  struct senders *senders, const struct log_server_ops *ops,

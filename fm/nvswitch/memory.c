@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * memory: events and their ends. The list is short and keeps the worst: a dead NVSwitch has a hundred symptoms.
+ * memory: events and their ends. The list is short and keeps the worst: a dead NVSwitch has a
+ * hundred symptoms.
  *
- * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log that tell of the same one are two
- * sources of it.
+ * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log
+ * that tell of the same one are two sources of it.
  */
 #include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/memory.h"
 
-/* ---- Words --------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
-/* What NVIDIA asks for, what it makes of the host. "Drain and reset" runs on at less capacity: jobs end as they will. */
+/*
+ * What NVIDIA asks for, what it makes of the host. "Drain and reset" runs on at less capacity: jobs
+ * end as they will.
+ */
 static const struct {
 	const char *name;
 	enum nvswitch_state state;
@@ -60,7 +64,7 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 	       "lost is whole again, or an operator clears it";
 }
 
-/* ---- Events -------------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static bool same_subject(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
 {
@@ -135,7 +139,7 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 	insert_event(m, &event);
 }
 
-/* ---- Ends ---------------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 int memory_gpu_by_pci(const struct memory *m, const char *pci)
 {
@@ -213,7 +217,7 @@ void memory_clear(struct memory *m)
 	}
 }
 
-/* ---- Reports ------------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 static struct memory_report *find_report(struct memory *m, const char *source)
 {

@@ -2,14 +2,16 @@
 /*
  * memory: what is known of one host's NVLinks beyond the latest answer of an exporter.
  *
- *   said     what each GPU and NVSwitch was last told to be (P2P bitmap, fabric manager's status, health mask and summary, recovery action,
- *            links). A state that is no longer told stays what it was: silence mends nothing.
- *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter that rose. An event stands until a reset or
- *            boot of its subject was seen, until its subject proves that it works (memory_prove()), or until an operator clears it.
+ *   said     what each GPU and NVSwitch was last told to be (P2P bitmap, fabric manager's status,
+ *            health mask and summary, recovery action, links). A state that is no longer told stays
+ *            what it was: silence mends nothing.
+ *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
+ *            that rose. An event stands until a reset or boot of its subject was seen, until its
+ *            subject proves that it works (evidence_remember.c), or until an operator clears it.
  *            Time ends none, and a gauge that shows another number neither.
  *   reports  what programs beside fmd said by `health-report`: the latest of each source.
- *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is missed. GPUs' PCI addresses and UUIDs tell
- *            which of them a kernel log speaks of.
+ *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is
+ *            missed. GPUs' PCI addresses and UUIDs tell which of them a kernel log speaks of.
  *
  * Everything but the times is kept in state_dir (memory_write(), memory_read()).
  */
@@ -70,17 +72,22 @@ struct memory {
 	struct xid_count counts[MEMORY_COUNTS]; /* as last told */
 };
 
-/* Something happened. What was heard before is heard again: its time is new, and the worse of both counts. */
+/*
+ * Something happened. What was heard before is heard again: its time is new, and the worse of both
+ * counts.
+ */
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us);
 /* By what a kernel log calls it; -1 = not known. */
 int memory_gpu_by_pci(const struct memory *m, const char *pci);
 /*
- * A GPU was reset (gpu -1: by its PCI address; pci NULL: all of them): its events and states are over. Whoever said so ends nothing that
- * somebody more trusted said.
+ * A GPU was reset (gpu -1: by its PCI address; pci NULL: all of them): its events and states are
+ * over. Whoever said so ends nothing that somebody more trusted said.
  */
 void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
-/* By its UUID. Where no GPU's UUID is known it is the one that all events are about, if it is one. */
+/*
+ * By its UUID. Where no GPU's UUID is known it is the one that all events are about, if it is one.
+ */
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
 /* The host or its NVLink driver began anew: all is over but what was ever seen. */
 void memory_boot(struct memory *m, enum nvswitch_trust trust);

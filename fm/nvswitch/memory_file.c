@@ -3,20 +3,22 @@
  * memory_file: what is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
  *
  *   host HOST system=h100 links=18 told=HEALTHY cluster=UUID clique=0
- *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3 summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
+ *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3
+ *     summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
  *   switch HOST n=2 seen=1 sxid=0 linksxid=0 reset=0 seen0=.. seen1=.. down0=.. down1=..
- *   event HOST state=NO_P2P remedy=2 trust=1 from=1 gpu=2 sw=-1 link=-1 code=74 pci=0000:1b:00 times=1 text=the rest of the line
+ *   event HOST state=NO_P2P remedy=2 trust=1 from=1 gpu=2 sw=-1 link=-1 code=74
+ *     pci=0000:1b:00 times=1 text=the rest of the line
  *   report HOST source=redfish state=NO_P2P ttl=60 text=the rest of the line
  *
- * Kinds and words that are not known are passed over, so that an older fmd reads what a newer one wrote. Bit masks are hexadecimal, all
- * other numbers decimal.
+ * Kinds and words that are not known are passed over, so that an older fmd reads what a newer one
+ * wrote. Bit masks are hexadecimal, all other numbers decimal.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/memory.h"
 
-/* ---- Writing ------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void write_host(const struct memory *m, const char *host, FILE *out)
 {
@@ -94,7 +96,7 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 			m->reports[i].ttl_s, m->reports[i].text);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* The value of a word, cut to size. False = it is not there. */
 static bool word(const char *line, const char *name, char *to, size_t size)

@@ -2,11 +2,13 @@
 /*
  * nmx: rows of NMX-T, by port.
  *
- *   Link_Down{Device_ID="GB100", logical_state="ACT", device_num_on_tray="2", chassis_slot_index="27", tray_index="17",
- *     chassis_id="1820325172739", down_blame="Unknown", Node_GUID="0xe1d04a69816f16bc", Port_Number="11", ..}  0 1781993954087
+ *   Link_Down{Device_ID="GB100", logical_state="ACT", device_num_on_tray="2",
+ *     chassis_slot_index="27", tray_index="17", chassis_id="1820325172739", down_blame="Unknown",
+ *     Node_GUID="0xe1d04a69816f16bc", Port_Number="11", ..}  0 1781993954087
  *
- * A row is of a GPU where Device_ID begins with G or port_label with GPU; switches' own ports have the same cables once more, seen from the other
- * end. Older releases have the logical state as a metric too: IBA's PortState, 4 = Active.
+ * A row is of a GPU where Device_ID begins with G or port_label with GPU; switches' own ports have
+ * the same cables once more, seen from the other end. Older releases have the logical state as a
+ * metric too: IBA's PortState, 4 = Active.
  *
  * What an answer says lies beside what is believed until the answer is whole.
  */
@@ -50,7 +52,7 @@ struct nmx {
 	bool heard;
 };
 
-/* ---- Places -------------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static bool parse_index(const char *text, int *index)
 {
@@ -88,7 +90,7 @@ static bool is_at(const struct port *port, const struct nmx_place *place)
 		!strncmp(port->chassis, place->chassis, sizeof(port->chassis) - 1));
 }
 
-/* ---- Ports --------------------------------------------------------------------------------------- */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 struct nmx *nmx_new(void)
 {
@@ -145,7 +147,7 @@ static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
 	return port;
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static int kind_of(void *arg, struct exposition_text name)
 {
@@ -267,7 +269,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 
 const struct exposition_ops nmx_ops = { kind_of, sample_cb };
 
-/* ---- Answers ------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 void nmx_begin(struct nmx *nmx, uint64_t now_us)
 {
@@ -306,7 +308,7 @@ void nmx_end(struct nmx *nmx)
 	}
 }
 
-/* ---- A host -------------------------------------------------------------------------------------- */
+/* ---- A host ---------------------------------------------------------------------------------- */
 
 struct tally {
 	unsigned ports, absent, inactive, rises, sick;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nmx: what NMX-T on a switch tray of an NVL72 says of a whole rack's NVLinks: a row a port and metric, some megabytes in all, of which the ports
- * of GPUs are kept and nothing else. A rack is asked once for all of its hosts; which rows are a host's is told by tray and slot.
+ * nmx: what NMX-T on a switch tray of an NVL72 says of a whole rack's NVLinks: a row a port and
+ * metric, some megabytes in all, of which the ports of GPUs are kept and nothing else. A rack is
+ * asked once for all of its hosts; which rows are a host's is told by tray and slot.
  *
- * State is the label logical_state of any row of a port, the blame down_blame. Link_Down is a counter that only grows: what counts is that it rose
- * a while ago at most. Ports that were there once and are in no row any more are missed.
+ * State is the label logical_state of any row of a port, the blame down_blame. Link_Down is a
+ * counter that only grows: what counts is that it rose a while ago at most. Ports that were there
+ * once and are in no row any more are missed.
  */
 #ifndef FMD_NVSWITCH_NMX_H
 #define FMD_NVSWITCH_NMX_H

@@ -5,12 +5,12 @@
  *   exporters, kernel logs, reports (sources.h) -> health -> state of a host -> events, hook
  *                                                         -> routed          -> reroute
  *
- * What a source hears goes into health at once, and a step brings all hosts up to date STEP_US later: a
- * thousand answers or lines in that time are one step. A step that changes many hosts alike is one event;
- * the hook runs for each.
+ * What a source hears goes into health at once, and a step brings all hosts up to date STEP_US
+ * later: a thousand answers or lines in that time are one step. A step that changes many hosts
+ * alike is one event; the hook runs for each.
  *
- * Names that the fabric does not know are counted and never kept, so a forger makes a number grow and
- * nothing else.
+ * Names that the fabric does not know are counted and never kept, so a forger makes a number grow
+ * and nothing else.
  */
 #include <errno.h>
 #include <limits.h>
@@ -29,7 +29,7 @@
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
 #define NAMES_TOLD 5
 
-/* ---- Events and the hook ------------------------------------------------------------------------- */
+/* ---- Events and the hook --------------------------------------------------------------------- */
 
 /* The first that is heard of a host, and it is well: that is no news. */
 static bool is_news(const struct health_host *host, enum nvswitch_state before)
@@ -127,7 +127,10 @@ static void tell_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			tell_one(nv, &nv->changes[i]);
 }
 
-/* NCCL does not start where two GPUs with an NVLink between them have no P2P; with links down it is slow. */
+/*
+ * NCCL does not start where two GPUs with an NVLink between them have no P2P; with links down it is
+ * slow.
+ */
 static const char *jobs_run(enum nvswitch_state state)
 {
 	if (state == NVSWITCH_UNKNOWN)
@@ -172,7 +175,7 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 			    json_pack("{ss}", "host", host), text);
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static bool take_memory_changes(struct nvswitch *nv)
 {
@@ -230,7 +233,7 @@ static void heard_cb(struct source_home *home)
 	step_soon((struct nvswitch *)home);
 }
 
-/* ---- Hosts --------------------------------------------------------------------------------------- */
+/* ---- Hosts ----------------------------------------------------------------------------------- */
 
 static bool same_names(const struct nvswitch *nv, const char *const *names, unsigned count)
 {
@@ -369,7 +372,7 @@ void nvswitch_memory_forget(struct nvswitch *nv)
 	}
 }
 
-/* ---- Configuration ------------------------------------------------------------------------------- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 #define TEXT(name) offsetof(struct nvswitch_conf, name)
 static const size_t texts[] = { TEXT(url),	  TEXT(hosts_file),    TEXT(alias_file),
@@ -445,7 +448,7 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 	return 0;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvswitch: how the NVLinks of all hosts are: it asks exporters, listens to kernel logs, decides (health.h), runs the operators' hook
- * and says when routing shall take hosts otherwise. What that means for routing is the caller's.
+ * nvswitch: how the NVLinks of all hosts are: it asks exporters, listens to kernel logs, decides
+ * (health.h), runs the operators' hook and says when routing shall take hosts otherwise. What that
+ * means for routing is the caller's.
  */
 #ifndef FMD_NVSWITCH_NVSWITCH_H
 #define FMD_NVSWITCH_NVSWITCH_H
@@ -35,19 +36,24 @@ struct nvswitch_ops {
 	void (*reroute)(void *arg);  /* nvswitch_routed() has changed for some hosts */
 	void (*keep)(void *arg);     /* what nvswitch_each() gives has changed */
 	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
-	/* One of the inputs can't be opened, for that reason; NULL = that is over. Told again and again. */
+	/*
+	 * A source can't be opened, for that reason: an alert, raised each time; NULL = it is over.
+	 */
 	void (*trouble)(void *arg, const char *what, const char *error);
 };
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv); /* NULL is fine */
 /*
- * Nothing is asked and nobody listened to before the first time. Then, inputs that can't be opened are trouble, and tried again; the
- * others work. Later: 0; or -1 with the reason in err and everything as it was.
+ * No source is open before the first time. Then, a source that can't be opened is an alert and is
+ * tried again; the others work. Later: 0; or -1 with the reason in err and everything as it was.
  */
 int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
 		       size_t err_size);
-/* Whether the files that a configuration names can be used, without using them: 0, or -1 with the reason in err. */
+/*
+ * Whether the files that a configuration names can be used, without using them: 0, or -1 with the
+ * reason in err.
+ */
 int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
 
 /* The hosts of the fabric, by name. */
@@ -56,13 +62,13 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
 bool nvswitch_has_ill(const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
 
-/* An operator's word; UNKNOWN takes it back. 0, or -1 with the reason in err. */
+/* A manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
 int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
 		 size_t err_size);
 
 /*
- * `health-report`: what a program beside fmd says of a host; the texts are whatever was typed, and ttl_s is how long that counts. 0, or -1
- * with the reason in err and nothing changed.
+ * `health-report`: what a program beside fmd says of a host; the texts are whatever was typed, and
+ * ttl_s is how long that counts. 0, or -1 with the reason in err and nothing changed.
  */
 struct nvswitch_said {
 	const char *source, *host, *state, *reason;
@@ -71,7 +77,10 @@ struct nvswitch_said {
 int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
 			 size_t err_size);
 
-/* For the state file: hosts that are believed to be anything but HEALTHY, or have an operator's word (else UNKNOWN). */
+/*
+ * For the state file: hosts that are believed to be anything but HEALTHY, or have a manual
+ * override (else UNKNOWN).
+ */
 typedef void nvswitch_each_fn(void *arg, const char *host, enum nvswitch_state believed,
 			      enum nvswitch_state override);
 void nvswitch_each(const struct nvswitch *nv, nvswitch_each_fn *fn, void *arg);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What nvswitch.c (decisions, events, the hook) and nvswitch_report.c (documents) share; sources see its `home` alone. */
+/*
+ * What nvswitch.c (decisions, events, the hook) and nvswitch_report.c (documents) share; sources
+ * see its `home` alone.
+ */
 #ifndef FMD_NVSWITCH_OWN_H
 #define FMD_NVSWITCH_OWN_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the loop's clock is nobody else's. */
+/*
+ * nvswitch_report: what is known of hosts' NVLinks, as documents. Times are ages in seconds: the
+ * loop's clock is nobody else's.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "fm/nvswitch/nvswitch_own.h"
@@ -207,7 +210,9 @@ static unsigned first_of_domain(const struct nvswitch *nv, unsigned host)
 	return first;
 }
 
-/* Hosts whose GPUs reach each other by NVLink: equal cluster UUID and clique (NVML's fabric info). */
+/*
+ * Hosts whose GPUs reach each other by NVLink: equal cluster UUID and clique (NVML's fabric info).
+ */
 static json_t *domains_json(const struct nvswitch *nv)
 {
 	json_t *domains = json_array(), **of = mem_alloc(nv->health.nhosts + 1, sizeof(json_t *));

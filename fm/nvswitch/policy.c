@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * policy: the table of treatments is the configuration's. Only compute ports are dealt otherwise; weights go by host.
+ * policy: the table of treatments is the configuration's. Only compute ports are dealt otherwise;
+ * weights go by host.
  *
- * What a treatment is worth shows in the host's own cross-rail traffic: all its compute adapters send to each other, as they do when NVLink
- * relays nothing, and the busiest port by which that leaves a leaf upwards tells.
+ * What a treatment is worth shows in the host's own cross-rail traffic: all its compute adapters
+ * send to each other, as they do when NVLink relays nothing, and the busiest port by which that
+ * leaves a leaf upwards tells.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
 
-/* ---- Treatments ---------------------------------------------------------------------------------- */
+/* ---- Treatments ------------------------------------------------------------------------------ */
 
 /* enum route_class of enum conf_class; -1: as it is. */
 static const int class_of_conf[] = {
@@ -103,7 +105,7 @@ uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struc
 	return aside;
 }
 
-/* ---- What is assumed ----------------------------------------------------------------------------- */
+/* ---- What is assumed ------------------------------------------------------------------------- */
 
 /* By its name, else by what is in front of a dot if only one host has that. */
 static uint32_t find_host(const struct topo *t, const char *name)
@@ -147,7 +149,7 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 	return word && state >= 0 && state != NVSWITCH_UNKNOWN && host != TOPO_NONE ? 0 : -1;
 }
 
-/* ---- What comes of it ---------------------------------------------------------------------------- */
+/* ---- What comes of it ------------------------------------------------------------------------ */
 
 static uint8_t state_in(const struct nvswitch_scene *scene, uint32_t host)
 {

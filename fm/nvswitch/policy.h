@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * policy: what routing makes of the states of hosts' NVLinks. Pure: of the configuration, a snapshot and states alone, so that fmd, its
- * `whatif` and `fmctl plan` come to the same.
+ * policy: what routing makes of the states of hosts' NVLinks. Pure: of the configuration, a
+ * snapshot and states alone, so that fmd, its `whatif` and `fmctl plan` come to the same.
  */
 #ifndef FMD_NVSWITCH_POLICY_H
 #define FMD_NVSWITCH_POLICY_H
@@ -24,15 +24,15 @@ struct nvswitch_policy nvswitch_policy(const struct conf *conf);
 void nvswitch_policy_number(const struct nvswitch_policy *policy, uint8_t *numbers);
 
 /*
- * Puts hosts that are not well into classes and weights of ports; states: enum nvswitch_state by host. Either is made when it is NULL (all
- * compute, all 1).
+ * Puts hosts that are not well into classes and weights of ports; states: enum nvswitch_state by
+ * host. Either is made when it is NULL (all compute, all 1).
  */
 void nvswitch_policy_apply(const struct nvswitch_policy *policy, const struct topo *t,
 			   const uint8_t *states, uint8_t **classes, uint8_t **weights);
 
 /*
- * By node, enum congestion_aside: hosts that are treated otherwise by the states they have then (NULL, now: all are well) than now. Those of weight 0
- * are silent. The caller frees it.
+ * By node, enum congestion_aside: hosts that are treated otherwise by the states they have then
+ * (NULL, now: all are well) than now. Those of weight 0 are silent. The caller frees it.
  */
 uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struct topo *t,
 			       const uint8_t *now, const uint8_t *then);
@@ -52,7 +52,10 @@ struct nvswitch_trial {
 		const uint8_t *states; /* NULL = all are well */
 	} now, then;
 };
-/* A row for each host whose state differs: how it is treated, and the load of its cross-rail traffic on leaf uplinks. */
+/*
+ * A row for each host whose state differs: how it is treated, and the load of its cross-rail
+ * traffic on leaf uplinks.
+ */
 json_t *nvswitch_trial_json(const struct nvswitch_trial *trial);
 
 #endif

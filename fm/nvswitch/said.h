@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* said: what an exporter says of one GPU and of one NVSwitch, and the values that it says it by: DCGM's and NVML's. */
+/*
+ * said: what an exporter says of one GPU and of one NVSwitch, and the values that it says it by:
+ * DCGM's and NVML's.
+ */
 #ifndef FMD_NVSWITCH_SAID_H
 #define FMD_NVSWITCH_SAID_H
 

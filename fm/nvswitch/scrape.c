@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * scrape: HTTP endpoints as a source: exporters of hosts and of racks are asked in turn, evenly over the
- * interval, so that thousands of hosts are a steady trickle. What their answers say is a decoder's.
+ * scrape: HTTP endpoints as a source: exporters of hosts and of racks are asked in turn, evenly
+ * over the interval, so that thousands of hosts are a steady trickle. What their answers say is a
+ * decoder's.
  *
- * A turn comes at its time, whatever the answers before it took; only when IN_FLIGHT are under way the next
- * waits for one to end. Each answer is read as it comes and forgotten when it has been judged.
+ * A turn comes at its time, whatever the answers before it took; only when IN_FLIGHT are under way
+ * the next waits for one to end. Each answer is read as it comes and forgotten when it has been
+ * judged.
  *
- * Names are resolved now and then: where an answer came from is where the next is asked for, until that fails.
+ * Names are resolved now and then: where an answer came from is where the next is asked for, until
+ * that fails.
  *
- * Hosts with a shared decoder and the same URL (a rack's) are asked for once; what is kept of their endpoint
- * outlives changes of the list of hosts, and of the configuration.
+ * Hosts with a shared decoder and the same URL (a rack's) are asked for once; what is kept of their
+ * endpoint outlives changes of the list of hosts, and of the configuration.
  */
 #include <errno.h>
 #include <limits.h>
@@ -69,7 +72,7 @@ static struct target *target_of(const struct poll *poll)
 	return &poll->of->targets.list[poll - poll->of->polls];
 }
 
-/* ---- Answers ------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Of one that was heard, the host's state tells; one that never was is logged once. */
 static void note_silent(struct poll *poll, const char *error)
@@ -165,7 +168,7 @@ static void done_cb(void *arg, const char *error, const char *address)
 	start_due(poll->of);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 static void ask(struct poll *poll)
 {
@@ -181,7 +184,10 @@ static void ask(struct poll *poll)
 	scrape->job = fetch_get(x->fetch, &target_of(poll)->url, poll->address, &ops, scrape);
 }
 
-/* Those whose time has come, as many as may be under way. After a halt of more than an interval the rounds that were missed are left out. */
+/*
+ * Those whose time has come, as many as may be under way. After a halt of more than an interval the
+ * rounds that were missed are left out.
+ */
 static void start_due(struct exporters *x)
 {
 	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
@@ -203,7 +209,7 @@ static void timer_cb(void *arg)
 	start_due(arg);
 }
 
-/* ---- Endpoints of several hosts ------------------------------------------------------------------ */
+/* ---- Endpoints of several hosts -------------------------------------------------------------- */
 
 static struct endpoint *endpoint_of(struct exporters *x, const char *where,
 				    const struct decoder *decoder)
@@ -250,7 +256,7 @@ static void keep_by_endpoint(struct exporters *x, unsigned i)
 		poll->leader++;
 }
 
-/* ---- Polls --------------------------------------------------------------------------------------- */
+/* ---- Polls ----------------------------------------------------------------------------------- */
 
 static const struct decoder *decoder_of(const struct target *target)
 {
@@ -301,7 +307,7 @@ static void end_polls(struct exporters *x)
 	loop_timer_stop(x->timer);
 }
 
-/* ---- Targets ------------------------------------------------------------------------------------- */
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 /* The pattern, for the hosts that the list does not name. */
 static void add_by_pattern(const struct source_home *home, const struct nvswitch_conf *conf,
@@ -374,7 +380,7 @@ static bool hosts_changed(void *source)
 	return changed;
 }
 
-/* ---- As a source --------------------------------------------------------------------------------- */
+/* ---- As a source ----------------------------------------------------------------------------- */
 
 static void close_exporters(void *source)
 {

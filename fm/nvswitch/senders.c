@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * senders: a table with four places for each hash of an address. Who comes when all four are taken has the place of the one that was silent
- * longest, one that may not send before one that may; what it had counted stays in the totals.
+ * senders: a table with four places for each hash of an address. Who comes when all four are taken
+ * has the place of the one that was silent longest, one that may not send before one that may; what
+ * it had counted stays in the totals.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -17,7 +18,7 @@
 #define LIST_TEXT   1024
 #define UNDECIDE_US (600 * 1000000ull) /* a refusal is thought over: names get other addresses */
 
-/* ---- Addresses ----------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 static void map_v4(struct sender_address *to, const void *v4)
 {
@@ -68,7 +69,7 @@ static bool within(const struct sender_address *a, const struct sender_prefix *p
 	return !rest || !((a->bytes[whole] ^ p->address.bytes[whole]) & mask);
 }
 
-/* ---- Lists --------------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 static bool parse_prefix(struct sender_prefix *p, char *word)
 {
@@ -178,7 +179,7 @@ void senders_fini(struct senders *s)
 	*s = (struct senders){ 0 };
 }
 
-/* ---- The table ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static bool is_loopback(const struct sender_address *a)
 {
@@ -253,7 +254,7 @@ struct sender *senders_find(struct senders *s, const struct sender_address *addr
 	return sender;
 }
 
-/* ---- Documents ----------------------------------------------------------------------------------- */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 static uint64_t useless(const struct sender *s)
 {

@@ -2,10 +2,12 @@
 /*
  * senders: who sends kernel logs: from where, how much of it was of use, and whether he may.
  *
- * A configured list of addresses is exact. Without one, a sender may whose address is known: this machine's own, one at which an exporter answered
- * or that a list of hosts has, or, asked of the system's resolver when his first line comes, one of the host whose log he claims to send.
+ * A configured list of addresses is exact. Without one, a sender may whose address is known: this
+ * machine's own, one at which an exporter answered or that a list of hosts has, or, asked of the
+ * system's resolver when his first line comes, one of the host whose log he claims to send.
  *
- * The table has room for SENDERS_MAX and what is said in a thousand forged names is counted in it and nowhere else.
+ * The table has room for SENDERS_MAX and what is said in a thousand forged names is counted in it
+ * and nowhere else.
  */
 #ifndef FMD_NVSWITCH_SENDERS_H
 #define FMD_NVSWITCH_SENDERS_H
@@ -61,8 +63,8 @@ struct senders {
 };
 
 /*
- * The configured list: addresses and ADDRESS/BITS, blanks or commas between them; "any" for all; "" = no list. Returns false, and the wrong word
- * in err, with nothing changed.
+ * The configured list: addresses and ADDRESS/BITS, blanks or commas between them; "any" for all; ""
+ * = no list. Returns false, and the wrong word in err, with nothing changed.
  */
 bool senders_allow(struct senders *s, const char *list, char *err, size_t err_size);
 void senders_forget_known(struct senders *s);
@@ -72,7 +74,10 @@ void senders_know_text(struct senders *s, const char *text); /* that is no addre
 void senders_know_own(struct senders *s);		     /* this machine's */
 void senders_fini(struct senders *s);
 
-/* Whoever has this address, decided as far as lists and known addresses go; valid until the next call. now_us: the loop's. */
+/*
+ * Whoever has this address, decided as far as lists and known addresses go; valid until the next
+ * call. now_us: the loop's.
+ */
 struct sender *senders_find(struct senders *s, const struct sender_address *address,
 			    uint64_t now_us);
 static inline bool sender_may(const struct sender *sender)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source_logs: kernel logs as sources: syslog by UDP and by TCP, this machine's kmsg, and a unix socket for
- * journald or syslog. One log_server each; who may send, and which host a line is about, is log_intake's.
+ * source_logs: kernel logs as sources: syslog by UDP and by TCP, this machine's kmsg, and a unix
+ * socket for journald or syslog. One log_server each; who may send, and which host a line is about,
+ * is log_intake's.
  */
 #include "fm/nvswitch/log_intake.h"
 #include "fm/nvswitch/source.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source_report: `health-report`, by which a program beside fmd is a source: what an operator or a script typed is
- * checked here; health_report.c has what a report counts for. Nothing is opened for it.
+ * source_report: `health-report`, by which a program beside fmd is a source: what an operator or a
+ * script typed is checked here; health_report.c has what a report counts for. Nothing is opened for
+ * it.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sources: the table of them, and opening, taking over and trying again, which is the same for all (see sources.h). */
+/*
+ * sources: the table of them, and opening, taking over and trying again, which is the same for all
+ * (see sources.h).
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +11,8 @@
 #include "topology/mem.h"
 
 /*
- * A new source is a row here: ROW(NAME) is source_NAME, whatever file that is in. Of several that can't be opened
- * the first is the one that refuses a configuration.
+ * A new source is a row here: ROW(NAME) is source_NAME, whatever file that is in. Of several that
+ * can't be opened the first is the one that refuses a configuration.
  */
 #define TABLE                                                                                      \
 	ROW(syslog_udp)                                                                            \
@@ -42,7 +45,7 @@ struct sources_opened {
 	char errors[SOURCES][SOURCE_ERROR];
 };
 
-/* ---- What a configuration says of each ----------------------------------------------------------- */
+/* ---- What a configuration says of each ------------------------------------------------------- */
 
 static const char *text_at(const struct nvswitch_conf *conf, uint16_t text)
 {
@@ -65,7 +68,7 @@ static bool same(const struct health_source_ops *ops, const struct nvswitch_conf
 	return true;
 }
 
-/* ---- Opening aside ------------------------------------------------------------------------------- */
+/* ---- Opening aside --------------------------------------------------------------------------- */
 
 static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *conf,
 		     struct sources_opened *o)
@@ -124,7 +127,7 @@ int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 	return 0;
 }
 
-/* ---- Taking over --------------------------------------------------------------------------------- */
+/* ---- Taking over ----------------------------------------------------------------------------- */
 
 static void note_error(struct sources *s, unsigned i, const char *error)
 {
@@ -221,7 +224,7 @@ void sources_recall(const struct sources *s, unsigned host)
 			table[i]->recall(s->home, host);
 }
 
-/* ---- Reports ------------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 void sources_add_inputs(const struct sources *s, json_t *doc)
 {
@@ -262,7 +265,7 @@ json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 	return rows ? rows : json_array();
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct sources *sources_new(struct source_home *home)
 {

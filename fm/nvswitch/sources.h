@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sources: all ways by which fmd learns how hosts' NVLinks are (source.h), as one configuration wants them.
+ * sources: all ways by which fmd learns how hosts' NVLinks are (source.h), as one configuration
+ * wants them.
  *
- * When fmd begins, a source that can't be opened (a port that another daemon has, a list that is not there yet)
- * leaves the others alone: it is an alert, and opened again and again. Later configurations are taken
- * whole or not at all, since there is something to stay with; a source that they leave as it was, and
- * that was not open before, does not speak against them.
+ * When fmd begins, a source that can't be opened (a port that another daemon has, a list that is
+ * not there yet) leaves the others alone: it is an alert, and opened again and again. Later
+ * configurations are taken whole or not at all, since there is something to stay with; a source
+ * that they leave as it was, and that was not open before, does not speak against them.
  */
 #ifndef FMD_NVSWITCH_SOURCES_H
 #define FMD_NVSWITCH_SOURCES_H
@@ -18,7 +19,10 @@ struct sources_opened; /* by a configuration that does not count yet */
 struct sources *sources_new(struct source_home *home);
 void sources_free(struct sources *sources); /* closes all; NULL is fine */
 
-/* What conf wants is opened aside. NULL with the reason in err: it is refused and nothing has changed. */
+/*
+ * What conf wants is opened aside. NULL with the reason in err: it is refused and nothing has
+ * changed.
+ */
 struct sources_opened *sources_open(struct sources *sources, const struct nvswitch_conf *conf,
 				    char *err, size_t err_size);
 /* home->conf is the one that was opened: it counts. Frees opened. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * state: names of states and machines, what a machine has of GPUs, NVSwitches and NVLinks, and the list of what was
- * found on one. A list is short and keeps the worst: a host with one dead switch has a hundred symptoms.
+ * state: names of states and machines, what a machine has of GPUs, NVSwitches and NVLinks, and the
+ * list of what was found on one. A list is short and keeps the worst: a host with one dead switch
+ * has a hundred symptoms.
  */
 #include <string.h>
 #include <strings.h>
@@ -13,7 +14,10 @@ static const char *const state_names[NVSWITCH_STATES] = {
 	[NVSWITCH_UNKNOWN] = "UNKNOWN",
 };
 
-/* DGX A100: 12 links of a GPU over 6 switches; H100 and H200: 18 over 4; B200: 18 over 2. NVL72's switches are not in its compute trays. */
+/*
+ * DGX A100: 12 links of a GPU over 6 switches; H100 and H200: 18 over 4; B200: 18 over 2. NVL72's
+ * switches are not in its compute trays.
+ */
 static const struct nvswitch_expect expectations[NVSWITCH_SYSTEMS] = {
 	[NVSWITCH_SYSTEM_AUTO] = { "auto", 0, 0, 0 },
 	[NVSWITCH_SYSTEM_A100] = { "a100", 8, 6, 12 },
@@ -74,9 +78,10 @@ int nvswitch_system_parse(const char *text)
 }
 
 /*
- * Which GPUs have NVSwitches, by the word of their name that tells. A name with one of the words of cards ("NVIDIA A100-PCIE-40GB", "NVIDIA
- * H200 NVL", "NVIDIA A800 40GB Active") is a card's, whatever else is in it. Of those for China, A800 and H800 have 8 links, H20 has all.
- * GH200 is one GPU beside a processor. What is not listed has none.
+ * Which GPUs have NVSwitches, by the word of their name that tells. A name with one of the words of
+ * cards ("NVIDIA A100-PCIE-40GB", "NVIDIA H200 NVL", "NVIDIA A800 40GB Active") is a card's,
+ * whatever else is in it. Of those for China, A800 and H800 have 8 links, H20 has all. GH200 is one
+ * GPU beside a processor. What is not listed has none.
  */
 static const struct {
 	const char *word;

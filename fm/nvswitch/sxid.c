@@ -3,14 +3,17 @@
  * sxid: the kernel's lines about NVSwitches and NVLinks.
  *
  *   nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up
- *   NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 14(..)
+ *   NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error
+ *     detected on link 14(..)
  *   NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (..)
- *   detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id 00000000:86:00.0 physical id 3 port 33
+ *   detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id 00000000:86:00.0
+ *     physical id 3 port 33
  *
- * The text's severity counts first and the number second, for numbers have moved between driver releases. `Severity ..` and
- * `Data {..}` lines follow one that was read already.
+ * The text's severity counts first and the number second, for numbers have moved between driver
+ * releases. `Severity ..` and `Data {..}` lines follow one that was read already.
  *
- *   NVRM: Xid (PCI:0000:34:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)
+ *   NVRM: Xid (PCI:0000:34:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset
+ *     Required)
  *   NVRM: GPU 0000:29:00.0: GPU has fallen off the bus.
  *   GPU reset executed: GPU-<uuid>, success: true          as NVSentinel logs it
  *
@@ -33,7 +36,7 @@ enum {
 	XID_RECOVERY_ACTION = 154,
 };
 
-/* ---- Lines --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* The number behind the first `word`, or -1. */
 static int number_after(const char *text, const char *word)
@@ -162,8 +165,9 @@ static void read_action(struct sxid_event *event, const char *words)
 }
 
 /*
- * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore", or
- * "restart the application" unless an Xid 154 follows, whose own line tells what the driver wants.
+ * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore",
+ * or "restart the application" unless an Xid 154 follows, whose own line tells what the driver
+ * wants.
  */
 static void pass_nonfatal(struct sxid_event *event, const char *words)
 {
@@ -216,7 +220,7 @@ static bool read_manager(const char *text, struct sxid_event *event)
 	return true;
 }
 
-/* ---- Lines without a number ---------------------------------------------------------------------- */
+/* ---- Lines without a number ------------------------------------------------------------------ */
 
 static void tell_words(struct sxid_event *event, enum nvswitch_state state,
 		       enum nvswitch_remedy remedy, const char *words)
@@ -292,7 +296,10 @@ static bool read_nothing(const char *text, struct sxid_event *event)
 	return false;
 }
 
-/* Few of the lines that come are about NVLinks: those that are have one of these in them. The first counts. */
+/*
+ * Few of the lines that come are about NVLinks: those that are have one of these in them. The first
+ * counts.
+ */
 static const struct {
 	const char *words;
 	bool (*read)(const char *text, struct sxid_event *event);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number (catalog.c) and by the kernel's own words. */
+/*
+ * sxid: what NVSwitch errors (SXid) and GPU errors (Xid) mean for a host's NVLinks, by number
+ * (catalog.c) and by the kernel's own words.
+ */
 #ifndef FMD_NVSWITCH_SXID_H
 #define FMD_NVSWITCH_SXID_H
 
@@ -26,7 +29,10 @@ struct sxid_event {		   /* one line of a kernel log */
 	enum nvswitch_trust trust; /* of who sent it: the receiver's to say */
 	struct nvswitch_finding finding;
 };
-/* The text behind the syslog header or kmsg prefix, len bytes of any kind. False: it is about something else. */
+/*
+ * The text behind the syslog header or kmsg prefix, len bytes of any kind. False: it is about
+ * something else.
+ */
 bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 
 /* What an error number in a metric makes of a host; `fatal`: the metric's name says so. */

@@ -5,12 +5,14 @@
  *   <3>Nov 21 01:02:03 dgx-01 kernel: text            RFC 3164; the day may be padded by a blank
  *   <3>2024-07-23T07:53:55.12+00:00 dgx-01 kernel: text   rsyslog's forward format
  *   <3>1 2024-07-23T07:53:55Z dgx-01 kernel - - - text     RFC 5424, structured data passed over
- *   6,1234,131453740743,-;text                        a record of /dev/kmsg; lines behind the first begin with a blank
+ *   6,1234,131453740743,-;text                        a record of /dev/kmsg; lines behind the first
+ *                                                     begin with a blank
  *
  *   <3>dgx-01 kernel: text     <3>kernel: text             without a time; without a host
  *
- * The host is the header's where it has one: relays forward for others. syslog-ng's put their own name beside it, `host/relay`, and the name of
- * the source before it, `s_sys@host`. What a tag or a process id says is left in the text: who looks for words finds them behind it.
+ * The host is the header's where it has one: relays forward for others. syslog-ng's put their own
+ * name beside it, `host/relay`, and the name of the source before it, `s_sys@host`. What a tag or a
+ * process id says is left in the text: who looks for words finds them behind it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -200,7 +202,7 @@ bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *m)
 	return true;
 }
 
-/* ---- Framing ------------------------------------------------------------------------------------- */
+/* ---- Framing --------------------------------------------------------------------------------- */
 
 enum mode {
 	BETWEEN, /* a message begins with the next octet */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * syslog: messages as they come over the wire, taken apart: RFC 3164 (and rsyslog's with an ISO time, and without time or host as devices and
- * forwarders send it), RFC 5424, /dev/kmsg records; over streams by octet count or newline (RFC 6587). Pure: bytes in, host and text out.
+ * syslog: messages as they come over the wire, taken apart: RFC 3164 (and rsyslog's with an ISO
+ * time, and without time or host as devices and forwarders send it), RFC 5424, /dev/kmsg records;
+ * over streams by octet count or newline (RFC 6587). Pure: bytes in, host and text out.
  */
 #ifndef FMD_NVSWITCH_SYSLOG_H
 #define FMD_NVSWITCH_SYSLOG_H
@@ -21,7 +22,10 @@ struct syslog_message {
 /* False: neither of the forms, or a host name that is none. */
 bool syslog_read(const char *line, size_t len, struct syslog_message *message);
 bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *message);
-/* Letters that names of hosts, addresses and chains of relays have: what is logged and shown of them is text. */
+/*
+ * Letters that names of hosts, addresses and chains of relays have: what is logged and shown of
+ * them is text.
+ */
 bool syslog_host_is_text(const char *host);
 
 typedef void syslog_line_fn(void *arg, const char *line, size_t len);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* targets: who is asked where: exporters of hosts, from a file or by one pattern for all hosts of the fabric. */
+/*
+ * targets: who is asked where: exporters of hosts, from a file or by one pattern for all hosts of
+ * the fabric.
+ */
 #ifndef FMD_NVSWITCH_TARGETS_H
 #define FMD_NVSWITCH_TARGETS_H
 
@@ -20,11 +23,15 @@ struct targets {
 };
 
 /*
- * Adds the lines `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]` of a file; # begins a remark. A host may have several, and hosts of a rack have the
- * same URL, with a tray or a slot each. 0, or -1 with `FILE:LINE: reason` in err and nothing added.
+ * Adds the lines `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]` of a file; # begins a remark. A
+ * host may have several, and hosts of a rack have the same URL, with a tray or a slot each. 0, or
+ * -1 with `FILE:LINE: reason` in err and nothing added.
  */
 int targets_read(struct targets *targets, const char *path, char *err, size_t err_size);
-/* Adds a host by a pattern in which %h is its name. -1: that makes no URL, or the name has letters that a host name has not. */
+/*
+ * Adds a host by a pattern in which %h is its name. -1: that makes no URL, or the name has letters
+ * that a host name has not.
+ */
 int targets_add(struct targets *targets, const char *host, const char *pattern,
 		enum nvswitch_system system);
 void targets_fini(struct targets *targets);

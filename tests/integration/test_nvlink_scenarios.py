@@ -19,7 +19,8 @@ from nvlink_player import (BLANK32, BLANK64, DRIVER_START, MASK_ROUTE_UNHEALTHY,
 INTERVAL_S, STAYS = 0.3, 6  # answers that a state outlives
 DEADLINE_S = 120  # a step that fails takes it whole; none that passes comes near
 CONF = {"nvswitch_poll_interval": INTERVAL_S, "nvswitch_worsen_hold": 0.5, "nvswitch_recover_hold": 0.5,
-        "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never"}
+        "nvswitch_reroute_interval": 0.5, "nvswitch_timeout": 30, "nvswitch_guard": 100, "nvswitch_second_source": "never",
+        "nvswitch_log_hold": 1}  # of older files: a fault in a log was over after that time
 WELL, DEGRADED, NO_P2P, FATAL, UNKNOWN = "HEALTHY", "DEGRADED_LINK", "NO_P2P", "FATAL", "UNKNOWN"
 BROKEN = (NO_P2P, FATAL)  # no job of several GPUs runs
 ILL = (DEGRADED, *BROKEN)
@@ -312,16 +313,25 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def played(pod_net, tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("scenarios"), pod_net)
+def world(pod_net, tmp_path_factory):
+    it = World(tmp_path_factory.mktemp("scenarios"), pod_net)
     try:
-        yield world.play()
+        it.played = it.play()
+        yield it
     finally:
-        world.fabric.stop()
-        world.exporters.stop()
+        it.fabric.stop()
+        it.exporters.stop()
 
 
 @pytest.mark.parametrize("name", [*SCENARIOS, *(f"log: {name}" for name in LOGGED)])
-def test_fmd_comes_to_the_state_that_a_machine_is_in(played, name):
-    play = played[name]
+def test_fmd_comes_to_the_state_that_a_machine_is_in(world, name):
+    play = world.played[name]
     assert play.as_told(), f"should: {' > '.join(play.should())}; did: {' > '.join(play.did)}"
+
+
+def test_an_exporter_with_default_counters_is_told_which_fields_are_missing_and_what_for(world):
+    host = world.hosts["default counters say nothing"]
+    said = world.fabric.fmctl("nvswitch", host).stdout
+    for field, unknown in (("P2P_NVLINK_STATUS", "whether GPUs reach each other by NVLink"), ("MIG_MODE", "(MIG)"),
+                           ("FABRIC_MANAGER_STATUS", "whether the fabric manager has set up the GPUs")):
+        assert any(f"DCGM_FI_DEV_{field}" in line and unknown in line for line in said.splitlines()), said
