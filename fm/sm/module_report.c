@@ -30,9 +30,10 @@ static bool are_reported(const struct sm_room *r)
 	const struct rounds *q = &r->rounds;
 
 	for (unsigned i = 0; i < q->nothers; i++)
-		if (i >= r->nreported || !is_reported(&r->reported[i], q->others[i]))
+		if (i >= r->reports.nreported ||
+		    !is_reported(&r->reports.reported[i], q->others[i]))
 			return false;
-	return q->nothers == r->nreported;
+	return q->nothers == r->reports.nreported;
 }
 
 static void report_other(struct sm_room *r, const struct other *other)
@@ -59,16 +60,17 @@ void sm_report_others(struct sm_room *r)
 	if (!q->nothers)
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL,
 			      "fabric: no other subnet manager any more");
-	r->reported = mem_resize(r->reported, q->nothers + 1, sizeof(*r->reported));
+	r->reports.reported =
+		mem_resize(r->reports.reported, q->nothers + 1, sizeof(*r->reports.reported));
 	for (unsigned i = 0; i < q->nothers; i++) {
 		const struct other *other = q->others[i];
 
-		if (i >= r->nreported || !is_reported(&r->reported[i], other))
+		if (i >= r->reports.nreported || !is_reported(&r->reports.reported[i], other))
 			report_other(r, other);
-		r->reported[i] = (struct reported){ other->guid, other->info.state,
-						    other->info.priority, other->answered };
+		r->reports.reported[i] = (struct reported){ other->guid, other->info.state,
+							    other->info.priority, other->answered };
 	}
-	r->nreported = q->nothers;
+	r->reports.nreported = q->nothers;
 }
 
 /* ---- Our own state --------------------------------------------------------------------------------- */
@@ -76,10 +78,10 @@ void sm_report_others(struct sm_room *r)
 /* A manager that never met another becomes master without an event. */
 void sm_report_master(struct sm_room *r)
 {
-	if (r->taking.begun_us)
+	if (r->reports.taking.begun_us)
 		event_log_add(r->services.events, LOG_WARNING, "master", NULL,
 			      "fabric: this subnet manager is master now, after %s",
-			      r->taking.from);
+			      r->reports.taking.from);
 }
 
 void sm_report_standby(struct sm_room *r)
@@ -148,9 +150,9 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 
 void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t heard_us)
 {
-	r->taking.begun_us = loop_now_us(r->services.loop);
-	r->taking.heard_us = heard_us ? heard_us : r->taking.begun_us;
-	snprintf(r->taking.from, sizeof(r->taking.from), "%s",
+	r->reports.taking.begun_us = loop_now_us(r->services.loop);
+	r->reports.taking.heard_us = heard_us ? heard_us : r->reports.taking.begun_us;
+	snprintf(r->reports.taking.from, sizeof(r->reports.taking.from), "%s",
 		 from->name[0] ? from->name : "another");
 }
 
@@ -159,20 +161,21 @@ void sm_report_taken(struct sm_room *r)
 	uint64_t now = loop_now_us(r->services.loop), silent, took;
 	unsigned long long blocks = program_blocks_written(r->services.program);
 
-	if (!r->taking.begun_us)
+	if (!r->reports.taking.begun_us)
 		return;
-	silent = ms_between(r->taking.heard_us, r->taking.begun_us);
-	took = ms_between(r->taking.begun_us, now);
-	r->take_over_ms = (double)(silent + took);
-	r->take_overs++;
-	r->taking.begun_us = 0;
+	silent = ms_between(r->reports.taking.heard_us, r->reports.taking.begun_us);
+	took = ms_between(r->reports.taking.begun_us, now);
+	r->reports.take_over_ms = (double)(silent + took);
+	r->reports.take_overs++;
+	r->reports.taking.begun_us = 0;
 	event_log_add(
 		r->services.events, LOG_NOTICE, "take-over",
 		json_pack("{sI sI sI}", "silent_ms", (json_int_t)silent, "took_ms",
 			  (json_int_t)took, "lft_blocks_written", (json_int_t)blocks),
 		"fabric: taken over from %s: silent for %llu ms, then %llu ms until all was as "
 		"wanted, %llu blocks written",
-		r->taking.from, (unsigned long long)silent, (unsigned long long)took, blocks);
+		r->reports.taking.from, (unsigned long long)silent, (unsigned long long)took,
+		blocks);
 }
 
 /* ---- Roles ----------------------------------------------------------------------------------------- */
@@ -197,19 +200,19 @@ void sm_report_role(struct sm_room *r)
 	const char *role = role_now(r);
 	uint64_t now = loop_now_us(r->services.loop), *slot;
 
-	if (!role || role == r->role)
+	if (!role || role == r->reports.role)
 		return;
-	if (r->role) {
-		slot = &r->role_changed_us[r->role_changes++ % ROLE_CHANGES_MAX];
-		if (r->role_changes > ROLE_CHANGES_MAX && now - *slot < ROLE_CHANGES_US)
+	if (r->reports.role) {
+		slot = &r->reports.role_changed_us[r->reports.role_changes++ % ROLE_CHANGES_MAX];
+		if (r->reports.role_changes > ROLE_CHANGES_MAX && now - *slot < ROLE_CHANGES_US)
 			alert_raise(r->services.alerts, "role-changes", "",
 				    "this manager has changed its role more than %u times in ten "
 				    "minutes; see fmctl events",
 				    ROLE_CHANGES_MAX);
 		*slot = now;
-		loop_timer_set(r->calm, ROLE_CHANGES_US);
+		loop_timer_set(r->reports.calm, ROLE_CHANGES_US);
 	}
-	r->role = role;
+	r->reports.role = role;
 }
 
 static void calm_cb(void *arg)
@@ -221,14 +224,14 @@ static void calm_cb(void *arg)
 
 void sm_report_init(struct sm_room *r)
 {
-	r->since_us = loop_now_us(r->services.loop);
-	r->calm = loop_timer_new(r->services.loop, calm_cb, r);
+	r->reports.since_us = loop_now_us(r->services.loop);
+	r->reports.calm = loop_timer_new(r->services.loop, calm_cb, r);
 }
 
 void sm_report_fini(struct sm_room *r)
 {
-	loop_timer_free(r->calm);
-	free(r->reported);
+	loop_timer_free(r->reports.calm);
+	free(r->reports.reported);
 }
 
 /* ---- For operators ----------------------------------------------------------------------------------- */
@@ -243,10 +246,10 @@ const char *sm_refusal(struct sm_room *r)
 		return "this subnet manager is disabled by another; see fmctl events";
 	if (r->core.state != SM_STANDBY)
 		return NULL;
-	snprintf(r->refusal, sizeof(r->refusal),
+	snprintf(r->reports.refusal, sizeof(r->reports.refusal),
 		 "this subnet manager stands by: ask that of %s (port GUID 0x%016" PRIx64 ")",
 		 r->polls.master.name, r->polls.master.guid);
-	return r->refusal;
+	return r->reports.refusal;
 }
 
 static json_t *other_json(const struct other *other)
@@ -273,13 +276,14 @@ static json_t *election_json(const struct sm_room *r)
 
 	for (unsigned i = 0; i < q->nothers; i++)
 		json_array_append_new(others, other_json(q->others[i]));
-	return json_pack("{si si sI so so sb si sf sI}", "state", (int)r->core.state, "priority",
-			 (int)election_priority(&r->core), "since_s",
-			 (json_int_t)((loop_now_us(r->services.loop) - r->since_us) / 1000000),
-			 "master", r->core.state == SM_STANDBY ? master_json(r) : json_null(),
-			 "others", others, "two_masters", r->warned, "take_overs",
-			 (int)r->take_overs, "take_over_ms", r->take_over_ms, "controls_refused",
-			 (json_int_t)sm_stats(r->sm).controls_refused);
+	return json_pack(
+		"{si si sI so so sb si sf sI}", "state", (int)r->core.state, "priority",
+		(int)election_priority(&r->core), "since_s",
+		(json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) / 1000000),
+		"master", r->core.state == SM_STANDBY ? master_json(r) : json_null(), "others",
+		others, "two_masters", r->warned, "take_overs", (int)r->reports.take_overs,
+		"take_over_ms", r->reports.take_over_ms, "controls_refused",
+		(json_int_t)sm_stats(r->sm).controls_refused);
 }
 
 static json_t *traps_json(const struct sm_room *r)
@@ -311,7 +315,7 @@ void sm_status(const struct sm_room *r, json_t *doc)
 	}
 	json_object_set_new(doc, "sm", json_string(sm_state_name(sm_state(r->sm))));
 	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
-	json_object_set_new(doc, "role_changes", json_integer(r->role_changes));
+	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));
 	json_object_set_new(doc, "election", election_json(r));
 	json_object_set_new(doc, "traps", traps_json(r));
 }

@@ -33,7 +33,7 @@ static uint64_t period_us(const struct sm_room *r)
 void sm_show_state(struct sm_room *r)
 {
 	if (sm_state(r->sm) != r->core.state)
-		r->since_us = loop_now_us(r->services.loop);
+		r->reports.since_us = loop_now_us(r->services.loop);
 	sm_set_state(r->sm, r->core.state);
 	sm_set_priority(r->sm, election_priority(&r->core));
 	sm_report_role(r);
@@ -229,7 +229,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 	}
 	if (role != FABRIC_ROLE_STANDBY)
 		return;
-	r->taking.begun_us = 0;
+	r->reports.taking.begun_us = 0;
 	if (r->core.state == SM_STANDBY)
 		sm_poll(r);
 }
@@ -244,7 +244,7 @@ void sm_leave(struct sm_room *r)
 	sm_forget_others(r);
 	r->warned = false;
 	r->was_away = true;
-	r->taking.begun_us = 0;
+	r->reports.taking.begun_us = 0;
 	sm_show_state(r);
 	fabric_change_role(r->fabric,
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_AWAY, .anew = true },
