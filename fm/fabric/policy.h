@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* policy: what routing goes by beside the snapshot, as rooms make it by their route_input() (fm/fabric/module.h). */
+/*
+ * policy: what routing goes by beside the snapshot, as rooms make it by their route_input()
+ * (fm/fabric/module.h).
+ */
 #ifndef FMD_FABRIC_POLICY_H
 #define FMD_FABRIC_POLICY_H
 
@@ -19,8 +22,8 @@ struct fabric_policy {
 };
 
 /*
- * For that snapshot, the published one or another of the same fabric. without: the room whose part is left out, NULL = none. The caller
- * ends it by fabric_policy_fini().
+ * For that snapshot, the published one or another of the same fabric. without: the room whose part
+ * is left out, NULL = none. The caller ends it by fabric_policy_fini().
  */
 struct fabric_policy fabric_policy(const struct fabric *fabric, const struct topo *topo,
 				   const struct fabric_module *without);

@@ -2,13 +2,15 @@
 /*
  * What the state of a host's NVLinks means for the fabric.
  *
- * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail goes over the spines, to seven other
- * adapters that the usual numbering puts behind one and the same spine index. So a host without peer-to-peer is dealt over the slots by
- * rail (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last (ROUTE_IDLE). The table of states is the
- * configuration's (policy.h). Only compute adapters are dealt otherwise, nobody else's entries move, and every host stays reachable.
+ * A GPU that loses its NVLinks relays nothing within its host any more: what stayed on one rail
+ * goes over the spines, to seven other adapters that the usual numbering puts behind one and the
+ * same spine index. So a host without peer-to-peer is dealt over the slots by rail
+ * (ROUTE_CROSSRAIL) and counted for more; a dead one is expected to be silent and dealt last
+ * (ROUTE_IDLE). The table of states is the configuration's (policy.h). Only compute adapters are
+ * dealt otherwise, nobody else's entries move, and every host stays reachable.
  *
- * NVLink switches of the fifth generation look like InfiniBand switches from within their own subnet, which another manager runs. A
- * port into one is refused: nothing is programmed there.
+ * NVLink switches of the fifth generation look like InfiniBand switches from within their own
+ * subnet, which another manager runs. A port into one is refused: nothing is programmed there.
  */
 #include "fm/nvswitch/module.h"
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include "fm/nvswitch/module_own.h"
 #include "topology/mem.h"
 
-/* ---- What the monitor reports --------------------------------------------------------------------- */
+/* ---- What the monitor reports ---------------------------------------------------------------- */
 
 static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
 		     const char *text)
@@ -57,7 +59,7 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb, remember_cb,
 						 trouble_cb };
 
-/* ---- Updates ------------------------------------------------------------------------------------- */
+/* ---- Updates --------------------------------------------------------------------------------- */
 
 static const char *admit(void *room, const struct topo *next)
 {
@@ -92,7 +94,7 @@ static void published(void *room, const struct topo *before)
 	free(names);
 }
 
-/* ---- Reports ------------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 struct unhealthy_hosts {
 	struct name_list fatal, no_p2p;
@@ -129,7 +131,7 @@ static void status(const void *room, json_t *doc)
 	json_object_set_new(doc, "nvswitch", nvswitch_summary(r->nvswitch));
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static int check(const struct conf *conf, char *err, size_t err_size)
 {

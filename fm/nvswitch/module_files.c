@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a restart knows of hosts: state_dir/nvswitch has what is believed and manual overrides, `HOST BELIEVED OVERRIDE`, so that a restart
- * moves nothing; state_dir/nvlink has what each host showed and what happened to it, so that a restart heals nothing.
+ * What a restart knows of hosts: state_dir/nvswitch has what is believed and manual overrides,
+ * `HOST BELIEVED OVERRIDE`, so that a restart moves nothing; state_dir/nvlink has what each host
+ * showed and what happened to it, so that a restart heals nothing.
  */
 #include <stdio.h>
 #include <string.h>
 #include "fm/nvswitch/module_own.h"
 
-/* ---- States and overrides ------------------------------------------------------------------------ */
+/* ---- States and overrides -------------------------------------------------------------------- */
 
 static unsigned read_states(void *arg, FILE *in)
 {
@@ -67,7 +68,7 @@ static const struct state_file states_file = {
 	.write = write_states,
 };
 
-/* ---- What is remembered of each host beside that: written by hand by nobody ----------------------- */
+/* ---- What is remembered of each host beside that: written by hand by nobody ------------------ */
 
 static unsigned read_memory(void *arg, FILE *in)
 {

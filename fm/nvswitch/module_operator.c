@@ -13,7 +13,7 @@ static struct nvlink_room *room_of(const struct fabric *fabric)
 	return fabric_room(fabric, &nvlink_module);
 }
 
-/* ---- What is known ------------------------------------------------------------------------------- */
+/* ---- What is known --------------------------------------------------------------------------- */
 
 json_t *nvlink_hosts(const struct fabric *f)
 {
@@ -33,7 +33,7 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 			 "ttl_s", ttl_s);
 }
 
-/* ---- Overrides ----------------------------------------------------------------------------------- */
+/* ---- Overrides ------------------------------------------------------------------------------- */
 
 struct override {
 	const struct nvlink_room *room;
@@ -99,7 +99,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	}
 }
 
-/* ---- What if ------------------------------------------------------------------------------------- */
+/* ---- What if --------------------------------------------------------------------------------- */
 
 int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
 		  size_t err_size)

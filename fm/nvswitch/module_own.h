@@ -20,7 +20,7 @@ void nvlink_files_load(struct nvlink_room *room);
 void nvlink_states_changed(struct nvlink_room *room); /* or overrides */
 void nvlink_memory_changed(struct nvlink_room *room);
 
-/* module_subnet.c: the description of a node that belongs to an NVLink subnet, the topo's; NULL = there is none. */
+/* module_subnet.c: the description of a node of an NVLink subnet; NULL = the topo has none. */
 const char *nvlink_find_node(const struct topo *topo);
 
 /* module_conf.c: texts are borrowed from conf. */
@@ -29,7 +29,7 @@ struct nvswitch_conf nvlink_conf(const struct conf *conf);
 /* module_treat.c */
 /* enum nvswitch_state by host of that snapshot, as routing takes them; the caller frees it. */
 uint8_t *nvlink_states(const struct nvlink_room *room, const struct topo *topo);
-/* Puts hosts that are not healthy into classes and weights; states: by host, NULL = those in force. */
+/* Adds classes and weights of unhealthy hosts; states: by host, NULL = those in force. */
 void nvlink_treat(const struct nvlink_room *room, const struct topo *topo, const uint8_t *states,
 		  struct fabric_policy *policy);
 

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * After a fault the tables change as little as can be, and what was displaced may crowd somewhere. When the fabric has then been
- * quiet for rebalance_hold, a pass over the published snapshot (routing/balance/rebalance.h) finds entries to move for less load,
- * and an update of its own brings them about: proven, programmed and logged like any other.
+ * After a fault the tables change as little as can be, and what was displaced may crowd somewhere.
+ * When the fabric has then been quiet for rebalance_hold, a pass over the published snapshot
+ * (routing/balance/rebalance.h) finds entries to move for less load, and an update of its own
+ * brings them about: proven, programmed and logged like any other.
  *
- * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a shortest legal path, so that the
- * next fault changes no more than it must; the pass that follows starts from the snapshot alone and replaces them all. So the same
- * damage ends in the same tables, whatever came before. A whole fabric of even design has no overrides, at once; where the design is
- * uneven, a pass follows the first tables, and a fault leaves what it found in force.
+ * Overrides in force are kept by switch GUID. Later updates take them wherever they still lead on a
+ * shortest legal path, so that the next fault changes no more than it must; the pass that follows
+ * starts from the snapshot alone and replaces them all. So the same damage ends in the same tables,
+ * whatever came before. A whole fabric of even design has no overrides, at once; where the design
+ * is uneven, a pass follows the first tables, and a fault leaves what it found in force.
  *
- * They outlive a restart in state_dir/overrides: the first tables have them again, and the pass that follows finds the same ones, or
- * better. What the proof refuses is not asked for again: the next pass that comes to it ends there.
+ * They outlive a restart in state_dir/overrides: the first tables have them again, and the pass
+ * that follows finds the same ones, or better. What the proof refuses is not asked for again: the
+ * next pass that comes to it ends there.
  *
- * A publication ends a pass that is under way, and drops an answer that was not taken yet: they are of a past snapshot.
+ * A publication ends a pass that is under way, and drops an answer that was not taken yet: they are
+ * of a past snapshot.
  */
 #include "fm/rebalance/module.h"
 #include <stdlib.h>
@@ -46,7 +50,7 @@ static bool is_on(const struct room *r)
 	return r->services.conf->rebalance.entries && r->services.conf->rebalance.hold_ms;
 }
 
-/* ---- Overrides in force -------------------------------------------------------------------------- */
+/* ---- Overrides in force ---------------------------------------------------------------------- */
 
 static unsigned read_overrides(void *arg, FILE *in)
 {
@@ -100,7 +104,7 @@ static void route_input(const void *room, const struct topo *next, struct fabric
 		policy->noverrides = overrides_resolve(&r->kept, next, &policy->overrides);
 }
 
-/* ---- The pass ------------------------------------------------------------------------------------ */
+/* ---- The pass -------------------------------------------------------------------------------- */
 
 /* What is left of it is of no use. */
 static void stop(struct room *r)
@@ -188,7 +192,7 @@ static void quiet(void *arg)
 		hold(r);
 }
 
-/* ---- Its update ---------------------------------------------------------------------------------- */
+/* ---- Its update ------------------------------------------------------------------------------ */
 
 static bool improves(void *room)
 {
@@ -287,7 +291,7 @@ static void status(const void *room, json_t *doc)
 				      load_json(&r->after)));
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: re-balancing of what damage and an uneven design crowd, as a room (fm/fabric/module.h). */
+/* module: load that damage or an uneven design crowds is spread (fm/fabric/module.h). */
 #ifndef FMD_REBALANCE_MODULE_H
 #define FMD_REBALANCE_MODULE_H
 

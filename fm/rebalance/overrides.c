@@ -53,7 +53,7 @@ void overrides_fini(struct overrides *o)
 	*o = (struct overrides){ 0 };
 }
 
-/* ---- A file of them ------------------------------------------------------------------------------ */
+/* ---- A file of them -------------------------------------------------------------------------- */
 
 static bool parse_line(const char *line, struct override *override)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every cable ever met and where it ended, so that a restart does not forget what is broken: a cable that is down stays a
- * cable of the design, its leaf has 3 of 4 spines, and routing keeps its slot free.
+ * Every link ever met and where it ended, so that a restart does not forget what is broken: a
+ * link that is down stays a link of the design, its leaf has 3 of 4 spines, and routing keeps its
+ * slot free.
  *
- * state_dir/cables has a line each for nodes, CA ports and cables, down or not:
+ * state_dir/cables has a line each for nodes, CA ports and links, down or not:
  *
  *   switch|ca|router GUID PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP MFT-CAP FLAGS NAME
  *   port NODE-GUID PORT PORT-GUID
- *   cable GUID PORT GUID PORT SINCE          SINCE: the second it was first found down, 0 = it was up
+ *   cable GUID PORT GUID PORT SINCE          SINCE: when it was found down, 0 = up
  *
- * They come into the inventory before the first sweep, as nodes that are gone and cables that are down: what the sweep meets is
- * up, leads elsewhere or is another device, by the same code as later on. So a cable that died while fmd was away is
- * down like any other. What was removed for good is there until `fmctl forget`.
+ * They come into the inventory before the first sweep, as nodes that are gone and links that are
+ * down: what the sweep meets is up, leads elsewhere or is another device, by the same code as later
+ * on. So a link that died while fmd was away is down like any other. What was removed for good is
+ * there until `fmctl forget`.
  *
- * Behind each change that is settled a sum over all of it says whether the file is to be written again.
+ * Behind each change that is settled a sum over all of it says whether the file is written again.
  */
 #include "fm/restart/links.h"
 #include <inttypes.h>
@@ -35,22 +37,22 @@ static const char *const type_names[] = {
 	[TOPO_CA] = "ca", [TOPO_SWITCH] = "switch", [TOPO_ROUTER] = "router"
 };
 
-static unsigned read_cables(void *arg, FILE *in);
-static void forget_cables(void *arg);
-static void write_cables(const void *arg, FILE *out);
+static unsigned read_links(void *arg, FILE *in);
+static void forget_links(void *arg);
+static void write_links(const void *arg, FILE *out);
 
 /* What was met or fell is to be known however soon this process is killed. */
-static const struct state_file cables_file = {
+static const struct state_file links_file = {
 	.name = "cables",
 	.form = "a node, a port or a cable",
-	.read = read_cables,
-	.forget = forget_cables,
-	.write = write_cables,
+	.read = read_links,
+	.forget = forget_links,
+	.write = write_links,
 	.gather_us = 200000,
 	.gather_max_us = 1000000,
 };
 
-/* ---- What is down, and since when ----------------------------------------------------------------- */
+/* ---- What is down, and since when ------------------------------------------------------------ */
 
 static int compare_down(const void *a, const void *b)
 {
@@ -110,7 +112,7 @@ static void list_down(struct known_links *c, const struct topo *t)
 	c->ndown = count;
 }
 
-/* ---- What there is -------------------------------------------------------------------------------- */
+/* ---- What there is --------------------------------------------------------------------------- */
 
 static uint64_t sum_text(const char *text)
 {
@@ -121,7 +123,7 @@ static uint64_t sum_text(const char *text)
 	return sum;
 }
 
-static uint64_t sum_cable(const struct topo *t, const struct topo_port *a)
+static uint64_t sum_link(const struct topo *t, const struct topo_port *a)
 {
 	const struct topo_port *b = topo_peer(t, a);
 	uint64_t sum = hash_word(t->nodes[a->node].guid ^ hash_word(a->num));
@@ -138,7 +140,7 @@ static uint64_t sum_all(const struct topo *t)
 		sum += hash_word(t->nodes[n].guid ^ sum_text(t->nodes[n].desc));
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
-			sum += sum_cable(t, lower_end(t, &t->ports[p]));
+			sum += sum_link(t, lower_end(t, &t->ports[p]));
 	return sum;
 }
 
@@ -150,7 +152,7 @@ void known_links_settled(struct known_links *c, const struct topo *topo)
 		return;
 	c->sum = sum;
 	list_down(c, topo);
-	state_store_changed(c->services->state, &cables_file, c);
+	state_store_changed(c->services->state, &links_file, c);
 }
 
 /* null: not settled yet */
@@ -180,7 +182,7 @@ json_t *known_links_down(const struct known_links *c, const struct topo *t)
 	return rows;
 }
 
-/* ---- Reading -------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static int type_by_name(const char *name)
 {
@@ -249,7 +251,7 @@ static bool is_free(const struct inv_node *node, unsigned num)
 	return has_port(node, num) && !node->ports[num].peer;
 }
 
-static bool read_cable(struct known_links *c, const char *line)
+static bool read_link(struct known_links *c, const char *line)
 {
 	struct inventory *inv = c->services->inventory;
 	struct inv_node *a, *b;
@@ -284,13 +286,13 @@ static bool read_line(struct known_links *c, const char *line)
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return true;
 	if (!strncmp(line, "cable ", 6))
-		return read_cable(c, line);
+		return read_link(c, line);
 	if (!strncmp(line, "port ", 5))
 		return read_port(inv, line);
 	return read_node(inv, line);
 }
 
-static unsigned read_cables(void *arg, FILE *in)
+static unsigned read_links(void *arg, FILE *in)
 {
 	struct known_links *c = arg;
 	char line[256];
@@ -301,7 +303,7 @@ static unsigned read_cables(void *arg, FILE *in)
 	return 0;
 }
 
-static void forget_cables(void *arg)
+static void forget_links(void *arg)
 {
 	struct known_links *c = arg;
 
@@ -343,7 +345,7 @@ void known_links_restore(struct known_links *c, const struct lid_memory *lids)
 {
 	const struct inventory *inv = c->services->inventory;
 
-	state_store_read(c->services->state, &cables_file, c);
+	state_store_read(c->services->state, &links_file, c);
 	if (c->ndown)
 		qsort(c->down, c->ndown, sizeof(*c->down), compare_down);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
@@ -355,7 +357,7 @@ void known_links_fini(struct known_links *c)
 	free(c->down);
 }
 
-/* ---- Writing -------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* A name is whatever a node says: here it is one line. */
 static void write_name(const char *name, FILE *out)
@@ -379,7 +381,7 @@ static void write_node(const struct inv_node *node, FILE *out)
 				node->port_guids[p]);
 }
 
-static void write_node_cables(const struct known_links *c, const struct inv_node *node, FILE *out)
+static void write_links_of(const struct known_links *c, const struct inv_node *node, FILE *out)
 {
 	for (unsigned p = 1; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
@@ -391,7 +393,7 @@ static void write_node_cables(const struct known_links *c, const struct inv_node
 	}
 }
 
-static void write_cables(const void *arg, FILE *out)
+static void write_links(const void *arg, FILE *out)
 {
 	const struct known_links *c = arg;
 	const struct inventory *inv = c->services->inventory;
@@ -399,5 +401,5 @@ static void write_cables(const void *arg, FILE *out)
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 		write_node(node, out);
 	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
-		write_node_cables(c, node, out);
+		write_links_of(c, node, out);
 }

@@ -14,7 +14,10 @@ struct known_links {
 	uint32_t ndown;
 };
 
-/* Before the first sweep, behind the LIDs: nodes, ports and links of an earlier life come into the inventory, as gone and down. */
+/*
+ * Before the first sweep, behind the LIDs: nodes, ports and links of an earlier life come into the
+ * inventory, as gone and down.
+ */
 void known_links_restore(struct known_links *links, const struct lid_memory *lids);
 /* Notes what the published snapshot has more, and what is down now. One pass over its ports. */
 void known_links_settled(struct known_links *links, const struct topo *topo);

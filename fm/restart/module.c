@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What survives a restart, so that one moves nothing: LIDs (lids.h), the tables that switches hold, and the links that are known (links.c).
+ * What survives a restart, so that one moves nothing: LIDs (lids.h), the tables that switches hold,
+ * and the links that are known (links.c).
  *
- * The tables the engine makes depend on snapshot, LIDs, marks and overrides alone. With all of these restored, the first tables
- * of a new daemon are the last ones of the old, damage or none; what the switches hold is read, not written (fm/program/claims.c).
+ * The tables the engine makes depend on snapshot, LIDs, marks and overrides alone. With all of
+ * these restored, the first tables of a new daemon are the last ones of the old, damage or none;
+ * what the switches hold is read, not written (fm/program/claims.c).
  *
  * The file of the tables may lag behind: a restart asks the switches.
  */
@@ -22,7 +24,7 @@ struct restart {
 	uint64_t blocks; /* written to switches, when their file was last due */
 };
 
-/* ---- LIDs ---------------------------------------------------------------------------------------- */
+/* ---- LIDs ------------------------------------------------------------------------------------ */
 
 static unsigned read_lids(void *arg, FILE *in)
 {
@@ -61,7 +63,7 @@ static void lids_changed(void *room)
 	state_store_changed(r->services.state, &lids_file, r);
 }
 
-/* ---- Tables -------------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static void write_tables(const void *arg, FILE *out)
 {
@@ -131,7 +133,7 @@ json_t *links_down(const struct fabric *fabric)
 	return known_links_down(&r->links, fabric_view(fabric).topo);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: what lets a restart move nothing, as a room (fm/fabric/module.h): LIDs, the tables that switches hold, and the links that are known. */
+/*
+ * module: what lets a restart move nothing, as a room (fm/fabric/module.h): LIDs, the tables that
+ * switches hold, and the links that are known.
+ */
 #ifndef FMD_RESTART_MODULE_H
 #define FMD_RESTART_MODULE_H
 
@@ -7,7 +10,10 @@
 
 extern const struct fabric_module restart_module;
 
-/* Known links that are down, a row each with since when, in the order of the dump; the caller owns it. Something is published. */
+/*
+ * Known links that are down, a row each with since when, in the order of the dump; the caller owns
+ * it. Something is published.
+ */
 json_t *links_down(const struct fabric *fabric);
 
 #endif

@@ -25,7 +25,7 @@ static char *subject_of(const char *name)
 	return mem_printf("state_dir/%s", name);
 }
 
-/* ---- What could not be written ------------------------------------------------------------------- */
+/* ---- What could not be written --------------------------------------------------------------- */
 
 void state_alerts_wrote(struct state_alerts *a, const char *name, int status)
 {
@@ -45,7 +45,7 @@ const char *state_alerts_error(const struct state_alerts *a, const char *name)
 	return error;
 }
 
-/* ---- What was lost ------------------------------------------------------------------------------- */
+/* ---- What was lost --------------------------------------------------------------------------- */
 
 static void lost_free(struct lost_file *lost)
 {
@@ -102,7 +102,7 @@ void state_alerts_edited(struct state_alerts *a, const char *name)
 		name);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct state_alerts *state_alerts_new(struct loop *loop, struct alerts *alerts,
 				      struct event_log *events)

@@ -16,7 +16,7 @@
 #define END	   "# end "
 #define PIECE_SIZE 65536
 
-/* ---- The sum --------------------------------------------------------------------------------------- */
+/* ---- The sum --------------------------------------------------------------------------------- */
 
 static uint64_t add_word(uint64_t sum, uint64_t word)
 {
@@ -38,7 +38,7 @@ uint64_t state_sum(const void *bytes, size_t length)
 	return sum;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Whether it is a number of exactly so many digits. */
 static bool is_number(const char *text, unsigned digits, int base, uint64_t *value)
@@ -107,7 +107,10 @@ static enum state_said take(char *text, size_t size, const char *name, struct st
 	return STATE_WHOLE;
 }
 
-/* What is not there, is no file or can't be read; *fd is -errno where it could not be opened. NULL: it is open. */
+/*
+ * What is not there, is no file or can't be read; *fd is -errno where it could not be opened. NULL:
+ * it is open.
+ */
 static const char *open_regular(const char *path, int *fd, off_t *size)
 {
 	struct stat st;
@@ -167,7 +170,7 @@ enum state_said state_file_load(const char *path, const char *name, struct state
 	return said;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* Puts the first and the last line around what `write` makes; the sum needs all of it. */
 static int put(FILE *out, const char *name, state_write_fn *write, void *arg)

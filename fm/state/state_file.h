@@ -6,8 +6,9 @@
  *   ..                                     the content, whatever it is
  *   # end LENGTH SUM                       the last line, 44 bytes: bytes of content in 20 decimal digits, their sum in 16 hexadecimal
  *
- * A file that was cut, has a flipped bit or stands under another's name is told from a whole one. Version 1 is the content alone. A file
- * of version 2 becomes one of version 1, for who wants to edit it by hand, by taking its first and last line away.
+ * A file that was cut, has a flipped bit or stands under another's name is told from a whole one.
+ * Version 1 is the content alone. A file of version 2 becomes one of version 1, for who wants to
+ * edit it by hand, by taking its first and last line away.
  */
 #ifndef FMD_STATE_STATE_FILE_H
 #define FMD_STATE_STATE_FILE_H
@@ -30,12 +31,16 @@ struct state_content {
 	const char *why; /* DAMAGED: a literal, "cut short" .. */
 };
 
-/* Reads it whole. Takes regular files of up to 1 GiB alone: a FIFO or a device is DAMAGED, without waiting for it. */
+/*
+ * Reads it whole. Takes regular files of up to 1 GiB alone: a FIFO or a device is DAMAGED, without
+ * waiting for it.
+ */
 enum state_said state_file_load(const char *path, const char *name, struct state_content *content);
 
 /*
- * Makes or replaces it: written as PATH.new, fsync, renamed, fsync of the folder. After a crash it is the old one or the new one.
- * Waits for the disk: for processes that may. 0 or -errno, and then nothing of it is left.
+ * Makes or replaces it: written as PATH.new, fsync, renamed, fsync of the folder. After a crash it
+ * is the old one or the new one. Waits for the disk: for processes that may. 0 or -errno, and then
+ * nothing of it is left.
  */
 typedef void state_write_fn(void *arg, FILE *out);
 int state_file_save(const char *path, const char *name, state_write_fn *write, void *arg);

@@ -42,7 +42,7 @@ const char *state_manifest_summary(const struct state_manifest *m, const char *n
 	return it ? it->summary : "";
 }
 
-/* ---- Its file ------------------------------------------------------------------------------------ */
+/* ---- Its file -------------------------------------------------------------------------------- */
 
 static void take_line(struct state_manifest *m, char *line)
 {
@@ -86,7 +86,7 @@ int state_manifest_save(struct state_manifest *m, const char *path)
 	return state_file_save(path, STATE_MANIFEST, write_list, m);
 }
 
-/* ---- What is about to be written ----------------------------------------------------------------- */
+/* ---- What is about to be written ------------------------------------------------------------- */
 
 bool state_manifest_note(struct state_manifest *m, const struct state_file *file, const void *owner)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* state_manifest: which files of state_dir were ever written, and a summary of each (state_store.h). Pure but for its file. */
+/*
+ * state_manifest: which files of state_dir were ever written, and a summary of each
+ * (state_store.h). Pure but for its file.
+ */
 #ifndef FMD_STATE_STATE_MANIFEST_H
 #define FMD_STATE_STATE_MANIFEST_H
 

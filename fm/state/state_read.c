@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* state_read: files of state_dir that are read, and what becomes of those that are not what was written (state_store.h). */
+/*
+ * state_read: files of state_dir that are read, and what becomes of those that are not what was
+ * written (state_store.h).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,7 +32,7 @@ struct kept *state_store_kept(struct state_store *s, const struct state_file *fi
 	return *link;
 }
 
-/* ---- The manifest ---------------------------------------------------------------------------------- */
+/* ---- The manifest ---------------------------------------------------------------------------- */
 
 void state_store_lose_manifest(struct state_store *s, const char *why)
 {
@@ -62,7 +62,7 @@ static int write_manifest(struct state_store *s)
 	return status;
 }
 
-/* ---- Which to write, and when ---------------------------------------------------------------------- */
+/* ---- Which to write, and when ---------------------------------------------------------------- */
 
 static unsigned lane_of(const struct state_file *file)
 {
@@ -159,7 +159,7 @@ bool state_store_waits(const struct state_store *s, const char *name)
 	return false;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct source { /* of a file's content */
 	const struct state_store *store;
@@ -216,7 +216,7 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 		s->wrote(s->arg);
 }
 
-/* The child: one status a file, in the order of the lane. The manifest goes last: what it lists is there. */
+/* The child: one status a file, in their order. The manifest goes last: what it lists is there. */
 static void write_and_exit(struct state_store *s, const struct lane *lane, int said)
 {
 	bool all = true;
@@ -292,7 +292,7 @@ static void fill(struct state_store *s, unsigned number, bool all)
 	}
 }
 
-/* ---- Children that end ----------------------------------------------------------------------------- */
+/* ---- Children that end ----------------------------------------------------------------------- */
 
 /* With retry_us 0 the next change of what it lists brings it again, and that alone. */
 static void manifest_wrote(struct state_store *s, int code)
@@ -362,7 +362,7 @@ static void step(void *arg)
 	schedule(s);
 }
 
-/* ---- The end, and a change of role ------------------------------------------------------------------ */
+/* ---- The end, and a change of role ----------------------------------------------------------- */
 
 static void render(struct state_store *s, struct kept *k)
 {
@@ -405,7 +405,7 @@ void state_store_flush(struct state_store *s)
 	}
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
 				    struct event_log *events)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * state_store: the one reader and writer of state_dir. Every file goes through it, so that all have one form (state_file.h), one manifest,
- * one way to fail, and so that nobody waits for a disk. A full disk, or another, keeps nothing from being in force.
+ * state_store: the one reader and writer of state_dir. Every file goes through it, so that all have
+ * one form (state_file.h), one manifest, one way to fail, and so that nobody waits for a disk. A
+ * full disk, or another, keeps nothing from being in force.
  *
- * Whoever owns what a file holds says that it has changed. When changes have gathered for as long as the file allows, a forked child
- * writes it: its copy of the memory holds still meanwhile, and its fsync() keeps nobody waiting. Two children at most: files that may
- * not wait go in one, the others in the other. What can't be written is told and tried again.
+ * Whoever owns what a file holds says that it has changed. When changes have gathered for as long
+ * as the file allows, a forked child writes it: its copy of the memory holds still meanwhile, and
+ * its fsync() keeps nobody waiting. Two children at most: files that may not wait go in one, the
+ * others in the other. What can't be written is told and tried again.
  *
- * `manifest` lists the files that were ever written, `NAME SUMMARY` each: a file that it lists and that is not there was lost. The
- * summary is what a person would have to know of a file that is lost (`state_file.summary`).
+ * `manifest` lists the files that were ever written, `NAME SUMMARY` each: a file that it lists and
+ * that is not there was lost. The summary is what a person would have to know of a file that is
+ * lost (`state_file.summary`).
  */
 #ifndef FMD_STATE_STATE_STORE_H
 #define FMD_STATE_STATE_STORE_H
@@ -24,7 +27,10 @@
 
 struct state_store;
 
-/* A file of state_dir. All of its functions are of its owner, who is their argument; those that write run in a child, too. */
+/*
+ * A file of state_dir. All of its functions are of its owner, who is their argument; those that
+ * write run in a child, too.
+ */
 struct state_file {
 	const char *name, *form;		 /* form: of a line, for messages */
 	unsigned (*read)(void *owner, FILE *in); /* 0, or the number of a line that can't be */
@@ -32,34 +38,42 @@ struct state_file {
 	void (*write)(const void *owner, FILE *out);
 	void (*summary)(const void *owner, FILE *out); /* one line, without its end; NULL = none */
 	uint64_t gather_us; /* it is written when nothing has changed for so long; 0 = at once */
-	uint64_t
-		gather_max_us; /* .. or some of it waits for so long; 0 = gather_us: later changes don't put it off */
+	uint64_t gather_max_us; /* or when the first change is so old; 0 = gather_us */
 };
 
 /*
- * loop, alerts and events are borrowed. What can't be written is a trouble, what was lost is an alert (state_alerts.h). Writable at first,
- * and nothing is tried again before state_store_retry().
+ * loop, alerts and events are borrowed. What can't be written is a trouble, what was lost is an
+ * alert (state_alerts.h). Writable at first, and nothing is tried again before state_store_retry().
  */
 struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
 				    struct event_log *events);
 void state_store_free(struct state_store *store); /* NULL is fine; ends children, writes nothing */
 /* Before what could not be written is written again; 0 = never again. */
 void state_store_retry(struct state_store *store, uint64_t retry_us);
-/* Each time that a file was written, or could not be; one listener. It may say that files have changed. */
+/*
+ * Each time that a file was written, or could not be; one listener. It may say that files have
+ * changed.
+ */
 void state_store_listen(struct state_store *store, loop_fn *wrote, void *arg);
 /*
- * Only a master writes: a standby knows less than its files, which serve it when it takes over. What becomes due meanwhile waits, and is
- * dropped where its owner ends before.
+ * Only a master writes: a standby knows less than its files, which serve it when it takes over.
+ * What becomes due meanwhile waits, and is dropped where its owner ends before.
  */
 void state_store_set_writable(struct state_store *store, bool writable);
 
-/* Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost, and that is an alert. */
+/*
+ * Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost, and that is an
+ * alert.
+ */
 int state_store_read(struct state_store *store, const struct state_file *file, void *owner);
 /* For what is not read by lines: the content, the caller's. The same statuses. */
 int state_store_load(struct state_store *store, const struct state_file *file, void *owner,
 		     char **content, size_t *length);
 
-/* What it holds differs from what was written. The owner is asked for it later, until state_store_detach(). */
+/*
+ * What it holds differs from what was written. The owner is asked for it later, until
+ * state_store_detach().
+ */
 void state_store_changed(struct state_store *store, const struct state_file *file, void *owner);
 /* It does not: what was just read is no change. */
 void state_store_unchanged(struct state_store *store, const struct state_file *file);
@@ -67,12 +81,15 @@ bool state_store_is_due(const struct state_store *store,
 			const struct state_file *file); /* not on its way yet */
 /* It has changed and is not on the disk yet. By name; false for what nobody keeps. */
 bool state_store_waits(const struct state_store *store, const char *name);
-/* Says in an answer ("not_saved") why the file of that name could not be written, if it could not. */
+/*
+ * Says in an answer ("not_saved") why the file of that name could not be written, if it could not.
+ */
 void state_store_tell(const struct state_store *store, const char *name, json_t *result);
 
 /*
- * What the files hold is about to go: renders what is not on disk, so that it is written behind, and read from memory until then.
- * Waits for nobody. Where this store is not writable nothing that is only due is kept: the files know better.
+ * What the files hold is about to go: renders what is not on disk, so that it is written behind,
+ * and read from memory until then. Waits for nobody. Where this store is not writable nothing that
+ * is only due is kept: the files know better.
  */
 void state_store_detach(struct state_store *store);
 /* For the end: writes all that may be written and is due, and waits for it. */

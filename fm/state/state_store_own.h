@@ -15,11 +15,11 @@ enum { AT_ONCE, GATHERED, LANES };
 struct kept {
 	struct kept *next;
 	const struct state_file *file;
-	void *owner; /* NULL = it is gone, and nobody has come yet: what it had is held or dropped */
-	bool due;    /* differs from what is on disk or on its way */
-	bool in_memory; /* .. but for what `held` has: its owner is gone */
-	bool failed;	/* the last write, and nothing has changed since */
-	bool reform; /* what is on disk is of the old form, or lost: to be written whatever its owner says */
+	void *owner;	   /* NULL = it has ended, and what it had is `held` or dropped */
+	bool due;	   /* differs from what is on disk or on its way */
+	bool in_memory;	   /* .. but for what `held` has: its owner is gone */
+	bool failed;	   /* the last write, and nothing has changed since */
+	bool reform;	   /* the disk has the old form, or nothing: written even when unchanged */
 	bool lane_held;	   /* what is on its way is `held` */
 	uint64_t since_us; /* the first change that is due */
 	uint64_t at_us;	   /* it is to be written */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What states of hosts' NVLinks ask of routing, and what is kept of them: the room alone, with a pipe that only looks like one. */
+/*
+ * What states of hosts' NVLinks ask of routing, and what is kept of them: the room alone, with a
+ * pipe that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +87,7 @@ static void set_by_update(struct fabric *f, const char *host, const char *state,
 	assert_int_equal(r->count, 1);
 }
 
-/* ---- Routing ------------------------------------------------------------------------------------- */
+/* ---- Routing --------------------------------------------------------------------------------- */
 
 static void a_state_that_is_treated_otherwise_asks_for_one_update_and_is_answered_behind_it(
 	void **state)
@@ -170,7 +173,7 @@ static void what_if_leaves_what_is_in_force_alone(void **state)
 	fake_pipe_fini(&f);
 }
 
-/* ---- Whose fabric -------------------------------------------------------------------------------- */
+/* ---- Whose fabric ---------------------------------------------------------------------------- */
 
 static void an_nvlink_subnet_is_refused_and_that_is_logged_once(void **state)
 {
@@ -205,7 +208,7 @@ static void an_nvlink_subnet_is_refused_and_that_is_logged_once(void **state)
 	fake_pipe_fini(&f);
 }
 
-/* ---- What is kept and reported ------------------------------------------------------------------- */
+/* ---- What is kept and reported --------------------------------------------------------------- */
 
 static void a_restart_treats_hosts_as_before(void **state)
 {

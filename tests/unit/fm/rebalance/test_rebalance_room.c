@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* When re-balancing asks for an update, what it adds to routing, and what it keeps: the room alone, with a pipe that only looks like one. */
+/*
+ * When re-balancing asks for an update, what it adds to routing, and what it keeps: the room alone,
+ * with a pipe that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Files of state_dir: who may write them, what is said of those that can't be, and what becomes of those that were lost. */
+/*
+ * Files of state_dir: who may write them, what is said of those that can't be, and what becomes of
+ * those that were lost.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,7 +143,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- Who may write ------------------------------------------------------------------------------- */
+/* ---- Who may write --------------------------------------------------------------------------- */
 
 static void what_changes_is_written(void **state)
 {
@@ -217,7 +220,7 @@ static void the_end_writes_what_is_due(void **state)
 	assert_int_equal(on_disk(w), 7);
 }
 
-/* ---- What operators hear ------------------------------------------------------------------------- */
+/* ---- What operators hear --------------------------------------------------------------------- */
 
 static void what_cannot_be_written_is_a_trouble_until_it_can(void **state)
 {
