@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
@@ -76,7 +77,7 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 {
 	const struct topo *t = command_topo(env, err);
 
-	return t && command_unpack(args, err, "{}") ? fabric_switches(env->fabric) : NULL;
+	return t && command_unpack(args, err, "{}") ? adaptive_switches(env->fabric) : NULL;
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
 

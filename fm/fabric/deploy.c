@@ -54,7 +54,7 @@ static void name_port(struct fabric *f, const struct inv_node *node, unsigned nu
 	struct inv_name name = inventory_name(node, (int)num);
 
 	if (num && port->state != TOPO_ACTIVE)
-		fabric_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
+		fabric_request_isolate(f, node->guid, (uint8_t)num, ISOLATED_NOT_ACTIVE);
 	else if ((*named)++ < NAMED)
 		alert_raise(f->alerts, "port-refuses", name.text, "%s: %s", name.text,
 			    port->refusal);
@@ -108,7 +108,6 @@ void fabric_brought_up(void *arg, const struct bringup_result *result)
 		f->figures.bringup_ms = result->took_us / 1e3;
 	f->progress.wrote |= result->links_activated > 0;
 	note_given_up(f, result);
-	fabric_held_note(f, result);
 	modules_brought_up(f->modules, result);
 	if (!fabric_links_brought_up(f))
 		fabric_fault_trained(f);
@@ -164,10 +163,6 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;
 	log_failed(f, result);
-	if (result->failed)
-		program_refusers(f->program, fabric_isolate_suspect, f);
-	else
-		fabric_audit_repaired(f);
 	modules_programmed(f->modules, result);
 	fabric_fault_programmed(f);
 	fabric_mcast_wake(f);
@@ -189,6 +184,17 @@ void fabric_deploy_adopt(struct fabric *f)
 		if (node->sw.port_state_change)
 			guid_list_add(&f->requests.dirty, node->guid);
 	}
+}
+
+static void program(struct fabric *f)
+{
+	program_apply(f->program, f->now.topo, &f->now.tables, fabric_programmed, f);
+}
+
+void fabric_request_program(struct fabric *f, const char *reason)
+{
+	log_line(LOG_CORE, LOG_DEBUG, "fabric: programming: %s", reason);
+	program(f);
 }
 
 static void bring_up(struct fabric *f)
@@ -214,7 +220,8 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	modules_published(f->modules, before);
 	fabric_fault_published(f);
 	fabric_mcast_published(f, before);
-	fabric_adaptive_program(f);
+	if (modules_may_program(f->modules))
+		program(f);
 	serve_reregister(f);
 	bring_up(f);
 	if (f->progress.was_up)

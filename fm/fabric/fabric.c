@@ -72,12 +72,6 @@ static void swept(void *arg, const struct sweep_result *result)
 		answer_all(f, "the switch behind this manager's own port does not answer");
 		return;
 	}
-	if (result->refusing)
-		fabric_isolate_refusing(f);
-	if (result->untrue)
-		fabric_untrue_tops(f);
-	if (!result->error)
-		fabric_verify_later(f);
 	if (result->error)
 		log_no_port(f, result->error);
 	else if (fabric_is_master(f))
@@ -141,6 +135,32 @@ static void serve(void *arg)
 	}
 }
 
+/* ---- Verification -------------------------------------------------------------------------------- */
+
+static void verified(void *arg, const struct sweep_result *result)
+{
+	struct fabric *f = arg;
+
+	for (unsigned i = 0; i < result->nchanged; i++)
+		fabric_request_refresh(f, result->changed[i], "found by verification");
+	if (result->nchanged)
+		fabric_fault_open(f, "found by verification");
+	modules_verified(f->modules, result->nchanged);
+	serve(f);
+}
+
+bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused)
+{
+	bool left;
+
+	if (ports)
+		fabric_deploy_read_back(f, ports);
+	left = sweep_verify(f->sweep, ports, refused, verified, f);
+	return bringup_has_unread(f->bringup) || left;
+}
+
+/* ---- What is called from below ------------------------------------------------------------------- */
+
 /* Programming, or bring-up, has ended. */
 static void deployed(void *arg)
 {
@@ -154,8 +174,6 @@ void fabric_look(struct fabric *f)
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
 {
-	if (!result->failed)
-		fabric_audit_mft_repaired(f);
 	modules_mft_written(f->modules, result);
 }
 
@@ -244,7 +262,6 @@ static void parts_init(struct fabric *f)
 				 (uint8_t)f->conf.ports.packet_life_time);
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, fabric_update_proofs(f));
-	fabric_adaptive_init(f);
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
 	fabric_mcast_init(f);
 	fabric_requests_init(f, serve);
@@ -252,10 +269,6 @@ static void parts_init(struct fabric *f)
 	fabric_poll_init(f, serve);
 	fabric_links_init(f);
 	fabric_deploy_init(f, deployed);
-	fabric_verify_init(f);
-	fabric_untrue_init(f);
-	fabric_isolation_init(f);
-	fabric_audit_init(f);
 	fabric_settle_init(f, serve);
 	f->clients.operations = operations_new(f, f->store, fabric_status);
 	modules_begin(f->modules, f);
@@ -264,8 +277,6 @@ static void parts_init(struct fabric *f)
 static void parts_load(struct fabric *f)
 {
 	modules_restore(f->modules);
-	fabric_adaptive_load(f);
-	fabric_untrue_load(f);
 	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
 	if (!fabric_mcast_known(f))
 		fabric_request_reregister(f, "multicast groups are not known");
@@ -276,20 +287,14 @@ static void parts_fini(struct fabric *f, bool all)
 {
 	operations_free(f->clients.operations);
 	modules_end(f->modules, all);
-	fabric_isolation_fini(f);
 	fabric_poll_fini(f);
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
 	fabric_faults_fini(f);
 	fabric_requests_fini(f);
-	fabric_held_fini(f);
-	fabric_verify_fini(f);
-	fabric_untrue_fini(f);
 	fabric_settle_fini(f);
-	fabric_audit_fini(f);
 	fabric_mcast_fini(f);
 	sa_free(f->sa);
-	fabric_adaptive_fini(f);
 	mft_free(f->mft);
 	program_free(f->program);
 	bringup_free(f->bringup);
@@ -424,7 +429,6 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	program_configure(f->program, conf->ports.packet_life_time);
 	fabric_mcast_configure(f);
 	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
-	fabric_audit_configure(f);
 	fabric_poll_schedule(f);
 	modules_configure(f->modules);
 	fabric_request_reroute(f, "configuration changed");

@@ -49,9 +49,6 @@ json_t *fabric_status(const struct fabric *fabric);
 /* Something does not work as configured, for that reason, NULL = (any more). Told again and again, it is an event when it begins and ends. */
 void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 
-json_t *fabric_switches(
-	const struct fabric
-		*fabric); /* of `fmctl switches`; something is published; the caller's */
 /* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_unhealthy(const struct fabric *fabric);
 

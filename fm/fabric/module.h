@@ -19,6 +19,7 @@
 #include "fm/core/loop.h"
 #include "fm/fabric/role.h"
 #include "fm/fabric/policy.h"
+#include "fm/fabric/request.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
 #include "fm/state/state_store.h"
@@ -36,6 +37,7 @@ struct program_result;
 struct sa;
 struct sweep;
 struct sweep_result;
+struct table_block;
 
 /* What all rooms work with; borrowed for as long as the room lives. conf is changed in place before configure() is called. */
 struct fabric_services {
@@ -97,8 +99,14 @@ struct fabric_module {
 
 	/* An update is wanted. False: it may not begin yet; the room requests one when it may. Rooms behind it are not asked. */
 	bool (*ready)(void *room);
+	/* What fabric_request_verification() asked is answered: so many nodes answered otherwise than before. */
+	void (*verified)(void *room, unsigned changed);
+	/* fabric_request_isolate() was called. */
+	void (*isolate)(void *room, guid_t node, uint8_t port, enum isolation_cause cause);
 
 	/* ---- An update, in this order. Between two of these anything may happen, for only the publication touches what others see. ---- */
+	/* An update begins: nothing is collected for it yet. */
+	void (*updating)(void *room);
 	/* The inventory is about to be copied into a snapshot: marks of ports (cordoned, quarantined, isolated) are set now. */
 	void (*annotate)(void *room, struct inventory *inventory);
 	/* The snapshot is made. Not NULL: this fabric is not ours to manage; nothing is computed, and operators who wait get this text. */
@@ -124,6 +132,8 @@ struct fabric_module {
 	void (*publishing)(void *room, const struct topo *before);
 	/* A snapshot, LIDs and tables were published. before: the snapshot until then, NULL = none; it is about to go. */
 	void (*published)(void *room, const struct topo *before);
+	/* What was published is about to be programmed. False: the room holds that back until it calls fabric_request_program(). */
+	bool (*may_program)(void *room);
 	/* The published snapshot was exchanged for one that differs in the state of ports alone. */
 	void (*shown)(void *room, const struct topo *before);
 	/* Tables were programmed, and acknowledged or not; after a restart once more when all are read. */
@@ -149,6 +159,8 @@ struct fabric_module {
 	void (*checkpoint)(void *room);
 	/* A switch holds another block of its forwarding table than it acknowledged; an operator's readback found it. */
 	void (*mismatch)(void *room, guid_t sw, uint32_t block);
+	/* A switch does not hold a block that was written to it twice (fabric_report_table_unheld()). */
+	void (*table_unheld)(void *room, const struct table_block *block);
 	/* Alerts about the present state are counted anew: behind each update and poll. */
 	void (*review)(void *room);
 	/* A client that waits is gone: its callbacks with this arg are dropped. */

@@ -228,6 +228,36 @@ void modules_polled(struct modules *m)
 	EACH(m, polled);
 }
 
+void modules_verified(struct modules *m, unsigned changed)
+{
+	EACH(m, verified, changed);
+}
+
+void modules_table_unheld(struct modules *m, const struct table_block *block)
+{
+	EACH(m, table_unheld, block);
+}
+
+void modules_isolate(struct modules *m, guid_t node, uint8_t port, enum isolation_cause cause)
+{
+	EACH(m, isolate, node, port, cause);
+}
+
+void modules_updating(struct modules *m)
+{
+	EACH(m, updating);
+}
+
+bool modules_may_program(struct modules *m)
+{
+	bool may = true;
+
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->may_program)
+			may &= m->table[i]->may_program(m->rooms[i]);
+	return may;
+}
+
 void modules_annotate(struct modules *m, struct inventory *inventory)
 {
 	EACH(m, annotate, inventory);

@@ -24,6 +24,11 @@ uint64_t modules_pending_since(const struct modules *modules); /* the first of t
 bool modules_ready(struct modules *modules);
 bool modules_swept(struct modules *modules, const struct sweep_result *result);
 void modules_polled(struct modules *modules);
+void modules_verified(struct modules *modules, unsigned changed);
+void modules_table_unheld(struct modules *modules, const struct table_block *block);
+void modules_isolate(struct modules *modules, guid_t node, uint8_t port,
+		     enum isolation_cause cause);
+void modules_updating(struct modules *modules);
 void modules_annotate(struct modules *modules, struct inventory *inventory);
 const char *modules_admit(struct modules *modules, const struct topo *next);
 void modules_compared(struct modules *modules, bool differs);
@@ -38,6 +43,7 @@ void modules_publishing(struct modules *modules, const struct topo *before);
 void modules_mft_written(struct modules *modules, const struct mft_result *result);
 void modules_mft_mismatch(struct modules *modules);
 bool modules_busy(const struct modules *modules);
+bool modules_may_program(struct modules *modules); /* all rooms are asked */
 void modules_brought_up(struct modules *modules, const struct bringup_result *result);
 bool modules_improves(struct modules *modules);
 

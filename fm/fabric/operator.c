@@ -40,7 +40,6 @@ static void read_back(void *arg, const struct program_readback *result)
 				(int)result->differ, "failed", (int)result->failed);
 
 	for (unsigned i = 0; i < result->differ; i++) {
-		fabric_audit_found(f, result->differing[i].sw, result->differing[i].block);
 		modules_mismatch(f->modules, result->differing[i].sw, result->differing[i].block);
 	}
 	waiters_answer(&f->clients.readers, doc, NULL);

@@ -79,7 +79,7 @@ struct figures { /* of the latest of each kind, for the status */
 	unsigned reroutes; /* updates that changed tables, since the beginning */
 	uint64_t polls;	   /* light sweeps that ended, since the beginning */
 	bool check_whole;  /* the latest proof was of all entries */
-	unsigned sweep_smps, silent, partial, duplicates;
+	unsigned sweep_smps, silent, partial;
 	unsigned silent_logged;		    /* nodes */
 	unsigned links_failed, links_fresh; /* as in bringup_result */
 	struct program_result programmed;
@@ -156,36 +156,8 @@ struct fabric {
 	struct state_store *store; /* state_dir; goes on, too */
 
 	/* ---- Concerns that are not yet rooms. ---- */
-	struct adaptive *adaptive; /* adaptive.c */
-	bool adaptive_begun;	   /* something was programmed */
-	struct mutes *mutes;	   /* adaptive.c */
 	struct fabric_mcast *mcast;
-	struct {
-		uint64_t trial_us; /* of switches, not before then */
-		unsigned ports;	   /* that do not hold what they acknowledged.. */
-		unsigned named;	   /* ..and these and switches, when they were told last */
-	} held;
-	struct {
-		struct loop_timer *timer;
-		bool due;		     /* something was answered once, or may have been */
-		bool found;		     /* and something was not as it was said to be */
-		uint64_t since_us, quiet_us; /* it is due; not before then */
-		unsigned
-			refused; /* ports with somebody behind them who can't be there, as last told.. */
-		uint64_t refused_us,
-			refused_wait_us; /* ..are asked again then; what that was waited for */
-	} verify;
 	struct check_base *proof_base; /* fabric_update_proofs() */
-	struct audit *audit;
-	struct spoilt *spoilt, *mft_spoilt; /* mft's: block * MCAST_POSITIONS + position */
-	unsigned nspoilt, nmft_spoilt;
-	struct log_limit audit_log;
-	struct {
-		struct untrue *list;
-		struct loop_timer *timer;
-	} untrue;
-	uint64_t audit_repaired;
-	struct isolation *isolation;
 };
 
 /* request.c; serve: called with f from the loop when something is requested. */

@@ -41,8 +41,6 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->figures.polls++;
 	fabric_note_sweep(f, result);
 	fabric_log_silent(f);
-	if (fabric_is_master(f) && !f->progress.programming && !fabric_updating(f))
-		fabric_held_polled(f);
 	modules_polled(f->modules);
 	fabric_warn(f);
 	fabric_poll_recheck(f);

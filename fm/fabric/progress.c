@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/progress.h"
-#include "fm/fabric/pipe.h"
+#include "fm/fabric/mcast.h"
 
 bool fabric_sweep_running(const struct fabric *f)
 {
@@ -36,7 +36,10 @@ bool fabric_is_quiet(const struct fabric *f)
 
 uint64_t fabric_quiet_since_us(const struct fabric *f)
 {
-	return fabric_is_up(f) && fabric_is_quiet(f) ? f->progress.settled_us : 0;
+	bool quiet = fabric_is_up(f) && fabric_is_quiet(f) && !f->clients.readers.first &&
+		     !job_steps(f->mcast->job) && !modules_busy(f->modules);
+
+	return quiet ? f->progress.settled_us : 0;
 }
 
 void fabric_note_sweep(struct fabric *f, const struct sweep_result *result)

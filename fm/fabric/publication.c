@@ -20,6 +20,7 @@ struct fabric_view fabric_view(const struct fabric *f)
 				     .partitions = p->partitions,
 				     .pkeys = p->pkeys,
 				     .qos = &p->qos,
+				     .active_decides = p->links.active_decides,
 				     .sm_lid = p->sm_lid };
 }
 

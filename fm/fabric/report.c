@@ -87,12 +87,6 @@ static json_t *cutoff_json(const struct fabric *f)
 			 "cut_off", c.hcas ? json_string(text) : json_null());
 }
 
-static json_t *audit_json(const struct fabric *f)
-{
-	return json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(f->audit), "repaired",
-			 (json_int_t)f->audit_repaired);
-}
-
 static json_t *smp_json(const struct fabric *f)
 {
 	struct mad_stats s = mad_stats(f->mad);
@@ -116,14 +110,13 @@ static json_t *stages_json(const struct fabric *f)
 
 static json_t *figures_json(const struct fabric *f)
 {
-	return json_pack("{sf sf sf sf sf sI si si si sI si}", "sweep_ms", f->figures.sweep_ms,
+	return json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures.sweep_ms,
 			 "route_ms", f->figures.route_ms, "check_ms", f->figures.check_ms,
 			 "program_ms", f->figures.program_ms, "bringup_ms", f->figures.bringup_ms,
 			 "lft_blocks_written", (json_int_t)program_blocks_written(f->program),
 			 "lft_blocks_unread", (int)program_unread(f->program), "silent",
 			 (int)f->figures.silent, "reroutes", (int)f->figures.reroutes, "polls",
-			 (json_int_t)f->figures.polls, "duplicate_guids",
-			 (int)f->figures.duplicates);
+			 (json_int_t)f->figures.polls);
 }
 
 json_t *fabric_status(const struct fabric *f)
@@ -144,11 +137,9 @@ json_t *fabric_status(const struct fabric *f)
 	if (f->now.routed.why[0])
 		json_object_set_new(doc, "engine_why", json_string(f->now.routed.why));
 	fabric_faults_status(f, doc);
-	json_object_set_new(doc, "audit", audit_json(f));
 	json_object_set_new(doc, "at_risk", f->now.topo ? risk_json(f->now.topo) : json_null());
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
-	json_object_set_new(doc, "isolated", fabric_isolated_json(f));
 	json_object_set_new(doc, "proof", report_proof(&f->now.proof));
 	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
 	json_object_set_new(

@@ -65,6 +65,16 @@ bool fabric_sweeping(const struct fabric *f)
 	return f->requests.sweep || sweep_discovers(f->sweep);
 }
 
+void fabric_request_isolate(struct fabric *f, guid_t node, uint8_t port, enum isolation_cause cause)
+{
+	modules_isolate(f->modules, node, port, cause);
+}
+
+void fabric_report_table_unheld(struct fabric *f, const struct table_block *block)
+{
+	modules_table_unheld(f->modules, block);
+}
+
 bool fabric_requests_wait(const struct fabric *f)
 {
 	return f->requests.sweep || f->requests.reroute || f->requests.dirty.count;

@@ -11,6 +11,7 @@
 #define FMD_FABRIC_REQUEST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "fm/fabric/progress.h"
 #include "topology/topo.h"
 
@@ -19,6 +20,7 @@ struct wire_notice;
 struct mft_result;
 struct partition_set;
 struct pkey_map;
+struct table_block;
 
 /* A heavy sweep: all nodes are asked again. */
 void fabric_request_sweep(struct fabric *fabric, const char *reason);
@@ -71,6 +73,30 @@ void fabric_publish_partitions(struct fabric *fabric, const struct partition_set
 /* A trap has come, `times` of it at once: rooms hear of it at once, and whether the port that it names sent it. */
 void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notice,
 			  uint16_t from_lid, unsigned times);
+
+/*
+ * A switch (port 0) or a link, by either end, is there and cannot be worked with: it carries no transit for as long as that lasts, is
+ * named in an alert, and an update follows by itself; unless too much is isolated already. To ask again changes nothing. What ends it:
+ *   ISOLATED_NOT_ACTIVE    both ends are Active, or the link is down
+ *   ISOLATED_NO_SETS       the switch accepts a Set: it is sent one a minute, and no other
+ *   ISOLATED_WRONG_TABLES  the switch holds what it was written (what it does not hold was reported as a mismatch)
+ */
+enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
+void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
+			    enum isolation_cause cause);
+
+/* A switch acknowledged that block of a forwarding table twice and holds something else. Rooms hear of it at once, by table_unheld(). */
+void fabric_report_table_unheld(struct fabric *fabric, const struct table_block *block);
+
+/* The tables that a room held back (may_program() of module.h) are programmed now, as they are published. Begins at once. */
+void fabric_request_program(struct fabric *fabric, const char *reason);
+
+/*
+ * What devices answered or acknowledged once is asked a second time, at once: that many ports (0 = none), and with `refused` who is
+ * behind ports where somebody answers who cannot be there. Nodes that answer otherwise are swept again by themselves; the hook
+ * verified() tells how many. False: nothing is left that was answered or acknowledged once. Only while fabric_is_quiet().
+ */
+bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused);
 
 /* Something was requested and has not begun yet; a retry that waits for its light sweep does not count. */
 bool fabric_requests_wait(const struct fabric *fabric);

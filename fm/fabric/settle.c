@@ -116,12 +116,9 @@ static enum job_said answer(void *arg)
 	p->due = p->wrote = p->retrying = false;
 	if (!p->reading)
 		is_up(f);
-	if (!f->now.links.active_decides)
-		fabric_isolate_links(f); /* before they cease to count */
 	fabric_links_follow(f);
-	fabric_verify_later(f);
-	operations_answer(f->clients.operations, NULL);
 	modules_settled(f->modules);
+	operations_answer(f->clients.operations, NULL);
 	fabric_poll_recheck(f);
 	fabric_warn(f);
 	return JOB_NEXT;

@@ -7,7 +7,6 @@ struct snapshot_draft fabric_snapshot_collect(struct fabric *f)
 	struct inventory *inv = sweep_inventory(f->sweep);
 	struct snapshot_draft draft = { .shapes = inv->shapes };
 
-	fabric_isolate_mark(f);
 	modules_annotate(f->modules, inv);
 	draft.links = fabric_links_rule(f);
 	if (f->now.topo)

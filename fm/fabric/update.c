@@ -488,7 +488,7 @@ void fabric_update_tidy(struct fabric *f)
 void fabric_update(struct fabric *f)
 {
 	f->progress.updating = true;
-	fabric_adaptive_ask(f);
+	modules_updating(f->modules);
 	job_start(f->update->job, steps, f->update->spent_us);
 }
 

@@ -194,10 +194,11 @@ struct inv_node {
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
-	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
-	bool answered;	 /* in the present look */
-	bool touched;	 /* sweep's */
-	uint8_t waiting; /* sweep's: answers before its ports are read */
+	bool wrong_tables; /* does not hold tables that it acknowledged: not repaired; isolation's */
+	bool no_sets;	   /* answers, and takes no Set: is sent none; the conductor's */
+	bool answered;	   /* in the present look */
+	bool touched;	   /* sweep's */
+	uint8_t waiting;   /* sweep's: answers before its ports are read */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
 	uint32_t seen;		/* the look that met it last.. */

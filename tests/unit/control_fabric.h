@@ -11,6 +11,7 @@
 #include "fm/control/control.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
+#include "fm/adaptive/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "routing/proof/check.h"
@@ -125,7 +126,7 @@ json_t *links_down(const struct fabric *f)
 {
 	return dump_json_links(f->topo, true);
 }
-json_t *fabric_switches(const struct fabric *f)
+json_t *adaptive_switches(const struct fabric *f)
 {
 	return dump_json_nodes(f->topo, true);
 }

@@ -16,6 +16,7 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
+#include "fm/program/table_block.h"
 #include "topology/mem.h"
 
 struct fabric {
@@ -32,6 +33,9 @@ struct fabric {
 	bool unsettled;			     /* what fabric_is_settled() denies */
 	unsigned lost;			     /* files that an alert was raised for */
 	bool standby, updating, programming; /* the test's to set */
+	bool left;			     /* what fabric_request_verification() answers */
+	bool own_loop;
+	struct program *own_program; /* NULL = it was given */
 	struct {
 		enum fabric_role now; /* the test's to set, with `next` where it serves that */
 		bool paused, took_over;
@@ -43,6 +47,14 @@ struct fabric {
 			improvements, faults, traps;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */
+		unsigned isolations, programs, verifications,
+			ports; /* ports, refused: of the latest verification */
+		bool refused;
+		guid_t isolated; /* the latest, its port and why */
+		uint8_t isolated_port;
+		enum isolation_cause cause;
+		unsigned tables_unheld;
+		struct table_block unheld; /* the latest */
 		const char *reason;
 	} asked;
 	struct { /* that waits for an update; ops NULL = none */
@@ -198,6 +210,35 @@ bool fabric_requests_wait(const struct fabric *fabric)
 	return false;
 }
 
+void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
+			    enum isolation_cause cause)
+{
+	fabric->asked.isolations++;
+	fabric->asked.isolated = node;
+	fabric->asked.isolated_port = port;
+	fabric->asked.cause = cause;
+}
+
+void fabric_report_table_unheld(struct fabric *fabric, const struct table_block *block)
+{
+	fabric->asked.tables_unheld++;
+	fabric->asked.unheld = *block;
+}
+
+void fabric_request_program(struct fabric *fabric, const char *reason)
+{
+	fabric->asked.programs++;
+	fabric->asked.reason = reason;
+}
+
+bool fabric_request_verification(struct fabric *fabric, unsigned ports, bool refused)
+{
+	fabric->asked.verifications++;
+	fabric->asked.ports = ports;
+	fabric->asked.refused = refused;
+	return fabric->left;
+}
+
 bool fabric_is_master(const struct fabric *fabric)
 {
 	return !fabric->standby && fabric->role.now == FABRIC_ROLE_MASTER;
@@ -316,39 +357,55 @@ static inline void fake_run_for(struct fabric *f, uint64_t us)
 }
 
 /*
- * All but the room, on a clock of its own; topo: published, taken over, NULL = nothing is. sa: the test's, NULL = none. A test that
- * has services of its own sets them, and begins the room then.
+ * All but the room, beside what is given: members that are NULL are made here, or are NULL to the room, too. topo: published, taken over,
+ * NULL = nothing is. A test that has more of its own sets that, and begins the room then.
  */
-static inline void fake_pipe_prepare(struct fabric *f, const struct fabric_module *module,
-				     struct topo *topo, struct mad *mad, struct sa *sa)
+static inline void fake_pipe_prepare_on(struct fabric *f, const struct fabric_module *module,
+					struct topo *topo, const struct fabric_services *given)
 {
-	struct loop *loop = loop_new_simulated();
+	struct loop *loop = given->loop ? given->loop : loop_new_simulated();
 	struct lid_memory memory = { 0 };
 
 	log_set_level(-1, LOG_ERR);
-	*f = (struct fabric){ .module = module, .role.now = FABRIC_ROLE_MASTER };
+	*f = (struct fabric){ .module = module,
+			      .services = *given,
+			      .own_loop = !given->loop,
+			      .role.now = FABRIC_ROLE_MASTER };
 	conf_default(&f->conf);
 	strcpy(f->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	strcpy(f->conf.state_dir, f->folder);
 	inventory_init(&f->inventory);
-	f->services =
-		(struct fabric_services){ .loop = loop,
-					  .mad = mad,
-					  .sa = sa,
-					  .conf = &f->conf,
-					  .events = event_log_new(100),
-					  .inventory = &f->inventory,
-					  .program = program_new(loop, mad, &f->inventory, 18),
-					  .lids = &f->lids };
+	f->services.loop = loop;
+	f->services.conf = &f->conf;
+	f->services.events = event_log_new(100);
+	f->services.lids = &f->lids;
 	event_log_listen(f->services.events, fake_note_event, f);
 	f->services.alerts = alerts_new(loop, f->services.events);
 	fake_open_state(f);
+	if (!given->inventory)
+		f->services.inventory = &f->inventory;
+	if (!given->program)
+		f->services.program = f->own_program =
+			program_new(loop, given->mad, f->services.inventory, 18);
 	f->stop = loop_timer_new(loop, fake_stop, loop);
 	if (topo)
 		f->view = (struct fabric_view){ .topo = topo,
 						.lids = lid_plan_lmc(topo, &memory, 0) };
 	lid_memory_fini(&memory);
+}
+
+static inline void fake_pipe_prepare(struct fabric *f, const struct fabric_module *module,
+				     struct topo *topo, struct mad *mad, struct sa *sa)
+{
+	fake_pipe_prepare_on(f, module, topo, &(struct fabric_services){ .mad = mad, .sa = sa });
+}
+
+static inline void fake_pipe_init_on(struct fabric *f, const struct fabric_module *module,
+				     struct topo *topo, const struct fabric_services *given)
+{
+	fake_pipe_prepare_on(f, module, topo, given);
+	f->room = module->init(f);
 }
 
 static inline void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module,
@@ -386,7 +443,7 @@ static inline void fake_pipe_fini(struct fabric *f)
 	if (f->room)
 		f->module->fini(f->room);
 	state_store_free(f->services.state);
-	program_free(f->services.program);
+	program_free(f->own_program);
 	inventory_fini(&f->inventory);
 	lid_memory_fini(&f->lids);
 	snprintf(command, sizeof(command), "rm -r %s", f->folder);
@@ -396,7 +453,8 @@ static inline void fake_pipe_fini(struct fabric *f)
 	event_log_free(f->services.events);
 	lid_map_free((struct lid_map *)f->view.lids);
 	topo_unref(f->view.topo);
-	loop_free(f->services.loop);
+	if (f->own_loop)
+		loop_free(f->services.loop);
 }
 
 /* How many events of that kind there were; *text: the latest one's, if wanted, until the next call. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/adaptive/module.h"
 #include "fm/mad/wire_adaptive.h"
 #include "tests/unit/fabric_world.h"
 
@@ -16,7 +17,7 @@ static void set_all(const struct world *w, bool able, bool on)
 
 static const char *word_of(const struct world *w, uint32_t sw, char word[16])
 {
-	json_t *rows = fabric_switches(w->fabric), *row;
+	json_t *rows = adaptive_switches(w->fabric), *row;
 	size_t i;
 
 	word[0] = '\0';

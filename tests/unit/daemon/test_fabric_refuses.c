@@ -301,33 +301,6 @@ static void a_sweep_is_answered_when_all_have_been_heard(void **state)
 	world_fini(&w);
 }
 
-/* What is recorded of the switch is not what it holds: the answer to its last Set was lost, and a link of it has changed since. */
-static void to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch(void **state)
-{
-	struct inv_node *node;
-	const struct topo_port *peer;
-	struct world w;
-	uint16_t top;
-	guid_t spine;
-
-	world_init(&w, small_tree());
-	peer = topo_peer(w.design,
-			 topo_port(w.design, far_leaf(&w), uplink_of(w.design, far_leaf(&w))));
-	spine = guid_of(&w, peer->node);
-	node = inventory_find(sweep_inventory(w.fabric->sweep), spine);
-	top = double_switch_info(w.hw, spine)->lft_top;
-	double_set_traps(w.hw, false);
-	double_cut(w.hw, spine, peer->num);
-	node->sw.lft_top = 0;
-	node->sw.port_state_change = true;
-	fabric_isolate_suspect(w.fabric, spine);
-	run_for(&w, SECOND_US / 100);
-	assert_int_equal(double_switch_info(w.hw, spine)->lft_top, top);
-	assert_true(double_switch_info(w.hw, spine)->port_state_change);
-	assert_int_equal(count_alerts(&w, "isolated", ""), 0);
-	world_fini(&w);
-}
-
 /* All tries of the Set that clears PortStateChange, or their answers, were lost. */
 static void a_switch_to_which_sets_were_lost_is_not_isolated(void **state)
 {
@@ -356,7 +329,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_to_which_sets_were_lost_is_not_isolated),
-		cmocka_unit_test(to_be_asked_whether_it_takes_a_set_changes_nothing_at_a_switch),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_led_around_and_holds_up_no_fault),
 		cmocka_unit_test(one_that_never_took_any_is_led_around),
 		cmocka_unit_test(it_costs_one_packet_a_minute),

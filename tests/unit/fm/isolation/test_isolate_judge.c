@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/fabric/isolate.h"
+#include "fm/isolation/judge.h"
 #include "tests/unit/fabrics.h"
 
 /* 8 leaves with a cable to each of 8 spines. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabric_isolate_judge: see isolate.h. A cable counts once, by its end with the lower index, in the tier of its lower switch. */
+/*
+ * judge: see judge.h. A link counts once, by its end with the lower index, in the tier of its lower
+ * switch.
+ */
+#include "fm/isolation/judge.h"
 #include <stdlib.h>
-#include "fm/fabric/isolate.h"
 #include "topology/mem.h"
 
 #define SHARE 4 /* of a tier, a quarter */
@@ -10,12 +13,12 @@ enum { IN_FORCE = 1, WANTED = 2 };
 
 struct judge {
 	const struct topo *t;
-	uint8_t *cables;					    /* by port of their lower end */
+	uint8_t *links;						    /* by port of their lower end */
 	unsigned all[TOPO_MAX_LEVEL + 1], gone[TOPO_MAX_LEVEL + 1]; /* by tier */
 	bool *bare; /* by switch: a leaf that would lose its last uplink */
 };
 
-/* The far end of a cable to another switch, else NULL. */
+/* The far end of a link to another switch, else NULL. */
 static const struct topo_port *far_end(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_port *peer = topo_peer(t, port);
@@ -24,7 +27,7 @@ static const struct topo_port *far_end(const struct topo *t, const struct topo_p
 											  : NULL;
 }
 
-static uint32_t cable_of(const struct topo *t, const struct topo_port *port)
+static uint32_t link_of(const struct topo *t, const struct topo_port *port)
 {
 	uint32_t at = (uint32_t)(port - t->ports);
 
@@ -53,13 +56,13 @@ static void take(struct judge *j, const struct isolate_ask *ask)
 	ask_ports(j->t, ask, &from, &to);
 	for (unsigned num = from; num <= to; num++) {
 		const struct topo_port *port = topo_port(j->t, ask->node, num);
-		uint8_t *cable;
+		uint8_t *link;
 
 		if (!far_end(j->t, port))
 			continue;
-		cable = &j->cables[cable_of(j->t, port)];
-		j->gone[tier_of(j->t, port)] += !*cable;
-		*cable |= ask->in_force ? IN_FORCE : WANTED;
+		link = &j->links[link_of(j->t, port)];
+		j->gone[tier_of(j->t, port)] += !*link;
+		*link |= ask->in_force ? IN_FORCE : WANTED;
 	}
 }
 
@@ -78,13 +81,13 @@ static bool is_bared(const struct judge *j, uint32_t sw)
 	for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(j->t, sw, num);
 		const struct topo_port *peer = far_end(j->t, port);
-		uint8_t cable;
+		uint8_t link;
 
 		if (!peer || !port->link_up)
 			continue;
-		cable = j->cables[cable_of(j->t, port)];
-		wanted += cable == WANTED;
-		left += !cable && !port->cordoned && !peer->cordoned;
+		link = j->links[link_of(j->t, port)];
+		wanted += link == WANTED;
+		left += !link && !port->cordoned && !peer->cordoned;
 	}
 	return wanted && !left;
 }
@@ -111,7 +114,7 @@ static bool is_allowed(const struct judge *j, const struct isolate_ask *ask)
 uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t count)
 {
 	struct judge j = { .t = t,
-			   .cables = mem_alloc(t->nswitch_ports + 1u, 1),
+			   .links = mem_alloc(t->nswitch_ports + 1u, 1),
 			   .bare = mem_alloc(t->nswitches + 1u, sizeof(*j.bare)) };
 	uint32_t refused = 0;
 
@@ -124,7 +127,7 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 		asks[i].allowed = asks[i].in_force || is_allowed(&j, &asks[i]);
 		refused += !asks[i].allowed;
 	}
-	free(j.cables);
+	free(j.links);
 	free(j.bare);
 	return refused;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * adaptive: see adaptive.h. Asking is a batch of its own, beside everything: GeneralInfo of each switch not asked yet, PrivateLFTInfo and
- * AdaptiveRoutingInfo of those that have them. What has a mode on is listed, and turned off in phases, each ended by the other batch being idle:
+ * adaptive: see adaptive.h. Asking is a batch of its own, beside everything: GeneralInfo of each
+ * switch not asked yet, PrivateLFTInfo and AdaptiveRoutingInfo of those that have them. What has a
+ * mode on is listed, and turned off in phases, each ended by the other batch being idle:
  *
  *   BLOCKS  all blocks of one switch that has a mode on
  *   OFF     its modes set off
@@ -11,7 +12,7 @@
 #include <string.h>
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_adaptive.h"
-#include "fm/program/adaptive.h"
+#include "fm/adaptive/adaptive.h"
 #include "topology/mem.h"
 
 #define PATIENCE_US 20000 /* since the latest answer */
@@ -94,7 +95,7 @@ static struct turning *turning_of(struct adaptive *a, guid_t guid)
 	return &a->list[a->count++];
 }
 
-/* ---- Requests -------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void fill_set(struct adaptive *a, const struct batch_job *job, struct batch_request *r)
 {
@@ -146,7 +147,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return true;
 }
 
-/* ---- Answers --------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static void ask_mode(struct adaptive *a, enum job kind, const struct inv_node *node)
 {
@@ -159,10 +160,10 @@ static void general_met(struct adaptive *a, struct inv_node *node, bool patientl
 			const struct mad_answer *answer)
 {
 	const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
-	bool mute = answer->result == MAD_TIMEOUT;
+	bool silent = answer->result == MAD_TIMEOUT;
 
-	node->adaptive = mute && !patiently ? INV_ADAPTIVE_LATER : INV_ADAPTIVE_NONE;
-	a->ops.asked(a->arg, node, mute);
+	node->adaptive = silent && !patiently ? INV_ADAPTIVE_LATER : INV_ADAPTIVE_NONE;
+	a->ops.asked(a->arg, node, silent);
 	if (!caps)
 		return;
 	if (wire_has_private_lft(caps))
@@ -206,7 +207,7 @@ static void done(void *owner, const struct batch_job *job, const struct batch_wa
 		     (job->kind == JOB_ADAPTIVE && wire_adaptive_on(answer->data));
 }
 
-/* ---- Phases ---------------------------------------------------------------------------------------- */
+/* ---- Phases ---------------------------------------------------------------------------------- */
 
 static void end(struct adaptive *a)
 {
@@ -303,7 +304,7 @@ static void idle(void *owner)
 		conclude(a, node);
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------------- */
+/* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* What is on is turned off, as soon as there are rows to write. */
 static void asks_over(void *owner)
@@ -365,7 +366,7 @@ static void ask(struct adaptive *a, struct inv_node *node)
 {
 	if (!node || node->adaptive != INV_ADAPTIVE_UNKNOWN || !can_be_asked(node))
 		return;
-	if (!node->sw.lft_top || a->ops.is_mute(a->arg, node))
+	if (!node->sw.lft_top || a->ops.is_silent(a->arg, node))
 		node->adaptive = INV_ADAPTIVE_LATER;
 	else
 		ask_general(a, node, false);
@@ -410,7 +411,7 @@ bool adaptive_check(struct adaptive *a, const struct topo *t, const struct table
 	return false;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct adaptive *adaptive_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			      const struct adaptive_ops *ops, void *arg)

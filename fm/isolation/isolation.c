@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/isolation/isolation.h"
+#include <stdlib.h>
+#include "fm/core/log.h"
+#include "fm/isolation/judge.h"
+#include "fm/isolation/report.h"
+#include "fm/isolation/wrong_list.h"
+#include "topology/mem.h"
+
+#define GATHER_US 100000
+
+/* ---- The judgement --------------------------------------------------------------------------- */
+
+/* Others may refuse too, and are being asked: how many do decides. */
+static bool is_early(const struct isolated *it)
+{
+	return it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects;
+}
+
+/* What the published snapshot knows, and is between switches. */
+static uint32_t collect_asks(const struct isolation *is, const struct topo *t,
+			     struct isolate_ask *asks, unsigned *of)
+{
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < is->count; i++) {
+		const struct isolated *it = is->all[i];
+		uint32_t node = topo_find(t, it->node);
+
+		if (node >= t->nswitches || it->port > t->nodes[node].nports || is_early(it))
+			continue;
+		of[count] = i;
+		asks[count++] = (struct isolate_ask){ .node = node,
+						      .port = it->port,
+						      .in_force = it->in_force };
+	}
+	return count;
+}
+
+static void put_in_force(struct isolated *it)
+{
+	it->judged = it->in_force = true;
+	if (it->cause == ISOLATED_WRONG_TABLES)
+		wrong_list_changed(it->list);
+}
+
+/* Nothing leads through a host or its link: they are named. */
+static void judge_hosts(struct isolation *is)
+{
+	for (unsigned i = 0; i < is->count; i++) {
+		struct isolated *it = is->all[i];
+		const struct inv_node *node = isolated_node(it);
+
+		if (node && !it->in_force &&
+		    (it->port ? !isolated_is_transit(node, it->port) : !inv_is_switch(node)))
+			put_in_force(it);
+	}
+}
+
+/* False: nothing new is in force. */
+static bool judge_switches(struct isolation *is, const struct topo *t)
+{
+	struct isolate_ask *asks = mem_alloc(is->count + 1u, sizeof(*asks));
+	unsigned *of = mem_alloc(is->count + 1u, sizeof(*of));
+	uint32_t count = collect_asks(is, t, asks, of);
+	bool changed = false;
+
+	isolate_judge(t, asks, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct isolated *it = is->all[of[i]];
+
+		it->judged = true;
+		if (!asks[i].allowed)
+			isolation_ask_keys(is, it);
+		else if (!it->in_force) {
+			put_in_force(it);
+			changed = true;
+		}
+	}
+	free(asks);
+	free(of);
+	return changed;
+}
+
+static void reroute(struct isolation *is)
+{
+	fabric_request_reroute(is->fabric, "isolations changed");
+}
+
+static void judge_now(struct isolation *is, const struct topo *t)
+{
+	loop_timer_stop(is->judge);
+	is->keys = KEYS_UNKNOWN;
+	judge_hosts(is);
+	if (judge_switches(is, t))
+		reroute(is);
+	isolation_raise_alerts(is);
+}
+
+static void judge_cb(void *arg)
+{
+	struct isolation *is = arg;
+	const struct topo *t = fabric_view(is->fabric).topo;
+
+	if (t)
+		judge_now(is, t);
+	else
+		loop_timer_set(is->judge, GATHER_US);
+}
+
+void isolation_judge_soon(struct isolation *is)
+{
+	if (is->count)
+		loop_timer_set(is->judge, 0);
+}
+
+/* ---- What comes and goes --------------------------------------------------------------------- */
+
+static void arm_probe(struct isolation *is)
+{
+	for (unsigned i = 0; i < is->count; i++)
+		if (is->all[i]->cause == ISOLATED_NO_SETS) {
+			if (!loop_timer_armed(is->probe))
+				loop_timer_set(is->probe, ISOLATION_PROBE_US);
+			return;
+		}
+	loop_timer_stop(is->probe);
+}
+
+/* A link goes by the end at its switch, of two by the lower GUID. */
+static void take_end(const struct inventory *inv, guid_t *guid, uint8_t *num)
+{
+	const struct inv_node *node = inventory_find(inv, *guid);
+	const struct inv_node *peer = node && *num <= node->nports ? node->ports[*num].peer : NULL;
+
+	if (!peer || !inv_is_switch(peer) || (inv_is_switch(node) && peer->guid >= node->guid))
+		return;
+	*guid = peer->guid;
+	*num = node->ports[*num].peer_port;
+}
+
+bool isolation_is_suspect(const struct isolation *is, guid_t sw)
+{
+	for (const struct suspect *it = is->suspects; it; it = it->next)
+		if (it->node == sw)
+			return true;
+	return isolated_find(is, sw, 0, ISOLATED_NO_SETS) != NULL;
+}
+
+/* What is wrong may be the switch at one of its ends: that one is asked first. */
+static bool is_of_suspect(const struct isolation *is, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(is->services.inventory, guid);
+	const struct inv_node *peer = node && num <= node->nports ? node->ports[num].peer : NULL;
+
+	return isolation_is_suspect(is, guid) || (peer && isolation_is_suspect(is, peer->guid));
+}
+
+void isolation_add(struct isolation *is, guid_t guid, uint8_t port, enum isolation_cause cause)
+{
+	take_end(is->services.inventory, &guid, &port);
+	if (isolated_find(is, guid, port, cause) ||
+	    (cause == ISOLATED_NOT_ACTIVE && is_of_suspect(is, guid, port)) ||
+	    !isolated_add(is, guid, port, cause))
+		return;
+	arm_probe(is);
+	if (!loop_timer_armed(is->judge))
+		loop_timer_set(is->judge, GATHER_US);
+}
+
+void isolation_add_judged(struct isolation *is, guid_t sw, enum isolation_cause cause)
+{
+	struct isolated *it;
+
+	isolation_add(is, sw, 0, cause);
+	it = isolated_find(is, sw, 0, cause);
+	if (it) /* the list may be full */
+		put_in_force(it);
+}
+
+/* The alert is over, and another may be in force now. */
+static void drop(struct isolated *it)
+{
+	struct isolation *is = it->list;
+
+	isolated_remove(it);
+	arm_probe(is);
+	loop_timer_set(is->judge, 0);
+}
+
+void isolation_release_it(struct isolated *it, const char *why)
+{
+	struct isolation *is = it->list;
+
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: %s", isolated_name(it).text, why);
+	drop(it);
+	reroute(is);
+}
+
+void isolation_release(struct isolation *is, guid_t guid, uint8_t port, enum isolation_cause cause)
+{
+	struct isolated *it;
+
+	take_end(is->services.inventory, &guid, &port);
+	it = isolated_find(is, guid, port, cause);
+	if (it)
+		isolation_release_it(it, "works again");
+}
+
+/* ---- Links that do not become Active --------------------------------------------------------- */
+
+static bool gave_up(const struct inv_port *port)
+{
+	return port->given_up || port->peer->ports[port->peer_port].given_up;
+}
+
+static void add_links_of(struct isolation *is, const struct inv_node *node)
+{
+	for (unsigned p = 1; p <= node->nports; p++)
+		if (isolated_is_transit(node, p) && node->ports[p].link_up &&
+		    !isolated_is_active(&node->ports[p]) && gave_up(&node->ports[p]))
+			isolation_add(is, node->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
+}
+
+void isolation_judge_links(struct isolation *is)
+{
+	const struct inventory *inv = is->services.inventory;
+
+	if (inv->nactive == inv->nbetween)
+		return;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		if (inv_is_switch(node))
+			add_links_of(is, node);
+	judge_now(is, fabric_view(is->fabric).topo);
+}
+
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+/* It is gone, works, or began anew. */
+static bool has_ended(const struct isolated *it)
+{
+	const struct inv_node *node = isolated_node(it);
+
+	if (!node || (it->port && !node->ports[it->port].peer))
+		return true;
+	if (it->cause == ISOLATED_NO_SETS && (node->gone || node->rebooted))
+		return true;
+	return it->cause == ISOLATED_NOT_ACTIVE &&
+	       (!node->ports[it->port].link_up || isolated_is_active(&node->ports[it->port]));
+}
+
+void isolation_mark(struct isolation *is)
+{
+	for (unsigned i = is->count; i-- > 0;)
+		if (has_ended(is->all[i]))
+			drop(is->all[i]);
+	isolated_mark_all(is);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void isolation_init(struct isolation *is, loop_fn *probe)
+{
+	is->judge = loop_timer_new(is->services.loop, judge_cb, is);
+	is->probe = loop_timer_new(is->services.loop, probe, is);
+}
+
+void isolation_fini(struct isolation *is)
+{
+	for (unsigned i = 0; i < is->count; i++) {
+		mad_cancel(is->services.mad, is->all[i]->probe);
+		free(is->all[i]);
+	}
+	is->count = 0;
+	isolation_raise_alerts(is);
+	mad_cancel(is->services.mad, is->asked_keys);
+	loop_timer_free(is->judge);
+	loop_timer_free(is->probe);
+	free(is->all);
+}

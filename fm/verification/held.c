@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/verification/held.h"
+#include "fm/mad/wire.h"
+#include "fm/sweep/bringup.h"
+
+#define TRIAL_US 55000000
+#define NAMED	 20
+#define WHAT	 "not-held"
+
+static const char *unheld_by_port(const struct inv_port *port)
+{
+	if (port->unheld & INV_SET_INFO)
+		return "settings (PortInfo)";
+	return port->unheld & INV_SET_PKEYS ? "its P_Key table"
+					    : "its SL2VL or VL arbitration table";
+}
+
+static void name(struct unheld *u, const struct inv_node *node, int port, const char *what)
+{
+	struct inv_name subject = inventory_name(node, port);
+
+	if (u->named++ < NAMED)
+		alert_raise(u->services->alerts, WHAT, subject.text,
+			    "%s: acknowledges %s and does not hold what it acknowledges; tried "
+			    "once a minute",
+			    subject.text, what);
+}
+
+static void name_node(struct unheld *u, const struct inv_node *node)
+{
+	if (node->sw_unheld)
+		name(u, node, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
+	for (unsigned p = 0; p <= node->nports; p++)
+		if (node->ports[p].unheld && (!p || node->ports[p].link_up))
+			name(u, node, (int)p, unheld_by_port(&node->ports[p]));
+}
+
+static void review(struct unheld *u)
+{
+	const struct inventory *inv = u->services->inventory;
+	struct alerts *alerts = u->services->alerts;
+
+	if (!u->ports && !inv->nsw_differ && !u->named)
+		return;
+	u->named = 0;
+	alerts_review(alerts, WHAT);
+	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+		if (!n->gone && !n->silent)
+			name_node(u, n);
+	if (u->named > NAMED)
+		alert_raise(alerts, WHAT, "", "%u more do not hold what they acknowledge",
+			    u->named - NAMED);
+	alerts_reviewed(alerts, WHAT);
+}
+
+void unheld_brought_up(struct unheld *u, const struct bringup_result *result)
+{
+	u->ports = result->unheld;
+	review(u);
+}
+
+/* ---- Trials of switches ---------------------------------------------------------------------- */
+
+/* The next light sweep tells what comes of it. */
+static void tried(void *arg, const struct mad_answer *answer)
+{
+}
+
+static void try_switch(struct unheld *u, const struct inv_node *node)
+{
+	struct wire_switch_info info = node->sw;
+	uint8_t data[64] = { 0 };
+	struct mad_path path;
+	const struct mad_request request = { .method = WIRE_SET,
+					     .attr_id = WIRE_SWITCH_INFO,
+					     .path = &path,
+					     .device = node->guid,
+					     .data = data };
+
+	info.lft_top = node->want_top;
+	info.life_time = node->want_life_time;
+	if (node->want_mft_top)
+		info.mft_top = node->want_mft_top;
+	info.port_state_change = false;
+	wire_switch_info_encode(&info, data);
+	if (inventory_port_path(u->services->inventory, node, 0, &path))
+		mad_send(u->services->mad, &request, tried, NULL);
+}
+
+static void judge_switch(struct unheld *u, struct inv_node *node, bool trial)
+{
+	node->sw_unheld = node->sw_differs && node->sw_tried;
+	if (node->sw_differs && !node->gone && !node->silent && (trial || !node->sw_tried))
+		try_switch(u, node);
+	node->sw_tried = node->sw_differs;
+}
+
+void unheld_polled(struct unheld *u)
+{
+	const struct inventory *inv = u->services->inventory;
+	uint64_t now = loop_now_us(u->services->loop);
+	bool trial = now >= u->trial_us;
+
+	if (inv->nsw_differ || u->named)
+		for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+			judge_switch(u, n, trial);
+	if (inv->nsw_differ && trial)
+		u->trial_us = now + TRIAL_US;
+	review(u);
+}
+
+void unheld_fini(struct unheld *u)
+{
+	alerts_review(u->services->alerts, WHAT);
+	alerts_reviewed(u->services->alerts, WHAT);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * module: what devices said or acknowledged once is asked a second time, as a room
+ * (fm/fabric/module.h).
+ */
+#ifndef FMD_VERIFICATION_MODULE_H
+#define FMD_VERIFICATION_MODULE_H
+
+#include "fm/fabric/module.h"
+
+extern const struct fabric_module verification_module;
+
+#endif

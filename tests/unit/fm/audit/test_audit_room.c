@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The audit of forwarding tables and its repairs: this room alone, with a pipe that only looks like
+ * one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fm/audit/module.h"
+#include "fm/program/mft.h"
+#include "fm/program/program.h"
+#include "fm/program/table_block.h"
+#include "tests/unit/sweep_bench.h"
+#include "tests/unit/fake_pipe.h"
+
+#define SECOND_US 1000000ull
+
+struct room {
+	struct bench b;
+	struct fabric f;
+	struct program *program;
+	struct mft *mft;
+	struct tables tables;
+	unsigned written; /* applies of either kind that ended */
+	guid_t sw;
+};
+
+static void lft_written(void *arg, const struct program_result *result)
+{
+	struct room *r = arg;
+
+	r->written++;
+	r->f.module->programmed(r->f.room, result);
+}
+
+static void mft_written(void *arg, const struct mft_result *result)
+{
+	struct room *r = arg;
+
+	r->written++;
+	r->f.module->mft_written(r->f.room, result);
+}
+
+/* What an update does, and a round of multicast. */
+static void write_tables(struct room *r)
+{
+	program_apply(r->program, r->b.found, &r->tables, lft_written, r);
+	mft_apply(r->mft, r->b.found, MCAST_FIRST_MLID, true, mft_written, r);
+	fake_run_for(&r->f, SECOND_US);
+}
+
+/* A fabric whose switches hold their tables; the audit reads 100 blocks a second of them. */
+static void begin(struct room *r)
+{
+	uint16_t ports[MCAST_POSITIONS] = { 6 };
+
+	*r = (struct room){ 0 };
+	bench_init(&r->b, design_pgft2(), NULL);
+	bench_discover(&r->b);
+	r->sw = r->b.found->nodes[0].guid;
+	r->program = program_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), 18);
+	r->mft = mft_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep));
+	tables_resize(&r->tables, r->b.found->nswitches, 127);
+	fake_pipe_init_on(&r->f, &audit_module, topo_ref(r->b.found),
+			  &(struct fabric_services){ .loop = r->b.loop,
+						     .mad = r->b.mad,
+						     .program = r->program,
+						     .mft = r->mft,
+						     .inventory = sweep_inventory(r->b.sweep) });
+	r->f.view.tables = &r->tables;
+	r->f.conf.audit.rate = 0;
+	r->f.conf.audit.after_ms = 0;
+	r->f.module->configure(r->f.room);
+	mft_want(r->mft, r->sw, MCAST_FIRST_MLID, ports);
+	write_tables(r);
+	assert_int_equal(r->written, 2);
+	double_sent_reset(r->b.d);
+}
+
+static void end(struct room *r)
+{
+	fake_pipe_fini(&r->f);
+	tables_fini(&r->tables);
+	mft_free(r->mft);
+	program_free(r->program);
+	bench_fini(&r->b);
+}
+
+static void audit_for(struct room *r, uint64_t us)
+{
+	r->f.conf.audit.rate = 100;
+	r->f.module->configure(r->f.room);
+	fake_run_for(&r->f, us);
+	r->f.conf.audit.rate = 0;
+	r->f.module->configure(r->f.room);
+}
+
+static unsigned repaired(const struct room *r)
+{
+	json_t *doc = json_object();
+	unsigned count;
+
+	r->f.module->status(r->f.room, doc);
+	count = (unsigned)json_integer_value(
+		json_object_get(json_object_get(doc, "audit"), "repaired"));
+	json_decref(doc);
+	return count;
+}
+
+static void nothing_is_read_while_the_fabric_is_not_quiet(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	r.f.updating = true;
+	audit_for(&r, 10 * SECOND_US);
+	assert_int_equal(gets(&r.b, WIRE_LFT), 0);
+	r.f.updating = false;
+	audit_for(&r, 10 * SECOND_US);
+	assert_true(gets(&r.b, WIRE_LFT) > 100);
+	assert_true(gets(&r.b, WIRE_MFT) > 10);
+	assert_int_equal(r.f.asked.reroutes, 0);
+	end(&r);
+}
+
+static void a_block_that_differs_is_written_again_and_is_repaired_when_it_is_read_so(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_lft(r.b.d, r.sw, 70, 3);
+	audit_for(&r, 5 * SECOND_US);
+	assert_int_equal(r.f.asked.reroutes, 1);
+	assert_int_equal(repaired(&r), 0);
+	write_tables(&r);
+	assert_int_equal(repaired(&r), 1);
+	assert_int_equal(fake_events(&r.f, "audit", NULL), 1);
+	assert_int_equal(r.f.asked.tables_unheld, 0);
+	end(&r);
+}
+
+static void a_multicast_block_that_differs_has_multicast_write_it_again(void **state)
+{
+	struct room r;
+	const char *text;
+
+	begin(&r);
+	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
+	audit_for(&r, 5 * SECOND_US);
+	assert_int_equal(r.f.asked.mft_mismatches, 1);
+	assert_int_equal(r.f.asked.reroutes, 0);
+	write_tables(&r);
+	assert_false(double_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3));
+	assert_int_equal(repaired(&r), 1);
+	fake_events(&r.f, "audit", &text);
+	assert_non_null(strstr(text, "multicast block 0"));
+	assert_int_equal(r.f.asked.tables_unheld, 0);
+	end(&r);
+}
+
+static void a_block_that_is_wrong_twice_is_reported_and_not_repaired(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_lft(r.b.d, r.sw, 70, 3);
+	double_set_pretends(r.b.d, r.sw, true);
+	r.f.module->mismatch(r.f.room, r.sw, 1); /* as an operator's readback does */
+	program_forget(r.program, r.sw);
+	write_tables(&r);
+	assert_int_equal(r.f.asked.tables_unheld, 1);
+	assert_int_equal(r.f.asked.unheld.sw, r.sw);
+	assert_int_equal(r.f.asked.unheld.kind, TABLE_LFT);
+	assert_int_equal(r.f.asked.unheld.block, 1);
+	assert_int_equal(repaired(&r), 0);
+	assert_int_equal(fake_events(&r.f, "audit", NULL), 0);
+	end(&r);
+}
+
+static void a_multicast_block_that_is_wrong_twice_is_reported(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
+	double_set_pretends(r.b.d, r.sw, true);
+	audit_for(&r, 5 * SECOND_US);
+	write_tables(&r);
+	assert_int_equal(r.f.asked.tables_unheld, 1);
+	assert_int_equal(r.f.asked.unheld.kind, TABLE_MFT);
+	assert_int_equal(r.f.asked.unheld.block, 0);
+	end(&r);
+}
+
+static void one_that_is_known_not_to_hold_its_tables_is_not_repaired(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	inv(&r.b, r.sw)->wrong_tables = true;
+	double_set_lft(r.b.d, r.sw, 70, 3);
+	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
+	audit_for(&r, 5 * SECOND_US);
+	assert_int_equal(r.f.asked.reroutes + r.f.asked.mft_mismatches, 0);
+	end(&r);
+}
+
+static void what_was_not_acknowledged_is_not_judged(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_lft(r.b.d, r.sw, 70, 3);
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ .failed = 1 });
+	fake_run_for(&r.f, SECOND_US);
+	assert_int_equal(gets(&r.b, WIRE_LFT), 0);
+	end(&r);
+}
+
+static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_lft(r.b.d, r.sw, 70, 3);
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.programming = true;
+	fake_run_for(&r.f, SECOND_US);
+	assert_int_equal(gets(&r.b, WIRE_LFT), 1);
+	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(repaired(&r), 0);
+	end(&r);
+}
+
+static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	r.f.module->mismatch(r.f.room, r.sw, 1);
+	fake_run_for(&r.f, SECOND_US);
+	assert_int_equal(repaired(&r), 0);
+	r.f.module->programmed(r.f.room, &(struct program_result){ 0 });
+	fake_run_for(&r.f, SECOND_US);
+	assert_int_equal(repaired(&r), 1);
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_read_while_the_fabric_is_not_quiet),
+		cmocka_unit_test(
+			a_block_that_differs_is_written_again_and_is_repaired_when_it_is_read_so),
+		cmocka_unit_test(a_multicast_block_that_differs_has_multicast_write_it_again),
+		cmocka_unit_test(a_block_that_is_wrong_twice_is_reported_and_not_repaired),
+		cmocka_unit_test(a_multicast_block_that_is_wrong_twice_is_reported),
+		cmocka_unit_test(one_that_is_known_not_to_hold_its_tables_is_not_repaired),
+		cmocka_unit_test(what_was_not_acknowledged_is_not_judged),
+		cmocka_unit_test(an_answer_that_may_be_older_than_a_write_is_not_judged),
+		cmocka_unit_test(
+			a_finding_while_it_is_read_counts_and_what_was_being_read_does_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
