@@ -222,6 +222,17 @@ static void xid_happened(struct memory *m, const struct evidence_context *c, uns
 		happen(m, c, &what);
 }
 
+/*
+ * A gauge that an exporter does not show has vanished only where this exporter showed it: another of the
+ * host's may not ask for it.
+ */
+static bool gauge_is_here(bool shown, uint8_t *source, const struct evidence_context *c)
+{
+	if (shown)
+		*source = c->source;
+	return *source == c->source;
+}
+
 static void take_xids(struct memory *m, const struct evidence *e, const struct evidence_context *c,
 		      bool first)
 {
@@ -230,6 +241,8 @@ static void take_xids(struct memory *m, const struct evidence *e, const struct e
 		struct proof p = prove(e, m, g, c);
 		bool old = first && (p.whole || p.no_action);
 
+		if (!gauge_is_here(said->xid, &m->gpus[g].gauge_source, c))
+			continue;
 		if (said->xid && said->xid != m->gpus[g].xid && !old)
 			xid_happened(m, c, g, said->xid);
 		if (m->gpus[g].xid == said->xid)
@@ -239,12 +252,27 @@ static void take_xids(struct memory *m, const struct evidence *e, const struct e
 	}
 }
 
-static uint32_t count_before(const struct memory *m, unsigned gpu, unsigned xid)
+static uint32_t count_before(const struct memory *m, const struct xid_count *count)
 {
 	for (unsigned i = 0; i < m->ncounts; i++)
-		if (m->counts[i].gpu == gpu && m->counts[i].xid == xid)
+		if (m->counts[i].gpu == count->gpu && m->counts[i].xid == count->xid)
 			return m->counts[i].count;
 	return 0;
+}
+
+/* What this exporter counted before is over, what others did stays. */
+static void keep_counts(struct memory *m, const struct evidence *e, uint8_t source)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < m->ncounts; i++)
+		if (m->counts[i].source != source)
+			m->counts[kept++] = m->counts[i];
+	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
+		m->counts[kept] = e->counts[i];
+		m->counts[kept++].source = source;
+	}
+	m->ncounts = kept;
 }
 
 /* Of the last minutes: what is in it is new, whatever came before. */
@@ -252,10 +280,9 @@ static void take_counts(struct memory *m, const struct evidence *e,
 			const struct evidence_context *c)
 {
 	for (unsigned i = 0; i < e->ncounts; i++)
-		if (e->counts[i].count > count_before(m, e->counts[i].gpu, e->counts[i].xid))
+		if (e->counts[i].count > count_before(m, &e->counts[i]))
 			xid_happened(m, c, e->counts[i].gpu, e->counts[i].xid);
-	m->ncounts = e->ncounts;
-	memcpy(m->counts, e->counts, sizeof(m->counts));
+	keep_counts(m, e, c->source);
 }
 
 static void take_failures(struct memory *m, const struct evidence *e,
@@ -318,6 +345,8 @@ static void take_sxids(struct memory *m, const struct evidence *e, const struct 
 		const struct evidence_switch *said = &e->switches[n];
 		struct memory_switch *sw = &m->switches[n];
 
+		if (!gauge_is_here(said->fatal || said->link_fatal, &sw->gauge_source, c))
+			continue;
 		if (said->fatal && said->fatal != sw->sxid && !old)
 			sxid_happened(m, c, n, -1, said->fatal);
 		if (said->link_fatal && said->link_fatal != sw->link_sxid && !old)

@@ -28,9 +28,10 @@
 struct memory_gpu {
 	bool seen;
 	struct gpu_said last;
-	char pci[16];  /* "0000:1b:00" */
-	char uuid[48]; /* "GPU-.." */
-	uint32_t xid;  /* the gauge, 0 = none */
+	char pci[16];	      /* "0000:1b:00" */
+	char uuid[48];	      /* "GPU-.." */
+	uint32_t xid;	      /* the gauge, 0 = none */
+	uint8_t gauge_source; /* which of the host's exporters showed it */
 	uint64_t failed_recoveries;
 	bool dipped; /* it was not whole since its events began */
 };
@@ -38,6 +39,7 @@ struct memory_switch {
 	bool seen;
 	struct switch_said last;
 	uint32_t sxid, link_sxid; /* the gauges */
+	uint8_t gauge_source;	  /* which of the host's exporters showed them */
 };
 
 enum { MEMORY_FROM_LOG = 1 << 7 }; /* else 1 << source */

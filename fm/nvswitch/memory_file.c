@@ -42,13 +42,14 @@ static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host
 	if (*gpu->uuid)
 		fprintf(out, " uuid=%s", gpu->uuid);
 	fprintf(out,
-		" xid=%" PRIu32 " failed=%" PRIu64 " dipped=%d told=%x mig=%d migmode=%d fm=%u "
+		" xid=%" PRIu32 " xidsource=%u failed=%" PRIu64
+		" dipped=%d told=%x mig=%d migmode=%d fm=%u "
 		"summary=%u action=%u watch=%u probe=%d mask=%x peers=%" PRIx32 " pairs=%" PRIx32
 		" up=%" PRIx64 " down=%" PRIx64 "\n",
-		gpu->xid, gpu->failed_recoveries, gpu->dipped, last->told, last->mig,
-		last->mig_mode_told, last->fm_status, last->summary, last->action, last->watch,
-		last->probe_failed, last->mask, last->peers, last->pairs_lost, last->links_up,
-		last->links_down);
+		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->dipped, last->told,
+		last->mig, last->mig_mode_told, last->fm_status, last->summary, last->action,
+		last->watch, last->probe_failed, last->mask, last->peers, last->pairs_lost,
+		last->links_up, last->links_down);
 }
 
 static void write_switch(const struct memory_switch *sw, unsigned n, const char *host, FILE *out)
@@ -57,9 +58,9 @@ static void write_switch(const struct memory_switch *sw, unsigned n, const char 
 
 	fprintf(out,
 		"switch %s n=%u seen=%d sxid=%" PRIu32 " linksxid=%" PRIu32
-		" reset=%d seen0=%" PRIx64 " seen1=%" PRIx64 " down0=%" PRIx64 " down1=%" PRIx64
-		"\n",
-		host, n, sw->seen, sw->sxid, sw->link_sxid, last->reset_required,
+		" sxidsource=%u reset=%d seen0=%" PRIx64 " seen1=%" PRIx64 " down0=%" PRIx64
+		" down1=%" PRIx64 "\n",
+		host, n, sw->seen, sw->sxid, sw->link_sxid, sw->gauge_source, last->reset_required,
 		last->links_seen[0], last->links_seen[1], last->links_down[0], last->links_down[1]);
 }
 
@@ -171,6 +172,7 @@ static bool read_gpu(struct memory *m, const char *line)
 	word(line, "pci", gpu->pci, sizeof(gpu->pci));
 	word(line, "uuid", gpu->uuid, sizeof(gpu->uuid));
 	gpu->xid = (uint32_t)number(line, "xid", 10);
+	gpu->gauge_source = (uint8_t)number(line, "xidsource", 10);
 	gpu->failed_recoveries = number(line, "failed", 10);
 	gpu->dipped = number(line, "dipped", 10);
 	last->told = (uint16_t)number(line, "told", 16);
@@ -200,6 +202,7 @@ static bool read_switch(struct memory *m, const char *line)
 	sw->seen = number(line, "seen", 10);
 	sw->sxid = (uint32_t)number(line, "sxid", 10);
 	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
+	sw->gauge_source = (uint8_t)number(line, "sxidsource", 10);
 	sw->last.reset_required = sw->last.reset_told = number(line, "reset", 10);
 	sw->last.links_seen[0] = number(line, "seen0", 16);
 	sw->last.links_seen[1] = number(line, "seen1", 16);

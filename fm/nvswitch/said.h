@@ -69,8 +69,8 @@ struct switch_said {
 	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
 };
 
-struct xid_count { /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
-	uint8_t gpu;
+struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minutes */
+	uint8_t gpu, source; /* source: which of the host's exporters says so */
 	uint16_t xid;
 	uint32_t count;
 };

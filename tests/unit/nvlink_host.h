@@ -206,10 +206,11 @@ static inline struct memory *host_memory(struct host *it)
 	return health_memory(&it->h, 0);
 }
 
-/* The exporter is asked: its answer is read, remembered, judged and heard. */
-static inline void host_ask(struct host *it)
+/* An exporter is asked, the host's source of that number: its answer is read, remembered, judged and heard. */
+static inline void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
 {
 	const struct evidence_context context = { .now_us = it->now,
+						  .source = source,
 						  .settle_us = it->h.conf.worsen_us + 1000,
 						  .trust = it->trust,
 						  .progress = it->progress };
@@ -217,8 +218,8 @@ static inline void host_ask(struct host *it)
 	struct evidence evidence;
 	struct nvswitch_verdict verdict;
 
-	it->h.hosts[0].sources[0].trust = it->trust;
-	answer_of(&it->answer, &it->machine);
+	it->h.hosts[0].sources[source].trust = it->trust;
+	answer_of(&it->answer, machine);
 	evidence_init(&evidence, NVSWITCH_SYSTEM_AUTO);
 	exposition_init(e, &evidence_ops, &evidence);
 	exposition_feed(e, it->answer.text, it->answer.used);
@@ -227,9 +228,14 @@ static inline void host_ask(struct host *it)
 	free(e);
 	evidence_remember(&evidence, host_memory(it), &context);
 	evidence_judge(&evidence, host_memory(it), &context, &verdict);
-	health_hear(&it->h, 0, 0, verdict.state == NVSWITCH_UNKNOWN ? NULL : &verdict, "nothing",
-		    it->now);
+	health_hear(&it->h, 0, source, verdict.state == NVSWITCH_UNKNOWN ? NULL : &verdict,
+		    "nothing", it->now);
 	host_step(it);
+}
+
+static inline void host_ask(struct host *it)
+{
+	host_ask_source(it, &it->machine, 0);
 }
 
 static inline void host_pass(struct host *it, unsigned seconds)

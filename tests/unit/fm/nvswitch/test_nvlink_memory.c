@@ -136,6 +136,41 @@ static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
 }
 
 /* The worst are kept. */
+/* One asks for what the other does not: what only one of them shows did not happen anew with each answer. */
+static void two_exporters_of_a_host_hide_nothing_of_each_other(void **state)
+{
+	static const char gauges[] =
+		"DCGM_FI_DEV_NVSWITCH_FATAL_ERRORS{nvswitch=\"nvswitch1\"} 20034\n"
+		"DCGM_EXP_XID_ERRORS_COUNT{gpu=\"3\",xid=\"74\"} 2\n";
+	struct machine other = h100();
+	struct host *it = host_well(h100());
+
+	health_source_add(&it->h, 0, "other", NVSWITCH_PROVEN);
+	host_ask_source(it, &other, 1);
+	other.xid[2] = 79;
+	snprintf(other.extra, sizeof(other.extra), "%s", gauges);
+	host_ask_source(it, &other, 1);
+	assert_int_equal(host_memory(it)->nevents, 3);
+	memory_boot(host_memory(it), NVSWITCH_PROVEN); /* repaired; gauges stay */
+	for (unsigned i = 0; i < 8; i++) {
+		host_pass(it, 15);
+		host_ask_source(it, &other, 1);
+		assert_int_equal(host_memory(it)->nevents, 0);
+	}
+	it = restarted(it);
+	health_source_add(&it->h, 0, "other", NVSWITCH_PROVEN);
+	snprintf(other.extra, sizeof(other.extra), "%.*s", (int)strcspn(gauges, "\n") + 1, gauges);
+	host_pass(it, 15);
+	host_ask_source(it, &other, 1);
+	assert_int_equal(host_memory(it)->nevents, 0);
+	other.xid[2] = 0; /* its host engine begins anew, and then it happens again */
+	host_ask_source(it, &other, 1);
+	other.xid[2] = 79;
+	host_ask_source(it, &other, 1);
+	assert_int_equal(host_memory(it)->nevents, 1);
+	host_free(it);
+}
+
 static void a_host_with_many_events_keeps_the_worst(void **state)
 {
 	struct memory m = { 0 };
@@ -245,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_state_that_is_silent_now_is_known_after_a_restart),
 		cmocka_unit_test(a_belief_without_a_memory_stands_until_sources_speak),
 		cmocka_unit_test(lines_of_a_newer_fmd_are_read_as_far_as_they_are_known),
+		cmocka_unit_test(two_exporters_of_a_host_hide_nothing_of_each_other),
 		cmocka_unit_test(a_host_with_many_events_keeps_the_worst),
 		cmocka_unit_test(what_anybody_may_have_said_needs_a_second_source),
 		cmocka_unit_test(an_exporter_without_tls_is_enough_unless_configured_otherwise),
