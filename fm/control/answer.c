@@ -5,6 +5,7 @@
  */
 #include <stdarg.h>
 #include "fm/control/answer.h"
+#include "fm/fabric/view.h"
 
 json_t *command_refuse(char *err, const char *format, ...)
 {
@@ -32,7 +33,7 @@ bool command_unpack(json_t *args, char *err, const char *format, ...)
 
 const struct topo *command_topo(const struct command_env *env, char *err)
 {
-	const struct topo *t = fabric_topo(env->fabric);
+	const struct topo *t = fabric_view(env->fabric).topo;
 
 	if (!t)
 		command_refuse(
@@ -45,9 +46,9 @@ const struct topo *command_topo(const struct command_env *env, char *err)
 
 const struct tables *command_tables(const struct command_env *env, char *err)
 {
-	const struct tables *tables = fabric_tables(env->fabric);
+	const struct tables *tables = fabric_view(env->fabric).tables;
 
-	if (!tables || !fabric_lids(env->fabric)) {
+	if (!tables || !fabric_view(env->fabric).lids) {
 		command_refuse(err, "no tables yet: the first sweep is under way");
 		return NULL;
 	}

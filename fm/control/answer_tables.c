@@ -2,6 +2,7 @@
 /* answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files. */
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/fabric/view.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/path.h"
 #include "routing/report/report.h"
@@ -20,9 +21,9 @@ static json_t *lft_entry(const struct topo *t, uint32_t owner, uint32_t lid, uin
 /* One row for each LID that somebody has; port null = packets to it are dropped. */
 static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 {
-	const struct topo *t = fabric_topo(env->fabric);
-	const struct lid_map *lids = fabric_lids(env->fabric);
-	const uint8_t *row = tables_row(fabric_tables(env->fabric), sw);
+	const struct topo *t = fabric_view(env->fabric).topo;
+	const struct lid_map *lids = fabric_view(env->fabric).lids;
+	const uint8_t *row = tables_row(fabric_view(env->fabric).tables, sw);
 	json_t *entries = json_array();
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
@@ -57,8 +58,8 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	if (sw->type != TOPO_SWITCH)
 		return command_refuse(err, "%s is no switch", sw->desc);
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->desc, "guid", json_guid(sw->guid),
-			 "lid", (int)fabric_lids(env->fabric)->lid_of_port[sw->port0], "entries",
-			 lft_entries(env, node));
+			 "lid", (int)fabric_view(env->fabric).lids->lid_of_port[sw->port0],
+			 "entries", lft_entries(env, node));
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
 
@@ -66,8 +67,8 @@ const struct command_run lft_run = { .answer = answer_lft, .long_answer = true }
  * LID. */
 static uint32_t resolve_end(const struct command_env *env, const char *what, char *err)
 {
-	const struct topo *t = fabric_topo(env->fabric);
-	const struct lid_map *lids = fabric_lids(env->fabric);
+	const struct topo *t = fabric_view(env->fabric).topo;
+	const struct lid_map *lids = fabric_view(env->fabric).lids;
 	const struct topo_node *n;
 	unsigned port;
 	uint32_t node = topo_resolve(t, what, &port, err, COMMAND_ERROR_SIZE);
@@ -111,7 +112,7 @@ static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
 static json_t *answer_path(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	const struct lid_map *lids = fabric_lids(env->fabric);
+	const struct lid_map *lids = fabric_view(env->fabric).lids;
 	const char *from, *to;
 	uint32_t source, target;
 	struct path path;
@@ -125,8 +126,8 @@ static json_t *answer_path(const struct command_env *env, json_t *args, char *er
 	target = source == TOPO_NONE ? TOPO_NONE : resolve_end(env, to, err);
 	if (target == TOPO_NONE)
 		return NULL;
-	status = path_trace(t, lids, fabric_tables(env->fabric), source, lids->lid_of_port[target],
-			    &path);
+	status = path_trace(t, lids, fabric_view(env->fabric).tables, source,
+			    lids->lid_of_port[target], &path);
 	if (status)
 		return command_refuse(err, "no route from %s to %s: %s", from, to,
 				      strerror(-status));
@@ -167,8 +168,10 @@ static json_t *answer_dump(const struct command_env *env, json_t *args, char *er
 static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
-	const struct osm_dump_view view = { fabric_topo(env->fabric), fabric_lids(env->fabric),
-					    fabric_tables(env->fabric), fabric_trees(env->fabric) };
+	const struct osm_dump_view view = { fabric_view(env->fabric).topo,
+					    fabric_view(env->fabric).lids,
+					    fabric_view(env->fabric).tables,
+					    fabric_trees(env->fabric) };
 
 	return osm_dump_find(file)->write(&view, out);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "fm/control/answer.h"
+#include "fm/fabric/view.h"
 #include "fm/nvswitch/module.h"
 #include "routing/report/payers.h"
 #include "routing/report/report.h"
@@ -151,7 +152,7 @@ static void find_storage(struct whatif *w)
 static json_t *congestion_of(const struct whatif *w, const struct topo *t,
 			     const struct tables *tables)
 {
-	const struct congestion_scene scene = { t, fabric_lids(w->env->fabric), tables,
+	const struct congestion_scene scene = { t, fabric_view(w->env->fabric).lids, tables,
 						w->storage };
 	struct congestion congestion;
 
@@ -161,12 +162,12 @@ static json_t *congestion_of(const struct whatif *w, const struct topo *t,
 
 static json_t *delta_of(const struct whatif *w)
 {
-	const struct tables *running = fabric_tables(w->env->fabric);
+	const struct tables *running = fabric_view(w->env->fabric).tables;
 	struct delta delta = { 0 };
 
 	delta_count(running, &w->tables, &delta);
-	delta.entries_minimum = delta_minimum(w->t, fabric_lids(w->env->fabric), w->tried.engine,
-					      running, &w->tables);
+	delta.entries_minimum = delta_minimum(w->t, fabric_view(w->env->fabric).lids,
+					      w->tried.engine, running, &w->tables);
 	return report_delta(&delta);
 }
 
@@ -176,16 +177,16 @@ static json_t *present_of(const struct whatif *w)
 
 	fabric_check(w->env->fabric, &proof);
 	return json_pack("{so so}", "proof", report_proof(&proof), "congestion",
-			 congestion_of(w, w->present, fabric_tables(w->env->fabric)));
+			 congestion_of(w, w->present, fabric_view(w->env->fabric).tables));
 }
 
 /* How hosts in another state are treated, and who pays for it. */
 static void tell_states(const struct whatif *w, json_t *doc)
 {
 	struct fabric *f = w->env->fabric;
-	const struct congestion_scene now = { w->present, fabric_lids(f), fabric_tables(f),
-					      w->storage };
-	const struct congestion_scene then = { w->t, fabric_lids(f), &w->tables, w->storage };
+	const struct congestion_scene now = { w->present, fabric_view(f).lids,
+					      fabric_view(f).tables, w->storage };
+	const struct congestion_scene then = { w->t, fabric_view(f).lids, &w->tables, w->storage };
 	uint8_t *aside = nvlink_aside(f, w->states);
 
 	json_object_set_new(doc, "nvswitch", nvlink_trial(f, w->t, w->states, &w->tables));
@@ -206,7 +207,7 @@ static json_t *document(struct whatif *w)
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
-	sound = check_tables(w->t, fabric_lids(w->env->fabric), &w->tables, &proof);
+	sound = check_tables(w->t, fabric_view(w->env->fabric).lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 	find_storage(w);
 	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
@@ -236,7 +237,7 @@ static void whatif_fini(struct whatif *w)
 /* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..]} */
 static json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 {
-	struct whatif w = { .env = env, .present = fabric_topo(env->fabric) };
+	struct whatif w = { .env = env, .present = fabric_view(env->fabric).topo };
 	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
 
 	if (!w.present)

@@ -201,21 +201,6 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .state = f->store };
 }
 
-const struct topo *fabric_topo(const struct fabric *f)
-{
-	return f->now.topo;
-}
-
-const struct lid_map *fabric_lids(const struct fabric *f)
-{
-	return f->now.lids;
-}
-
-const struct tables *fabric_tables(const struct fabric *f)
-{
-	return f->now.topo ? &f->now.tables : NULL;
-}
-
 uint8_t *fabric_port_classes(const struct fabric *f)
 {
 	return fabric_classes_by_name(f, f->now.topo);

@@ -30,11 +30,6 @@ void fabric_free(struct fabric *fabric);
 void fabric_start(struct fabric *fabric);
 void fabric_configure(struct fabric *fabric, const struct conf *conf);
 
-/* The published present; NULL before the first one. Valid until control returns to the loop. */
-const struct topo *fabric_topo(const struct fabric *fabric);
-const struct lid_map *fabric_lids(const struct fabric *fabric);
-const struct tables *fabric_tables(const struct fabric *fabric);
-
 /* The multicast trees as the switches are to hold them; of any snapshot: go by GUID. */
 const struct mcast_plan *fabric_trees(const struct fabric *fabric);
 json_t *fabric_groups(

@@ -15,6 +15,7 @@
 #include "fm/control/answer.h"
 #include "fm/control/child.h"
 #include "fm/core/log.h"
+#include "fm/fabric/view.h"
 #include "fm/http/host_names.h"
 #include "fm/http/http.h"
 #include "fm/http/metrics.h"
@@ -307,7 +308,7 @@ static enum MHD_Result answer_document(struct http *http, struct MHD_Connection 
 {
 	if (!command->run->long_answer)
 		return answer_now(http, connection, command, args);
-	if (!fabric_topo(http->env.fabric))
+	if (!fabric_view(http->env.fabric).topo)
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 			      "no picture of the fabric yet");
 	if (http->nanswers >= ANSWERS_MAX)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/fabric/view.h"
 #include "fm/maintenance/module.h"
 #include "fm/control/control.h"
 #include "fm/nvswitch/module.h"
@@ -35,17 +36,11 @@ struct fabric {
 	const char *refusal; /* it is not master */
 };
 
-const struct topo *fabric_topo(const struct fabric *f)
+struct fabric_view fabric_view(const struct fabric *f)
 {
-	return f->topo;
-}
-const struct lid_map *fabric_lids(const struct fabric *f)
-{
-	return f->topo ? &f->lids : NULL;
-}
-const struct tables *fabric_tables(const struct fabric *f)
-{
-	return f->topo ? &f->tables : NULL;
+	if (!f->topo)
+		return (struct fabric_view){ 0 };
+	return (struct fabric_view){ .topo = f->topo, .lids = &f->lids, .tables = &f->tables };
 }
 json_t *fabric_status(const struct fabric *f)
 {

@@ -11,6 +11,7 @@
 #include "fm/maintenance/module.h"
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
+#include "fm/fabric/view.h"
 #include "fm/rooms.h"
 #include "fm/state/state_file.h"
 #include "tests/fabric/damage.h"
@@ -32,6 +33,22 @@ struct world {
 	struct fabric *fabric;
 	struct loop_timer *stop;
 };
+
+/* What is published; NULL before the first update. */
+static inline const struct topo *fabric_topo(const struct fabric *f)
+{
+	return fabric_view(f).topo;
+}
+
+static inline const struct lid_map *fabric_lids(const struct fabric *f)
+{
+	return fabric_view(f).lids;
+}
+
+static inline const struct tables *fabric_tables(const struct fabric *f)
+{
+	return fabric_view(f).tables;
+}
 
 static inline void stop_cb(void *arg)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "fm/core/log.h"
 #include "fm/fabric/fabric.h"
+#include "fm/fabric/view.h"
 #include "fm/rooms.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
@@ -146,9 +147,9 @@ static struct topo *tree(void)
 
 static void tables_held(const struct world *w, struct tables *out)
 {
-	const struct topo *t = fabric_topo(w->fabric);
+	const struct topo *t = fabric_view(w->fabric).topo;
 
-	tables_resize(out, t->nswitches, fabric_tables(w->fabric)->top);
+	tables_resize(out, t->nswitches, fabric_view(w->fabric).tables->top);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (uint32_t lid = 0; lid < out->stride; lid++)
 			tables_row(out, sw)[lid] =
@@ -204,7 +205,8 @@ static uint32_t port_known_as(const struct world *w, uint32_t p)
 {
 	const struct topo_port *port = &w->design->ports[p];
 
-	return topo_port_of(fabric_topo(w->fabric), w->design->nodes[port->node].guid, port->num);
+	return topo_port_of(fabric_view(w->fabric).topo, w->design->nodes[port->node].guid,
+			    port->num);
 }
 
 /* Runs until a change is answered, then judges what the switches held after each write for it. */
@@ -218,7 +220,8 @@ static void judge_change(struct world *w, uint64_t us, const char *what)
 	w->nrecords = 0;
 	run_for(w, us);
 	tables_held(w, &after);
-	mixture_init(&mix, fabric_topo(w->fabric), fabric_lids(w->fabric), &before, &after);
+	mixture_init(&mix, fabric_view(w->fabric).topo, fabric_view(w->fabric).lids, &before,
+		     &after);
 	for (uint32_t p = 0; p < w->design->nports; p++)
 		if (dark[p])
 			mixture_link_dark(&mix, port_known_as(w, p));
@@ -238,7 +241,7 @@ static void judge_change(struct world *w, uint64_t us, const char *what)
 	}
 	w->judged += w->nrecords;
 	assert_memory_equal(mix.now.lft, after.lft, (size_t)after.nswitches * after.stride);
-	assert_memory_equal(fabric_tables(w->fabric)->lft, after.lft,
+	assert_memory_equal(fabric_view(w->fabric).tables->lft, after.lft,
 			    (size_t)after.nswitches * after.stride);
 	mixture_fini(&mix);
 	tables_fini(&before);
