@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * change: what differs between the published snapshot and the next one, as events, and what rooms hear of it.
+ * change: what differs between the published snapshot and the next one, as events, and what rooms
+ * hear of it.
  *
- * A switch that has lost all its links is one event, as is one that has some again: its links are logged only
- * where the fault is theirs. Of each kind a few are logged one by one and the rest as a count. The gravest
- * change names the fault that is being answered (fault.c): switches before links, losses before repairs.
+ * A switch that has lost all its links is one event, as is one that has some again: its links are
+ * logged only where the fault is theirs. Of each kind a few are logged one by one and the rest as a
+ * count. The gravest change names the fault that is being answered (fault.c): switches before
+ * links, losses before repairs.
  *
- * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init again. Rooms
- * hear of each fall. A link that came up and is not Active yet counts as down (links.c): it is logged when it is
- * Active.
+ * A link that was up before and is up now may have fallen between two sweeps: its ports are in Init
+ * again. Rooms hear of each fall. A link that came up and is not Active yet counts as down
+ * (links.c): it is logged when it is Active.
  */
 #include "fm/fabric/change.h"
 #include <inttypes.h>
@@ -52,7 +54,7 @@ struct changes {
 	char loss[256], repair[256]; /* the first of them */
 };
 
-/* ---- Switches that come and go -------------------------------------------------------------------- */
+/* ---- Switches that come and go --------------------------------------------------------------- */
 
 /* The link is up, whether or not its ports are Active. */
 static bool is_trained(const struct topo *t, const struct topo_port *port)
@@ -167,7 +169,7 @@ static void name_switches(const struct changes *s, const uint32_t *list, unsigne
 		snprintf(buf + used, size - (size_t)used, ", ..");
 }
 
-/* ---- Links and nodes ----------------------------------------------------------------------------- */
+/* ---- Links and nodes ------------------------------------------------------------------------- */
 
 /* The other end of a link that differs, as a node of the newer snapshot. */
 static uint32_t other_end(const struct changes *s, const struct diff_item *item)
@@ -180,7 +182,10 @@ static uint32_t other_end(const struct changes *s, const struct diff_item *item)
 	return gone ? topo_find(s->newer, t->nodes[peer->node].guid) : peer->node;
 }
 
-/* The link to an aggregation node inside of a switch that is coming up: logged with that, when the others are Active. */
+/*
+ * The link to an aggregation node inside of a switch that is coming up: logged with that, when the
+ * others are Active.
+ */
 static bool is_inside_one_to_come(const struct changes *s, const struct diff_item *item)
 {
 	const struct topo_port *port, *peer;
@@ -209,7 +214,10 @@ static bool is_logged_by_its_switch(const struct changes *s, const struct diff_i
 	return is_listed(list, count, item->new_node) || is_listed(list, count, other_end(s, item));
 }
 
-/* What was at the far end of a new node's link before, of the same type, and is dark now: NULL = nobody. */
+/*
+ * What was at the far end of a new node's link before, of the same type, and is dark now: NULL =
+ * nobody.
+ */
 static const struct topo_node *predecessor(const struct changes *s, uint32_t node)
 {
 	for (unsigned num = 1; num <= s->newer->nodes[node].nports; num++) {
@@ -283,7 +291,10 @@ static void log_rest(const struct changes *s, unsigned kind)
 			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
 
-/* It was Active and is in Init: it fell and came back between two sweeps. Nodes have their places where none came or went. */
+/*
+ * It was Active and is in Init: it fell and came back between two sweeps. Nodes have their places
+ * where none came or went.
+ */
 static bool has_bounced(const struct changes *s, uint32_t p)
 {
 	const struct topo_port *was = &s->older->ports[p], *now = &s->newer->ports[p];
@@ -336,7 +347,7 @@ static void log_items(struct changes *s, const struct diff *d)
 		log_rest(s, kind);
 }
 
-/* ---- What snapshots do not show ----------------------------------------------------------------- */
+/* ---- What snapshots do not show -------------------------------------------------------------- */
 
 static void log_bounces(struct changes *s)
 {
@@ -408,7 +419,7 @@ void fabric_log_silent(struct fabric *f)
 	}
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static void name_more(char *buf, size_t size, const char *first, unsigned count)
 {

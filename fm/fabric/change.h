@@ -9,7 +9,8 @@ struct fabric;
 
 enum fabric_change {
 	FABRIC_SAME, /* down to the last bit of a port */
-	FABRIC_STATES, /* what ports say of themselves: tables are the same, and there may be links to bring up */
+	/* what ports say of themselves: tables are the same, and there may be links to bring up */
+	FABRIC_STATES,
 	FABRIC_CHANGED,
 };
 

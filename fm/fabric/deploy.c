@@ -2,15 +2,17 @@
 /*
  * deploy: what is published goes to the devices.
  *
- * Tables are programmed and, beside that, ports and links brought up. A newer publication may come while an
- * older one is still under way: program and bringup go on from what was acknowledged. After a restart
- * programming ends twice: what waits for the tables goes on while the rest of them is read.
+ * Tables are programmed and, beside that, ports and links brought up. A newer publication may come
+ * while an older one is still under way: program and bringup go on from what was acknowledged.
+ * After a restart programming ends twice: what waits for the tables goes on while the rest of them
+ * is read.
  *
- * A port that refuses its settings, or does not answer Sets, is given up by bring-up and asked again by one
- * Set, later and later, up to once a minute (bringup.h), from what is published: that takes no sweep and no
- * update, and the rest of the fabric is up meanwhile. One event tells of a port that was given up for the first
- * time. One that goes on refusing is an alert with its name for as long as it does: a link that does not become
- * Active is isolated (fabric_request_isolate()), any other port is named here.
+ * A port that refuses its settings, or does not answer Sets, is given up by bring-up and asked
+ * again by one Set, later and later, up to once a minute (bringup.h), from what is published: that
+ * takes no sweep and no update, and the rest of the fabric is up meanwhile. One event tells of a
+ * port that was given up for the first time. One that goes on refusing is an alert with its name
+ * for as long as it does: a link that does not become Active is isolated
+ * (fabric_request_isolate()), any other port is named here.
  */
 #include "fm/fabric/deploy.h"
 #include <stdio.h>
@@ -21,10 +23,10 @@
 #include "fm/fabric/poll.h"
 #include "topology/mem.h"
 
-#define BEHIND_TABLES_US                                                                           \
-	20000	      /* ports wait for tables no longer: it may be much, or its switch silent */
-#define NAMED_AFTER 3 /* refusals in a row */
-#define NAMED	    20
+/* Ports wait for tables no longer than that: it may be much, or its switch silent. */
+#define BEHIND_TABLES_US 20000
+#define NAMED_AFTER	 3 /* refusals in a row */
+#define NAMED		 20
 
 struct deploy {
 	loop_fn *ended;
@@ -32,7 +34,7 @@ struct deploy {
 	bool told_failed;	  /* of blocks that are not acknowledged */
 };
 
-/* ---- Ports that were given up -------------------------------------------------------------------- */
+/* ---- Ports that were given up ---------------------------------------------------------------- */
 
 static void log_given_up(struct fabric *f, const struct bringup_result *result)
 {
@@ -97,7 +99,7 @@ static void note_given_up(struct fabric *f, const struct bringup_result *result)
 	schedule_retry(f, result->retry_at_us);
 }
 
-/* ---- Ends ---------------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 void fabric_brought_up(void *arg, const struct bringup_result *result)
 {
@@ -170,7 +172,7 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	f->deploy->ended(f);
 }
 
-/* ---- Begins -------------------------------------------------------------------------------------- */
+/* ---- Begins ---------------------------------------------------------------------------------- */
 
 void fabric_deploy_adopt(struct fabric *f)
 {
@@ -243,7 +245,7 @@ void fabric_deploy_read_back(struct fabric *f, unsigned ports)
 	f->progress.bringing_up = bringup_read_back(f->bringup, ports, fabric_brought_up, f);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void fabric_deploy_init(struct fabric *f, loop_fn *ended)
 {

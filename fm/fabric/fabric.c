@@ -3,14 +3,16 @@
  * fabric: the scheduler of the pipe (see fabric.h):
  *
  *   serve            what is requested begins: a sweep of all, of dirty nodes, or an update at once
- *   swept            a sweep has ended; as master an update follows             (rooms: swept, ready)
+ *   swept            a sweep has ended; as master an update follows             (rooms: swept,
+ *                    ready)
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
- *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up   (deploy.c)
+ *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up
+ *                    (deploy.c)
  *   fabric_settle    both are done: operators are answered                      (settle.c)
  *   improve          in quiet times: a room has something better, by one more update
  *
- * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One update is in
- * the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
+ * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One
+ * update is in the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@
 
 #define EVENTS_KEPT 2000
 
-/* ---- Sweeps, and the update behind them ---------------------------------------------------------- */
+/* ---- Sweeps, and the update behind them ------------------------------------------------------ */
 
 /* What is found settled is older than the update. */
 static void begin_update(struct fabric *f)
@@ -78,7 +80,10 @@ static void swept(void *arg, const struct sweep_result *result)
 		update(f);
 }
 
-/* Behind a dead link a light sweep would wait long for answers that cannot come, so it makes way, as does the rest of a sweep that waits for slow answers alone. */
+/*
+ * Behind a dead link a light sweep would wait long for answers that cannot come, so it makes way,
+ * as does the rest of a sweep that waits for slow answers alone.
+ */
 static bool sweep_holds(const struct fabric *f)
 {
 	return sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep);
@@ -211,7 +216,7 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 	return check_tables(f->now.topo, f->now.lids, &f->now.tables, report);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct bringup_conf bringup_conf(const struct conf *c)
 {
@@ -294,8 +299,8 @@ static void parts_fini(struct fabric *f, bool all)
 }
 
 /*
- * As if fmd had ended and began anew, but that events, those who follow them and rooms that last go on: what files hold is kept and
- * read. Files are those of the role until now.
+ * As if fmd had ended and began anew, but that events, those who follow them and rooms that last go
+ * on: what files hold is kept and read. Files are those of the role until now.
  */
 static void renew(struct fabric *f)
 {

@@ -7,10 +7,11 @@
  *   published   its tables are proven and on their way                    answered
  *   programmed  the last block is acknowledged: logged
  *
- * Traps whose sweep is still to come stay pending for the next update. Where an update is published before
- * the one before it is programmed, both are logged as one, from the first trap on. What was found is a fault
- * if anything was lost, else a repair; what made no difference is dropped. A link that came up is in use when
- * it is Active, so its repair stays open for the update that follows bring-up.
+ * Traps whose sweep is still to come stay pending for the next update. Where an update is published
+ * before the one before it is programmed, both are logged as one, from the first trap on. What was
+ * found is a fault if anything was lost, else a repair; what made no difference is dropped. A link
+ * that came up is in use when it is Active, so its repair stays open for the update that follows
+ * bring-up.
  */
 #include "fm/fabric/fault.h"
 #include <stdio.h>
@@ -57,9 +58,12 @@ static uint64_t waits_since(const struct fabric *f)
 	return modules_pending_since(f->modules);
 }
 
-/* ---- Open ---------------------------------------------------------------------------------------- */
+/* ---- Open ------------------------------------------------------------------------------------ */
 
-/* Requests to the SA have a part of the loop's time only. Each trap renews that; a link may train for longer, so it ends. */
+/*
+ * Requests to the SA have a part of the loop's time only. Each trap renews that; a link may train
+ * for longer, so it ends.
+ */
 static void begin_urgent(struct fabric *f)
 {
 	loop_busy_for(f->loop, URGENT_US);
@@ -124,7 +128,7 @@ void fabric_fault_trained(struct fabric *f)
 	fabric_fault_none(f);
 }
 
-/* ---- Published ----------------------------------------------------------------------------------- */
+/* ---- Published ------------------------------------------------------------------------------- */
 
 /* The older one is not programmed yet: it began first, and what was lost gives the name. */
 static void join(struct fault *newer, const struct fault *older)
@@ -156,7 +160,7 @@ void fabric_fault_published(struct fabric *f)
 	pending->trains = pending->open && answered->trains && answered->loss;
 }
 
-/* ---- Programmed ---------------------------------------------------------------------------------- */
+/* ---- Programmed ------------------------------------------------------------------------------ */
 
 static json_t *details(const struct answer *a, unsigned switches, json_t *risk)
 {
@@ -205,7 +209,7 @@ void fabric_fault_programmed(struct fabric *f)
 	log_answer(f, a, loss);
 }
 
-/* ---- Status and life ----------------------------------------------------------------------------- */
+/* ---- Status and life ------------------------------------------------------------------------- */
 
 static json_t *answer_json(const struct answer *a)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fault: the steps of a fault, or of a repair, as the pipe comes to them (see fault.c). Rooms open one by fm/fabric/request.h. */
+/*
+ * fault: the steps of a fault, or of a repair, as the pipe comes to them (see fault.c). Rooms open
+ * one by fm/fabric/request.h.
+ */
 #ifndef FMD_FABRIC_FAULT_H
 #define FMD_FABRIC_FAULT_H
 
@@ -11,7 +14,10 @@ struct fabric;
 void fabric_faults_init(struct fabric *f);
 void fabric_faults_fini(struct fabric *f);
 
-/* A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens a fault if none is open. */
+/*
+ * A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens
+ * a fault if none is open.
+ */
 void fabric_fault_name(struct fabric *f, bool loss, const char *what);
 /* A link has come up and is not Active yet: its repair is logged when tables lead over it. */
 void fabric_fault_training(struct fabric *f);

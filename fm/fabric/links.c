@@ -2,20 +2,22 @@
 /*
  * links: which links tables may lead over.
  *
- * Data pass a link when both its ends are Active. Once the fabric was up, a link between two switches that is
- * not counts for routing like one that is down: its place in the design stays free. So a repair is brought up
- * first, then published, and the safe order (routing/order/order.h) leads nothing over it before; a link that
- * cannot be made Active takes none of the traffic.
+ * Data pass a link when both its ends are Active. Once the fabric was up, a link between two
+ * switches that is not counts for routing like one that is down: its place in the design stays
+ * free. So a repair is brought up first, then published, and the safe order (routing/order/order.h)
+ * leads nothing over it before; a link that cannot be made Active takes none of the traffic.
  *
- * A link that bounced, and is up again when it is swept, goes on to count while it is brought up: that is
- * quicker than to lead around it. Not so where its switch rebooted, nor for longer than LATE_US.
+ * A link that bounced, and is up again when it is swept, goes on to count while it is brought up:
+ * that is quicker than to lead around it. Not so where its switch rebooted, nor for longer than
+ * LATE_US.
  *
- * A dark fabric has nothing to lose: no link between switches is Active, or most were not when it was first
- * met and it was not up since. Its links are activated beside the writing of its tables, and count as soon as
- * they are up. The same holds for a leaf none of whose links to other switches is Active.
+ * A dark fabric has nothing to lose: no link between switches is Active, or most were not when it
+ * was first met and it was not up since. Its links are activated beside the writing of its tables,
+ * and count as soon as they are up. The same holds for a leaf none of whose links to other switches
+ * is Active.
  *
- * When bring-up has ended, or LATE_US after it began to make links Active if it takes so long, the next update
- * publishes those.
+ * When bring-up has ended, or LATE_US after it began to make links Active if it takes so long, the
+ * next update publishes those.
  */
 #include "fm/fabric/links.h"
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* links: which links between switches a snapshot takes for usable (see links.c), and when that has changed. */
+/*
+ * links: which links between switches a snapshot takes for usable (see links.c), and when that has
+ * changed.
+ */
 #ifndef FMD_FABRIC_LINKS_H
 #define FMD_FABRIC_LINKS_H
 
@@ -22,8 +25,8 @@ void fabric_links_fini(struct fabric *f);
 struct link_rule fabric_links_rule(struct fabric *f);
 void fabric_links_published(struct fabric *f, const struct topo *before); /* NULL: the first */
 /*
- * Links became Active, or ceased to be, since the published snapshot was collected: requests an update, and says so. Not while one is in
- * the making, for bring-up ends once more behind that.
+ * Links became Active, or ceased to be, since the published snapshot was collected: requests an
+ * update, and says so. Not while one is in the making, for bring-up ends once more behind that.
  */
 bool fabric_links_follow(struct fabric *f);
 bool fabric_links_brought_up(struct fabric *f); /* the same, and bring-up has ended */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * operation: what an operator asked for that changes the fabric (a cordon, a reroute ..), from the request to its one answer.
+ * operation: what an operator asked for that changes the fabric (a cordon, a reroute ..), from the
+ * request to its one answer.
  *
- * The update that begins next takes it; one that is under way by then does not. It is answered when all that this update published is
- * programmed and brought up, and when the file that keeps it is on disk or could not be written. It is rolled back when the update's
- * tables are refused, and abandoned when this manager is master no more. If the client disconnects, the operation continues; its
- * callback is dropped.
+ * The update that begins next takes it; one that is under way by then does not. It is answered when
+ * all that this update published is programmed and brought up, and when the file that keeps it is
+ * on disk or could not be written. It is rolled back when the update's tables are refused, and
+ * abandoned when this manager is master no more. If the client disconnects, the operation
+ * continues; its callback is dropped.
  */
 #ifndef FMD_FABRIC_OPERATION_H
 #define FMD_FABRIC_OPERATION_H
@@ -15,24 +17,40 @@
 
 struct fabric;
 
-/* All but free are called at most once; rollback, result, reported and free in this order. None of them starts an operation. */
+/*
+ * All but free are called at most once; rollback, result, reported and free in this order. None of
+ * them starts an operation.
+ */
 struct fabric_operation_ops {
 	const char *file; /* of state_dir, to be on disk before the answer; NULL = none */
 	bool sweeps;	  /* only an update that begins behind a heavy sweep takes it */
-	/* Tables were refused: takes back what was asked for. NULL = nothing is to be taken back. */
+	/*
+	 * Tables were refused: takes back what was asked for. NULL = nothing is to be taken back.
+	 */
 	void (*rollback)(void *data);
-	/* What came of it, the caller's; not called with an error. NULL = the document of `fmctl --json status` is the answer. */
+	/*
+	 * What came of it, the caller's; not called with an error. NULL = the document of `fmctl
+	 * --json status` is the answer.
+	 */
 	json_t *(*result)(void *data);
-	/* The client is about to be answered: logs the outcome. result, borrowed, is NULL with an error. NULL = nothing is logged. */
+	/*
+	 * The client is about to be answered: logs the outcome. result, borrowed, is NULL with an
+	 * error. NULL = nothing is logged.
+	 */
 	void (*reported)(void *data, json_t *result, const char *error);
 	void (*free)(
 		void *data); /* when it is answered or abandoned; NULL = nothing is to be freed */
 };
 
-/* ops: a constant; data: the operation's from now on. fn is called once, later, unless the client (arg) is gone. */
+/*
+ * ops: a constant; data: the operation's from now on. fn is called once, later, unless the client
+ * (arg) is gone.
+ */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);
-/* For what needed no update: it is answered when its file is on disk, perhaps before this returns. */
+/*
+ * For what needed no update: it is answered when its file is on disk, perhaps before this returns.
+ */
 void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			   void *data, waiter_fn *fn, void *arg);
 

@@ -10,7 +10,10 @@ struct operations;
 
 typedef json_t *operations_status_fn(const struct fabric *fabric);
 
-/* store, borrowed, says which files are on disk or could not be written. status: the answer of who has no result. */
+/*
+ * store, borrowed, says which files are on disk or could not be written. status: the answer of who
+ * has no result.
+ */
 struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
 				  operations_status_fn *status);
 void operations_free(struct operations *operations); /* nobody is called */
@@ -20,7 +23,10 @@ void operations_start(struct operations *operations, const struct fabric_operati
 void operations_done(struct operations *operations, const struct fabric_operation_ops *ops,
 		     void *data, waiter_fn *fn, void *arg);
 
-/* An update begins and takes those that wait. sweeping: a heavy sweep is yet to come or under way, and who waits for one stays. */
+/*
+ * An update begins and takes those that wait. sweeping: a heavy sweep is yet to come or under way,
+ * and who waits for one stays.
+ */
 void operations_take(struct operations *operations, bool sweeping);
 bool operations_taken(const struct operations *operations); /* some are, and not answered yet */
 /* Those that were taken: their tables were refused. Answer them next. */

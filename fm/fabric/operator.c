@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* operator: what operators ask of the pipe itself: sweeps, reroutes and readbacks; and the doors by which rooms start operations. */
+/*
+ * operator: what operators ask of the pipe itself: sweeps, reroutes and readbacks; and the doors by
+ * which rooms start operations.
+ */
 #include "fm/fabric/operation.h"
 #include "fm/fabric/own.h"
 
@@ -31,7 +34,7 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 	fabric_request_reroute(f, "operator");
 }
 
-/* ---- Readback ------------------------------------------------------------------------------------ */
+/* ---- Readback -------------------------------------------------------------------------------- */
 
 static void read_back(void *arg, const struct program_readback *result)
 {

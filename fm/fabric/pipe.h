@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pipe: struct fabric, for the files of the pipe alone. They call each other downward only (tests/check-calls):
+ * pipe: struct fabric, for the files of the pipe alone. They call each other downward only
+ * (tests/check-calls):
  *
- *   fabric.c                        the scheduler: what is requested becomes sweeps, updates and settling; life
+ *   fabric.c                        the scheduler: what is requested becomes sweeps, updates and
+ *                                   settling; life
  *   operator.c report.c             operators' commands that are the pipe's own; the status
  *   settle.c                        all that was published is programmed and brought up
  *   update.c                        from the inventory to what is published
@@ -104,7 +106,10 @@ struct fabric {
 	struct mft *mft;
 	struct sa *sa;
 	struct lid_memory memory; /* the LIDs of every port ever met */
-	union { /* `now` is what is published; the names without it are of concerns that are not yet rooms */
+	/*
+	 * `now` is what is published; the names without it are of concerns that are not yet rooms
+	 */
+	union {
 		struct publication now;
 		struct {
 			struct topo *topo;

@@ -2,14 +2,14 @@
 /*
  * poll: light sweeps.
  *
- * A light sweep asks every switch once an interval for PortStateChange and so finds what no trap told: one
- * lost on the very link it was about, or a switch that hangs.
+ * A light sweep asks every switch once an interval for PortStateChange and so finds what no trap
+ * told: one lost on the very link it was about, or a switch that hangs.
  *
- * While something is unfinished they come sooner: a node is silent or answered in part, links are not up, or
- * blocks not acknowledged. 50 ms at first, twice as long each time up to the interval (10 s without one), and
- * anew when more is unfinished than before. What an update tries again stays unfinished until that is settled.
- * Ports that refuse their settings have a pace of their own (deploy.c); light sweeps come sooner because of
- * them for a minute alone, which may find why.
+ * While something is unfinished they come sooner: a node is silent or answered in part, links are
+ * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
+ * (10 s without one), and anew when more is unfinished than before. What an update tries again
+ * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
+ * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why.
  */
 #include "fm/fabric/poll.h"
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void polled(void *arg, const struct sweep_result *result)
 	f->poll->serve(f);
 }
 
-/* ---- When ---------------------------------------------------------------------------------------- */
+/* ---- When ------------------------------------------------------------------------------------ */
 
 static unsigned unfinished(const struct fabric *f)
 {
@@ -104,7 +104,7 @@ static void poll_due(void *arg)
 	sweep_poll(f->sweep, polled, f);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void fabric_poll_init(struct fabric *f, loop_fn *serve)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * port_class: what routing goes by beside the snapshot. Which end ports are storage and which management is said
- * by patterns of node descriptions (fnmatch(3)) from the configuration, each held against the whole description
- * and against the host's name; rooms add the rest (fm/fabric/policy.h).
+ * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
+ * management is said by patterns of node descriptions (fnmatch(3)) from the configuration, each
+ * held against the whole description and against the host's name; rooms add the rest
+ * (fm/fabric/policy.h).
  */
 #include "fm/fabric/port_class.h"
 #include <fnmatch.h>

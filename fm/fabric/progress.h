@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* progress: what this manager may do, and what the pipe is doing, for concerns that do their own work while the pipe does none. */
+/*
+ * progress: what this manager may do, and what the pipe is doing, for concerns that do their own
+ * work while the pipe does none.
+ */
 #ifndef FMD_FABRIC_PROGRESS_H
 #define FMD_FABRIC_PROGRESS_H
 
@@ -18,13 +21,22 @@ bool fabric_may_sweep(const struct fabric *fabric);
 bool fabric_sweep_running(const struct fabric *fabric);
 /* An update is in the making: its snapshot is collected and nothing of it published yet. */
 bool fabric_updating(const struct fabric *fabric);
-/* Forwarding tables that were published are being written; with retries of blocks that were not acknowledged. */
+/*
+ * Forwarding tables that were published are being written; with retries of blocks that were not
+ * acknowledged.
+ */
 bool fabric_programming(const struct fabric *fabric);
 /* All that was published is programmed and brought up, and no update is in the making. */
 bool fabric_is_settled(const struct fabric *fabric);
-/* All that was published is programmed and brought up, and read where it was only assumed after a restart. */
+/*
+ * All that was published is programmed and brought up, and read where it was only assumed after a
+ * restart.
+ */
 bool fabric_is_up(const struct fabric *fabric);
-/* As master, behind the first publication: nothing is requested and nothing of the above is under way. */
+/*
+ * As master, behind the first publication: nothing is requested and nothing of the above is under
+ * way.
+ */
 bool fabric_is_quiet(const struct fabric *fabric);
 /* fabric_is_quiet(), fabric_is_up(), and no room is busy(): since when, by the loop's clock; 0 = it is not so. */
 uint64_t fabric_quiet_since_us(const struct fabric *fabric);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* publication: a snapshot, and the LIDs and tables made for it: the published one, and the one that an update is making. */
+/*
+ * publication: a snapshot, and the LIDs and tables made for it: the published one, and the one that
+ * an update is making.
+ */
 #ifndef FMD_FABRIC_PUBLICATION_H
 #define FMD_FABRIC_PUBLICATION_H
 
@@ -8,11 +11,12 @@
 #include "fm/fabric/links.h"
 
 /*
- * tables are the engine's answer to exactly this topo and these lids. The snapshot alone may be exchanged for one that differs in the
- * state of ports. What the update's one has is its own; partitions and pkeys are partition_module's.
+ * tables are the engine's answer to exactly this topo and these lids. The snapshot alone may be
+ * exchanged for one that differs in the state of ports. What the update's one has is its own;
+ * partitions and pkeys are partition_module's.
  */
 struct publication {
-	struct topo *topo;	/* NULL: nothing is published, or the update has no snapshot yet */
+	struct topo *topo;	/* NULL: there is none (yet) */
 	uint32_t shapes;	/* inventory.shapes when the snapshot was collected */
 	struct link_rule links; /* by which it was collected */
 	struct lid_map *lids;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* report: the pipe's state as the documents of the outside contract. Rooms add theirs by status(). */
+/*
+ * report: the pipe's state as the documents of the outside contract. Rooms add theirs by status().
+ */
 #include "fm/fabric/report.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,10 @@ static long resident_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Why a link carries no transit: an operator cordoned it, it is unhealthy, or it cannot be worked with. */
+/*
+ * Why a link carries no transit: an operator cordoned it, it is unhealthy, or it cannot be worked
+ * with.
+ */
 enum drain { BY_OPERATOR, QUARANTINED, ISOLATED };
 
 static bool is_drained(const struct topo_port *port, enum drain why)
@@ -178,7 +183,7 @@ json_t *fabric_events(const struct fabric *f, unsigned count)
 	return event_log_json(f->events, count);
 }
 
-/* ---- Followers ----------------------------------------------------------------------------------- */
+/* ---- Followers ------------------------------------------------------------------------------- */
 
 void fabric_report_event(void *arg, const json_t *event)
 {

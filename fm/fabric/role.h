@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * role: the part that this manager has in its fabric. The pipe keeps it; one room (fm/sm/module.h) says what it is to be.
+ * role: the part that this manager has in its fabric. The pipe keeps it; one room (fm/sm/module.h)
+ * says what it is to be.
  *
  *   AWAY ---- the port has a link ----> ASKING ---- nobody better answers ----> MASTER
  *     ^                                  ^  |                                    ^  |
- *     | the port has lost its fabric,    |  | another is, or is to be, master    |  | another outranks us
+ *     | the port has lost its fabric,    |  | another is, or is to be, master    |  | another
+ *                                        outranks us
  *     | from any of these                |  v                                    |  v
  *     '----------------------------------+- STANDBY ---- HANDOVER ---------------'
  *                                        '--- the master is silent
  *
- * LOCKED_OUT is ASKING in a fabric whose ports hold another manager's M_Key. A manager that another one has disabled is a STANDBY.
+ * LOCKED_OUT is ASKING in a fabric whose ports hold another manager's M_Key. A manager that another
+ * one has disabled is a STANDBY.
  */
 #ifndef FMD_FABRIC_ROLE_H
 #define FMD_FABRIC_ROLE_H
@@ -20,21 +23,29 @@ struct fabric;
 
 enum fabric_role {
 	FABRIC_ROLE_AWAY, /* the own port is in no fabric; sends nothing */
-	FABRIC_ROLE_ASKING, /* sweeps, to learn who is master; sets nothing but PortStateChange where nobody has set tables */
+	/*
+	 * sweeps, to learn who is master; sets nothing but PortStateChange where nobody has set
+	 * tables
+	 */
+	FABRIC_ROLE_ASKING,
 	FABRIC_ROLE_LOCKED_OUT, /* sweeps, and sets nothing at all */
 	FABRIC_ROLE_STANDBY,	/* neither sweeps nor sets anything, nor writes state files */
 	FABRIC_ROLE_MASTER,
 };
 
 enum fabric_role fabric_role(const struct fabric *fabric);
-/* Master since another manager ceased to be: what it left is read first, and ports keep the LIDs that they hold. */
+/*
+ * Master since another manager ceased to be: what it left is read first, and ports keep the LIDs
+ * that they hold.
+ */
 bool fabric_took_over(const struct fabric *fabric);
 
 struct fabric_role_change {
 	enum fabric_role role;
 	/*
-	 * Nothing that was known of the fabric is believed any more: operators who wait get an error, rooms that do not last begin again
-	 * from what state_dir has, and a heavy sweep follows. Always so when a master becomes something else.
+	 * Nothing that was known of the fabric is believed any more: operators who wait get an
+	 * error, rooms that do not last begin again from what state_dir has, and a heavy sweep
+	 * follows. Always so when a master becomes something else.
 	 */
 	bool anew;
 	/* As master: another manager was at work until now, and.. */
@@ -43,14 +54,15 @@ struct fabric_role_change {
 };
 
 /*
- * Asks for another role: from the loop, rooms hear of it by their hook role(). The latest of several changes that wait counts, but what
- * was to begin anew does. A master that did not begin anew manages what was just swept.
+ * Asks for another role: from the loop, rooms hear of it by their hook role(). The latest of
+ * several changes that wait counts, but what was to begin anew does. A master that did not begin
+ * anew manages what was just swept.
  */
 void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
 			const char *reason);
 /*
- * At once: no sweep begins and no Set but of SMInfo leaves, until the next change of role, or until it is switched off. A master is still
- * one.
+ * At once: no sweep begins and no Set but of SMInfo leaves, until the next change of role, or until
+ * it is switched off. A master is still one.
  */
 void fabric_pause(struct fabric *fabric, bool on, const char *reason);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * settle: what follows when all that was published is programmed and brought up, step by step (fm/core/job.h):
+ * settle: what follows when all that was published is programmed and brought up, step by step
+ * (fm/core/job.h):
  *
  *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
- *   compare, show       what is published shows ports as they are. LIDs and tables go by index, so links and
+ *   compare, show       what is published shows ports as they are. LIDs and tables go by index, so
+ *                       links and
  *                       cordons must be the same; when they are not, an update is on its way
- *   answer              operators who wait hear of it; the fabric is up, unless tables of before a restart are
+ *   answer              operators who wait hear of it; the fabric is up, unless tables of before a
+ *                       restart are
  *                       still being read
  *   remember            rooms do what takes a pass over the snapshot
  *   tidy, room          the proof drops what is past; the next update finds memory for its tables
@@ -86,7 +89,7 @@ static enum job_said show(void *arg)
 	return JOB_NEXT;
 }
 
-/* ---- Up ------------------------------------------------------------------------------------------ */
+/* ---- Up -------------------------------------------------------------------------------------- */
 
 static void log_up(struct fabric *f)
 {
@@ -151,7 +154,7 @@ static enum job_said make_room(void *arg)
 	return JOB_END;
 }
 
-/* ---- The table ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },

@@ -11,11 +11,14 @@ struct fabric;
 void fabric_settle_init(struct fabric *f,
 			loop_fn *ended); /* ended: called with f behind the last step */
 void fabric_settle_fini(struct fabric *f);
-/* Begins, if it is due, all that was begun has ended, and no update is in the making or needed for links. */
+/*
+ * Begins, if it is due, all that was begun has ended, and no update is in the making or needed for
+ * links.
+ */
 void fabric_settle(struct fabric *f);
 void fabric_settle_stop(struct fabric *f); /* it stays due */
 
 const char *fabric_settle_step(const struct fabric *f); /* that is due; NULL = none */
-json_t *fabric_settle_stages(const struct fabric *f);	/* milliseconds by step, the caller's */
+json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step, the caller's */
 
 #endif

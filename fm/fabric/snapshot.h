@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* snapshot: the inventory as it is now, with the marks of rooms, as a snapshot, in two steps: collect, then freeze. */
+/*
+ * snapshot: the inventory as it is now, with the marks of rooms, as a snapshot, in two steps:
+ * collect, then freeze.
+ */
 #ifndef FMD_FABRIC_SNAPSHOT_H
 #define FMD_FABRIC_SNAPSHOT_H
 

@@ -2,21 +2,23 @@
 /*
  * update: from the inventory to what is published, step by step (fm/core/job.h):
  *
- *   collect    the operations that it will answer, the marks of rooms; what the inventory holds   (at one stroke)
+ *   collect    the operations that it will answer, the marks of rooms; what the inventory holds
+ *              (at one stroke)
  *   snapshot   levels, rails, names
  *   changes    against what is published: logged; a sweep that found nothing ends here
  *   lids, room
  *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
- *   publish    snapshot, LIDs and tables at one stroke; rooms hear of it, and it goes to the devices   (deploy.c)
+ *   publish    snapshot, LIDs and tables at one stroke; rooms hear of it, and it goes to the
+ *              devices   (deploy.c)
  *
- * Between two steps anything may happen, for only publish touches what others see. Whoever wants something
- * meanwhile is served by the next update: dirty nodes are swept at once, and when that sweep ends first, one
- * more update is wanted; operations wait for it; a new configuration is read by the steps that are still to
- * come and asks for one more as well.
+ * Between two steps anything may happen, for only publish touches what others see. Whoever wants
+ * something meanwhile is served by the next update: dirty nodes are swept at once, and when that
+ * sweep ends first, one more update is wanted; operations wait for it; a new configuration is read
+ * by the steps that are still to come and asks for one more as well.
  *
- * A newer update may be published while an older one is still being programmed. Tables in the making have
- * memory of their own, and change places with the published ones.
+ * A newer update may be published while an older one is still being programmed. Tables in the
+ * making have memory of their own, and change places with the published ones.
  */
 #include "fm/fabric/update.h"
 #include <stdlib.h>
@@ -43,12 +45,12 @@ struct update {
 	struct fabric_policy policy;  /* what routing goes by, while it does */
 	bool routing;		      /* it does */
 	size_t room;		      /* bytes of the next tables' memory that were touched */
-	struct job *touching;	      /* memory that a child had shared, published tables' too */
+	struct job *touching;	      /* memory that a child had shared */
 	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
 };
 
-/* ---- Snapshot ------------------------------------------------------------------------------------ */
+/* ---- Snapshot -------------------------------------------------------------------------------- */
 
 static enum job_said collect(void *arg)
 {
@@ -142,7 +144,7 @@ static enum job_said log_changes(void *arg)
 	return end_here(f);
 }
 
-/* ---- LIDs ---------------------------------------------------------------------------------------- */
+/* ---- LIDs ------------------------------------------------------------------------------------ */
 
 /* All who have one keep it: they are remembered, and nobody has come. */
 static bool same_lids(const struct fabric *f)
@@ -182,7 +184,7 @@ static enum job_said plan_lids(void *arg)
 	return JOB_NEXT;
 }
 
-/* ---- Memory of tables ---------------------------------------------------------------------------- */
+/* ---- Memory of tables ------------------------------------------------------------------------ */
 
 /* True: there is more to do. */
 static bool make_room(struct update *u, uint32_t nswitches, uint16_t top)
@@ -222,7 +224,10 @@ void fabric_update_unshare(struct fabric *f)
 	job_start(f->update->touching, touch_steps, NULL);
 }
 
-/* What fabric_update_room() did not do before the first update, or the fabric grew. Cordons take other tables beside these. */
+/*
+ * What fabric_update_room() did not do before the first update, or the fabric grew. Cordons take
+ * other tables beside these.
+ */
 static enum job_said find_room(void *arg)
 {
 	struct update *u = ((struct fabric *)arg)->update;
@@ -235,7 +240,7 @@ static enum job_said find_room(void *arg)
 	return JOB_NEXT;
 }
 
-/* ---- Tables and their proof ---------------------------------------------------------------------- */
+/* ---- Tables and their proof ------------------------------------------------------------------ */
 
 /* The configuration was validated: the engine exists. */
 static void must_be_done(int status)
@@ -362,7 +367,7 @@ static enum job_said judge(void *arg)
 	return JOB_NEXT;
 }
 
-/* ---- Publish ------------------------------------------------------------------------------------- */
+/* ---- Publish --------------------------------------------------------------------------------- */
 
 static void warn_of_unreachable(struct fabric *f, const struct check_report *proof)
 {
@@ -374,7 +379,10 @@ static void warn_of_unreachable(struct fabric *f, const struct check_report *pro
 		alert_end(f->alerts, "unreachable", "");
 }
 
-/* Another engine makes the tables from now on; the first one is logged only where it is not the one configured. */
+/*
+ * Another engine makes the tables from now on; the first one is logged only where it is not the one
+ * configured.
+ */
 static void log_engine(struct fabric *f, const struct fabric_tried *next)
 {
 	const struct fabric_tried *now = &f->now.routed;
@@ -459,7 +467,7 @@ static enum job_said publish(void *arg)
 	return JOB_END;
 }
 
-/* ---- The table ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[COLLECT] = { "collect", collect },

@@ -20,7 +20,9 @@ bool fabric_update_room(struct fabric *f);
 /* While nobody waits, and all is settled: the proof drops what is past. */
 void fabric_update_tidy(struct fabric *f);
 struct check_base *fabric_update_proofs(const struct fabric *f); /* the update's */
-/* A child has ended that shared all memory: tables' memory is made ready again, while nobody waits. */
+/*
+ * A child has ended that shared all memory: tables' memory is made ready again, while nobody waits.
+ */
 void fabric_update_unshare(struct fabric *f);
 
 const char *fabric_update_step(

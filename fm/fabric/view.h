@@ -2,8 +2,9 @@
 /*
  * view: what is published of the fabric, to read.
  *
- * Its members belong to one publication: they are replaced together and never changed in place, but that the snapshot may be
- * exchanged for one that differs in nothing but the state of ports. They are borrowed until control returns to the loop.
+ * Its members belong to one publication: they are replaced together and never changed in place, but
+ * that the snapshot may be exchanged for one that differs in nothing but the state of ports. They
+ * are borrowed until control returns to the loop.
  */
 #ifndef FMD_FABRIC_VIEW_H
 #define FMD_FABRIC_VIEW_H
@@ -24,7 +25,11 @@ struct fabric_view {
 	const struct check_report *proof;
 	const char *engine; /* that made the tables; a literal (routing/ftree/route.h) */
 	bool uneven; /* the design is (routing/balance/rebalance.h), as far as it is a tree */
-	bool cordons_overridden; /* some hosts are reached by cordoned links alone: routing left cordons aside (routing/ftree/route.h) */
+	/*
+	 * some hosts are reached by cordoned links alone: routing left cordons aside
+	 * (routing/ftree/route.h)
+	 */
+	bool cordons_overridden;
 	const bool *spanning; /* what multicast trees are parts of, by port; NULL = they are free */
 	const struct partition_set *partitions; /* NULL: no file is configured */
 	const struct pkey_map *pkeys;		/* of partitions and topo */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* waiters: clients that wait for one and the same result; each is called once, or not at all once it went away. */
+/*
+ * waiters: clients that wait for one and the same result; each is called once, or not at all once
+ * it went away.
+ */
 #ifndef FMD_FABRIC_WAITERS_H
 #define FMD_FABRIC_WAITERS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * warn: what the present state of the fabric asks an operator for, as alerts: HCAs that are cut off, switches
- * that do not answer; rooms review theirs with it. Counted anew behind each update and light sweep.
+ * warn: what the present state of the fabric asks an operator for, as alerts: HCAs that are cut
+ * off, switches that do not answer; rooms review theirs with it. Counted anew behind each update
+ * and light sweep.
  */
 #include "fm/fabric/warn.h"
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "fm/core/name_list.h"
 #include "fm/fabric/pipe.h"
 
-/* ---- HCAs that are cut off ------------------------------------------------------------------------- */
+/* ---- HCAs that are cut off ------------------------------------------------------------------- */
 
 void fabric_cutoff(const struct fabric *f, struct cutoff *out)
 {
@@ -31,7 +32,7 @@ static void warn_of_cut_off(struct fabric *f)
 		alert_end(f->alerts, "hcas-cut-off", NULL);
 }
 
-/* ---- The others ------------------------------------------------------------------------------------ */
+/* ---- The others ------------------------------------------------------------------------------ */
 
 static void warn_of_silent(struct fabric *f)
 {
