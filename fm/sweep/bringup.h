@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * bringup: makes every port what the subnet wants: LID, LMC, SM LID and SL, M_Key, GID prefix, MTU
- * and VLs (the lower of both ends), time-outs, its P_Key table, and the link Active. It works
- * link by link: as soon as both ends of one are configured and Armed it goes Active; no link waits
- * for another. At most two Sets a port, and none for a port that already is as wanted. A port that refuses or does not answer is
- * given up, for a while.
+ * and VLs (the lower of both ends), time-outs, its P_Key table, and the link Active. It works link
+ * by link: as soon as both ends of one are configured and Armed it goes Active; no link waits for
+ * another. At most two Sets a port, and none for a port that already is as wanted. A port that
+ * refuses or does not answer is given up, for a while.
  */
 #ifndef FMD_SWEEP_BRINGUP_H
 #define FMD_SWEEP_BRINGUP_H
@@ -45,41 +45,54 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b); /* NULL is fine */
 /*
- * From the next apply on every host is asked, once, to register with the SA anew: whoever was master before knew of things that we
- * don't. A host whose link has come up, or whose LID or SM LID changes, is asked in any case.
+ * From the next apply on every host is asked, once, to register with the SA anew: whoever was
+ * master before knew of things that we don't. A host whose link has come up, or whose LID or SM LID
+ * changes, is asked in any case.
  */
 void bringup_reregister(struct bringup *b);
 /* The host at that port alone; nothing for a switch, or a host that can't be asked. */
 void bringup_reregister_port(struct bringup *b, guid_t node, uint8_t port);
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf);
 
-/* Called when a link between switches has become Active at both ends, from within an answer: it may not call bringup. */
+/*
+ * Called when a link between switches has become Active at both ends, from within an answer: it may
+ * not call bringup.
+ */
 void bringup_on_active(struct bringup *b, void (*fn)(void *arg), void *arg);
 
-/* Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in the default one. */
+/*
+ * Who is in which partition, by the next apply's snapshot; read as long as its lids. NULL = all in
+ * the default one.
+ */
 void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map);
 
 /*
  * A newer apply supersedes a running one (whose callback does not come; what is on its way is taken
- * over). sm_lid = LID of the SM's own port. t and lids are read until the callback or the next apply; t is referenced.
+ * over). sm_lid = LID of the SM's own port. t and lids are read until the callback or the next
+ * apply; t is referenced.
  */
 void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map *lids,
 		   uint16_t sm_lid, bringup_done_fn *fn, void *arg);
-/* What was applied and is not planned yet goes on so much later: others need the loop and the window sooner. 0 = now. */
+/*
+ * What was applied and is not planned yet goes on so much later: others need the loop and the
+ * window sooner. 0 = now.
+ */
 void bringup_wait(struct bringup *b, uint64_t us);
 
 /*
- * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to a minute; where tries get no answer
- * the first LOST_MAX of them follow each other after RETRY_US. An apply passes over it; this tries those that are due, by one Set each,
- * once, and reads one that refuses although a Set of before, whose answer was lost, may have been taken. False: an apply is under way, or
- * nothing is due; fn is not called then.
+ * A port that was given up rests until its time has come: RETRY_US, twice as long each time, up to
+ * a minute; where tries get no answer the first LOST_MAX of them follow each other after RETRY_US.
+ * An apply passes over it; this tries those that are due, by one Set each, once, and reads one that
+ * refuses although a Set of before, whose answer was lost, may have been taken. False: an apply is
+ * under way, or nothing is due; fn is not called then.
  */
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
 
 /*
- * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them are read once. What differs is set
- * again and read at once; what differs then too is inv_port.unheld, and tried by bringup_retry(). False: an apply is under way, or
- * nothing is left to be read; fn is not called then.
+ * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them are
+ * read once. What differs is set again and read at once; what differs then too is inv_port.unheld,
+ * and tried by bringup_retry(). False: an apply is under way, or nothing is left to be read; fn is
+ * not called then.
  */
 bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
 bool bringup_has_unread(const struct bringup *b); /* as far as is known */

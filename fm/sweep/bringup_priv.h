@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* bringup_priv: what bringup.c (PortInfo, links), pkeys.c (P_Key tables) and lanes.c (SL2VL, VL arbitration) share: one queue, one result. */
+/*
+ * bringup_priv: what bringup.c (PortInfo, links), pkeys.c (P_Key tables) and lanes.c (SL2VL, VL
+ * arbitration) share: one queue, one result.
+ */
 #ifndef FMD_SWEEP_BRINGUP_PRIV_H
 #define FMD_SWEEP_BRINGUP_PRIV_H
 
@@ -9,6 +12,9 @@
 #include "fm/sweep/bringup.h"
 
 #define BRINGUP_LOG_BURST 20
+#define GIVEN_UP	  UINT8_MAX /* inv_port.errors */
+#define JOB_GET		  UINT8_MAX /* inv_port.job: PortInfo is being read */
+#define FRESH		  8	    /* refusals in a row, over some 50 s */
 
 enum bringup_job {
 	JOB_PORT,
@@ -42,10 +48,29 @@ struct bringup {
 
 /* bringup.c */
 void bringup_begin(struct bringup *b, bringup_done_fn *fn, void *arg);
+
+/* port_step.c */
+struct inv_port *bringup_peer(const struct inv_port *port);
+bool bringup_on_trial(const struct inv_port *port);
+bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port);
+bool bringup_make_port(struct bringup *b, const struct batch_job *job,
+		       struct batch_request *request);
+void bringup_cured(struct bringup *b, struct inv_port *port);
+void bringup_look(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
-/* pkeys.c. What a port's table is to hold; `port` is its index in the snapshot and the map, TOPO_NONE = none. */
+/* port_answer.c */
+void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
+			   const struct mad_answer *answer);
+void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num);
+/* How long a port rests that was given up so often in a row. */
+uint64_t bringup_rest_us(unsigned given_up);
+
+/*
+ * pkeys.c. What a port's table is to hold; `port` is its index in the snapshot and the map,
+ * TOPO_NONE = none.
+ */
 void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t port);
 void pkeys_look(struct bringup *b, struct inv_node *node, uint8_t num); /* queues what is due */
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
@@ -53,8 +78,6 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
 void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
 void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
-/* False while the table is being written: until then no link goes Active, where there are partitions. */
-bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num);
 
 /* lanes.c */
 void lanes_begin(struct inv_port *port); /* an apply does */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a probe's answer may change. One answer can be wrong: it comes from a device, by way of others. So one that contradicts the
- * record (another neighbour than is known there, a node of another type or size, nonsense) is asked for once more, and is believed
- * when the same comes again; where each answer is another one, none is.
+ * What a probe's answer may change. One answer can be wrong: it comes from a device, by way of
+ * others. So one that contradicts the record (another neighbour than is known there, a node of
+ * another type or size, nonsense) is asked for once more, and is believed when the same comes
+ * again; where each answer is another one, none is.
  *
- * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked before the cable is moved. A switch
- * whose port is down where it is known is not the one that answers over a cable at that port. What is refused is remembered at the
- * port (inv_port.refused), until something else is met behind it or its link goes down.
+ * A GUID that is known elsewhere keeps its place as long as it answers there: that place is asked
+ * before the cable is moved. A switch whose port is down where it is known is not the one that
+ * answers over a cable at that port. What is refused is remembered at the port (inv_port.refused),
+ * until something else is met behind it or its link goes down.
  */
 #include <string.h>
 #include "fm/sweep/sweep_priv.h"
@@ -144,7 +146,10 @@ static bool is_decided(const struct sweep *s, const struct parked *p)
 	return port->seen == s->number || port->refuted || !inv_is_switch(p->node);
 }
 
-/* What was to decide could not be asked, or was asked for something else: the new place is believed then. */
+/*
+ * What was to decide could not be asked, or was asked for something else: the new place is believed
+ * then.
+ */
 bool contest_ends(struct sweep *s)
 {
 	bool any = s->nparked > 0;

@@ -48,8 +48,10 @@ static void finish_probes(struct sweep *s)
 				finish_failed_port(s, node, p);
 }
 
-/* What is behind a silent node can't be known: it is marked as met. Recursion is by rounds, a
- * silent chain is short. */
+/*
+ * What is behind a silent node can't be known: it is marked as met. Recursion is by rounds, a
+ * silent chain is short.
+ */
 static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 {
 	bool news = false;
@@ -152,7 +154,10 @@ static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 	return tail;
 }
 
-/* Nodes that no known cable leads to, not even one that is down: others were met in all their places. They are no part of the fabric. */
+/*
+ * Nodes that no known cable leads to, not even one that is down: others were met in all their
+ * places. They are no part of the fabric.
+ */
 static void finish_islands(struct sweep *s)
 {
 	struct inv_node **queue, *node, *next;
@@ -173,7 +178,10 @@ static void finish_islands(struct sweep *s)
 	free(queue);
 }
 
-/* The end that can be asked never said that its link was up: what was answered over another port named this one. */
+/*
+ * The end that can be asked never said that its link was up: what was answered over another port
+ * named this one.
+ */
 static bool is_no_cable(const struct inv_node *node, const struct inv_port *port)
 {
 	return port->peer && !port->link_up && !port->ever_up && port->known && !node->gone &&

@@ -167,7 +167,10 @@ static void set_bounced(struct inventory *inv, struct inv_port *port, bool on)
 	port->bounced = port_peer(port)->bounced = on;
 }
 
-/* A link that ceased to carry data and is up has bounced: tables go on leading over it until bring-up has had its turn. */
+/*
+ * A link that ceased to carry data and is up has bounced: tables go on leading over it until
+ * bring-up has had its turn.
+ */
 static bool bounces(const struct inv_node *node, const struct inv_port *port)
 {
 	return port->link_up && !node->rebooted && !port->peer->rebooted;
@@ -319,7 +322,10 @@ uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t num)
 		       : num;
 }
 
-/* Nothing is written to a port of which nothing is known: a child may share its memory, and each page's first write is dear then. */
+/*
+ * Nothing is written to a port of which nothing is known: a child may share its memory, and each
+ * page's first write is dear then.
+ */
 void inventory_forget_pkeys(struct inv_port *port)
 {
 	if (!port->pkeys && port->pkey_state == INV_PKEYS_OPEN &&
@@ -442,7 +448,9 @@ void inventory_was_read(struct inv_port *port, enum inv_set what, bool same)
 	port->doubted |= (uint8_t)what;
 }
 
-/* A port that has been down since has begun anew, and says nothing of what was acknowledged before. */
+/*
+ * A port that has been down since has begun anew, and says nothing of what was acknowledged before.
+ */
 static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];

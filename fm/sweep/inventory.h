@@ -28,7 +28,10 @@ enum inv_pkey_state {
 	INV_PKEYS_FAILED, /* until the next apply */
 };
 
-/* What a device acknowledged by the answer of a Set, and may not hold: bits of inv_port.unread and its like. */
+/*
+ * What a device acknowledged by the answer of a Set, and may not hold: bits of inv_port.unread and
+ * its like.
+ */
 enum inv_set {
 	INV_SET_INFO = 1, /* PortInfo */
 	INV_SET_PKEYS = 2,
@@ -36,8 +39,9 @@ enum inv_set {
 };
 
 /*
- * SL2VL and VL arbitration (lanes.c's; the SA shows them): what a port holds is what qos_arb() and qos_sl2vl() make of the
- * configuration for its kind and `vls`, where `held` says so; nothing is known of it otherwise.
+ * SL2VL and VL arbitration (lanes.c's; the SA shows them): what a port holds is what qos_arb() and
+ * qos_sl2vl() make of the configuration for its kind and `vls`, where `held` says so; nothing is
+ * known of it otherwise.
  */
 #define INV_SL2VL QOS_ARB_BLOCKS /* the step behind the arbitration blocks, and its bit in `held` */
 struct inv_qos {
@@ -84,7 +88,11 @@ struct inv_port {
 	uint8_t state; /* enum topo_state, of info or newer */
 	bool known;    /* info was read */
 	bool link_up;
-	uint8_t carries; /* .. and data may go over it: of a link between switches, ends that are known to be Active.. */
+	/*
+	 * .. and data may go over it: of a link between switches, ends that are known to be
+	 * Active..
+	 */
+	uint8_t carries;
 	bool bounced;	  /* ..or were: it fell, is up again, and is brought up right now */
 	uint32_t capmask; /* of info, from here.. */
 	uint16_t lid;
@@ -94,8 +102,12 @@ struct inv_port {
 	bool cordoned, quarantined,
 		isolated; /* carries no transit; set by the conductor before each snapshot, as.. */
 	bool kept;	  /* ..this: routed over although it is not Active */
-	bool said_down; /* an end of the cable answered that it is down; else no way may lead there */
-	/* What is known was answered twice: of the cable (both ends), of PortInfo. See sweep_verify(). */
+	/* an end of the cable answered that it is down; else no way may lead there */
+	bool said_down;
+	/*
+	 * What is known was answered twice: of the cable (both ends), of PortInfo. See
+	 * sweep_verify().
+	 */
 	bool cable_verified, info_verified;
 	uint8_t verify_tries; /* in a row without an answer */
 	bool ever_up;	      /* it said so, or the file of known cables does */
@@ -104,11 +116,13 @@ struct inv_port {
 	uint8_t claims;	      /* contest.c's: answers that contradict the record.. */
 	uint32_t claimed_in;  /* ..in that look.. */
 	uint64_t claim;	      /* ..the latest of them */
-	guid_t refused; /* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
+	/* what answers behind it and can't be there: its GUID, or INV_NONSENSE; 0 = nobody */
+	guid_t refused;
 	uint32_t judged; /* inventory.clock when a request last passed, or failed, over its cable */
 	uint32_t seen;	 /* the look that last read it */
 	uint16_t sm_lid; /* of info */
-	bool sm_asked; /* the conductor's: whether a manager there is known, since the cable is up */
+	/* the conductor's: whether a manager there is known, since the cable is up */
+	bool sm_asked;
 	uint16_t want_lid; /* bringup.c's, from here on */
 	uint8_t want_lmc;
 	uint8_t job;	      /* on its way: 0 nothing, else bringup.c's code for it */
@@ -118,13 +132,16 @@ struct inv_port {
 	uint64_t retry_at_us; /* ..when it is asked again.. */
 	const char *refusal;  /* ..and how it refused, a literal */
 	bool reread;	      /* is to be read before anything else */
-	bool unsure; /* a Set got no answer, and the port was not read since: it may have taken it */
+	/* a Set got no answer, and the port was not read since: it may have taken it */
+	bool unsure;
 	bool settled;
 	bool reregister; /* its host is to be asked to register with the SA anew */
 	uint8_t unread;	 /* was acknowledged, and not read since; enum inv_set.. */
-	uint8_t doubted; /* ..and what was read otherwise then: from now on it is read behind each Set.. */
+	/* ..and what was read otherwise then: from now on it is read behind each Set.. */
+	uint8_t doubted;
 	uint8_t at_once; /* ..as it is being now.. */
-	uint8_t unheld; /* ..and was read otherwise there too: bringup.c asks again now and then.. */
+	/* ..and was read otherwise there too: bringup.c asks again now and then.. */
+	uint8_t unheld;
 	uint64_t trial_at_us; /* ..at that time */
 	bool enforced;	      /* switches: its P_Key table is such that it may be enforced */
 	uint8_t pkey_state;   /* enum inv_pkey_state */
@@ -146,14 +163,15 @@ enum inv_sharp { /* what a CA says itself of being a SHARP aggregation node */
 		 INV_SHARP_YES,
 };
 
-enum inv_adaptive { /* adaptive routing, or another mode in which a switch does not forward by its LFT */
-		    INV_ADAPTIVE_UNKNOWN,
-		    INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
-		    INV_ADAPTIVE_ASKED,
-		    INV_ADAPTIVE_NONE,	  /* can't */
-		    INV_ADAPTIVE_CAPABLE, /* can, and it was off */
-		    INV_ADAPTIVE_ON,
-		    INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
+/* adaptive routing, or another mode in which a switch does not forward by its LFT */
+enum inv_adaptive {
+	INV_ADAPTIVE_UNKNOWN,
+	INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
+	INV_ADAPTIVE_ASKED,
+	INV_ADAPTIVE_NONE,    /* can't */
+	INV_ADAPTIVE_CAPABLE, /* can, and it was off */
+	INV_ADAPTIVE_ON,
+	INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
 };
 
 struct inv_node {
@@ -166,8 +184,9 @@ struct inv_node {
 	bool have_desc;
 	bool desc_stale; /* it may have another name: read again when it is looked at */
 	bool silent;	 /* does not answer although its link is up: kept, retried later */
-	bool partial; /* answers, and one question got no answer: the next poll asks for a new look */
-	bool gone;    /* no way leads to it */
+	/* answers, and one question got no answer: the next poll asks for a new look */
+	bool partial;
+	bool gone;	  /* no way leads to it */
 	bool told_silent; /* the conductor's */
 	bool removed;
 	bool stranger;	/* a switch that is in nothing that was published since a way leads to it */
@@ -177,10 +196,12 @@ struct inv_node {
 	bool rebooted;	/* a switch whose tables were found reset; program_apply() takes note and
 			  clears it */
 	uint8_t reboots; /* counts those, for who else keeps tables */
-	bool keeps_no_top; /* LinearFDBTop was set, and was reset twice within a while; the conductor ends it */
-	uint64_t
-		top_lost_us; /* when it was reset last, and no port's state had changed; 0 = never */
-	uint8_t sl2vl_vls; /* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
+	/* LinearFDBTop was set, and was reset twice within a while; the conductor ends it */
+	bool keeps_no_top;
+	/* when it was reset last, and no port's state had changed; 0 = never */
+	uint64_t top_lost_us;
+	/* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
+	uint8_t sl2vl_vls;
 	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
 	bool no_wildcards;     /* refused that once */
 	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
@@ -194,11 +215,12 @@ struct inv_node {
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
-	bool wrong_tables; /* does not hold tables that it acknowledged: not repaired; isolation's */
-	bool no_sets;	   /* answers, and takes no Set: is sent none; the conductor's */
-	bool answered;	   /* in the present look */
-	bool touched;	   /* sweep's */
-	uint8_t waiting;   /* sweep's: answers before its ports are read */
+	/* does not hold tables that it acknowledged: not repaired; isolation's */
+	bool wrong_tables;
+	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
+	bool answered;	 /* in the present look */
+	bool touched;	 /* sweep's */
+	uint8_t waiting; /* sweep's: answers before its ports are read */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
 	uint32_t seen;		/* the look that met it last.. */
@@ -219,15 +241,18 @@ struct inventory {
 	uint32_t nactive;   /* ..and carry data */
 	uint32_t nbounced;  /* .. or are bounced */
 	uint32_t turns;	    /* counts those that began to count as usable, or ceased */
-	/* Snapshots take a cable between switches that carries no data for down, but those of a leaf none of whose do: nothing can be lost there.
-	 * The conductor's. */
+	/*
+	 * Snapshots take a cable between switches that carries no data for down, but those of a
+	 * leaf none of whose do: nothing can be lost there. The conductor's.
+	 */
 	bool active_decides;
 	uint32_t ngone; /* nodes, by the last walk */
 	uint32_t nrefused,
 		ntwice; /* ports with inv_port.refused; of these, GUIDs that are known elsewhere */
 	/*
-	 * Who was met by the last walk, by number: such has `walks`. Kept together and not with the nodes: a walk meets all of them, and after a fork
-	 * each page that is written to costs more than the walk.
+	 * Who was met by the last walk, by number: such has `walks`. Kept together and not with the
+	 * nodes: a walk meets all of them, and after a fork each page that is written to costs more
+	 * than the walk.
 	 */
 	uint32_t *marks;
 	uint32_t walks;
@@ -256,10 +281,16 @@ static inline bool inv_is_switch(const struct inv_node *node)
 	return node->info.type == TOPO_SWITCH;
 }
 
-/* A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by its description. */
+/*
+ * A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by
+ * its description.
+ */
 bool inv_is_sharp(const struct inv_node *node);
 
-/* Of the two ends of a cable, the one that it goes by: whatever is done once a cable is done there, run by run alike. */
+/*
+ * Of the two ends of a cable, the one that it goes by: whatever is done once a cable is done there,
+ * run by run alike.
+ */
 static inline bool inventory_is_first_end(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -295,7 +326,10 @@ void inventory_was_read(struct inv_port *port, enum inv_set what, bool same);
 /* What a manager sets at that port, but for its state. */
 bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
 			     const uint8_t b[64]);
-/* Behind each change of a port's state: does its cable carry data now? What was not read of one end goes by the other. */
+/*
+ * Behind each change of a port's state: does its cable carry data now? What was not read of one end
+ * goes by the other.
+ */
 void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
 bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */
 /* Links that bounced and are not Active by now count as such. */
@@ -303,7 +337,10 @@ void inventory_end_bounces(struct inventory *inv);
 /* So do those of a switch that rebooted: they are led around at once. */
 void inventory_end_bounces_of(struct inventory *inv, struct inv_node *node);
 void inventory_forget_pkeys(struct inv_port *port);
-/* Where the own port's P_Key table has the default partition, the full membership first; 0 where it is not known to have it. */
+/*
+ * Where the own port's P_Key table has the default partition, the full membership first; 0 where it
+ * is not known to have it.
+ */
 uint16_t inventory_default_pkey_index(const struct inventory *inv);
 
 /* A walk over nodes. */
@@ -342,13 +379,16 @@ struct inv_link_name {
 };
 struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
 
-/* A snapshot of the present; known cables that are down are in it as such, and where active_decides says so those that carry no data too. The draft is all that is read of the inventory:
- * topo_freeze() makes the snapshot of it, at any time. */
+/*
+ * A snapshot of the present; known cables that are down are in it as such, and where active_decides
+ * says so those that carry no data too. The draft is all that is read of the inventory:
+ * topo_freeze() makes the snapshot of it, at any time.
+ */
 struct topo_builder *inventory_draft(const struct inventory *inv);
 struct topo *inventory_snapshot(const struct inventory *inv);
 /*
- * The present as an older snapshot with other ports (topo_again), much sooner; `shapes` as it was when that was made. NULL: more
- * than ports may differ.
+ * The present as an older snapshot with other ports (topo_again), much sooner; `shapes` as it was
+ * when that was made. NULL: more than ports may differ.
  */
 struct topo *inventory_again(const struct inventory *inv, const struct topo *older,
 			     uint32_t shapes);

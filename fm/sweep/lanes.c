@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * lanes: SL2VL and VL arbitration tables (IBA 14.2.5.8, 14.2.5.9), where QoS is configured. Port by port, a table at a time: read, and
- * set if it differs. A port begins once it is Armed, for what it should hold depends on its OperationalVLs, and begins anew when
- * those change. A table that a device refuses is left as it is.
+ * lanes: SL2VL and VL arbitration tables (IBA 14.2.5.8, 14.2.5.9), where QoS is configured. Port by
+ * port, a table at a time: read, and set if it differs. A port begins once it is Armed, for what it
+ * should hold depends on its OperationalVLs, and begins anew when those change. A table that a
+ * device refuses is left as it is.
  *
- *   CAs, routers              four arbitration blocks, as far as they are there, and one SL2VL table
- *   ports of switches         the same, and an SL2VL table for each port that packets come in by
- *   an enhanced port 0        likewise
+ *   CAs, routers four arbitration blocks, as far as they are there, and one SL2VL table ports of
+ *   switches the same, and an SL2VL table for each port that packets come in by an enhanced port 0
+ *   likewise
  *
- * A switch that takes wildcards (SwitchInfo:OptimizedSLtoVLMappingProgramming) gets its SL2VL by one Set for all ports, unread: to read
- * them all would take thousands. Ports with another number of lanes than the first one follow by a Set each.
+ * A switch that takes wildcards (SwitchInfo:OptimizedSLtoVLMappingProgramming) gets its SL2VL by
+ * one Set for all ports, unread: to read them all would take thousands. Ports with another number
+ * of lanes than the first one follow by a Set each.
  */
 #include <string.h>
 #include "fm/sweep/bringup_priv.h"
@@ -63,7 +65,7 @@ static bool is_due(const struct bringup *b, const struct inv_node *node, unsigne
 	return bringup_port_workable(node, num);
 }
 
-/* ---- The table that is due -------------------------------------------------------------------- */
+/* ---- The table that is due ------------------------------------------------------------------- */
 
 static void advance(struct inv_qos *qos, bool held)
 {
@@ -90,7 +92,10 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
 	return true;
 }
 
-/* The first port with lanes speaks for all of the switch; the others wait for that, port 0 to have its own way afterwards. */
+/*
+ * The first port with lanes speaks for all of the switch; the others wait for that, port 0 to have
+ * its own way afterwards.
+ */
 static bool wildcard_step(const struct inv_node *node, unsigned num, struct table *table)
 {
 	const struct inv_qos *qos = &node->ports[num].qos;
@@ -208,7 +213,10 @@ static void lanes_hold(struct bringup *b, struct inv_port *port)
 	inventory_was_read(port, INV_SET_LANES, true);
 }
 
-/* All tables of the port are done: what was written is to be read, at once where that was not held before. */
+/*
+ * All tables of the port are done: what was written is to be read, at once where that was not held
+ * before.
+ */
 static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
@@ -258,7 +266,7 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	return true;
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static bool same(const struct table *table, const uint8_t *data)
 {
@@ -374,7 +382,10 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 	}
 }
 
-/* What was asked is what is due still: a port's record changes by its answers alone, and by lanes_forget(). */
+/*
+ * What was asked is what is due still: a port's record changes by its answers alone, and by
+ * lanes_forget().
+ */
 void lanes_answered(struct bringup *b, const struct batch_job *job, const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;
@@ -396,7 +407,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	round_ends(b, node, num);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void lanes_withdrawn(struct inv_node *node, uint8_t num)
 {

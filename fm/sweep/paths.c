@@ -43,8 +43,10 @@ bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_pa
 	return true;
 }
 
-/* The port of `node` that a directed route may leave by; a CA forwards nothing but what its own SM
- * sends. */
+/*
+ * The port of `node` that a directed route may leave by; a CA forwards nothing but what its own SM
+ * sends.
+ */
 static struct inv_port *path_exit(const struct inventory *inv, const struct inv_node *node,
 				  uint8_t num)
 {
@@ -178,7 +180,10 @@ static bool way_holds(const struct inventory *inv, const struct inv_node *node)
 	return node && !node->gone && path_end(inv, &node->path, &clean) == node && clean;
 }
 
-/* A dead switch takes its cables with it one by one, and a walk for each would take longer than all the answers. */
+/*
+ * A dead switch takes its cables with it one by one, and a walk for each would take longer than all
+ * the answers.
+ */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t num,
 			 struct mad_path *path)
 {

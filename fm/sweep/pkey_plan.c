@@ -2,12 +2,14 @@
 /*
  * pkey_plan: P_Key tables by the fewest blocks (IBA 10.9.2, 14.2.5.7).
  *
- * First what is fixed: index 0, then keys that are there as they are, then those that are there in their other membership. What
- * the table holds beyond that is not wanted any more, so its blocks differ whatever happens: they take the new keys first,
- * and if they can't take all, the first block that can follows, else those with the most free entries. No other choice needs fewer blocks.
+ * First what is fixed: index 0, then keys that are there as they are, then those that are there in
+ * their other membership. What the table holds beyond that is not wanted any more, so its blocks
+ * differ whatever happens: they take the new keys first, and if they can't take all, the first
+ * block that can follows, else those with the most free entries. No other choice needs fewer
+ * blocks.
  *
- * A table that is too small leaves out the keys that would be new, from the highest on; for the default partition, without
- * which a port can't ask anybody anything, another one has to go.
+ * A table that is too small leaves out the keys that would be new, from the highest on; for the
+ * default partition, without which a port can't ask anybody anything, another one has to go.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -31,7 +33,7 @@ static bool is_default(uint16_t key)
 	return PKEY_BASE(key) == PKEY_BASE(PKEY_DEFAULT);
 }
 
-/* ---- What is fixed ---------------------------------------------------------------------------- */
+/* ---- What is fixed --------------------------------------------------------------------------- */
 
 /* The first wish of that partition or behind it. */
 static unsigned wish_find(const struct pkey_wish *wish, uint16_t key)
@@ -92,7 +94,7 @@ static void place_kept(struct plan *p)
 			keep(p, at, exactly);
 }
 
-/* ---- What is new ------------------------------------------------------------------------------ */
+/* ---- What is new ----------------------------------------------------------------------------- */
 
 static bool differs(const struct plan *p, unsigned block)
 {
@@ -190,7 +192,7 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 	return without;
 }
 
-/* ---- The way there ---------------------------------------------------------------------------- */
+/* ---- The way there --------------------------------------------------------------------------- */
 
 static bool holds_default(const uint16_t *block)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* pkey_plan: what a port's P_Key table should be, from what it is and what the port should hold. Pure. */
+/*
+ * pkey_plan: what a port's P_Key table should be, from what it is and what the port should hold.
+ * Pure.
+ */
 #ifndef FMD_SWEEP_PKEY_PLAN_H
 #define FMD_SWEEP_PKEY_PLAN_H
 
@@ -16,15 +19,16 @@ struct pkey_wish {
 };
 
 /*
- * A key that is there keeps its index, in its other membership too; index 0 goes to the one it is for. New keys go where the
- * fewest blocks differ, and into an index that was in use last of all: connections hold indices. `want` gets whole blocks.
- * Returns how many keys found no room; the default partition always finds some.
+ * A key that is there keeps its index, in its other membership too; index 0 goes to the one it is
+ * for. New keys go where the fewest blocks differ, and into an index that was in use last of all:
+ * connections hold indices. `want` gets whole blocks. Returns how many keys found no room; the
+ * default partition always finds some.
  */
 unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t *want);
 
 /*
- * The block to write next on the way from have to want, -1 = none differs. In this order the port is never without the default
- * partition on the way.
+ * The block to write next on the way from have to want, -1 = none differs. In this order the port
+ * is never without the default partition on the way.
  */
 int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pkeys: P_Key tables (IBA 14.2.5.7), a block at a time: what is not known is read, then what differs from pkey_plan() is written, in
- * its order; a port has one request on its way. What the inventory keeps is what ports answered, so a restart reads and
- * writes nothing.
+ * pkeys: P_Key tables (IBA 14.2.5.7), a block at a time: what is not known is read, then what
+ * differs from pkey_plan() is written, in its order; a port has one request on its way. What the
+ * inventory keeps is what ports answered, so a restart reads and writes nothing.
  *
- * Whose tables:
- *   CA and router ports   always. Without partitions one block is read, and the others only if that one shows keys that somebody
+ * Whose tables: CA and router ports always. Without partitions one block is read, and the others
+ *   only if that one shows keys that somebody
  *                         wrote; a table as after power-on is not even kept
- *   a switch's port 0     where there are partitions
- *   its other ports       where there are partitions, the port leads to an end port and the switch can enforce: what the peer may
- *                         use, and PortInfo's enforcement bits only once the table is written. A table that does not fit leaves the bits off
+ *   a switch's port 0 where there are partitions its other ports where there are partitions, the
+ *   port leads to an end port and the switch can enforce: what the peer may
+ *                         use, and PortInfo's enforcement bits only once the table is written. A
+ *                         table that does not fit leaves the bits off
  *
- * With partitions a link goes Active once both its ends have their tables, so that no port is on the fabric with more than it may use.
+ * With partitions a link goes Active once both its ends have their tables, so that no port is on
+ * the fabric with more than it may use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +37,7 @@ static unsigned table_cap(const struct inv_node *node, unsigned num)
 	return cap < PKEY_BLOCKS_MAX * PKEYS_A_BLOCK ? cap : PKEY_BLOCKS_MAX * PKEYS_A_BLOCK;
 }
 
-/* ---- What is wanted --------------------------------------------------------------------------- */
+/* ---- What is wanted -------------------------------------------------------------------------- */
 
 /* Enforced at the switch's side of a cable to an end port. */
 static bool is_enforced(const struct bringup *b, const struct inv_node *node, unsigned num)
@@ -74,7 +76,10 @@ static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
 	return table;
 }
 
-/* A switch lets pass what the full membership lets pass: the limited one next to it would only take room. */
+/*
+ * A switch lets pass what the full membership lets pass: the limited one next to it would only take
+ * room.
+ */
 static unsigned keys_fullest(const uint16_t *keys, unsigned n, uint16_t *out)
 {
 	unsigned count = 0;
@@ -157,7 +162,7 @@ void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t 
 		want_of_end(b, node, num, port);
 }
 
-/* ---- The step that is due --------------------------------------------------------------------- */
+/* ---- The step that is due -------------------------------------------------------------------- */
 
 /* Somebody wrote to it: there is more than the default partition at index 0. */
 static bool looks_written(const struct inv_pkeys *table)
@@ -248,7 +253,10 @@ static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsign
 	return *block >= 0 ? WIRE_SET : 0;
 }
 
-/* Of hosts that the snapshot does not know yet nothing is written where there are partitions: theirs are not known either. */
+/*
+ * Of hosts that the snapshot does not know yet nothing is written where there are partitions:
+ * theirs are not known either.
+ */
 static bool is_due(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
@@ -304,7 +312,7 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	return true;
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static void table_failed(struct bringup *b, struct inv_node *node, uint8_t num, const char *why)
 {
@@ -418,13 +426,4 @@ void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
 	port->pkeys->reread = port->pkeys->unread;
 	port->pkey_state = INV_PKEYS_OPEN;
 	pkeys_look(b, node, num);
-}
-
-bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	if (!b->pkeys || (inv_is_switch(node) && !port->pkeys))
-		return true;
-	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
 }

@@ -7,7 +7,8 @@
  *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts;
  *                                   P_Key enforcement, where the port's table was written for it
  * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay
- * as they are. A link that is Active and works is not taken down because its ends count VLs differently.
+ * as they are. A link that is Active and works is not taken down because its ends count VLs
+ * differently.
  */
 #include "fm/sweep/port_plan.h"
 

@@ -8,9 +8,11 @@
 
 enum port_plan {
 	PORT_PLAN_SAME,
-	PORT_PLAN_TUNE, /* time-outs, MTU and the like differ: set once, what a device ignores is left */
+	/* time-outs, MTU and the like differ: set once, what a device ignores is left */
+	PORT_PLAN_TUNE,
 	PORT_PLAN_MUST, /* the address differs: LID, LMC, SM LID or GID prefix */
-	PORT_PLAN_CLASH, /* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
+	/* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
+	PORT_PLAN_CLASH,
 };
 
 /* *want: all of PortInfo for a Set without a state change. */

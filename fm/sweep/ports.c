@@ -2,8 +2,8 @@
 /*
  * The ports of a node that was met: which to read, and what their states say.
  *
- *   all of a switch      its SwitchPortStateTable, then those that are up; or PortInfo of each
- *   in a refresh         of a switch that says that no port's state changed: those alone that are not as they
+ *   all of a switch its SwitchPortStateTable, then those that are up; or PortInfo of each in a
+ *   refresh of a switch that says that no port's state changed: those alone that are not as they
  *                        should be
  *   up                   who is behind is asked, unless the cable was met from its other end
  *   down                 so is the cable; in a refresh its other end may have more to tell, and the
@@ -13,14 +13,6 @@
 
 #define STATES_PER_BLOCK 128
 #define LOG_BURST	 20
-
-void ports_ask(struct sweep *s, struct inv_node *node, unsigned num)
-{
-	bool extended = inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS;
-	bool urgent = inv_is_switch(node) && num == 0;
-
-	sweep_ask(s, extended ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
-}
 
 static bool has_state_table(const struct inv_node *node)
 {
@@ -57,18 +49,6 @@ void ports_states_missing(struct sweep *s, struct inv_node *node, unsigned block
 	ask_each(s, node, first ? first : 1, first + STATES_PER_BLOCK - 1);
 }
 
-void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)
-{
-	struct inv_port *port = &node->ports[num];
-
-	port->probe = (uint8_t)probe;
-	sweep_touch(s, node);
-	if (!port->peer)
-		return;
-	port->peer->ports[port->peer_port].probe = (uint8_t)probe;
-	sweep_touch(s, port->peer);
-}
-
 /* Who is known to be silent has the others wait. In Init it may be another by now. */
 static bool port_is_left_to_polls(const struct inv_port *port)
 {
@@ -96,7 +76,10 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 	       port->probe == PROBE_FAILED;
 }
 
-/* A switch with half of its cables down may be dead: those at the others know, and their traps may be lost with it. */
+/*
+ * A switch with half of its cables down may be dead: those at the others know, and their traps may
+ * be lost with it.
+ */
 static bool is_failing(const struct inv_node *node)
 {
 	unsigned up = 0, down = 0, p;
@@ -190,8 +173,10 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 		ports_ask(s, node, num);
 }
 
-/* Unchanged ports of a refreshed switch need no PortInfo; in a discovery each port that is up is
- * read. */
+/*
+ * Unchanged ports of a refreshed switch need no PortInfo; in a discovery each port that is up is
+ * read.
+ */
 static bool state_is_news(const struct sweep *s, const struct inv_port *port, uint8_t state)
 {
 	return s->look == LOOK_DISCOVER || !port->known || port->state != state ||
@@ -218,7 +203,10 @@ void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 	}
 }
 
-/* Without PortStateChange the states are those of the record, but for a cable that was taken for down. */
+/*
+ * Without PortStateChange the states are those of the record, but for a cable that was taken for
+ * down.
+ */
 static void ask_odd_ports(struct sweep *s, struct inv_node *node)
 {
 	unsigned num;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * From the record to the value: one pass for nodes and ports, one for cables. It runs after each
- * fault, so it takes what was decoded when PortInfo arrived. Mostly nothing but ports differs from the value before; then
- * one pass over the ports does.
+ * fault, so it takes what was decoded when PortInfo arrived. Mostly nothing but ports differs from
+ * the value before; then one pass over the ports does.
  */
 #include <assert.h>
 #include <string.h>
@@ -131,7 +131,7 @@ struct topo *inventory_snapshot(const struct inventory *inv)
 	return topo_freeze(inventory_draft(inv));
 }
 
-/* ---- The same with other ports ------------------------------------------------------------------ */
+/* ---- The same with other ports --------------------------------------------------------------- */
 
 static bool is_same_node(const struct inv_node *node, const struct topo_node *was)
 {

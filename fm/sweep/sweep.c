@@ -38,12 +38,6 @@ static const uint16_t job_attr[] = {
 	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
 };
 
-static bool job_is_probe(const struct batch_job *job)
-{
-	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
-	       job->kind == JOB_VERIFY_CABLE;
-}
-
 /* The way of a probe goes on over the port that is asked about. */
 static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_path *path)
 {
@@ -55,7 +49,7 @@ static bool job_path(struct sweep *s, const struct batch_job *job, struct mad_pa
 		return true;
 	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT || job->kind == JOB_VERIFY_PORT)
 		return inventory_port_path(&s->inv, node, port, path);
-	if (!job_is_probe(job))
+	if (!sweep_job_is_probe(job))
 		return inventory_port_path(&s->inv, node, 0, path);
 	return inventory_port_path(&s->inv, node, 0, &to) && inventory_path_add(&to, port, path);
 }
@@ -89,18 +83,12 @@ static void job_fill(const struct batch_job *job, struct batch_request *request)
 	}
 }
 
-/* The node that should answer, or NULL: not known yet. */
-static const struct inv_node *job_target(const struct batch_job *job)
-{
-	const struct inv_node *node = job->object;
-
-	return node && job_is_probe(job) ? node->ports[job->arg].peer : node;
-}
-
 /*
- * A look does not wait for those that are slow to answer. What it has found is told, with result.rest, when the first round
- * of all jobs is over that a request to look has led to, its wave; those whose round passed without an answer go on beside it, as
- * do those that were silent the last time, and are told of EARLY_MS later, or at the end. A request that joins a look is a wave of its own.
+ * A look does not wait for those that are slow to answer. What it has found is told, with
+ * result.rest, when the first round of all jobs is over that a request to look has led to, its
+ * wave; those whose round passed without an answer go on beside it, as do those that were silent
+ * the last time, and are told of EARLY_MS later, or at the end. A request that joins a look is a
+ * wave of its own.
  */
 static void wave_left(struct sweep *s, const struct batch_job *job)
 {
@@ -121,22 +109,13 @@ static void sweep_unwanted(void *owner, const struct batch_job *job)
 	wave_left(owner, job);
 }
 
-/* One that was silent the last time. */
-static bool job_is_long_shot(const struct batch_job *job)
-{
-	const struct inv_node *node = job_target(job);
-
-	return job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_CABLE ||
-	       job->kind == JOB_VERIFY_PORT || (node && node->silent);
-}
-
 static unsigned job_rounds(const struct batch_job *job)
 {
-	const struct inv_node *node = job_target(job);
+	const struct inv_node *node = sweep_job_target(job);
 
 	if (job->kind == JOB_LOCAL)
 		return ROUNDS_IF_LIVELY;
-	if (job_is_long_shot(job))
+	if (sweep_job_is_long_shot(job))
 		return 1;
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
@@ -154,7 +133,7 @@ static bool sweep_way(void *owner, const struct batch_job *job, struct batch_way
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct sweep *s = owner;
-	const struct inv_node *node = job->object, *target = job_target(job);
+	const struct inv_node *node = job->object, *target = sweep_job_target(job);
 
 	if (node && node->removed)
 		return false;
@@ -164,11 +143,12 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 		return false;
 	job_fill(job, request);
 	request->mad.device = target ? target->guid : 0;
-	request->mad.doubtful = job->tries > 0 || job_is_long_shot(job) || job->kind == JOB_GENERAL;
+	request->mad.doubtful =
+		job->tries > 0 || sweep_job_is_long_shot(job) || job->kind == JOB_GENERAL;
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
 	request->mad.urgent = job->urgent || (s->look == LOOK_REFRESH && !request->mad.doubtful);
 	/* A poll asks those that were silent once: they may be slow. */
-	if (s->look != LOOK_POLL || !job_is_long_shot(job))
+	if (s->look != LOOK_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	request->mad.retries = 1;
 	return true;
@@ -316,97 +296,6 @@ bool sweep_polls(const struct sweep *s)
 void sweep_set_shy(struct sweep *s, bool on)
 {
 	s->shy = on;
-}
-
-void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
-	       bool urgent)
-{
-	struct batch_job job = {
-		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
-	};
-
-	if (s->look != LOOK_POLL && !job_is_long_shot(&job)) {
-		job.wave = s->ask_wave;
-		s->nprompt++;
-		s->nprompt_wave += job.wave == s->wave;
-	}
-	batch_add(s->batch, &job);
-}
-
-void sweep_changed(struct sweep *s, const struct inv_node *node)
-{
-	unsigned n = s->result.nchanged;
-
-	if (n && s->changed[n - 1] == node->guid)
-		return;
-	if (n == s->changed_room) {
-		s->changed_room = n ? 2 * n : 16;
-		s->changed = mem_resize(s->changed, s->changed_room, sizeof(*s->changed));
-	}
-	s->changed[n] = node->guid;
-	s->result.nchanged++;
-}
-
-void sweep_touch(struct sweep *s, struct inv_node *node)
-{
-	if (node->touched)
-		return;
-	node->touched = true;
-	if (s->ntouched == s->touched_room) {
-		s->touched_room = s->touched_room ? 2 * s->touched_room : 64;
-		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
-	}
-	s->touched[s->ntouched++] = node;
-}
-
-/* Mostly there is nothing to forget: then nothing is written, see inventory.marks. */
-static void forget_probe(struct inv_port *port)
-{
-	if (port->probe != PROBE_NONE && port->probe != PROBE_FAILED)
-		port->probe = PROBE_NONE;
-}
-
-/* Probes that failed stay so until they are asked again; what the look before confirmed is open anew. */
-static void sweep_open(struct sweep *s, enum sweep_look look)
-{
-	struct inv_node *node;
-	unsigned p;
-
-	for (uint32_t i = 0; i < s->ntouched; i++) {
-		node = s->touched[i];
-		node->touched = node->answered = false;
-		for (p = 1; p <= node->nports; p++)
-			forget_probe(&node->ports[p]);
-	}
-	s->ntouched = 0;
-	if (look != LOOK_DISCOVER || !s->odd)
-		return;
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
-		for (p = 1; p <= node->nports; p++)
-			node->ports[p].probe = PROBE_NONE;
-}
-
-void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
-{
-	batch_drop(s->batch);
-	loop_timer_stop(s->early);
-	s->nprompt = s->nprompt_wave = 0;
-	s->wave = s->ask_wave = 1;
-	s->news = false;
-	s->early_us = 0;
-	s->look = look;
-	s->number++;
-	s->reroute = s->managed = false;
-	s->nparked = s->local_asked = 0;
-	s->local_said = 0;
-	s->fn = fn;
-	s->arg = arg;
-	s->result = (struct sweep_result){ 0 };
-	s->started_us = loop_now_us(s->loop);
-	s->smps_before = batch_smps(s->batch);
-	s->falls_before = s->inv.falls;
-	sweep_open(s, look);
-	batch_wake(s->batch);
 }
 
 void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)

@@ -10,12 +10,13 @@
  *             at the end of both), replaces a poll.
  *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
  *             answering behind it. Only while nothing else runs.
- * Discover and refresh tell what they have found as soon as only slow answers are left (result.rest), and go on beside; the
- * callback then comes again, at least once, and last without result.rest.
- * A path that dies is suspected before the node: another known way is tried. A node that stays
- * silent is kept as such, reported, and never makes the rest wait. An answer that contradicts the record is
- * asked for once more. Duplicate GUIDs are named; the first met stays, as long as it answers where it is. PortStateChange is cleared before the ports are read, so that no change between
- * is lost.
+ * Discover and refresh tell what they have found as soon as only slow answers are left
+ * (result.rest), and go on beside; the callback then comes again, at least once, and last without
+ * result.rest. A path that dies is suspected before the node: another known way is tried. A node
+ * that stays silent is kept as such, reported, and never makes the rest wait. An answer that
+ * contradicts the record is asked for once more. Duplicate GUIDs are named; the first met stays, as
+ * long as it answers where it is. PortStateChange is cleared before the ports are read, so that no
+ * change between is lost.
  */
 #ifndef FMD_SWEEP_SWEEP_H
 #define FMD_SWEEP_SWEEP_H
@@ -33,13 +34,17 @@ struct sweep_result {
 	bool rest;	   /* slow answers are left, what they say comes later.. */
 	bool newest;	   /* ..and all that the newest request to look asked first is answered */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
-	unsigned
-		untrue; /* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
+	/* switches whose LinearFDBTop was reset again and again (inv_node.keeps_no_top) */
+	unsigned untrue;
 	unsigned duplicates; /* GUIDs met twice, in this look */
 	unsigned fell;	     /* cables that went down */
-	bool strangers; /* a port was met that has IsSM and was not asked yet, or another's SM LID */
-	unsigned gone;	/* nodes in the inventory that no cable leads to any more */
-	/* Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went down. */
+	/* a port was met that has IsSM and was not asked yet, or another's SM LID */
+	bool strangers;
+	unsigned gone; /* nodes in the inventory that no cable leads to any more */
+	/*
+	 * Nodes to refresh; valid during the callback. Refresh: the other ends of cables that went
+	 * down.
+	 */
 	const guid_t *changed;
 	unsigned nchanged;
 	unsigned smps; /* sent for this look */
@@ -56,16 +61,18 @@ void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, swe
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 /*
- * Like a poll: of some `count` ports that were answered once is asked again what is known of them; and, with `refused`, who is behind
- * ports where somebody answers that can't be there. False: nothing is left that was answered only once. Not while anything runs.
+ * Like a poll: of some `count` ports that were answered once is asked again what is known of them;
+ * and, with `refused`, who is behind ports where somebody answers that can't be there. False:
+ * nothing is left that was answered only once. Not while anything runs.
  */
 bool sweep_verify(struct sweep *sweep, unsigned count, bool refused, sweep_done_fn *fn, void *arg);
 bool sweep_busy(const struct sweep *sweep);
 bool sweep_trails(const struct sweep *sweep); /* a look for whose slow answers nobody need wait */
 bool sweep_discovers(const struct sweep *sweep); /* everything */
 /*
- * Who looks may not be the master: PortStateChange is left as it is in a fabric that somebody has given tables. (One that
- * nobody has is dark to all.) The switches it is left at are those whose sw.port_state_change still says so.
+ * Who looks may not be the master: PortStateChange is left as it is in a fabric that somebody has
+ * given tables. (One that nobody has is dark to all.) The switches it is left at are those whose
+ * sw.port_state_change still says so.
  */
 void sweep_set_shy(struct sweep *sweep, bool on);
 bool sweep_polls(const struct sweep *sweep); /* with a poll, which a look may replace */

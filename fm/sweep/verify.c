@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Verification: what was answered once is asked once more in quiet, a few ports at a time: who is behind a port that is up, and
- * PortInfo. An answer that is as recorded is the end of it; another one has the node looked at, and that decides (contest.c). Ports with
- * somebody behind them who can't be there are asked first, each time.
+ * Verification: what was answered once is asked once more in quiet, a few ports at a time: who is
+ * behind a port that is up, and PortInfo. An answer that is as recorded is the end of it; another
+ * one has the node looked at, and that decides (contest.c). Ports with somebody behind them who
+ * can't be there are asked first, each time.
  */
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
@@ -140,8 +141,9 @@ void verify_answer(struct sweep *s, const struct batch_job *job, const uint8_t d
 }
 
 /*
- * A request that got no answer says nothing of the port, and is sent again with a later pass: loss must not let a wrong answer stand.
- * Whoever answers polls and never this is left alone after some tries.
+ * A request that got no answer says nothing of the port, and is sent again with a later pass: loss
+ * must not let a wrong answer stand. Whoever answers polls and never this is left alone after some
+ * tries.
  */
 void verify_given_up(struct sweep *s, const struct batch_job *job)
 {

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A sweep's state and its requests: how one begins, what is queued, which nodes it touched, and
+ * what is asked of a node that is visited. It knows no answers: those are explore.c's, probe.c's
+ * and ports.c's, which ask by these functions.
+ */
+#include "fm/sweep/sweep_priv.h"
+#include "topology/mem.h"
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+bool sweep_job_is_probe(const struct batch_job *job)
+{
+	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
+	       job->kind == JOB_VERIFY_CABLE;
+}
+
+/* The node that should answer, or NULL: not known yet. */
+const struct inv_node *sweep_job_target(const struct batch_job *job)
+{
+	const struct inv_node *node = job->object;
+
+	return node && sweep_job_is_probe(job) ? node->ports[job->arg].peer : node;
+}
+
+/* One that was silent the last time. */
+bool sweep_job_is_long_shot(const struct batch_job *job)
+{
+	const struct inv_node *node = sweep_job_target(job);
+
+	return job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_CABLE ||
+	       job->kind == JOB_VERIFY_PORT || (node && node->silent);
+}
+
+void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
+	       bool urgent)
+{
+	struct batch_job job = {
+		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
+	};
+
+	if (s->look != LOOK_POLL && !sweep_job_is_long_shot(&job)) {
+		job.wave = s->ask_wave;
+		s->nprompt++;
+		s->nprompt_wave += job.wave == s->wave;
+	}
+	batch_add(s->batch, &job);
+}
+
+void sweep_changed(struct sweep *s, const struct inv_node *node)
+{
+	unsigned n = s->result.nchanged;
+
+	if (n && s->changed[n - 1] == node->guid)
+		return;
+	if (n == s->changed_room) {
+		s->changed_room = n ? 2 * n : 16;
+		s->changed = mem_resize(s->changed, s->changed_room, sizeof(*s->changed));
+	}
+	s->changed[n] = node->guid;
+	s->result.nchanged++;
+}
+
+void sweep_touch(struct sweep *s, struct inv_node *node)
+{
+	if (node->touched)
+		return;
+	node->touched = true;
+	if (s->ntouched == s->touched_room) {
+		s->touched_room = s->touched_room ? 2 * s->touched_room : 64;
+		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
+	}
+	s->touched[s->ntouched++] = node;
+}
+
+/* ---- Begin ----------------------------------------------------------------------------------- */
+
+/* Mostly there is nothing to forget: then nothing is written, see inventory.marks. */
+static void forget_probe(struct inv_port *port)
+{
+	if (port->probe != PROBE_NONE && port->probe != PROBE_FAILED)
+		port->probe = PROBE_NONE;
+}
+
+/*
+ * Probes that failed stay so until they are asked again; what the look before confirmed is open
+ * anew.
+ */
+static void sweep_open(struct sweep *s, enum sweep_look look)
+{
+	struct inv_node *node;
+	unsigned p;
+
+	for (uint32_t i = 0; i < s->ntouched; i++) {
+		node = s->touched[i];
+		node->touched = node->answered = false;
+		for (p = 1; p <= node->nports; p++)
+			forget_probe(&node->ports[p]);
+	}
+	s->ntouched = 0;
+	if (look != LOOK_DISCOVER || !s->odd)
+		return;
+	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		for (p = 1; p <= node->nports; p++)
+			node->ports[p].probe = PROBE_NONE;
+}
+
+void sweep_start(struct sweep *s, enum sweep_look look, sweep_done_fn *fn, void *arg)
+{
+	batch_drop(s->batch);
+	loop_timer_stop(s->early);
+	s->nprompt = s->nprompt_wave = 0;
+	s->wave = s->ask_wave = 1;
+	s->news = false;
+	s->early_us = 0;
+	s->look = look;
+	s->number++;
+	s->reroute = s->managed = false;
+	s->nparked = s->local_asked = 0;
+	s->local_said = 0;
+	s->fn = fn;
+	s->arg = arg;
+	s->result = (struct sweep_result){ 0 };
+	s->started_us = loop_now_us(s->loop);
+	s->smps_before = batch_smps(s->batch);
+	s->falls_before = s->inv.falls;
+	sweep_open(s, look);
+	batch_wake(s->batch);
+}
+
+/* ---- Ports ----------------------------------------------------------------------------------- */
+
+void ports_ask(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	bool extended = inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS;
+	bool urgent = inv_is_switch(node) && num == 0;
+
+	sweep_ask(s, extended ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
+}
+
+void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port->probe = (uint8_t)probe;
+	sweep_touch(s, node);
+	if (!port->peer)
+		return;
+	port->peer->ports[port->peer_port].probe = (uint8_t)probe;
+	sweep_touch(s, port->peer);
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path *path)
+{
+	if (node->gone || !node->met_first)
+		node->met_first = s->number;
+	node->seen = s->number;
+	node->partial = false;
+	node->gone = node->gone && !path;
+	if (path)
+		node->path = *path;
+	/*
+	 * A host that comes back may have another name; a switch that was renamed says so by a
+	 * trap, which may be lost.
+	 */
+	if (!node->have_desc || node->desc_stale || s->look == LOOK_DISCOVER ||
+	    !inv_is_switch(node))
+		sweep_ask(s, JOB_DESC, node, 0, false);
+	if (!inv_is_switch(node))
+		return;
+	node->waiting = 2;
+	if (node->stranger) /* whose it is, is to be known first */
+		ports_ask(s, node, 0);
+	sweep_ask(s, JOB_SWITCH, node, 0, true);
+	if (!node->stranger)
+		ports_ask(s, node, 0);
+}
+
+void explore_visit_ca(struct sweep *s, struct inv_node *node)
+{
+	unsigned p;
+
+	explore_visit(s, node, NULL);
+	for (p = 1; p <= node->nports; p++)
+		if (node->ports[p].link_up || (node == s->inv.local && p == s->inv.local_port))
+			ports_ask(s, node, p);
+}
+
+void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
+{
+	unsigned p;
+
+	for (p = 1; p <= node->nports; p++) {
+		struct inv_node *peer = node->ports[p].peer;
+
+		if (peer && inv_is_switch(peer) && !peer->silent && !peer->gone &&
+		    peer->seen != s->number)
+			explore_visit(s, peer, NULL);
+	}
+}
+
+bool explore_info_is_sane(const struct wire_node_info *info)
+{
+	bool is_switch = info->type == TOPO_SWITCH;
+
+	return info->type >= TOPO_CA && info->type <= TOPO_ROUTER && info->node_guid &&
+	       info->nports && info->nports < 255 && info->local_port <= info->nports &&
+	       (is_switch || info->local_port);
+}

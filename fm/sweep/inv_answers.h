@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inv_answers: what ports answered, written to their record (see inventory.h).
+ */
+#ifndef FMD_SWEEP_INV_ANSWERS_H
+#define FMD_SWEEP_INV_ANSWERS_H
+
+#include "fm/sweep/inv_node.h"
+
+struct inventory;
+
+/* PortInfo's attribute modifier: bit 31 asks for the extended speeds where they are supported. */
+uint32_t inventory_port_modifier(const struct inv_node *node, uint8_t port);
+void inventory_set_port_guid(struct inventory *inv, struct inv_node *node, uint8_t port,
+			     guid_t guid); /* CAs */
+/* Of a CA's port, the GUID that is known is another one. */
+static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_t num, guid_t guid)
+{
+	return node->port_guids && node->port_guids[num] && node->port_guids[num] != guid;
+}
+void inventory_node_answers(struct inv_node *node); /* it is not silent (any more) */
+/* A Get's answer. What was acknowledged before is compared. */
+void inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* A Set's answer: not compared with what was acknowledged before. */
+void inventory_port_was_set(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* What a port acknowledged was read: as it was acknowledged, or not. */
+void inventory_was_read(struct inv_port *port, enum inv_set what, bool same);
+/* What a manager sets at that port, but for its state. */
+bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
+			     const uint8_t b[64]);
+/*
+ * Behind each change of a port's state: does its cable carry data now? What was not read of one end
+ * goes by the other.
+ */
+void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_t port);
+bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64]); /* to a subnet manager */
+void inventory_forget_pkeys(struct inv_port *port);
+/*
+ * Where the own port's P_Key table has the default partition, the full membership first; 0 where it
+ * is not known to have it.
+ */
+uint16_t inventory_default_pkey_index(const struct inventory *inv);
+
+#endif

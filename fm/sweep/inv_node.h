@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inv_node: what is kept of a node (see inventory.h).
+ */
+#ifndef FMD_SWEEP_INV_NODE_H
+#define FMD_SWEEP_INV_NODE_H
+
+#include <complib/cl_qmap.h>
+#include "fm/mad/mad.h"
+#include "fm/sweep/inv_port.h"
+
+#define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
+
+#define SILENCES_MAX 3 /* looks; then the attribute counts as not there */
+struct inv_silence {   /* of an optional attribute, while the node answers others */
+	uint32_t look; /* the latest in which it got no answer */
+	uint8_t looks; /* so many in a row */
+};
+
+enum inv_sharp { /* what a CA says itself of being a SHARP aggregation node */
+		 INV_SHARP_UNASKED,
+		 INV_SHARP_UNSAID, /* does not know that question */
+		 INV_SHARP_NO,
+		 INV_SHARP_YES,
+};
+
+/* adaptive routing, or another mode in which a switch does not forward by its LFT */
+enum inv_adaptive {
+	INV_ADAPTIVE_UNKNOWN,
+	INV_ADAPTIVE_LATER, /* not known, and nothing waits for it */
+	INV_ADAPTIVE_ASKED,
+	INV_ADAPTIVE_NONE,    /* can't */
+	INV_ADAPTIVE_CAPABLE, /* can, and it was off */
+	INV_ADAPTIVE_ON,
+	INV_ADAPTIVE_OFF, /* was on until this manager turned it off */
+};
+
+struct inv_node {
+	cl_map_item_t item; /* in inventory.nodes, key = node GUID */
+	struct inv_node *next_removed;
+	guid_t guid;
+	struct wire_node_info info; /* as seen by the port it was first met at */
+	struct wire_switch_info sw; /* switches */
+	char desc[65];
+	bool have_desc;
+	bool desc_stale; /* it may have another name: read again when it is looked at */
+	bool silent;	 /* does not answer although its link is up: kept, retried later */
+	/* answers, and one question got no answer: the next poll asks for a new look */
+	bool partial;
+	bool gone;	  /* no way leads to it */
+	bool told_silent; /* the conductor's */
+	bool removed;
+	bool stranger;	/* a switch that is in nothing that was published since a way leads to it */
+	bool leaf;	/* a switch with hosts, at the bottom; the conductor's */
+	uint8_t ncarry; /* its cables to other switches that carry data */
+	bool unread;	/* a switch whose ports have to be read, whatever it says of changes */
+	bool rebooted;	/* a switch whose tables were found reset; program_apply() takes note and
+			  clears it */
+	uint8_t reboots; /* counts those, for who else keeps tables */
+	/* LinearFDBTop was set, and was reset twice within a while; the conductor ends it */
+	bool keeps_no_top;
+	/* when it was reset last, and no port's state had changed; 0 = never */
+	uint64_t top_lost_us;
+	/* switches: all ports' SL2VL was written for so many lanes; 0 = not yet */
+	uint8_t sl2vl_vls;
+	uint8_t sl2vl_port;    /* the port for which that is on its way; 0 = none */
+	bool no_wildcards;     /* refused that once */
+	uint16_t want_top;     /* what program sets in SwitchInfo, 0 = nothing yet */
+	uint16_t want_mft_top; /* likewise mft, 0 = it never had to */
+	uint8_t want_life_time;
+	bool sw_differs; /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll.. */
+	bool sw_tried;	 /* ..the conductor's: it was set again.. */
+	bool sw_unheld;	 /* ..and differed again */
+	bool no_ext, no_state_table;	/* refused these once */
+	struct inv_silence ext, states; /* likewise not answered */
+	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
+	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
+	uint8_t sharp;			/* enum inv_sharp; sweep's */
+	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
+	bool answered;	 /* in the present look */
+	bool touched;	 /* sweep's */
+	uint8_t waiting; /* sweep's: answers before its ports are read */
+	uint8_t nports;
+	struct mad_path path;	/* a directed route to it from the SM's port */
+	uint32_t seen;		/* the look that met it last.. */
+	uint32_t met_first;	/* ..and first, or first again after it was gone */
+	uint32_t number;	/* its own: in inventory.marks */
+	int handle;		/* in the builder, while a snapshot is made */
+	guid_t *port_guids;	/* CAs: by port number, 0 = not met */
+	struct inv_port *ports; /* [nports + 1] by port number; 0 = a switch's own port */
+};
+
+static inline bool inv_is_switch(const struct inv_node *node)
+{
+	return node->info.type == TOPO_SWITCH;
+}
+
+/*
+ * A CA that is a SHARP aggregation node: as it says itself where it was asked and knows, else by
+ * its description.
+ */
+bool inv_is_sharp(const struct inv_node *node);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * PortInfo, port by port. A job is "look at this port": when its turn comes, bringup_make_port()
+ * compares the record with the plan and sends the one step that is due, if any:
+ *
+ *   Init                          Set all + Armed
+ *   past Init, something differs  Set all, no state change
+ *   Armed, the other end too      Set all + Active
+ *   ends disagree on MTU or VLs   Set Down (both retrain; logged), from one end
+ *   a Set was refused             Get, and look again: the other end may have taken it along
+ *
+ * Both ends are looked at again after each answer (port_answer.c), so a link goes on by itself and
+ * waits for no other. A port may be in the queue twice; inv_port.job lets only one request of it be
+ * on its way.
+ */
+#include "fm/sweep/bringup_priv.h"
+#include "fm/sweep/port_plan.h"
+
+struct step { /* what is due at a port */
+	bool set, get;
+	uint8_t state; /* 0 = no change */
+	struct wire_port_info want;
+};
+
+/* ---- Which step is due ----------------------------------------------------------------------- */
+
+struct inv_port *bringup_peer(const struct inv_port *port)
+{
+	return port->peer ? &port->peer->ports[port->peer_port] : NULL;
+}
+
+bool bringup_port_workable(const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+
+	if (node->removed || node->gone || node->silent || node->no_sets || !port->known ||
+	    port->errors == GIVEN_UP)
+		return false;
+	if (num == 0)
+		return inv_is_switch(node);
+	return port->link_up && peer && peer->known && !port->peer->silent &&
+	       port->state >= TOPO_INIT;
+}
+
+/* One that was given up before is asked once. */
+bool bringup_on_trial(const struct inv_port *port)
+{
+	return port->given_up && port->errors != GIVEN_UP;
+}
+
+bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *port)
+{
+	return !inv_is_switch(node) && port->capmask & WIRE_CAP_REREGISTER;
+}
+
+/* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
+static bool wants_reregister(const struct inv_node *node, const struct inv_port *port,
+			     enum port_plan plan, uint8_t state)
+{
+	bool usable = state == TOPO_ACTIVE || (!state && port->state == TOPO_ACTIVE);
+
+	return usable && bringup_can_reregister(node, port) &&
+	       (port->reregister || plan == PORT_PLAN_MUST);
+}
+
+/* One end is enough: the switch's, or that of the higher address. */
+static bool bounces_from(const struct inv_node *node, const struct inv_port *port)
+{
+	bool other = inv_is_switch(port->peer);
+
+	return inv_is_switch(node) && (!other || port > bringup_peer(port));
+}
+
+/*
+ * False while the table is being written: until then no link goes Active, where there are
+ * partitions.
+ */
+static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, unsigned num)
+{
+	const struct inv_port *port = &node->ports[num];
+
+	if (!b->pkeys || (inv_is_switch(node) && !port->pkeys))
+		return true;
+	return port->pkeys && port->pkey_state != INV_PKEYS_OPEN;
+}
+
+static void step_by_plan(const struct bringup *b, const struct inv_node *node, uint8_t num,
+			 struct step *step)
+{
+	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step->want);
+
+	if (num && port->state == TOPO_INIT)
+		step->set = true, step->state = TOPO_ARMED;
+	else if (plan == PORT_PLAN_CLASH && !port->settled) /* once: a device may insist */
+		step->set = bounces_from(node, port), step->state = TOPO_DOWN;
+	else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !port->settled))
+		step->set = true;
+	else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
+		 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
+		step->set = true, step->state = TOPO_ACTIVE;
+	else if (port->reregister && wants_reregister(node, port, plan, 0))
+		step->set = true;
+	step->want.state = step->state;
+	step->want.client_reregister = wants_reregister(node, port, plan, step->state);
+}
+
+static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
+{
+	struct step step = { .set = false };
+
+	if (!bringup_port_workable(node, num) || node->ports[num].job)
+		return step;
+	if (node->ports[num].reread)
+		step.get = true;
+	else
+		step_by_plan(b, node, num, &step);
+	return step;
+}
+
+/* ---- Sending --------------------------------------------------------------------------------- */
+
+bool bringup_make_port(struct bringup *b, const struct batch_job *job,
+		       struct batch_request *request)
+{
+	struct inv_node *node = job->object;
+	uint8_t num = (uint8_t)job->arg;
+	struct step step = port_step(b, node, num);
+
+	if (!step.set && !step.get)
+		return false;
+	if (!inventory_port_path(b->inv, node, num, &request->way.path))
+		return false;
+	request->mad.method = step.set ? WIRE_SET : WIRE_GET;
+	request->mad.attr_id = WIRE_PORT_INFO;
+	request->mad.attr_mod = inventory_port_modifier(node, num);
+	if (step.set)
+		wire_port_info_encode(&step.want, request->data);
+	node->ports[num].job = step.get ? JOB_GET : (uint8_t)(1 + step.state);
+	return true;
+}
+
+void bringup_cured(struct bringup *b, struct inv_port *port)
+{
+	b->result.cured += port->given_up > 0;
+	port->given_up = port->lost = 0;
+	port->retry_at_us = 0;
+}
+
+/* By itself, or with the last Set. */
+static void port_holds(struct bringup *b, struct inv_port *port)
+{
+	if (port->unread & INV_SET_INFO)
+		return;
+	b->result.cured += (port->unheld & INV_SET_INFO) != 0;
+	inventory_was_read(port, INV_SET_INFO, true);
+}
+
+static void port_settled(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	if (!port->settled && num && port_plan_tolerates(port) &&
+	    inventory_is_first_end(node, num) &&
+	    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
+		log_line(LOG_SWEEP, LOG_WARNING,
+			 "%s: Active, and its ends have different OperationalVLs; left as it is",
+			 inventory_name(node, num).text);
+	port->settled = true;
+	port_holds(b, port);
+	bringup_cured(b, port);
+}
+
+/* Queues a port if something is due there; who completes a link goes ahead of who starts one. */
+void bringup_look(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct step step = port_step(b, node, num);
+	struct batch_job job = {
+		.object = node, .arg = num, .kind = JOB_PORT, .urgent = step.state == TOPO_ACTIVE
+	};
+
+	if (step.set || step.get)
+		batch_add(b->batch, &job);
+	else if (bringup_port_workable(node, num) && !node->ports[num].job)
+		port_settled(b, node, num);
+}
+
+void bringup_look_link(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	bringup_look(b, node, num);
+	if (port->peer)
+		bringup_look(b, port->peer, port->peer_port);
+}
+
+void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num)
+{
+	node->ports[num].reread = true;
+	bringup_look(b, node, num);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Who answers over a port: NodeInfo, which makes a cable known. LocalPortNum is its other end, so
+ * nobody probes back.
+ *
+ * A GUID that answers at two places at once is two devices: a port has one cable. The first met
+ * stays, both places go to the log. NodeInfo that contradicts itself is dropped there too.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include "fm/sweep/sweep_priv.h"
+
+#define LOG_BURST	20
+#define LOCAL_ASKED_MAX 4 /* answers that are not believed, one after the other */
+
+static void seen_twice(struct sweep *s, const struct inv_node *from, uint8_t from_port,
+		       const struct inv_node *met, const char *why)
+{
+	s->result.duplicates++;
+	if (!log_allow(&s->twice_log, loop_now_us(s->loop), LOG_BURST))
+		return;
+	log_line(LOG_SWEEP, LOG_ERR, "%s answers behind %s too: %s; the first met stays",
+		 inventory_name(met, -1).text, inventory_name(from, from_port).text, why);
+}
+
+static void info_dropped(struct sweep *s, const struct inv_node *from, unsigned port,
+			 const struct wire_node_info *info)
+{
+	if (!log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
+		return;
+	log_line(LOG_SWEEP, LOG_WARNING,
+		 "%s: NodeInfo behind it makes no sense, dropped: type %u, %u ports, local port "
+		 "%u, GUID 0x%016" PRIx64,
+		 from ? inventory_name(from, (int)port).text : "the SM's own port", info->type,
+		 info->nports, info->local_port, info->node_guid);
+}
+
+/* The node by that NodeInfo. NULL: it contradicts one met in this look. */
+static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_info *info)
+{
+	struct inv_node *node = inventory_find(&s->inv, info->node_guid);
+
+	if (node && (node->info.type != info->type || node->nports != info->nports)) {
+		if (node->seen == s->number || node == s->inv.local)
+			return NULL;
+		log_line(LOG_SWEEP, LOG_NOTICE, "%s: is another device now, %u ports were %u",
+			 inventory_name(node, -1).text, info->nports, node->nports);
+		inventory_remove(&s->inv, node);
+		node = NULL;
+	}
+	if (!node)
+		return inventory_add(&s->inv, info);
+	if (node->seen != s->number)
+		node->info = *info;
+	return node;
+}
+
+/* A port whose cable turned out to lead elsewhere has to be probed from its own side. */
+static void port_displaced(struct sweep *s, struct inv_node *node, unsigned num)
+{
+	struct inv_port *port = &node->ports[num];
+
+	port->probe = PROBE_NONE;
+	if (port->seen == s->number && port->state >= TOPO_INIT)
+		ports_is_up(s, node, num);
+}
+
+static void link_met(struct sweep *s, struct inv_node *a, uint8_t port_a, struct inv_node *b,
+		     uint8_t port_b)
+{
+	struct inv_port *pa = &a->ports[port_a], *pb = &b->ports[port_b];
+	struct inv_node *old_a = pa->peer == b && pa->peer_port == port_b ? NULL : pa->peer;
+	struct inv_node *old_b = pb->peer == a && pb->peer_port == port_a ? NULL : pb->peer;
+	uint8_t old_port_a = pa->peer_port, old_port_b = pb->peer_port;
+
+	inventory_link(&s->inv, a, port_a, b, port_b);
+	pa->probe = pb->probe = PROBE_MET;
+	sweep_touch(s, a);
+	sweep_touch(s, b);
+	if (old_a)
+		port_displaced(s, old_a, old_port_a);
+	if (old_b)
+		port_displaced(s, old_b, old_port_b);
+}
+
+/* What to ask of a node that a probe met. */
+static void node_met(struct sweep *s, struct inv_node *node, unsigned num,
+		     const struct mad_path *path)
+{
+	bool first = node->seen != s->number;
+
+	node->answered = true;
+	sweep_touch(s, node);
+	inventory_node_answers(node);
+	if (first) /* a known switch too: it may have rebooted */
+		explore_visit(s, node, path);
+	if (!inv_is_switch(node) || (first && !node->unread))
+		ports_ask(s, node, num);
+}
+
+static bool met_elsewhere(const struct inv_port *port, const struct inv_node *from, uint8_t num)
+{
+	return port->probe == PROBE_MET && (port->peer != from || port->peer_port != num);
+}
+
+/* The node behind a probe, or NULL: the answer is not to be believed. */
+static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from, uint8_t num,
+				   const struct wire_node_info *info)
+{
+	const struct inv_port *other;
+	struct inv_node *node;
+
+	if (!explore_info_is_sane(info) || !info->local_port) {
+		info_dropped(s, from, num, info);
+		return NULL;
+	}
+	node = node_by_info(s, info);
+	if (!node) {
+		seen_twice(s, from, num, inventory_find(&s->inv, info->node_guid),
+			   "of another type or size");
+		return NULL;
+	}
+	other = &node->ports[info->local_port];
+	if (met_elsewhere(other, from, num)) {
+		seen_twice(s, from, num, node,
+			   other->peer ? inventory_name(other->peer, other->peer_port).text
+				       : "at a looped port");
+		return NULL;
+	}
+	return node;
+}
+
+/*
+ * The cable, if one is known there, is not what it was; who is behind is asked again with each look
+ * at `from`.
+ */
+static void probe_refused(struct sweep *s, struct inv_node *from, uint8_t num, guid_t guid)
+{
+	ports_set_probe(s, from, num, PROBE_REFUSED);
+	inventory_unlink(&s->inv, from, num);
+	inventory_refuse(&s->inv, from, num, guid);
+}
+
+static void looped_back(struct sweep *s, struct inv_node *from, uint8_t num)
+{
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
+		 inventory_name(from, num).text);
+	ports_set_probe(s, from, num, PROBE_REFUSED);
+	inventory_unlink(&s->inv, from, num);
+	inventory_refuse(&s->inv, from, num, 0);
+}
+
+static void probe_believed(struct sweep *s, struct inv_node *from, uint8_t num,
+			   const struct mad_path *path, const struct wire_node_info *info)
+{
+	struct inv_node *node = probe_node(s, from, num, info);
+	enum place place;
+
+	if (!node) {
+		probe_refused(s, from, num,
+			      explore_info_is_sane(info) && info->local_port ? info->node_guid
+									     : INV_NONSENSE);
+		return;
+	}
+	if (node == from && info->local_port == num) {
+		looped_back(s, from, num);
+		return;
+	}
+	place = contest_place(s, from, num, node, info->local_port);
+	if (place == PLACE_TAKEN) {
+		seen_twice(s, from, num, node, "where it is known that port is down");
+		probe_refused(s, from, num, node->guid);
+	}
+	if (place != PLACE_FREE)
+		return;
+	link_met(s, from, num, node, info->local_port);
+	from->ports[num].must_probe = false;
+	inventory_set_port_guid(&s->inv, node, info->local_port, info->port_guid);
+	node_met(s, node, info->local_port, path);
+}
+
+void probe_answer(struct sweep *s, struct inv_node *from, uint8_t num, const struct mad_path *path,
+		  const uint8_t data[64])
+{
+	struct wire_node_info info;
+
+	wire_node_info_decode(data, &info);
+	switch (contest_claim(s, from, num, &info)) {
+	case CLAIM_ASKED:
+		return;
+	case CLAIM_REFUSED:
+		info_dropped(s, from, num, &info);
+		probe_refused(s, from, num, INV_NONSENSE);
+		return;
+	case CLAIM_BELIEVED:
+		probe_believed(s, from, num, path, &info);
+		return;
+	}
+}
+
+/*
+ * The adapter's own driver knows the port's GUID; what is said of the rest is known since the first
+ * look.
+ */
+static bool local_is_believed(struct sweep *s, const struct wire_node_info *info)
+{
+	guid_t last = s->local_said;
+
+	s->local_said = info->node_guid;
+	if (!explore_info_is_sane(info) ||
+	    (info->type != TOPO_SWITCH && info->port_guid != mad_port_info(s->mad)->port_guid))
+		return false;
+	return !s->inv.local || s->inv.local->guid == info->node_guid || last == info->node_guid;
+}
+
+void probe_local_answer(struct sweep *s, const uint8_t data[64])
+{
+	struct inv_node *node;
+	struct wire_node_info info;
+
+	wire_node_info_decode(data, &info);
+	if (!local_is_believed(s, &info) && s->local_asked++ < LOCAL_ASKED_MAX) {
+		sweep_ask(s, JOB_LOCAL, NULL, 0, true);
+		return;
+	}
+	node = explore_info_is_sane(&info) ? node_by_info(s, &info) : NULL;
+	if (!node) {
+		info_dropped(s, NULL, 0, &info);
+		s->result.error = -EIO;
+		return;
+	}
+	s->inv.local = node;
+	s->inv.local_port = info.local_port;
+	s->inv.paths_stale = true;
+	node->answered = true;
+	sweep_touch(s, node);
+	inventory_node_answers(node);
+	inventory_set_port_guid(&s->inv, node, info.local_port, info.port_guid);
+	explore_visit(s, node, &(struct mad_path){ 0 });
+	if (!inv_is_switch(node))
+		ports_ask(s, node, info.local_port);
+}
+
+/* Who is behind a port answers at last: the one known there, or another. */
+void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t num, const uint8_t data[64])
+{
+	struct inv_port *port = &node->ports[num];
+	struct wire_node_info info;
+
+	wire_node_info_decode(data, &info);
+	ports_set_probe(s, node, num, PROBE_NONE);
+	if (port->peer && port->peer->guid == info.node_guid) {
+		inventory_node_answers(port->peer);
+		sweep_changed(s, port->peer);
+	} else {
+		inventory_unlink(&s->inv, node, num);
+	}
+	sweep_changed(s, node);
+}
