@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ANSWER_LINE    512   /* of a line as much is looked at */
+#define ANSWER_LINE    512   /* bytes of a line that are read */
 #define ANSWER_HEADERS 16384 /* bytes of the status line and all headers; likewise of trailers */
 
 struct answer {

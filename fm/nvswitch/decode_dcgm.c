@@ -88,8 +88,8 @@ static bool speaks_of_another(const struct evidence *evidence,
 }
 
 /*
- * A sample may be as old as a state must last: what is told so soon after an event proves nothing
- * of it.
+ * A sample may be as old as a state must last: what is reported so soon after an event proves
+ * nothing of it.
  */
 static void weigh(const struct evidence *evidence, const struct decoder_subject *subject,
 		  struct nvswitch_verdict *verdict)

@@ -197,13 +197,13 @@ static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 		if (text[strspn(text, "0-")] && *text != '<')
 			memcpy(e->cluster, text, sizeof(text));
 	}
-	if (!clique.at || e->clique_told || !clique.len || clique.len > 9)
+	if (!clique.at || e->has_clique || !clique.len || clique.len > 9)
 		return;
 	exposition_copy(clique, text, sizeof(text));
 	if (text[strspn(text, "0123456789")])
 		return;
 	e->clique = (uint32_t)strtoul(text, NULL, 10);
-	e->clique_told = true;
+	e->has_clique = true;
 }
 
 /* "00000000:1B:00.0" as the kernel's log has it: "0000:1b:00". */
@@ -243,7 +243,7 @@ static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_s
 	learn_pci(gpu, s);
 	learn_uuid(gpu, s);
 	if (exposition_label(s, "GPU_I_ID").len) {
-		gpu->said.told |= TOLD_MIG;
+		gpu->said.has |= HAS_MIG;
 		gpu->said.mig = true;
 	}
 	return gpu;
@@ -277,7 +277,6 @@ static bool is_blank_number(double value)
 
 static void take_xid(struct evidence_gpu *gpu, uint32_t xid)
 {
-	gpu->xid_told = true;
 	if (xid && xid_state(xid) >= xid_state(gpu->xid))
 		gpu->xid = xid;
 }
@@ -304,8 +303,8 @@ static void take_bitmap(struct gpu_said *said, double value)
 
 	if (value < 0)
 		return;
-	said->peers = said->told & TOLD_P2P ? said->peers & peers : peers;
-	said->told |= TOLD_P2P;
+	said->peers = said->has & HAS_P2P ? said->peers & peers : peers;
+	said->has |= HAS_P2P;
 }
 
 static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
@@ -314,7 +313,7 @@ static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
 
 	if (peer < 0 || s->value < P2P_OK || s->value >= P2P_UNKNOWN)
 		return;
-	said->told |= TOLD_PAIRS;
+	said->has |= HAS_PAIRS;
 	if (s->value > P2P_OK)
 		said->pairs_lost |= 1u << peer;
 }
@@ -335,9 +334,9 @@ static void take_fm_status(struct gpu_said *said, uint8_t status)
 {
 	if (status >= FM_STATUSES)
 		return;
-	if (!(said->told & TOLD_FM) || fm_gravity(status) > fm_gravity(said->fm_status))
+	if (!(said->has & HAS_FM) || fm_gravity(status) > fm_gravity(said->fm_status))
 		said->fm_status = status;
-	said->told |= TOLD_FM;
+	said->has |= HAS_FM;
 }
 
 /* Unhealthy, then limited, then anything else; 0 = not supported. */
@@ -347,7 +346,7 @@ static void take_summary(struct gpu_said *said, uint8_t summary)
 		return;
 	if (summary == SUMMARY_UNHEALTHY || said->summary < SUMMARY_UNHEALTHY)
 		said->summary = summary;
-	said->told |= TOLD_SUMMARY;
+	said->has |= HAS_SUMMARY;
 }
 
 /* 0 = the driver supports none of it. */
@@ -356,17 +355,17 @@ static void take_mask(struct gpu_said *said, uint32_t mask)
 	if (!mask || mask > UINT16_MAX)
 		return;
 	said->mask = (uint16_t)mask;
-	said->told |= TOLD_MASK;
+	said->has |= HAS_MASK;
 }
 
 static void take_action(struct gpu_said *said, uint8_t action)
 {
 	if (action == UINT8_MAX)
 		return;
-	if (!(said->told & TOLD_ACTION) ||
+	if (!(said->has & HAS_ACTION) ||
 	    memory_action_state(action) > memory_action_state(said->action))
 		said->action = action;
-	said->told |= TOLD_ACTION;
+	said->has |= HAS_ACTION;
 }
 
 static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
@@ -377,19 +376,19 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 
 	if (watch.len != 6 || memcmp(watch.at, "NVLINK", 6) || status_of(s->value) == UINT8_MAX)
 		return;
-	if (!(said->told & TOLD_WATCH) || s->value > said->watch)
+	if (!(said->has & HAS_WATCH) || s->value > said->watch)
 		said->watch = status_of(s->value);
 	if (s->value >= WATCH_FAIL && code.at &&
 	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
 		said->probe_failed = true;
-	said->told |= TOLD_WATCH;
+	said->has |= HAS_WATCH;
 }
 
 static void take_mig_mode(struct gpu_said *said, double value)
 {
 	said->mig |= value == 1;
-	said->mig_mode_told = true;
-	said->told |= TOLD_MIG;
+	said->has_mig_mode = true;
+	said->has |= HAS_MIG;
 }
 
 /* NVML's: 0 = inactive, 1 = active, 2 = asleep. */
@@ -404,20 +403,20 @@ static void take_gpu_link(struct evidence *e, const struct exposition_sample *s)
 		gpu->said.links_down |= 1ull << link;
 	else
 		gpu->said.links_up |= 1ull << link;
-	gpu->said.told |= TOLD_LINKS;
+	gpu->said.has |= HAS_LINKS;
 }
 
 static void take_clique(struct evidence *e, double value)
 {
-	if (e->clique_told || value < 0 || value > UINT32_MAX)
+	if (e->has_clique || value < 0 || value > UINT32_MAX)
 		return;
 	e->clique = (uint32_t)value;
-	e->clique_told = true;
+	e->has_clique = true;
 }
 
 static void take_failures(struct evidence_gpu *gpu, double value)
 {
-	gpu->failures_told = true;
+	gpu->has_failures = true;
 	gpu->failed_recoveries += value > 0 ? (uint64_t)value : 0;
 }
 
@@ -432,7 +431,7 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 	else if (kind == XID_COUNT)
 		take_xid_count(e, gpu, s);
 	else if (kind == PRESENT)
-		gpu->said.told |= TOLD_PRESENT;
+		gpu->said.has |= HAS_PRESENT;
 	else if (kind == P2P_BITMAP)
 		take_bitmap(&gpu->said, s->value);
 	else if (kind == P2P_PAIR)
@@ -478,9 +477,9 @@ static void take_switch(struct evidence *e, enum kind kind, const struct exposit
 	} else if (kind == SWITCH_NONFATAL) {
 		take_sxid(&sw->nonfatal, whole(s->value));
 	} else if (kind == SWITCH_RESET) {
-		e->repeated |= sw->said.reset_told;
+		e->repeated |= sw->said.has_reset;
 		e->states++;
-		sw->said.present = sw->said.reset_told = true;
+		sw->said.present = sw->said.has_reset = true;
 		sw->said.reset_required |= s->value > 0;
 	} else {
 		sw->said.present = true;

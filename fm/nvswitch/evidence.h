@@ -17,7 +17,7 @@
 
 struct evidence_gpu {
 	struct gpu_said said;
-	bool xid_told, failures_told;
+	bool has_failures;
 	uint32_t xid;		    /* the gravest that the gauge shows */
 	uint64_t failed_recoveries; /* counter */
 	char pci[16], uuid[48];	    /* "" = not said */
@@ -32,16 +32,16 @@ struct evidence {
 	enum nvswitch_system configured, learnt;
 	uint8_t links;	  /* of one GPU by its model, 0 = not known */
 	unsigned samples; /* of any wanted metric */
-	unsigned states;  /* .. that tell how an NVLink, a GPU's fabric or an NVSwitch is */
+	unsigned states;  /* .. that report the state of an NVLink, a GPU's fabric or an NVSwitch */
 	bool repeated;	  /* series came twice: which switch one is about is not sure */
 	struct evidence_gpu gpus[EVIDENCE_GPUS];
 	struct evidence_switch switches[EVIDENCE_SWITCHES];
 	unsigned ncounts;
 	struct xid_count counts[MEMORY_COUNTS];
 	char host[64];	  /* as the exporter calls it, "" = it does not */
-	char cluster[48]; /* UUID of the NVLink domain, "" = not told */
+	char cluster[48]; /* UUID of the NVLink domain, "" = not reported */
 	uint32_t clique;
-	bool clique_told;
+	bool has_clique;
 };
 
 extern const struct exposition_ops evidence_ops; /* arg: the evidence */
@@ -55,7 +55,7 @@ enum fm_progress {
 };
 struct evidence_context {
 	uint64_t now_us;
-	uint64_t settle_us; /* what is told so soon after an event may be older than it */
+	uint64_t settle_us; /* what is reported so soon after an event may be older */
 	uint8_t source;	    /* which of the host's */
 	enum nvswitch_trust trust;
 	enum fm_progress progress;
@@ -67,7 +67,7 @@ struct evidence_context {
  */
 void evidence_remember(const struct evidence *evidence, struct memory *m,
 		       const struct evidence_context *c);
-/* After that: what the states come to. UNKNOWN where none was told. */
+/* After that: what the states come to. UNKNOWN where none was reported. */
 void evidence_judge(const struct evidence *evidence, const struct memory *m,
 		    const struct evidence_context *c, struct nvswitch_verdict *verdict);
 

@@ -82,7 +82,7 @@ uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress)
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct gpu_said *last = &m->gpus[g].last;
-		bool waits = last->told & TOLD_FM && last->fm_status == FM_IN_PROGRESS &&
+		bool waits = last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
 			     progress == FM_PROGRESS_NORMAL;
 
 		if (last->mig || waits)
@@ -98,7 +98,7 @@ static bool has_nvswitches(const struct memory *m)
 		if (m->switches[n].seen)
 			return true;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (m->gpus[g].last.told & TOLD_FM && m->gpus[g].last.fm_status != FM_NOT_SUPPORTED)
+		if (m->gpus[g].last.has & HAS_FM && m->gpus[g].last.fm_status != FM_NOT_SUPPORTED)
 			return true;
 	return false;
 }
@@ -128,7 +128,7 @@ static bool is_exempt(const struct judge *j, unsigned gpu)
 /* Any word in this scrape that only a GPU that is there has. An Xid is none. */
 static bool is_there(const struct judge *j, unsigned g)
 {
-	return j->e->gpus[g].said.told & (TOLD_STATES | TOLD_PRESENT);
+	return j->e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT);
 }
 
 static void judge_peers(const struct judge *j, unsigned g)
@@ -137,9 +137,9 @@ static void judge_peers(const struct judge *j, unsigned g)
 	uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
 	uint32_t lost = 0;
 
-	if (last->told & TOLD_P2P)
+	if (last->has & HAS_P2P)
 		lost |= others & ~last->peers;
-	if (last->told & TOLD_PAIRS)
+	if (last->has & HAS_PAIRS)
 		lost |= others & last->pairs_lost;
 	if (lost)
 		find(j, NVSWITCH_NO_P2P, GPU(g),
@@ -161,7 +161,7 @@ static void judge_manager(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
 
-	if (!(last->told & TOLD_FM))
+	if (!(last->has & HAS_FM))
 		return;
 	if (evidence_fm_failed(last->fm_status, j->c->progress))
 		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: the fabric manager %s", g,
@@ -191,7 +191,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	unsigned configured = last->mask >> 8 & 15;
 
-	if (!(last->told & TOLD_MASK))
+	if (!(last->has & HAS_MASK))
 		return;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if ((last->mask >> parts[i].shift & 3) == 1)
@@ -207,7 +207,7 @@ static void judge_action(const struct judge *j, unsigned g)
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	struct place place = GPU(g);
 
-	if (!(last->told & TOLD_ACTION) || last->action == ACTION_NONE)
+	if (!(last->has & HAS_ACTION) || last->action == ACTION_NONE)
 		return;
 	place.remedy = memory_action_remedy(last->action);
 	find(j, memory_action_state(last->action), place, "GPU %u: recovery action: %s", g,
@@ -218,26 +218,26 @@ static void judge_health(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
 
-	if (last->told & TOLD_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
+	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
 		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
-	if (last->told & TOLD_SUMMARY && last->summary == SUMMARY_LIMITED)
+	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_LIMITED)
 		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
-	if (last->told & TOLD_WATCH && last->watch > WATCH_PASS)
+	if (last->has & HAS_WATCH && last->watch > WATCH_PASS)
 		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
 		     "GPU %u: DCGM's health watch of NVLinks: %s", g,
 		     last->watch >= WATCH_FAIL ? "fail" : "warning");
 }
 
-/* Its own links, as NVML has them. Those that were never up are not told of at all. */
+/* Its own links, as NVML has them. Those that were never up are not reported. */
 static void judge_own_links(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
-	uint64_t told = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
+	uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
 	uint64_t ever = last->links_up | last->links_down;
-	unsigned count = (unsigned)__builtin_popcountll(told), usual = j->links;
+	unsigned count = (unsigned)__builtin_popcountll(reporting), usual = j->links;
 	struct place place = GPU(g);
 
-	if (!(last->told & TOLD_LINKS) || (is_exempt(j, g) && j->system == NVSWITCH_SYSTEM_A100))
+	if (!(last->has & HAS_LINKS) || (is_exempt(j, g) && j->system == NVSWITCH_SYSTEM_A100))
 		return;
 	if (last->links_down) {
 		place.link = __builtin_ctzll(last->links_down);
@@ -279,24 +279,24 @@ static void judge_absent(const struct judge *j)
 
 static void judge_all_gpus(const struct judge *j)
 {
-	unsigned told = 0, failed = 0;
+	unsigned reporting = 0, failed = 0;
 	uint8_t status = FM_SUCCESS;
 
 	for (unsigned g = 0; g < j->gpus; g++) {
 		const struct gpu_said *last = &j->m->gpus[g].last;
 
-		if (!is_there(j, g) || !(last->told & TOLD_FM))
+		if (!is_there(j, g) || !(last->has & HAS_FM))
 			continue;
-		told++;
+		reporting++;
 		if (!evidence_fm_failed(last->fm_status, j->c->progress))
 			continue;
 		failed++;
 		status = last->fm_status;
 	}
-	if (told && failed == told)
+	if (reporting && failed == reporting)
 		find(j, NVSWITCH_FATAL, NOWHERE, "the fabric manager %s, for every GPU",
 		     fm_words[status]);
-	else if (failed && told < j->gpus)
+	else if (failed && reporting < j->gpus)
 		find(j, NVSWITCH_FATAL, NOWHERE, "a GPU is gone and the fabric manager %s",
 		     fm_words[status]);
 }
@@ -373,31 +373,31 @@ static void judge_links(const struct judge *j)
 		     expected - l.seen, expected);
 }
 
-/* By what each has at all times: an error number is told only where there was one. */
+/* By what each has at all times: an error number is reported only where there was one. */
 static void judge_switches(const struct judge *j)
 {
-	unsigned told = 0, usual = j->expect->switches, ever = 0;
+	unsigned reporting = 0, usual = j->expect->switches, ever = 0;
 
 	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
 		judge_switch(j, n);
-		told += j->e->switches[n].said.present;
+		reporting += j->e->switches[n].said.present;
 		ever += j->m->switches[n].seen;
 	}
 	usual = ever > usual ? ever : usual;
-	if (told && told < usual && !j->e->repeated)
+	if (reporting && reporting < usual && !j->e->repeated)
 		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1), "%u of %u NVSwitches absent",
-		     usual - told, usual);
+		     usual - reporting, usual);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static bool says_anything(const struct evidence *e)
 {
-	uint16_t told = 0;
+	uint16_t reporting = 0;
 
 	for (unsigned g = 0; g < EVIDENCE_GPUS; g++)
-		told |= e->gpus[g].said.told;
-	return e->states || told & TOLD_STATES;
+		reporting |= e->gpus[g].said.has;
+	return e->states || reporting & HAS_STATES;
 }
 
 void evidence_judge(const struct evidence *e, const struct memory *m,

@@ -2,15 +2,15 @@
 /*
  * evidence_remember: a scrape goes into the memory of its host.
  *
- *   states    what was told replaces what was told before; what was not stays
+ *   states    what is reported replaces what was; what is not reported stays
  *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
  *             number that was not there before is an event. One that is there at the first sight is
  *             old where its GPU proves that it works, else an event too.
  *   counters  what is higher than before is an event
- *   proof     an event ends when its subject proves that it works: every state that is told of it
- *             is well, and either the driver asks for no recovery, or what was lost meanwhile (P2P,
- *             the GPU itself) is whole again. What is told within `settle_us` of an event may be a
- *             sample from before it and proves nothing.
+ *   proof     an event ends when its subject proves that it works: every state that is reported of
+ *             it is well, and either the driver asks for no recovery, or what was lost meanwhile
+ *             (P2P, the GPU itself) is whole again. What is reported within `settle_us` of an event
+ *             may be a sample from before it and proves nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,44 +21,44 @@
 
 static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 {
-	const uint16_t told = said->told;
-	bool mig_stays = kept->mig_mode_told && !(told & TOLD_MIG);
+	const uint16_t has = said->has;
+	bool mig_stays = kept->has_mig_mode && !(has & HAS_MIG);
 
-	if (told & TOLD_P2P)
+	if (has & HAS_P2P)
 		kept->peers = said->peers;
-	if (told & TOLD_PAIRS)
+	if (has & HAS_PAIRS)
 		kept->pairs_lost = said->pairs_lost;
-	if (told & TOLD_FM)
+	if (has & HAS_FM)
 		kept->fm_status = said->fm_status;
-	if (told & TOLD_MASK)
+	if (has & HAS_MASK)
 		kept->mask = said->mask;
-	if (told & TOLD_SUMMARY)
+	if (has & HAS_SUMMARY)
 		kept->summary = said->summary;
-	if (told & TOLD_ACTION)
+	if (has & HAS_ACTION)
 		kept->action = said->action;
-	if (told & TOLD_WATCH) {
+	if (has & HAS_WATCH) {
 		kept->watch = said->watch;
 		kept->probe_failed = said->probe_failed;
 	}
-	if (told & TOLD_LINKS) {
+	if (has & HAS_LINKS) {
 		kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
 		kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
 	}
 	/* An instance's label is there or not; the mode may be blank for once. */
-	if (told & ~TOLD_MIG && !mig_stays)
+	if (has & ~HAS_MIG && !mig_stays)
 		kept->mig = said->mig;
 	else
 		kept->mig |= said->mig;
-	kept->mig_mode_told |= said->mig_mode_told;
-	kept->told |= told;
+	kept->has_mig_mode |= said->has_mig_mode;
+	kept->has |= has;
 }
 
 static void keep_switch(struct switch_said *kept, const struct switch_said *said)
 {
 	kept->present |= said->present;
-	if (said->reset_told)
+	if (said->has_reset)
 		kept->reset_required = said->reset_required;
-	kept->reset_told |= said->reset_told;
+	kept->has_reset |= said->has_reset;
 	for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
 		uint64_t up = said->links_seen[w] & ~said->links_down[w];
 
@@ -79,7 +79,7 @@ static void learn_gpu(struct memory *m, unsigned g, const struct evidence_gpu *s
 		snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", said->uuid);
 		m->changed = true;
 	}
-	if (said->said.told & (TOLD_STATES | TOLD_PRESENT) && !gpu->seen)
+	if (said->said.has & (HAS_STATES | HAS_PRESENT) && !gpu->seen)
 		gpu->seen = m->changed = true;
 }
 
@@ -119,9 +119,9 @@ static void keep_host(struct memory *m, const struct evidence *e)
 		snprintf(m->cluster, sizeof(m->cluster), "%s", e->cluster);
 		m->changed = true;
 	}
-	if (e->clique_told && (!m->clique_told || m->clique != e->clique)) {
+	if (e->has_clique && (!m->has_clique || m->clique != e->clique)) {
 		m->clique = e->clique;
-		m->clique_told = m->changed = true;
+		m->has_clique = m->changed = true;
 	}
 }
 
@@ -129,32 +129,32 @@ static void keep_host(struct memory *m, const struct evidence *e)
 
 static bool is_whole(const struct gpu_said *said, uint32_t others)
 {
-	if (said->told & TOLD_P2P)
+	if (said->has & HAS_P2P)
 		return !(others & ~said->peers);
-	return said->told & TOLD_PAIRS && !(others & said->pairs_lost);
+	return said->has & HAS_PAIRS && !(others & said->pairs_lost);
 }
 
-/* Nothing that is told of it is ill, and what was ever told of it is told now. */
+/* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
 static bool tells_no_ill(const struct evidence *e, const struct memory *m, unsigned g,
 			 enum fm_progress progress)
 {
 	const struct gpu_said *said = &e->gpus[g].said;
-	uint16_t silent = m->gpus[g].last.told & TOLD_STATES & ~said->told & ~TOLD_LINKS;
+	uint16_t silent = m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
 
 	if (silent)
 		return false;
-	if (said->told & TOLD_FM && (evidence_fm_failed(said->fm_status, progress) ||
-				     (said->fm_status == FM_IN_PROGRESS && progress)))
+	if (said->has & HAS_FM && (evidence_fm_failed(said->fm_status, progress) ||
+				   (said->fm_status == FM_IN_PROGRESS && progress)))
 		return false;
-	if (said->told & TOLD_ACTION && said->action != ACTION_NONE)
+	if (said->has & HAS_ACTION && said->action != ACTION_NONE)
 		return false;
-	return !(said->told & TOLD_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
+	return !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
 }
 
 static bool any_gpu_tells(const struct evidence *e)
 {
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (e->gpus[g].said.told & TOLD_STATES)
+		if (e->gpus[g].said.has & HAS_STATES)
 			return true;
 	return false;
 }
@@ -169,17 +169,16 @@ static struct proof prove(const struct evidence *e, const struct memory *m, unsi
 	const struct gpu_said *said = &e->gpus[g].said;
 	uint32_t exempt = evidence_exempt(m, c->progress);
 	uint32_t others = ((1u << evidence_gpus_expected(e, m)) - 1) & ~(1u << g) & ~exempt;
-	bool p2p_told = said->told & (TOLD_P2P | TOLD_PAIRS);
+	bool has_p2p = said->has & (HAS_P2P | HAS_PAIRS);
 	bool peers_matter = !(exempt >> g & 1);
 	bool well = tells_no_ill(e, m, g, c->progress);
-	bool whole = p2p_told && is_whole(said, others);
+	bool whole = has_p2p && is_whole(said, others);
 
 	return (struct proof){
 		.whole = well && whole && peers_matter,
 		.lost = any_gpu_tells(e) && peers_matter &&
-			(!(said->told & TOLD_STATES) || (p2p_told && !whole)),
-		.no_action =
-			well && said->told & TOLD_ACTION && (whole || !p2p_told || !peers_matter),
+			(!(said->has & HAS_STATES) || (has_p2p && !whole)),
+		.no_action = well && said->has & HAS_ACTION && (whole || !has_p2p || !peers_matter),
 	};
 }
 
@@ -223,8 +222,8 @@ static void xid_happened(struct memory *m, const struct evidence_context *c, uns
 }
 
 /*
- * A gauge that an exporter does not show has vanished only where this exporter showed it: another of the
- * host's may not ask for it.
+ * A gauge that an exporter does not show has vanished only where this exporter showed it: another
+ * of the host's may not ask for it.
  */
 static bool gauge_is_here(bool shown, uint8_t *source, const struct evidence_context *c)
 {
@@ -295,7 +294,7 @@ static void take_failures(struct memory *m, const struct evidence *e,
 			(int)g, -1, -1, 0, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU, text
 		};
 
-		if (!e->gpus[g].failures_told)
+		if (!e->gpus[g].has_failures)
 			continue;
 		snprintf(text, sizeof(text), "GPU %u: a link did not recover", g);
 		if (!first && e->gpus[g].failed_recoveries > gpu->failed_recoveries)

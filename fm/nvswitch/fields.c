@@ -12,7 +12,7 @@
 #define NO_SWITCH (CARDS | 1u << NVSWITCH_SYSTEM_NVL72) /* NVSwitches are not the host's */
 
 static const struct {
-	const char *names[3]; /* any of these; the first is what is told */
+	const char *names[3]; /* any of these; the first is shown */
 	const char *since, *unknown;
 	uint32_t without; /* systems that have no use for it, by bit */
 } fields[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fields: which of DCGM's fields that tell of NVLinks an exporter answers with, and what can't be
+ * fields: which of DCGM's fields about NVLinks an exporter answers with, and what can't be
  * known without those that it leaves out. Exporters ask DCGM for what their list of counters names,
  * and the default list has none of them; etc/dcgm has lists for each generation of DCGM.
  */

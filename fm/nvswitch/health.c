@@ -18,7 +18,7 @@
 #include "topology/mem.h"
 
 #define NONFATAL_WINDOW_US 60000000
-#define NONFATAL_MANY	   10 /* in a window: a sick link */
+#define NONFATAL_MANY	   10 /* in a window: a degraded link */
 #define GUARD_MIN	   1  /* this many hosts may always turn bad */
 
 void health_init(struct health *h, const struct health_ops *ops, void *arg)
@@ -49,7 +49,7 @@ void health_fini(struct health *h)
 	aliases_fini(&h->aliases);
 }
 
-/* What routing is to be told. */
+/* What routing is to take the host for. */
 static enum nvswitch_state wanted(const struct health_host *host)
 {
 	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
@@ -60,7 +60,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 {
 	struct health_host *it = &h->hosts[host];
 
-	it->observed = it->believed = it->told = believed;
+	it->observed = it->believed = it->sources_state = believed;
 	it->override = override;
 	it->routed = wanted(it);
 }
@@ -79,7 +79,7 @@ void health_sources_begin(struct health *h)
 	}
 }
 
-/* Those who report by themselves are told anew by nobody. */
+/* Programs that send health reports are listed by nobody. */
 static void carry_reported(struct health_host *host)
 {
 	for (unsigned i = 0; i < host->nearlier; i++) {
@@ -164,7 +164,7 @@ struct memory *health_memory(struct health *h, unsigned host)
 
 	if (!it->memory) {
 		it->memory = mem_alloc(1, sizeof(*it->memory));
-		it->memory->told = (uint8_t)it->told;
+		it->memory->sources_state = (uint8_t)it->sources_state;
 	}
 	return it->memory;
 }
@@ -244,8 +244,8 @@ static void drop_silent_reports(struct health_host *host)
 }
 
 /*
- * An operator who takes his word back has looked: what was logged is past, and where nobody else
- * speaks the host is well.
+ * An operator who clears a manual override has checked the host: what was logged is past, and where
+ * no source speaks the host is healthy.
  */
 static void forget(struct health_host *host)
 {
@@ -254,7 +254,7 @@ static void forget(struct health_host *host)
 	drop_silent_reports(host);
 	host->vouched |= host->log != NULL;
 	if (!host->nsources)
-		host->told = host->observed = host->believed = NVSWITCH_HEALTHY;
+		host->sources_state = host->observed = host->believed = NVSWITCH_HEALTHY;
 }
 
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
@@ -405,7 +405,7 @@ static bool any_heard(const struct health_host *host)
 
 /*
  * False: nobody speaks of the host. What sources said last stands while they are silent. A host
- * whose sources never said anything is as its kernel log says, once that told of a boot or a reset;
+ * whose sources never said anything is as its kernel log says, once that has a boot or a reset;
  * what an application did there tells nothing of NVLinks.
  */
 static bool observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
@@ -418,12 +418,12 @@ static bool observe(struct health *h, struct health_host *host, uint64_t now_us,
 	events = events_state(h, host, grave);
 	fresh = sources_state(h, host, now_us, grave, next_us, &worst);
 	if (fresh || !host->nsources)
-		host->told = worst;
-	if (host->memory && host->memory->told != host->told) {
-		host->memory->told = (uint8_t)host->told;
+		host->sources_state = worst;
+	if (host->memory && host->memory->sources_state != host->sources_state) {
+		host->memory->sources_state = (uint8_t)host->sources_state;
 		host->memory->changed = true;
 	}
-	host->observed = worse(events, host->told);
+	host->observed = worse(events, host->sources_state);
 	return fresh || events != NVSWITCH_HEALTHY || (host->vouched && !any_heard(host));
 }
 
@@ -510,7 +510,7 @@ static void guard(struct health *h)
 	h->ops->guard(h->arg, on, bad);
 }
 
-/* ---- What routing is told -------------------------------------------------------------------- */
+/* ---- What routing takes into account --------------------------------------------------------- */
 
 static bool differ(const struct health *h, const struct health_host *host)
 {

@@ -7,8 +7,8 @@
  *              now. Worse than DEGRADED_LINK takes somebody trusted, or two who say so
  *   state      what is believed: observed, once it has lasted (hold-down), unless so many hosts
  *              turn bad that the sources are suspect (guard); UNKNOWN while no source speaks
- *   routed     what routing was told: state, taken over in batches with a distance; UNKNOWN leaves
- *              it as it is
+ *   routed     what routing takes the host for: state, taken over in batches with a distance;
+ *              UNKNOWN leaves it as it is
  * A source is an exporter or whoever sends health reports; these stay until an operator's `clear`
  * finds them silent. A manual override counts at once and as long as it stands.
  */
@@ -66,7 +66,7 @@ unsigned health_find(const struct health *h, const char *name);
 unsigned health_add(struct health *h, const char *name); /* finds it, or makes it */
 
 /*
- * What was believed of it before a restart, and what routing was told for it; before its memory is
+ * What was believed of it before a restart, and what routing took it for; before its memory is
  * read, which knows better what exporters had to do with it.
  */
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
@@ -102,7 +102,7 @@ struct memory *health_memory(struct health *h, unsigned host);
 
 /* The worst thing known of a host, in words; "" = nothing. */
 const char *health_reason(const struct health_host *host);
-/* That thing itself, for who acts on it (the hook); NULL = nothing, or an operator's word. */
+/* That finding itself, for the hook; NULL = none, or a manual override. */
 const struct nvswitch_finding *health_worst(const struct health_host *host);
 
 /*

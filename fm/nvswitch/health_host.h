@@ -30,17 +30,17 @@ struct health_host {
 	struct health_source *sources;
 	struct health_source *earlier; /* while the sources are listed anew */
 	unsigned nsources, nearlier;
-	struct health_log *log;	  /* NULL = nothing so far */
-	struct memory *memory;	  /* likewise */
-	enum nvswitch_state told; /* what its sources last came to, never UNKNOWN */
-	bool unconfirmed;	  /* somebody who is not trusted said what is worse than observed */
+	struct health_log *log;		   /* NULL = nothing so far */
+	struct memory *memory;		   /* likewise */
+	enum nvswitch_state sources_state; /* what its sources last came to, never UNKNOWN */
+	bool unconfirmed; /* somebody who is not trusted said what is worse than observed */
 	enum nvswitch_state observed, believed, routed,
 		state;		      /* the first three are never UNKNOWN */
 	enum nvswitch_state override; /* UNKNOWN = none */
 	uint64_t since_us;	      /* of `state` */
 	uint64_t differs_us;	      /* since when observed is on one side of believed */
 	int8_t side;		      /* 1 = worse, -1 = better, 0 = the same */
-	bool vouched;	/* its log told of a boot or reset, or it has one and was cleared */
+	bool vouched;	/* its log has a boot or reset, or it has one and was cleared */
 	bool present;	/* in the fabric */
 	bool announced; /* its state was reported once: the caller's */
 };

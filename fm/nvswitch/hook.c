@@ -96,7 +96,7 @@ static void tell(const struct hook *hook, const struct call *call, const char *e
 	hook->fn(hook->arg, call->host, error);
 }
 
-/* True: it has ended, and that was told. */
+/* True: it has ended, and that was reported. */
 static bool look_after(struct hook *hook, struct call *call, uint64_t now_us)
 {
 	char text[64];
@@ -130,7 +130,7 @@ static bool is_running(const struct hook *hook, const char *host)
 	return false;
 }
 
-/* The first in line whose host has none running: a host's changes are told in their order. */
+/* The first in line whose host has none running: a host's changes keep their order. */
 static struct call *take_waiting(struct hook *hook)
 {
 	for (struct call **link = &hook->waiting; *link; link = &(*link)->next) {
@@ -186,8 +186,8 @@ static void timer_cb(void *arg)
 }
 
 /*
- * What waits for the host is out of date; the change that it would have told is part of the newer
- * one.
+ * What waits for the host is out of date; the change that it would have reported is part of the
+ * newer one.
  */
 static char *drop_waiting(struct hook *hook, const char *host)
 {

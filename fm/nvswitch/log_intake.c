@@ -43,7 +43,7 @@ struct log_intake {
 	struct lookup *lookups; /* of senders' addresses, under way */
 	unsigned nlookups;
 	struct loop_timer *lookup_timer;
-	bool refused_told; /* at refused_us */
+	bool refused_reported; /* at refused_us */
 	uint64_t refused_us;
 	struct log_limit stranger_limit;
 };
@@ -93,9 +93,9 @@ static void refused_cb(void *arg, const struct sender *sender)
 	uint64_t now_us = loop_now_us(in->home->loop);
 	char text[240];
 
-	if (in->refused_told && now_us - in->refused_us < REFUSED_US)
+	if (in->refused_reported && now_us - in->refused_us < REFUSED_US)
 		return;
-	in->refused_told = true;
+	in->refused_reported = true;
 	in->refused_us = now_us;
 	snprintf(text, sizeof(text),
 		 "nvswitch: syslog of %s is not read: %s; `fmctl nvswitch logs` shows all senders",

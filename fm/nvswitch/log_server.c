@@ -8,7 +8,7 @@
  * connection has one line's buffer; when there are as many connections as may be, the one that was
  * silent longest makes room.
  *
- * Who may write to the unix socket is told by its file's owner and mode (0660); what stands behind
+ * Who may write to the unix socket is said by its file's owner and mode (0660); what stands behind
  * it (journald, a relay) vouches for its lines. The first byte of a connection says whether it is
  * journald's or syslog.
  *

@@ -75,7 +75,7 @@ static bool same_subject(const struct nvswitch_finding *a, const struct nvswitch
 	return a->link == b->link || a->link < 0 || b->link < 0;
 }
 
-/* Without a number the words tell. */
+/* Events without a number are compared by their words. */
 static struct memory_event *find_event(struct memory *m, const struct nvswitch_finding *f)
 {
 	for (unsigned i = 0; i < m->nevents; i++) {
@@ -201,7 +201,7 @@ void memory_boot(struct memory *m, enum nvswitch_trust trust)
 	for (unsigned n = 0; n < MEMORY_SWITCHES && trust > NVSWITCH_ANYONE; n++) {
 		struct switch_said *last = &m->switches[n].last;
 
-		last->reset_told = last->reset_required = false;
+		last->has_reset = last->reset_required = false;
 		memset(last->links_down, 0, sizeof(last->links_down));
 	}
 }

@@ -2,9 +2,9 @@
 /*
  * memory: what is known of one host's NVLinks beyond the latest answer of an exporter.
  *
- *   said     what each GPU and NVSwitch was last told to be (P2P bitmap, fabric manager's status,
- *            health mask and summary, recovery action, links). A state that is no longer told stays
- *            what it was: silence mends nothing.
+ *   said     what each GPU and NVSwitch was last reported to be (P2P bitmap, fabric manager's
+ *            status, health mask and summary, recovery action, links). A state that is not reported
+ *            any more stays what it was: silence mends nothing.
  *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
  *            that rose. An event stands until a reset or boot of its subject was seen, until its
  *            subject proves that it works (evidence_remember.c), or until an operator clears it.
@@ -57,7 +57,7 @@ struct memory_report {
 };
 struct memory {
 	enum nvswitch_system system; /* as the exporter last showed it */
-	uint8_t told;		     /* enum nvswitch_state: what exporters last came to */
+	uint8_t sources_state;	     /* enum nvswitch_state: what sources last came to */
 	uint8_t links;		     /* of one GPU by its model, 0 = not known */
 	bool heard;		     /* an exporter said something */
 	bool changed;		     /* something that is kept: the caller clears it */
@@ -67,11 +67,11 @@ struct memory {
 	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
 	unsigned nreports;
 	struct memory_report reports[MEMORY_REPORTS];
-	char cluster[48]; /* UUID of its NVLink domain, "" = not told */
+	char cluster[48]; /* UUID of its NVLink domain, "" = not reported */
 	uint32_t clique;
-	bool clique_told;
+	bool has_clique;
 	unsigned ncounts;
-	struct xid_count counts[MEMORY_COUNTS]; /* as last told */
+	struct xid_count counts[MEMORY_COUNTS]; /* as last reported */
 };
 
 /*
@@ -93,7 +93,7 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
 /* The host or its NVLink driver began anew: all is over but what was ever seen. */
 void memory_boot(struct memory *m, enum nvswitch_trust trust);
-/* An operator has looked: as after a boot, and what is missing is not missed any more. */
+/* An operator clears the host: as after a boot, and what is missing is not missed any more. */
 void memory_clear(struct memory *m);
 
 /* Keeps the latest report of its source; false = there are too many sources. */

@@ -24,10 +24,10 @@ static void write_host(const struct memory *m, const char *host, FILE *out)
 {
 	fprintf(out, "host %s system=%s links=%u told=%s heard=%d", host,
 		nvswitch_expect(m->system)->name, m->links,
-		nvswitch_state_name((enum nvswitch_state)m->told), m->heard);
+		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard);
 	if (*m->cluster)
 		fprintf(out, " cluster=%s", m->cluster);
-	if (m->clique_told)
+	if (m->has_clique)
 		fprintf(out, " clique=%" PRIu32, m->clique);
 	fputc('\n', out);
 }
@@ -46,8 +46,8 @@ static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host
 		" dipped=%d told=%x mig=%d migmode=%d fm=%u "
 		"summary=%u action=%u watch=%u probe=%d mask=%x peers=%" PRIx32 " pairs=%" PRIx32
 		" up=%" PRIx64 " down=%" PRIx64 "\n",
-		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->dipped, last->told,
-		last->mig, last->mig_mode_told, last->fm_status, last->summary, last->action,
+		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->dipped, last->has,
+		last->mig, last->has_mig_mode, last->fm_status, last->summary, last->action,
 		last->watch, last->probe_failed, last->mask, last->peers, last->pairs_lost,
 		last->links_up, last->links_down);
 }
@@ -139,21 +139,21 @@ static int index_of(const char *line, const char *name, int bound)
 static bool read_host(struct memory *m, const char *line)
 {
 	char text[48];
-	int system = -1, told = -1;
+	int system = -1, state = -1;
 
 	*m = (struct memory){ 0 }; /* the first of its lines */
 	if (word(line, "system", text, sizeof(text)))
 		system = nvswitch_system_parse(text);
 	if (word(line, "told", text, sizeof(text)))
-		told = nvswitch_state_parse(text);
+		state = nvswitch_state_parse(text);
 	if (system >= 0)
 		m->system = (enum nvswitch_system)system;
-	if (told >= 0 && told != NVSWITCH_UNKNOWN)
-		m->told = (uint8_t)told;
+	if (state >= 0 && state != NVSWITCH_UNKNOWN)
+		m->sources_state = (uint8_t)state;
 	m->heard = number(line, "heard", 10);
 	m->links = (uint8_t)number(line, "links", 10);
 	word(line, "cluster", m->cluster, sizeof(m->cluster));
-	m->clique_told = word(line, "clique", text, sizeof(text));
+	m->has_clique = word(line, "clique", text, sizeof(text));
 	m->clique = (uint32_t)number(line, "clique", 10);
 	return true;
 }
@@ -175,9 +175,9 @@ static bool read_gpu(struct memory *m, const char *line)
 	gpu->gauge_source = (uint8_t)number(line, "xidsource", 10);
 	gpu->failed_recoveries = number(line, "failed", 10);
 	gpu->dipped = number(line, "dipped", 10);
-	last->told = (uint16_t)number(line, "told", 16);
+	last->has = (uint16_t)number(line, "told", 16);
 	last->mig = number(line, "mig", 10);
-	last->mig_mode_told = number(line, "migmode", 10);
+	last->has_mig_mode = number(line, "migmode", 10);
 	last->fm_status = (uint8_t)(number(line, "fm", 10) % FM_STATUSES);
 	last->summary = (uint8_t)number(line, "summary", 10);
 	last->action = (uint8_t)number(line, "action", 10);
@@ -203,7 +203,7 @@ static bool read_switch(struct memory *m, const char *line)
 	sw->sxid = (uint32_t)number(line, "sxid", 10);
 	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
 	sw->gauge_source = (uint8_t)number(line, "sxidsource", 10);
-	sw->last.reset_required = sw->last.reset_told = number(line, "reset", 10);
+	sw->last.reset_required = sw->last.has_reset = number(line, "reset", 10);
 	sw->last.links_seen[0] = number(line, "seen0", 16);
 	sw->last.links_seen[1] = number(line, "seen1", 16);
 	sw->last.links_down[0] = number(line, "down0", 16);

@@ -20,7 +20,7 @@
 #include "topology/mem.h"
 
 #define DEVICES	     16	   /* of a tray; an NVL72 has 4 */
-#define BER_SICK     1e-12 /* effective, after error correction */
+#define BER_LIMIT    1e-12 /* effective, after error correction */
 #define STATE_ACTIVE 4	   /* IBA 14.2.5.6, PortInfo:PortState */
 
 enum kind { LINK_DOWN, BER, STATE, OTHER };
@@ -28,7 +28,7 @@ enum kind { LINK_DOWN, BER, STATE, OTHER };
 enum link { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
 
 struct said { /* of a port, by one answer */
-	bool there, downs_told;
+	bool there, has_downs;
 	uint8_t link;
 	char state[12], blame[20];
 	uint64_t downs;
@@ -237,7 +237,7 @@ static void take_state(struct said *said, const struct row *row)
 static void take_value(struct said *said, enum kind kind, double value)
 {
 	if (kind == LINK_DOWN && value >= 0 && value < 1e15) {
-		said->downs_told = true;
+		said->has_downs = true;
 		said->downs = (uint64_t)value;
 	} else if (kind == BER && value > said->ber) {
 		said->ber = value;
@@ -281,7 +281,7 @@ void nmx_begin(struct nmx *nmx, uint64_t now_us)
 /* A counter that is smaller than before began anew. */
 static void note_rise(struct port *port, uint64_t now_us)
 {
-	if (!port->now.downs_told || !port->next.downs_told || port->next.downs <= port->now.downs)
+	if (!port->now.has_downs || !port->next.has_downs || port->next.downs <= port->now.downs)
 		return;
 	port->rose = true;
 	port->rose_us = now_us;
@@ -300,8 +300,8 @@ void nmx_end(struct nmx *nmx)
 		note_rise(port, nmx->now_us);
 		port->now = port->next;
 		if (!port->next
-			     .downs_told) { /* what it counted is kept for when it is there again */
-			port->now.downs_told = before.downs_told;
+			     .has_downs) { /* what it counted is kept for when it is there again */
+			port->now.has_downs = before.has_downs;
 			port->now.downs = before.downs;
 		}
 		port->was_active |= port->now.link == LINK_ACTIVE;
@@ -311,8 +311,8 @@ void nmx_end(struct nmx *nmx)
 /* ---- A host ---------------------------------------------------------------------------------- */
 
 struct tally {
-	unsigned ports, absent, inactive, rises, sick;
-	const struct port *first_inactive, *first_rise, *first_sick;
+	unsigned ports, absent, inactive, rises, high_ber;
+	const struct port *first_inactive, *first_rise, *first_high_ber;
 	struct {
 		unsigned ports, working;
 	} devices[DEVICES];
@@ -336,9 +336,9 @@ static void count_port(const struct nmx *nmx, const struct port *port, uint64_t 
 		t->rises += port->rose_by;
 		t->first_rise = t->first_rise ? t->first_rise : port;
 	}
-	if (port->now.ber > BER_SICK) {
-		t->sick++;
-		t->first_sick = t->first_sick ? t->first_sick : port;
+	if (port->now.ber > BER_LIMIT) {
+		t->high_ber++;
+		t->first_high_ber = t->first_high_ber ? t->first_high_ber : port;
 	}
 }
 
@@ -390,10 +390,10 @@ static void judge_links(const struct tally *t, struct nvswitch_verdict *verdict)
 		find(verdict, NVSWITCH_DEGRADED_LINK,
 		     "NVLinks went down %u times lately, first device %u port %u", t->rises,
 		     p->device, p->number);
-	p = t->first_sick;
+	p = t->first_high_ber;
 	if (p)
 		find(verdict, NVSWITCH_DEGRADED_LINK,
-		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->sick,
+		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber,
 		     p->device, p->number, p->now.ber);
 }
 

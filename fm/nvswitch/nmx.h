@@ -2,7 +2,7 @@
 /*
  * nmx: what NMX-T on a switch tray of an NVL72 says of a whole rack's NVLinks: a row a port and
  * metric, some megabytes in all, of which the ports of GPUs are kept and nothing else. A rack is
- * asked once for all of its hosts; which rows are a host's is told by tray and slot.
+ * asked once for all of its hosts; tray and slot say which rows are a host's.
  *
  * State is the label logical_state of any row of a port, the blame down_blame. Link_Down is a
  * counter that only grows: what counts is that it rose a while ago at most. Ports that were there

@@ -24,7 +24,7 @@
 #include "topology/text.h"
 
 #define STEP_US	     2000
-#define EVENTS_ALIKE 8 /* more at once are told in one */
+#define EVENTS_ALIKE 8 /* more at once are one event */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
 #define NAMES_TOLD 5
@@ -358,7 +358,8 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 	host = health_add(&nv->health, name);
 	if (!memory_read(health_memory(&nv->health, host), kind, line + used))
 		return false;
-	nv->health.hosts[host].told = (enum nvswitch_state)nv->health.hosts[host].memory->told;
+	nv->health.hosts[host].sources_state =
+		(enum nvswitch_state)nv->health.hosts[host].memory->sources_state;
 	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->home.loop));
 	sources_recall(nv->sources, host);
 	return true;

@@ -47,7 +47,7 @@ static const char *source_of(const struct health_host *host, const struct memory
 		       : host->sources[first].where;
 }
 
-/* Events first where they are as bad as what is told now. */
+/* Events first where they are as bad as what is reported now. */
 static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
 {
 	json_t *list = json_array();
@@ -83,7 +83,7 @@ char *nvswitch_evidence_text(const struct nvswitch *nv, const struct health_host
 	return text;
 }
 
-/* The NVLink domain it is in; null = none was told. */
+/* The NVLink domain it is in; null = none was reported. */
 static json_t *domain_json(const struct health_host *host)
 {
 	const struct memory *m = host->memory;
@@ -91,7 +91,7 @@ static json_t *domain_json(const struct health_host *host)
 	if (!m || !*m->cluster)
 		return json_null();
 	return json_pack("{ss so}", "cluster_uuid", m->cluster, "clique",
-			 m->clique_told ? json_integer(m->clique) : json_null());
+			 m->has_clique ? json_integer(m->clique) : json_null());
 }
 
 static const char *ends_when(const struct health_host *host)
@@ -122,7 +122,7 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 	return list;
 }
 
-/* The system that the sources tell; the most telling one of them. */
+/* The system that the sources report: the first that is known. */
 const char *nvswitch_host_system(const struct health_host *host)
 {
 	for (unsigned i = 0; i < host->nsources; i++)

@@ -12,19 +12,19 @@
 #define MEMORY_SWITCHES 16
 #define MEMORY_LINKS	128 /* of an NVSwitch */
 
-enum {			 /* what is told of a GPU, by bit */
-       TOLD_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
-       TOLD_P2P = 2,
-       TOLD_PAIRS = 4,
-       TOLD_FM = 8,
-       TOLD_MASK = 16,
-       TOLD_SUMMARY = 32,
-       TOLD_ACTION = 64,
-       TOLD_WATCH = 128,
-       TOLD_LINKS = 256,
-       TOLD_MIG = 512,
-       TOLD_STATES = TOLD_P2P | TOLD_PAIRS | TOLD_FM | TOLD_MASK | TOLD_SUMMARY | TOLD_ACTION |
-		     TOLD_WATCH | TOLD_LINKS,
+enum {			/* what is reported of a GPU, by bit */
+       HAS_PRESENT = 1, /* by what only a GPU that answers has: its temperature, its power */
+       HAS_P2P = 2,
+       HAS_PAIRS = 4,
+       HAS_FM = 8,
+       HAS_MASK = 16,
+       HAS_SUMMARY = 32,
+       HAS_ACTION = 64,
+       HAS_WATCH = 128,
+       HAS_LINKS = 256,
+       HAS_MIG = 512,
+       HAS_STATES = HAS_P2P | HAS_PAIRS | HAS_FM | HAS_MASK | HAS_SUMMARY | HAS_ACTION | HAS_WATCH |
+		    HAS_LINKS,
 };
 
 enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
@@ -55,8 +55,8 @@ enum nvswitch_state memory_action_state(unsigned action);
 enum nvswitch_remedy memory_action_remedy(unsigned action);
 
 struct gpu_said {
-	uint16_t told; /* TOLD_.. */
-	bool mig, mig_mode_told;
+	uint16_t has; /* TOLD_.. */
+	bool mig, has_mig_mode;
 	bool probe_failed; /* the health watch names the fabric probe */
 	uint8_t fm_status, summary, action, watch;
 	uint16_t mask;
@@ -64,8 +64,8 @@ struct gpu_said {
 	uint64_t links_up, links_down; /* the GPU's own, by bit */
 };
 struct switch_said {
-	bool present; /* told by what each NVSwitch has at all times */
-	bool reset_told, reset_required;
+	bool present; /* by what each NVSwitch has at all times */
+	bool has_reset, reset_required;
 	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
 };
 

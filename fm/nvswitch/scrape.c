@@ -74,7 +74,7 @@ static struct target *target_of(const struct poll *poll)
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Of one that was heard, the host's state tells; one that never was is logged once. */
+/* An endpoint that was heard shows in its host's state; one that never was is logged once. */
 static void note_silent(struct poll *poll, const char *error)
 {
 	struct exporters *x = poll->of;

@@ -90,7 +90,7 @@ static bool parse_prefix(struct sender_prefix *p, char *word)
 	if (slash) {
 		bool good = end != slash + 1 && !*end && slash[1] != '-' && slash[1] != '+';
 
-		*slash = '/'; /* the word is told as it stands */
+		*slash = '/'; /* the word is shown as it stands */
 		if (!good)
 			return false;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source: a way by which fmd learns how hosts' NVLinks are: exporters that it asks, kernel logs
+ * source: where fmd learns the state of hosts' NVLinks from: exporters that it asks, kernel logs
  * that it is sent, health reports of other programs. Each is one file with a `const struct
  * health_source_ops source_NAME`, and one row of the table in sources.c; ARCHITECTURE.md has the
  * steps to add one.
  *
- * What a source learns of a host goes into health.h: a state that is told again and again by
+ * What a source learns of a host goes into health.h: a state that is reported again and again by
  * health_source_add() and health_hear(), a line of a kernel log by health_hear_log().
  * source_heard() says that something did. A source decides nothing: hold-down, guard and trust are
  * health's.

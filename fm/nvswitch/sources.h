@@ -37,7 +37,7 @@ void sources_recall(const struct sources *sources, unsigned host); /* its memory
 void sources_add_inputs(const struct sources *sources, json_t *doc);
 /* What all of them counted of kernel logs; false: none is open that hears any. */
 bool sources_count(const struct sources *sources, struct log_server_stats *sum);
-/* What a host's health source leaves out that it should tell: a list, the caller's. */
+/* What a host's health source leaves out of what it should report: a list, the caller's. */
 json_t *sources_missing(const struct sources *sources, unsigned host, unsigned number);
 
 #endif

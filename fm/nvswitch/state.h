@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From well to ill; UNKNOWN stands aside: it neither worsens nor mends. */
+/* From healthy to worst; UNKNOWN stands aside: it neither worsens nor mends. */
 enum nvswitch_state {
 	NVSWITCH_HEALTHY,
 	NVSWITCH_DEGRADED_LINK, /* links down, every GPU still reaches every other */
@@ -41,8 +41,8 @@ unsigned nvswitch_links_of_model(const char *model); /* NVLinks of one such GPU,
 
 /* What kind of thing a finding is; this says what can end it. */
 enum nvswitch_kind {
-	NVSWITCH_IS_STATE, /* told anew each time: ends when it is told to be well */
-	NVSWITCH_IS_EVENT, /* told once: ends by a reset, a boot, or proof that its subject works */
+	NVSWITCH_IS_STATE, /* reported each time anew: ends when it is reported healthy */
+	NVSWITCH_IS_EVENT, /* reported once: ended by a reset, a boot, or proof that its subject works */
 	NVSWITCH_IS_SILENCE, /* of what was there before: ends when it speaks again */
 	NVSWITCH_IS_REPORT,  /* by `health-report`: ends when its source reports another state */
 };

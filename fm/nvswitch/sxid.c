@@ -166,7 +166,7 @@ static void read_action(struct sxid_event *event, const char *words)
 
 /*
  * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore",
- * or "restart the application" unless an Xid 154 follows, whose own line tells what the driver
+ * or "restart the application" unless an Xid 154 follows, whose own line says what the driver
  * wants.
  */
 static void pass_nonfatal(struct sxid_event *event, const char *words)
@@ -331,7 +331,7 @@ static bool read_line(const char *text, struct sxid_event *event)
 	return false;
 }
 
-/* Nearly all lines have none of these, and are seen off by a look for each. */
+/* Nearly all lines have none of these: a search for each is all that they cost. */
 static bool may_matter(const char *text, size_t len)
 {
 	return memmem(text, len, "Xid (", 5) || memmem(text, len, "NVSwitch", 8) ||

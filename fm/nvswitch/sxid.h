@@ -12,7 +12,7 @@
 enum sxid_class {
 	SXID_UNKNOWN,  /* no such number is known */
 	SXID_NOTE,     /* says nothing about links */
-	SXID_NONFATAL, /* for the log; many of them are a sick link */
+	SXID_NONFATAL, /* for the log; many of them are a degraded link */
 	SXID_PORT,     /* one link and the jobs of its GPU */
 	SXID_ALWAYS,   /* the host's NVLink fabric */
 };

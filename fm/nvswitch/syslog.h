@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SYSLOG_LINE 2048 /* of a message; the rest of a longer one is not looked at */
+#define SYSLOG_LINE 2048 /* of a message; the rest of a longer one is not read */
 #define SYSLOG_HOST 128
 
 struct syslog_message {

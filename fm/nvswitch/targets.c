@@ -4,7 +4,7 @@
  *
  * Names of hosts in the fabric come from node descriptions, which anybody with a port may write:
  * what is no host's name (text_is_host_name) is given no URL, and neither is a GUID, which stands
- * for a machine that has told no name.
+ * for a machine that has no name so far.
  */
 #include <stdlib.h>
 #include <string.h>

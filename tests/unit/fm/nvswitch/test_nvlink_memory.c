@@ -26,7 +26,7 @@ static struct host *restarted(struct host *before)
 		assert_int_equal(sscanf(line, "%15s %63s %n", kind, name, &used), 2);
 		assert_true(memory_read(host_memory(it), kind, line + used));
 	}
-	it->h.hosts[0].told = (enum nvswitch_state)host_memory(it)->told;
+	it->h.hosts[0].sources_state = (enum nvswitch_state)host_memory(it)->sources_state;
 	it->now = before->now;
 	host_free(before);
 	return it;
@@ -123,7 +123,7 @@ static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
 
 	assert_true(memory_read(&m, "host", "colour=blue system=h100 told=NO_P2P\n"));
 	assert_int_equal(m.system, NVSWITCH_SYSTEM_H100);
-	assert_int_equal(m.told, NVSWITCH_NO_P2P);
+	assert_int_equal(m.sources_state, NVSWITCH_NO_P2P);
 	assert_true(memory_read(&m, "tray", "n=1\n"));
 	assert_false(memory_read(&m, "gpu", "n=99 seen=1\n"));
 	assert_false(memory_read(&m, "event", "state=PURPLE text=x\n"));
