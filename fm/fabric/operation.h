@@ -24,13 +24,11 @@ struct fabric;
 struct fabric_operation_ops {
 	const char *file; /* of state_dir, to be on disk before the answer; NULL = none */
 	bool sweeps;	  /* only an update that begins behind a heavy sweep takes it */
-	/*
-	 * Tables were refused: takes back what was asked for. NULL = nothing is to be taken back.
-	 */
+	/* Tables were refused: takes back what was asked for. NULL = there is nothing to. */
 	void (*rollback)(void *data);
 	/*
-	 * What came of it, the caller's; not called with an error. NULL = the document of `fmctl
-	 * --json status` is the answer.
+	 * What came of it, the caller's; not called with an error. NULL = the answer is the
+	 * document of `fmctl --json status`.
 	 */
 	json_t *(*result)(void *data);
 	/*
@@ -48,9 +46,7 @@ struct fabric_operation_ops {
  */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);
-/*
- * For what needed no update: it is answered when its file is on disk, perhaps before this returns.
- */
+/* For what needed no update: answered when its file is on disk, perhaps before this returns. */
 void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			   void *data, waiter_fn *fn, void *arg);
 

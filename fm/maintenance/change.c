@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* change: what cordon, uncordon and release have in common: an operation (fm/fabric/operation.h), its answer and its event. */
+/*
+ * change: what cordon, uncordon and release have in common: an operation (fm/fabric/operation.h),
+ * its answer and its event.
+ */
 #include <stdlib.h>
 #include "fm/core/words.h"
 #include "fm/fabric/view.h"

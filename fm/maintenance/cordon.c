@@ -129,7 +129,7 @@ void cordons_mark(const struct cordons *c)
 		mark(c->services->inventory, &c->in_force.list[i], true);
 }
 
-/* Marks go at once; where another cordon holds the same port, the next snapshot's marks bring it back. */
+/* Marks go at once; that of a port which another cordon holds is back with the next snapshot. */
 void cordons_change(struct cordons *c, const struct cordon_list *change, bool on)
 {
 	for (unsigned i = 0; i < change->count; i++) {

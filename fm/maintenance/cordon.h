@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cordon: switches and links that operators keep traffic off, before maintenance; in state_dir/cordons.
+ * cordon: switches and links that operators keep traffic off, before maintenance; in
+ * state_dir/cordons.
  *
- * Routing leads nothing through a cordoned link to another switch but what only that reaches (routing/ftree/route.h), so no pair of
- * hosts is cut off by a cordon. Links to hosts carry no transit and are never cordoned.
+ * Routing leads nothing through a cordoned link to another switch but what only that reaches
+ * (routing/ftree/route.h), so no pair of hosts is cut off by a cordon. Links to hosts carry no
+ * transit and are never cordoned.
  */
 #ifndef FMD_MAINTENANCE_CORDON_H
 #define FMD_MAINTENANCE_CORDON_H
@@ -34,8 +36,9 @@ void cordons_fini(struct cordons *cordons);
 void cordons_mark(const struct cordons *cordons);
 
 /*
- * What `on` (cordon) or not (uncordon) changes about the target; nothing, if that is so already. False: it can't be done; the reason is
- * in err. A cordon of one link may stand at either of its ends, or be that of a whole switch. topo: the published snapshot.
+ * What `on` (cordon) or not (uncordon) changes about the target; nothing, if that is so already.
+ * False: it can't be done; the reason is in err. A cordon of one link may stand at either of its
+ * ends, or be that of a whole switch. topo: the published snapshot.
  */
 bool cordons_plan(const struct cordons *cordons, const struct topo *topo,
 		  const struct target *target, bool on, struct cordon_list *change, char *err);

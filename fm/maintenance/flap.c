@@ -11,7 +11,10 @@ struct falls {		    /* of a link */
 	uint64_t at_us[TIMES_MAX]; /* the latest, as a ring */
 };
 
-/* The port goes where a GUID has its vendor: two links with one key are as good as impossible, and do no harm. */
+/*
+ * The port goes where a GUID has its vendor: two links with one key are as good as impossible, and
+ * do no harm.
+ */
 static uint64_t key_of(guid_t node, uint8_t port)
 {
 	return node ^ (uint64_t)port << 56;

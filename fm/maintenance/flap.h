@@ -18,8 +18,8 @@ void flaps_init(struct flaps *flaps);
 void flaps_fini(struct flaps *flaps);
 
 /*
- * A link, always by the same of its ends, has fallen at `now_us`. True: more than `allowed` times within the window, this one counted;
- * the count begins anew then.
+ * A link, always by the same of its ends, has fallen at `now_us`. True: more than `allowed` times
+ * within the window, this one counted; the count begins anew then.
  */
 bool flaps_fell(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
 		uint64_t window_us, uint64_t now_us);

@@ -18,7 +18,10 @@ struct maintenance {
 
 enum change_kind { CHANGE_CORDON, CHANGE_UNCORDON, CHANGE_RELEASE };
 
-/* change.c: cordons that were added or lifted, or quarantines that were released, from the command to its answer. */
+/*
+ * change.c: cordons that were added or lifted, or quarantines that were released, from the command
+ * to its answer.
+ */
 struct change {
 	struct maintenance *room;
 	enum change_kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: links that carry no transit by an operator's word (cordons) or since they can't be trusted (quarantines), and links that are
- * gone for good, as a room (fm/fabric/module.h).
+ * module: links that carry no transit by an operator's word (cordons) or since they can't be
+ * trusted (quarantines), and links that are gone for good, as a room (fm/fabric/module.h).
  */
 #ifndef FMD_MAINTENANCE_MODULE_H
 #define FMD_MAINTENANCE_MODULE_H
@@ -12,14 +12,17 @@
 extern const struct fabric_module maintenance_module;
 
 /*
- * Operators' commands. fn is called once, perhaps before they return, with the answer or an error; what: see topo_resolve(). Each is
- * answered when it is programmed and saved, or refused.
+ * Operators' commands. fn is called once, perhaps before they return, with the answer or an error;
+ * what: see topo_resolve(). Each is answered when it is programmed and saved, or refused.
  */
 /* WHAT carries no transit, or does again (on = false); what only it leads to stays reachable. */
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg);
 /* Quarantines of WHAT end now, and are forgotten. */
 void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
-/* Links of WHAT (NULL = of all) that are down are no part of the fabric any more, nor is a node without any. */
+/*
+ * Links of WHAT (NULL = of all) that are down are no part of the fabric any more, nor is a node
+ * without any.
+ */
 void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * quarantine: a line of state_dir/quarantine is `GUID PORT UNTIL SECONDS WHY`, UNTIL in seconds since 1970. What is over is kept in it for
- * as long as it is remembered.
+ * quarantine: a line of state_dir/quarantine is `GUID PORT UNTIL SECONDS WHY`, UNTIL in seconds
+ * since 1970. What is over is kept in it for as long as it is remembered.
  */
 #include "fm/maintenance/quarantine.h"
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static const struct state_file list_file = {
 
 /* ---- Marks --------------------------------------------------------------------------------------- */
 
-/* Would this leaf (a switch with hosts) be left with too few uplinks if that one carried no transit? */
+/* Would this leaf (a switch with hosts) have too few uplinks left if that one had no transit? */
 static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node,
 		       const struct inv_port *uplink)
 {

@@ -2,12 +2,13 @@
 /*
  * quarantine: links that are up and can't be trusted; in state_dir/quarantine.
  *
- * A quarantined link carries no transit for a time, as if it were cordoned. The time doubles with each quarantine of the same link, until
- * it has held for as long as the last one lasted. The end of a quarantine is an event, as its beginning.
+ * A quarantined link carries no transit for a time, as if it were cordoned. The time doubles with
+ * each quarantine of the same link, until it has held for as long as the last one lasted. The end
+ * of a quarantine is an event, as its beginning.
  *
- * A leaf keeps `quarantine_min_uplinks` percent of its uplinks. The quarantine that takes it below, at first or later when other links
- * die, is waived, the newest first, and stays so, lest it go to and fro. A host's link carries no transit: it is logged, shown and
- * otherwise left alone.
+ * A leaf keeps `quarantine_min_uplinks` percent of its uplinks. The quarantine that takes it below,
+ * at first or later when other links die, is waived, the newest first, and stays so, lest it go to
+ * and fro. A host's link carries no transit: it is logged, shown and otherwise left alone.
  */
 #ifndef FMD_MAINTENANCE_QUARANTINE_H
 #define FMD_MAINTENANCE_QUARANTINE_H
@@ -44,17 +45,20 @@ void quarantines_init(struct quarantines *quarantines, struct fabric *fabric,
 void quarantines_load(struct quarantines *quarantines);
 void quarantines_fini(struct quarantines *quarantines);
 
-/* Sets the marks of ports in the inventory, behind those of cordons. Waives what leaves need: an event. */
+/* Marks ports in the inventory, behind cordons_mark(). Waives what leaves need: an event. */
 void quarantines_mark(struct quarantines *quarantines);
 
 /* A link's end, by either, becomes the one with the lower GUID. */
 void quarantines_take_lower_end(const struct quarantines *quarantines, guid_t *node, uint8_t *port);
-/* Begins one, by either end: an event; noted, to be saved, and a reroute is requested. why: cut to QUARANTINE_WHY. */
+/*
+ * Begins one, by either end: an event; noted, to be saved, and a reroute is requested. why: cut to
+ * QUARANTINE_WHY.
+ */
 void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
 
 /*
- * Ends and forgets all of the target's: moved to `released`, noted, to be saved, and a reroute is requested, if there is one. Returns
- * how many were in force.
+ * Ends and forgets all of the target's: moved to `released`, noted, to be saved, and a reroute is
+ * requested, if there is one. Returns how many were in force.
  */
 unsigned quarantines_release(struct quarantines *quarantines, const struct target *target,
 			     struct quarantine_list *released);

@@ -14,7 +14,10 @@ struct target {
 	char name[128];
 };
 
-/* What: see topo_resolve(). topo NULL: nothing is published yet. False: the reason is in err, of TARGET_ERROR_SIZE bytes. */
+/*
+ * What: see topo_resolve(). topo NULL: nothing is published yet. False: the reason is in err, of
+ * TARGET_ERROR_SIZE bytes.
+ */
 bool target_find(const struct topo *topo, const char *what, struct target *target, char *err);
 
 /* The switch port at the other end of a link between switches; NULL = that port has none. */

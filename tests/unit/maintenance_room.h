@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * maintenance_room: the room of fm/maintenance/ alone, with two leaves of two hosts each and four spines, one link from each leaf to each
- * spine, for tests. Behind <cmocka.h>.
+ * maintenance_room: the room of fm/maintenance/ alone, with two leaves of two hosts each and four
+ * spines, one link from each leaf to each spine, for tests. Behind <cmocka.h>.
  */
 #ifndef FMD_TESTS_MAINTENANCE_ROOM_H
 #define FMD_TESTS_MAINTENANCE_ROOM_H
