@@ -16,7 +16,10 @@
 #include "fm/traps/error_traps.h"
 #include "fm/verification/module.h"
 
-/* Each row says why it stands where it stands; a golden trace (tests/unit/daemon/test_fabric_trace.c) holds the order. */
+/*
+ * Each row says why it stands where it stands; a golden trace
+ * (tests/unit/daemon/test_fabric_trace.c) holds the order.
+ */
 fabric_modules fabric_rooms = {
 	&sm_module, /* first: what a sweep found is of no use where the own port has left; and SMInfo is there before others look */
 	&lids_module, /* behind it: asks ports when a take-over is certain */

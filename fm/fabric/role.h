@@ -5,9 +5,8 @@
  *
  *   AWAY ---- the port has a link ----> ASKING ---- nobody better answers ----> MASTER
  *     ^                                  ^  |                                    ^  |
- *     | the port has lost its fabric,    |  | another is, or is to be, master    |  | another
- *                                        outranks us
- *     | from any of these                |  v                                    |  v
+ *     | from any: the port has lost      |  | another is master,                 |  | another
+ *     | its fabric                       |  v or is to be                        |  v outranks us
  *     '----------------------------------+- STANDBY ---- HANDOVER ---------------'
  *                                        '--- the master is silent
  *
@@ -22,12 +21,8 @@
 struct fabric;
 
 enum fabric_role {
-	FABRIC_ROLE_AWAY, /* the own port is in no fabric; sends nothing */
-	/*
-	 * sweeps, to learn who is master; sets nothing but PortStateChange where nobody has set
-	 * tables
-	 */
-	FABRIC_ROLE_ASKING,
+	FABRIC_ROLE_AWAY,	/* the own port is in no fabric; sends nothing */
+	FABRIC_ROLE_ASKING,	/* sweeps, to learn who is master; sets PortStateChange at most */
 	FABRIC_ROLE_LOCKED_OUT, /* sweeps, and sets nothing at all */
 	FABRIC_ROLE_STANDBY,	/* neither sweeps nor sets anything, nor writes state files */
 	FABRIC_ROLE_MASTER,
@@ -48,9 +43,9 @@ struct fabric_role_change {
 	 * follows. Always so when a master becomes something else.
 	 */
 	bool anew;
-	/* As master: another manager was at work until now, and.. */
+	/* As master: another manager was at work until now. */
 	bool took_over;
-	bool reregister; /* ..hosts have registered with that one */
+	bool reregister; /* hosts have registered with that one */
 };
 
 /*

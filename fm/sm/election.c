@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The state machine of subnet managers (IBA 14.4.1) as a table: state x event -> next state and act.
+ * The state machine of subnet managers (IBA 14.4.1) as a table: state x event -> next state and
+ * action.
  *
- *   DISCOVERING   a look by Gets; then whoever is master stays it, whatever its rank, and we stand by; without one, the highest rank wins
- *   STANDBY       polls the master. When that is silent for too long: DISCOVERING, so a way that is cut is no dead master
- *   MASTER        asks the others now and then. One that outranks us gets a HANDOVER when it is ready for it; of two masters
- *                 the lower one hands over, the higher one waits for that
+ *   DISCOVERING   a sweep by Gets; then a manager that is master stays it, whatever its rank,
+ *                 and we stand by; without one, the highest rank wins
+ *   STANDBY       polls the master. When that is silent for too long: DISCOVERING, so a path
+ *                 that is cut is no dead master
+ *   MASTER        asks the others now and then. One that outranks us gets a HANDOVER when it is
+ *                 ready for it; of two masters the lower one hands over, the higher one waits
+ *                 for that
  *   NOT-ACTIVE    a master has disabled us, and only a master can end it
  *
- * Rank is the priority, then the lower port GUID. A master shows a higher priority than it has (master_priority), so that one that was
- * away does not take the fabric back by itself, for each change costs all hosts a registration; an operator's wish goes before that.
- * A manager with another SM_Key than ours (0 = any) can't be judged. Where it is master we stand by for it, but a master that
- * never left stays one. Who goes on answering with the same ActCount for ELECTION_STUCK_US does not work any more and counts as
- * silent, until it moves.
+ * Rank is the priority, then the lower port GUID. A master shows a higher priority than it has
+ * (master_priority), so that one that was away does not take the fabric back by itself, for each
+ * change costs all hosts a registration; an operator's wish goes before that. A manager with
+ * another SM_Key than ours (0 = any) can't be judged. Where it is master we stand by for it, but a
+ * master that never left stays one. Who goes on answering with the same ActCount for
+ * ELECTION_STUCK_US does not work any more and counts as silent, until it moves.
  */
 #include "fm/sm/election.h"
 
@@ -28,34 +33,34 @@
 /* Events that are not listed change nothing. */
 static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 	[SM_DISCOVERING] = {
-		[ELECTION_NONE_BETTER] = { SM_MASTER, ELECTION_RULE },
-		[ELECTION_MASTER_MET] = { SM_STANDBY, ELECTION_WATCH },
-		[ELECTION_BETTER_MET] = { SM_STANDBY, ELECTION_WATCH },
-		[ELECTION_FOREIGN_MET] = { SM_STANDBY, ELECTION_WATCH },
-		[ELECTION_HANDOVER] = { SM_DISCOVERING, ELECTION_LOOK }, /* its sender is master no more */
+		[ELECTION_NONE_BETTER] = { SM_MASTER, ELECTION_BECOME_MASTER },
+		[ELECTION_MASTER_MET] = { SM_STANDBY, ELECTION_STAND_BY },
+		[ELECTION_BETTER_MET] = { SM_STANDBY, ELECTION_STAND_BY },
+		[ELECTION_FOREIGN_MET] = { SM_STANDBY, ELECTION_STAND_BY },
+		[ELECTION_HANDOVER] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW }, /* its sender gives up */
 		[ELECTION_ACKNOWLEDGE] = REFUSE(DISCOVERING),
 		[ELECTION_DISABLE] = REFUSE(DISCOVERING),
 		[ELECTION_STANDBY] = REFUSE(DISCOVERING),
 		[ELECTION_DISCOVER] = REFUSE(DISCOVERING),
 	},
 	[SM_STANDBY] = {
-		[ELECTION_LOST] = { SM_DISCOVERING, ELECTION_LOOK },
-		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_LOOK },
+		[ELECTION_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER },
 		[ELECTION_ACKNOWLEDGE] = STAY(STANDBY), /* of the HANDOVER that brought us here */
-		[ELECTION_DISABLE] = { SM_NOT_ACTIVE, ELECTION_REST },
+		[ELECTION_DISABLE] = { SM_NOT_ACTIVE, ELECTION_GO_INACTIVE },
 		[ELECTION_STANDBY] = REFUSE(STANDBY),
-		[ELECTION_DISCOVER] = { SM_DISCOVERING, ELECTION_LOOK },
+		[ELECTION_DISCOVER] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	},
 	[SM_MASTER] = {
 		[ELECTION_BETTER_WAITS] = { SM_MASTER, ELECTION_HAND_OVER },
 		[ELECTION_WORSE_MASTER] = { SM_MASTER, ELECTION_WARN },
 		[ELECTION_FOREIGN_MASTER] = { SM_MASTER, ELECTION_WARN },
 		[ELECTION_GIVE] = { SM_MASTER, ELECTION_HAND_OVER },
-		[ELECTION_GIVEN] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_GIVEN] = { SM_STANDBY, ELECTION_STAND_BY },
 		[ELECTION_KEPT] = { SM_MASTER, ELECTION_RESUME },
-		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_LOOK },
-		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER }, /* what it wrote is not known here */
+		[ELECTION_PORT_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+		[ELECTION_HANDOVER] = { SM_MASTER, ELECTION_TAKE_OVER }, /* its writes are not known here */
 		[ELECTION_ACKNOWLEDGE] = REFUSE(MASTER),
 		[ELECTION_DISABLE] = REFUSE(MASTER),
 		[ELECTION_STANDBY] = REFUSE(MASTER),
@@ -65,7 +70,7 @@ static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 		[ELECTION_HANDOVER] = REFUSE(NOT_ACTIVE),
 		[ELECTION_ACKNOWLEDGE] = REFUSE(NOT_ACTIVE),
 		[ELECTION_DISABLE] = REFUSE(NOT_ACTIVE),
-		[ELECTION_STANDBY] = { SM_STANDBY, ELECTION_WATCH },
+		[ELECTION_STANDBY] = { SM_STANDBY, ELECTION_STAND_BY },
 		[ELECTION_DISCOVER] = REFUSE(NOT_ACTIVE),
 	},
 };
@@ -161,7 +166,8 @@ static int foreign_master(const struct election *e, const struct wire_sm_info *o
 	return -1;
 }
 
-int election_heir(const struct election *e, const struct wire_sm_info *others, unsigned count)
+int election_handover_peer(const struct election *e, const struct wire_sm_info *others,
+			   unsigned count)
 {
 	return highest(e, others, count, bit(SM_STANDBY));
 }
@@ -207,7 +213,10 @@ void election_follow(struct election *e, const struct wire_sm_info *master, uint
 	e->moved_us = now_us;
 }
 
-/* One that outranks us and is not master yet is waited for; one that was master and is not any more has handed over to somebody. */
+/*
+ * One that outranks us and is not master yet is waited for; one that was master and is not any more
+ * has handed over to somebody.
+ */
 static bool still_leads(const struct election *e, const struct wire_sm_info *info)
 {
 	if (info->state == SM_MASTER)
@@ -250,7 +259,7 @@ static void note_wish(struct election *e, enum election_event event)
 		e->lowered = false;
 }
 
-enum election_act election_take(struct election *e, enum election_event event)
+enum election_action election_take(struct election *e, enum election_event event)
 {
 	const struct election_step *step = &table[e->state][event];
 
@@ -263,8 +272,8 @@ enum election_act election_take(struct election *e, enum election_event event)
 }
 
 /*
- * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key of a site's own has to be said: all who have
- * one hide it, and a stranger could too.
+ * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key
+ * of a site's own has to be said: all who have one hide it, and a stranger could too.
  */
 static bool key_is_right(const struct election *e, const struct wire_sm_info *sender,
 			 const struct wire_sm_info *known)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * election: who is master (IBA 14.4.1). Decides only: no I/O, no clock; what was heard goes in, what is to be done comes out.
+ * election: who is master (IBA 14.4.1). Decides only: no I/O, no clock; what was heard goes in,
+ * what is to be done comes out.
  */
 #ifndef FMD_SM_ELECTION_H
 #define FMD_SM_ELECTION_H
@@ -11,7 +12,7 @@ enum sm_state { SM_NOT_ACTIVE = 0, SM_DISCOVERING = 1, SM_STANDBY = 2, SM_MASTER
 const char *sm_state_name(enum sm_state state);
 
 enum election_event {
-	/* A look is over, and all others that it met were asked. */
+	/* A sweep has ended, and all other managers that it met were asked. */
 	ELECTION_NONE_BETTER,  /* nobody to give way to */
 	ELECTION_MASTER_MET,   /* another is master.. */
 	ELECTION_BETTER_MET,   /* ..or nobody is, and another outranks us */
@@ -38,22 +39,22 @@ enum election_event {
 	ELECTION_EVENTS
 };
 
-enum election_act {
+enum election_action {
 	ELECTION_STAY,
-	ELECTION_REFUSE,    /* a control packet that is not valid in this state */
-	ELECTION_RULE,	    /* manage the fabric as it was looked at */
-	ELECTION_TAKE_OVER, /* look at all anew, then manage it: another did until now */
-	ELECTION_LOOK,	    /* look anew, by Gets only, and ask all others */
-	ELECTION_WATCH,	    /* change nothing; poll the master */
-	ELECTION_REST,	    /* change nothing */
-	ELECTION_HAND_OVER, /* stop writing, send HANDOVER */
-	ELECTION_RESUME,    /* go on writing: it was not taken */
-	ELECTION_WARN,	    /* two masters: wait for the other's HANDOVER */
+	ELECTION_REFUSE,	/* a control packet that is not valid in this state */
+	ELECTION_BECOME_MASTER, /* manage the fabric as it was just swept */
+	ELECTION_TAKE_OVER,	/* a heavy sweep, then manage the fabric: another did until now */
+	ELECTION_BEGIN_ANEW,	/* a heavy sweep, by Gets only, then ask all others */
+	ELECTION_STAND_BY,	/* change nothing; poll the master */
+	ELECTION_GO_INACTIVE,	/* change nothing */
+	ELECTION_HAND_OVER,	/* stop writing, send HANDOVER */
+	ELECTION_RESUME,	/* go on writing: it was not taken */
+	ELECTION_WARN,		/* two masters: wait for the other's HANDOVER */
 };
 
 struct election_step {
 	enum sm_state next;
-	enum election_act act;
+	enum election_action act;
 };
 
 #define ELECTION_STUCK_US                                                                          \
@@ -66,10 +67,15 @@ struct election {
 	enum sm_state state;
 	guid_t guid; /* our port's */
 	uint8_t priority;
-	uint8_t master_priority; /* shown while master, if it is higher (OpenSM's master_sm_priority); 0 = off */
+	/* Shown while master, if it is higher (OpenSM's master_sm_priority); 0 = off. */
+	uint8_t master_priority;
 	uint64_t sm_key;
 	bool lowered; /* our priority was lowered while we were master: nothing else is shown */
-	bool gave; /* handed over by an operator's wish: 0 is shown until the new master is gone, or a reload says otherwise */
+	/*
+	 * Handed over by an operator's wish: priority 0 is shown until the new master is gone, or
+	 * the configuration is read anew.
+	 */
+	bool gave;
 	bool handing;		    /* our HANDOVER is out */
 	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
 	unsigned missed;	    /* polls in a row without an answer */
@@ -85,7 +91,10 @@ bool election_outranks_us(const struct election *e, const struct wire_sm_info *o
 /* Not of our subnet's managers: another SM_Key, or stuck. */
 bool election_ignores(const struct election *e, const struct wire_sm_info *other);
 
-/* What the answers of all others come to in DISCOVERING or MASTER; *whom is the one that it is about, or -1. */
+/*
+ * What the answers of all others come to in DISCOVERING or MASTER; *whom is the one that it is
+ * about, or -1.
+ */
 enum election_event election_judge(const struct election *e, const struct wire_sm_info *others,
 				   unsigned count, int *whom);
 /* STANDBY begins: whom it polls. */
@@ -94,10 +103,10 @@ void election_follow(struct election *e, const struct wire_sm_info *master, uint
 enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
 				    unsigned retries, uint64_t now_us);
 /* Takes the step. */
-enum election_act election_take(struct election *e, enum election_event event);
+enum election_action election_take(struct election *e, enum election_event event);
 /*
- * A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes no step. known: what the sender last
- * answered to us, NULL = nothing.
+ * A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes
+ * no step. known: what the sender last answered to us, NULL = nothing.
  */
 const char *election_control(const struct election *e, uint32_t control,
 			     const struct wire_sm_info *sender, const struct wire_sm_info *known,
@@ -106,6 +115,7 @@ const char *election_control(const struct election *e, uint32_t control,
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
 			uint64_t sm_key);
 /* Whom an operator's wish would make master: the highest standby, or -1. */
-int election_heir(const struct election *e, const struct wire_sm_info *others, unsigned count);
+int election_handover_peer(const struct election *e, const struct wire_sm_info *others,
+			   unsigned count);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * M_Keys that another manager left (IBA 14.2.4). A port that holds one takes no Set without it, and each that is sent counts
- * as a violation. So before fmd becomes master it looks at what its sweep has read anyway: where more than a quarter of the nodes show
- * another key than ours, or hide theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are left to the
- * alerts about devices that refuse: whoever is root on a host can give its port a key, and must not stop the manager by that.
+ * M_Keys that another manager left (IBA 14.2.4). A port that holds one takes no Set without it, and
+ * each that is sent counts as a violation. So before fmd becomes master it looks at what its sweep
+ * has read anyway: where more than a quarter of the nodes show another key than ours, or hide
+ * theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are
+ * left to the alerts about devices that refuse: whoever is root on a host can give its port a key,
+ * and must not stop the manager by that.
  *
- * With old_m_key one of the ports that hide theirs is asked with that first; if it is right, mad tries both.
+ * With old_m_key one of the ports that hide theirs is asked with that first; if it is right, mad
+ * tries both.
  */
 #include "fm/sm/keys.h"
 
@@ -19,9 +22,11 @@ struct foreign {
 enum keeper { OURS, HIDDEN, FOREIGN };
 
 /*
- * Without an old key a hidden one is not ours. M_Key 0 asks for no key, whatever its protection says (14.2.4), but with protection 1 a port
- * that hides its key shows the same 0: that is taken for hidden, for to stand still is an alert and costs a command, while a Set to each port of
- * another's fabric counts as a violation at each. With protection 2 or 3 a port that has a key does not answer who lacks it: that 0 is one.
+ * Without an old key a hidden one is not ours. M_Key 0 asks for no key, whatever its protection
+ * says (14.2.4), but with protection 1 a port that hides its key shows the same 0: that is taken
+ * for hidden, for to stand still is an alert and costs a command, while a Set to each port of
+ * another's fabric counts as a violation at each. With protection 2 or 3 a port that has a key does
+ * not answer who lacks it: that 0 is one.
  */
 static enum keeper keeper_of(const struct conf *conf, const struct inv_port *port)
 {
@@ -61,7 +66,7 @@ static struct foreign count_foreign(const struct conf *conf, struct inventory *i
 	return found;
 }
 
-/* ---- The old key --------------------------------------------------------------------------------- */
+/* ---- The old key ----------------------------------------------------------------------------- */
 
 /* Who asks with the key of a port is shown it. */
 static void asked(void *arg, const struct mad_answer *answer)
@@ -97,7 +102,7 @@ static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 	return true;
 }
 
-/* ---- Standing still ------------------------------------------------------------------------------ */
+/* ---- Standing still -------------------------------------------------------------------------- */
 
 static const char *advice(const struct conf *conf)
 {

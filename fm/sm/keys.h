@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* keys: does another manager's M_Key protect this fabric (IBA 14.2.4)? Judged from what a sweep has read. */
+/*
+ * keys: does another manager's M_Key protect this fabric (IBA 14.2.4)? Judged from what a sweep has
+ * read.
+ */
 #ifndef FMD_SM_KEYS_H
 #define FMD_SM_KEYS_H
 

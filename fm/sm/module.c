@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The door of the room that knows who is master: hooks of the pipe, control packets of other managers, and the own port, without which
- * this manager is nobody's master. The room goes on over all changes of role, for it brings them about.
+ * The door of the room that knows who is master: hooks of the pipe, control packets of other
+ * managers, and the own port, without which this manager is nobody's master. The room goes on over
+ * all changes of role, for it brings them about.
  */
 #include "fm/sm/module.h"
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "fm/sweep/sweep.h"
 #include "topology/mem.h"
 
-/* ---- Control packets ------------------------------------------------------------------------------- */
+/* ---- Control packets ------------------------------------------------------------------------- */
 
 static const struct other *find_other(const struct sm_room *r, guid_t guid)
 {
@@ -63,7 +64,7 @@ static const char *control(void *arg, uint32_t number, const struct wire_sm_info
 	return NULL;
 }
 
-/* ---- The own port ---------------------------------------------------------------------------------- */
+/* ---- The own port ---------------------------------------------------------------------------- */
 
 static void port_opened(void *arg, guid_t port_guid)
 {
@@ -101,7 +102,7 @@ static bool port_disabled(const void *arg)
 	return r->core.state == SM_NOT_ACTIVE;
 }
 
-/* ---- Hooks ----------------------------------------------------------------------------------------- */
+/* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void start(void *room)
 {
@@ -176,7 +177,7 @@ static void status(const void *room, json_t *doc)
 	sm_status(room, doc);
 }
 
-/* ---- For operators --------------------------------------------------------------------------------- */
+/* ---- For operators --------------------------------------------------------------------------- */
 
 bool sm_hand_over(struct fabric *fabric, loop_fn *done, void *arg)
 {
@@ -199,7 +200,7 @@ const char *sm_failed(const struct fabric *fabric)
 	return port_failed(r->port);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct sm_conf manager_conf(const struct conf *conf)
 {

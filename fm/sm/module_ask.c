@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who else manages. Ports with IsSM are had from the inventory, and each is asked with one Get(SMInfo); behind the
- * last answer, or the last silence, it is judged what they come to. Another that is met while a round is under way joins it, so that a silent
- * port ends no round before it is judged.
+ * Who else manages. Ports with IsSM are had from the inventory, and each is asked with one
+ * Get(SMInfo); behind the last answer, or the last silence, it is judged what they come to. Another
+ * that is met while a round is under way joins it, so that a silent port ends no round before it is
+ * judged.
  *
- * Before a master publishes what a sweep found it asks those whom it did not ask since they were met, and whoever is at an SM LID that
- * ports hold and that is not its own: their fabric and ours may just have been joined. The update waits for that, no longer than a
- * transaction; not where something was lost: a fault is answered at once.
+ * Before a master publishes what a sweep found it asks those whom it did not ask since they were
+ * met, and whoever is at an SM LID that ports hold and that is not its own: their fabric and ours
+ * may just have been joined. The update waits for that, no longer than a transaction; not where
+ * something was lost: a fault is answered at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +124,7 @@ static void list_manager(struct sm_room *r, struct inv_node *node, unsigned num)
 		add_other(r, node, num);
 }
 
-/* ---- SM LIDs ------------------------------------------------------------------------------------- */
+/* ---- SM LIDs --------------------------------------------------------------------------------- */
 
 static bool is_judged(const struct rounds *q, uint16_t lid)
 {
@@ -190,7 +192,7 @@ static bool has_unasked(struct sm_room *r)
 	return r->rounds.unasked > 0;
 }
 
-/* ---- Rounds -------------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static void release(struct sm_room *r)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A manager that takes a fabric over keeps the LIDs that ports hold, whatever is remembered of them (lid_memory_yield). One answer can be
- * wrong, and a LID that moves ends all connections of its host: so a port whose LID is not the one that is remembered is asked a
- * second time, before anything is planned. A LID that is not read twice is ignored. Where nothing contradicts, no packet is sent.
- * A port whose GUID is not remembered is asked for that as well: with one wrong bit it would inherit the LID of another port.
+ * A manager that takes a fabric over keeps the LIDs that ports hold, whatever is remembered of them
+ * (lid_memory_yield). One answer can be wrong, and a LID that moves ends all connections of its
+ * host: so a port whose LID is not the one that is remembered is asked a second time, before
+ * anything is planned. A LID that is not read twice is ignored. Where nothing contradicts, no
+ * packet is sent. A port whose GUID is not remembered is asked for that as well: with one wrong bit
+ * it would inherit the LID of another port.
  */
 #include "fm/sm/module_lids.h"
 #include <stdlib.h>
@@ -128,7 +130,7 @@ static void idle(void *owner)
 	fabric_request_reroute(r->fabric, "LIDs were read again");
 }
 
-/* ---- Hooks --------------------------------------------------------------------------------------- */
+/* ---- Hooks ----------------------------------------------------------------------------------- */
 
 /* Once, before the first update after a take-over. */
 static bool ready(void *room)

@@ -3,7 +3,7 @@
  * module_own: what the files of this room share. Calls go down this list:
  *
  *   module.c         the hooks, SMInfo's control packets, the own port's callbacks
- *   module_role.c    carries out what election.c decides, and asks the pipe for the role that follows
+ *   module_role.c    carries out what election.c decides, and asks the pipe for the role then
  *   module_poll.c    as STANDBY: polls the master
  *   module_ask.c     who else manages: rounds of Get(SMInfo)
  *   module_report.c  says so in events and in the status
@@ -55,13 +55,22 @@ struct sm_room {
 /* module_role.c */
 void sm_role_init(struct sm_room *r); /* behind sm_ask_init(); services, sm and port are there */
 void sm_role_fini(struct sm_room *r); /* ends what is under way, too; before sm_ask_fini() */
-/* Takes the election's step and does what it says. whom: whom the event is about; NULL = nobody, or the master that is polled. */
+/*
+ * Takes the election's step and does what it says. whom: whom the event is about; NULL = nobody, or
+ * the master that is polled.
+ */
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom);
 /* The own port has left its fabric: this manager is nobody's master and nobody's standby. */
 void sm_leave(struct sm_room *r);
-/* The own port has a link: who is master is to be found out, unless another manager has disabled this one. */
+/*
+ * The own port has a link: who is master is to be found out, unless another manager has disabled
+ * this one.
+ */
 void sm_enter(struct sm_room *r);
-/* The pipe has changed the role: what was under way for the one before ends, and what the new one needs begins. */
+/*
+ * The pipe has changed the role: what was under way for the one before ends, and what the new one
+ * needs begins.
+ */
 void sm_role_changed(struct sm_room *r, enum fabric_role role);
 /* A sweep of somebody who does not know yet who is master has ended: all others are asked. */
 void sm_find_master(struct sm_room *r);

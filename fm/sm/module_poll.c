@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Polls of the master by a STANDBY (IBA 14.4.1.3): one each sminfo_polling_timeout, of several packets, by directed route and when that
- * fails by LID in turns.
+ * Polls of the master by a STANDBY (IBA 14.4.1.3): one each sminfo_polling_timeout, of several
+ * packets, by directed route and when that fails by LID in turns.
  */
 #include "fm/sm/module_own.h"
 
@@ -30,7 +30,10 @@ static void answered(void *arg, const struct mad_answer *answer)
 	p->polled(r, event);
 }
 
-/* A master should know who stands by. One that we outrank is to hand over, and is told so now and then. */
+/*
+ * A master should know who stands by. One that we outrank is to hand over, and hears of us now and
+ * then.
+ */
 static void announce(struct sm_room *r)
 {
 	const struct polls *p = &r->polls;

@@ -12,7 +12,7 @@ static uint64_t ms_between(uint64_t from_us, uint64_t to_us)
 	return to_us > from_us ? (to_us - from_us) / 1000 : 0;
 }
 
-/* ---- Others ---------------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 static const char *state_of(const struct other *other)
 {
@@ -73,7 +73,7 @@ void sm_report_others(struct sm_room *r)
 	r->reports.nreported = q->nothers;
 }
 
-/* ---- Our own state --------------------------------------------------------------------------------- */
+/* ---- Our own state --------------------------------------------------------------------------- */
 
 /* A manager that never met another becomes master without an event. */
 void sm_report_master(struct sm_room *r)
@@ -146,7 +146,7 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 			      did[event]);
 }
 
-/* ---- Take-overs ------------------------------------------------------------------------------------ */
+/* ---- Take-overs ------------------------------------------------------------------------------ */
 
 void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t heard_us)
 {
@@ -178,7 +178,7 @@ void sm_report_taken(struct sm_room *r)
 		blocks);
 }
 
-/* ---- Roles ----------------------------------------------------------------------------------------- */
+/* ---- Roles ----------------------------------------------------------------------------------- */
 
 /* NULL: not known yet, or about to be: who asks for the next master is in no role of its own. */
 static const char *role_now(const struct sm_room *r)
@@ -234,7 +234,7 @@ void sm_report_fini(struct sm_room *r)
 	free(r->reports.reported);
 }
 
-/* ---- For operators ----------------------------------------------------------------------------------- */
+/* ---- For operators --------------------------------------------------------------------------- */
 
 const char *sm_refusal(struct sm_room *r)
 {

@@ -2,17 +2,21 @@
 /*
  * Carries out what election.c decides.
  *
- *   at the start   a sweep that changes nothing, then Get(SMInfo) of each port with IsSM but ours; without any, fmd is master at once
- *   MASTER         the same Gets behind each sweep and poll. Handing over: no Set leaves any more, HANDOVER goes out, and its
- *                  answer or an ACKNOWLEDGE, whichever comes first, ends our time as master; else it goes on
+ *   at the start   a sweep that changes nothing, then Get(SMInfo) of each port with IsSM but ours;
+ *                  without any, fmd is master at once
+ *   MASTER         the same Gets behind each sweep and poll. Handing over: no Set leaves any more,
+ *                  HANDOVER goes out, and its answer or an ACKNOWLEDGE, whichever comes first, ends
+ *                  our time as master; else it goes on
  *   STANDBY        polls the master
  *
- * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as by a restart: files are written and
- * read, and nothing that was true before is believed. What switches hold is read before anything is written, and ports keep the LIDs that
- * they hold. What was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is
+ * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as
+ * by a restart: files are written and read, and nothing that was true before is believed. What
+ * switches hold is read before anything is written, and ports keep the LIDs that they hold. What
+ * was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is
  * (routing/order/order.h), and the next master sweeps all links.
  *
- * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in the transaction's own callback.
+ * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in
+ * the transaction's own callback.
  */
 #include <stdlib.h>
 #include "fm/fabric/progress.h"
@@ -28,7 +32,7 @@ static uint64_t period_us(const struct sm_room *r)
 	return (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000;
 }
 
-/* ---- Changes of role ------------------------------------------------------------------------------- */
+/* ---- Changes of role ------------------------------------------------------------------------- */
 
 void sm_show_state(struct sm_room *r)
 {
@@ -59,7 +63,10 @@ static void become_master(struct sm_room *r)
 			   "no better manager answered");
 }
 
-/* Of one that was master beside us those hosts alone register anew whose port shows it: what the others registered is known here. */
+/*
+ * Of one that was master beside us those hosts alone register anew whose port shows it: what the
+ * others registered is known here.
+ */
 static void take_over(struct sm_room *r, const char *reason)
 {
 	sm_report_taking(r, &r->peer, 0);
@@ -160,17 +167,17 @@ static void warn(struct sm_room *r, const struct other *whom)
 
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom)
 {
-	enum election_act act = election_take(&r->core, event);
+	enum election_action act = election_take(&r->core, event);
 
 	sm_show_state(r);
 	switch (act) {
 	case ELECTION_STAY:
 	case ELECTION_REFUSE:
 		return;
-	case ELECTION_RULE:
+	case ELECTION_BECOME_MASTER:
 		become_master(r);
 		return;
-	case ELECTION_WATCH:
+	case ELECTION_STAND_BY:
 		watch(r, whom);
 		return;
 	case ELECTION_HAND_OVER:
@@ -185,10 +192,10 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 	case ELECTION_TAKE_OVER:
 		take_over(r, "another manager handed over");
 		return;
-	case ELECTION_LOOK:
+	case ELECTION_BEGIN_ANEW:
 		begin_again(r);
 		return;
-	case ELECTION_REST:
+	case ELECTION_GO_INACTIVE:
 		stand_by(r, "disabled by another manager");
 	}
 }
@@ -234,7 +241,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 		sm_poll(r);
 }
 
-/* ---- The own port ------------------------------------------------------------------------------------ */
+/* ---- The own port ---------------------------------------------------------------------------- */
 
 /* Who stood by goes on as one who did: another was at work. */
 void sm_leave(struct sm_room *r)
@@ -261,7 +268,7 @@ void sm_enter(struct sm_room *r)
 			   "the own port has a link");
 }
 
-/* ---- What the others answered ---------------------------------------------------------------------- */
+/* ---- What the others answered ---------------------------------------------------------------- */
 
 /* What the lower one wrote is not known, and it has gone without a HANDOVER. */
 static void only_master(struct sm_room *r)
@@ -308,7 +315,7 @@ static enum election_event choose(struct sm_room *r, const struct wire_sm_info *
 				  unsigned count, int *index)
 {
 	if (r->wish && r->core.state == SM_MASTER && !r->core.handing) {
-		*index = election_heir(&r->core, infos, count);
+		*index = election_handover_peer(&r->core, infos, count);
 		if (*index >= 0)
 			return ELECTION_GIVE;
 		end_wish(r);
@@ -339,7 +346,10 @@ static enum election_event judge_others(struct sm_room *r, struct other *whom)
 	return event;
 }
 
-/* Before it becomes master. False: it is to wait; the answer of a port, or the next sweep, judges again. */
+/*
+ * Before it becomes master. False: it is to wait; the answer of a port, or the next sweep, judges
+ * again.
+ */
 static bool keys_are_ours(struct sm_room *r)
 {
 	enum keys_verdict verdict = keys_judge(&r->keys, r->services.inventory);
@@ -376,7 +386,7 @@ void sm_find_master(struct sm_room *r)
 		sm_ask_round(r);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void due_cb(void *arg)
 {

@@ -2,17 +2,19 @@
 /*
  * The own port's state machine as a table: state x event -> next state and act.
  *
- * A manager whose port is not in the fabric is nobody's master: what it would find is its own HCA. One whose link was down, however
- * briefly, may be plugged in elsewhere: the ways it knows may lead to other switches, so it begins anew, by Gets, from DISCOVERING.
- * The link counts as bounced when the logical state fell: it is only ever raised by a manager, to Active, and falls with the link
- * (IBA 7.2.7). A neighbour that only ceases to answer is no reason to leave: a switch whose agent hangs forwards still.
+ * A manager whose port is not in the fabric is nobody's master: what it would find is its own HCA.
+ * One whose link was down, however briefly, may be plugged in elsewhere: the paths it knows may
+ * lead to other switches, so it begins anew, by Gets, from DISCOVERING. The link counts as bounced
+ * when the logical state fell: it is only ever raised by a manager, to Active, and falls with the
+ * link (IBA 7.2.7). A neighbour that only ceases to answer is no reason to leave: a switch whose
+ * agent hangs forwards still.
  */
 #include "fm/sm/own_port.h"
 #include "topology/topo.h"
 
 struct step {
 	enum own_port_state next;
-	enum own_port_act act;
+	enum own_port_action act;
 };
 
 #define STEP(state, do)                                                                            \
@@ -88,13 +90,13 @@ enum own_port_event own_port_read(struct own_port *p, const struct wire_port_inf
 /* Asked again at once, once; another one each time is nobody. */
 static enum own_port_event strange(struct own_port *p, const struct wire_node_info *info)
 {
-	bool told = p->stranger != 0;
+	bool known = p->stranger != 0;
 
 	if (p->stranger == info->node_guid && p->stranger_port == info->local_port)
 		return OWN_PORT_OTHER;
 	p->stranger = info->node_guid;
 	p->stranger_port = info->local_port;
-	return told ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
+	return known ? OWN_PORT_NO_NEWS : OWN_PORT_STRANGE;
 }
 
 enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_info *info)
@@ -125,7 +127,7 @@ enum own_port_event own_port_swept(struct own_port *p, guid_t neighbour, uint8_t
 	return OWN_PORT_MET;
 }
 
-enum own_port_act own_port_take(struct own_port *p, enum own_port_event event)
+enum own_port_action own_port_take(struct own_port *p, enum own_port_event event)
 {
 	const struct step *step = &table[p->state][event];
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * own_port: is the manager's own port in the fabric? Decides only: no I/O, no clock. What the port's PortInfo and its
- * neighbour's NodeInfo say goes in as events; what is to be done comes out. Everything else asks this module whether
- * there is a fabric to manage. The own adapter is believed. What the neighbour says comes over a
- * cable: another one counts when it is told twice in a row.
+ * own_port: is the manager's own port in the fabric? Decides only: no I/O, no clock. What the
+ * port's PortInfo and its neighbour's NodeInfo say goes in as events; what is to be done comes out.
+ * Everything else asks this module whether there is a fabric to manage. The own adapter is
+ * believed. What the neighbour says comes over a link: another one counts when it says so twice in
+ * a row.
  */
 #ifndef FMD_SM_OWN_PORT_H
 #define FMD_SM_OWN_PORT_H
@@ -34,19 +35,19 @@ enum own_port_event {
 	/* The neighbour */
 	OWN_PORT_MET,	  /* by a sweep, which began when the port was up */
 	OWN_PORT_HEARD,	  /* its NodeInfo: the one that was met, or none was met yet */
-	OWN_PORT_OTHER,	  /* another node, or another of its ports, told twice */
-	OWN_PORT_STRANGE, /* the same, told once: it is asked again */
+	OWN_PORT_OTHER,	  /* another node, or another of its ports, twice in a row */
+	OWN_PORT_STRANGE, /* the same, once: it is asked again */
 	OWN_PORT_UNHEARD, /* no answer */
 	OWN_PORT_EVENTS
 };
 
-enum own_port_act {
-	OWN_PORT_STAY,	/* nothing changes */
-	OWN_PORT_WAIT,	/* the state alone has changed */
-	OWN_PORT_READ,	/* its PortInfo, now */
-	OWN_PORT_PROBE, /* the neighbour's NodeInfo */
-	OWN_PORT_SWEEP, /* everything, from DISCOVERING; nothing is known of the fabric */
-	OWN_PORT_LEAVE, /* nobody's master or standby any more: what was known of ways is dropped */
+enum own_port_action {
+	OWN_PORT_STAY,	      /* nothing changes */
+	OWN_PORT_WAIT,	      /* the state alone has changed */
+	OWN_PORT_READ,	      /* its PortInfo, now */
+	OWN_PORT_PROBE,	      /* the neighbour's NodeInfo */
+	OWN_PORT_SWEEP,	      /* everything, from DISCOVERING; nothing is known of the fabric */
+	OWN_PORT_LEAVE,	      /* nobody's master or standby any more: known paths are dropped */
 	OWN_PORT_BEGIN_AGAIN, /* the two before this in one: leave, then sweep */
 };
 
@@ -65,10 +66,13 @@ struct own_port {
 enum own_port_event own_port_read(struct own_port *p, const struct wire_port_info *info);
 /* What an answer of the neighbour says; NULL = there was none. */
 enum own_port_event own_port_heard(struct own_port *p, const struct wire_node_info *info);
-/* What a sweep says that found this node behind the port; neighbour 0 = nobody. `fresh`: nothing was known before it. */
+/*
+ * What a sweep says that found this node behind the port; neighbour 0 = nobody. `fresh`: nothing
+ * was known before it.
+ */
 enum own_port_event own_port_swept(struct own_port *p, guid_t neighbour, uint8_t port, bool fresh);
 /* Takes the step. */
-enum own_port_act own_port_take(struct own_port *p, enum own_port_event event);
+enum own_port_action own_port_take(struct own_port *p, enum own_port_event event);
 
 static inline bool own_port_has_link(const struct own_port *p)
 {

@@ -2,13 +2,16 @@
 /*
  * The manager's own port.
  *
- *   every second     no device: it is tried to be opened. Else its PortInfo is read, by a local MAD that is not on the wire
- *   before a sweep   the same: the answer is here before that of any switch, so that nothing is sent by paths that are no more
+ *   every second     no device: one is looked for. Else its PortInfo is read, by a local MAD that
+ *                    is not on the wire
+ *   before a sweep   the same: the answer is here before that of any switch, so that nothing is
+ *                    sent by paths that are no more
  *   with a poll      the neighbour's NodeInfo: is it still the one that was met?
  *   after a sweep    the neighbour that it met is kept in mind
  *
- * A manager whose port has left its fabric begins anew, as by a restart, and waits in the process for as long as it takes. What the kernel
- * forbids this process is no matter of waiting: it ends, and the service manager starts it with a new list of devices.
+ * A manager whose port has left its fabric begins anew, as by a restart, and waits in the process
+ * for as long as it takes. What the kernel forbids this process is no matter of waiting: it ends,
+ * and the service manager starts it with a new list of devices.
  */
 #include "fm/sm/port.h"
 #include <errno.h>
@@ -28,7 +31,7 @@ struct port {
 	void *arg;
 	struct own_port core;
 	struct loop_timer *tick, *act;
-	enum own_port_act due; /* by `act` */
+	enum own_port_action due; /* by `act` */
 	mad_token read, probe;
 	unsigned missed, hidden;
 	bool had_link;
@@ -37,7 +40,7 @@ struct port {
 	char failed[256];  /* why this process can't go on */
 };
 
-/* ---- What it is in ------------------------------------------------------------------------------- */
+/* ---- What it is in --------------------------------------------------------------------------- */
 
 static bool has_link(const struct port *p)
 {
@@ -106,7 +109,7 @@ static void show(struct port *p)
 	p->ops->changed(p->arg);
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* What was asked of the port's former life. */
 static void stop_asking(struct port *p)
@@ -116,7 +119,7 @@ static void stop_asking(struct port *p)
 	p->read = p->probe = 0;
 }
 
-static void act_later(struct port *p, enum own_port_act act)
+static void act_later(struct port *p, enum own_port_action act)
 {
 	if (act != OWN_PORT_SWEEP)
 		p->ops->leaving(p->arg);
@@ -128,7 +131,7 @@ static void act_later(struct port *p, enum own_port_act act)
 
 static void take(struct port *p, enum own_port_event event)
 {
-	enum own_port_act act = own_port_take(&p->core, event);
+	enum own_port_action act = own_port_take(&p->core, event);
 
 	show(p);
 	switch (act) {
@@ -151,7 +154,7 @@ static void take(struct port *p, enum own_port_event event)
 static void act_cb(void *arg)
 {
 	struct port *p = arg;
-	enum own_port_act act = p->due;
+	enum own_port_action act = p->due;
 
 	p->due = OWN_PORT_STAY;
 	if (act >= OWN_PORT_LEAVE) {
@@ -163,7 +166,7 @@ static void act_cb(void *arg)
 	show(p);
 }
 
-/* ---- The neighbour ------------------------------------------------------------------------------- */
+/* ---- The neighbour --------------------------------------------------------------------------- */
 
 static void probed(void *arg, const struct mad_answer *answer)
 {
@@ -207,7 +210,7 @@ bool port_swept(struct port *p, const struct inventory *inv, bool fresh)
 	return p->core.state == OWN_PORT_IN_FABRIC && p->due < OWN_PORT_LEAVE;
 }
 
-/* ---- PortInfo ------------------------------------------------------------------------------------ */
+/* ---- PortInfo -------------------------------------------------------------------------------- */
 
 static void closed(struct port *p, enum own_port_event event, const char *why)
 {
@@ -217,7 +220,10 @@ static void closed(struct port *p, enum own_port_event event, const char *why)
 	take(p, event);
 }
 
-/* A driver that begins anew forgets it, and the fabric then takes this port for one without a manager. */
+/*
+ * A driver that begins anew forgets it, and the fabric then takes this port for one without a
+ * manager.
+ */
 static void check_is_sm(struct port *p, bool shown)
 {
 	p->hidden = shown ? 0 : p->hidden + 1;
@@ -270,7 +276,7 @@ void port_check(struct port *p)
 			   was_read, p);
 }
 
-/* ---- The device ---------------------------------------------------------------------------------- */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 static void fail(struct port *p, const char *why)
 {
@@ -351,7 +357,7 @@ static void lost(void *arg, const char *why)
 	closed(arg, OWN_PORT_LOST, why);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct port *port_new(const struct port_services *services, const struct port_ops *ops, void *arg)
 {

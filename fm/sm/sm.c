@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The subnet manager as others see it: the IsSM bit, SMInfo (IBA 14.2.5.13), and the receiving end of
- * traps (IBA 14.2.5.1, 14.3.13).
+ * The subnet manager as others see it: the IsSM bit, SMInfo (IBA 14.2.5.13), and the receiving end
+ * of traps (IBA 14.2.5.1, 14.3.13).
  *
- * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so to nobody where there is none (IBA
- * 14.2.5.13). The one that everybody knows is shown to all: OpenSM takes who shows another than its own for no manager, 0 too.
- * Set(SMInfo) carries the election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
- * gives a reason why not, which goes to the log, and the answer says that it is not valid. An answer is the request
- * turned round: for a directed route that is the direction bit, and the hop pointer stays where it
- * arrived, one past the route's end; the driver walks it back from there (IBA 14.2.2.4).
+ * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so
+ * to nobody where there is none (IBA 14.2.5.13). The one that everybody knows is shown to all:
+ * OpenSM takes who shows another than its own for no manager, 0 too. Set(SMInfo) carries the
+ * election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
+ * gives a reason why not, which goes to the log, and the answer says that it is not valid. An
+ * answer is the request turned round: for a directed route that is the direction bit, and the hop
+ * pointer stays where it arrived, one past the route's end; the driver walks it back from there
+ * (IBA 14.2.2.4).
  *
- * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is.
- * A sender repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a
- * port that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it.
- * The first is handed on at once. More of the kind (from the same LID, about the same port) within
- * FOLD_US are held back and handed on as one at the end of that time, since they may tell of a second
- * change (two flips of one switch look alike); unless the TID says that it is the same again.
+ * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is. A sender
+ * repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a port
+ * that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it. The
+ * first is handed on at once. More of the kind (from the same LID, about the same port) within
+ * FOLD_US are held back and handed on as one at the end of that time, since they may tell of a
+ * second change (two flips of one switch look alike); unless the TID says that it is the same
+ * again.
  */
 #include <string.h>
 #include <stdlib.h>

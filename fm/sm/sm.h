@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sm: the visible part of a subnet manager: IsSM, SMInfo answered, TrapRepress; traps decoded and handed on. */
+/*
+ * sm: the visible part of a subnet manager: IsSM, SMInfo answered, TrapRepress; traps decoded and
+ * handed on.
+ */
 #ifndef FMD_SM_SM_H
 #define FMD_SM_SM_H
 
@@ -11,11 +14,16 @@ struct sm_conf {
 	uint64_t sm_key, mkey;
 	uint8_t priority;
 };
-/* A trap was received, or several of the same kind (trap, sender, port) that were folded into one. */
+/*
+ * A trap was received, or several of the same kind (trap, sender, port) that were folded into one.
+ */
 typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t from_lid,
 			unsigned times);
 
-/* A control packet that has our M_Key: NULL = it is taken, else why it is refused. The answer leaves behind this. */
+/*
+ * A control packet that has our M_Key: NULL = it is taken, else why it is refused. The answer
+ * leaves behind this.
+ */
 typedef const char *sm_control_fn(void *arg, uint32_t control, const struct wire_sm_info *sender);
 
 struct sm;
@@ -27,7 +35,10 @@ int sm_show(struct sm *sm,
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
 struct wire_sm_info sm_info(const struct sm *sm);     /* as others see us */
-/* Tells the manager at a LID that there is one here, of another rank than it may know: trap 144. capmask: our port's. */
+/*
+ * Tells the manager at a LID that there is one here, of another rank than it may know: trap 144.
+ * capmask: our port's.
+ */
 void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capmask);
 void sm_set_priority(struct sm *sm, uint8_t priority); /* as others see it */
 void sm_set_state(struct sm *sm, enum sm_state state);

@@ -2,19 +2,20 @@
 /*
  * Which nodes are swept because of traps, and when.
  *
- * Trap 128 names a switch, 144 and 145 a port's node. The node is held for the hold-down, so that the other end
- * of the same link joins it, and then swept. While triggers keep coming in its second half a hold-down goes on for
- * as long again, to `hold_down_max`; the one after a sweep begins four times as long, and as short as ever when
- * nothing came for its length, and for 16 of the shortest. So a single fault waits 2 ms, a dying line card until it is dead,
- * and a storm costs a few sweeps a second.
+ * Trap 128 names a switch, 144 and 145 a port's node. The node is held for the hold-down, so that
+ * the other end of the same link joins it, and then swept. While triggers keep coming in its second
+ * half a hold-down goes on for as long again, to `hold_down_max`; the one after a sweep begins four
+ * times as long, and as short as ever when nothing came for its length, and for 16 of the shortest.
+ * So a single fault waits 2 ms, a dying line card until it is dead, and a storm costs a few sweeps
+ * a second.
  *
- * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are accepted more and
- * more seldom, each time once at the end of the wait, for one may tell of a change; the first sweep that finds
- * something ends it. Other sources are not held up by it. A trap from nobody we know (GUID 0) asks for a heavy sweep
- * and is treated the same.
+ * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are
+ * accepted more and more seldom, each time once at the end of the wait, for one may tell of a
+ * change; the first sweep that finds something ends it. Other sources are not held up by it. A trap
+ * from nobody we know (GUID 0) asks for a heavy sweep and is treated the same.
  *
- * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name a port which did not send them are not
- * believed: see fm/traps/error_traps.h.
+ * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
+ * a port which did not send them are not believed: see fm/traps/error_traps.h.
  */
 #include "fm/traps/change_traps.h"
 #include <stdlib.h>
@@ -54,12 +55,12 @@ struct change_traps {
 	uint64_t length_us, began_us, last_us; /* of the hold-down; of the latest trigger */
 	uint64_t swept_us;		       /* when the hold-down before began */
 	bool fed;			       /* triggers in the hold-down's second half */
-	bool unpublished; /* some came while the first update was in the making: nobody has a LID yet */
+	bool unpublished; /* some came while the first update was in the making */
 	struct throttled throttled[THROTTLED];
 	struct log_limit log;
 };
 
-/* ---- The hold-down ------------------------------------------------------------------------------- */
+/* ---- The hold-down --------------------------------------------------------------------------- */
 
 static uint64_t now_us(const struct change_traps *t)
 {
@@ -151,7 +152,7 @@ static uint64_t pending_since(const void *room)
 	return t->held.count ? t->began_us : 0;
 }
 
-/* ---- Sources that are throttled ------------------------------------------------------------------ */
+/* ---- Sources that are throttled -------------------------------------------------------------- */
 
 static struct throttled *find_throttled(struct change_traps *t, guid_t guid)
 {
@@ -245,7 +246,7 @@ static void late_cb(void *arg)
 	late_arm(t);
 }
 
-/* ---- Traps --------------------------------------------------------------------------------------- */
+/* ---- Traps ----------------------------------------------------------------------------------- */
 
 static void accept(struct change_traps *t, guid_t guid, const char *name, bool fault)
 {
@@ -271,7 +272,10 @@ static void name_may_differ(struct change_traps *t, guid_t guid)
 		node->desc_stale = true;
 }
 
-/* Before the first publication nobody has a LID: a sweep is under way, or follows behind the update in the making. */
+/*
+ * Before the first publication nobody has a LID: a sweep is under way, or follows behind the update
+ * in the making.
+ */
 static void change_trap(struct change_traps *t, const struct wire_notice *notice, uint16_t lid)
 {
 	struct fabric_view view = fabric_view(t->fabric);
@@ -322,9 +326,12 @@ static void refused(void *room)
 	serve_unpublished(room);
 }
 
-/* ---- Sweeps -------------------------------------------------------------------------------------- */
+/* ---- Sweeps ---------------------------------------------------------------------------------- */
 
-/* The other end of what went down may know more, if its own trap was lost. The update does not wait for that. */
+/*
+ * The other end of what went down may know more, if its own trap was lost. The update does not wait
+ * for that.
+ */
 static void hold_other_ends(struct change_traps *t, const struct sweep_result *result)
 {
 	for (unsigned i = 0; i < result->nchanged; i++) {
@@ -347,7 +354,7 @@ static bool swept(void *room, const struct sweep_result *result)
 	return true;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

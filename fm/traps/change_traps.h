@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* change_traps: traps that say that something has changed, and the partial sweeps that follow, as a room (fm/fabric/module.h). */
+/*
+ * change_traps: traps that say that something has changed, and the partial sweeps that follow, as a
+ * room (fm/fabric/module.h).
+ */
 #ifndef FMD_TRAPS_CHANGE_TRAPS_H
 #define FMD_TRAPS_CHANGE_TRAPS_H
 

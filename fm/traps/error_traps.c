@@ -2,12 +2,15 @@
 /*
  * Traps about errors, and traps that can't be true, counted by their sender.
  *
- * 129-131 come from a port whose link is bad. 256-259 come from a port that saw a wrong key and name whoever used it (IBA 14.2.5.1):
- * that is the sender's word alone, shown as such, and nothing is done to the port named. A trap of another kind that names a port which
- * did not send it is forged: any host with a port may send one. Nobody acts on it, and its sender is named, not the port in it.
+ * 129-131 come from a port whose link is bad. 256-259 come from a port that saw a wrong key and
+ * name whoever used it (IBA 14.2.5.1): that is the sender's word alone, shown as such, and nothing
+ * is done to the port named. A trap of another kind that names a port which did not send it is
+ * forged: any host with a port may send one. Nobody acts on it, and its sender is named, not the
+ * port in it.
  *
- * No sweep could find more, so none is made. A sender of more than RATE in WINDOW_US is told in an event, then at most once in
- * TELL_AGAIN_US; those heard of in the last KEPT_US are shown among the sick links.
+ * No sweep could find more, so none is made. A sender of more than RATE in WINDOW_US is reported by
+ * an event, then at most once in TELL_AGAIN_US; those heard of in the last KEPT_US are shown among
+ * the unhealthy links.
  */
 #include "fm/traps/error_traps.h"
 #include <stdlib.h>
@@ -83,7 +86,10 @@ static bool names_others(uint16_t trap)
 	return trap >= 256;
 }
 
-/* The port that it is about: the sender's, of a switch the one that it names. TOPO_NONE = of nobody we know. */
+/*
+ * The port that it is about: the sender's, of a switch the one that it names. TOPO_NONE = of nobody
+ * we know.
+ */
 static uint32_t sender_port(const struct fabric_view *view, const struct sender *p)
 {
 	uint32_t port = fabric_view_port_of_lid(view, p->from_lid);
@@ -162,7 +168,7 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 	count(e, &like, times);
 }
 
-/* ---- For operators ------------------------------------------------------------------------------- */
+/* ---- For operators --------------------------------------------------------------------------- */
 
 static json_t *reason(const struct fabric_view *view, const struct sender *p)
 {
@@ -203,7 +209,7 @@ static void status(const void *room, json_t *doc)
 	json_object_set_new(traps, "forged", json_integer((json_int_t)e->forged));
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

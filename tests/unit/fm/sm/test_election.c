@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The election's table row by row (IBA 14.4.1), ranks, polls and control packets. Nothing but the module is linked that decides. */
+/*
+ * The election's table row by row (IBA 14.4.1), ranks, polls and control packets. Nothing but the
+ * module is linked that decides.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,43 +32,43 @@ struct row {
 	enum sm_state state;
 	enum election_event event;
 	enum sm_state next;
-	enum election_act act;
+	enum election_action act;
 };
 
 /* IBA 14.4.1's figure and table. What is not here changes nothing. */
 static const struct row rows[] = {
-	{ SM_DISCOVERING, ELECTION_NONE_BETTER, SM_MASTER, ELECTION_RULE },
-	{ SM_DISCOVERING, ELECTION_MASTER_MET, SM_STANDBY, ELECTION_WATCH },
-	{ SM_DISCOVERING, ELECTION_BETTER_MET, SM_STANDBY, ELECTION_WATCH },
-	{ SM_DISCOVERING, ELECTION_FOREIGN_MET, SM_STANDBY, ELECTION_WATCH },
-	{ SM_DISCOVERING, ELECTION_HANDOVER, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_DISCOVERING, ELECTION_NONE_BETTER, SM_MASTER, ELECTION_BECOME_MASTER },
+	{ SM_DISCOVERING, ELECTION_MASTER_MET, SM_STANDBY, ELECTION_STAND_BY },
+	{ SM_DISCOVERING, ELECTION_BETTER_MET, SM_STANDBY, ELECTION_STAND_BY },
+	{ SM_DISCOVERING, ELECTION_FOREIGN_MET, SM_STANDBY, ELECTION_STAND_BY },
+	{ SM_DISCOVERING, ELECTION_HANDOVER, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_DISCOVERING, ELECTION_ACKNOWLEDGE, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_DISCOVERING, ELECTION_DISABLE, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_DISCOVERING, ELECTION_STANDBY, SM_DISCOVERING, ELECTION_REFUSE },
 	{ SM_DISCOVERING, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_REFUSE },
-	{ SM_STANDBY, ELECTION_LOST, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_STANDBY, ELECTION_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_STANDBY, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
 	{ SM_STANDBY, ELECTION_ACKNOWLEDGE, SM_STANDBY, ELECTION_STAY },
-	{ SM_STANDBY, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_REST },
+	{ SM_STANDBY, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_GO_INACTIVE },
 	{ SM_STANDBY, ELECTION_STANDBY, SM_STANDBY, ELECTION_REFUSE },
-	{ SM_STANDBY, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_STANDBY, ELECTION_DISCOVER, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_MASTER, ELECTION_BETTER_WAITS, SM_MASTER, ELECTION_HAND_OVER },
 	{ SM_MASTER, ELECTION_WORSE_MASTER, SM_MASTER, ELECTION_WARN },
 	{ SM_MASTER, ELECTION_FOREIGN_MASTER, SM_MASTER, ELECTION_WARN },
 	{ SM_MASTER, ELECTION_GIVE, SM_MASTER, ELECTION_HAND_OVER },
-	{ SM_MASTER, ELECTION_GIVEN, SM_STANDBY, ELECTION_WATCH },
+	{ SM_MASTER, ELECTION_GIVEN, SM_STANDBY, ELECTION_STAND_BY },
 	{ SM_MASTER, ELECTION_KEPT, SM_MASTER, ELECTION_RESUME },
 	{ SM_MASTER, ELECTION_HANDOVER, SM_MASTER, ELECTION_TAKE_OVER },
 	{ SM_MASTER, ELECTION_ACKNOWLEDGE, SM_MASTER, ELECTION_REFUSE },
 	{ SM_MASTER, ELECTION_DISABLE, SM_MASTER, ELECTION_REFUSE },
 	{ SM_MASTER, ELECTION_STANDBY, SM_MASTER, ELECTION_REFUSE },
 	{ SM_MASTER, ELECTION_DISCOVER, SM_MASTER, ELECTION_REFUSE },
-	{ SM_STANDBY, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_LOOK },
-	{ SM_MASTER, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_LOOK },
+	{ SM_STANDBY, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+	{ SM_MASTER, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_NOT_ACTIVE, ELECTION_HANDOVER, SM_NOT_ACTIVE, ELECTION_REFUSE },
 	{ SM_NOT_ACTIVE, ELECTION_ACKNOWLEDGE, SM_NOT_ACTIVE, ELECTION_REFUSE },
 	{ SM_NOT_ACTIVE, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_REFUSE },
-	{ SM_NOT_ACTIVE, ELECTION_STANDBY, SM_STANDBY, ELECTION_WATCH },
+	{ SM_NOT_ACTIVE, ELECTION_STANDBY, SM_STANDBY, ELECTION_STAND_BY },
 	{ SM_NOT_ACTIVE, ELECTION_DISCOVER, SM_NOT_ACTIVE, ELECTION_REFUSE },
 };
 
@@ -83,7 +86,7 @@ static void every_row_of_the_table_leads_where_it_should(void **state)
 		for (unsigned event = 0; event < ELECTION_EVENTS; event++) {
 			const struct row *row = find_row(s, event);
 			struct election e = in_state(s);
-			enum election_act act = election_take(&e, event);
+			enum election_action act = election_take(&e, event);
 
 			assert_int_equal(act, row ? row->act : ELECTION_STAY);
 			assert_int_equal(e.state, row ? row->next : s);
@@ -154,7 +157,9 @@ static void a_state_that_is_none_is_ignored(void **state)
 	judged(SM_DISCOVERING, &info, 1, ELECTION_NONE_BETTER, -1);
 }
 
-/* What it would do is not known, so it is not fought; and a fabric that is ours is not left to it. */
+/*
+ * What it would do is not known, so it is not fought; and a fabric that is ours is not left to it.
+ */
 static void a_master_with_another_sm_key_is_stood_by_for_or_shouted_about(void **state)
 {
 	struct wire_sm_info both[] = { other(0x10, 0, SM_MASTER), other(0x60, 3, SM_MASTER) };
@@ -260,8 +265,8 @@ static void the_heir_is_the_highest_standby_of_ours(void **state)
 	struct election e = damped(SM_MASTER);
 
 	all[3].sm_key = 2;
-	assert_int_equal(election_heir(&e, all, 4), 2);
-	assert_int_equal(election_heir(&e, all, 1), -1);
+	assert_int_equal(election_handover_peer(&e, all, 4), 2);
+	assert_int_equal(election_handover_peer(&e, all, 1), -1);
 }
 
 /* ---- Polls ----------------------------------------------------------------------------------- */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* LIDs that another manager left are read twice before the first update: this room alone, with a pipe that only looks like one. */
+/*
+ * LIDs that another manager left are read twice before the first update: this room alone, with a
+ * pipe that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

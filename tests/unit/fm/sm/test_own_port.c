@@ -10,14 +10,14 @@
 
 #define LEAF 0x100u
 
-static enum own_port_act read_state(struct own_port *p, enum topo_state state, uint16_t sm_lid)
+static enum own_port_action read_state(struct own_port *p, enum topo_state state, uint16_t sm_lid)
 {
 	const struct wire_port_info info = { .state = state, .lid = 5, .sm_lid = sm_lid };
 
 	return own_port_take(p, own_port_read(p, &info));
 }
 
-static enum own_port_act hear(struct own_port *p, guid_t node, uint8_t port)
+static enum own_port_action hear(struct own_port *p, guid_t node, uint8_t port)
 {
 	const struct wire_node_info info = { .node_guid = node, .local_port = port };
 

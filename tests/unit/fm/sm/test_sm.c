@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The SM's visible part: IsSM, SMInfo on both SMI classes, control packets, traps and their repeats. */
+/*
+ * The SM's visible part: IsSM, SMInfo on both SMI classes, control packets, traps and their
+ * repeats.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -326,7 +329,7 @@ static void other_requests_are_not_ours(void **state)
 	assert_int_equal(d->nsent, 0);
 }
 
-/* ---- Traps ------------------------------------------------------------------------------------ */
+/* ---- Traps ----------------------------------------------------------------------------------- */
 
 static void trap_arrives(struct desk *d, uint16_t trap, uint16_t lid, uint64_t tid)
 {

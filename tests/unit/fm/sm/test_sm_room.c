@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who is master, and what follows for the role: this room alone on a simulated fabric, with a pipe that only looks like one. */
+/*
+ * Who is master, and what follows for the role: this room alone on a simulated fabric, with a pipe
+ * that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

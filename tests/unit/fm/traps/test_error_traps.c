@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Traps about errors and forged ones, counted and reported by their sender: this room alone, with a pipe that only looks like one. */
+/*
+ * Traps about errors and forged ones, counted and reported by their sender: this room alone, with a
+ * pipe that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
