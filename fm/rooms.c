@@ -4,6 +4,7 @@
 #include "fm/audit/module.h"
 #include "fm/isolation/module.h"
 #include "fm/maintenance/module.h"
+#include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
@@ -36,6 +37,7 @@ fabric_modules fabric_rooms = {
 	&change_traps_module, /* behind those: a trap is counted before anything follows from it */
 	&link_health_module,  /* behind error traps: their rows come first in `links --sick` */
 	&rebalance_module,    /* anywhere: what it adds to routing, overrides, nobody else does */
+	&multicast_module,    /* behind the SA: who hears of groups that end goes by the new view */
 	&restart_module, /* behind the others: what they changed while it settled is in what it notes */
 	NULL,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
+#include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
@@ -148,7 +149,7 @@ static json_t *answer_groups(const struct command_env *env, json_t *args, char *
 
 	if (!command_unpack(args, err, "{s?s}", "group", &name))
 		return NULL;
-	groups = fabric_groups(env->fabric);
+	groups = multicast_groups(env->fabric);
 	for (size_t i = json_array_size(groups); name && i-- > 0;)
 		if (!is_named(json_array_get(groups, i), name))
 			json_array_remove(groups, i);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/fabric/view.h"
+#include "fm/multicast/module.h"
 #include "fm/opensm/osm_dump.h"
 #include "routing/path.h"
 #include "routing/report/report.h"
@@ -171,7 +172,7 @@ static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 	const struct osm_dump_view view = { fabric_view(env->fabric).topo,
 					    fabric_view(env->fabric).lids,
 					    fabric_view(env->fabric).tables,
-					    fabric_trees(env->fabric) };
+					    multicast_trees(env->fabric) };
 
 	return osm_dump_find(file)->write(&view, out);
 }

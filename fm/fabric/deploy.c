@@ -167,7 +167,6 @@ void fabric_programmed(void *arg, const struct program_result *result)
 	log_failed(f, result);
 	modules_programmed(f->modules, result);
 	fabric_fault_programmed(f);
-	fabric_mcast_wake(f);
 	f->progress.due |= again;
 	f->deploy->ended(f);
 }
@@ -221,7 +220,6 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	f->progress.state = f->progress.was_up ? FABRIC_CHANGING : FABRIC_BRINGUP;
 	modules_published(f->modules, before);
 	fabric_fault_published(f);
-	fabric_mcast_published(f, before);
 	if (modules_may_program(f->modules))
 		program(f);
 	serve_reregister(f);
@@ -236,7 +234,6 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 	if (f->progress.was_up)
 		f->progress.state = FABRIC_CHANGING;
 	modules_shown(f->modules, before);
-	fabric_mcast_shown(f, before);
 	bring_up(f);
 }
 

@@ -184,7 +184,6 @@ void fabric_report_mft_written(struct fabric *f, const struct mft_result *result
 
 void fabric_report_mft_mismatch(struct fabric *f)
 {
-	fabric_mcast_again(f);
 	modules_mft_mismatch(f->modules);
 }
 
@@ -253,7 +252,6 @@ static void parts_init(struct fabric *f)
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, fabric_update_proofs(f));
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });
-	fabric_mcast_init(f);
 	fabric_requests_init(f, serve);
 	fabric_faults_init(f);
 	fabric_poll_init(f, serve);
@@ -267,9 +265,6 @@ static void parts_init(struct fabric *f)
 static void parts_load(struct fabric *f)
 {
 	modules_restore(f->modules);
-	fabric_mcast_start(f); /* ahead of subscriptions: old groups are no news */
-	if (!fabric_mcast_known(f))
-		fabric_request_reregister(f, "multicast groups are not known");
 	modules_load(f->modules);
 }
 
@@ -283,7 +278,6 @@ static void parts_fini(struct fabric *f, bool all)
 	fabric_faults_fini(f);
 	fabric_requests_fini(f);
 	fabric_settle_fini(f);
-	fabric_mcast_fini(f);
 	sa_free(f->sa);
 	mft_free(f->mft);
 	program_free(f->program);
@@ -417,7 +411,6 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	qos_make(&f->conf.qos, &f->now.qos);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->ports.packet_life_time);
-	fabric_mcast_configure(f);
 	state_store_retry(f->store, conf->retry_interval_ms * 1000ull);
 	fabric_poll_schedule(f);
 	modules_configure(f->modules);

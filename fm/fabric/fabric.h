@@ -16,7 +16,6 @@
 #include "fm/mad/mad.h"
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"
-#include "routing/multicast/mcast_tree.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 
@@ -32,11 +31,6 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 void fabric_free(struct fabric *fabric);
 void fabric_start(struct fabric *fabric);
 void fabric_configure(struct fabric *fabric, const struct conf *conf);
-
-/* The multicast trees as the switches are to hold them; of any snapshot: go by GUID. */
-const struct mcast_plan *fabric_trees(const struct fabric *fabric);
-json_t *fabric_groups(
-	const struct fabric *fabric); /* the document of `fmctl --json groups`; the caller's */
 
 /*
  * Whether the files that a configuration names can be used by those rooms: 0, or -1 with the reason

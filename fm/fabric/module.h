@@ -72,7 +72,7 @@ struct fabric_module {
 	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);
 	void (*fini)(void *room);
-	/* LIDs, and what the inventory begins with, before the first sweep: ahead of all load(). */
+	/* LIDs, multicast groups, and what the inventory begins with, before the first sweep: ahead of all load(). */
 	void (*restore)(void *room);
 	void (*load)(void *room);  /* what state_dir has; behind all init() */
 	void (*start)(void *room); /* the manager begins its work: once, behind the first load() */

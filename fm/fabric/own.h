@@ -51,20 +51,6 @@ void fabric_brought_up(void *arg, const struct bringup_result *result);
 /* fabric.c: begins what is wanted next, if nothing is under way. */
 void fabric_look(struct fabric *f);
 
-/* mcast.c */
-void fabric_mcast_init(struct fabric *f); /* behind the SA's */
-void fabric_mcast_fini(struct fabric *f); /* ahead of it */
-void fabric_mcast_start(struct fabric *f);
-bool fabric_mcast_known(const struct fabric *f); /* the groups of an earlier life were read */
-void fabric_mcast_configure(struct fabric *f);
-void fabric_mcast_published(struct fabric *f, const struct topo *older); /* older NULL: the first */
-void fabric_mcast_keep_proof(struct fabric *f);				 /* before the next one */
-void fabric_mcast_shown(struct fabric *f, const struct topo *older); /* its like, port by port */
-void fabric_mcast_wake(struct fabric *f);			     /* begins what is due */
-void fabric_mcast_again(struct fabric *f); /* a block is to be written again */
-bool fabric_mcast_busy(const struct fabric *f);
-json_t *fabric_mcast_figures(const struct fabric *f);
-
 /* Files of concerns that are not rooms yet; their owner is the pipe. */
 static inline int fabric_state_read(struct fabric *f, const struct state_file *file)
 {

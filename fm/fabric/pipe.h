@@ -161,7 +161,6 @@ struct fabric {
 	struct state_store *store; /* state_dir; goes on, too */
 
 	/* ---- Concerns that are not yet rooms. ---- */
-	struct fabric_mcast *mcast;
 	struct check_base *proof_base; /* fabric_update_proofs() */
 };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/progress.h"
-#include "fm/fabric/mcast.h"
+#include "fm/fabric/modules.h"
+#include "fm/fabric/pipe.h"
+#include "fm/fabric/request.h"
+#include "fm/fabric/role.h"
 
 bool fabric_sweep_running(const struct fabric *f)
 {
@@ -37,7 +40,7 @@ bool fabric_is_quiet(const struct fabric *f)
 uint64_t fabric_quiet_since_us(const struct fabric *f)
 {
 	bool quiet = fabric_is_up(f) && fabric_is_quiet(f) && !f->clients.readers.first &&
-		     !job_steps(f->mcast->job) && !modules_busy(f->modules);
+		     !modules_busy(f->modules);
 
 	return quiet ? f->progress.settled_us : 0;
 }

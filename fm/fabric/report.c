@@ -146,7 +146,6 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
 	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
 	json_object_set_new(doc, "proof", report_proof(&f->now.proof));
-	json_object_set_new(doc, "multicast", fabric_mcast_figures(f));
 	json_object_set_new(
 		doc, "uptime_s",
 		json_integer((loop_now_us(f->loop) - f->progress.started_us) / 1000000));

@@ -88,6 +88,11 @@ void fabric_publish_partitions(struct fabric *f, const struct partition_set *set
 	bringup_set_pkeys(f->bringup, pkeys);
 }
 
+void fabric_request_reregister_port(struct fabric *f, guid_t node, uint8_t port)
+{
+	bringup_reregister_port(f->bringup, node, port);
+}
+
 void fabric_requests_init(struct fabric *f, loop_fn *serve)
 {
 	f->requests.timer = loop_timer_new(f->loop, serve, f);

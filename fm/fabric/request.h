@@ -45,6 +45,9 @@ void fabric_request_retry(struct fabric *fabric, const char *reason);
  */
 void fabric_request_reregister(struct fabric *fabric, const char *reason);
 
+/* At the next bring-up this host's port is asked to. */
+void fabric_request_reregister_port(struct fabric *fabric, guid_t node, uint8_t port);
+
 /*
  * A link, by either end, is unhealthy: it carries no transit for as long as configured, twice as
  * long as the last time. An event tells why, and an update follows by itself.

@@ -84,7 +84,6 @@ static enum job_said show(void *arg)
 	f->now.links = f->settle->draft.links;
 	f->settle->now = NULL;
 	modules_shown(f->modules, before);
-	fabric_mcast_shown(f, before);
 	topo_unref(before);
 	return JOB_NEXT;
 }

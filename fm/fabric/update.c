@@ -321,7 +321,6 @@ static enum job_said begin_proof(void *arg)
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
 
-	fabric_mcast_keep_proof(f);
 	modules_proving(f->modules);
 	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;

@@ -99,6 +99,12 @@ void mft_want(struct mft *m, guid_t guid, uint16_t mlid, const uint16_t ports[MC
 	}
 }
 
+void mft_want_tree(struct mft *m, const struct mcast_tree *tree, bool wanted)
+{
+	for (uint32_t h = 0; h < tree->nhops; h++)
+		mft_want(m, tree->hops[h].guid, tree->mlid, wanted ? tree->hops[h].ports : NULL);
+}
+
 /* ---- Failing ----------------------------------------------------------------------------------- */
 
 static void switch_fail(struct mft *m, struct mft_switch *sw, const char *why)

@@ -40,6 +40,9 @@ void mft_free(struct mft *m); /* NULL is fine */
 /* What a switch is to hold for a MLID from the next apply on, NULL = nothing. Not while one runs. */
 void mft_want(struct mft *m, guid_t sw, uint16_t mlid, const uint16_t ports[MCAST_POSITIONS]);
 
+/* The same for all switches of a tree; wanted: false = nothing. */
+void mft_want_tree(struct mft *m, const struct mcast_tree *tree, bool wanted);
+
 /*
  * For the switches of t, up to MLID `top`. Those that failed before are left alone unless `again` says to try. fn comes once,
  * from the loop. t is read inside the call only.

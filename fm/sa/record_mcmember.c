@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * MCMemberRecord (IBA 15.2.5.17): joining groups by Set, leaving them by Delete, looking by Get and
- * GetTable. What a join does to the fabric happens behind the answer (fm/fabric/mcast.c), as hosts
+ * GetTable. What a join does to the fabric happens behind the answer (fm/multicast/trees.c), as hosts
  * know it.
  *
  * A join names MGID, PortGID and JoinState. If the group is there, what else it names must be what

@@ -10,6 +10,7 @@
 #include "fm/fabric/view.h"
 #include "fm/maintenance/module.h"
 #include "fm/control/control.h"
+#include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/adaptive/module.h"
@@ -46,7 +47,7 @@ json_t *fabric_status(const struct fabric *f)
 {
 	return json_pack("{s:s}", "state", "master");
 }
-const struct mcast_plan *fabric_trees(const struct fabric *f)
+const struct mcast_plan *multicast_trees(const struct fabric *f)
 {
 	return NULL;
 }
@@ -56,7 +57,7 @@ json_t *partitions_document(const struct fabric *f, const char *which)
 		return NULL;
 	return json_pack("[{s:s, s:s}]", "name", "tenant-a", "pkey", "0x0001");
 }
-json_t *fabric_groups(const struct fabric *f)
+json_t *multicast_groups(const struct fabric *f)
 {
 	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",
 			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");

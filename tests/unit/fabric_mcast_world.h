@@ -6,6 +6,7 @@
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
+#include "fm/multicast/module.h"
 #include "tests/fabric/mcast_held.h"
 #include "tests/unit/fabric_world.h"
 
@@ -200,8 +201,8 @@ static inline void assert_held(const struct world *w, const struct model *m)
 			continue;
 		group.nmembers = list_members(w, m->state[g], list);
 		mcast_held_tree(w->hw, t, group.mlid, &held);
-		held.left_out = mcast_plan_tree(fabric_trees(w->fabric), group.mlid)->left_out;
-		held.narrow = mcast_plan_tree(fabric_trees(w->fabric), group.mlid)->narrow;
+		held.left_out = mcast_plan_tree(multicast_trees(w->fabric), group.mlid)->left_out;
+		held.narrow = mcast_plan_tree(multicast_trees(w->fabric), group.mlid)->narrow;
 		if (!mcast_tree_check(t, &group, &held, err, sizeof(err)))
 			fail_msg("group %u, MLID 0x%x: %s", g, group.mlid, err);
 		mcast_tree_fini(&held);

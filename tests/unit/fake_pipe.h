@@ -45,6 +45,7 @@ struct fabric {
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
 			improvements, faults, traps;
+		unsigned port_reregisters;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */
 		unsigned isolations, programs, verifications,
@@ -319,6 +320,12 @@ bool fabric_is_quiet(const struct fabric *fabric)
 uint64_t fabric_quiet_since_us(const struct fabric *fabric)
 {
 	return fabric_is_quiet(fabric) ? 1 : 0;
+}
+
+void fabric_request_reregister_port(struct fabric *fabric, guid_t node, uint8_t port)
+{
+	fabric->asked.port_reregisters++;
+	fabric->asked.refreshed = node;
 }
 
 void *fabric_room(const struct fabric *fabric, const struct fabric_module *module)

@@ -121,7 +121,7 @@ static void trees_lead_to_members_by_alias(void **state)
 	port = topo_find_port(fabric_topo(w.fabric), port_of(&w, 5));
 	port = fabric_topo(w.fabric)->ports[port].peer;
 	leaf = fabric_topo(w.fabric)->ports[port].node;
-	tree = mcast_plan_tree(fabric_trees(w.fabric), m.mlid[0]);
+	tree = mcast_plan_tree(multicast_trees(w.fabric), m.mlid[0]);
 	assert_true(tree->nhops > 0);
 	assert_true(double_mft(w.hw, fabric_topo(w.fabric)->nodes[leaf].guid, m.mlid[0],
 			       fabric_topo(w.fabric)->ports[port].num));

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/multicast/module.h"
 #include "tests/unit/fabric_world.h"
 
 #define LAST_MLID 0xfffe
@@ -26,7 +27,7 @@ static void a_group_at_the_last_mlid_is_kept_and_planned(void **state)
 	assert_true(restart_with(&w, "groups", text));
 	run_for(&w, 5 * SECOND_US);
 	assert_true(is_up(&w));
-	groups = fabric_groups(w.fabric);
+	groups = multicast_groups(w.fabric);
 	assert_string_equal(json_string_value(json_object_get(
 				    json_array_get(groups, json_array_size(groups) - 1), "mlid")),
 			    "0xfffe");

@@ -68,7 +68,7 @@ static void a_storm_of_joins_costs_a_few_rounds(void **state)
 		}
 	assert_held(&w, &m);
 	for (unsigned g = 0; g < GROUPS; g++)
-		hops += mcast_plan_tree(fabric_trees(w.fabric), m.mlid[g])->nhops;
+		hops += mcast_plan_tree(multicast_trees(w.fabric), m.mlid[g])->nhops;
 	assert_true(status_number(&w, "multicast", "rounds") - rounds <= 3);
 	assert_true(double_sent(w.hw, WIRE_SET, WIRE_MFT) <= 2 * hops);
 	world_fini(&w);
@@ -123,7 +123,7 @@ static void a_switch_that_lost_its_tables_gets_them_again(void **state)
 	for (unsigned i = 3; i < HOSTS; i += 3)
 		model_join(&w, &m, i, 0, WIRE_JOIN_FULL);
 	run_for(&w, SECOND_US / 10);
-	uint32_t sw = mcast_plan_tree(fabric_trees(w.fabric), m.mlid[0])->root;
+	uint32_t sw = mcast_plan_tree(multicast_trees(w.fabric), m.mlid[0])->root;
 	double_reboot(w.hw, fabric_topo(w.fabric)->nodes[sw].guid);
 	run_for(&w, 25 * SECOND_US);
 	assert_true(is_up(&w));
@@ -238,7 +238,7 @@ static void entries_changed_behind_the_sm_are_found_told_and_mended(void **state
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 4 * SECOND_US);
 	assert_int_equal(count_repaired(&w), 0);
-	tree = mcast_plan_tree(fabric_trees(w.fabric), m.mlid[0]);
+	tree = mcast_plan_tree(multicast_trees(w.fabric), m.mlid[0]);
 	sw = tree->hops[1].guid;
 	while (!mcast_forwards(&tree->hops[1], lost))
 		lost++;
@@ -287,8 +287,8 @@ static void trees_that_turn_all_turn_where_no_credit_cycle_closes(void **state)
 		join(&w, host_behind(&w, b, 1 + g % 4), g, WIRE_JOIN_FULL);
 	}
 	run_for(&w, SECOND_US / 2);
-	for (uint32_t i = 0; i < fabric_trees(w.fabric)->ntrees; i++) {
-		const struct mcast_tree *tree = &fabric_trees(w.fabric)->trees[i];
+	for (uint32_t i = 0; i < multicast_trees(w.fabric)->ntrees; i++) {
+		const struct mcast_tree *tree = &multicast_trees(w.fabric)->trees[i];
 
 		if (!tree->nhops)
 			continue; /* the broadcast group's */

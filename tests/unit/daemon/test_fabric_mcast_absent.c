@@ -197,7 +197,7 @@ static void who_waits_is_told(void **state)
 	assert_int_equal(members(&p), MEMBERS);
 	assert_int_equal(status_number(&p.w, "multicast", "waiting"), 4);
 	assert_int_equal(count_told(&p.w, "mcast-waiting", "4 ports"), 1);
-	groups = fabric_groups(p.w.fabric);
+	groups = multicast_groups(p.w.fabric);
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		json_t *group = json_array_get(groups, i),
 		       *list = json_object_get(group, "members");

@@ -9,6 +9,7 @@
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
+#include "fm/multicast/module.h"
 #include "fm/partition/module.h"
 #include "tests/unit/fabric_world.h"
 
@@ -333,7 +334,7 @@ static void each_ipoib_partition_has_its_broadcast_group(void **state)
 	size_t i;
 
 	tenants_init(&w);
-	groups = fabric_groups(w.fabric);
+	groups = multicast_groups(w.fabric);
 	json_array_foreach (groups, i, group) {
 		const char *mgid = json_string_value(json_object_get(group, "mgid"));
 

@@ -41,7 +41,7 @@ static const char *desc_of(const struct world *w, guid_t guid)
 
 static bool leads_through(const struct world *w, uint16_t mlid, guid_t sw)
 {
-	const struct mcast_tree *tree = mcast_plan_tree(fabric_trees(w->fabric), mlid);
+	const struct mcast_tree *tree = mcast_plan_tree(multicast_trees(w->fabric), mlid);
 
 	for (uint32_t h = 0; h < tree->nhops; h++)
 		if (tree->hops[h].guid == sw)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric_absent: members of multicast groups whose ports are out of service, and who is asked to register anew.
+ * Members of multicast groups whose ports are out of service, and who is asked to register anew.
  *
  *   a live end of its cable says it is down    the port has left its groups: when the link comes up again it goes through Init, and
  *                                              bring-up asks the host to register
- *   no way leads to either end                 the port waits: its link may be Active all the time, so its host hears of nothing and
+ *   no path leads to either end                 the port waits: its link may be Active all the time, so its host hears of nothing and
  *                                              would never join again by itself
  *   out of service when fmd began              waits likewise, whatever its leaf says: it may be rebooting as fmd is
  *   waited for longer than PATIENCE_US         has left its groups
  *   comes into service, was not waited for     is asked to register: what it has joined is not known here
  *
- * The port that waits is a member in all respects. Trees lead to it again as soon as the snapshot has a way.
+ * The port that waits is a member in all respects. Trees lead to it again as soon as the snapshot has a path.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "fm/core/words.h"
-#include "fm/fabric/mcast.h"
+#include "fm/multicast/room.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 
@@ -52,14 +52,13 @@ static bool serves_too(const struct topo *t, uint32_t i, const struct topo *othe
 }
 
 /* As it answers by now, which may be later than the snapshot. */
-static bool is_said_down(const struct fabric *f, guid_t guid)
+static bool is_said_down(const struct multicast *m, const struct topo *t, guid_t guid)
 {
-	const struct topo *t = f->topo;
 	uint32_t port = topo_find_port(t, guid);
-	const struct inv_node *node = port == TOPO_NONE
-					      ? NULL
-					      : inventory_find(sweep_inventory(f->sweep),
-							       t->nodes[t->ports[port].node].guid);
+	const struct inv_node *node =
+		port == TOPO_NONE
+			? NULL
+			: inventory_find(m->services.inventory, t->nodes[t->ports[port].node].guid);
 
 	return !node || node->ports[t->ports[port].num].said_down;
 }
@@ -72,53 +71,54 @@ static int compare_guids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct awaited_port *find_awaited(const struct fabric_mcast *m, guid_t port)
+static struct awaited_port *find_awaited(const struct multicast *m, guid_t port)
 {
-	if (!m->nawaited)
+	if (!m->absent.nawaited)
 		return NULL;
-	return bsearch(&port, m->awaited, m->nawaited, sizeof(*m->awaited), compare_guids);
+	return bsearch(&port, m->absent.awaited, m->absent.nawaited, sizeof(*m->absent.awaited),
+		       compare_guids);
 }
 
-bool fabric_is_awaited(const struct fabric *f, guid_t port)
+bool absent_is_awaited(const struct multicast *m, guid_t port)
 {
-	return find_awaited(f->mcast, port) != NULL;
+	return find_awaited(m, port) != NULL;
 }
 
 /* ---- Memberships --------------------------------------------------------------------------------- */
 
-static void leave_all(struct fabric *f, struct sa_group *group, guid_t port)
+static void leave_all(struct multicast *m, struct sa_group *group, guid_t port)
 {
-	sa_groups_leave(sa_mcast_groups(f->sa), group, port, WIRE_JOIN_BITS, loop_now_us(f->loop));
+	sa_groups_leave(m->groups, group, port, WIRE_JOIN_BITS, loop_now_us(m->services.loop));
 }
 
 /* Whichever are fewer are looked up among the others. The group may end in the course of it. */
-static void group_loses(struct fabric *f, struct sa_group *group, void *arg)
+static void group_loses(struct multicast *m, struct sa_group *group, void *arg)
 {
-	struct sa_groups *groups = sa_mcast_groups(f->sa);
+	struct sa_groups *groups = m->groups;
 	const struct change *c = arg;
 	struct wire_gid mgid = group->attr.mgid;
 
-	if (c->nleft < group->nmembers && !sa_alias_next(f->sa, 0)) {
+	if (c->nleft < group->nmembers && !sa_alias_next(m->services.sa, 0)) {
 		for (uint32_t i = 0; i < c->nleft && sa_groups_find(groups, &mgid); i++)
-			leave_all(f, group, c->left[i]);
+			leave_all(m, group, c->left[i]);
 		return;
 	}
 	for (uint32_t i = group->nmembers; i-- > 0;) {
-		guid_t port = group->members[i].port, own = sa_own_port(f->sa, port);
+		guid_t port = group->members[i].port, own = sa_own_port(m->services.sa, port);
 
 		if (!bsearch(&own, c->left, c->nleft, sizeof(own), compare_guids))
 			continue;
-		leave_all(f, group, port);
+		leave_all(m, group, port);
 		if (!sa_groups_find(groups, &mgid))
 			return;
 	}
 }
 
-static void mark_members(struct fabric *f, struct sa_group *group, void *arg)
+static void mark_members(struct multicast *m, struct sa_group *group, void *arg)
 {
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		struct awaited_port *a =
-			find_awaited(f->mcast, sa_own_port(f->sa, group->members[i].port));
+			find_awaited(m, sa_own_port(m->services.sa, group->members[i].port));
 
 		if (a)
 			a->member = true;
@@ -140,10 +140,10 @@ static void keep(struct change *c, const struct awaited_port *port)
 	c->stayed += port->member;
 }
 
-static void await(const struct fabric *f, struct change *c, guid_t guid, bool rebooting)
+static void await(const struct multicast *m, struct change *c, guid_t guid, bool rebooting)
 {
 	keep(c, &(struct awaited_port){ .guid = guid,
-					.until_us = loop_now_us(f->loop) + PATIENCE_US,
+					.until_us = loop_now_us(m->services.loop) + PATIENCE_US,
 					.rebooting = rebooting });
 	c->added++;
 }
@@ -154,17 +154,16 @@ static void leave(struct change *c, guid_t guid)
 	c->left[c->nleft++] = guid;
 }
 
-static void review_awaited(const struct fabric *f, struct change *c)
+static void review_awaited(const struct multicast *m, struct change *c)
 {
-	const struct fabric_mcast *m = f->mcast;
 
-	for (uint32_t i = 0; i < m->nawaited; i++) {
-		const struct awaited_port *a = &m->awaited[i];
-		bool over = a->until_us <= loop_now_us(f->loop);
+	for (uint32_t i = 0; i < m->absent.nawaited; i++) {
+		const struct awaited_port *a = &m->absent.awaited[i];
+		bool over = a->until_us <= loop_now_us(m->services.loop);
 
-		if (in_service(f->topo, a->guid)) {
+		if (in_service(c->newer, a->guid)) {
 			c->returned += a->member;
-		} else if (over || (!a->rebooting && is_said_down(f, a->guid))) {
+		} else if (over || (!a->rebooting && is_said_down(m, c->newer, a->guid))) {
 			leave(c, a->guid);
 			c->dropped += a->member && over;
 		} else {
@@ -173,7 +172,7 @@ static void review_awaited(const struct fabric *f, struct change *c)
 	}
 }
 
-static void note_gone(const struct fabric *f, struct change *c)
+static void note_gone(const struct multicast *m, struct change *c)
 {
 	const struct topo *older = c->older, *newer = c->newer;
 
@@ -182,15 +181,15 @@ static void note_gone(const struct fabric *f, struct change *c)
 
 		if (!guid || !serves(older, i) || serves_too(older, i, newer))
 			continue;
-		if (is_said_down(f, guid))
+		if (is_said_down(m, newer, guid))
 			leave(c, guid);
 		else
-			await(f, c, guid, false);
+			await(m, c, guid, false);
 	}
 }
 
 /* Of the ports that have come, those that nobody waits for. */
-static void ask_new(struct fabric *f, const struct change *c)
+static void ask_new(struct multicast *m, const struct change *c)
 {
 	const struct topo *older = c->older, *newer = c->newer;
 
@@ -198,21 +197,21 @@ static void ask_new(struct fabric *f, const struct change *c)
 		const struct topo_port *port = &newer->ports[i];
 
 		if (port->guid && serves(newer, i) && !serves_too(newer, i, older) &&
-		    !fabric_is_awaited(f, port->guid))
-			bringup_reregister_port(f->bringup, newer->nodes[port->node].guid,
-						port->num);
+		    !absent_is_awaited(m, port->guid))
+			fabric_request_reregister_port(m->fabric, newer->nodes[port->node].guid,
+						       port->num);
 	}
 }
 
-static void await_group(struct fabric *f, struct sa_group *group, void *arg)
+static void await_group(struct multicast *m, struct sa_group *group, void *arg)
 {
 	struct change *c = arg;
 
 	for (uint32_t i = 0; i < group->nmembers; i++) {
-		guid_t own = sa_own_port(f->sa, group->members[i].port);
+		guid_t own = sa_own_port(m->services.sa, group->members[i].port);
 
-		if (!in_service(f->topo, own))
-			await(f, c, own, true);
+		if (!in_service(c->newer, own))
+			await(m, c, own, true);
 	}
 }
 
@@ -228,102 +227,102 @@ static void sort_unique(struct change *c)
 	c->nawaited = kept;
 }
 
-/* ---- What is told of it -------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------- */
 
-static void tell(const struct fabric *f, const char *kind, unsigned ports, const char *what)
+static void log_ports(const struct multicast *m, const char *kind, unsigned ports, const char *what)
 {
 	if (ports)
-		event_log_add(f->events, LOG_NOTICE, kind, json_pack("{si}", "ports", (int)ports),
+		event_log_add(m->services.events, LOG_NOTICE, kind,
+			      json_pack("{si}", "ports", (int)ports),
 			      "fabric: %u %s in multicast groups %s", ports,
 			      words_plural(ports, "port", "ports"), what);
 }
 
-static unsigned count_members(const struct fabric_mcast *m)
+static unsigned count_members(const struct multicast *m)
 {
 	unsigned count = 0;
 
-	for (uint32_t i = 0; i < m->nawaited; i++)
-		count += m->awaited[i].member;
+	for (uint32_t i = 0; i < m->absent.nawaited; i++)
+		count += m->absent.awaited[i].member;
 	return count;
 }
 
-static void tell_change(struct fabric *f, const struct change *c)
+static void log_change(struct multicast *m, const struct change *c)
 {
-	tell(f, "mcast-waiting", f->mcast->waiting - c->stayed,
-	     "can not be reached, and stay members for ten minutes");
-	tell(f, "mcast-returned", c->returned, "can be reached again, and were members all along");
-	tell(f, "mcast-dropped", c->dropped,
-	     "could not be reached for ten minutes, and are no members any more");
+	log_ports(m, "mcast-waiting", m->absent.waiting - c->stayed,
+		  "can not be reached, and stay members for ten minutes");
+	log_ports(m, "mcast-returned", c->returned,
+		  "can be reached again, and were members all along");
+	log_ports(m, "mcast-dropped", c->dropped,
+		  "could not be reached for ten minutes, and are no members any more");
 }
 
 /* ---- Patience ------------------------------------------------------------------------------------ */
 
-static void arm(struct fabric *f)
+static void arm(struct multicast *m)
 {
-	const struct fabric_mcast *m = f->mcast;
-	uint64_t now = loop_now_us(f->loop), first = UINT64_MAX;
+	uint64_t now = loop_now_us(m->services.loop), first = UINT64_MAX;
 
-	for (uint32_t i = 0; i < m->nawaited; i++)
-		if (m->awaited[i].until_us < first)
-			first = m->awaited[i].until_us;
+	for (uint32_t i = 0; i < m->absent.nawaited; i++)
+		if (m->absent.awaited[i].until_us < first)
+			first = m->absent.awaited[i].until_us;
 	if (first == UINT64_MAX)
-		loop_timer_stop(m->patience);
+		loop_timer_stop(m->absent.patience);
 	else
-		loop_timer_set(m->patience, first > now ? first - now : 0);
+		loop_timer_set(m->absent.patience, first > now ? first - now : 0);
 }
 
-static void take_over(struct fabric *f, struct change *c)
+static void take_over(struct multicast *m, struct change *c)
 {
-	struct fabric_mcast *m = f->mcast;
 
 	sort_unique(c);
-	free(m->awaited);
-	m->awaited = c->awaited;
-	m->nawaited = c->nawaited;
+	free(m->absent.awaited);
+	m->absent.awaited = c->awaited;
+	m->absent.nawaited = c->nawaited;
 	if (c->nleft)
-		fabric_groups_each(f, group_loses, c);
+		multicast_each_group(m, group_loses, c);
 	if (c->added)
-		fabric_groups_each(f, mark_members, NULL);
-	m->waiting = count_members(m);
-	tell_change(f, c);
-	arm(f);
+		multicast_each_group(m, mark_members, NULL);
+	m->absent.waiting = count_members(m);
+	log_change(m, c);
+	arm(m);
 	free(c->left);
 }
 
-void fabric_absent_published(struct fabric *f, const struct topo *older)
+void absent_published(struct multicast *m, const struct topo *older)
 {
-	struct change c = { .older = older, .newer = f->topo };
-	bool waited = f->mcast->nawaited > 0;
+	struct change c = { .older = older, .newer = fabric_view(m->fabric).topo };
+	bool waited = m->absent.nawaited > 0;
 
-	review_awaited(f, &c);
+	review_awaited(m, &c);
 	if (older) {
-		ask_new(f, &c);
-		note_gone(f, &c);
+		ask_new(m, &c);
+		note_gone(m, &c);
 	} else {
-		fabric_groups_each(f, await_group, &c);
+		multicast_each_group(m, await_group, &c);
 	}
 	if (waited || c.nawaited || c.nleft)
-		take_over(f, &c);
+		take_over(m, &c);
 }
 
 static void patience_over(void *arg)
 {
-	struct fabric *f = arg;
-	struct change c = { .newer = f->topo };
+	struct multicast *m = arg;
+	struct change c = { .newer = fabric_view(m->fabric).topo };
 
-	review_awaited(f, &c);
-	take_over(f, &c);
+	review_awaited(m, &c);
+	take_over(m, &c);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-void fabric_absent_init(struct fabric *f)
+void absent_init(struct multicast *m)
 {
-	f->mcast->patience = loop_timer_new(f->loop, patience_over, f);
+	m->absent.patience = loop_timer_new(m->services.loop, patience_over, m);
 }
 
-void fabric_absent_fini(struct fabric *f)
+void absent_fini(struct multicast *m)
 {
-	loop_timer_free(f->mcast->patience);
-	free(f->mcast->awaited);
+	loop_timer_free(m->absent.patience);
+	free(m->absent.awaited);
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Multicast trees from the tables that switches hold when fmd begins, so that those that are right stay as they are. The tables were
+ * read before; a step of the job of trees.c takes a switch at a time.
+ *
+ * Entries that lead to hosts which joined nothing that is known here tell that the file of groups is not the whole truth.
+ */
+#include "fm/multicast/room.h"
+#include "topology/mem.h"
+
+struct learn { /* a switch's entries on their way into trees */
+	struct multicast *m;
+	uint32_t sw;
+	unsigned strangers; /* hosts' ports in tables that joined nothing that is known */
+};
+
+static struct mcast_tree *tree_of(struct mcast_plan *plan, uint16_t mlid)
+{
+	return (struct mcast_tree *)mcast_plan_tree(plan, mlid);
+}
+
+static bool has_alias_of(const struct multicast *m, const struct sa_group *group, guid_t port)
+{
+	for (uint32_t i = 0; sa_alias_next(m->services.sa, 0) && i < group->nmembers; i++)
+		if (sa_alias_port(m->services.sa, group->members[i].port) == port)
+			return true;
+	return false;
+}
+
+/* Is that host's port a member of a group with the MLID? Ports to switches count as such. */
+static bool is_known(const struct learn *learn, uint16_t mlid, unsigned num)
+{
+	const struct topo *t = learn->m->trees.topo;
+	const struct topo_port *peer;
+	const struct sa_group *group = sa_groups_by_mlid(learn->m->groups, mlid);
+
+	if (num == 0 || num > t->nodes[learn->sw].nports)
+		return true;
+	peer = topo_peer(t, topo_port(t, learn->sw, num));
+	if (!peer || peer->node < t->nswitches)
+		return true;
+	for (; group; group = group->next)
+		if (sa_group_member(group, peer->guid) || has_alias_of(learn->m, group, peer->guid))
+			return true;
+	return false;
+}
+
+static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t mask)
+{
+	struct learn *learn = arg;
+	struct mcast_tree *tree = tree_of(&learn->m->trees.plan, mlid);
+	struct mcast_hop *hop;
+
+	for (unsigned i = 0; i < MCAST_POSITION; i++)
+		if (mask >> i & 1 && !is_known(learn, mlid, position * MCAST_POSITION + i))
+			learn->strangers++;
+	if (!tree)
+		return;
+	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
+	if (!hop || hop->sw != learn->sw) {
+		tree->hops = mem_resize(tree->hops, tree->nhops + 1u, sizeof(*hop));
+		hop = &tree->hops[tree->nhops++];
+		*hop = (struct mcast_hop){ .guid = learn->m->trees.topo->nodes[learn->sw].guid,
+					   .sw = learn->sw };
+	}
+	hop->ports[position] = mask;
+}
+
+static void plan_of_groups(struct mcast_plan *plan, const struct sa_groups *groups)
+{
+	plan->trees = mem_alloc(sa_groups_mlids(groups), sizeof(*plan->trees));
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
+		if (sa_groups_by_mlid(groups, (uint16_t)mlid))
+			plan->trees[plan->ntrees++] =
+				(struct mcast_tree){ .mlid = (uint16_t)mlid, .root = TOPO_NONE };
+}
+
+/*
+ * Tables that lead to hosts which by the file are no members: another manager was here meanwhile, or fmd ended too suddenly to save the
+ * last joins. The hosts know, and do not say so unless asked.
+ */
+static void ask_anew(struct multicast *m)
+{
+	if (!m->trees.strangers || !m->known)
+		return;
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-strangers", NULL,
+		      "fabric: multicast tables lead to hosts %u times that joined nothing known "
+		      "here: all hosts are asked to register anew",
+		      m->trees.strangers);
+	fabric_request_reregister(m->fabric, "members of multicast groups are not known");
+	fabric_request_reroute(m->fabric, "multicast groups were read");
+}
+
+static void begin(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	t->strangers = 0;
+	mcast_plan_fini(&t->plan);
+	plan_of_groups(&t->plan, m->groups);
+}
+
+static void end(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	for (uint32_t i = 0; i < t->plan.ntrees; i++) {
+		mcast_tree_describe(t->topo, &t->plan.trees[i]);
+		mft_want_tree(m->services.mft, &t->plan.trees[i], true);
+	}
+	t->learned = true;
+	t->at = 0;
+	ask_anew(m);
+}
+
+/* One switch after the other, in the order of their GUIDs, as hops are. */
+enum job_said multicast_learn(void *arg)
+{
+	struct multicast *m = arg;
+	struct trees *t = &m->trees;
+	struct learn learn = { .m = m, .sw = t->at };
+
+	if (t->learned)
+		return JOB_NEXT;
+	if (!t->at)
+		begin(m);
+	if (t->at++ < t->topo->nswitches) {
+		mft_held(m->services.mft, t->topo->nodes[learn.sw].guid, learn_entry, &learn);
+		t->strangers += learn.strangers;
+		return JOB_MORE;
+	}
+	end(m);
+	return JOB_NEXT;
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * From the SA's groups and the published snapshot to the switches' multicast tables.
+ *
+ * A join is answered at once; here it only leaves a mark on its MLID. When no more come for a few
+ * milliseconds, or another snapshot was published and its unicast tables are in place, a job does the
+ * rest in short steps (fm/core/job.h):
+ *
+ *   learn    the first time: what switches hold from an earlier life (learn.c)
+ *   gather   the members of MLIDs with a mark, or of all on a new snapshot, become ports of the snapshot
+ *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that still prove right; all of them
+ *            proven beside the unicast tables in force
+ *   judge    each tree that is new
+ *   tell     what switches are to hold of those, and of groups that ended
+ *   write    blocks that differ                                                    (fm/program/mft)
+ *
+ * What happens meanwhile leaves its mark for the next round, which begins when the switches have
+ * answered: so a storm of joins costs a few rounds, however many joins it has. A snapshot published
+ * meanwhile starts the job anew, unless it has begun to tell: what was told is to be written.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "fm/multicast/room.h"
+#include "routing/proof/check_change.h"
+#include "topology/mem.h"
+
+#define FOLD_US	    3000  /* from the last change.. */
+#define FOLD_MAX_US 50000 /* ..but no longer than this from the first */
+#define NAMES_SIZE  320	  /* of a list of hosts in an event.. */
+#define NAME_ROOM   68	  /* ..and of one more */
+
+static void see(struct multicast *m, const struct topo *t)
+{
+	topo_unref(m->trees.seen);
+	m->trees.seen = t ? topo_ref(t) : NULL;
+}
+
+/* ---- Gather -------------------------------------------------------------------------------------- */
+
+static bool receives(uint8_t join_state)
+{
+	return join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON);
+}
+
+/* A member that lost its P_Key stays one, in case it gets that again, but no tree leads there meanwhile. */
+static bool in_partition(const struct fabric_view *view, guid_t guid, uint16_t pkey)
+{
+	uint32_t port = topo_find_port(view->topo, guid); /* the map is of that snapshot */
+
+	return port == TOPO_NONE || pkey_map_member(view->pkeys, port, pkey);
+}
+
+static void gather_group(const struct multicast *m, struct gathered *to,
+			 const struct sa_group *group)
+{
+	const struct fabric_view view = fabric_view(m->fabric);
+
+	to->list = mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
+	for (uint32_t i = 0; i < group->nmembers; i++) {
+		const struct sa_member *member = &group->members[i];
+		guid_t guid = sa_own_port(m->services.sa, member->port);
+		uint32_t port = topo_find_port(m->trees.topo, guid);
+
+		if (port != TOPO_NONE && in_partition(&view, guid, group->attr.pkey))
+			to->list[to->count++] =
+				(struct mcast_member){ port, !receives(member->state) };
+	}
+}
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct mcast_member *x = a, *y = b;
+
+	if (x->port != y->port)
+		return x->port < y->port ? -1 : 1;
+	return (int)x->send_only - (int)y->send_only;
+}
+
+/* Of groups that share a MLID, and of aliases of one port: a port is in once, and gets what any of its groups gets. */
+static void merge_members(struct gathered *g)
+{
+	uint32_t kept = 0;
+
+	qsort(g->list, g->count, sizeof(*g->list), compare_members);
+	for (uint32_t i = 0; i < g->count; i++)
+		if (!kept || g->list[kept - 1].port != g->list[i].port)
+			g->list[kept++] = g->list[i];
+	g->count = kept;
+}
+
+static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *first)
+{
+	struct gathered *to = &m->trees.gathered[i];
+
+	m->trees.changed[i] = false;
+	to->count = 0;
+	for (const struct sa_group *group = first; group; group = group->next)
+		gather_group(m, to, group);
+	if (first && (first->next || sa_alias_next(m->services.sa, 0)))
+		merge_members(to);
+}
+
+static enum job_said gather(void *arg)
+{
+	struct multicast *m = arg;
+	struct sa_groups *groups = m->groups;
+	uint32_t i = m->trees.at++;
+	uint16_t mlid = (uint16_t)(MCAST_FIRST_MLID + i);
+	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
+	bool anew;
+
+	if (i == SA_MLIDS || (!first && mlid > sa_groups_top(groups))) {
+		m->trees.at = 0;
+		mcast_planner_begin(m->trees.planner, m->trees.groups, m->trees.ngroups,
+				    &m->trees.plan);
+		return JOB_NEXT;
+	}
+	anew = m->trees.changed[i] || m->trees.topo != m->trees.seen;
+	if (anew)
+		gather_mlid(m, i, first);
+	if (first)
+		m->trees.groups[m->trees.ngroups++] =
+			(struct mcast_group){ .mlid = mlid,
+					      .nmembers = m->trees.gathered[i].count,
+					      .members = m->trees.gathered[i].list,
+					      .as_before = !anew };
+	return JOB_MORE;
+}
+
+/* ---- Plan, judge --------------------------------------------------------------------------------- */
+
+static enum job_said plan(void *arg)
+{
+	struct multicast *m = arg;
+
+	if (!mcast_planner_step(m->trees.planner))
+		return JOB_MORE;
+	mcast_plan_fini(&m->trees.next);
+	mcast_planner_take(m->trees.planner, &m->trees.next);
+	return JOB_NEXT;
+}
+
+/* A tree that is refused is not programmed: nobody hears the group until it changes. */
+static void refuse(struct multicast *m, struct mcast_tree *tree, const char *why)
+{
+	event_log_add(m->services.events, LOG_ERR, "mcast-refused", NULL,
+		      "fabric: the tree of multicast LID 0x%x was refused: %s", tree->mlid, why);
+	free(tree->hops);
+	*tree = (struct mcast_tree){ .mlid = tree->mlid, .root = TOPO_NONE };
+}
+
+/* The switch that a member sits at, by its index; TOPO_NONE: its cable is down. */
+static uint32_t seat_of(const struct topo *t, const struct mcast_member *member)
+{
+	const struct topo_port *port = &t->ports[member->port];
+
+	if (port->node < t->nswitches)
+		return port->node;
+	return port->link_up ? topo_peer(t, port)->node : TOPO_NONE;
+}
+
+static bool is_on(const struct mcast_tree *tree, uint32_t sw)
+{
+	for (uint32_t i = 0; i < tree->nhops; i++)
+		if (tree->hops[i].sw == sw)
+			return true;
+	return false;
+}
+
+/* Members that cables would connect, and no tree that is proven. */
+static void tell_narrow(struct multicast *m, const struct mcast_group *group,
+			const struct mcast_tree *tree)
+{
+	const struct topo *t = m->trees.topo;
+	char names[NAMES_SIZE] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < group->nmembers && used < sizeof(names) - NAME_ROOM; i++) {
+		uint32_t sw = seat_of(t, &group->members[i]);
+
+		if (sw != TOPO_NONE && !is_on(tree, sw))
+			used += (size_t)snprintf(
+				names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				t->nodes[t->ports[group->members[i].port].node].desc);
+	}
+	event_log_add(
+		m->services.events, LOG_WARNING, "mcast-narrow",
+		json_pack("{si si}", "mlid", (int)tree->mlid, "left_out", (int)tree->left_out),
+		"fabric: %u members of multicast LID 0x%x get nothing of it, for any tree to "
+		"them would close a credit loop: %s",
+		tree->left_out, tree->mlid, names);
+}
+
+static enum job_said judge(void *arg)
+{
+	struct multicast *m = arg;
+	uint32_t i = m->trees.at++;
+	struct mcast_tree *tree = &m->trees.next.trees[i];
+	char err[256];
+
+	if (i == m->trees.next.ntrees) {
+		m->trees.at = 0;
+		m->trees.telling = true;
+		return JOB_NEXT;
+	}
+	if (!tree->kept &&
+	    !mcast_tree_check(m->trees.topo, &m->trees.groups[i], tree, err, sizeof(err)))
+		refuse(m, tree, err);
+	else if (!tree->kept && tree->narrow)
+		tell_narrow(m, &m->trees.groups[i], tree);
+	return JOB_MORE;
+}
+
+/* ---- Tell ---------------------------------------------------------------------------------------- */
+
+static enum job_said tell_gone(void *arg)
+{
+	struct multicast *m = arg;
+	const struct mcast_tree *tree = &m->trees.plan.trees[m->trees.at], *next;
+
+	if (m->trees.at++ == m->trees.plan.ntrees) {
+		m->trees.at = 0;
+		return JOB_NEXT;
+	}
+	next = mcast_plan_tree(&m->trees.next, tree->mlid);
+	if (!next || !next->kept)
+		mft_want_tree(m->services.mft, tree, false);
+	return JOB_MORE;
+}
+
+static enum job_said tell_new(void *arg)
+{
+	struct multicast *m = arg;
+	const struct mcast_tree *tree = &m->trees.next.trees[m->trees.at];
+
+	if (m->trees.at++ == m->trees.next.ntrees)
+		return JOB_NEXT;
+	if (!tree->kept)
+		mft_want_tree(m->services.mft, tree, true);
+	return JOB_MORE;
+}
+
+/* ---- Write --------------------------------------------------------------------------------------- */
+
+static void tell_turns(struct multicast *m)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < m->trees.plan.ntrees; i++)
+		n += m->trees.plan.trees[i].turns > 0;
+	if (n == m->trees.with_turns)
+		return;
+	m->trees.with_turns = n;
+	event_log_add(m->services.events, LOG_NOTICE, "mcast-turns",
+		      json_pack("{si si}", "trees", (int)n, "of", (int)m->trees.plan.ntrees),
+		      "fabric: packets of %u of %u multicast trees go down, then up: no switch "
+		      "has all of the members below it",
+		      n, m->trees.plan.ntrees);
+}
+
+static void written(void *arg, const struct mft_result *result)
+{
+	struct multicast *m = arg;
+
+	m->trees.result = *result;
+	if (result->cleared)
+		event_log_add(m->services.events, LOG_NOTICE, "mcast-cleared", NULL,
+			      "fabric: %u multicast entries of an earlier manager were cleared",
+			      result->cleared);
+	if (result->failed)
+		fabric_request_retry(m->fabric, "multicast blocks not acknowledged");
+	if (result->failed && !m->trees.logged_failed)
+		event_log_add(m->services.events, LOG_WARNING, "mcast-failed", NULL,
+			      "fabric: %u multicast blocks were not acknowledged, %u groups wait "
+			      "for that; tried again, less and less",
+			      result->failed, result->held);
+	m->trees.logged_failed = result->failed > 0;
+	fabric_report_mft_written(m->fabric, result);
+	trees_wake(m);
+}
+
+static enum job_said write_tables(void *arg)
+{
+	struct multicast *m = arg;
+	bool again = m->trees.again;
+
+	mcast_plan_fini(&m->trees.plan);
+	m->trees.plan = m->trees.next;
+	m->trees.next = (struct mcast_plan){ 0 };
+	see(m, m->trees.topo);
+	m->trees.again = m->trees.telling = false;
+	m->trees.rounds++;
+	tell_turns(m);
+	job_stop(m->trees.job);
+	mft_apply(m->services.mft, m->trees.topo,
+		  m->trees.plan.ntrees ? m->trees.plan.trees[m->trees.plan.ntrees - 1].mlid
+				       : MCAST_FIRST_MLID - 1,
+		  again, written, m);
+	return JOB_END;
+}
+
+/* ---- When ---------------------------------------------------------------------------------------- */
+
+static const struct job_step steps[] = {
+	{ "mcast-learn", multicast_learn },
+	{ "mcast-gather", gather },
+	{ "mcast-plan", plan },
+	{ "mcast-judge", judge },
+	{ "mcast-tell-gone", tell_gone },
+	{ "mcast-tell-new", tell_new },
+	{ "mcast-write", write_tables },
+	{ NULL, NULL },
+};
+
+static bool is_due(const struct multicast *m)
+{
+	const struct topo *topo = fabric_view(m->fabric).topo;
+
+	return topo && (m->trees.pending || topo != m->trees.seen);
+}
+
+void trees_keep_proof(struct multicast *m)
+{
+	const struct fabric_view view = fabric_view(m->fabric);
+	struct trees *t = &m->trees;
+	const struct cdg *unicast;
+
+	if (!t->proof_due)
+		return;
+	t->proof_due = false;
+	unicast = check_proof_graph(m->services.proofs, check_proof_serial(m->services.proofs));
+	mcast_proof_free(t->published);
+	t->published = unicast ? mcast_proof_new(view.topo, unicast) : NULL;
+	if (t->published && view.spanning &&
+	    !mcast_proof_span(t->published, view.tables, view.spanning))
+		event_log_add(
+			m->services.events, LOG_WARNING, "mcast-spanning", NULL,
+			"fabric: the spanning tree of the routing engine closes a credit loop: "
+			"each group has a tree of its own");
+}
+
+static void take_snapshot(struct multicast *m)
+{
+	const struct topo *topo = fabric_view(m->fabric).topo;
+	struct trees *t = &m->trees;
+
+	if (t->topo == topo)
+		return;
+	trees_keep_proof(m);
+	mcast_planner_free(t->planner);
+	topo_unref(t->topo);
+	t->topo = topo_ref(topo);
+	if (t->published) {
+		mcast_proof_free(t->proof);
+		t->proof = t->published;
+		t->published = NULL;
+	}
+	t->planner = mcast_planner_new(t->topo, t->proof);
+	t->again = true;
+}
+
+static void was_read(void *arg, const struct mft_result *result)
+{
+	struct multicast *m = arg;
+
+	m->trees.read = true;
+	trees_wake(m);
+}
+
+/* Unicast tables come first: their packets are what everything else is made of. */
+static void begin(void *arg)
+{
+	struct multicast *m = arg;
+
+	if (!is_due(m) || fabric_programming(m->fabric) || mft_busy(m->services.mft))
+		return;
+	take_snapshot(m);
+	if (!m->trees.read) {
+		mft_read(m->services.mft, m->trees.topo, sa_groups_top(m->groups), was_read, m);
+		return;
+	}
+	m->trees.pending = false;
+	m->trees.ngroups = m->trees.at = 0;
+	job_start(m->trees.job, steps, NULL);
+}
+
+void trees_wake(struct multicast *m)
+{
+	bool stale = job_steps(m->trees.job) && !m->trees.telling &&
+		     fabric_view(m->fabric).topo != m->trees.topo;
+
+	if (stale) { /* what was gathered is of use no more */
+		job_stop(m->trees.job);
+		see(m, NULL);
+	}
+	if (!is_due(m) || job_steps(m->trees.job) || mft_busy(m->services.mft))
+		return;
+	if (!loop_timer_armed(m->trees.fold))
+		m->trees.folds_since_us = loop_now_us(m->services.loop);
+	if (loop_now_us(m->services.loop) - m->trees.folds_since_us < FOLD_MAX_US - FOLD_US)
+		loop_timer_set(m->trees.fold, FOLD_US);
+}
+
+void trees_changed(struct multicast *m, uint16_t mlid)
+{
+	m->trees.changed[mlid - MCAST_FIRST_MLID] = true;
+	m->trees.pending = true;
+	trees_wake(m);
+}
+
+void trees_again(struct multicast *m)
+{
+	m->trees.pending = true;
+	trees_wake(m);
+}
+
+/* ---- Snapshots ----------------------------------------------------------------------------------- */
+
+void trees_published(struct multicast *m)
+{
+	m->trees.proof_due = true;
+}
+
+void trees_shown(struct multicast *m, const struct topo *before)
+{
+	if (m->trees.seen == before)
+		see(m, fabric_view(m->fabric).topo);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+void trees_init(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	t->job = job_new(m->services.loop, m);
+	t->fold = loop_timer_new(m->services.loop, begin, m);
+	t->groups = mem_alloc(SA_MLIDS, sizeof(*t->groups));
+	sa_mcast_set_trees(m->services.sa, &t->plan);
+}
+
+void trees_fini(struct multicast *m)
+{
+	struct trees *t = &m->trees;
+
+	sa_mcast_set_trees(m->services.sa, NULL);
+	loop_timer_free(t->fold);
+	job_free(t->job);
+	mcast_planner_free(t->planner);
+	mcast_proof_free(t->published);
+	mcast_proof_free(t->proof);
+	mcast_plan_fini(&t->next);
+	mcast_plan_fini(&t->plan);
+	for (uint32_t i = 0; i < SA_MLIDS; i++)
+		free(t->gathered[i].list);
+	topo_unref(t->topo);
+	topo_unref(t->seen);
+	free(t->groups);
+}
