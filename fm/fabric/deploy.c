@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include "fm/core/words.h"
 #include "fm/fabric/fault.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "topology/mem.h"
 
@@ -101,7 +101,7 @@ static void note_given_up(struct fabric *f, const struct bringup_result *result)
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-void fabric_brought_up(void *arg, const struct bringup_result *result)
+static void brought_up(void *arg, const struct bringup_result *result)
 {
 	struct fabric *f = arg;
 
@@ -121,7 +121,7 @@ static void retried(void *arg, const struct bringup_result *result)
 	struct fabric *f = arg;
 
 	f->progress.due |= result->cured > 0;
-	fabric_brought_up(f, result);
+	brought_up(f, result);
 	fabric_poll_recheck(f);
 }
 
@@ -152,7 +152,7 @@ static void keep_figures(struct fabric *f, const struct program_result *result)
 	f->figures.reroutes += result->blocks > 0;
 }
 
-void fabric_programmed(void *arg, const struct program_result *result)
+static void programmed(void *arg, const struct program_result *result)
 {
 	struct fabric *f = arg;
 	bool again = f->progress.reading;
@@ -189,7 +189,7 @@ void fabric_deploy_adopt(struct fabric *f)
 
 static void program(struct fabric *f)
 {
-	program_apply(f->program, f->now.topo, &f->now.tables, fabric_programmed, f);
+	program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
 }
 
 void fabric_request_program(struct fabric *f, const char *reason)
@@ -200,7 +200,7 @@ void fabric_request_program(struct fabric *f, const char *reason)
 
 static void bring_up(struct fabric *f)
 {
-	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, fabric_brought_up, f);
+	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, brought_up, f);
 }
 
 /* Before the first bring-up, if what hosts asked for is not known. */
@@ -239,7 +239,7 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 
 void fabric_deploy_read_back(struct fabric *f, unsigned ports)
 {
-	f->progress.bringing_up = bringup_read_back(f->bringup, ports, fabric_brought_up, f);
+	f->progress.bringing_up = bringup_read_back(f->bringup, ports, brought_up, f);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@
 #include <string.h>
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/port_class.h"
 #include "fm/fabric/report.h"
@@ -140,7 +140,7 @@ static void serve(void *arg)
 	}
 }
 
-/* ---- Verification -------------------------------------------------------------------------------- */
+/* ---- Verification ---------------------------------------------------------------------------- */
 
 static void verified(void *arg, const struct sweep_result *result)
 {
@@ -164,17 +164,12 @@ bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused)
 	return bringup_has_unread(f->bringup) || left;
 }
 
-/* ---- What is called from below ------------------------------------------------------------------- */
+/* ---- What is called from below --------------------------------------------------------------- */
 
 /* Programming, or bring-up, has ended. */
 static void deployed(void *arg)
 {
 	fabric_settle(arg);
-}
-
-void fabric_look(struct fabric *f)
-{
-	serve(f);
 }
 
 void fabric_report_mft_written(struct fabric *f, const struct mft_result *result)
@@ -243,7 +238,6 @@ static void parts_init(struct fabric *f)
 
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
-	f->proof_base = fabric_update_proofs(f);
 	f->sweep = sweep_new(f->loop, f->mad);
 	sweep_set_shy(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);

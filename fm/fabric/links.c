@@ -38,7 +38,7 @@ static struct inventory *inventory_of(const struct fabric *f)
 
 static bool decides(const struct fabric *f)
 {
-	return inventory_of(f)->nactive && (f->progress.was_up || f->link_watch->lit);
+	return inventory_of(f)->nactive && (f->progress.was_up || f->links->lit);
 }
 
 /* Before there are levels: SHARP's aggregation nodes, which look like hosts, are at any height. */
@@ -64,7 +64,7 @@ void fabric_links_published(struct fabric *f, const struct topo *before)
 	const struct topo *now = fabric_view(f).topo;
 
 	if (inventory_of(f)->nbounced)
-		loop_timer_set(f->link_watch->late, LATE_US);
+		loop_timer_set(f->links->late, LATE_US);
 	if (before && topo_is_again(before, now))
 		return;
 	for (uint32_t sw = 0; sw < now->nswitches; sw++) {
@@ -82,7 +82,7 @@ struct link_rule fabric_links_rule(struct fabric *f)
 	if (!f->now.topo)
 		guess_leaves(inv);
 	if (!f->now.topo)
-		f->link_watch->lit = 2 * inv->nactive > inv->nbetween;
+		f->links->lit = 2 * inv->nactive > inv->nbetween;
 	inv->active_decides = decides(f);
 	return (struct link_rule){ .turns = inv->turns, .active_decides = inv->active_decides };
 }
@@ -121,18 +121,18 @@ void fabric_link_activated(void *arg)
 {
 	struct fabric *f = arg;
 
-	if (f->now.links.active_decides && !loop_timer_armed(f->link_watch->late))
-		loop_timer_set(f->link_watch->late, LATE_US);
+	if (f->now.links.active_decides && !loop_timer_armed(f->links->late))
+		loop_timer_set(f->links->late, LATE_US);
 }
 
 void fabric_links_init(struct fabric *f)
 {
-	f->link_watch = mem_alloc(1, sizeof(*f->link_watch));
-	f->link_watch->late = loop_timer_new(f->loop, late_cb, f);
+	f->links = mem_alloc(1, sizeof(*f->links));
+	f->links->late = loop_timer_new(f->loop, late_cb, f);
 }
 
 void fabric_links_fini(struct fabric *f)
 {
-	loop_timer_free(f->link_watch->late);
-	free(f->link_watch);
+	loop_timer_free(f->links->late);
+	free(f->links);
 }

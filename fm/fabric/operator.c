@@ -4,7 +4,7 @@
  * which rooms start operations.
  */
 #include "fm/fabric/operation.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 
 void fabric_operation_start(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
 			    waiter_fn *fn, void *arg)

@@ -24,6 +24,7 @@
 #include "fm/core/job.h"
 #include "fm/fabric/modules.h"
 #include "fm/fabric/operations.h"
+#include "fm/fabric/phase.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/publication.h"
 #include "fm/fabric/request.h"
@@ -37,27 +38,6 @@
 #include "routing/proof/check_change.h"
 
 #define FABRIC_STEPS_MAX 12 /* of a job */
-
-enum fabric_state {
-	FABRIC_STARTING, /* nothing known yet */
-	FABRIC_BRINGUP,	 /* first tables and links under way */
-	FABRIC_UP,	 /* all that was published is in the devices */
-	FABRIC_CHANGING, /* up, and a change is being programmed */
-	FABRIC_REFUSED,	 /* the newest tables were not proven: the old ones stay in force */
-};
-
-struct progress { /* what rooms ask for by progress.h; written by the file that is at it */
-	enum fabric_state state;
-	uint64_t started_us; /* this process */
-	uint64_t settled_us; /* all was settled, for the first time or behind a write; 0 = never */
-	bool updating;
-	bool programming, bringing_up;
-	bool reading;  /* all is written, and what was remembered is not read yet */
-	bool retrying; /* the publication under way tries again what was not acknowledged */
-	bool due;      /* something was published since all was settled */
-	bool wrote;    /* and it changed what devices hold */
-	bool was_up;
-};
 
 struct role { /* role.c; goes on where all else begins anew */
 	enum fabric_role now;
@@ -76,17 +56,6 @@ struct requests { /* request.c: merged; the scheduler serves them */
 	struct loop_timer *timer;
 };
 
-struct figures { /* of the latest of each kind, for the status */
-	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
-	unsigned reroutes; /* updates that changed tables, since the beginning */
-	uint64_t polls;	   /* light sweeps that ended, since the beginning */
-	bool check_whole;  /* the latest proof was of all entries */
-	unsigned sweep_smps, silent, partial;
-	unsigned silent_logged;		    /* nodes */
-	unsigned links_failed, links_fresh; /* as in bringup_result */
-	struct program_result programmed;
-};
-
 struct clients { /* operator.c, report.c */
 	struct operations *operations;
 	struct waiters readers;	    /* answered when the readback ends */
@@ -94,74 +63,38 @@ struct clients { /* operator.c, report.c */
 };
 
 struct fabric {
-	struct loop *loop; /* the caller's, as is.. */
+	/* Given, or made once: they go on where all else begins anew. */
+	struct loop *loop;
 	struct mad *mad;
-	struct conf conf;	  /* rooms point to it */
-	struct event_log *events; /* these go on where all else begins anew */
+	struct conf conf; /* rooms point to it; changed in place */
+	struct event_log *events;
 	struct alerts *alerts;
+	struct state_store *store; /* files of state_dir */
 	struct modules *modules;
+	struct role role;
+	struct clients clients;
+
+	/* What the pipe works with; rooms borrow it (struct fabric_services). */
 	struct sweep *sweep; /* with the inventory */
 	struct bringup *bringup;
 	struct program *program;
 	struct mft *mft;
 	struct sa *sa;
-	struct lid_memory memory; /* the LIDs of every port ever met */
-	/*
-	 * `now` is what is published; the names without it are of concerns that are not yet rooms
-	 */
-	union {
-		struct publication now;
-		struct {
-			struct topo *topo;
-			uint32_t shapes;
-			struct link_rule links;
-			struct lid_map *lids;
-			struct tables tables;
-			bool *spanning;
-			struct fabric_tried routed;
-			struct check_report proof;
-			const struct partition_set *partitions;
-			const struct pkey_map *pkeys;
-			struct qos_set qos;
-			uint16_t sm_lid;
-		};
-	};
-	struct requests requests;
-	struct role role;
-	union { /* as above */
-		struct progress progress;
-		struct {
-			enum fabric_state state;
-			uint64_t started_us;
-			uint64_t settled_us;
-			bool updating;
-			bool programming, bringing_up;
-			bool reading;
-			bool retrying;
-			bool due;
-			bool wrote;
-			bool was_up;
-		};
-	};
-	struct figures figures;
-	union { /* as above */
-		struct clients clients;
-		struct {
-			struct operations *operations;
-			struct waiters readers;
-			struct follower *followers;
-		};
-	};
-	struct faults *faults;	   /* fault.c */
-	struct links *link_watch;  /* links.c */
-	struct poll *poll;	   /* poll.c */
-	struct deploy *deploy;	   /* deploy.c */
-	struct update *update;	   /* update.c */
-	struct settle *settle;	   /* settle.c */
-	struct state_store *store; /* state_dir; goes on, too */
+	struct lid_memory memory; /* the LIDs of every port ever met: a plan takes them from here */
 
-	/* ---- Concerns that are not yet rooms. ---- */
-	struct check_base *proof_base; /* fabric_update_proofs() */
+	struct publication
+		now; /* what is published; changed by update.c, its snapshot by settle.c too */
+	struct requests requests;
+	struct progress progress;
+	struct figures figures;
+
+	/* Each is known to its file alone. */
+	struct faults *faults;
+	struct links *links;
+	struct poll *poll;
+	struct deploy *deploy;
+	struct update *update;
+	struct settle *settle;
 };
 
 /* request.c; serve: called with f from the loop when something is requested. */

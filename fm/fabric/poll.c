@@ -14,7 +14,7 @@
 #include "fm/fabric/poll.h"
 #include <stdlib.h>
 #include "fm/fabric/change.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/warn.h"
 #include "topology/mem.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/progress.h"
-#include "fm/fabric/modules.h"
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/role.h"
 
 bool fabric_sweep_running(const struct fabric *f)
 {

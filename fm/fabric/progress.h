@@ -38,7 +38,10 @@ bool fabric_is_up(const struct fabric *fabric);
  * way.
  */
 bool fabric_is_quiet(const struct fabric *fabric);
-/* fabric_is_quiet(), fabric_is_up(), and no room is busy(): since when, by the loop's clock; 0 = it is not so. */
+/*
+ * fabric_is_quiet(), fabric_is_up(), and no room is busy(): since when, by the loop's clock; 0 = it
+ * is not so.
+ */
 uint64_t fabric_quiet_since_us(const struct fabric *fabric);
 
 /* Of the latest programming that ended; all zero before. The pipe's. */

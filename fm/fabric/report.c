@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fm/fabric/fault.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/settle.h"
 #include "fm/fabric/update.h"
 #include "fm/fabric/warn.h"
+#include "routing/ftree/route.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
 #include "topology/risk.h"

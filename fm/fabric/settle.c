@@ -17,7 +17,7 @@
  */
 #include "fm/fabric/settle.h"
 #include <stdlib.h>
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/snapshot.h"
 #include "fm/fabric/update.h"

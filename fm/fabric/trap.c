@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* trap: a trap on its way to the rooms: did the port that it names send it? */
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 
 /*
  * 128 is the switch's own word, 129-131, 144 and 145 the port's (IBA 14.2.5.1), so they come from a

@@ -28,7 +28,7 @@
 #include "fm/fabric/change.h"
 #include "fm/fabric/deploy.h"
 #include "fm/fabric/fault.h"
-#include "fm/fabric/own.h"
+#include "fm/fabric/pipe.h"
 #include "fm/fabric/poll.h"
 #include "fm/fabric/port_class.h"
 #include "fm/fabric/snapshot.h"

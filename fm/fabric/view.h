@@ -34,7 +34,8 @@ struct fabric_view {
 	const struct partition_set *partitions; /* NULL: no file is configured */
 	const struct pkey_map *pkeys;		/* of partitions and topo */
 	const struct qos_set *qos;
-	bool active_decides; /* a link between switches that is not Active at both ends is down in topo */
+	/* a link between switches that is not Active at both ends is down in topo */
+	bool active_decides;
 	uint16_t sm_lid; /* host order; 0 = the own port has none */
 };
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/fabric/own.h"
+#include "fm/fabric/module.h"
 #include "tests/unit/fabric_world.h"
 
 #define CUTS 6
@@ -310,7 +310,7 @@ static void a_switch_to_which_sets_were_lost_is_not_isolated(void **state)
 
 	world_init(&w, small_tree());
 	spine = guid_of(&w, last_of_level(&w, 1));
-	node = inventory_find(sweep_inventory(w.fabric->sweep), spine);
+	node = inventory_find(fabric_services(w.fabric).inventory, spine);
 	double_set_no_sets(w.hw, spine, true);
 	double_cut(w.hw, spine, 1);
 	for (unsigned ms = 0; ms < 10000 && !node->keeps_change; ms++)
