@@ -2,15 +2,20 @@
 /*
  * Members of multicast groups whose ports are out of service, and who is asked to register anew.
  *
- *   a live end of its cable says it is down    the port has left its groups: when the link comes up again it goes through Init, and
- *                                              bring-up asks the host to register
- *   no path leads to either end                 the port waits: its link may be Active all the time, so its host hears of nothing and
- *                                              would never join again by itself
- *   out of service when fmd began              waits likewise, whatever its leaf says: it may be rebooting as fmd is
- *   waited for longer than PATIENCE_US         has left its groups
- *   comes into service, was not waited for     is asked to register: what it has joined is not known here
+ *   a live end of its link says it is down   the port has left its groups: when the link comes up
+ *                                            again it goes through Init, and bring-up asks the host
+ *                                            to register
+ *   no path leads to either end              the port waits: its link may be Active all the time,
+ *                                            so its host hears of nothing and would never join
+ *                                            again by itself
+ *   out of service when fmd began            waits likewise, whatever its leaf says: it may be
+ *                                            rebooting as fmd is
+ *   waited for longer than PATIENCE_US       has left its groups
+ *   comes into service, was not waited for   is asked to register: what it has joined is not known
+ *                                            here
  *
- * The port that waits is a member in all respects. Trees lead to it again as soon as the snapshot has a path.
+ * The port that waits is a member in all respects. Trees lead to it again as soon as the snapshot
+ * has a path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +36,7 @@ struct change { /* from one snapshot to the next */
 	unsigned stayed, returned, dropped; /* members, of those that were waited for before */
 };
 
-/* ---- Ports --------------------------------------------------------------------------------------- */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static bool serves(const struct topo *t, uint32_t port)
 {
@@ -84,7 +89,7 @@ bool absent_is_awaited(const struct multicast *m, guid_t port)
 	return find_awaited(m, port) != NULL;
 }
 
-/* ---- Memberships --------------------------------------------------------------------------------- */
+/* ---- Memberships ----------------------------------------------------------------------------- */
 
 static void leave_all(struct multicast *m, struct sa_group *group, guid_t port)
 {
@@ -125,7 +130,7 @@ static void mark_members(struct multicast *m, struct sa_group *group, void *arg)
 	}
 }
 
-/* ---- From one snapshot to the next --------------------------------------------------------------- */
+/* ---- From one snapshot to the next ----------------------------------------------------------- */
 
 /* Room for one more behind so many; it grows by powers of two. */
 static void *more_room(void *list, uint32_t count, size_t size)
@@ -227,7 +232,7 @@ static void sort_unique(struct change *c)
 	c->nawaited = kept;
 }
 
-/* ---- Events -------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static void log_ports(const struct multicast *m, const char *kind, unsigned ports, const char *what)
 {
@@ -257,7 +262,7 @@ static void log_change(struct multicast *m, const struct change *c)
 		  "could not be reached for ten minutes, and are no members any more");
 }
 
-/* ---- Patience ------------------------------------------------------------------------------------ */
+/* ---- Patience -------------------------------------------------------------------------------- */
 
 static void arm(struct multicast *m)
 {
@@ -314,7 +319,7 @@ static void patience_over(void *arg)
 	take_over(m, &c);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void absent_init(struct multicast *m)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What operators see of multicast: groups with their members and trees, and figures for the status. */
+/*
+ * What operators see of multicast: groups with their members and trees, and figures for the status.
+ */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast groups over a restart. The file `groups` has a line for each group and, behind it, one for each of its members:
+ * Multicast groups over a restart. The file `groups` has a line for each group and, behind it, one
+ * for each of its members, in codes and the MGID as two numbers:
  *
- *   group MGID MLID P_Key Q_Key MTU rate life SL FlowLabel HopLimit TClass      (codes; MGID as two numbers)
+ *   group MGID MLID P_Key Q_Key MTU rate life SL FlowLabel HopLimit TClass
  *   member PORT_GUID JoinState proxy
  *
- * It is written once changes have gathered for some seconds, by a child, for a fabric's file has a hundred thousand lines; and at the
- * end. Members whose ports are out of service: absent.c.
+ * It is written once changes have gathered for some seconds, by a child, for a fabric's file has a
+ * hundred thousand lines; and at the end. Members whose ports are out of service: absent.c.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast trees from the tables that switches hold when fmd begins, so that those that are right stay as they are. The tables were
- * read before; a step of the job of trees.c takes a switch at a time.
+ * Multicast trees from the tables that switches hold when fmd begins, so that those that are right
+ * stay as they are. The tables were read before; a step of the job of trees.c takes a switch at a
+ * time.
  *
- * Entries that lead to hosts which joined nothing that is known here tell that the file of groups is not the whole truth.
+ * Entries that lead to hosts which joined nothing that is known here tell that the file of groups
+ * is not the whole truth.
  */
 #include "fm/multicast/room.h"
 #include "topology/mem.h"
@@ -76,8 +78,8 @@ static void plan_of_groups(struct mcast_plan *plan, const struct sa_groups *grou
 }
 
 /*
- * Tables that lead to hosts which by the file are no members: another manager was here meanwhile, or fmd ended too suddenly to save the
- * last joins. The hosts know, and do not say so unless asked.
+ * Tables that lead to hosts which by the file are no members: another manager was here meanwhile,
+ * or fmd ended too suddenly to save the last joins. The hosts know, and do not say so unless asked.
  */
 static void ask_anew(struct multicast *m)
 {

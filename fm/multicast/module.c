@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast: the SA answers a join at once and keeps the groups; what follows is here: trees and the switches' tables (trees.c), members
- * whose ports are out of service (absent.c), how many groups there may be (mlids.c), and the groups over a restart (group_file.c).
+ * Multicast: the SA answers a join at once and keeps the groups; what follows is here: trees and
+ * the switches' tables (trees.c), members whose ports are out of service (absent.c), how many
+ * groups there may be (mlids.c), and the groups over a restart (group_file.c).
  */
 #include "fm/multicast/module.h"
 #include <stdlib.h>
@@ -93,7 +94,7 @@ json_t *multicast_groups(const struct fabric *fabric)
 	return multicast_groups_json(fabric_room(fabric, &multicast_module));
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

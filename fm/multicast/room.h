@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * room: what the files of this room share. trees.c makes trees of groups and has them written, behind learn.c, which makes them of the
- * tables that switches hold at first; absent.c has members out of service, mlids.c the room for groups, group_file.c what state_dir
- * keeps, document.c what operators see. module.c is the door and alone calls several of them.
+ * room: what the files of this room share. trees.c makes trees of groups and has them written,
+ * behind learn.c, which makes them of the tables that switches hold at first; absent.c has members
+ * out of service, mlids.c the room for groups, group_file.c what state_dir keeps, document.c what
+ * operators see. module.c is the door and alone calls several of them.
  */
 #ifndef FMD_MULTICAST_ROOM_H
 #define FMD_MULTICAST_ROOM_H

@@ -3,16 +3,16 @@
  * From the SA's groups and the published snapshot to the switches' multicast tables.
  *
  * A join is answered at once; here it only leaves a mark on its MLID. When no more come for a few
- * milliseconds, or another snapshot was published and its unicast tables are in place, a job does the
- * rest in short steps (fm/core/job.h):
+ * milliseconds, or another snapshot was published and its unicast tables are in place, a job does
+ * the rest in short steps (fm/core/job.h):
  *
  *   learn    the first time: what switches hold from an earlier life (learn.c)
- *   gather   the members of MLIDs with a mark, or of all on a new snapshot, become ports of the snapshot
- *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that still prove right; all of them
- *            proven beside the unicast tables in force
+ *   gather   the members of MLIDs with a mark, or of all on a new snapshot, become its ports
+ *   plan     trees: those of MLIDs without a mark stay as they are, on a new snapshot those that
+ *            still prove right; all of them proven beside the unicast tables in force
  *   judge    each tree that is new
  *   tell     what switches are to hold of those, and of groups that ended
- *   write    blocks that differ                                                    (fm/program/mft)
+ *   write    blocks that differ                                           (fm/program/mft.h)
  *
  * What happens meanwhile leaves its mark for the next round, which begins when the switches have
  * answered: so a storm of joins costs a few rounds, however many joins it has. A snapshot published
@@ -35,14 +35,17 @@ static void see(struct multicast *m, const struct topo *t)
 	m->trees.seen = t ? topo_ref(t) : NULL;
 }
 
-/* ---- Gather -------------------------------------------------------------------------------------- */
+/* ---- Gather ---------------------------------------------------------------------------------- */
 
 static bool receives(uint8_t join_state)
 {
 	return join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON);
 }
 
-/* A member that lost its P_Key stays one, in case it gets that again, but no tree leads there meanwhile. */
+/*
+ * A member that lost its P_Key stays one, in case it gets that again, but no tree leads there
+ * meanwhile.
+ */
 static bool in_partition(const struct fabric_view *view, guid_t guid, uint16_t pkey)
 {
 	uint32_t port = topo_find_port(view->topo, guid); /* the map is of that snapshot */
@@ -76,7 +79,10 @@ static int compare_members(const void *a, const void *b)
 	return (int)x->send_only - (int)y->send_only;
 }
 
-/* Of groups that share a MLID, and of aliases of one port: a port is in once, and gets what any of its groups gets. */
+/*
+ * Of groups that share a MLID, and of aliases of one port: a port is in once, and gets what any of
+ * its groups gets.
+ */
 static void merge_members(struct gathered *g)
 {
 	uint32_t kept = 0;
@@ -127,7 +133,7 @@ static enum job_said gather(void *arg)
 	return JOB_MORE;
 }
 
-/* ---- Plan, judge --------------------------------------------------------------------------------- */
+/* ---- Plan, judge ----------------------------------------------------------------------------- */
 
 static enum job_said plan(void *arg)
 {
@@ -211,7 +217,7 @@ static enum job_said judge(void *arg)
 	return JOB_MORE;
 }
 
-/* ---- Tell ---------------------------------------------------------------------------------------- */
+/* ---- Tell ------------------------------------------------------------------------------------ */
 
 static enum job_said tell_gone(void *arg)
 {
@@ -240,7 +246,7 @@ static enum job_said tell_new(void *arg)
 	return JOB_MORE;
 }
 
-/* ---- Write --------------------------------------------------------------------------------------- */
+/* ---- Write ----------------------------------------------------------------------------------- */
 
 static void tell_turns(struct multicast *m)
 {
@@ -299,7 +305,7 @@ static enum job_said write_tables(void *arg)
 	return JOB_END;
 }
 
-/* ---- When ---------------------------------------------------------------------------------------- */
+/* ---- When ------------------------------------------------------------------------------------ */
 
 static const struct job_step steps[] = {
 	{ "mcast-learn", multicast_learn },
@@ -414,7 +420,7 @@ void trees_again(struct multicast *m)
 	trees_wake(m);
 }
 
-/* ---- Snapshots ----------------------------------------------------------------------------------- */
+/* ---- Snapshots ------------------------------------------------------------------------------- */
 
 void trees_published(struct multicast *m)
 {
@@ -427,7 +433,7 @@ void trees_shown(struct multicast *m, const struct topo *before)
 		see(m, fabric_view(m->fabric).topo);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void trees_init(struct multicast *m)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* trees: from the SA's groups and the published snapshot to the switches' multicast tables. Part of the room's state (room.h). */
+/*
+ * trees: from the SA's groups and the published snapshot to the switches' multicast tables. Part of
+ * the room's state (room.h).
+ */
 #ifndef FMD_MULTICAST_TREES_H
 #define FMD_MULTICAST_TREES_H
 

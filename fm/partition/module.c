@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The partitions in force. A configuration brings a set; the next update to be published applies it at one stroke with the snapshot: who
- * may talk to whom (SA), the groups that are there in advance, and what ports' tables are to hold (bring-up). Until then everybody goes
- * on by the older one.
+ * The partitions in force. A configuration brings a set; the next update to be published applies it
+ * at one stroke with the snapshot: who may talk to whom (SA), the groups that are there in advance,
+ * and what ports' tables are to hold (bring-up). Until then everybody goes on by the older one.
  *
- * A file that is bad changes nothing: a running fmd keeps what it has, and one that starts goes on by the text of the last good one, which
- * is kept in state_dir; an alert says so. Without that text ports may talk to the subnet manager alone, for a partition that is wide
- * open is found out too late.
+ * A file that is bad changes nothing: a running fmd keeps what it has, and one that starts goes on
+ * by the text of the last good one, which is kept in state_dir; an alert says so. Without that text
+ * ports may talk to the subnet manager alone, for a partition that is wide open is found out too
+ * late.
  */
 #include "fm/partition/module.h"
 #include <stdlib.h>
@@ -32,7 +33,7 @@ struct partition_room {
 	char *text;	/* of the last good file; NULL = none */
 };
 
-/* ---- The file, and the text that is kept of it -------------------------------------------------- */
+/* ---- The file, and the text that is kept of it ----------------------------------------------- */
 
 static void write_text(const void *arg, FILE *out)
 {
@@ -138,14 +139,17 @@ static struct partition_set *nobody_but_us(const struct conf *conf)
 	return partition_parse("", text, &options, err, sizeof(err));
 }
 
-/* ---- What is published -------------------------------------------------------------------------- */
+/* ---- What is published ----------------------------------------------------------------------- */
 
 static void preset(const struct partition_room *r, const struct partition_set *set)
 {
 	sa_mcast_preset(r->services.sa, set->groups, set->ngroups);
 }
 
-/* What files hold of groups was read by now (restore()); who subscribes to news of them is not known yet. */
+/*
+ * What files hold of groups was read by now (restore()); who subscribes to news of them is not
+ * known yet.
+ */
 static void load(void *room)
 {
 	struct partition_room *r = room;
@@ -184,7 +188,10 @@ static void log_change(const struct partition_room *r, const struct partition_se
 			      "fabric: no partitions any more, all ports may talk to each other");
 }
 
-/* The set that waits, if one does, is in force; the older one stays for those who were not told yet. */
+/*
+ * The set that waits, if one does, is in force; the older one stays for those who were not told
+ * yet.
+ */
 static void take_next(struct partition_room *r)
 {
 	if (!r->next)
@@ -230,7 +237,7 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 		which);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

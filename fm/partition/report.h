@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* report: who is in which partition by the configuration, and what the ports' own P_Key tables hold. */
+/*
+ * report: who is in which partition by the configuration, and what the ports' own P_Key tables
+ * hold.
+ */
 #ifndef FMD_PARTITION_REPORT_H
 #define FMD_PARTITION_REPORT_H
 
@@ -16,7 +19,10 @@ struct partition_report { /* what it is made from; borrowed for the call */
 	const struct inventory *inventory;
 };
 
-/* One row for each partition, or the one row of `which`, a name or a P_Key, with its members. The caller's; NULL: there is no such one. */
+/*
+ * One row for each partition, or the one row of `which`, a name or a P_Key, with its members. The
+ * caller's; NULL: there is no such one.
+ */
 json_t *partition_report(const struct partition_report *report, const char *which);
 
 #endif

@@ -7,6 +7,7 @@
 #include "fm/core/job.h"
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
+#include "fm/program/claims.h"
 #include "fm/program/program.h"
 #include "fm/program/store.h"
 #include "routing/order/order.h"
@@ -29,19 +30,6 @@ struct program_part {
 	uint64_t last;	      /* as in order_step */
 	bool hosts;
 	bool whole; /* it was not known what it holds */
-};
-
-struct program_claims {
-	struct table_reader *reader; /* not read to its end yet.. */
-	char *content;		     /* ..of this */
-	bool some;		     /* there may be claims */
-	bool all; /* of each block that nobody claims it is claimed that it is as wanted */
-	bool first; /* .. which nobody believes: it is read before anybody is told that all is written */
-	bool wrong;		  /* one was found: the others are not believed unread */
-	struct store_set columns; /* blocks that are looked at now.. */
-	bool every;		  /* ..of all switches, or of those where they are to change */
-	uint32_t block, row;	  /* the next one to be asked for */
-	unsigned read, differed;  /* from what was claimed; not told yet */
 };
 
 struct readback;
@@ -111,22 +99,6 @@ void plan_again(struct program *p); /* from what is known now */
 /* The new content of a block that goes now. */
 void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,
 		  uint8_t content[TABLES_BLOCK]);
-
-/* ---- claims.c ------------------------------------------------------------------------------- */
-
-bool claims_load(struct program *p);   /* more of the file; true: call again */
-void claims_assume(struct program *p); /* what program_read_first() asked for */
-void claims_forget_file(struct program *p);
-/* Rows are doubted, then reading begins: false = there is nothing to read. */
-void claims_doubt_none(struct program *p);
-void claims_doubt(struct program *p, const struct store_switch *sw);
-bool claims_begin(struct program *p);
-bool claims_rest(struct program *p); /* begins to read what is left */
-unsigned claims_count(const struct program *p);
-bool claims_more(struct program *p); /* adds jobs; false = all were asked */
-bool claims_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
-void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
-void claims_drop(struct store_switch *sw); /* it is not known what it holds */
 
 struct readback *readback_new(struct program *p, struct mad *mad);
 void readback_free(struct readback *r);

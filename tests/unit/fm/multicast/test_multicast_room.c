@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* From groups to trees and tables, and who stays a member: the room alone, on a double's switches, with a pipe that only looks like one. */
+/*
+ * From groups to trees and tables, and who stays a member: the room alone, on a double's switches,
+ * with a pipe that only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which partitions are in force, and from when on: the room alone, with a pipe that only looks like one. */
+/*
+ * Which partitions are in force, and from when on: the room alone, with a pipe that only looks like
+ * one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
