@@ -43,8 +43,10 @@ uint64_t bringup_rest_us(unsigned given_up)
  */
 static uint64_t lost_rest_us(unsigned lost)
 {
-	uint64_t us = LOST_US << (lost > LOST_FIRST ? lost - LOST_FIRST : 0);
+	uint64_t us = LOST_US;
 
+	for (; lost > LOST_FIRST && us < RETRY_US; lost--)
+		us *= 2;
 	return us < RETRY_US ? us : RETRY_US;
 }
 
