@@ -294,7 +294,8 @@ static void end_adaptive(struct dnode *node)
 	if (!(node->adaptive[3] & 1))
 		return;
 	node->adaptive[3] &= (uint8_t)~1;
-	memset(node->lft, LFT_NONE, node->lft_size);
+	if (node->lft_size)
+		memset(node->lft, LFT_NONE, node->lft_size);
 }
 
 static uint16_t lft_set(struct request *r)

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Switches that do not hold the tables that they acknowledged: trials, and over a restart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tests/unit/isolation_room.h"
+
+static void unheld(struct room *r, enum table_kind kind, uint32_t block)
+{
+	r->f.module->table_unheld(
+		r->f.room, &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
+	fake_run_for(&r->f, SECOND_US);
+}
+
+static void a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_that_it_does(
+	void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_pretends(r.b.d, r.sw, true);
+	unheld(&r, TABLE_LFT, 1);
+	assert_int_equal(count_in_force(&r), 1);
+	assert_true(inv(&r.b, r.sw)->wrong_tables);
+	fake_run_for(&r.f, 3 * MINUTE_US);
+	assert_int_equal(count_in_force(&r), 1);
+	assert_in_range(sets(&r.b, WIRE_LFT), 2, 3);
+	double_set_pretends(r.b.d, r.sw, false);
+	fake_run_for(&r.f, MINUTE_US);
+	assert_int_equal(count_rows(&r), 0);
+	assert_false(inv(&r.b, r.sw)->wrong_tables);
+	assert_true(r.f.asked.reroutes >= 2);
+	end(&r);
+}
+
+static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_feigns(r.b.d, r.sw, WIRE_SWITCH_INFO);
+	inv(&r.b, r.sw)->keeps_no_top = true;
+	assert_true(r.f.module->swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
+	fake_run_for(&r.f, 2 * MINUTE_US);
+	assert_int_equal(count_in_force(&r), 1);
+	assert_false(inv(&r.b, r.sw)->keeps_no_top);
+	double_set_feigns(r.b.d, r.sw, 0);
+	fake_run_for(&r.f, MINUTE_US);
+	assert_int_equal(count_rows(&r), 0);
+	assert_int_equal(double_switch_info(r.b.d, r.sw)->lft_top, r.tables.top);
+	end(&r);
+}
+
+static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_set_pretends(r.b.d, r.sw, true);
+	unheld(&r, TABLE_LFT, 1);
+	fake_pipe_restart(&r.f);
+	inv(&r.b, r.sw)->wrong_tables = false;
+	r.f.module->load(r.f.room);
+	assert_int_equal(r.f.lost, 0);
+	assert_int_equal(count_rows(&r), 0);
+	annotate(&r);
+	assert_int_equal(count_in_force(&r), 1);
+	assert_true(inv(&r.b, r.sw)->wrong_tables);
+	assert_true(inv(&r.b, r.sw)->ports[1].isolated);
+	double_set_pretends(r.b.d, r.sw, false);
+	fake_run_for(&r.f, MINUTE_US);
+	assert_int_equal(count_rows(&r), 0);
+	fake_pipe_restart(&r.f);
+	r.f.module->load(r.f.room);
+	annotate(&r);
+	assert_int_equal(count_rows(&r), 0);
+	end(&r);
+}
+
+static void write_file(const struct room *r, const char *text)
+{
+	char path[64];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/untrue", r->f.folder);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+/* What is on disk now, once all is written. */
+static bool is_in_file(const struct room *r, const char *text)
+{
+	char path[64];
+	char *content;
+	size_t length;
+	bool found;
+	FILE *in;
+
+	state_store_flush(r->f.services.state);
+	snprintf(path, sizeof(path), "%s/untrue", r->f.folder);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	content = mem_read_all(in, &length);
+	fclose(in);
+	found = strstr(content, text) != NULL;
+	free(content);
+	return found;
+}
+
+/* An alert that lasts says `what`, and behind that `of`. */
+static bool alert_tells(const struct room *r, const char *what, const char *of)
+{
+	json_t *alerts = alerts_json(r->f.services.alerts), *alert;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach (alerts, i, alert) {
+		const char *text = json_string_value(json_object_get(alert, "text"));
+		const char *at = strstr(text, what);
+
+		found |= at && strstr(at, of);
+	}
+	json_decref(alerts);
+	return found;
+}
+
+/* A switch that was isolated before the restart and has not answered yet. */
+static void one_that_is_not_met_yet_stays_in_the_file_that_others_change(void **state)
+{
+	struct room r;
+	char text[128];
+
+	begin(&r);
+	snprintf(text, sizeof(text), "0x00000000dead0000 7\n0x%016" PRIx64 " 1\n", r.sw);
+	write_file(&r, text);
+	r.f.module->load(r.f.room);
+	annotate(&r);
+	assert_true(is_in_file(&r, "0x00000000dead0000 7\n"));
+	assert_true(is_in_file(&r, strchr(text, '\n') + 1));
+	end(&r);
+}
+
+/* ---- Forms of the file ------------------------------------------------------------------------- */
+
+static void load_block(struct room *r, const char *block)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "0x%016" PRIx64 "%s\n", r->sw, block);
+	write_file(r, line);
+	r->f.module->load(r->f.room);
+	annotate(r);
+}
+
+static void mft_written(void *arg, const struct mft_result *result)
+{
+}
+
+/* A trial ends it, for this switch holds all; but for ports that it does not have. */
+static void every_form_of_a_block_isolates_until_it_is_tried(void **state)
+{
+	static const char *const blocks[] = { " 0", " 1", " top", " 0.0", " 511.15" };
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		struct room r;
+
+		begin(&r);
+		mft_apply(r.mft, r.b.found, MCAST_FIRST_MLID, false, mft_written, NULL);
+		fake_run_for(&r.f, SECOND_US);
+		load_block(&r, blocks[i]);
+		assert_int_equal(r.f.lost, 0);
+		assert_int_equal(count_in_force(&r), 1);
+		fake_run_for(&r.f, 2 * MINUTE_US);
+		assert_int_equal(count_rows(&r), !strcmp(blocks[i], " 511.15"));
+		end(&r);
+	}
+}
+
+static void lines_that_are_none_set_the_file_aside_and_isolate_nobody(void **state)
+{
+	static const char *const blocks[] = { "",	" -1",	 " 0.16", " 512.0",
+					      " 1.2.3", " tops", " 0 0",  " 99999999",
+					      " 0x0",	" .",	 " 1.",	  " 4294967297" };
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		struct room r;
+
+		begin(&r);
+		log_set_level(-1, LOG_ERR - 1);
+		load_block(&r, blocks[i]);
+		if (!r.f.lost)
+			fail_msg("'%s' is taken", blocks[i]);
+		assert_int_equal(r.f.lost, 1);
+		assert_int_equal(count_rows(&r), 0);
+		end(&r);
+	}
+}
+
+static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_file(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	write_file(&r, "0x00000000deadbeef 0\n");
+	r.f.module->load(r.f.room);
+	annotate(&r);
+	assert_int_equal(count_rows(&r), 0);
+	fake_run_for(&r.f, 2 * MINUTE_US);
+	assert_false(is_in_file(&r, "deadbeef"));
+	assert_int_equal(r.f.lost, 0);
+	end(&r);
+}
+
+static void a_lost_file_is_told_with_the_names_that_it_held(void **state)
+{
+	struct room r;
+	char path[64];
+
+	begin(&r);
+	double_set_pretends(r.b.d, r.sw, true);
+	unheld(&r, TABLE_LFT, 0);
+	fake_pipe_restart(&r.f);
+	snprintf(path, sizeof(path), "%s/untrue", r.f.folder);
+	assert_int_equal(unlink(path), 0);
+	log_set_level(-1, LOG_ERR - 1);
+	r.f.module->load(r.f.room);
+	assert_int_equal(r.f.lost, 1);
+	assert_true(alert_tells(&r, "it held: ", inv(&r.b, r.sw)->desc));
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_that_it_does),
+		cmocka_unit_test(a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does),
+		cmocka_unit_test(it_is_isolated_from_the_first_snapshot_of_the_next_life_on),
+		cmocka_unit_test(one_that_is_not_met_yet_stays_in_the_file_that_others_change),
+		cmocka_unit_test(every_form_of_a_block_isolates_until_it_is_tried),
+		cmocka_unit_test(lines_that_are_none_set_the_file_aside_and_isolate_nobody),
+		cmocka_unit_test(one_that_is_known_no_more_isolates_nobody_and_leaves_the_file),
+		cmocka_unit_test(a_lost_file_is_told_with_the_names_that_it_held),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
