@@ -38,7 +38,7 @@ static void operation_free(struct operation *op)
 	free(op);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 /* The status is made only for somebody who waits for it. */
 static json_t *result_of(const struct operations *ops, const struct operation *op)
@@ -139,7 +139,7 @@ void operations_abandon(struct operations *ops, const char *why)
 	abandon(&ops->saving, why);
 }
 
-/* ---- Until then ---------------------------------------------------------------------------------- */
+/* ---- Until then ------------------------------------------------------------------------------ */
 
 void operations_start(struct operations *ops, const struct fabric_operation_ops *kind, void *data,
 		      waiter_fn *fn, void *arg)
@@ -193,7 +193,7 @@ void operations_cancel(struct operations *ops, const void *arg)
 	cancel(ops->saving, arg);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
 				  operations_status_fn *status)

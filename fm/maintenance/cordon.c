@@ -7,7 +7,7 @@
 #include "fm/fabric/request.h"
 #include "topology/mem.h"
 
-/* ---- The list and its file ----------------------------------------------------------------------- */
+/* ---- The list and its file ------------------------------------------------------------------- */
 
 static void append(struct cordon_list *list, struct cordon cordon)
 {
@@ -106,7 +106,7 @@ void cordons_fini(struct cordons *c)
 	free(c->in_force.list);
 }
 
-/* ---- Marks --------------------------------------------------------------------------------------- */
+/* ---- Marks ----------------------------------------------------------------------------------- */
 
 static void mark(struct inventory *inventory, const struct cordon *cordon, bool on)
 {
@@ -144,7 +144,7 @@ void cordons_change(struct cordons *c, const struct cordon_list *change, bool on
 	fabric_request_reroute(c->fabric, "cordons changed");
 }
 
-/* ---- What a command changes ---------------------------------------------------------------------- */
+/* ---- What a command changes ------------------------------------------------------------------ */
 
 bool cordons_find_absent(const struct cordons *c, const char *what, struct target *target)
 {

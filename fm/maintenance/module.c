@@ -6,7 +6,7 @@
 #include "fm/maintenance/maintenance.h"
 #include "topology/mem.h"
 
-/* ---- Commands ------------------------------------------------------------------------------------ */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg)
 {
@@ -60,7 +60,7 @@ void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, 
 	forget(fabric, &services, what, fn, arg);
 }
 
-/* ---- Hooks --------------------------------------------------------------------------------------- */
+/* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void load(void *room)
 {
@@ -108,7 +108,7 @@ static void unhealthy(const void *room, json_t *rows)
 	quarantines_rows(&m->quarantines, fabric_view(m->fabric).topo, rows);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
 {

@@ -15,7 +15,7 @@
 #define LISTED_MAX 1024
 #define SECOND_US  1000000ull
 
-/* ---- Links --------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 static struct inv_port *port_of(const struct quarantines *qs, guid_t guid, unsigned num,
 				struct inv_node **node)
@@ -49,7 +49,7 @@ static bool is_between_switches(const struct quarantines *qs, const struct quara
 	return port && port->peer && inv_is_switch(node) && inv_is_switch(port->peer);
 }
 
-/* ---- The list and its file ----------------------------------------------------------------------- */
+/* ---- The list and its file ------------------------------------------------------------------- */
 
 static struct quarantine *find(const struct quarantines *qs, guid_t guid, uint8_t num)
 {
@@ -153,7 +153,7 @@ static const struct state_file list_file = {
 	.write = write_list,
 };
 
-/* ---- Marks --------------------------------------------------------------------------------------- */
+/* ---- Marks ----------------------------------------------------------------------------------- */
 
 /* Would this leaf (a switch with hosts) have too few uplinks left if that one had no transit? */
 static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node,
@@ -232,7 +232,7 @@ static void drop(struct quarantines *qs, struct quarantine *q)
 	memmove(q, q + 1, (size_t)(qs->known.list + qs->known.count - q) * sizeof(*q));
 }
 
-/* ---- Beginning and end --------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 /* A quarantine lasts to until_us, and is remembered for as long again. */
 static uint64_t next_due(const struct quarantine *q)
@@ -359,7 +359,7 @@ void quarantines_restore(struct quarantines *qs, const struct quarantine_list *r
 	changed(qs);
 }
 
-/* ---- For operators ------------------------------------------------------------------------------- */
+/* ---- For operators --------------------------------------------------------------------------- */
 
 static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
 		      const struct topo *t, uint32_t port)
@@ -389,7 +389,7 @@ void quarantines_rows(const struct quarantines *qs, const struct topo *t, json_t
 	}
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void quarantines_init(struct quarantines *qs, struct fabric *fabric,
 		      const struct fabric_services *services)

@@ -74,7 +74,7 @@ static void answer(void *arg, json_t *result, const char *error)
 	r->again = NULL;
 }
 
-/* ---- The pipe ------------------------------------------------------------------------------------ */
+/* ---- The pipe -------------------------------------------------------------------------------- */
 
 static void saved(void *arg)
 {
@@ -139,7 +139,7 @@ static void start(struct pipe *p, const struct fabric_operation_ops *ops, struct
 	operations_start(p->operations, ops, r, answer, r);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void an_update_under_way_does_not_answer_what_is_requested_meanwhile(void **state)
 {

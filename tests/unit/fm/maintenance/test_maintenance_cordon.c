@@ -210,7 +210,7 @@ static void a_list_that_can_not_be_read_is_lost_as_a_whole(void **state)
 	room_fini(&f);
 }
 
-/* ---- Cordons that can't be kept ------------------------------------------------------------------ */
+/* ---- Cordons that can't be kept -------------------------------------------------------------- */
 
 static void assert_overridden(struct answer answer, unsigned count, const char *first)
 {
@@ -277,7 +277,7 @@ static void the_cordon_of_a_leafs_last_link_is_named(void **state)
 	room_fini(&f);
 }
 
-/* ---- Links that are gone ------------------------------------------------------------------------- */
+/* ---- Links that are gone --------------------------------------------------------------------- */
 
 static struct answer forget(struct fabric *f, const char *what)
 {

@@ -131,7 +131,7 @@ static void many_links_that_fall_once_leave_the_counts_of_others_alone(void **st
 	room_fini(&f);
 }
 
-/* ---- How long ------------------------------------------------------------------------------------ */
+/* ---- How long -------------------------------------------------------------------------------- */
 
 static void it_ends_by_itself_and_the_end_is_an_event_and_an_update(void **state)
 {
@@ -221,7 +221,7 @@ static void a_list_that_can_not_be_read_is_lost_as_a_whole(void **state)
 	room_fini(&f);
 }
 
-/* ---- What leaves and hosts need ------------------------------------------------------------------ */
+/* ---- What leaves and hosts need -------------------------------------------------------------- */
 
 static void a_leaf_keeps_half_of_its_uplinks(void **state)
 {
@@ -288,7 +288,7 @@ static void a_hosts_link_is_logged_and_stays_in_use(void **state)
 	room_fini(&f);
 }
 
-/* ---- Operators ----------------------------------------------------------------------------------- */
+/* ---- Operators ------------------------------------------------------------------------------- */
 
 static struct answer release(struct fabric *f, const char *what)
 {
