@@ -7,8 +7,8 @@
 FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, devices, route, idle, restart, fault, health,
 perf, sa, storm, mcast, records, osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH
 (sections), RIG (ibsim; fmsim: bringup, devices, restart, fault and sa by default), BENCH_DEVICE (fmsim's time of an SMP, 20us),
-BENCH_SIZES (HCAs), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of Performance; progress goes to stderr. A bound that is
-missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
+BENCH_SIZES (HCAs), BENCH_SHARP=0 (no aggregation nodes), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of
+Performance; progress goes to stderr. A bound that is missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
 
 A section is a module with run(world, options) that yields (rows, raw figures) as it has them.
 """
