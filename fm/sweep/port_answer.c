@@ -74,7 +74,7 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_port *port = &node->ports[num];
 
-	port->unsure |= port->job != JOB_GET;
+	port->unsure |= port->job != JOB_GET || port->reread;
 	port->job = 0;
 	if (port->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");
