@@ -47,6 +47,7 @@ void fabric_pause(struct fabric *f, bool on, const char *reason)
 {
 	log_line(LOG_CORE, LOG_DEBUG, "fabric: %s: %s", on ? "paused" : "goes on", reason);
 	f->role.paused = on;
+	f->role.resumes = false;
 	keep_sets_back(f);
 }
 
@@ -59,7 +60,7 @@ void fabric_change_role(struct fabric *f, const struct fabric_role_change *chang
 		 role_name(f->role.now), role_name(change->role), reason);
 	f->role.next = *change;
 	f->role.next.anew = anew;
-	f->role.waits = true;
+	f->role.waits = f->role.resumes = true;
 	loop_timer_set(f->role.timer, 0);
 }
 
@@ -67,7 +68,8 @@ void fabric_role_enter(struct fabric *f)
 {
 	f->role.now = f->role.next.role;
 	f->role.took_over = f->role.next.took_over;
-	f->role.paused = f->role.waits = false;
+	f->role.paused &= !f->role.resumes;
+	f->role.waits = false;
 	keep_sets_back(f);
 	state_store_set_writable(f->store, fabric_is_master(f));
 }
