@@ -105,8 +105,8 @@ void fabric_trap_received(struct fabric *fabric, const struct wire_notice *notic
  * too much is isolated already. To ask again changes nothing. What ends it:
  *   ISOLATED_NOT_ACTIVE    both ends are Active, or the link is down
  *   ISOLATED_NO_SETS       the switch accepts a Set: it is sent one a minute, and no other
- *   ISOLATED_WRONG_TABLES  the switch holds what it was written (what it does not hold was reported
- *                          as a mismatch)
+ *   ISOLATED_WRONG_TABLES  the switch holds the block that it did not hold; it follows from
+ *                          fabric_report_table_unheld(), and is not asked for
  */
 enum isolation_cause { ISOLATED_NOT_ACTIVE, ISOLATED_NO_SETS, ISOLATED_WRONG_TABLES };
 void fabric_request_isolate(struct fabric *fabric, guid_t node, uint8_t port,
