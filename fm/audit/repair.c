@@ -80,14 +80,16 @@ static void report(struct repairs *r, const struct table_block *at)
 
 /* ---- Read once more -------------------------------------------------------------------------- */
 
-/* False: what was read may be of before a write. */
+/* False: what was read may be of before a write, or a write of something else is due by now. */
 static bool is_of_now(const struct repair *it)
 {
 	const struct repairs *r = it->repairs;
+	uint16_t masks[MCAST_BLOCK];
 
 	if (it->at.kind == TABLE_MFT)
-		return !mft_busy(r->services.mft) &&
-		       it->stamp == mft_blocks_written(r->services.mft);
+		return it->stamp == mft_blocks_written(r->services.mft) &&
+		       mft_expected(r->services.mft, it->at.sw, (uint16_t)it->at.block,
+				    it->at.position, masks);
 	return !fabric_programming(r->fabric) && !fabric_updating(r->fabric);
 }
 

@@ -237,6 +237,30 @@ static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
 	end(&r);
 }
 
+/* Members joined while the block was being read; their round of multicast has not begun to write. */
+static void joined_meanwhile(void *arg, const struct mft_result *result)
+{
+	uint16_t ports[MCAST_POSITIONS] = { 14 };
+	struct room *r = arg;
+
+	mft_written(r, result);
+	mft_want(r->mft, r->sw, MCAST_FIRST_MLID, ports);
+}
+
+static void a_multicast_block_that_is_to_change_by_now_is_not_judged(void **state)
+{
+	struct room r;
+
+	begin(&r);
+	double_flip_mft(r.b.d, r.sw, MCAST_FIRST_MLID, 3);
+	audit_for(&r, 5 * SECOND_US);
+	mft_apply(r.mft, r.b.found, MCAST_FIRST_MLID, true, joined_meanwhile, &r);
+	fake_run_for(&r.f, SECOND_US);
+	assert_int_equal(r.f.asked.tables_unheld, 0);
+	assert_int_equal(repaired(&r), 0);
+	end(&r);
+}
+
 static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(void **state)
 {
 	struct room r;
@@ -265,6 +289,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_known_not_to_hold_its_tables_is_not_repaired),
 		cmocka_unit_test(what_was_not_acknowledged_is_not_judged),
 		cmocka_unit_test(an_answer_that_may_be_older_than_a_write_is_not_judged),
+		cmocka_unit_test(a_multicast_block_that_is_to_change_by_now_is_not_judged),
 		cmocka_unit_test(
 			a_finding_while_it_is_read_counts_and_what_was_being_read_does_not),
 	};
