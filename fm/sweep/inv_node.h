@@ -76,6 +76,8 @@ struct inv_node {
 	bool keeps_change;		/* answers, and its PortStateChange could not be cleared */
 	uint8_t adaptive;		/* enum inv_adaptive; program/adaptive.c's */
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
+	/* does not hold tables that it acknowledged: not repaired; isolation's */
+	bool wrong_tables;
 	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
 	bool answered;	 /* in the present look */
 	bool touched;	 /* sweep's */
