@@ -191,6 +191,7 @@ format-check:
 	$(Q)clang-format --dry-run -Werror $(SOURCES_ALL)
 check-layers:
 	$(Q)tests/check-layers .
+	$(Q)tests/check-sizes .
 
 # ---- Fuzzing: one libFuzzer program a decoder or parser, seeds in tests/fuzz/seeds/<name>/ ---------------
 FUZZ_S ?= 60

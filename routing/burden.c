@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* burden: a LID at a time, its entries are a tree: what a switch sends on is what its hosts send and what comes by it. */
+/*
+ * burden: a LID at a time, its entries are a tree: what a switch sends on is what its hosts send
+ * and what comes by it.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "routing/burden.h"
@@ -85,7 +88,10 @@ static void read_column(struct work *w, uint32_t home, uint32_t lid)
 	}
 }
 
-/* Switches in an order in which each comes before where it sends to; what goes in circles is left out. */
+/*
+ * Switches in an order in which each comes before where it sends to; what goes in circles is left
+ * out.
+ */
 static uint32_t order_column(struct work *w, uint32_t home)
 {
 	uint32_t count = 0;

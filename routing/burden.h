@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * burden: what tables do with each host's traffic to each, quickly: the busiest cable, the length of paths, who has none. Cables
- * count whether dead or alive, so tables for a fabric of which nothing is dead can be measured on a snapshot in which something is. Private to
- * routing/.
+ * burden: what tables do with each host's traffic to each, quickly: the busiest cable, the length
+ * of paths, who has none. Cables count whether dead or alive, so tables for a fabric of which
+ * nothing is dead can be measured on a snapshot in which something is. Private to routing/.
  */
 #ifndef FMD_ROUTING_BURDEN_H
 #define FMD_ROUTING_BURDEN_H
@@ -15,8 +15,8 @@ struct burden {
 	uint64_t load; /* flows on the busiest cable between switches */
 	double shift;  /* the same when host i sends to host i + k, mean over some k */
 	double hops;   /* cables on a path, on average; 0 = there are no flows */
-	uint64_t
-		open_pairs; /* of switches with hosts: known cables connect them, and the tables do not */
+	/* of switches with hosts: known cables connect them, and the tables do not */
+	uint64_t open_pairs;
 	uint32_t open_from, open_to; /* the first of these, TOPO_NONE = none */
 };
 

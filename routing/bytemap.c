@@ -2,8 +2,9 @@
 /*
  * bytemap: the inner loop of routing. A forwarding row is its family's row of slots with each slot
  * replaced by a port; slots are few (an up-degree, mostly 64 or less), so the table fits into
- * registers and a shuffle translates 32 or 64 entries at a time. AVX-512 with byte shuffles takes any
- * table, AVX2 those of up to AVX2_TABLE entries: chosen at run time; elsewhere a plain loop does.
+ * registers and a shuffle translates 32 or 64 entries at a time. AVX-512 with byte shuffles takes
+ * any table, AVX2 those of up to AVX2_TABLE entries: chosen at run time; elsewhere a plain loop
+ * does.
  */
 #include <stdbool.h>
 #include "routing/bytemap.h"
@@ -18,7 +19,7 @@ static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* ---- AVX-512: a shuffle of 64 entries, or two of 128 between which the input's top bit chooses ------ */
+/* ---- AVX-512: a shuffle of 64 entries, or two of 128 chosen by the input's top bit ------------ */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 #define AVX512_INLINED                                                                             \
@@ -64,14 +65,17 @@ AVX512 static size_t map_avx512(uint8_t *restrict out, const uint8_t *restrict i
 	return map_lines(out, in, count, map, false, over);
 }
 
-/* ---- AVX2: shuffles of 16 entries ---------------------------------------------------------------- */
+/* ---- AVX2: shuffles of 16 entries ------------------------------------------------------------ */
 
 #define AVX2_TABLE   128
 #define PARTS	     (AVX2_TABLE / 16)
 #define AVX2	     __attribute__((target("avx2")))
 #define AVX2_INLINED __attribute__((target("avx2"), always_inline)) static inline
 
-/* Each part of 16 entries answers for the inputs with its number in the high nibble; for the others `rest` does. */
+/*
+ * Each part of 16 entries answers for the inputs with its number in the high nibble; for the others
+ * `rest` does.
+ */
 AVX2_INLINED __m256i map_32(const __m256i part[PARTS], unsigned parts, __m256i x, __m256i rest)
 {
 	__m256i nibble = _mm256_set1_epi8(0x0f);
@@ -86,7 +90,9 @@ AVX2_INLINED __m256i map_32(const __m256i part[PARTS], unsigned parts, __m256i x
 	return rest;
 }
 
-/* With the number of parts known to the compiler, table and loop are registers and straight code. */
+/*
+ * With the number of parts known to the compiler, table and loop are registers and straight code.
+ */
 AVX2_INLINED size_t map_parts(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 			      const uint8_t *map, unsigned parts, bool over)
 {
@@ -143,8 +149,7 @@ static void map_all(uint8_t *restrict out, const uint8_t *restrict in, size_t co
 	size_t done = map_fast(out, in, count, map, used, over), step = count < 64 ? 32 : 64;
 	size_t last = count - step;
 
-	if (done &&
-	    done < count) /* the end once more with what is before it, which changes nothing there */
+	if (done && done < count) /* the end once more with what is before it: no change there */
 		done = last + map_fast(out + last, in + last, step, map, used, over);
 	map_plain(out + done, in + done, count - done, map, over);
 }

@@ -8,7 +8,10 @@
 
 #define BYTEMAP_KEEP 255 /* an input that no table translates */
 
-/* out[i] = map[in[i]], where all inputs are below `used`, or BYTEMAP_KEEP, which stays. out and in do not overlap. */
+/*
+ * out[i] = map[in[i]], where all inputs are below `used`, or BYTEMAP_KEEP, which stays. out and in
+ * do not overlap.
+ */
 void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 	     const uint8_t map[256], unsigned used);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * byteset: which bytes of a forwarding row are among some, a bit each. For the judge (check_turns.c) and the order of a change:
- * what makes the tables has no part in it.
+ * byteset: which bytes of a forwarding row are among some, a bit each. For the judge
+ * (check_turns.c) and the order of a change: what makes the tables has no part in it.
  */
 #ifndef FMD_ROUTING_BYTESET_H
 #define FMD_ROUTING_BYTESET_H
@@ -12,7 +12,10 @@
 
 #define BYTESET_BLOCK 64 /* bytes to a word of bits, the first byte's lowest */
 
-/* Byte h * 16 + l is in the set when bit h of low[l] is set; from h = 8 on it is bit h - 8 of high[l]. */
+/*
+ * Byte h * 16 + l is in the set when bit h of low[l] is set; from h = 8 on it is bit h - 8 of
+ * high[l].
+ */
 struct byteset {
 	uint8_t low[16], high[16];
 };

@@ -5,8 +5,8 @@
  * fit the process's.
  *
  * Before it comes what needs no search. A channel is settled when all it depends on are: none of
- * them is on a cycle, nor is it. In what order that is asked decides only how many are found; up and
- * down the ranks it finds all of a fabric without detours.
+ * them is on a cycle, nor is it. In what order that is asked decides only how many are found; up
+ * and down the ranks it finds all of a fabric without detours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +158,7 @@ void cdg_fini(struct cdg *c)
 	*c = (struct cdg){ 0 };
 }
 
-/* ---- Tarjan ------------------------------------------------------------------------------------ */
+/* ---- Tarjan ---------------------------------------------------------------------------------- */
 
 struct cdg_search {
 	const struct cdg *c;
@@ -283,7 +283,10 @@ static struct settled *settled_new(const struct cdg *c)
 	return settled;
 }
 
-/* Visits what is on no cycle as is plain to see, and gives it heights: the later settled, the higher. */
+/*
+ * Visits what is on no cycle as is plain to see, and gives it heights: the later settled, the
+ * higher.
+ */
 static void settle(struct cdg_search *s)
 {
 	const struct cdg *c = s->c;
@@ -373,13 +376,14 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 	return groups;
 }
 
-/* ---- A graph that is kept ----------------------------------------------------------------------
- *
- * `from` has come to depend on `next`, which does not stand below it. First: does `next` lead back to
- * `from`? Then: `from` and all that thereby stands too low is raised, the lowest first, so that each is
- * raised once. What comes down and rises again (a detour) makes such dependencies: few channels, with a whole
- * tree behind each on the way up, so it is those before them that are looked through. And a channel that has to rise
- * goes above all that stood when this change began: the next such dependency of it then costs nothing.
+/*
+ * ---- A graph that is kept ----------------------------------------------------------------------
+ * `from` has come to depend on `next`, which does not stand below it. First: does `next` lead back
+ * to `from`? Then: `from` and all that thereby stands too low is raised, the lowest first, so that
+ * each is raised once. What comes down and rises again (a detour) makes such dependencies: few
+ * channels, with a whole tree behind each on the way up, so it is those before them that are looked
+ * through. And a channel that has to rise goes above all that stood when this change began: the
+ * next such dependency of it then costs nothing.
  */
 
 struct growth {
@@ -409,7 +413,10 @@ static bool first_meeting(const struct growth *g, uint32_t channel)
 	return true;
 }
 
-/* The channel that comes by a port of the switch where `channel` begins, and depends on it; TOPO_NONE = none does. */
+/*
+ * The channel that comes by a port of the switch where `channel` begins, and depends on it;
+ * TOPO_NONE = none does.
+ */
 static uint32_t before(const struct cdg *c, uint32_t channel, unsigned num)
 {
 	uint32_t port0 = c->head[c->back[channel]], leaves = c->channel[port0 + num];

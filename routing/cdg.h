@@ -28,8 +28,8 @@ struct cdg {
 	uint32_t *port0;     /* by switch */
 	uint32_t *rank;	     /* by switch: by level, then by index; no two have the same */
 	uint32_t *from, *to; /* by channel: the switches at its ends */
-	uint32_t
-		*settling; /* channels as up/down routing has them wait: the first waits for none */
+	/* channels as up/down routing has them wait: the first waits for none */
+	uint32_t *settling;
 	uint64_t (*next)[CDG_WORDS]; /* by channel: output ports at that switch that packets go on
 					by */
 	uint32_t *by, *mark;	     /* by channel, cdg_grow()'s: the way back; when it was met */
@@ -70,8 +70,10 @@ static inline bool cdg_falls(const struct cdg *c, uint32_t channel)
 	return c->rank[c->to[channel]] <= c->rank[c->from[channel]];
 }
 
-/* Strongly connected groups of more than one channel; the first one's channels (at most `size`) in
- * `cycle`, *length of them. */
+/*
+ * Strongly connected groups of more than one channel; the first one's channels (at most `size`) in
+ * `cycle`, *length of them.
+ */
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length);
 
 /* The same in pieces; c stays as it is meanwhile. */

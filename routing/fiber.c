@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fiber: see fiber.h. The context's switch is glibc's; address sanitizers are told of each, as they keep an eye on the stack. */
+/*
+ * fiber: see fiber.h. The context's switch is glibc's; address sanitizers are told of each, as they
+ * keep an eye on the stack.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

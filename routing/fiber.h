@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fiber: a long computation, some milliseconds at a time. It runs on a stack of its own and stops where it says how much it
- * has done; whoever called goes on with something else and calls again. Work is counted and not timed: routing knows no clock,
- * and the same input stops at the same places. One fiber runs at a time, in its caller's thread.
+ * fiber: a long computation, some milliseconds at a time. It runs on a stack of its own and stops
+ * where it says how much it has done; whoever called goes on with something else and calls again.
+ * Work is counted and not timed: routing knows no clock, and the same input stops at the same
+ * places. One fiber runs at a time, in its caller's thread.
  */
 #ifndef FMD_ROUTING_FIBER_H
 #define FMD_ROUTING_FIBER_H
@@ -23,7 +24,10 @@ bool fiber_has_more(const struct fiber *fiber); /* NULL: no */
 /* From now on it stops no more, and fiber_hurries(): what it looks for is not wanted. */
 void fiber_hurry(struct fiber *fiber);
 
-/* Called from within. So much was done, in nanoseconds, roughly; it may stop here. NULL: nobody waits, nothing stops. */
+/*
+ * Called from within. So much was done, in nanoseconds, roughly; it may stop here. NULL: nobody
+ * waits, nothing stops.
+ */
 void fiber_spend(struct fiber *fiber, uint32_t ns);
 bool fiber_hurries(const struct fiber *fiber);
 

@@ -3,10 +3,10 @@
  * lid_plan: who gets which LID (see lid_plan.h).
  *
  * Three rounds over the end ports, each leaving alone what an earlier one settled: remembered LIDs,
- * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h), the hosts leaf by
- * leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would straddle
- * two, so that they share one LFT block on every switch. The LIDs skipped by that go to the
- * switches and their aggregation nodes, which are dealt last: alignment costs no LIDs.
+ * held LIDs, new ones. New LIDs are dealt in topological order (topology/graph.h), the hosts leaf
+ * by leaf: those of one leaf get consecutive LIDs, on a new 64-entry block where they would
+ * straddle two, so that they share one LFT block on every switch. The LIDs skipped by that go to
+ * the switches and their aggregation nodes, which are dealt last: alignment costs no LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,9 @@ static bool give_next(struct plan *p, uint32_t port)
 	return true;
 }
 
-/* Moves on to a fresh block when the leaf's hosts would straddle one and somebody can use the gap. */
+/*
+ * Moves on to a fresh block when the leaf's hosts would straddle one and somebody can use the gap.
+ */
 static void start_leaf(struct plan *p, unsigned hosts)
 {
 	while (p->next < LID_SPACE && p->taken[p->next])
@@ -166,7 +168,9 @@ static uint32_t others_wanting(const struct plan *p, const struct graph *g)
 	return wanting;
 }
 
-/* Switches, then aggregation nodes in the order of their switches, then CAs cabled to one another. */
+/*
+ * Switches, then aggregation nodes in the order of their switches, then CAs cabled to one another.
+ */
 static void deal_others(struct plan *p, const struct graph *g)
 {
 	p->next = 1;
@@ -201,7 +205,7 @@ static void deal_new(struct plan *p)
 	graph_free(g);
 }
 
-/* ---- No LID is left ---------------------------------------------------------------------------- */
+/* ---- No LID is left -------------------------------------------------------------------------- */
 
 static bool is_away(const struct plan *p, const struct lid_entry *entry)
 {
@@ -311,7 +315,7 @@ void lid_map_free(struct lid_map *map)
 	free(map);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -320,7 +324,10 @@ static int compare_entries(const void *a, const void *b)
 	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* Whether some port holds a LID of the entry's, and it is not the entry's own port that does, as it says. */
+/*
+ * Whether some port holds a LID of the entry's, and it is not the entry's own port that does, as it
+ * says.
+ */
 static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
 			    const uint32_t *holder)
 {

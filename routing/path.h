@@ -17,8 +17,10 @@ struct path {
 	unsigned count; /* nodes on the way, both ends included */
 	struct path_hop hops[PATH_MAX_HOPS];
 };
-/* From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port),
- * -ELOOP, -ENOENT (no such LID). */
+/*
+ * From an end port (index in topo.ports) to a LID. 0, -EHOSTUNREACH (entry 255 or a dead port),
+ * -ELOOP, -ENOENT (no such LID).
+ */
 int path_trace(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 	       uint32_t from_port, uint16_t to_lid, struct path *out);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* tables: the memory of forwarding tables (see tables.h). A block of 64 entries is what one SMP
- * carries. */
+/*
+ * tables: the memory of forwarding tables (see tables.h). A block of 64 entries is what one SMP
+ * carries.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

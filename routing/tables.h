@@ -38,13 +38,15 @@ static inline uint32_t tables_blocks(const struct tables *t)
 void tables_resize(struct tables *t, uint32_t nswitches,
 		   uint16_t top); /* contents undefined; grows only */
 /*
- * The first touch of memory takes longer than what comes there: touches a few megabytes more, of which contents are lost. *room is how
- * many bytes were, 0 for new memory. True: there is more to do.
+ * The first touch of memory takes longer than what comes there: touches a few megabytes more, of
+ * which contents are lost. *room is how many bytes were, 0 for new memory. True: there is more to
+ * do.
  */
 bool tables_make_room(struct tables *t, size_t *room);
 /*
- * Each page that a child process shared takes a fault at its first write, after the child's end too. Writes to those of a few megabytes
- * more, contents stay as they are: *at is how many bytes have had it, 0 at first. True: there is more to do.
+ * Each page that a child process shared takes a fault at its first write, after the child's end
+ * too. Writes to those of a few megabytes more, contents stay as they are: *at is how many bytes
+ * have had it, 0 at first. True: there is more to do.
  */
 bool tables_touch(const struct tables *t, size_t *at);
 /* Sets a whole row. It goes past the cache, as one that is not read again soon. */

@@ -3,8 +3,9 @@
  * cabling: what is not where it should be.
  *
  * Rails need no plan: an HCA's rail comes from its device's name, a leaf's from the majority of its
- * HCAs (rail.c). Against a plan, a cable is told once, by its planned ends; a found cable only where
- * the plan tells nothing at either of its ports. So two swapped cables are two lines, not four.
+ * HCAs (rail.c). Against a plan, a cable is told once, by its planned ends; a found cable only
+ * where the plan tells nothing at either of its ports. So two swapped cables are two lines, not
+ * four.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static struct cabling_end end_of(const struct topo *t, const struct topo_port *p
 	return (struct cabling_end){ t->nodes[port->node].desc, port->num };
 }
 
-/* ---- Rails ------------------------------------------------------------------------------------- */
+/* ---- Rails ----------------------------------------------------------------------------------- */
 
 static const struct topo_port *first_cabled(const struct topo *t, uint32_t ca)
 {
@@ -74,7 +75,7 @@ struct cabling *cabling_rails(const struct topo *t)
 	return c;
 }
 
-/* ---- A plan ------------------------------------------------------------------------------------ */
+/* ---- A plan ---------------------------------------------------------------------------------- */
 
 struct side {
 	const struct topo *t;
@@ -230,7 +231,7 @@ void cabling_free(struct cabling *c)
 	free(c);
 }
 
-/* ---- Words ------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 const char *cabling_kind_name(enum cabling_kind kind)
 {

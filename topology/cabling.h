@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling: cables in the wrong place: HCAs on the leaf of another rail, and what differs from a plan.
- * A plan is a snapshot too; its nodes are those of the same description, for GUIDs are not planned.
+ * cabling: cables in the wrong place: HCAs on the leaf of another rail, and what differs from a
+ * plan. A plan is a snapshot too; its nodes are those of the same description, for GUIDs are not
+ * planned.
  */
 #ifndef FMD_TOPOLOGY_CABLING_H
 #define FMD_TOPOLOGY_CABLING_H

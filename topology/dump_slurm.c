@@ -60,7 +60,10 @@ static uint32_t switch_of(const struct topo *t, uint32_t ca)
 	return TOPO_NONE;
 }
 
-/* What else there is Slurm would read as a list, a range or a word of its own. Machines that told no name go by GUID. */
+/*
+ * What else there is Slurm would read as a list, a range or a word of its own. Machines that told
+ * no name go by GUID.
+ */
 static bool is_node_name(const char *name)
 {
 	if (strncmp(name, "0x", 2) == 0)
@@ -152,8 +155,8 @@ static char **name_switches(const struct topo *t)
 }
 
 struct listed { /* a host or group */
-	uint32_t
-		under; /* the first member of the set it is in: sets come in their members' order */
+	/* the first member of the set it is in: sets come in their members' order */
+	uint32_t under;
 	uint32_t order;
 };
 

@@ -38,7 +38,7 @@ struct family_work {
 	uint32_t *key;		  /* by switch: what they are sorted by */
 };
 
-/* ---- Batches: equal parents -------------------------------------------------------------------- */
+/* ---- Batches: equal parents ------------------------------------------------------------------ */
 
 static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
 {
@@ -107,7 +107,8 @@ static void make_batches(struct family_work *w)
 	free(table);
 }
 
-/* Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
+/*
+ * Merging batches before lone ones (which may look at them), lone ones from the highest rank down.
  */
 static int compare_batches(const void *a, const void *b, void *work)
 {
@@ -128,7 +129,7 @@ static int compare_batches(const void *a, const void *b, void *work)
 	return sx < sy ? -1 : 1;
 }
 
-/* ---- Families ---------------------------------------------------------------------------------- */
+/* ---- Families -------------------------------------------------------------------------------- */
 
 static uint32_t family_of(struct family_work *w, const struct batch *batch)
 {
@@ -177,7 +178,7 @@ static void list_members(struct family_work *w)
 	}
 }
 
-/* ---- Pitches ----------------------------------------------------------------------------------- */
+/* ---- Pitches --------------------------------------------------------------------------------- */
 
 /* P of D-Mod-K: the product of the usual numbers of parents below. */
 static void assign_pitches(struct graph *g)
@@ -206,7 +207,7 @@ static void assign_pitches(struct graph *g)
 	}
 }
 
-/* ---- Topological numbers ----------------------------------------------------------------------- */
+/* ---- Topological numbers --------------------------------------------------------------------- */
 
 /* Where a switch hangs on its parents: the lowest port number there. */
 static uint8_t hanging_place(const struct graph *g, uint32_t sw)
@@ -259,7 +260,10 @@ static const struct graph_family *usual_leaf_family(const struct graph *g)
 	return usual;
 }
 
-/* Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the numbers unused. */
+/*
+ * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
+ * numbers unused.
+ */
 static uint32_t leaf_block(const struct graph *g, uint32_t slots)
 {
 	uint32_t hosts = 0, rounded;

@@ -32,8 +32,9 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 			   char *err, size_t err_size);
 
 /*
- * Fabrics that are no trees. argv[0] = "torus", "ring", "hypercube", "hyperx", "dragonfly+" or "jellyfish", argv[1] = its sizes
- * with commas between, then --hosts N (of a switch; 4), --cables N (side by side; 1), --seed N (jellyfish). NULL with a reason.
+ * Fabrics that are no trees. argv[0] = "torus", "ring", "hypercube", "hyperx", "dragonfly+" or
+ * "jellyfish", argv[1] = its sizes with commas between, then --hosts N (of a switch; 4), --cables N
+ * (side by side; 1), --seed N (jellyfish). NULL with a reason.
  */
 struct topo *generate_shape(int argc, char **argv, char *err, size_t err_size);
 bool generate_is_shape(const char *name);

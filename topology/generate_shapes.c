@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * generate_shapes: fabrics that are no trees: torus (ring and hypercube are tori of one dimension and of two switches each way),
- * HyperX (every two switches that differ in one coordinate have a cable), dragonfly+ (groups of leaves and spines, spines of
- * any two groups cabled) and jellyfish (a random regular graph). A switch's hosts come first, from port 1 on.
+ * generate_shapes: fabrics that are no trees: torus (ring and hypercube are tori of one dimension
+ * and of two switches each way), HyperX (every two switches that differ in one coordinate have a
+ * cable), dragonfly+ (groups of leaves and spines, spines of any two groups cabled) and jellyfish
+ * (a random regular graph). A switch's hosts come first, from port 1 on.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static void link_up(struct shape *s, unsigned a, unsigned b)
 	s->links[s->nlinks++].b = b;
 }
 
-/* ---- Coordinates: torus, HyperX ----------------------------------------------------------------- */
+/* ---- Coordinates: torus, HyperX -------------------------------------------------------------- */
 
 /* To a higher coordinate of one dimension: the next one, the first from the last, or all. */
 static void link_dimension(struct shape *s, unsigned sw, unsigned dim, unsigned step)
@@ -69,7 +70,7 @@ static void link_coordinates(struct shape *s)
 			link_dimension(s, sw, dim, step);
 }
 
-/* ---- Dragonfly+: n = groups, leaves, spines of a group ----------------------------------------- */
+/* ---- Dragonfly+: n = groups, leaves, spines of a group --------------------------------------- */
 
 static bool on_leaves(const struct shape *s, unsigned sw)
 {
@@ -102,7 +103,7 @@ static void link_dragonfly(struct shape *s)
 	free(used);
 }
 
-/* ---- Jellyfish: n = switches, cables of each ---------------------------------------------------- */
+/* ---- Jellyfish: n = switches, cables of each ------------------------------------------------- */
 
 static bool has_link(const struct shape *s, unsigned a, unsigned b)
 {
@@ -154,7 +155,7 @@ static void link_jellyfish(struct shape *s)
 	free(ends);
 }
 
-/* ---- Switches, hosts, cables -------------------------------------------------------------------- */
+/* ---- Switches, hosts, cables ----------------------------------------------------------------- */
 
 static void make_hosts(const struct shape *s, struct generator *g, const int *handles)
 {
@@ -220,7 +221,7 @@ static struct topo *build(struct shape *s, char *err, size_t err_size)
 	return t;
 }
 
-/* ---- Arguments ---------------------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------------------- */
 
 static bool take_number(const char *text, unsigned most, unsigned *value, const char **end)
 {

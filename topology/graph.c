@@ -2,13 +2,14 @@
 /*
  * graph: the dense, oriented switch graph of a snapshot (see graph.h).
  *
- * One look at every port of the snapshot notes its far end: hosts, aggregation nodes, and lanes to other switches, those that follow each other
- * to one neighbour as a group. Then the switches are ranked, and each one's groups put in order; only where a neighbour turns
- * up in several places are groups joined and lanes moved. Ranks follow the levels; where two neighbours stand on one
- * level, the one that serves fewer hosts is the higher, then the node index decides: some total
- * order is needed, and any one is legal. GRAPH_BY_ROOT ranks by the distance from the most central
- * switch of each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it
- * connects every pair that cables connect, at the price of a busy root.
+ * One look at every port of the snapshot notes its far end: hosts, aggregation nodes, and lanes to
+ * other switches, those that follow each other to one neighbour as a group. Then the switches are
+ * ranked, and each one's groups put in order; only where a neighbour turns up in several places are
+ * groups joined and lanes moved. Ranks follow the levels; where two neighbours stand on one level,
+ * the one that serves fewer hosts is the higher, then the node index decides: some total order is
+ * needed, and any one is legal. GRAPH_BY_ROOT ranks by the distance from the most central switch of
+ * each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it connects
+ * every pair that cables connect, at the price of a busy root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct rank_entry {
 	uint32_t key, sw;
 };
 
-/* ---- Ports ------------------------------------------------------------------------------------- */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 /* Groups and lanes as the ports have them: see order_groups(). */
 static void read_ports(struct graph_work *w, uint32_t sw)
@@ -87,7 +88,7 @@ static void read_all_ports(struct graph_work *w)
 	}
 }
 
-/* ---- Ranks ------------------------------------------------------------------------------------- */
+/* ---- Ranks ----------------------------------------------------------------------------------- */
 
 static bool is_isl(const struct topo *t, uint32_t sw, const struct topo_port *peer)
 {
@@ -101,8 +102,10 @@ static void key_by_level(struct graph_work *w)
 			     w->g->switches[sw].nhosts;
 }
 
-/* Distances from `root` into dist (TOPO_NONE = not reached); returns how many switches were
- * reached, the last in *last. */
+/*
+ * Distances from `root` into dist (TOPO_NONE = not reached); returns how many switches were
+ * reached, the last in *last.
+ */
 static uint32_t distances(const struct topo *t, uint32_t root, uint32_t *dist, uint32_t *queue,
 			  uint32_t *last)
 {
@@ -209,7 +212,7 @@ static void assign_levels(struct graph_work *w)
 	}
 }
 
-/* ---- Groups and lanes -------------------------------------------------------------------------- */
+/* ---- Groups and lanes ------------------------------------------------------------------------ */
 
 static int group_compare(const void *a, const void *b)
 {
@@ -227,8 +230,11 @@ static int by_peer_port(const void *a, const void *b)
 	return (int)x->peer_port - (int)y->peer_port;
 }
 
-/* Puts one part of a switch's groups in order, those to the same neighbour into one, and their lanes side by side.
- * `from`: its lanes as read, the first of which is number `base`. Returns the next lane to place. */
+/*
+ * Puts one part of a switch's groups in order, those to the same neighbour into one, and their
+ * lanes side by side. `from`: its lanes as read, the first of which is number `base`. Returns the
+ * next lane to place.
+ */
 static struct graph_lane *join_groups(struct graph *g, struct graph_group *groups, uint16_t *count,
 				      const struct graph_lane *from, uint32_t base,
 				      struct graph_lane *lane)
@@ -265,8 +271,10 @@ static void join_all_groups(struct graph *g, struct graph_switch *s, uint32_t ba
 	s->nup = nup;
 }
 
-/* Parts groups into those up and those down. Returns whether each part is as it has to be: one group per neighbour, by
- * node index, and the lanes down side by side in that order. */
+/*
+ * Parts groups into those up and those down. Returns whether each part is as it has to be: one
+ * group per neighbour, by node index, and the lanes down side by side in that order.
+ */
 static bool part_groups(struct graph *g, struct graph_switch *s, const struct graph_group *end)
 {
 	struct graph_group *ups = &g->groups[s->first_group], *up = ups, *group;
@@ -309,7 +317,7 @@ static void order_groups(struct graph *g, uint32_t sw)
 				       sizeof(*g->lanes), by_peer_port);
 }
 
-/* ---- What is alive ------------------------------------------------------------------------------ */
+/* ---- What is alive --------------------------------------------------------------------------- */
 
 static bool is_lifted(const struct graph_work *w, const struct topo_port *port)
 {
@@ -325,7 +333,9 @@ static bool carries(const struct graph_work *w, uint32_t i)
 	       is_lifted(w, port) || is_lifted(w, peer);
 }
 
-/* Of a group of cables of the switch with port number 0 at `port0`. Returns whether all are alive. */
+/*
+ * Of a group of cables of the switch with port number 0 at `port0`. Returns whether all are alive.
+ */
 static bool tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_group *group)
 {
 	struct graph_lane *lane = &w->g->lanes[group->first_lane], *end = lane + group->nlanes;
@@ -343,7 +353,10 @@ static bool tell_lanes(const struct graph_work *w, uint32_t port0, struct graph_
 	return nlive == group->nlanes;
 }
 
-/* Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots has them all. */
+/*
+ * Damage takes lanes away, never adds any: a switch with as many live ones as its family has slots
+ * has them all.
+ */
 static void tell_whole(const struct graph *g, struct graph_switch *s)
 {
 	const struct graph_family *family = &g->families[s->family];

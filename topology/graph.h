@@ -12,9 +12,9 @@
  * tiers: slot i of every pod leads to the same part of the roots. Known-but-down cables keep their
  * slots.
  *
- * Topological numbers: every host's port has one (`order`), subtree by subtree and leaf by leaf, from
- * structure and not from LIDs. SHARP aggregation nodes are no hosts: they are kept apart and have none, as they
- * stand on all tiers and would shift the numbers of the hosts beside them.
+ * Topological numbers: every host's port has one (`order`), subtree by subtree and leaf by leaf,
+ * from structure and not from LIDs. SHARP aggregation nodes are no hosts: they are kept apart and
+ * have none, as they stand on all tiers and would shift the numbers of the hosts beside them.
  */
 #ifndef FMD_TOPOLOGY_GRAPH_H
 #define FMD_TOPOLOGY_GRAPH_H
@@ -97,13 +97,16 @@ struct graph {
 	struct graph_family *families;
 	struct graph_slot *slots;
 	uint32_t *members;
-	uint32_t *
-		parents; /* TOPO_NONE = one that other families of its kind have: its slots are dead */
+	/* TOPO_NONE = one that other families of its kind have: its slots are dead */
+	uint32_t *parents;
 	uint32_t *by_rank; /* switches, lowest rank first */
 };
 
 struct graph *graph_new(const struct topo *t, struct graph_how how);
-/* A graph by levels becomes that of another moment of the same fabric (topo_is_again()): only what is alive differs. */
+/*
+ * A graph by levels becomes that of another moment of the same fabric (topo_is_again()): only what
+ * is alive differs.
+ */
 void graph_again(struct graph *g, const struct topo *t, struct graph_how how);
 void graph_free(struct graph *g); /* NULL is fine */
 
@@ -116,13 +119,18 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
 
-/* ---- Inside the layer -------------------------------------------------------------------------- */
+/* ---- Inside the layer ------------------------------------------------------------------------ */
 /* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
 void family_assign(struct graph *g);
-/* slots.c: parents and slots of all families. batch_of: by switch, equal numbers = the same parents. */
+/*
+ * slots.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
+ * parents.
+ */
 void slots_assign(struct graph *g, const uint32_t *batch_of);
-/* subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they are. place: by switch, the lowest
- * port that it hangs on. */
+/*
+ * subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they
+ * are. place: by switch, the lowest port that it hangs on.
+ */
 void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches);
 
 #endif

@@ -125,8 +125,10 @@ static void make_hosts(struct host_work *w)
 	w->t->nhosts = w->hosts.count;
 }
 
-/* Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in that
- * order. */
+/*
+ * Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in that
+ * order.
+ */
 static void fill_host(const struct host_work *w, uint32_t *cas, uint32_t used, uint32_t n)
 {
 	uint32_t at = used;

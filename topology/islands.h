@@ -5,7 +5,10 @@
 
 #include "topology/topo.h"
 
-/* By switch the number of its island, 0 ..; free() gives it back. *count: how many there are. Linear in the number of ports. */
+/*
+ * By switch the number of its island, 0 ..; free() gives it back. *count: how many there are.
+ * Linear in the number of ports.
+ */
 uint32_t *islands_find(const struct topo *t, uint32_t *count);
 
 #endif

@@ -2,14 +2,16 @@
 /*
  * level: how high each switch stands, from the leaves up, whatever tree or not-quite tree comes.
  *
- * A leaf is a switch with hosts, and all others stand at their distance from the nearest leaf. Real fabrics bend that rule, so three
- * corrections are made:
+ * A leaf is a switch with hosts, and all others stand at their distance from the nearest leaf. Real
+ * fabrics bend that rule, so three corrections are made:
  *   - hosts on spines, switches chained under a leaf: of two neighbours that both have hosts, the
  * one whose ports serve clearly fewer hosts (as a share of its cables) stands higher and is no
  * leaf;
- *   - leaves cabled to the cores (management, storage): a switch most of whose cables lead to others
+ *   - leaves cabled to the cores (management, storage): a switch most of whose cables lead to
+ *   others
  * of its own distance, which have clearly more cables down than it has, stands one above them;
- *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A host-less
+ *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A
+ *   host-less
  * switch whose neighbours are one step below it, and 3/4 of them neighbours of one and the same
  * switch another step below, is the like of that one and not a switch of the top; what hangs on it
  * alone is below it.
@@ -93,7 +95,10 @@ static uint32_t spread_from(struct level_work *w, uint32_t sw, uint32_t tail)
 	return tail;
 }
 
-/* Breadth first from all switches whose levels are known, the lowest first. Those it does not reach (a part without hosts) stay without. */
+/*
+ * Breadth first from all switches whose levels are known, the lowest first. Those it does not reach
+ * (a part without hosts) stay without.
+ */
 static void spread(struct level_work *w)
 {
 	uint32_t head = 0, tail = 0;
@@ -110,7 +115,7 @@ static void spread(struct level_work *w)
 		tail = spread_from(w, w->queue[head], tail);
 }
 
-/* ---- Leaves cabled to the cores ----------------------------------------------------------------- */
+/* ---- Leaves cabled to the cores -------------------------------------------------------------- */
 
 struct cables { /* of a switch, by the levels that they lead to */
 	unsigned down, level, all;
@@ -163,7 +168,7 @@ static bool raise_tops(struct level_work *w)
 	return found;
 }
 
-/* ---- What is not populated ---------------------------------------------------------------------- */
+/* ---- What is not populated ------------------------------------------------------------------- */
 
 struct common_parents {	       /* of the switch in question and each other of a level */
 	uint32_t *last_child;  /* by parent: the switch it was counted for last, + 1 */
@@ -189,7 +194,10 @@ static unsigned count_children_of(const struct level_work *w, uint32_t parent, u
 	return best;
 }
 
-/* Does one switch two levels below see 3/4 of this one's neighbours? Counted through the neighbours' own children. */
+/*
+ * Does one switch two levels below see 3/4 of this one's neighbours? Counted through the
+ * neighbours' own children.
+ */
 static bool shares_parents(const struct level_work *w, uint32_t sw, struct common_parents *c)
 {
 	unsigned parents = 0, best = 0, level = w->level[sw];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* lex: a cursor over one line of text, for netfile.c. A take_ function that does not find its thing
- * leaves the cursor. */
+/*
+ * lex: a cursor over one line of text, for netfile.c. A take_ function that does not find its thing
+ * leaves the cursor.
+ */
 #ifndef FMD_TOPOLOGY_LEX_H
 #define FMD_TOPOLOGY_LEX_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* names: texts as small numbers, and their order as people expect it ("leaf-2" before "leaf-10"). */
+/*
+ * names: texts as small numbers, and their order as people expect it ("leaf-2" before "leaf-10").
+ */
 #ifndef FMD_TOPOLOGY_NAMES_H
 #define FMD_TOPOLOGY_NAMES_H
 

@@ -69,8 +69,10 @@ uint32_t netfile_name(struct netfile *nf, struct lex_text name)
 	return id;
 }
 
-/* ---- Port lines
- * ------------------------------------------------------------------------------------- */
+/*
+ * ---- Port lines
+ * -------------------------------------------------------------------------------------
+ */
 
 struct net_port { /* what a port line says */
 	uint64_t port, peer_port;
@@ -152,8 +154,10 @@ static void find_rate(struct lex l, struct net_port *p)
 	}
 }
 
-/* `lid 4 lmc 0 "peer" lid 3 4xHDR`; a switch's own ports have no LID. The peer's description may
- * hold quotes. */
+/*
+ * `lid 4 lmc 0 "peer" lid 3 4xHDR`; a switch's own ports have no LID. The peer's description may
+ * hold quotes.
+ */
 static void parse_port_remark(struct lex l, struct net_port *p)
 {
 	const char *open = memchr(l.p, '"', (size_t)(l.end - l.p));
@@ -255,8 +259,10 @@ static bool parse_port(struct netfile *nf, struct lex l)
 	return true;
 }
 
-/* ibsim's Dump: `200001 [1] "H1"[1] lid 4 lmc 0 smlid 1 4x SDR Init/LinkUp`; without a peer when it
- * is down. */
+/*
+ * ibsim's Dump: `200001 [1] "H1"[1] lid 4 lmc 0 smlid 1 4x SDR Init/LinkUp`; without a peer when it
+ * is down.
+ */
 static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 {
 	struct net_port p = { 0 };
@@ -284,8 +290,10 @@ static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 	return true;
 }
 
-/* ---- Lines
- * ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Lines
+ * -------------------------------------------------------------------------------------------
+ */
 
 static bool is_heading(struct lex l)
 {
@@ -361,8 +369,10 @@ static bool parse_lines(struct netfile *nf, const char *text, size_t len)
 	return true;
 }
 
-/* ---- Links
- * ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Links
+ * -------------------------------------------------------------------------------------------
+ */
 
 static const char *node_name(const struct netfile *nf, int node, int *len)
 {
@@ -429,8 +439,10 @@ static bool join_link(struct netfile *nf, const struct net_link *link)
 	}
 }
 
-/* What this line says of the other end counts where that end's own line says nothing, or is
- * missing. */
+/*
+ * What this line says of the other end counts where that end's own line says nothing, or is
+ * missing.
+ */
 static void tell_peer(struct netfile *nf, const struct net_link *link)
 {
 	const struct net_node *peer = &nf->nodes[nf->node_of_name[link->peer_name]];
@@ -513,8 +525,10 @@ static bool guids_differ(struct netfile *nf)
 	return differ;
 }
 
-/* As after power-on: cabled ports Init, the others Down. A switch's own port 0 is never anything
- * but Active. */
+/*
+ * As after power-on: cabled ports Init, the others Down. A switch's own port 0 is never anything
+ * but Active.
+ */
 static void set_ports(struct netfile *nf)
 {
 	for (uint32_t n = 0; n < nf->nnodes; n++) {

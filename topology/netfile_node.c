@@ -13,8 +13,10 @@
 
 #include <string.h>
 
-/* ---- Names and GUIDs
- * ------------------------------------------------------------------------------- */
+/*
+ * ---- Names and GUIDs
+ * -------------------------------------------------------------------------------
+ */
 
 /* "S-0002c90200000010": more than 8 digits, so that hand-made "H-1" and "S-1" are two nodes. */
 static bool guid_in_name(struct lex_text name, guid_t *guid)
@@ -46,8 +48,10 @@ static guid_t choose_guid(const struct netfile *nf, enum topo_type type, struct 
 	return guid_from_name(name);
 }
 
-/* ---- Assignments
- * ----------------------------------------------------------------------------------- */
+/*
+ * ---- Assignments
+ * -----------------------------------------------------------------------------------
+ */
 
 enum assignment {
 	SET_VENDOR,
@@ -157,8 +161,10 @@ bool netfile_assignment(struct netfile *nf, struct lex l, bool *done)
 	return true;
 }
 
-/* ---- Nodes
- * ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Nodes
+ * ------------------------------------------------------------------------------------------
+ */
 
 struct net_header { /* what a node's first line says */
 	enum topo_type type;
@@ -192,8 +198,10 @@ static bool take_node_type(struct lex *l, enum topo_type *type)
 	return false;
 }
 
-/* `"description" enhanced port 0 lid 3 lmc 0`; a description may hold quotes, and may come without
- * them (ibsim). */
+/*
+ * `"description" enhanced port 0 lid 3 lmc 0`; a description may hold quotes, and may come without
+ * them (ibsim).
+ */
 static void parse_node_remark(struct lex l, struct net_header *h)
 {
 	static const char *const ends[] = { " enhanced port ", " base port ", " lid ", " lmc " };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* netfile_own: the reader's state, shared by netfile.c (lines, ports, links) and netfile_node.c
- * (nodes and what precedes them). */
+/*
+ * netfile_own: the reader's state, shared by netfile.c (lines, ports, links) and netfile_node.c
+ * (nodes and what precedes them).
+ */
 #ifndef FMD_TOPOLOGY_NETFILE_OWN_H
 #define FMD_TOPOLOGY_NETFILE_OWN_H
 

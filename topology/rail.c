@@ -21,8 +21,10 @@
  *   4. A leaf's rail is that of 80% of its CAs, else -1. Where half of the leaves stay without
  *      one, the unit is dropped.
  *   5. Units are numbered by their first host in natural order.
- *   6. In a director a host's CAs are on any line cards of their rails. Where most leaves stay without a rail,
- * leaves are joined that have any host in common, and device names give the rails; that stands if it gives more leaves one.
+ *   6. In a director a host's CAs are on any line cards of their rails. Where most leaves stay
+ *   without a rail,
+ * leaves are joined that have any host in common, and device names give the rails; that stands if
+ * it gives more leaves one.
  *
  * A CA with two ports counts with its first cabled one; a host with one such CA has no rails.
  */
@@ -62,8 +64,7 @@ struct rail_work {
 	uint32_t nunits;
 };
 
-/* ---- What counts
- * -------------------------------------------- */
+/* ---- What counts -------------------------------------------- */
 
 /* The switch of the first cabled port; cables that are down at the moment count. */
 static uint32_t leaf_of(const struct topo *t, uint32_t ca)
@@ -131,8 +132,10 @@ static void list_cas_by_leaf(struct rail_work *w)
 		}
 }
 
-/* ---- Units
- * ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Units
+ * ------------------------------------------------------------------------------------------
+ */
 
 static uint32_t root_of(uint32_t *parent, uint32_t leaf)
 {
@@ -141,7 +144,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t leaf)
 	return leaf;
 }
 
-/* Counts, for each other leaf, the hosts it shares with this one; touched lists the leaves counted.
+/*
+ * Counts, for each other leaf, the hosts it shares with this one; touched lists the leaves counted.
  */
 static uint32_t count_shared(const struct rail_work *w, uint32_t leaf, uint32_t *shared,
 			     uint32_t *touched)
@@ -271,8 +275,10 @@ static void describe_units(struct rail_work *w)
 				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
 }
 
-/* ---- Rails
- * ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Rails
+ * ------------------------------------------------------------------------------------------
+ */
 
 struct vote { /* one CA's say on its device name's position, or one leaf's place */
 	uint32_t unit, key, value;
@@ -289,8 +295,10 @@ static int compare_votes(const void *va, const void *vb)
 	return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Reduces votes to one for each (unit, key): the most frequent value, the smaller of equals.
- * Returns how many are left. */
+/*
+ * Reduces votes to one for each (unit, key): the most frequent value, the smaller of equals.
+ * Returns how many are left.
+ */
 static uint32_t settle_votes(struct vote *votes, uint32_t n)
 {
 	uint32_t out = 0, most = 0;
@@ -311,7 +319,9 @@ static uint32_t settle_votes(struct vote *votes, uint32_t n)
 	return out;
 }
 
-/* The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra ones not. */
+/*
+ * The largest size that a quarter of the hosts have: lost CAs are many in one unit, extra ones not.
+ */
 static void find_usual_sizes(struct rail_work *w, struct vote *votes)
 {
 	uint32_t n = 0;
@@ -428,11 +438,15 @@ static void rails_of_leaves(struct rail_work *w, struct vote *votes)
 	}
 }
 
-/* ---- Numbering units
- * ------------------------------------------------------------------------------ */
+/*
+ * ---- Numbering units
+ * ------------------------------------------------------------------------------
+ */
 
-/* Units in order of their first hosts: hosts lie in natural order, so one walk over them numbers
- * the units. */
+/*
+ * Units in order of their first hosts: hosts lie in natural order, so one walk over them numbers
+ * the units.
+ */
 static void number_scalable_units(struct rail_work *w)
 {
 	int16_t *su = mem_alloc(w->nunits, sizeof(*su)), next = 0;

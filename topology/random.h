@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* random: splitmix64 (Steele, Lea and Flood, 2014): small, seedable, the same everywhere. Not for secrets. */
+/*
+ * random: splitmix64 (Steele, Lea and Flood, 2014): small, seedable, the same everywhere. Not for
+ * secrets.
+ */
 #ifndef FMD_TOPOLOGY_RANDOM_H
 #define FMD_TOPOLOGY_RANDOM_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The worst is whose loss does most harm:
- * a switch that the next fault may cut off comes first, then the one whose hosts lose most of their share of cables upwards; of equals who has the
- * smallest share of parents left, the smallest share of cables, the lowest in the tree, the first of the snapshot.
+ * risk: counts, switch by switch, the neighbours of a higher level and the cables to them. The
+ * worst is whose loss does most harm: a switch that the next fault may cut off comes first, then
+ * the one whose hosts lose most of their share of cables upwards; of equals who has the smallest
+ * share of parents left, the smallest share of cables, the lowest in the tree, the first of the
+ * snapshot.
  */
 #include <stdio.h>
 #include <stdlib.h>

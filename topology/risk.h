@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * risk: how much of its ways up each switch has left. A way that is designed is a cable that is known,
- * up or down; what cordons keep empty is there still.
+ * risk: how much of its ways up each switch has left. A way that is designed is a cable that is
+ * known, up or down; what cordons keep empty is there still.
  */
 #ifndef FMD_TOPOLOGY_RISK_H
 #define FMD_TOPOLOGY_RISK_H

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * slots: the parents of each family and its slots, in an order aligned through all tiers (see graph.h).
+ * slots: the parents of each family and its slots, in an order aligned through all tiers (see
+ * graph.h).
  *
  *   1. A family's parents are put in the order of their own families' columns, then of their node
- * index; its slots are dealt in rounds: first lane of every parent, second lane of every parent that
- * has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod w, lane
- * = x / w mod p); with unequal ones each cable still gets an equal share.
+ * index; its slots are dealt in rounds: first lane of every parent, second lane of every parent
+ * that has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod
+ * w, lane = x / w mod p); with unequal ones each cable still gets an equal share.
  *   2. Columns are what aligns tiers beyond the third: families with (nearly) the same parents'
  * columns are one column, whichever subtree they are in.
- *   3. A family that lacks some parents which those of its column usually have (a pod without one of
- * its spines) keeps their slots free: a switch that was never there costs what a dead one costs, and
- * all others stay where they are in every pod.
+ *   3. A family that lacks some parents which those of its column usually have (a pod without one
+ *   of
+ * its spines) keeps their slots free: a switch that was never there costs what a dead one costs,
+ * and all others stay where they are in every pod.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +37,10 @@ static int compare_slot_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In the order of their own families' columns, then of their node index. Members of one batch have the same parents. */
+/*
+ * In the order of their own families' columns, then of their node index. Members of one batch have
+ * the same parents.
+ */
 static void collect_parents(struct slot_work *w, struct graph_family *family)
 {
 	struct graph *g = w->g;
@@ -66,8 +71,9 @@ static void collect_parents(struct slot_work *w, struct graph_family *family)
 }
 
 /*
- * Families whose parents' families are in (nearly) the same columns stand in one column themselves: the spines that lead to the same
- * part of the roots, in whatever pod they are. A root is its own column here: nothing is above it to know it by.
+ * Families whose parents' families are in (nearly) the same columns stand in one column themselves:
+ * the spines that lead to the same part of the roots, in whatever pod they are. A root is its own
+ * column here: nothing is above it to know it by.
  */
 static uint32_t find_column(struct slot_work *w, const struct graph_family *family)
 {
@@ -94,8 +100,10 @@ static int compare_group_slots(const void *a, const void *b)
 	return (int)x->slot - (int)y->slot;
 }
 
-/* Gives each member's up groups their parent numbers; returns the most lanes to each parent in
- * `lanes`. */
+/*
+ * Gives each member's up groups their parent numbers; returns the most lanes to each parent in
+ * `lanes`.
+ */
 static void number_groups(struct slot_work *w, const struct graph_family *family, uint8_t *lanes)
 {
 	struct graph *g = w->g;
@@ -136,7 +144,7 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 	}
 }
 
-/* ---- What a family lacks ------------------------------------------------------------------------ */
+/* ---- What a family lacks --------------------------------------------------------------------- */
 
 struct seat { /* of a parent in the order of a column, whoever sits there */
 	uint64_t key;
@@ -144,7 +152,10 @@ struct seat { /* of a parent in the order of a column, whoever sits there */
 	uint8_t lanes;
 };
 
-/* Parents of one column are told apart by their order, roots by themselves. Returns how many there are. */
+/*
+ * Parents of one column are told apart by their order, roots by themselves. Returns how many there
+ * are.
+ */
 static unsigned list_seats(const struct slot_work *w, const struct graph_family *family,
 			   struct seat *seats)
 {
@@ -167,7 +178,10 @@ static unsigned list_seats(const struct slot_work *w, const struct graph_family 
 	return family->nparents;
 }
 
-/* Those of the model, and what the family has besides. *missing: slots that it has not. Returns how many there are. */
+/*
+ * Those of the model, and what the family has besides. *missing: slots that it has not. Returns how
+ * many there are.
+ */
 static unsigned merge_seats(const struct seat *own, unsigned nown, const struct seat *model,
 			    unsigned nmodel, struct seat *out, unsigned *missing)
 {
@@ -216,7 +230,10 @@ static void take_seats(struct slot_work *w, struct graph_family *family, const s
 	deal_slots(g, family, lanes);
 }
 
-/* A family that has much less than the model is of another design, and digits of its own suit it better. */
+/*
+ * A family that has much less than the model is of another design, and digits of its own suit it
+ * better.
+ */
 static void keep_slots_free(struct slot_work *w, struct graph_family *family,
 			    const struct graph_family *model)
 {

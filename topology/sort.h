@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sort: for arrays that mostly are in order already, as what comes port by port from a regular fabric is; and for small
- * keys. Where things belong in what is sorted. And the mixing of words that equal things are found by.
+ * sort: for arrays that mostly are in order already, as what comes port by port from a regular
+ * fabric is; and for small keys. Where things belong in what is sorted. And the mixing of words
+ * that equal things are found by.
  */
 #ifndef FMD_TOPOLOGY_SORT_H
 #define FMD_TOPOLOGY_SORT_H
@@ -42,8 +43,8 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 }
 
 /*
- * Where something belongs in what is sorted: the first index of [low, high) for which `before` is false. `before` is an
- * expression of `at`, true for all up to there.
+ * Where something belongs in what is sorted: the first index of [low, high) for which `before` is
+ * false. `before` is an expression of `at`, true for all up to there.
  */
 #define sort_place(low, high, at, before)                                                          \
 	({                                                                                         \

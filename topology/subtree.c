@@ -2,9 +2,10 @@
 /*
  * subtree: the order of leaves in trees of any height (see graph.h).
  *
- * What hangs together by cables up to some level is a subtree of it: a pod, a group of pods, and so on. Hosts are numbered
- * subtree by subtree, so that each tier's digit of a number counts what that tier branches into. Subtrees of one subtree are taken
- * in the order in which they hang on what is above them; whole trees in the order of their families.
+ * What hangs together by cables up to some level is a subtree of it: a pod, a group of pods, and so
+ * on. Hosts are numbered subtree by subtree, so that each tier's digit of a number counts what that
+ * tier branches into. Subtrees of one subtree are taken in the order in which they hang on what is
+ * above them; whole trees in the order of their families.
  */
 #include <stdlib.h>
 #include "topology/graph.h"
@@ -19,8 +20,8 @@ struct subtree {		       /* of one level */
 struct subtree_work {
 	const struct graph *g;
 	const uint32_t *place; /* by switch: lowest port that it hangs on */
-	uint32_t *
-		towards; /* by switch: another of its subtree, nearer to the one that stands for it */
+	/* by switch: another of its subtree, nearer to the one that stands for it */
+	uint32_t *towards;
 	uint32_t *index; /* by switch that stands for a subtree: 1 + number, 0 = none yet */
 	uint32_t *key;	 /* by switch */
 	struct subtree *trees;

@@ -29,7 +29,9 @@ static bool is_safe(uint32_t c)
 	return true;
 }
 
-/* Bytes of the character that begins here, and its number; 0 = not well-formed within `len` bytes. */
+/*
+ * Bytes of the character that begins here, and its number; 0 = not well-formed within `len` bytes.
+ */
 static size_t decode(const uint8_t *at, size_t len, uint32_t *c)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -156,8 +156,10 @@ static struct match match_node(const struct topo *t, const char *text)
 	return m;
 }
 
-/* Cuts `:PORT` or `[PORT]` off the text's end and returns the port number, or -1 when there is
- * none. */
+/*
+ * Cuts `:PORT` or `[PORT]` off the text's end and returns the port number, or -1 when there is
+ * none.
+ */
 static int cut_port(char *text)
 {
 	char *mark = strrchr(text, '['), *end;
@@ -175,8 +177,10 @@ static int cut_port(char *text)
 	return num > INT_MAX ? INT_MAX : (int)num;
 }
 
-/* "NODE", "NODE"[PORT], "NODE":PORT: takes the quotes off; port as from cut_port(). False when
- * malformed. */
+/*
+ * "NODE", "NODE"[PORT], "NODE":PORT: takes the quotes off; port as from cut_port(). False when
+ * malformed.
+ */
 static bool unquote(char *text, int *port)
 {
 	char *end = strrchr(text + 1, '"');
@@ -243,8 +247,10 @@ uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, ch
 	return node;
 }
 
-/* ---- Names of codes
- * ------------------------------------------------------------------------------ */
+/*
+ * ---- Names of codes
+ * ------------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *name;

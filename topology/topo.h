@@ -75,8 +75,11 @@ struct topo_port {
 
 /* The far end of a switch's port: what routing asks of every port, each time, without the rest. */
 struct topo_end {
-	uint32_t
-		to; /* a switch: index in topo.nodes; a host: in topo.ports, beyond all of switches; TOPO_NONE = no cable known */
+	/*
+	 * a switch: index in topo.nodes; a host: in topo.ports, beyond all of switches; TOPO_NONE =
+	 * no cable known
+	 */
+	uint32_t to;
 	uint8_t num;  /* port number there */
 	bool up;      /* the port's link_up */
 	bool special; /* an aggregation node's port */
@@ -149,7 +152,10 @@ static inline uint32_t topo_links_down(const struct topo *t)
 	return t->nlinks_down - t->nlinks_special_down;
 }
 
-/* A CA or router that has traffic of its own. SHARP aggregation nodes, which are CAs inside of switches, are none. */
+/*
+ * A CA or router that has traffic of its own. SHARP aggregation nodes, which are CAs inside of
+ * switches, are none.
+ */
 static inline bool topo_is_host(const struct topo *t, uint32_t node)
 {
 	return node >= t->nswitches && !t->nodes[node].sharp;
@@ -168,8 +174,8 @@ uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* 
 /*
  * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..),
  * `S-..`/`H-..`, or a node description matched whole, else by a word of it or its beginning, which
- * must be unique. *port is 0 when none was written; 0 itself is no port to write. Returns the node index, or TOPO_NONE with the
- * reason in err.
+ * must be unique. *port is 0 when none was written; 0 itself is no port to write. Returns the node
+ * index, or TOPO_NONE with the reason in err.
  */
 uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
 		      size_t err_size);
@@ -227,8 +233,9 @@ struct topo_builder *topo_builder_from(const struct topo *t);
 struct topo *topo_freeze(struct topo_builder *b);
 
 /*
- * The same fabric at another moment: nodes, names, GUIDs and cables are those of an older snapshot, and are not copied. Each port is
- * then told once, before anybody else sees it: attr without its guid, and whether the cable is up.
+ * The same fabric at another moment: nodes, names, GUIDs and cables are those of an older snapshot,
+ * and are not copied. Each port is then told once, before anybody else sees it: attr without its
+ * guid, and whether the cable is up.
  */
 struct topo *topo_again(const struct topo *older);
 void topo_again_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
@@ -240,7 +247,10 @@ static inline bool topo_is_again(const struct topo *a, const struct topo *b)
 {
 	return a->nodes == b->nodes;
 }
-/* The snapshot they were all made from, itself included: who holds it knows later ones by topo_is_again(). */
+/*
+ * The snapshot they were all made from, itself included: who holds it knows later ones by
+ * topo_is_again().
+ */
 struct topo *topo_ref_frozen(const struct topo *t);
 
 /* ---- Inside the layer --------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* topo_own: what a snapshot holds behind its public part. For builder.c, which makes it, and
- * topo.c, which reads it. */
+/*
+ * topo_own: what a snapshot holds behind its public part. For builder.c, which makes it, and
+ * topo.c, which reads it.
+ */
 #ifndef FMD_TOPOLOGY_TOPO_OWN_H
 #define FMD_TOPOLOGY_TOPO_OWN_H
 
@@ -14,8 +16,8 @@ struct topo_guid { /* one end port */
 
 struct topo_own {
 	struct topo pub; /* first: a struct topo * is a struct topo_own * */
-	struct arena
-		*arena; /* all arrays and strings of the snapshot, or those that are not base's */
+	/* all arrays and strings of the snapshot, or those that are not base's */
+	struct arena *arena;
 	const struct topo *base; /* again.c: whose nodes and names these are; NULL = its own */
 	unsigned refs;
 	uint32_t nguids;

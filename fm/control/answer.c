@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * answer: what the answers to commands share. Arguments are unpacked strictly: a key that a command does not know is refused, with
- * jansson's own words for it.
+ * answer: what the answers to commands share. Arguments are unpacked strictly: a key that a command
+ * does not know is refused, with jansson's own words for it.
  */
 #include <stdarg.h>
 #include "fm/control/answer.h"

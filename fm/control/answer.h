@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* answer: how fmd runs a command (command.h). Each is a function of the published fabric (fm/fabric/fabric.h); where it runs is the server's affair. */
+/*
+ * answer: how fmd runs a command (command.h). Each is a function of the published fabric
+ * (fm/fabric/fabric.h); where it runs is the server's affair.
+ */
 #ifndef FMD_CONTROL_ANSWER_H
 #define FMD_CONTROL_ANSWER_H
 
@@ -19,8 +22,10 @@ struct command_env {
 
 /* A result (the caller owns it), or NULL with the reason in err[COMMAND_ERROR_SIZE]. */
 typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, char *err);
-/* Text that follows the result; only called after `answer` took the arguments. 0, or -errno of the
- * stream. */
+/*
+ * Text that follows the result; only called after `answer` took the arguments. 0, or -errno of the
+ * stream.
+ */
 typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
 /* Begins an act of the fabric's; its callback brings the result. */
 typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* answer_act: what operators have done: by the fabric, which calls back when it is done, and to the daemon itself. */
+/*
+ * answer_act: what operators have done: by the fabric, which calls back when it is done, and to the
+ * daemon itself.
+ */
 #include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/core/log.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files. */
+/*
+ * answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files.
+ */
 #include <string.h>
 #include "fm/control/answer.h"
 #include "fm/fabric/view.h"
@@ -64,8 +66,10 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
 
-/* The port that packets to or from `what` use: the one written, a switch's own, or the first with a
- * LID. */
+/*
+ * The port that packets to or from `what` use: the one written, a switch's own, or the first with a
+ * LID.
+ */
 static uint32_t resolve_end(const struct command_env *env, const char *what, char *err)
 {
 	const struct topo *t = fabric_view(env->fabric).topo;
@@ -91,7 +95,10 @@ static json_t *port_number(unsigned num)
 	return num ? json_integer(num) : json_null();
 }
 
-/* Ports are null where there is none: in at the first hop, out at the last, and on a switch that is an end itself. */
+/*
+ * Ports are null where there is none: in at the first hop, out at the last, and on a switch that is
+ * an end itself.
+ */
 static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
 			const struct path_hop *hop)
 {

@@ -10,11 +10,12 @@
  * Nothing here waits: input is bounded by the line buffer, output is queued and a child is held
  * back while the queue is long. A client that closes its sending half still gets what it asked for;
  * one whose connection breaks takes its child and its act's callback with it. A client that follows
- * events is busy with that until it goes; its events are queued from wherever they happen, and sent by
- * the loop.
+ * events is busy with that until it goes; its events are queued from wherever they happen, and sent
+ * by the loop.
  *
- * Who may ask what is the kernel's word on the process at the other end (peer.h). A client that asks for it ("progress": true) gets
- * a line {"progress": true} every PROGRESS_US until its answer begins: what takes long is told from a daemon that hangs.
+ * Who may ask what is the kernel's word on the process at the other end (peer.h). A client that
+ * asks for it ("progress": true) gets a line {"progress": true} every PROGRESS_US until its answer
+ * begins: what takes long is told from a daemon that hangs.
  *
  * client_settle() ends every callback: it alone decides what to read, to write, and when a client
  * is over.
@@ -124,8 +125,10 @@ static json_t *refusal(const char *error)
 	return json_pack("{s:b, s:s}", "ok", 0, "error", error);
 }
 
-/* The answer's line; takes the reference. NULL = refused with `error`, which may be cut within a
- * character. */
+/*
+ * The answer's line; takes the reference. NULL = refused with `error`, which may be cut within a
+ * character.
+ */
 static char *answer_line(json_t *result, const char *error)
 {
 	json_t *answer =
@@ -162,8 +165,10 @@ static void act_done_cb(void *arg, json_t *result, const char *error)
 		client_settle(c);
 }
 
-/* In the child. A text ends with a NUL, so that the reader knows a whole one from one that broke
- * off. */
+/*
+ * In the child. A text ends with a NUL, so that the reader knows a whole one from one that broke
+ * off.
+ */
 static int child_answer(void *arg, FILE *out)
 {
 	const struct client *c = arg;

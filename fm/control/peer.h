@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * peer: what a program at the other end of the control socket may do, by the credentials that the kernel vouches for (unix(7),
- * SO_PEERCRED and SO_PEERGROUPS), not by the socket file's mode.
+ * peer: what a program at the other end of the control socket may do, by the credentials that the
+ * kernel vouches for (unix(7), SO_PEERCRED and SO_PEERGROUPS), not by the socket file's mode.
  *   may act:  root, the user that fmd runs as, members of group `fmd-admin`
  *   may look: these, and members of group `fmd`
  */

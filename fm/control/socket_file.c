@@ -8,8 +8,10 @@
 #include <unistd.h>
 #include "fm/control/socket_file.h"
 
-/* A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
- * -errno. */
+/*
+ * A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
+ * -errno.
+ */
 static int clear_place(const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -30,8 +32,9 @@ static int clear_place(const struct sockaddr_un *addr)
 }
 
 /*
- * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told by credentials; else nobody but
- * root and fmd's own user could have rights, and the file's mode says so too.
+ * The mask holds while the file is made. Where the groups exist, anybody may connect, and is told
+ * by credentials; else nobody but root and fmd's own user could have rights, and the file's mode
+ * says so too.
  */
 static int bind_private(int fd, const struct sockaddr_un *addr, bool shared)
 {

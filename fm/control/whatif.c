@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * whatif: a copy of the published snapshot with cables down or cordoned, and what the engine makes of
- * it: tables, proof, congestion, and how much of the running tables would change.
+ * whatif: a copy of the published snapshot with cables down or cordoned, and what the engine makes
+ * of it: tables, proof, congestion, and how much of the running tables would change.
  *
- * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring. Hosts may be taken to be in
- * another state of their NVLinks.
- * The nodes are the same in the copy, so indices, LID map and tables agree. Congestion is measured for
- * today's tables too: a figure alone says little. All this takes seconds on a large fabric; a child
- * process has them.
+ * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
+ * Hosts may be taken to be in another state of their NVLinks. The nodes are the same in the copy,
+ * so indices, LID map and tables agree. Congestion is measured for today's tables too: a figure
+ * alone says little. All this takes seconds on a large fabric; a child process has them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +44,7 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* ---- The copy ------------------------------------------------------------------------------------ */
+/* ---- The copy -------------------------------------------------------------------------------- */
 
 /* A cable named twice, or from both its ends, is one. */
 static bool is_first(struct whatif *w, const struct topo_port *port, uint8_t how)
@@ -135,7 +134,7 @@ static bool take_all(struct whatif *w, const json_t *list, take_fn *take, char *
 	return true;
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static void find_storage(struct whatif *w)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* address: ADDRESS:PORT. The last colon parts the two, since IPv6 has more of them; whether there is such an address the system says when it is bound. */
+/*
+ * address: ADDRESS:PORT. The last colon parts the two, since IPv6 has more of them; whether there
+ * is such an address the system says when it is bound.
+ */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>

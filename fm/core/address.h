@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* address: where a server listens, as people write it: ADDRESS:PORT, an IPv6 address in brackets. */
+/*
+ * address: where a server listens, as people write it: ADDRESS:PORT, an IPv6 address in brackets.
+ */
 #ifndef FMD_CORE_ADDRESS_H
 #define FMD_CORE_ADDRESS_H
 

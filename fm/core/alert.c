@@ -180,7 +180,7 @@ const char *alert_text(const struct alerts *a, const char *what, const char *sub
 	return it ? it->text : NULL;
 }
 
-/* ---- All of a kind --------------------------------------------------------------------------------- */
+/* ---- All of a kind --------------------------------------------------------------------------- */
 
 void alerts_review(struct alerts *a, const char *what)
 {
@@ -199,7 +199,7 @@ void alerts_reviewed(struct alerts *a, const char *what)
 			link = &(*link)->next;
 }
 
-/* ---- Troubles -------------------------------------------------------------------------------------- */
+/* ---- Troubles -------------------------------------------------------------------------------- */
 
 void trouble_set(struct alerts *a, const char *name, const char *error)
 {
@@ -221,7 +221,7 @@ const char *trouble_error(const struct alerts *a, const char *name)
 	return it ? it->error : NULL;
 }
 
-/* ---- Documents ------------------------------------------------------------------------------------- */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 json_t *alerts_json(const struct alerts *a)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * event_log: a ring of JSON objects. Sequence numbers never repeat, so a follower asks for more by the last it saw and notices
- * when it was too slow. Times are wall-clock UTC with milliseconds (RFC 3339): people compare them with other logs.
+ * event_log: a ring of JSON objects. Sequence numbers never repeat, so a follower asks for more by
+ * the last it saw and notices when it was too slow. Times are wall-clock UTC with milliseconds (RFC
+ * 3339): people compare them with other logs.
  */
 #include <stdarg.h>
 #include <stdio.h>

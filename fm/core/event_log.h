@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* event_log: what happened, for operators: a ring of the newest events, each also one line in the journal. */
+/*
+ * event_log: what happened, for operators: a ring of the newest events, each also one line in the
+ * journal.
+ */
 #ifndef FMD_CORE_EVENT_LOG_H
 #define FMD_CORE_EVENT_LOG_H
 
@@ -12,8 +15,8 @@ struct event_log *event_log_new(unsigned capacity);
 void event_log_free(struct event_log *events); /* NULL is fine */
 
 /*
- * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first. details: an object whose members are added to
- * the event, or NULL; the reference is taken.
+ * kind: one word for programs ("fault", "reroute", "up" ..). The text has its subject first.
+ * details: an object whose members are added to the event, or NULL; the reference is taken.
  */
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -22,7 +25,10 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 typedef void event_log_fn(void *arg, const json_t *event);
 void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
 
-/* The newest `count`, oldest first, as an array the caller owns: {"seq","time","level","kind","text", details..}. */
+/*
+ * The newest `count`, oldest first, as an array the caller owns:
+ * {"seq","time","level","kind","text", details..}.
+ */
 json_t *event_log_json(const struct event_log *events, unsigned count);
 
 #define EVENT_TIME 40

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* guid_list: a short list of GUIDs, each of them once. All zero = empty; whoever has it frees `guids`. */
+/*
+ * guid_list: a short list of GUIDs, each of them once. All zero = empty; whoever has it frees
+ * `guids`.
+ */
 #ifndef FMD_CORE_GUID_LIST_H
 #define FMD_CORE_GUID_LIST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * job: steps from a timer (see job.h). The slice is looked at between calls, so a callback lasts as long as the slice and
- * one call more at most. A step that starts or stops its own job changes `serial`: then nothing of the older table is
- * touched any more.
+ * job: steps from a timer (see job.h). The slice is looked at between calls, so a callback lasts as
+ * long as the slice and one call more at most. A step that starts or stops its own job changes
+ * `serial`: then nothing of the older table is touched any more.
  */
 #include <stdlib.h>
 #include "fm/core/job.h"

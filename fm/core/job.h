@@ -2,9 +2,10 @@
 /*
  * job: work that takes longer than the loop may be held, in steps.
  *
- * Steps are a table of functions. Each is called until it says that it is done, then comes the next. They run from a
- * timer: one behind the other as long as loop_pace's slice is not used up, the rest behind whoever else waits for the
- * loop. So a call of a step should take a few milliseconds at most, and what is short as a whole is done in one go.
+ * Steps are a table of functions. Each is called until it says that it is done, then comes the
+ * next. They run from a timer: one behind the other as long as loop_pace's slice is not used up,
+ * the rest behind whoever else waits for the loop. So a call of a step should take a few
+ * milliseconds at most, and what is short as a whole is done in one go.
  */
 #ifndef FMD_CORE_JOB_H
 #define FMD_CORE_JOB_H
@@ -25,13 +26,17 @@ struct job_step {
 
 struct job;
 struct job *job_new(struct loop *loop, void *owner);
-/* One call at a time, from now on: all else that is due comes in between, requests of others too. For what nobody waits for; while it stands still. */
+/*
+ * One call at a time, from now on: all else that is due comes in between, requests of others too.
+ * For what nobody waits for; while it stands still.
+ */
 void job_give_way(struct job *job);
 void job_free(struct job *job); /* NULL is fine; not from within a step */
 
 /*
- * From the first step, in a callback of its own; what was running ends where it is. The table ends with a step without run.
- * spent_us, by step, is what each has taken so far (NULL = not wanted). A step may start its job anew, or stop it.
+ * From the first step, in a callback of its own; what was running ends where it is. The table ends
+ * with a step without run. spent_us, by step, is what each has taken so far (NULL = not wanted). A
+ * step may start its job anew, or stop it.
  */
 void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us);
 void job_stop(struct job *job);

@@ -2,9 +2,10 @@
 /*
  * listener: a listening socket on the loop.
  *
- * When the process or the system has no descriptor left, accept(2) fails at once and the socket stays readable: a loop that goes on
- * trying eats a core and floods the log. A listener pauses for a second instead, says so once in a while, and goes on by itself;
- * who wants to connect waits in the kernel's queue.
+ * When the process or the system has no descriptor left, accept(2) fails at once and the socket
+ * stays readable: a loop that goes on trying eats a core and floods the log. A listener pauses for
+ * a second instead, says so once in a while, and goes on by itself; who wants to connect waits in
+ * the kernel's queue.
  */
 #ifndef FMD_CORE_LISTENER_H
 #define FMD_CORE_LISTENER_H
@@ -14,17 +15,24 @@
 
 struct listener;
 
-/* A connection: `fd` is the callback's to close, non-blocking and close-on-exec; `from` is borrowed. */
+/*
+ * A connection: `fd` is the callback's to close, non-blocking and close-on-exec; `from` is
+ * borrowed.
+ */
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
 
-/* `fd` listens already, non-blocking; it stays the caller's to close. `name` is for the log and outlives the listener. */
+/*
+ * `fd` listens already, non-blocking; it stays the caller's to close. `name` is for the log and
+ * outlives the listener.
+ */
 struct listener *listener_new(struct loop *loop, int fd, const char *name, listener_fn *fn,
 			      void *arg);
 void listener_free(struct listener *listener); /* NULL is fine */
 
 /*
- * How many connections a server may hold: `percent` of the descriptors (RLIMIT_NOFILE) that are not reserved for the daemon's own
- * work (MAD devices, state files, child processes, operators), at least 4 and at most `most`.
+ * How many connections a server may hold: `percent` of the descriptors (RLIMIT_NOFILE) that are not
+ * reserved for the daemon's own work (MAD devices, state files, child processes, operators), at
+ * least 4 and at most `most`.
  */
 unsigned listener_allowance(unsigned percent, unsigned most);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * log: one event, one line on stderr, with the journal's `<N>` level prefix when stderr is not a terminal.
- * Subject first: `sw leaf-03 0x.. p17: down, 412 LFT blocks to move`.
+ * log: one event, one line on stderr, with the journal's `<N>` level prefix when stderr is not a
+ * terminal. Subject first: `sw leaf-03 0x.. p17: down, 412 LFT blocks to move`.
  */
 #ifndef FMD_CORE_LOG_H
 #define FMD_CORE_LOG_H
@@ -36,7 +36,10 @@ void log_set_level(int module, enum log_level level); /* module -1 = all */
 int log_level_parse(const char *text);	/* "error" "warning" "notice" "info" "debug", or -1 */
 int log_module_parse(const char *text); /* "mad" .., or -1 */
 
-/* A limiter for lines a sick fabric repeats: at most `burst` a second each; what was left out is said on the next line. */
+/*
+ * A limiter for lines a sick fabric repeats: at most `burst` a second each; what was left out is
+ * said on the next line.
+ */
 struct log_limit {
 	uint64_t second;
 	unsigned count, suppressed;

@@ -78,7 +78,8 @@ struct loop {
 	struct loop_poll **polls; /* NULL = freed during the round */
 	size_t npolls;
 	struct held held,
-		held_before; /* the longest callback in this span of HELD_SPAN_US, and in the one before */
+		/* the longest callback in this span of HELD_SPAN_US, and in the one before */
+		held_before;
 	uint64_t held_span; /* when this one began */
 	struct held step;   /* the longest part of the present callback, where it tells */
 	struct loop_pace pace;
@@ -104,7 +105,7 @@ uint64_t loop_clock_us(const struct loop *loop)
 	return loop->base ? clock_read() : loop->now;
 }
 
-/* ---- How long callbacks hold the loop ---------------------------------------------------------- */
+/* ---- How long callbacks hold the loop -------------------------------------------------------- */
 
 #define HELD_SPAN_US 10000000
 
@@ -168,7 +169,7 @@ struct loop_pace loop_pace(const struct loop *loop)
 	return loop->pace;
 }
 
-/* ---- Timers ----------------------------------------------------------------------------------- */
+/* ---- Timers ---------------------------------------------------------------------------------- */
 
 static bool heap_before(const struct loop_timer *a, const struct loop_timer *b)
 {
@@ -282,7 +283,7 @@ static void timers_run(struct loop *loop)
 	}
 }
 
-/* ---- Descriptors and signals ------------------------------------------------------------------ */
+/* ---- Descriptors and signals ----------------------------------------------------------------- */
 
 static short events_to_libevent(unsigned events)
 {
@@ -364,7 +365,7 @@ struct event_base *loop_event_base(struct loop *loop)
 	return loop->base;
 }
 
-/* ---- Polled sources --------------------------------------------------------------------------- */
+/* ---- Polled sources -------------------------------------------------------------------------- */
 
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg)
 {
@@ -415,7 +416,7 @@ static bool polls_run(struct loop *loop)
 	return again;
 }
 
-/* ---- Rounds ----------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 uint64_t loop_idle_us(const struct loop *loop)
 {
@@ -447,7 +448,8 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 
 	if (!wait_us)
 		flags |=
-			EVLOOP_NONBLOCK; /* once: without it libevent stays as long as anything is readable */
+			/* once: without it libevent stays as long as anything is readable */
+			EVLOOP_NONBLOCK;
 	else if (wait_us != UINT64_MAX)
 		event_add(loop->wake, &tv);
 	loop->in_wait = true;
@@ -506,7 +508,7 @@ void loop_stop(struct loop *loop)
 		event_base_loopbreak(loop->base);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct loop *loop_new_simulated(void)
 {

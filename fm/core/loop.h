@@ -2,9 +2,10 @@
 /*
  * loop: the one event loop. Only loop.c includes libevent.
  *
- * Timers and deferred jobs are loop's own (a heap), file descriptors and signals are libevent's. A simulated loop has
- * no descriptors: its clock jumps to the next timer, so tests own the time.
- * All callbacks run from loop_run(), never from inside a loop_* call. Objects may be freed from their own callback.
+ * Timers and deferred jobs are loop's own (a heap), file descriptors and signals are libevent's. A
+ * simulated loop has no descriptors: its clock jumps to the next timer, so tests own the time. All
+ * callbacks run from loop_run(), never from inside a loop_* call. Objects may be freed from their
+ * own callback.
  */
 #ifndef FMD_CORE_LOOP_H
 #define FMD_CORE_LOOP_H
@@ -30,7 +31,10 @@ uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one c
 
 /* The same clock read anew, to time work; simulated: as above. */
 uint64_t loop_clock_us(const struct loop *loop);
-/* The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in them). */
+/*
+ * The longest that a callback held the loop in the last 10 to 20 seconds (as far as any ran in
+ * them).
+ */
 uint64_t loop_longest_us(const struct loop *loop);
 /* What took most of it, as loop_took() was told; NULL = nobody said. */
 const char *loop_longest_step(const struct loop *loop);
@@ -38,15 +42,17 @@ const char *loop_longest_step(const struct loop *loop);
 void loop_took(struct loop *loop, const char *what, uint64_t us);
 
 /*
- * How long work that comes in slices (fm/core/job.h) may hold the loop before others have their turn, and how long it
- * leaves it to them at least. For tests of what happens in between there are other paces than the first.
+ * How long work that comes in slices (fm/core/job.h) may hold the loop before others have their
+ * turn, and how long it leaves it to them at least. For tests of what happens in between there are
+ * other paces than the first.
  */
 struct loop_pace {
 	uint64_t slice_us, gap_us;
 };
 /*
- * What is urgent goes first: who serves others takes a small part of the time while there is any (fm/mad/sa_share.h). fm/core/job.h counts its
- * pieces of work; what waits for answers in between is told of with how long it may last, 0 = it is over.
+ * What is urgent goes first: who serves others takes a small part of the time while there is any
+ * (fm/mad/sa_share.h). fm/core/job.h counts its pieces of work; what waits for answers in between
+ * is told of with how long it may last, 0 = it is over.
  */
 void loop_busy_add(struct loop *loop, int change);
 void loop_busy_for(struct loop *loop, uint64_t us);
@@ -70,11 +76,13 @@ void loop_fd_free(struct loop_fd *watch); /* does not close; NULL is fine */
 int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg);
 
 /*
- * For a source that has no descriptor to wait on (ibsim's umad): fn is called each round and says whether it
- * wants another round without sleeping. Returns a handle for loop_poll_free().
+ * For a source that has no descriptor to wait on (ibsim's umad): fn is called each round and says
+ * whether it wants another round without sleeping. Returns a handle for loop_poll_free().
  */
 struct loop_poll;
-/* Until the next timer is due, UINT64_MAX = none is armed: no poll function may sleep for longer. */
+/*
+ * Until the next timer is due, UINT64_MAX = none is armed: no poll function may sleep for longer.
+ */
 uint64_t loop_idle_us(const struct loop *loop);
 typedef bool loop_poll_fn(void *arg);
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg);

@@ -11,7 +11,10 @@ struct name_list {
 };
 
 void name_list_add(struct name_list *list, const char *name);
-/* An alert of that kind that there are some, in the words for one or for several; its end where there are none. */
+/*
+ * An alert of that kind that there are some, in the words for one or for several; its end where
+ * there are none.
+ */
 void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
 		     const char *one, const char *several);
 

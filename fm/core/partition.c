@@ -2,9 +2,10 @@
 /*
  * partition: the set as it stands, and what it comes to on a snapshot.
  *
- * Resolving goes partition by partition, in the order of their P_Keys: the rules mark ports one after the other, so the last
- * one holds, and what is marked in the end is appended to one list of (port, key). A stable counting sort by port makes the map
- * of it, each port's keys in ascending order. That is linear in the memberships, whatever the mixture of ALL and single GUIDs.
+ * Resolving goes partition by partition, in the order of their P_Keys: the rules mark ports one
+ * after the other, so the last one holds, and what is marked in the end is appended to one list of
+ * (port, key). A stable counting sort by port makes the map of it, each port's keys in ascending
+ * order. That is linear in the memberships, whatever the mixture of ALL and single GUIDs.
  *
  * Where two partitions want index 0 of a port's table, the one that the file names last has it.
  */
@@ -15,7 +16,7 @@
 
 #define BASES 0x8000
 
-/* ---- The set ---------------------------------------------------------------------------------- */
+/* ---- The set --------------------------------------------------------------------------------- */
 
 /* Room for one more in an array that grows by doubling. */
 static void *grown(void *array, uint32_t count, size_t size)
@@ -105,7 +106,7 @@ const struct partition *partition_find(const struct partition_set *set, uint16_t
 	return place ? &set->list[place - 1] : NULL;
 }
 
-/* ---- On a snapshot ---------------------------------------------------------------------------- */
+/* ---- On a snapshot --------------------------------------------------------------------------- */
 
 struct member {
 	uint32_t port;
@@ -116,8 +117,8 @@ struct resolver {
 	const struct partition_set *set;
 	const struct topo *t;
 	uint32_t sm_port;
-	const struct partition_rule *
-		*rule; /* by port: the one that holds, in the partition at hand */
+	/* by port: the one that holds, in the partition at hand */
+	const struct partition_rule **rule;
 	uint32_t *touched, ntouched;
 	const struct partition_rule **first; /* by port: which rule has index 0 */
 	uint16_t *index0;
@@ -178,7 +179,10 @@ static void member_add(struct resolver *r, uint32_t port, uint16_t key)
 	r->members[r->count++] = (struct member){ port, key };
 }
 
-/* Without the default partition nobody could ask the subnet administration anything: its port is in it as a full member. */
+/*
+ * Without the default partition nobody could ask the subnet administration anything: its port is in
+ * it as a full member.
+ */
 static enum partition_membership membership_of(const struct resolver *r,
 					       const struct partition *part, uint32_t port)
 {

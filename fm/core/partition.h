@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * partition: who may talk to whom, as configured. Reads the syntax of OpenSM's partitions.conf into one immutable value; on a snapshot
- * that value comes to a pkey_map. Without a file there is one partition, 0x7fff, with IPoIB and every port a full member.
+ * partition: who may talk to whom, as configured. Reads the syntax of OpenSM's partitions.conf into
+ * one immutable value; on a snapshot that value comes to a pkey_map. Without a file there is one
+ * partition, 0x7fff, with IPoIB and every port a full member.
  *
- * As in OpenSM: a file that does not mention the default partition makes every port a limited member of it, and the subnet manager's
- * own port is a full member of it in any case. Of several rules for a port in a partition the last one holds.
+ * As in OpenSM: a file that does not mention the default partition makes every port a limited
+ * member of it, and the subnet manager's own port is a full member of it in any case. Of several
+ * rules for a port in a partition the last one holds.
  */
 #ifndef FMD_CORE_PARTITION_H
 #define FMD_CORE_PARTITION_H
@@ -14,7 +16,10 @@
 
 #define PARTITION_IPOIB_QKEY 0x0b1bu
 
-/* A multicast group that is there before anybody joins, and stays when nobody is left (IBA 15.2.5.17). */
+/*
+ * A multicast group that is there before anybody joins, and stays when nobody is left (IBA
+ * 15.2.5.17).
+ */
 struct partition_group {
 	uint8_t mgid[16];  /* as on the wire, scope and P_Key filled in */
 	uint16_t pkey;	   /* with the full bit */
@@ -53,8 +58,8 @@ struct partition {
 };
 
 struct partition_set {
-	struct partition
-		*list; /* by base ascending; the default partition is always there, the last one */
+	/* by base ascending; the default partition is always there, the last one */
+	struct partition *list;
 	uint32_t count;
 	struct partition_group *groups; /* in the file's order, each MGID once */
 	uint32_t ngroups;
@@ -82,7 +87,10 @@ void partition_free(struct partition_set *set); /* NULL is fine */
 const struct partition *partition_find(const struct partition_set *set,
 				       uint16_t pkey); /* either membership; or NULL */
 
-/* Who holds which P_Keys; sm_port = index of the subnet manager's own. NULL: as pkey_map's NULL, which the default comes to. */
+/*
+ * Who holds which P_Keys; sm_port = index of the subnet manager's own. NULL: as pkey_map's NULL,
+ * which the default comes to.
+ */
 struct pkey_map *partition_resolve(const struct partition_set *set, const struct topo *t,
 				   uint32_t sm_port);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * partition_group: the multicast groups of partitions.conf. Flags of a definition or an mgid are read here, and become groups: one
- * for each scope that was named. Groups of IP over InfiniBand carry the P_Key of their partition in the MGID, and have the
- * parameters of its broadcast group (RFC 4391, 4).
+ * partition_group: the multicast groups of partitions.conf. Flags of a definition or an mgid are
+ * read here, and become groups: one for each scope that was named. Groups of IP over InfiniBand
+ * carry the P_Key of their partition in the MGID, and have the parameters of its broadcast group
+ * (RFC 4391, 4).
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -34,7 +35,7 @@ const struct partition_flags partition_default_flags = {
 		   [PARTITION_FLAG_RATE] = 3 /* 10 Gb/s */ },
 };
 
-/* ---- Flags ------------------------------------------------------------------------------------ */
+/* ---- Flags ----------------------------------------------------------------------------------- */
 
 static bool flag_store(struct partition_reader *r, struct partition_flags *flags,
 		       enum partition_flag flag, const char *text)
@@ -63,7 +64,7 @@ bool partition_group_flag(struct partition_reader *r, struct partition_flags *fl
 	return true;
 }
 
-/* ---- Groups ----------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 static uint16_t mgid_word(const uint8_t mgid[16], unsigned at)
 {
@@ -139,7 +140,10 @@ static bool is_broadcast(const uint8_t mgid[16])
 	return !memcmp(mgid, any, sizeof(any));
 }
 
-/* A group of IP over InfiniBand carries its P_Key, and is like the partition's broadcast group (RFC 4391, 4). */
+/*
+ * A group of IP over InfiniBand carries its P_Key, and is like the partition's broadcast group (RFC
+ * 4391, 4).
+ */
 static bool ip_group(struct partition_reader *r, const char *text, uint8_t mgid[16],
 		     struct partition_flags *flags)
 {

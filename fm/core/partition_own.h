@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* partition_own: how partition_read.c builds a set that partition.c holds. Pointers into a set are good until the next add. */
+/*
+ * partition_own: how partition_read.c builds a set that partition.c holds. Pointers into a set are
+ * good until the next add.
+ */
 #ifndef FMD_CORE_PARTITION_OWN_H
 #define FMD_CORE_PARTITION_OWN_H
 

@@ -2,16 +2,19 @@
 /*
  * partition_read: OpenSM's partitions.conf, as people have it.
  *
- *   NAME = P_KEY , FLAG , FLAG = VALUE ..  :  MEMBER = MEMBERSHIP , ..   mgid = MGID , FLAG = VALUE ..  ;
+ *   NAME = P_KEY , FLAG , FLAG = VALUE .. : MEMBER = MEMBERSHIP , .. mgid = MGID , FLAG = VALUE ..
+ *   ;
  *
- * A definition begins on one line, up to its colon; members may go on over many lines, to the semicolon, and an mgid takes the
- * rest of its line. Words may be cut short ("=limi"), as OpenSM takes them. Definitions of one P_Key add up. A definition
- * without a P_Key belongs to the partition of its name, else gets the lowest number that none before it has.
+ * A definition begins on one line, up to its colon; members may go on over many lines, to the
+ * semicolon, and an mgid takes the rest of its line. Words may be cut short ("=limi"), as OpenSM
+ * takes them. Definitions of one P_Key add up. A definition without a P_Key belongs to the
+ * partition of its name, else gets the lowest number that none before it has.
  *
- * OpenSM passes over what it does not understand, or falls back to one open partition for all. Here every such place is an error
- * with its line: a tenant that lands in the wrong partition by a typing error is found by the wrong people. Two more cases are
- * refused for that reason: a P_Key that was given out by number and is defined by hand later (OpenSM joins the two partitions),
- * and a number that does not fit 16 bits (OpenSM cuts it).
+ * OpenSM passes over what it does not understand, or falls back to one open partition for all. Here
+ * every such place is an error with its line: a tenant that lands in the wrong partition by a
+ * typing error is found by the wrong people. Two more cases are refused for that reason: a P_Key
+ * that was given out by number and is defined by hand later (OpenSM joins the two partitions), and
+ * a number that does not fit 16 bits (OpenSM cuts it).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -36,7 +39,7 @@ bool partition_refuse(struct partition_reader *r, const char *format, ...)
 	return false;
 }
 
-/* ---- Members ---------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 static bool membership_read(struct partition_reader *r, const char *text,
 			    enum partition_membership *membership)
@@ -117,7 +120,7 @@ static bool members_read(struct partition_reader *r, char *text)
 	return true;
 }
 
-/* ---- Definitions ------------------------------------------------------------------------------ */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
 static struct partition *part_by_name(const struct partition_set *set, const char *name)
 {
@@ -291,7 +294,7 @@ struct partition_set *partition_parse(const char *path, char *text,
 	return NULL;
 }
 
-/* ---- Where it comes from --------------------------------------------------------------------------------- */
+/* ---- Where it comes from --------------------------------------------------------------------- */
 
 struct partition_set *partition_default(void)
 {

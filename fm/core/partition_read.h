@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * partition_read: what the parts share that read partitions.conf: partition_read.c definitions and members, partition_group.c flags
- * and groups. Private to them.
+ * partition_read: what the parts share that read partitions.conf: partition_read.c definitions and
+ * members, partition_group.c flags and groups. Private to them.
  */
 #ifndef FMD_CORE_PARTITION_READ_H
 #define FMD_CORE_PARTITION_READ_H

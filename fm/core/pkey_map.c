@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pkey_map: membership questions over one sorted row of P_Keys a port (IBA 10.9). What makes a map is partition.c; what
- * asks it are the path records, multicast joins and the ports' own tables.
+ * pkey_map: membership questions over one sorted row of P_Keys a port (IBA 10.9). What makes a map
+ * is partition.c; what asks it are the path records, multicast joins and the ports' own tables.
  */
 #include <stdlib.h>
 #include "fm/core/pkey_map.h"

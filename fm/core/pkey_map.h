@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pkey_map: which end port is a member of which partition; what a partition configuration comes to on one snapshot.
+ * pkey_map: which end port is a member of which partition; what a partition configuration comes to
+ * on one snapshot.
  *
- * A P_Key is 15 bits that name the partition and, in bit 15, full membership. Two ports may talk in a partition when both are
- * members and at least one of them is a full one (IBA 10.9.3). Without a map (NULL) every port is a full member of the
- * default partition and of no other.
+ * A P_Key is 15 bits that name the partition and, in bit 15, full membership. Two ports may talk in
+ * a partition when both are members and at least one of them is a full one (IBA 10.9.3). Without a
+ * map (NULL) every port is a full member of the default partition and of no other.
  */
 #ifndef FMD_CORE_PKEY_MAP_H
 #define FMD_CORE_PKEY_MAP_H
@@ -30,7 +31,10 @@ unsigned pkey_map_keys(const struct pkey_map *map, uint32_t port, const uint16_t
 uint16_t pkey_map_member(const struct pkey_map *map, uint32_t port, uint16_t pkey);
 /* May a and b talk in the partition of `pkey`? A port that is both may always talk to itself. */
 bool pkey_map_talk(const struct pkey_map *map, uint32_t a, uint32_t b, uint16_t pkey);
-/* The P_Key, as a holds it, of the first partition in which they may talk, the default one before all; 0 = none. */
+/*
+ * The P_Key, as a holds it, of the first partition in which they may talk, the default one before
+ * all; 0 = none.
+ */
 uint16_t pkey_map_shared(const struct pkey_map *map, uint32_t a, uint32_t b);
 
 #endif

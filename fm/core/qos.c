@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * qos: the texts of qos_* keys, "VL:weight, VL:weight .." and "VL, VL .." for SL 0 to 15, and what they come to for each kind of
- * port. What a kind does not say is taken from the keys without a kind; what those do not say is as in OpenSM: SL n on
- * VL n, SL 15 on VL 7, all lanes alike but VL 0, which is served with high priority.
+ * qos: the texts of qos_* keys, "VL:weight, VL:weight .." and "VL, VL .." for SL 0 to 15, and what
+ * they come to for each kind of port. What a kind does not say is taken from the keys without a
+ * kind; what those do not say is as in OpenSM: SL n on VL n, SL 15 on VL 7, all lanes alike but VL
+ * 0, which is served with high priority.
  *
- * Lanes that a port does not have are folded down by their low bits, as OpenSM folds them, so one text serves all ports.
+ * Lanes that a port does not have are folded down by their low bits, as OpenSM folds them, so one
+ * text serves all ports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +120,7 @@ void qos_make(const struct qos_keys *keys, struct qos_set *out)
 		tables_make(&keys->kind[kind], &keys->all, &out->kind[kind]);
 }
 
-/* ---- On the wire ------------------------------------------------------------------------------ */
+/* ---- On the wire ----------------------------------------------------------------------------- */
 
 unsigned qos_vls(uint8_t op_vls)
 {

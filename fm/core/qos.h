@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * qos: which virtual lane a service level takes, and how lanes share a link, by kind of port, as configured (keys qos_*, as in
- * OpenSM's opensm.conf). Off by default: ports keep what they have.
+ * qos: which virtual lane a service level takes, and how lanes share a link, by kind of port, as
+ * configured (keys qos_*, as in OpenSM's opensm.conf). Off by default: ports keep what they have.
  */
 #ifndef FMD_CORE_QOS_H
 #define FMD_CORE_QOS_H
@@ -53,8 +53,9 @@ bool qos_check_sl2vl(const char *text, char *why, size_t size);
 void qos_make(const struct qos_keys *keys, struct qos_set *out); /* of texts that were checked */
 
 /*
- * Tables as they are on the wire, for a port that has `vls` lanes: higher lanes are folded down onto those it has.
- * Arbitration blocks: 0 and 1 of low priority, 2 and 3 of high; *_cap = PortInfo's, entries in all of a table.
+ * Tables as they are on the wire, for a port that has `vls` lanes: higher lanes are folded down
+ * onto those it has. Arbitration blocks: 0 and 1 of low priority, 2 and 3 of high; *_cap =
+ * PortInfo's, entries in all of a table.
  */
 unsigned qos_vls(uint8_t op_vls); /* of OperationalVLs' code */
 void qos_sl2vl(const struct qos_tables *tables, unsigned vls, uint8_t data[8]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The client's side of the control socket: a line out, a line in (control.h has the form). Answers
- * of any length are taken; events that follow are shown as they come; a text that follows an answer is copied as it comes and ends with a NUL,
- * without which it broke off.
+ * of any length are taken; events that follow are shown as they come; a text that follows an answer
+ * is copied as it comes and ends with a NUL, without which it broke off.
  */
 #include <errno.h>
 #include <stdlib.h>

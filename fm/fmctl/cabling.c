@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl cabling: cables in the wrong place. fmd gives the fabric as it is, down cables too; a plan is
- * an ibnetdiscover file of the caller's, read here: fmd opens no files for others.
+ * fmctl cabling: cables in the wrong place. fmd gives the fabric as it is, down cables too; a plan
+ * is an ibnetdiscover file of the caller's, read here: fmd opens no files for others.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "topology/cabling.h"
 #include "topology/netfile.h"
 
-/* ---- The fabric out of fmd's document ------------------------------------------------------------ */
+/* ---- The fabric out of fmd's document -------------------------------------------------------- */
 
 static const char *string(const json_t *object, const char *key)
 {
@@ -70,7 +70,7 @@ static struct topo *read_fabric(const json_t *document)
 	return NULL;
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static json_t *end_json(const struct cabling_end *end)
 {

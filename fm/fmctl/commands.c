@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * commands: fmctl's table of commands, and how one runs by its row alone: the words and the flag that were typed make the request, the
- * answer goes to the row's view. Views with a `run` of their own do all that themselves.
+ * commands: fmctl's table of commands, and how one runs by its row alone: the words and the flag
+ * that were typed make the request, the answer goes to the row's view. Views with a `run` of their
+ * own do all that themselves.
  */
 #include <getopt.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * complete: what bash may offer behind a line typed so far, read off the usage of the commands: behind an option that takes a value the
- * values that usage spells out, else the options and the words that are to be typed as they stand. What usage has in capitals is the
- * user's, and a file's name is bash's own business.
+ * complete: what bash may offer behind a line typed so far, read off the usage of the commands:
+ * behind an option that takes a value the values that usage spells out, else the options and the
+ * words that are to be typed as they stand. What usage has in capitals is the user's, and a file's
+ * name is bash's own business.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -119,7 +120,10 @@ static void print_arguments(const char *usage, const char *before)
 	}
 }
 
-/* The part of a usage text that tells arguments: behind the command's name, in each of its lines the same. */
+/*
+ * The part of a usage text that tells arguments: behind the command's name, in each of its lines
+ * the same.
+ */
 static const char *arguments_of(const struct command *command)
 {
 	const char *name =

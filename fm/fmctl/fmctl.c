@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl: options, help, exit codes (0 done, 1 refused or failed, 2 usage, 3 no daemon). The table of commands is in commands.c. Live
- * commands ask fmd by its socket (ask.c); offline ones work on files (plan.c, generate.c).
+ * fmctl: options, help, exit codes (0 done, 1 refused or failed, 2 usage, 3 no daemon). The table
+ * of commands is in commands.c. Live commands ask fmd by its socket (ask.c); offline ones work on
+ * files (plan.c, generate.c).
  */
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fmctl: the operators' program. It speaks to fmd by the control socket, or works on files alone.
+/*
+ * fmctl: the operators' program. It speaks to fmd by the control socket, or works on files alone.
  */
 #ifndef FMD_FMCTL_H
 #define FMD_FMCTL_H
@@ -28,10 +29,10 @@ typedef enum fmctl_exit fmctl_verdict_fn(const struct fmctl *ctl, const json_t *
 /* What a row of commands.def has fmctl do. */
 struct fmctl_view {
 	fmctl_show_fn *show; /* the answer, as people read it */
-	fmctl_verdict_fn
-		*verdict; /* how it ends, by the answer; NULL = as fmctl_was_saved() says */
-	fmctl_command_fn *
-		run; /* instead of all that, with arguments of its own; FMCTL_USAGE: usage is to be printed.. */
+	/* how it ends, by the answer; NULL = as fmctl_was_saved() says */
+	fmctl_verdict_fn *verdict;
+	/* instead of all that, with arguments of its own; FMCTL_USAGE: usage is to be printed.. */
+	fmctl_command_fn *run;
 	const char *usage; /* ..but for who prints it himself: this; needs no fmd */
 };
 
@@ -42,7 +43,10 @@ const struct command *fmctl_command_find(
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv);
 
-/* complete.c: what may come next, a word a line, behind these words of a line that begins with fmctl. */
+/*
+ * complete.c: what may come next, a word a line, behind these words of a line that begins with
+ * fmctl.
+ */
 void fmctl_complete(int count, char **words);
 
 /* ask.c: one question, one answer. */

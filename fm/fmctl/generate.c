@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fmctl generate: a reference fabric as an ibnetdiscover file on stdout; the arguments are
- * generate_parse()'s. */
+/*
+ * fmctl generate: a reference fabric as an ibnetdiscover file on stdout; the arguments are
+ * generate_parse()'s.
+ */
 #include <string.h>
 #include "fm/fmctl/fmctl.h"
 #include "topology/generate.h"

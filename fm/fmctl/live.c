@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The live commands that read arguments of their own: each asks fmd one question and hands the answer to a show_* function, or prints
- * it as it is with --json. FMCTL_USAGE from here makes commands.c print the command's usage line.
+ * The live commands that read arguments of their own: each asks fmd one question and hands the
+ * answer to a show_* function, or prints it as it is with --json. FMCTL_USAGE from here makes
+ * commands.c print the command's usage line.
  */
 #include <errno.h>
 #include <getopt.h>

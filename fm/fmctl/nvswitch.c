@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name all that is known of it: sources,
- * evidence. `logs` shows who sends kernel logs, `blocks` NVLink domains as Slurm has them. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name
+ * all that is known of it: sources, evidence. `logs` shows who sends kernel logs, `blocks` NVLink
+ * domains as Slurm has them. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 	json_decref(rows);
 }
 
-/* ---- Senders of kernel logs ---------------------------------------------------------------------- */
+/* ---- Senders of kernel logs ------------------------------------------------------------------ */
 
 static void show_senders(const struct fmctl *ctl, const json_t *result)
 {
@@ -126,7 +127,7 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 	json_decref(rows);
 }
 
-/* ---- One host ------------------------------------------------------------------------------------ */
+/* ---- One host -------------------------------------------------------------------------------- */
 
 /* An event or a silence is said to be one; a state goes without saying. */
 static void print_finding(const json_t *it)
@@ -214,7 +215,7 @@ static enum fmctl_exit show_one(const struct fmctl *ctl, const json_t *result, c
 	return FMCTL_DONE;
 }
 
-/* ---- What if ------------------------------------------------------------------------------------- */
+/* ---- What if --------------------------------------------------------------------------------- */
 
 void show_trial(const json_t *rows)
 {
@@ -262,7 +263,7 @@ void show_payers(const json_t *pays)
 		printf("%-12s.. and %.0f more\n", "", number_of(pays, "hcas") - PAYERS_PRINTED);
 }
 
-/* ---- Commands ------------------------------------------------------------------------------------ */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static void show_set(const struct fmctl *ctl, const json_t *result)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl nvswitch blocks: hosts of one NVLink domain as a block of Slurm's topology/block, in topology.conf's form, so that a job is placed
- * within one domain where it fits.
+ * fmctl nvswitch blocks: hosts of one NVLink domain as a block of Slurm's topology/block, in
+ * topology.conf's form, so that a job is placed within one domain where it fits.
  *
- * A block is named after the domain's UUID and clique. The size that Slurm plans with is that of the smallest block: each must have so
- * many hosts at least.
+ * A block is named after the domain's UUID and clique. The size that Slurm plans with is that of
+ * the smallest block: each must have so many hosts at least.
  */
 #include <stdlib.h>
 #include <string.h>

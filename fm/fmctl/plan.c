@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl plan: a fabric from a file, without a daemon: LIDs, tables, proof, congestion, and what a failure would change.
- * With --tables, others' tables are proven and measured instead.
- * With --rebalance, the tables are those that fmd comes to when the fabric has been quiet for a while.
+ * fmctl plan: a fabric from a file, without a daemon: LIDs, tables, proof, congestion, and what a
+ * failure would change. With --tables, others' tables are proven and measured instead. With
+ * --rebalance, the tables are those that fmd comes to when the fabric has been quiet for a while.
  *
- * The LID map is that of the whole fabric also when something fails: hosts that are cut off keep their LIDs, as they
- * do under fmd. route_ms is the computation alone, from the frozen snapshot and its LIDs to complete tables. --storage
- * is what storage_nodes is in fmd.conf: these ports are a class of their own for routing, and the storage pattern's
- * destinations.
+ * The LID map is that of the whole fabric also when something fails: hosts that are cut off keep
+ * their LIDs, as they do under fmd. route_ms is the computation alone, from the frozen snapshot and
+ * its LIDs to complete tables. --storage is what storage_nodes is in fmd.conf: these ports are a
+ * class of their own for routing, and the storage pattern's destinations.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -28,7 +28,7 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* ---- Arguments --------------------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------------------- */
 
 static const char usage_text[] =
 	"usage: fmctl plan NETFILE [--engine ftree|updn|updn-root | --tables "
@@ -122,7 +122,7 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 	return FMCTL_DONE;
 }
 
-/* ---- The fabric -------------------------------------------------------------------------------- */
+/* ---- The fabric ------------------------------------------------------------------------------ */
 
 /* Takes down one cable (port given) or all cables of a node. */
 static enum fmctl_exit fail_one(const struct topo *t, struct topo *broken, const char *what)
@@ -197,7 +197,7 @@ static enum fmctl_exit load(struct plan *p)
 	return status == FMCTL_DONE ? plan_assume(p) : status;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static enum fmctl_exit compute(struct plan *p)
 {
@@ -288,7 +288,7 @@ static void measure(struct plan *p)
 	}
 }
 
-/* ---- Files ------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 typedef int write_fn(const struct plan *p, FILE *out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl plan --nvswitch: hosts that are taken to be in some state of their NVLinks, and what their cross-rail traffic meets. The treatment of
- * states is fmd's own, by its configuration (--config, else its defaults).
+ * fmctl plan --nvswitch: hosts that are taken to be in some state of their NVLinks, and what their
+ * cross-rail traffic meets. The treatment of states is fmd's own, by its configuration (--config,
+ * else its defaults).
  */
 #include "fm/fmctl/plan.h"
 #include <stdlib.h>

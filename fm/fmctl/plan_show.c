@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * fmctl_plan_show: what `fmctl plan` answers. The document's names are a contract; new ones may
- * come. The text says the same to people, and how the channels of each tier share all-to-all traffic.
+ * come. The text says the same to people, and how the channels of each tier share all-to-all
+ * traffic.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static double median(const double *ms, unsigned n)
 	return middle;
 }
 
-/* ---- The document ------------------------------------------------------------------------------ */
+/* ---- The document ---------------------------------------------------------------------------- */
 
 static json_t *list_ms(const struct plan *p)
 {
@@ -91,7 +92,7 @@ static json_t *document(const struct plan *p)
 	return doc;
 }
 
-/* ---- The text ---------------------------------------------------------------------------------- */
+/* ---- The text -------------------------------------------------------------------------------- */
 
 static void print_fabric(const struct plan *p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmd's documents as people read them. Lists are tables (table.c); status and check are a few lines that say
- * first whether something is wrong, and then what. A key that is missing shows as nothing, so that a
- * fmctl of another version than fmd's still helps.
+ * fmd's documents as people read them. Lists are tables (table.c); status and check are a few lines
+ * that say first whether something is wrong, and then what. A key that is missing shows as nothing,
+ * so that a fmctl of another version than fmd's still helps.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -403,7 +403,9 @@ const struct fmctl_view check_view = { .show = show_either, .verdict = check_ver
 
 /* ---- Acts ---- */
 
-/* A sweep or a new computation of the tables, done to the end: the answer is the status behind it. */
+/*
+ * A sweep or a new computation of the tables, done to the end: the answer is the status behind it.
+ */
 void show_settled(const struct fmctl *ctl, const json_t *status)
 {
 	bool up = json_is_true(json_object_get(status, "fabric_up"));

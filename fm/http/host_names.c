@@ -33,7 +33,10 @@ static void add_configured(struct list *list, const char *hosts)
 	free(copy);
 }
 
-/* "mgmt1", "mgmt1.cluster.example" by the search list; a name that has its domain already stands first. */
+/*
+ * "mgmt1", "mgmt1.cluster.example" by the search list; a name that has its domain already stands
+ * first.
+ */
 static void add_machine(struct list *list)
 {
 	struct __res_state resolver = { 0 };

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * http: three kinds of answers exist: bytes that are at hand (the page), figures of now (/metrics and short documents), and documents
- * that grow with the fabric. The last are written by a child process, as for the control socket, and passed on no faster than the
- * client reads: their connection is suspended while there is nothing to send, and the child while the client does not take it.
+ * http: three kinds of answers exist: bytes that are at hand (the page), figures of now (/metrics
+ * and short documents), and documents that grow with the fabric. The last are written by a child
+ * process, as for the control socket, and passed on no faster than the client reads: their
+ * connection is suspended while there is nothing to send, and the child while the client does not
+ * take it.
  *
- * The documents are those of the operators' commands (fm/control/commands.def), but only of those whose row has a document: all of
- * them look and none acts. Requests with a body, other methods than GET and HEAD and more than ANSWERS_MAX answers at a time
- * are refused.
+ * The documents are those of the operators' commands (fm/control/commands.def), but only of those
+ * whose row has a document: all of them look and none acts. Requests with a body, other methods
+ * than GET and HEAD and more than ANSWERS_MAX answers at a time are refused.
  */
 #include <openssl/crypto.h>
 #include <errno.h>
@@ -65,7 +67,7 @@ static const struct option { /* of the query, to the command's arguments */
 	bool number; /* else a flag */
 } options[] = { { "n", "count", true }, { "down", "down", false }, { "sick", "sick", false } };
 
-/* ---- Short answers --------------------------------------------------------------------------------- */
+/* ---- Short answers --------------------------------------------------------------------------- */
 
 static enum MHD_Result respond(struct MHD_Connection *connection, unsigned code, const char *type,
 			       struct MHD_Response *response)
@@ -128,7 +130,7 @@ static enum MHD_Result reply_metrics(const struct http *http, struct MHD_Connect
 			  len);
 }
 
-/* ---- Answers from a child ---------------------------------------------------------------------------- */
+/* ---- Answers from a child -------------------------------------------------------------------- */
 
 static void answer_free(struct answer *a)
 {
@@ -200,7 +202,10 @@ static void child_end(void *arg, bool whole)
 
 static const struct child_ops child_ops = { child_write, child_data, child_end };
 
-/* The library asks for more of the body. A document that broke off must not look whole: the connection ends without the last chunk. */
+/*
+ * The library asks for more of the body. A document that broke off must not look whole: the
+ * connection ends without the last chunk.
+ */
 static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 {
 	struct answer *a = arg;
@@ -259,7 +264,7 @@ static enum MHD_Result answer_by_child(struct http *http, struct MHD_Connection 
 	return answer_begin(a);
 }
 
-/* ---- Documents --------------------------------------------------------------------------------------- */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 /* Nothing acts over HTTP, whatever its row says. */
 static const struct command *document_find(const char *name)
@@ -338,7 +343,7 @@ static enum MHD_Result reply_document(struct http *http, struct MHD_Connection *
 	return status;
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static bool is_known_host(const struct http *http, struct MHD_Connection *connection)
 {
@@ -426,7 +431,7 @@ static void completed_cb(void *arg, struct MHD_Connection *connection, void **re
 		}
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The first line of the file; -1 with the reason. */
 static int read_token(const char *path, char *token, char *err, size_t err_size)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * metrics: one row of the table a metric: its name, what it is, where the figure lies in the status document and what makes
- * of it the base unit (seconds, bytes). Names and units follow Prometheus' conventions: counters end in _total, times are
- * seconds. A path that leads to an object gives one sample a member, the member's name as the label; one to a list, its length.
+ * metrics: one row of the table a metric: its name, what it is, where the figure lies in the status
+ * document and what makes of it the base unit (seconds, bytes). Names and units follow Prometheus'
+ * conventions: counters end in _total, times are seconds. A path that leads to an object gives one
+ * sample a member, the member's name as the label; one to a list, its length.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * serve: libmicrohttpd without threads and without a listening socket of its own: connections are taken by fm/core/listener.h, which
- * survives a shortage of descriptors, and the library's epoll descriptor is one more descriptor of the loop.
+ * serve: libmicrohttpd without threads and without a listening socket of its own: connections are
+ * taken by fm/core/listener.h, which survives a shortage of descriptors, and the library's epoll
+ * descriptor is one more descriptor of the loop.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ struct serve {
 	unsigned most; /* connections */
 };
 
-/* ---- The library on the loop ------------------------------------------------------------------------ */
+/* ---- The library on the loop ----------------------------------------------------------------- */
 
 static void arm(struct serve *s)
 {
@@ -89,7 +90,7 @@ static void log_cb(void *arg, const char *format, va_list args)
 	log_line(LOG_CORE, LOG_DEBUG, "http: %s", text);
 }
 
-/* ---- Certificates ------------------------------------------------------------------------------------ */
+/* ---- Certificates ---------------------------------------------------------------------------- */
 
 /* The whole file as text, or NULL with the reason. */
 static char *read_pem(const char *path, char *err, size_t err_size)
@@ -112,7 +113,7 @@ static char *read_pem(const char *path, char *err, size_t err_size)
 	return text;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const char *key)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * serve: HTTP/1.1 by libmicrohttpd on fmd's loop: a listening socket, connections capped in all and by address, TLS 1.2 and later
- * where a certificate is given.
+ * serve: HTTP/1.1 by libmicrohttpd on fmd's loop: a listening socket, connections capped in all and
+ * by address, TLS 1.2 and later where a certificate is given.
  *
- * Requests come to the handler as libmicrohttpd has them: once before the body, then again until a response is queued; a connection
- * that is suspended is left alone until it is resumed, which serve_poke() has to follow.
+ * Requests come to the handler as libmicrohttpd has them: once before the body, then again until a
+ * response is queued; a connection that is suspended is left alone until it is resumed, which
+ * serve_poke() has to follow.
  */
 #ifndef FMD_HTTP_SERVE_H
 #define FMD_HTTP_SERVE_H
@@ -30,7 +31,8 @@ struct serve_ops {
 struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 			const struct serve_ops *ops, char *err, size_t err_size);
 /*
- * The certificate and key anew; the address stays. Connections are closed; all must be resumed. -1 with the reason: all is as it was.
+ * The certificate and key anew; the address stays. Connections are closed; all must be resumed. -1
+ * with the reason: all is as it was.
  */
 int serve_configure(struct serve *serve, const struct serve_conf *conf, char *err, size_t err_size);
 /* All connections must be resumed. Ends them; NULL is fine. */

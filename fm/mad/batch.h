@@ -44,8 +44,10 @@ struct batch_ops {
 	void (*idle)(void *owner);
 	void (*unwanted)(void *owner,
 			 const struct batch_job *job); /* make() has ended it; or NULL */
-	/* Where the job's request goes now: asked before each try, for it may have waited. false: nobody knows, it goes where it went.
-	 * NULL = as make() said. */
+	/*
+	 * Where the job's request goes now: asked before each try, for it may have waited. false:
+	 * nobody knows, it goes where it went. NULL = as make() said.
+	 */
 	bool (*way)(void *owner, const struct batch_job *job, struct batch_way *way);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * io: how raw MADs leave and arrive. Implementations: io_umad.c (libibumad: hardware and ibsim), and the
- * in-process fabric of tests/fabric.
+ * io: how raw MADs leave and arrive. Implementations: io_umad.c (libibumad: hardware and ibsim),
+ * and the in-process fabric of tests/fabric.
  */
 #ifndef FMD_MAD_IO_H
 #define FMD_MAD_IO_H
@@ -12,7 +12,9 @@
 #include "fm/core/loop.h"
 #include "topology/topo.h"
 
-/* Where a MAD goes or came from. Directed-route SMPs carry their path themselves: LID 0xffff, QP 0. */
+/*
+ * Where a MAD goes or came from. Directed-route SMPs carry their path themselves: LID 0xffff, QP 0.
+ */
 struct io_addr {
 	uint16_t lid;
 	uint32_t qp;
@@ -26,7 +28,10 @@ struct io_addr {
 typedef void io_recv_fn(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
 /* The driver gave a request back, unanswered. */
 typedef void io_failed_fn(void *arg, uint64_t tid);
-/* The device has gone: nothing is received any more, and every send fails, until it is opened again. May come from within send(). */
+/*
+ * The device has gone: nothing is received any more, and every send fails, until it is opened
+ * again. May come from within send().
+ */
 typedef void io_lost_fn(void *arg, int error);
 
 struct io_port_info {
@@ -40,8 +45,9 @@ struct io_port_info {
 };
 
 /*
- * The bytes of a long answer, which may go to several; made by malloc(). References are counted in the loop alone; as long as one other than
- * the maker's is out, what lies behind the head (send_long) is not written to.
+ * The bytes of a long answer, which may go to several; made by malloc(). References are counted in
+ * the loop alone; as long as one other than the maker's is out, what lies behind the head
+ * (send_long) is not written to.
  */
 struct io_body {
 	uint8_t *data;
@@ -54,32 +60,41 @@ void io_body_unref(struct io_body *body);
 struct io; /* implementations embed it as first member */
 struct io_ops {
 	/*
-	 * 0 or -errno (-EAGAIN: queues are full, try again later; -ENODEV: not open). len 256, longer for RMPP answers of the SA.
-	 * timeout_ms: an answer is awaited so long; 0 = none is. The driver drops an answer nobody awaits.
+	 * 0 or -errno (-EAGAIN: queues are full, try again later; -ENODEV: not open). len 256,
+	 * longer for RMPP answers of the SA. timeout_ms: an answer is awaited so long; 0 = none is.
+	 * The driver drops an answer nobody awaits.
 	 */
 	int (*send)(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 		    unsigned timeout_ms);
 	/*
-	 * An answer of len bytes whose writing may take long: head, then what body has behind as many bytes. As send(), but 0 may come before
-	 * it is written; what becomes of it is told in the log, or by lost(). NULL: send() does.
+	 * An answer of len bytes whose writing may take long: head, then what body has behind as
+	 * many bytes. As send(), but 0 may come before it is written; what becomes of it is told in
+	 * the log, or by lost(). NULL: send() does.
 	 */
 	int (*send_long)(struct io *io, const struct io_addr *to, const uint8_t *head,
 			 size_t head_len, struct io_body *body, size_t len);
-	/* The IsSM capability bit of the local port. -EBUSY: another process of this machine holds it. */
+	/*
+	 * The IsSM capability bit of the local port. -EBUSY: another process of this machine holds
+	 * it.
+	 */
 	int (*set_is_sm)(struct io *io, bool on);
 	void (*free)(struct io *io);
-	/* How many answers are awaited: a polled implementation spins while there are any. May be NULL. */
+	/*
+	 * How many answers are awaited: a polled implementation spins while there are any. May be
+	 * NULL.
+	 */
 	void (*expect)(struct io *io, unsigned outstanding);
 	/*
-	 * Chooses the port and opens it; info is of it then. 0, or with the reason in err: -ENODEV (there is none, or not yet), -EBUSY (the
-	 * kernel refuses what another manager on the port has), -EACCES or -EPERM (this process may not), other -errno.
-	 * NULL, like the two after it: the port is always open.
+	 * Chooses the port and opens it; info is of it then. 0, or with the reason in err: -ENODEV
+	 * (there is none, or not yet), -EBUSY (the kernel refuses what another manager on the port
+	 * has), -EACCES or -EPERM (this process may not), other -errno. NULL, like the two after
+	 * it: the port is always open.
 	 */
 	int (*open)(struct io *io, char *err, size_t err_size);
 	void (*close)(struct io *io); /* a closed one is fine */
 	/*
-	 * A port that had a link stays the choice from then on, whatever becomes of it. Until then another may have one by now: true,
-	 * and closing and opening leads to it.
+	 * A port that had a link stays the choice from then on, whatever becomes of it. Until then
+	 * another may have one by now: true, and closing and opening leads to it.
 	 */
 	bool (*choose)(struct io *io, bool had_link);
 };
@@ -93,8 +108,9 @@ struct io {
 };
 
 /*
- * A umad port, closed: the one with that port GUID (guid != 0), one of a device, or any. Without a GUID and a port it is chosen when it is
- * opened: the first InfiniBand port that has a link, else the first, and none that is not for subnet managers (umad_port.h).
+ * A umad port, closed: the one with that port GUID (guid != 0), one of a device, or any. Without a
+ * GUID and a port it is chosen when it is opened: the first InfiniBand port that has a link, else
+ * the first, and none that is not for subnet managers (umad_port.h).
  */
 struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port);
 

@@ -2,27 +2,32 @@
 /*
  * MADs by libibumad: the kernel's umad character device, or ibsim's imitation of it.
  *
- * One agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only asks; and one more for the SA's methods with long
- * answers. The subnet management classes have a descriptor of their own, which is read first: the kernel queues hundreds of thousands of
- * MADs on one, and an answer to an SMP behind the SA requests of a starting job would come too late. The kernel finds the agent of an
- * answer by the upper 32 bits of its TID, which it sets itself, and hands on only
+ * One agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only asks; and
+ * one more for the SA's methods with long answers. The subnet management classes have a descriptor
+ * of their own, which is read first: the kernel queues hundreds of thousands of MADs on one, and an
+ * answer to an SMP behind the SA requests of a starting job would come too late. The kernel finds
+ * the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
  * answers to sends that it was told a time-out of; with that it holds the request, and refuses a
  * second one of the same TID until it has given the first back. So requests go with a kernel
  * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
  * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
  *
- * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its segments are sent again when an
- * acknowledgement is late, by 2 s or by the send's own time-out if that is shorter, as often as the send says; with none allowed one lost packet
- * would be the end of the answer. In its write() the
- * kernel makes all segments, and holds the descriptor's lock: whoever writes to or reads from the same one waits, and so does the kernel
- * where a MAD arrives for one of its agents (user_mad.c: ib_umad_write, ib_umad_read, queue_packet). So long answers have a descriptor that
- * nobody waits for, and a thread that writes them (umad_writer.h). It can't be any: an acknowledgement is no answer, but a MAD of the
- * request's method, so it comes to the agent that has registered that method, and only there the answer is looked for (mad.c:
- * find_mad_agent, ib_find_send_mad). The kernel lets two agents share a class as long as their methods differ; so GetTable,
- * GetTraceTable and GetMulti are registered on that descriptor, all others of the SA on the common one, and an answer with the RMPP flag goes out
- * where its request came from: by the loop, or behind the long ones while these are being written. Meanwhile requests for tables stay unread;
- * SMPs, Get, Set, joins and Reports go on. (A request for a table that arrives just then holds the kernel's receiving until the write() ends:
- * its method can't be another agent's.)
+ * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its
+ * segments are sent again when an acknowledgement is late, by 2 s or by the send's own time-out if
+ * that is shorter, as often as the send says; with none allowed one lost packet would be the end of
+ * the answer. In its write() the kernel makes all segments, and holds the descriptor's lock:
+ * whoever writes to or reads from the same one waits, and so does the kernel where a MAD arrives
+ * for one of its agents (user_mad.c: ib_umad_write, ib_umad_read, queue_packet). So long answers
+ * have a descriptor that nobody waits for, and a thread that writes them (umad_writer.h). It can't
+ * be any: an acknowledgement is no answer, but a MAD of the request's method, so it comes to the
+ * agent that has registered that method, and only there the answer is looked for (mad.c:
+ * find_mad_agent, ib_find_send_mad). The kernel lets two agents share a class as long as their
+ * methods differ; so GetTable, GetTraceTable and GetMulti are registered on that descriptor, all
+ * others of the SA on the common one, and an answer with the RMPP flag goes out where its request
+ * came from: by the loop, or behind the long ones while these are being written. Meanwhile requests
+ * for tables stay unread; SMPs, Get, Set, joins and Reports go on. (A request for a table that
+ * arrives just then holds the kernel's receiving until the write() ends: its method can't be
+ * another agent's.)
  *
  * ibsim's descriptor is not one: neither epoll nor fcntl knows it. There the port is drained by a
  * polled source, which wants the next round while answers are awaited, and blocks in umad's own
@@ -30,11 +35,13 @@
  * An answer that arrives while the port is closed hangs the thread that receives for libumad2sim,
  * and the process with it: so what was asked is waited for first.
  *
- * A device may be absent, and go away: an adapter that is reset, a driver that is loaded again. Kernels since 5.12 then answer EIO, and
- * epoll says so (EPOLLERR); older ones refuse what is sent (EINVAL) and are silent else. Whoever asks the own port now and then
- * learns of both. The descriptor never comes back to life: it is closed, and the port chosen and opened anew.
+ * A device may be absent, and go away: an adapter that is reset, a driver that is loaded again.
+ * Kernels since 5.12 then answer EIO, and epoll says so (EPOLLERR); older ones refuse what is sent
+ * (EINVAL) and are silent else. Whoever asks the own port now and then learns of both. The
+ * descriptor never comes back to life: it is closed, and the port chosen and opened anew.
  *
- * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else is left to be read.
+ * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else
+ * is left to be read.
  *
  * umad keeps addresses in network order.
  */
@@ -53,7 +60,7 @@
 #define METHOD_BITS	       128
 #define METHOD_GET_TRACE_TABLE 0x13
 
-/* ---- IsSM ------------------------------------------------------------------------------------- */
+/* ---- IsSM ------------------------------------------------------------------------------------ */
 
 /* The bit is set as long as the issm device is held open. */
 static int umad_io_set_is_sm(struct io *io, bool on)
@@ -77,7 +84,7 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 	return errno == EAGAIN ? -EBUSY : -errno; /* one process at a time may hold it */
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void method_add(long mask[METHOD_BITS / LONG_BITS], unsigned method)
 {
@@ -216,7 +223,10 @@ static int port_open(struct umad_io *u, char *err, size_t err_size)
 	return status;
 }
 
-/* The kernel hands requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad, to a second. */
+/*
+ * The kernel hands requests of a class to one agent a port; it says EINVAL, or EPERM by libibumad,
+ * to a second.
+ */
 static int port_register(struct umad_io *u, char *err, size_t err_size)
 {
 	errno = 0;

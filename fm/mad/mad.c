@@ -2,7 +2,8 @@
 /*
  * Transactions over one port: queue -> window -> wire -> answer, retry or time-out.
  *
- * A request waits in the queue (xact_queue.h), where devices take turns. Whenever the window has room the one whose turn it is goes.
+ * A request waits in the queue (xact_queue.h), where devices take turns. Whenever the window has
+ * room the one whose turn it is goes.
  *
  * Tries that are out stand in one ring by deadline, and one timer serves them all. A lost try goes
  * to the front of its queue with its TID, so that a late answer to it is still an answer (its
@@ -13,8 +14,8 @@
  *
  * Where there is an old M_Key tries go with it too: xact_key.c.
  *
- * What has the response bit is an answer to one of these; a handler sees requests only. One that says
- * "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
+ * What has the response bit is an answer to one of these; a handler sees requests only. One that
+ * says "busy" (status bit 0, IBA 13.4.7) is as good as none while tries are left.
  */
 #include <assert.h>
 #include <errno.h>
@@ -68,7 +69,7 @@ static struct xact *first_of(const struct link *head)
 	return link_empty(head) ? NULL : (struct xact *)head->next;
 }
 
-/* ---- Window ----------------------------------------------------------------------------------- */
+/* ---- Window ---------------------------------------------------------------------------------- */
 
 static void window_grow(struct mad *mad)
 {
@@ -91,14 +92,15 @@ static void window_shrink(struct mad *mad, uint64_t sent_at)
 	mad->shrunk_at = loop_now_us(mad->loop);
 }
 
-/* ---- Sending ---------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 static void timeouts_arm(struct mad *mad)
 {
 	struct xact *x = first_of(&mad->sent);
 	uint64_t now = loop_now_us(mad->loop);
 
-	/* A timer that comes too early for the present first one is left alone: it re-arms itself.
+	/*
+	 * A timer that comes too early for the present first one is left alone: it re-arms itself.
 	 */
 	if (!x || (loop_timer_armed(mad->timeouts) && mad->timeouts_due <= x->deadline))
 		return;
@@ -134,7 +136,7 @@ static void leave(struct mad *mad, struct xact *x)
 		xact_queue_leave(&mad->queue, x);
 }
 
-/* ---- Out -------------------------------------------------------------------------------------- */
+/* ---- Out ------------------------------------------------------------------------------------- */
 
 static int io_send(struct mad *mad, const struct xact *x)
 {
@@ -202,7 +204,10 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	flight_enter(mad, x);
 }
 
-/* Where a cable died the window is full of what waits for its time-out: a few that are urgent, and may tell why, go beside them. */
+/*
+ * Where a cable died the window is full of what waits for its time-out: a few that are urgent, and
+ * may tell why, go beside them.
+ */
 static unsigned room_for(const struct mad *mad, const struct xact *x)
 {
 	unsigned room = mad->window + (x->urgent ? URGENT_ROOM : 0);
@@ -221,9 +226,10 @@ static void pump(struct mad *mad)
 		mad->io->ops->expect(mad->io, mad->in_flight);
 }
 
-/* ---- Endings ---------------------------------------------------------------------------------- */
+/* ---- Endings --------------------------------------------------------------------------------- */
 
-/* The transaction is gone before its callback runs, so that this may send and cancel as it likes.
+/*
+ * The transaction is gone before its callback runs, so that this may send and cancel as it likes.
  */
 static void xact_finish(struct mad *mad, struct xact *x, enum mad_result result, uint16_t status,
 			const uint8_t *data)
@@ -295,7 +301,7 @@ static void soon_cb(void *arg)
 	pump(mad);
 }
 
-/* ---- Receiving -------------------------------------------------------------------------------- */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static void answer_take(struct mad *mad, const struct io_addr *from, const struct wire_mad *m,
 			uint8_t *raw)
@@ -369,7 +375,7 @@ static void lost_cb(void *arg, int error)
 	loop_timer_set(mad->soon, 0);
 }
 
-/* ---- Outside ---------------------------------------------------------------------------------- */
+/* ---- Outside --------------------------------------------------------------------------------- */
 
 void mad_configure(struct mad *mad, const struct mad_conf *conf)
 {
@@ -457,7 +463,10 @@ void mad_cancel(struct mad *mad, mad_token token)
 	leave(mad, x);
 	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);
-	/* Not at once: who cancels all it asked would have each next one sent before it is cancelled. */
+	/*
+	 * Not at once: who cancels all it asked would have each next one sent before it is
+	 * cancelled.
+	 */
 	if (!loop_timer_armed(mad->soon))
 		loop_timer_set(mad->soon, 0);
 }

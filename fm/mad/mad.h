@@ -2,11 +2,12 @@
 /*
  * mad: request/answer transactions over one port.
  *
- * Every mad_send() ends in exactly one call of done_fn, from the loop, never inside mad_send(), never after mad_cancel().
- * Requests wait in a queue (urgent ones first) until the window has room; the window grows while answers are clean and halves on
- * time-outs, and no device gets more than its cap at a time. Time-outs are retried here with the same TID.
- * Answers are matched by TID, class, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is dropped and
- * counted. Requests and traps that others send go to the handler of their class.
+ * Every mad_send() ends in exactly one call of done_fn, from the loop, never inside mad_send(),
+ * never after mad_cancel(). Requests wait in a queue (urgent ones first) until the window has room;
+ * the window grows while answers are clean and halves on time-outs, and no device gets more than
+ * its cap at a time. Time-outs are retried here with the same TID. Answers are matched by TID,
+ * class, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is
+ * dropped and counted. Requests and traps that others send go to the handler of their class.
  */
 #ifndef FMD_MAD_MAD_H
 #define FMD_MAD_MAD_H
@@ -31,8 +32,9 @@ struct mad_conf {
 };
 
 /*
- * A request. `data` and `path` are copied; data NULL = zeros. A SMP has 64 bytes of data. One of another class (a GMP) goes to a QP
- * of lid, and its data are the WIRE_GMP_DATA bytes behind the common header: what lies where in them is the class's business.
+ * A request. `data` and `path` are copied; data NULL = zeros. A SMP has 64 bytes of data. One of
+ * another class (a GMP) goes to a QP of lid, and its data are the WIRE_GMP_DATA bytes behind the
+ * common header: what lies where in them is the class's business.
  */
 struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
@@ -52,7 +54,10 @@ struct mad_request {
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
 	bool old_key;		      /* with mad_conf.old_mkey alone */
 	bool once;		      /* sent once, whatever mad_conf says */
-	/* Asked before each try, with the callback's arg, also from within mad_send(): by then there may be another path. NULL = it stays. */
+	/*
+	 * Asked before each try, with the callback's arg, also from within mad_send(): by then
+	 * there may be another path. NULL = it stays.
+	 */
 	void (*way)(void *arg, struct mad_path *path);
 };
 
@@ -60,8 +65,8 @@ enum mad_result { MAD_OK, MAD_TIMEOUT, MAD_STATUS, MAD_SEND_FAILED };
 struct mad_answer {
 	enum mad_result result;
 	uint16_t status; /* MAD_STATUS: the answer's status field */
-	const uint8_t *
-		data; /* as many bytes as a request's; MAD_OK and MAD_STATUS; valid during the callback */
+	/* as many bytes as a request's; MAD_OK and MAD_STATUS; valid during the callback */
+	const uint8_t *data;
 	unsigned rtt_us, tries;
 };
 typedef void mad_done_fn(void *arg, const struct mad_answer *answer);
@@ -76,25 +81,32 @@ void mad_configure(struct mad *mad, const struct mad_conf *conf);
 mad_token mad_send(struct mad *mad, const struct mad_request *request, mad_done_fn *fn, void *arg);
 void mad_cancel(struct mad *mad, mad_token token); /* 0 and finished tokens are fine */
 
-/* MADs others start: requests, traps, SA queries. The handler answers by mad_reply() if it wants to. */
+/*
+ * MADs others start: requests, traps, SA queries. The handler answers by mad_reply() if it wants
+ * to.
+ */
 typedef void mad_handler_fn(void *arg, const struct io_addr *from, const struct wire_mad *mad,
 			    const uint8_t *raw, size_t len);
 void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *arg);
 /* Sends an answer as it is; 0 or -errno. */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
-/* An answer of len bytes that may be long: its first head_len bytes, and a body with room for these before the rest; 0 or -errno. */
+/*
+ * An answer of len bytes that may be long: its first head_len bytes, and a body with room for these
+ * before the rest; 0 or -errno.
+ */
 int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		   struct io_body *body, size_t len);
 
 /*
- * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on. Those that are asked for, or wait,
- * or would be sent again, end with MAD_SEND_FAILED.
+ * For a manager that is not the master: no Set of any attribute but SMInfo leaves from now on.
+ * Those that are asked for, or wait, or would be sent again, end with MAD_SEND_FAILED.
  */
 void mad_set_quiet(struct mad *mad, bool on);
 
 /*
- * The local port (fm/mad/io.h). It may not be there: then what is sent ends with MAD_SEND_FAILED. mad_open() tries once, by io's results, and is
- * fine when it is open. When the device goes it is closed, and fn is called from the loop with the reason.
+ * The local port (fm/mad/io.h). It may not be there: then what is sent ends with MAD_SEND_FAILED.
+ * mad_open() tries once, by io's results, and is fine when it is open. When the device goes it is
+ * closed, and fn is called from the loop with the reason.
  */
 int mad_open(struct mad *mad, char *err, size_t err_size);
 void mad_close(struct mad *mad);

@@ -14,8 +14,9 @@
 enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENT_TABLES, AGENTS };
 
 /*
- * SMPs are read first, and what ports answer of their counters: both are answers to us, no more than we asked for, and share a window of transactions, so
- * that either, left unread behind requests to the SA, would hold up the other. On a simulator all are the first.
+ * SMPs are read first, and what ports answer of their counters: both are answers to us, no more
+ * than we asked for, and share a window of transactions, so that either, left unread behind
+ * requests to the SA, would hold up the other. On a simulator all are the first.
  */
 enum { HANDLE_SMI, HANDLE_GS, HANDLE_TABLES, HANDLES };
 
@@ -40,8 +41,8 @@ struct umad_io {
 	struct later *later; /* a ring; NULL until a simulator was opened */
 	unsigned later_first, nlater;
 	struct sa_share share;
-	struct loop_timer *
-		resume; /* armed: requests to the SA are left unread; NULL while the port is closed */
+	/* armed: requests to the SA are left unread; NULL while the port is closed */
+	struct loop_timer *resume;
 	int agents[AGENTS];
 	int issm; /* held open while IsSM is set, else -1 */
 	unsigned expected;
@@ -53,9 +54,12 @@ struct umad_io {
 
 bool umad_is_open(const struct umad_io *u);
 bool umad_is_gone(int error); /* the device */
-void umad_buffers_open(
-	struct umad_io *
-		u); /* once a port was opened: umad_size() is of the kernel's way with headers, which is known then */
+void umad_buffers_open(struct umad_io *
+			       /*
+		 * once a port was opened: umad_size() is of the kernel's way with headers, which is
+		 * known then
+		 */
+			       u);
 void umad_buffer_fit(void **buf, size_t *size, size_t len);
 struct handle *umad_handle_of(struct umad_io *u, int agent);
 
@@ -66,10 +70,16 @@ int umad_io_send_long(struct io *io, const struct io_addr *to, const uint8_t *he
 		      struct io_body *body, size_t len);
 void umad_io_expect(struct io *io, unsigned outstanding);
 
-/* The descriptors of a port that was opened are read from now on; of one that is to be closed no more. */
+/*
+ * The descriptors of a port that was opened are read from now on; of one that is to be closed no
+ * more.
+ */
 void umad_receive_start(struct umad_io *u);
 void umad_receive_stop(struct umad_io *u);
-/* Requests for tables are left unread while the writer has their descriptor, until umad_written() says that it has ended (umad_written_fn). */
+/*
+ * Requests for tables are left unread while the writer has their descriptor, until umad_written()
+ * says that it has ended (umad_written_fn).
+ */
 void umad_receive_pause(struct umad_io *u);
 void umad_written(void *arg, const struct umad_written *written);
 

@@ -12,14 +12,18 @@ struct umad_wish {	 /* of the configuration */
 };
 
 /*
- * The port with this GUID; or the first InfiniBand port, of the device or of all, that has a link, else the first. Not chosen unless it is
- * named: a port that is disabled for subnet managers (IsSMdisabled, IBA 14.2.5.6), and one of an adapter that manages NVSwitches.
- * A port of a device (port != 0) is taken as it is. 0, or -ENODEV with a reason in err.
+ * The port with this GUID; or the first InfiniBand port, of the device or of all, that has a link,
+ * else the first. Not chosen unless it is named: a port that is disabled for subnet managers
+ * (IsSMdisabled, IBA 14.2.5.6), and one of an adapter that manages NVSwitches. A port of a device
+ * (port != 0) is taken as it is. 0, or -ENODEV with a reason in err.
  */
 int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, char *err,
 		     size_t err_size);
 
-/* Whether the vital product data in this file are of an adapter that leads to NVSwitches: their keyword SMDL says SW_MNG. */
+/*
+ * Whether the vital product data in this file are of an adapter that leads to NVSwitches: their
+ * keyword SMDL says SW_MNG.
+ */
 bool umad_port_manages_nvswitches(const char *vpd_path);
 
 #endif

@@ -41,8 +41,9 @@ static void address_get(void *umad, struct io_addr *from)
 }
 
 /*
- * What came back unsent or unanswered: its own bytes under a status, the kernel's no more than the common header. Only requests are
- * missed, and of the SA's class answers are sent as well. ibsim gives an answer back that was lost on its way, at once, as an answer.
+ * What came back unsent or unanswered: its own bytes under a status, the kernel's no more than the
+ * common header. Only requests are missed, and of the SA's class answers are sent as well. ibsim
+ * gives an answer back that was lost on its way, at once, as an answer.
  */
 static void given_back(struct umad_io *u, const uint8_t *mad, size_t len)
 {
@@ -159,7 +160,10 @@ static bool is_paused(const struct umad_io *u)
 	return u->writer && umad_writer_left(u->writer);
 }
 
-/* Whoever asks the SA gets a part of the time while a fault is being answered: a storm of requests makes that no slower than by as much. */
+/*
+ * Whoever asks the SA gets a part of the time while a fault is being answered: a storm of requests
+ * makes that no slower than by as much.
+ */
 static bool sa_may(struct umad_io *u)
 {
 	return sa_share_may(&u->share, loop_clock_us(u->loop), loop_pace(u->loop).slice_us,
@@ -248,7 +252,10 @@ static void hold_back(struct umad_io *u)
 	watch_requests(u);
 }
 
-/* How many were taken, in no more than a slice of time, whatever they bring about; -errno when the port is lost. */
+/*
+ * How many were taken, in no more than a slice of time, whatever they bring about; -errno when the
+ * port is lost.
+ */
 static int drain(struct umad_io *u)
 {
 	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
@@ -281,8 +288,8 @@ static void readable_cb(void *arg, unsigned events)
 }
 
 /*
- * While many answers are awaited, a nap lets a batch of them gather: being woken for each costs more processor time, here and in
- * libumad2sim's receiver, than the MADs themselves.
+ * While many answers are awaited, a nap lets a batch of them gather: being woken for each costs
+ * more processor time, here and in libumad2sim's receiver, than the MADs themselves.
  */
 static void wait_for_answers(const struct umad_io *u)
 {
@@ -294,7 +301,10 @@ static void wait_for_answers(const struct umad_io *u)
 		nanosleep(&nap, NULL);
 }
 
-/* Who asked just now will ask again: the next request is waited for here a while, not in the loop's longer sleep. */
+/*
+ * Who asked just now will ask again: the next request is waited for here a while, not in the loop's
+ * longer sleep.
+ */
 static bool poll_cb(void *arg)
 {
 	struct umad_io *u = arg;
@@ -318,7 +328,7 @@ void umad_io_expect(struct io *io, unsigned outstanding)
 	((struct umad_io *)io)->expected = outstanding;
 }
 
-/* ---- From when, and how long ---------------------------------------------------------------------- */
+/* ---- From when, and how long ----------------------------------------------------------------- */
 
 void umad_receive_pause(struct umad_io *u)
 {

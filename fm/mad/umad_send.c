@@ -112,8 +112,9 @@ static int send_status(struct umad_io *u, int error)
 }
 
 /*
- * How long the kernel is to wait for an acknowledgement, 0 = as long as it does by itself; and how often: 8 s in all. It hands an answer with a
- * time-out back when that has passed once more: of those in one segment, which are many, it need not.
+ * How long the kernel is to wait for an acknowledgement, 0 = as long as it does by itself; and how
+ * often: 8 s in all. It hands an answer with a time-out back when that has passed once more: of
+ * those in one segment, which are many, it need not.
  */
 static int ack_ms(const struct umad_io *u, size_t len)
 {

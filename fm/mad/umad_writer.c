@@ -45,7 +45,7 @@ struct umad_writer {
 	bool ends;
 };
 
-/* ---- The thread -------------------------------------------------------------------------------- */
+/* ---- The thread ------------------------------------------------------------------------------ */
 
 static int write_out(const struct umad_writer *w, const struct job *job)
 {
@@ -118,7 +118,7 @@ static int thread_start(struct umad_writer *w)
 	return -error;
 }
 
-/* ---- The loop ---------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 static uint64_t level_now(const struct level *level, uint64_t most, uint64_t now_us)
 {

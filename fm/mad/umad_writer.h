@@ -2,12 +2,15 @@
 /*
  * umad_writer: long answers, written by a thread of their own.
  *
- * An RMPP answer is one write(), in which the kernel makes all its segments: 64 MB of records are 335,000 of them, a tenth of a second or
- * more. Nothing else of this program waits for that: the answer is put together and written by the thread, which begins with the first that
- * is given and ends with the writer. All else happens in the loop: what is written is told there, and bodies are given back there.
+ * An RMPP answer is one write(), in which the kernel makes all its segments: 64 MB of records are
+ * 335,000 of them, a tenth of a second or more. Nothing else of this program waits for that: the
+ * answer is put together and written by the thread, which begins with the first that is given and
+ * ends with the writer. All else happens in the loop: what is written is told there, and bodies are
+ * given back there.
  *
- * The kernel keeps an answer until its last segment is acknowledged, eight seconds where nobody does, and tells nothing of it. So what is
- * under way is bounded by what it could be: each LID's level, and that of all, runs out in that time.
+ * The kernel keeps an answer until its last segment is acknowledged, eight seconds where nobody
+ * does, and tells nothing of it. So what is under way is bounded by what it could be: each LID's
+ * level, and that of all, runs out in that time.
  */
 #ifndef FMD_MAD_UMAD_WRITER_H
 #define FMD_MAD_UMAD_WRITER_H
@@ -28,7 +31,10 @@ struct umad_written {
 };
 typedef void umad_written_fn(void *arg, const struct umad_written *written);
 
-/* address: umad's header, complete, of umad_size() bytes. The answer is head and what body has behind as many bytes, len bytes in all. */
+/*
+ * address: umad's header, complete, of umad_size() bytes. The answer is head and what body has
+ * behind as many bytes, len bytes in all.
+ */
 struct umad_answer {
 	int port, agent;
 	int timeout_ms, retries; /* of an acknowledgement; 0 = the kernel's 2 s */
@@ -42,11 +48,17 @@ struct umad_answer {
 struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg);
 /* Waits for the write() that is out, if one is; the rest is dropped. NULL is fine. */
 void umad_writer_free(struct umad_writer *w);
-/* Takes a reference of the body. 0; -EAGAIN: too much is under way already; else the reason why there is no thread. */
+/*
+ * Takes a reference of the body. 0; -EAGAIN: too much is under way already; else the reason why
+ * there is no thread.
+ */
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer);
 /* Answers given and not told of yet: until then nothing else may be done with their descriptor. */
 unsigned umad_writer_left(const struct umad_writer *w);
-/* Counts an answer that was written without the thread. False, and nothing is counted: too much is under way. */
+/*
+ * Counts an answer that was written without the thread. False, and nothing is counted: too much is
+ * under way.
+ */
 bool umad_writer_count(struct umad_writer *w, uint16_t lid, size_t len);
 
 #endif

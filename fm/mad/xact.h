@@ -31,8 +31,10 @@ static inline void link_remove(struct link *link)
 	link_init(link);
 }
 
-/* Right behind `where`: at the front of a ring when that is its head, at the back when it is
- * head->prev. */
+/*
+ * Right behind `where`: at the front of a ring when that is its head, at the back when it is
+ * head->prev.
+ */
 static inline void link_insert(struct link *where, struct link *link)
 {
 	link->prev = where;
@@ -96,7 +98,10 @@ void xact_free(struct xact_table *table, struct xact *x);
 mad_token xact_token(const struct xact *x);
 struct xact *xact_by_token(const struct xact_table *table, mad_token token); /* or NULL */
 
-/* A TID that nobody can foresee: on a fabric where any host may send, a guess is all that a forged answer takes. */
+/*
+ * A TID that nobody can foresee: on a fabric where any host may send, a guess is all that a forged
+ * answer takes.
+ */
 void xact_give_tid(struct xact_table *table, struct xact *x);
 struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NULL */
 
@@ -104,7 +109,10 @@ struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid); /* or NU
 void xact_take_request(struct xact *x, const struct mad_request *request);
 void xact_encode(const struct xact *x, uint64_t mkey, uint8_t buf[WIRE_MAD_SIZE]);
 struct io_addr xact_address(const struct xact *x);
-/* `from`: the LID that it came from; it has to be the one that a LID-routed request went to. Directed routes carry none. */
+/*
+ * `from`: the LID that it came from; it has to be the one that a LID-routed request went to.
+ * Directed routes carry none.
+ */
 bool xact_answered_by(const struct xact *x, const struct wire_mad *m, uint16_t from);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What holds between calls: a device that has requests parked has one that is not urgent in the queue, or is at its cap. */
+/*
+ * What holds between calls: a device that has requests parked has one that is not urgent in the
+ * queue, or is at its cap.
+ */
 #include <stdlib.h>
 #include "fm/mad/xact_queue.h"
 #include "topology/mem.h"
@@ -9,7 +12,7 @@ static struct xact *first_of(const struct link *head)
 	return link_empty(head) ? NULL : (struct xact *)head->next;
 }
 
-/* ---- Devices ---------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 static struct xact_device *device_new(struct xact_queue *q, guid_t guid)
 {
@@ -48,7 +51,7 @@ static bool has_room(const struct xact_queue *q, const struct xact_device *devic
 	return !device || device->in_flight < q->cap;
 }
 
-/* ---- Turns ------------------------------------------------------------------------------------ */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 static unsigned *in_turn(const struct xact *x)
 {
@@ -131,7 +134,10 @@ void xact_queue_leave(struct xact_queue *q, struct xact *x)
 	urgent_unpark(q, x->device);
 }
 
-/* Its device is at the cap. One that is not urgent came before all that are parked, an urgent one after them. */
+/*
+ * Its device is at the cap. One that is not urgent came before all that are parked, an urgent one
+ * after them.
+ */
 static void turn_missed(struct xact *x)
 {
 	struct link *parked = &x->device->parked[x->urgent];
@@ -175,7 +181,7 @@ void xact_queue_ended(struct xact_queue *q, struct xact *x)
 	urgent_unpark(q, x->device);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void xact_queue_init(struct xact_queue *q)
 {

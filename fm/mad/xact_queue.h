@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * xact_queue: transactions that wait to be sent, urgent ones before the others, and how many each device has on their way. Private to fm/mad.
+ * xact_queue: transactions that wait to be sent, urgent ones before the others, and how many each
+ * device has on their way. Private to fm/mad.
  *
- * A device works at one MAD after the other, so devices take turns: of each the queue has one request, and the others are parked behind that, out
- * of the others' way, in the order they came. When it has left the next one goes to the queue's end. Where a device is at its cap when its
- * turn comes, it has it as soon as one of its requests ends. So each send costs the same however long the queues are.
- * Urgent ones go before all others, in the order they came, as far as their devices' caps allow.
- * Requests of no device have a turn each, and no cap.
+ * A device works at one MAD after the other, so devices take turns: of each the queue has one
+ * request, and the others are parked behind that, out of the others' way, in the order they came.
+ * When it has left the next one goes to the queue's end. Where a device is at its cap when its turn
+ * comes, it has it as soon as one of its requests ends. So each send costs the same however long
+ * the queues are. Urgent ones go before all others, in the order they came, as far as their
+ * devices' caps allow. Requests of no device have a turn each, and no cap.
  */
 #ifndef FMD_MAD_XACT_QUEUE_H
 #define FMD_MAD_XACT_QUEUE_H

@@ -137,8 +137,10 @@ static void walk_cables(const struct topo *t, uint32_t from, uint8_t first, uint
 	}
 }
 
-/* The switch that packets to this end port leave the fabric by: itself, or the one at the other
- * end. */
+/*
+ * The switch that packets to this end port leave the fabric by: itself, or the one at the other
+ * end.
+ */
 static uint32_t leaf_of(const struct topo *t, uint32_t port)
 {
 	uint32_t node = t->ports[port].node;

@@ -50,7 +50,7 @@ static bool refuse(struct reader *r, const char *format, ...)
 	return false;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static bool own_lid(struct reader *r, uint32_t lid, guid_t guid)
 {
@@ -157,7 +157,7 @@ static bool read_lines(struct reader *r, const char *text, size_t len)
 	return true;
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void prepare(struct reader *r, struct osm_tables *out)
 {

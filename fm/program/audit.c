@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block over
- * all switches, round and round, so that no switch is asked for two blocks in a row. Multicast tables come behind the linear ones, a
- * block and position at a time, those that should be empty as well. Nothing is asked
- * until the fabric has been idle for a while: after a change there are things of more use to be sent.
+ * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block
+ * over all switches, round and round, so that no switch is asked for two blocks in a row. Multicast
+ * tables come behind the linear ones, a block and position at a time, those that should be empty as
+ * well. Nothing is asked until the fabric has been idle for a while: after a change there are
+ * things of more use to be sent.
  *
  * An answer counts only if nothing was written since its question left: else it may tell of either
  * time. What is not answered is somebody else's to find out; its turn comes again.
@@ -35,7 +36,7 @@ struct audit {
 	uint64_t compared;
 };
 
-/* ---- Whose turn it is ------------------------------------------------------------------------------ */
+/* ---- Whose turn it is ------------------------------------------------------------------------ */
 
 /* The next switch by GUID; NULL behind the last. */
 static struct store_switch *switch_after(const struct audit *a, guid_t guid)
@@ -103,7 +104,7 @@ static void ask_some(struct audit *a, unsigned count)
 	}
 }
 
-/* ---- Questions and answers ------------------------------------------------------------------------- */
+/* ---- Questions and answers ------------------------------------------------------------------- */
 
 /* Of both kinds: what was written since. */
 static uint32_t stamp_now(const struct audit *a)
@@ -177,7 +178,7 @@ static const struct batch_ops audit_batch_ops = {
 	.idle = audit_idle,
 };
 
-/* ---- The clock ------------------------------------------------------------------------------------- */
+/* ---- The clock ------------------------------------------------------------------------------- */
 
 static void schedule(struct audit *a)
 {
@@ -200,7 +201,7 @@ static void tick_cb(void *arg)
 		ask_some(a, a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
 			struct mft *mft, const struct audit_ops *ops, void *arg)

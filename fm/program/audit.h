@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * audit: reads forwarding tables back, a few blocks at a time, while nothing else is to be done, and
- * tells of a block that is not what its switch acknowledged. The whole switch then counts as unknown:
- * the next program_apply() writes it anew. Of multicast tables the block alone: the next mft_apply() does.
+ * audit: reads forwarding tables back, a few blocks at a time, while nothing else is to be done,
+ * and tells of a block that is not what its switch acknowledged. The whole switch then counts as
+ * unknown: the next program_apply() writes it anew. Of multicast tables the block alone: the next
+ * mft_apply() does.
  */
 #ifndef FMD_PROGRAM_AUDIT_H
 #define FMD_PROGRAM_AUDIT_H
@@ -13,7 +14,10 @@
 struct audit;
 
 struct audit_ops {
-	/* Since when nothing was to be done but polls; 0 = something is under way. Asked before each handful. */
+	/*
+	 * Since when nothing was to be done but polls; 0 = something is under way. Asked before
+	 * each handful.
+	 */
 	uint64_t (*idle_since)(void *arg);
 	void (*differs)(void *arg, guid_t sw, uint32_t block);
 	/* False: it is known not to hold what it acknowledges, and nothing is to be mended. */

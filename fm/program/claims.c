@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Claims: what switches held when an earlier fmd ended, by its file (table_file.h). They spare writes, never care: since
- * then a switch may have rebooted and another subnet manager may have been at work, so each block is read, with one Get in the
- * place of the Set that it would take otherwise, and only what the switch itself says counts as known.
+ * Claims: what switches held when an earlier fmd ended, by its file (table_file.h). They spare
+ * writes, never care: since then a switch may have rebooted and another subnet manager may have
+ * been at work, so each block is read, with one Get in the place of the Set that it would take
+ * otherwise, and only what the switch itself says counts as known.
  *
- *   the file       is read by the first apply, in steps, against the rows that are wanted by then: of a block that is as
- *                  wanted nothing is kept but a bit (store.h: claimed)
- *   doubted first  claims that are not as wanted; then what is to change is written in the order's rounds. So a fault that
- *                  came while nobody was there, or comes now, does not wait for the rest: of that it is believed
- *                  that it is as claimed, until one block is found that is not. From then on blocks of the same
- *                  numbers are read of all switches before any is written, so that the order knows what there is
- *   the rest       is read when nothing is left to write. What differs from the claim is written, in rounds again
+ *   the file is read by the first apply, in steps, against the rows that are wanted by then: of a
+ *                  block that is as wanted nothing is kept but a bit (store.h: claimed)
+ *   doubted first claims that are not as wanted; then what is to change is written in the order's
+ *                  rounds. So a fault that came while nobody was there, or comes now, does not wait
+ *                  for the rest: of that it is believed that it is as claimed, until one block is
+ *                  found that is not. From then on blocks of the same numbers are read of all
+ *                  switches before any is written, so that the order knows what there is
+ *   the rest is read when nothing is left to write. What differs from the claim is written, in
+ *   rounds again
  *
- * Where another manager was at work until now, all that the file does not tell of is claimed to be as wanted, so that it is read.
+ * Where another manager was at work until now, all that the file does not tell of is claimed to be
+ * as wanted, so that it is read.
  *
- * A claim ends when its block was read, or is written. Where a switch does not say what it holds, its claims end unread,
- * and so they do when its LinearFDBTop is 0: it has forgotten all. Then its blocks are unknown, as without a file.
+ * A claim ends when its block was read, or is written. Where a switch does not say what it holds,
+ * its claims end unread, and so they do when its LinearFDBTop is 0: it has forgotten all. Then its
+ * blocks are unknown, as without a file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +30,7 @@
 #define BLOCKS_A_STEP 4096
 #define MORE	      64 /* jobs queued at a time */
 
-/* ---- From the file ------------------------------------------------------------------------------ */
+/* ---- From the file --------------------------------------------------------------------------- */
 
 void program_remember(struct program *p, char *content, size_t length)
 {
@@ -126,7 +131,7 @@ void claims_forget_file(struct program *p)
 	p->claims.content = NULL;
 }
 
-/* ---- Which to read ------------------------------------------------------------------------------ */
+/* ---- Which to read --------------------------------------------------------------------------- */
 
 /* What it holds is something else than what is wanted. */
 static bool is_other(const struct store_switch *sw, uint32_t block)
@@ -147,8 +152,10 @@ void claims_doubt_none(struct program *p)
 	p->claims.every = p->claims.wrong;
 }
 
-/* Blocks of which it is known, or claimed, that they hold something else than what is wanted; known ones matter to the others
- * of their number alone. */
+/*
+ * Blocks of which it is known, or claimed, that they hold something else than what is wanted; known
+ * ones matter to the others of their number alone.
+ */
 void claims_doubt(struct program *p, const struct store_switch *sw)
 {
 	for (uint32_t b = store_next(&sw->own, 0); b < STORE_BLOCKS;
@@ -215,7 +222,7 @@ unsigned claims_count(const struct program *p)
 	return count;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* The next question, block by block over all switches; false: all were asked. */
 static bool next_job(struct program *p, struct batch_job *job)
@@ -278,7 +285,7 @@ void claims_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 	store_put(&sw->known, block, true);
 }
 
-/* ---- To the file -------------------------------------------------------------------------------- */
+/* ---- To the file ----------------------------------------------------------------------------- */
 
 void program_write_tables(const struct program *p, FILE *out)
 {

@@ -17,7 +17,8 @@ struct program_claims {
 	char *content;		     /* ..of this */
 	bool some;		     /* there may be claims */
 	bool all; /* of each block that nobody claims it is claimed that it is as wanted */
-	bool first; /* .. which nobody believes: it is read before anybody is told that all is written */
+	/* .. which nobody believes: it is read before anybody is told that all is written */
+	bool first;
 	bool wrong;		  /* one was found: the others are not believed unread */
 	struct store_set columns; /* blocks that are looked at now.. */
 	bool every;		  /* ..of all switches, or of those where they are to change */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast tables (see mft.h). One record a switch, of those blocks alone that hold something or are to.
- * Of a block it is known what the switch holds for certain (`must`) and what it may hold (`may`); they
- * differ while a write is on its way and after one was lost.
+ * Multicast tables (see mft.h). One record a switch, of those blocks alone that hold something or
+ * are to. Of a block it is known what the switch holds for certain (`must`) and what it may hold
+ * (`may`); they differ while a write is on its way and after one was lost.
  *
- *   reads   switches not known: block by block over all of them, up to the last block in use and on to the
- *           first that is empty on all. Managers give MLIDs out from the lowest, so nothing is behind it;
- *           reading whole tables would take a thousand times as long. MulticastFDBTop is raised where it is
- *           in the way (IBA 14.2.5.4; 0 = the switch has none).
- *   cuts    entries of MLIDs for which some switch may hold too much: what it must and what it shall have
- *           in common. MLIDs that only gain take what they gain here already.
- *   adds    the rest. A MLID that some switch would not let go of stays as it is, for parts of two trees
- *           can make a ring, and packets have no end in a ring.
+ *   reads switches not known: block by block over all of them, up to the last block in use and on
+ *           to the first that is empty on all. Managers give MLIDs out from the lowest, so nothing
+ *           is behind it; reading whole tables would take a thousand times as long. MulticastFDBTop
+ *           is raised where it is in the way (IBA 14.2.5.4; 0 = the switch has none).
+ *   cuts entries of MLIDs for which some switch may hold too much: what it must and what it shall
+ *           have in common. MLIDs that only gain take what they gain here already.
+ *   adds the rest. A MLID that some switch would not let go of stays as it is, for parts of two
+ *           trees can make a ring, and packets have no end in a ring.
  *
  * Each stage begins when all requests of the one before are answered.
  */
@@ -56,7 +56,7 @@ struct mft {
 	void *arg;
 };
 
-/* ---- Blocks ------------------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 static unsigned block_mlid(const struct mft_block *block, unsigned i)
 {
@@ -105,7 +105,7 @@ void mft_want_tree(struct mft *m, const struct mcast_tree *tree, bool wanted)
 		mft_want(m, tree->hops[h].guid, tree->mlid, wanted ? tree->hops[h].ports : NULL);
 }
 
-/* ---- Failing ----------------------------------------------------------------------------------- */
+/* ---- Failing --------------------------------------------------------------------------------- */
 
 static void switch_fail(struct mft *m, struct mft_switch *sw, const char *why)
 {
@@ -123,7 +123,7 @@ static bool is_usable(const struct mft_switch *sw)
 	return sw->here && !sw->failed;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static unsigned positions_of(const struct mft_switch *sw)
 {
@@ -244,7 +244,7 @@ static void block_read(struct mft *m, struct mft_switch *sw, uint16_t key, const
 		block_holds(m, block, masks);
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static uint16_t content_of(const struct mft *m, const struct mft_block *block, unsigned i)
 {
@@ -292,7 +292,7 @@ static void send_dirty(struct mft *m)
 			block_send(m, m->dirty[d]);
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void fill_top(const struct mft_switch *sw, struct batch_request *request)
 {
@@ -413,7 +413,7 @@ static void mft_answer(void *owner, const struct batch_job *job, const struct ba
 						     : "refuses blocks or does not answer");
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------ */
+/* ---- Stages ---------------------------------------------------------------------------------- */
 
 /* Keeps those on the list that are not as wanted, and counts them. */
 static void sift_dirty(struct mft *m)
@@ -604,7 +604,7 @@ uint64_t mft_blocks_written(const struct mft *m)
 	return m->blocks_written;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mft_store: one record a switch, by GUID, for as long as the daemon lives; of its blocks those that hold something or are to. */
+/*
+ * mft_store: one record a switch, by GUID, for as long as the daemon lives; of its blocks those
+ * that hold something or are to.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "fm/program/mft_store.h"

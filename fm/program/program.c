@@ -10,8 +10,9 @@
  *   stale  busy, and the apply that sent it was superseded: never sent again by that. If it is
  *          wanted now (late), it goes to todo when it is answered, or was lost
  *
- * The store holds what was sent while a block is busy and what was acknowledged once it is known, as far as that is not
- * what is wanted: the wanted tables' memory is a part of it from one apply to the next.
+ * The store holds what was sent while a block is busy and what was acknowledged once it is known,
+ * as far as that is not what is wanted: the wanted tables' memory is a part of it from one apply to
+ * the next.
  *
  * What a file claims is read first (claims.c), by jobs of the same batch.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Which blocks go when. One pass over all rows finds what differs; if it is known of some of these
- * what they hold, routing/order/order.h makes rounds of them, and a round begins when the last one is
- * answered. Of a round, blocks with hosts' traffic go first.
+ * what they hold, routing/order/order.h makes rounds of them, and a round begins when the last one
+ * is answered. Of a round, blocks with hosts' traffic go first.
  *
  * What is promised: as long as every block is acknowledged, what order.h promises. When some is
  * given up, its switch holds the old entries or the new ones, we can't know. Both were allowed for
@@ -251,7 +251,10 @@ static enum job_said find_order(void *arg)
 	return JOB_MORE;
 }
 
-/* What goes without an order goes now, the first round when the switches have their tops: what waits for one is in no round. */
+/*
+ * What goes without an order goes now, the first round when the switches have their tops: what
+ * waits for one is in no round.
+ */
 static enum job_said begin_sending(void *arg)
 {
 	struct program *p = arg;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* program's own parts, all over the store: program.c writes, program_plan.c says in which order,
- * readback.c compares. */
+/*
+ * program's own parts, all over the store: program.c writes, program_plan.c says in which order,
+ * readback.c compares.
+ */
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
@@ -62,8 +64,8 @@ struct program {
 	uint32_t round;		     /* rounds begun */
 	struct program_part *parts;  /* of this round, by switch and block */
 	uint32_t nparts;
-	unsigned
-		kinds; /* of these, not yet among the blocks to send: 2 = all, 1 = those without hosts */
+	/* of these, not yet among the blocks to send: 2 = all, 1 = those without hosts */
+	unsigned kinds;
 	struct store_switch **turn; /* those with blocks to send now */
 	uint32_t nturn, next;
 	struct program_result result;
@@ -82,7 +84,10 @@ static inline const uint8_t *program_wanted(const struct program *p, const struc
 {
 	return tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
 }
-/* What a switch answered is what it should hold: entries above its LinearFDBTop mean nothing (IBA 14.2.5.4). */
+/*
+ * What a switch answered is what it should hold: entries above its LinearFDBTop mean nothing (IBA
+ * 14.2.5.4).
+ */
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
 

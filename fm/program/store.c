@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * One record a switch, by GUID, for as long as the daemon lives: a switch that is away keeps its
- * tables, and so does its record, while the snapshot has it. At 1,620 switches and 13,300 LIDs a copy
- * of all tables would be 21 MB; what differs from the wanted ones is a few hundred blocks after a fault,
- * and nothing when all is written.
+ * tables, and so does its record, while the snapshot has it. At 1,620 switches and 13,300 LIDs a
+ * copy of all tables would be 21 MB; what differs from the wanted ones is a few hundred blocks
+ * after a fault, and nothing when all is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ struct store_switch *store_get(struct store *store, guid_t guid)
 	return sw;
 }
 
-/* ---- Blocks that are not as wanted -------------------------------------------------------------- */
+/* ---- Blocks that are not as wanted ----------------------------------------------------------- */
 
 static unsigned rank_of(const struct store_switch *sw, uint32_t block)
 {

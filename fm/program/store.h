@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * store: what each switch holds, and what is known of that. Nearly all of it is as wanted: so a switch's record is its row of the
- * wanted tables, which are somebody else's memory, and the blocks that are otherwise.
+ * store: what each switch holds, and what is known of that. Nearly all of it is as wanted: so a
+ * switch's record is its row of the wanted tables, which are somebody else's memory, and the blocks
+ * that are otherwise.
  */
 #ifndef FMD_PROGRAM_STORE_H
 #define FMD_PROGRAM_STORE_H
@@ -65,7 +66,10 @@ void store_fini(struct store *store);
 struct store_switch *store_find(const struct store *store, guid_t guid); /* or NULL */
 struct store_switch *store_get(struct store *store, guid_t guid); /* made where there is none */
 
-/* What is known, claimed or on the way stays what it was; all else is as in the new row. The old one may go then. NULL: nothing is known any more. */
+/*
+ * What is known, claimed or on the way stays what it was; all else is as in the new row. The old
+ * one may go then. NULL: nothing is known any more.
+ */
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks);
 /* The block was sent that; below nblocks. */
 void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);

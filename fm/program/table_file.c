@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A file is written by a process that has nothing else to do, and read a record at a time: neither side holds more of it than
- * one switch's blocks, 48 KB at most.
+ * A file is written by a process that has nothing else to do, and read a record at a time: neither
+ * side holds more of it than one switch's blocks, 48 KB at most.
  *
- * Each word's place and value change the sum for certain as long as no other word differs; what else comes of a disk or of an
- * editor is found with all but one chance in 2^64. Whoever reads believes neither: a file only says what is to be asked for.
+ * Each word's place and value change the sum for certain as long as no other word differs; what
+ * else comes of a disk or of an editor is found with all but one chance in 2^64. Whoever reads
+ * believes neither: a file only says what is to be asked for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ uint64_t table_sum(uint64_t sum, const void *words, size_t bytes)
 	return sum;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put(struct table_writer *w, const void *words, size_t bytes)
 {
@@ -98,7 +99,7 @@ void table_write_end(struct table_writer *w)
 	put(w, &sum, sizeof(sum));
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 struct table_reader {
 	FILE *in;

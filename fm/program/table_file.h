@@ -2,14 +2,17 @@
 /*
  * table_file: forwarding tables in a file, a switch after the other.
  *
- *   header  16 bytes: "fmd-lfts", version, byte order mark (32 bits each)
- *   switch  GUID; number of blocks that follow, 0; two sets of blocks, 96 bytes each: those that are in the file, and of these
- *           those without any entry, which take no room; then the others by number, 64 entries a block
+ *   header 16 bytes: "fmd-lfts", version, byte order mark (32 bits each) switch GUID; number of
+ *   blocks that follow, 0; two sets of blocks, 96 bytes each: those that are in the file, and of
+ *   these
+ *           those without any entry, which take no room; then the others by number, 64 entries a
+ *           block
  *   ..      by ascending GUID
  *   end     0; number of switches, 0; sum of all that stands before it
  *
- * Counts are of 32 bits, GUIDs, sums and the words of sets of 64, in the byte order of the machine: a file from another one is
- * foreign. The last thing read is the sum, so nothing of a file is to be relied on before TABLE_END.
+ * Counts are of 32 bits, GUIDs, sums and the words of sets of 64, in the byte order of the machine:
+ * a file from another one is foreign. The last thing read is the sum, so nothing of a file is to be
+ * relied on before TABLE_END.
  */
 #ifndef FMD_PROGRAM_TABLE_FILE_H
 #define FMD_PROGRAM_TABLE_FILE_H

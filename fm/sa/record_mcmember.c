@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * MCMemberRecord (IBA 15.2.5.17): joining groups by Set, leaving them by Delete, looking by Get and
- * GetTable. What a join does to the fabric happens behind the answer (fm/multicast/trees.c), as hosts
- * know it.
+ * GetTable. What a join does to the fabric happens behind the answer (fm/multicast/trees.c), as
+ * hosts know it.
  *
  * A join names MGID, PortGID and JoinState. If the group is there, what else it names must be what
  * the group is, and the port's cable must carry the group's MTU and rate. If not, the join makes

@@ -315,7 +315,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		optional_unanswered(s, &node->states);
 		ask_without(s, job);
 		return;
-	case JOB_GENERAL: /* it may drop what it does not know; who is silent is asked another time */
+	case JOB_GENERAL: /* it may drop what it does not know; a silent one is asked later */
 		node->sharp = node->answered ? INV_SHARP_UNSAID : INV_SHARP_UNASKED;
 		return;
 	case JOB_CLEAR:

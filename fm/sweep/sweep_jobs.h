@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sweep_jobs: kinds of sweeps, of their requests, and what is known of a probe. Private to fm/sweep.
+ * sweep_jobs: kinds of sweeps, of their requests, and what is known of a probe. Private to
+ * fm/sweep.
  */
 #ifndef FMD_SWEEP_SWEEP_JOBS_H
 #define FMD_SWEEP_SWEEP_JOBS_H

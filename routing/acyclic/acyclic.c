@@ -2,15 +2,18 @@
 /*
  * acyclic: from the design's columns (acyclic_design.c) to the tables of the moment.
  *
- *   design    once for as long as snapshots are moments of one fabric
- *   columns   each as the design has it, what is dead repaired over turns that are allowed
- *   again     some switch has no way by these, or the spanning tree that multicast goes by is cut: what is dead, or nobody uses, closes no
- *             cycles, so turns are allowed that were in the way of those, first of arcs that make the tree whole again, then as they
- *             are wanted; columns that were left open are repaired anew, or follow that tree
- *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as many of the turns in use as go with it, and all columns are
- *             repaired by these. That tree connects whatever cables connect
+ *   design once for as long as snapshots are moments of one fabric columns each as the design has
+ *   it, what is dead repaired over turns that are allowed again some switch has no way by these, or
+ *   the spanning tree that multicast goes by is cut: what is dead, or nobody uses, closes no
+ *             cycles, so turns are allowed that were in the way of those, first of arcs that make
+ *             the tree whole again, then as they are wanted; columns that were left open are
+ *             repaired anew, or follow that tree
+ *   replaced no arcs make it whole: another spanning tree of what is alive comes first, then as
+ *             many of the turns in use as go with it, and all columns are repaired by these. That
+ *             tree connects whatever cables connect
  *
- * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one too.
+ * Each of these is a function of snapshot and LIDs, and of how far it had to be gone, which is one
+ * too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +54,12 @@ struct acyclic {
 	uint8_t *exit;			/* by LID: the last port */
 };
 
-/* ---- LIDs ------------------------------------------------------------------------------------------ */
+/* ---- LIDs ------------------------------------------------------------------------------------ */
 
-/* Hosts' ports on a switch before this one, so that a host's place is its own whoever else comes and goes behind it. */
+/*
+ * Hosts' ports on a switch before this one, so that a host's place is its own whoever else comes
+ * and goes behind it.
+ */
 static uint8_t place_of(const struct topo *t, const struct topo_port *sw_port)
 {
 	unsigned place = 0;
@@ -97,7 +103,7 @@ static void find_lids(struct acyclic *a)
 		find_lid(a, lid);
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 {
@@ -107,7 +113,10 @@ static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 				 !(port->cordoned || topo_peer(a->t, port)->cordoned));
 }
 
-/* The cable of an arc that is `wanted`, or if it is dead one of those after it, not the same one for all. */
+/*
+ * The cable of an arc that is `wanted`, or if it is dead one of those after it, not the same one
+ * for all.
+ */
 static uint8_t choose_cable(const struct acyclic *a, uint32_t arc, unsigned wanted)
 {
 	const uint8_t *cables = a->net.cables + a->net.first_cable[arc];
@@ -182,7 +191,7 @@ static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 	return complete;
 }
 
-/* ---- Stages ---------------------------------------------------------------------------------------- */
+/* ---- Stages ---------------------------------------------------------------------------------- */
 
 static void forget_shape(struct acyclic *a)
 {
@@ -295,7 +304,9 @@ static void find_tree_parts(const struct acyclic *a, uint32_t *part)
 	free(states);
 }
 
-/* An arc between two parts of the tree that all turns with it are allowed of. False: there is none. */
+/*
+ * An arc between two parts of the tree that all turns with it are allowed of. False: there is none.
+ */
 static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state least, bool any)
 {
 	const struct net *n = &a->net;
@@ -313,7 +324,10 @@ static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state 
 	return false;
 }
 
-/* By arcs of that state or better, such as go with the tree or any. False: not all of each of `wanted` parts is joined. */
+/*
+ * By arcs of that state or better, such as go with the tree or any. False: not all of each of
+ * `wanted` parts is joined.
+ */
 static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
 {
 	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
@@ -386,8 +400,8 @@ static void forget_unused(struct acyclic *a)
 }
 
 /*
- * The turns that columns have, and those of a tree: as much as can be of the design's, or else any other. False: what columns have is in the
- * way of all that were tried.
+ * The turns that columns have, and those of a tree: as much as can be of the design's, or else any
+ * other. False: what columns have is in the way of all that were tried.
  */
 static bool extend_turns(struct acyclic *a)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. A spanning tree has all its turns allowed in the end: by
- * that every pair has a way, and multicast's trees go by it. With the tiers one is sought among the turns that others leave.
+ * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. A spanning
+ * tree has all its turns allowed in the end: by that every pair has a way, and multicast's trees go
+ * by it. With the tiers one is sought among the turns that others leave.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,12 @@ static void work_fini(struct work *w)
 	free(w->queue);
 }
 
-/* ---- Walks ------------------------------------------------------------------------------------------ */
+/* ---- Walks ----------------------------------------------------------------------------------- */
 
-/* Breadth first from `root` over its part; the order in w->queue, steps in w->dist. Returns how many. */
+/*
+ * Breadth first from `root` over its part; the order in w->queue, steps in w->dist. Returns how
+ * many.
+ */
 static uint32_t walk(struct work *w, uint32_t root)
 {
 	const struct net *n = w->net;
@@ -101,7 +105,7 @@ static uint32_t find_other(struct work *w, uint32_t sw, uint64_t *seed)
 	return other;
 }
 
-/* ---- Trees ------------------------------------------------------------------------------------------ */
+/* ---- Trees ----------------------------------------------------------------------------------- */
 
 static void put_in_tree(struct work *w, uint32_t arc)
 {
@@ -171,7 +175,7 @@ static void grow_line(struct work *w, uint32_t root)
 	}
 }
 
-/* ---- Orders ----------------------------------------------------------------------------------------- */
+/* ---- Orders ---------------------------------------------------------------------------------- */
 
 struct height { /* of a switch: the smaller, the lower */
 	uint32_t key, sw;
@@ -206,7 +210,7 @@ static void order_arcs(struct work *w, struct height *heights)
 	free(rank);
 }
 
-/* ---- Beginning with a tree ---------------------------------------------------------------------------- */
+/* ---- Beginning with a tree ------------------------------------------------------------------- */
 
 static void allow_tree(struct work *w)
 {
@@ -249,7 +253,7 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 	free(heights);
 }
 
-/* ---- Beginning with the tiers ------------------------------------------------------------------------- */
+/* ---- Beginning with the tiers ---------------------------------------------------------------- */
 
 /* All turns between an arc and the tree's at the switch it leaves. */
 static bool goes_with_tree(struct work *w, uint32_t arc)
@@ -265,7 +269,10 @@ static bool goes_with_tree(struct work *w, uint32_t arc)
 	return true;
 }
 
-/* A tree that the turns of the tiers leave room for, from a root. Returns how many switches are in it. */
+/*
+ * A tree that the turns of the tiers leave room for, from a root. Returns how many switches are in
+ * it.
+ */
 static uint32_t fit_tree(struct work *w, uint32_t root)
 {
 	const struct net *n = w->net;

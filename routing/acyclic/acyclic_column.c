@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_column: the ways of all switches to one destination: a tree, for a switch has one entry a LID. It grows from the destination, all
- * switches of one distance at once, so that a way is as short as the turns allow; of equal ones the least loaded is taken. As each
- * switch has decided when others come to go by it, some may find no turn that is allowed: then somebody in their way
- * goes another way (column_give_way()), or the whole column follows the spanning tree, and is shortened from there.
+ * acyclic_column: the ways of all switches to one destination: a tree, for a switch has one entry a
+ * LID. It grows from the destination, all switches of one distance at once, so that a way is as
+ * short as the turns allow; of equal ones the least loaded is taken. As each switch has decided
+ * when others come to go by it, some may find no turn that is allowed: then somebody in their way
+ * goes another way (column_give_way()), or the whole column follows the spanning tree, and is
+ * shortened from there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +70,7 @@ void column_settle(struct column *c, uint32_t sw, uint8_t arc, uint32_t hops, ui
 	c->longest = hops > c->longest ? hops : c->longest;
 }
 
-/* ---- Growth -------------------------------------------------------------------------------------- */
+/* ---- Growth ---------------------------------------------------------------------------------- */
 
 static uint64_t cost_of(const struct column *c, uint32_t arc)
 {
@@ -178,7 +180,7 @@ bool column_is_complete(const struct column *c, const uint32_t *part)
 	return true;
 }
 
-/* ---- Another way for one switch -------------------------------------------------------------------- */
+/* ---- Another way for one switch -------------------------------------------------------------- */
 
 static bool leads_by(struct column *c, uint32_t sw, uint32_t by)
 {
@@ -321,7 +323,7 @@ void column_give_way(struct column *c)
 	}
 }
 
-/* ---- By the tree ----------------------------------------------------------------------------------- */
+/* ---- By the tree ----------------------------------------------------------------------------- */
 
 static uint8_t shorter_arc(struct column *c, uint32_t sw)
 {
@@ -386,7 +388,7 @@ void column_by_tree(struct column *c, const bool *tree)
 			break;
 }
 
-/* ---- Loads ------------------------------------------------------------------------------------------ */
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 void account_init(struct account *a, const struct net *net)
 {
@@ -404,7 +406,10 @@ void account_fini(struct account *a)
 	free(a->queue);
 }
 
-/* Switches nobody comes by first: what a switch sends on is what comes by it and what its own hosts send. */
+/*
+ * Switches nobody comes by first: what a switch sends on is what comes by it and what its own hosts
+ * send.
+ */
 void account_column(struct account *a, const struct net *net, uint32_t d, const uint8_t *next,
 		    int64_t weight)
 {

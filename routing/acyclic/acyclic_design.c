@@ -2,13 +2,15 @@
 /*
  * acyclic_design: which turns are allowed, and the columns of a fabric of which nothing is dead.
  *
- *   estimate   columns as if any turn were allowed, spread by what arcs carry already: what each turn is worth
- *   turns      those of the beginning, then the others, the worthiest first, then those worth nothing
- *   columns    each again and again without its own load, so that later ones get out of the way of earlier ones
+ *   estimate columns as if any turn were allowed, spread by what arcs carry already: what each turn
+ *   is worth turns those of the beginning, then the others, the worthiest first, then those worth
+ *   nothing columns each again and again without its own load, so that later ones get out of the
+ *   way of earlier ones
  *
- * It begins with the spanning tree of shortest ways from a central switch, or one from elsewhere, or one that is nearly a
- * line, which leaves more turns to choose from; or with up/down by the tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The
- * beginnings are tried as far as there is time, and the one whose busiest cable has least to do wins.
+ * It begins with the spanning tree of shortest ways from a central switch, or one from elsewhere,
+ * or one that is nearly a line, which leaves more turns to choose from; or with up/down by the
+ * tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The beginnings are
+ * tried as far as there is time, and the one whose busiest cable has least to do wins.
  *
  * A destination switch has a column for each of its first hosts, as far as there is room.
  */
@@ -18,15 +20,15 @@
 #include "topology/mem.h"
 #include "topology/random.h"
 
-#define COLUMNS_OF_ONE 8	   /* of one destination switch */
-#define COLUMN_BYTES   (48u << 20) /* of all */
-#define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round of each.. */
+#define COLUMNS_OF_ONE 8	     /* of one destination switch */
+#define COLUMN_BYTES   (48u << 20)   /* of all */
+#define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round.. */
 #define TRIES	       6	     /* ..in so many designs */
 #define ROUNDS	       3
 #define TURN_WORK      (256 << 20) /* steps of searching for cycles */
 #define COLUMN_WORK    (1 << 16)   /* steps of looking for other ways for one column */
 #define CLEARLY_LESS                                                                               \
-	90 /* percent of the load: for less nobody leaves the first one, whose paths are the shortest */
+	90 /* percent of the load: for less nobody leaves the first one, of shortest paths */
 #define TURNS_A_STEP 4096
 
 enum phase { ESTIMATE, BEGIN, TURNS, REST, COLUMNS, JUDGE, DONE };
@@ -54,9 +56,12 @@ struct design_job {
 	uint64_t seed;
 };
 
-/* ---- Columns and their loads ----------------------------------------------------------------------- */
+/* ---- Columns and their loads ----------------------------------------------------------------- */
 
-/* Hosts of a destination switch whose LIDs follow one of its columns: the k-th, and every n-th from there. */
+/*
+ * Hosts of a destination switch whose LIDs follow one of its columns: the k-th, and every n-th from
+ * there.
+ */
 static unsigned hosts_of_column(const struct design_job *j, uint32_t column)
 {
 	uint32_t d = j->owner[column], k = column - j->now.first_column[d];
@@ -121,7 +126,7 @@ static void order_columns(struct design_job *j)
 	}
 }
 
-/* ---- Estimate -------------------------------------------------------------------------------------- */
+/* ---- Estimate -------------------------------------------------------------------------------- */
 
 /* Each turn on the ways to one destination, by the hosts whose traffic makes it. */
 static void add_values(struct design_job *j, uint32_t d, const uint8_t *next)
@@ -193,7 +198,7 @@ static void estimate(struct design_job *j)
 		j->phase = BEGIN;
 }
 
-/* ---- Beginnings ------------------------------------------------------------------------------------ */
+/* ---- Beginnings ------------------------------------------------------------------------------ */
 
 static bool has_tiers(const struct net *n)
 {
@@ -203,7 +208,10 @@ static bool has_tiers(const struct net *n)
 	return false;
 }
 
-/* Where there are tiers these come first, for there may be time for one only; if no tree goes with them, another try makes up for it. */
+/*
+ * Where there are tiers these come first, for there may be time for one only; if no tree goes with
+ * them, another try makes up for it.
+ */
 static enum beginning beginning_of(const struct design_job *j)
 {
 	static const enum beginning plain[] = { TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
@@ -229,7 +237,7 @@ static void begin(struct design_job *j)
 	j->phase = TURNS;
 }
 
-/* ---- Turns ------------------------------------------------------------------------------------------ */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 static void allow_worthy(struct design_job *j)
 {
@@ -259,7 +267,7 @@ static void allow_rest(struct design_job *j)
 	j->phase = COLUMNS;
 }
 
-/* ---- Columns ---------------------------------------------------------------------------------------- */
+/* ---- Columns --------------------------------------------------------------------------------- */
 
 static void make_column(struct design_job *j)
 {
@@ -285,7 +293,7 @@ static void make_column(struct design_job *j)
 		j->phase = JUDGE;
 }
 
-/* ---- The best ---------------------------------------------------------------------------------------- */
+/* ---- The best -------------------------------------------------------------------------------- */
 
 static void measure(struct design_job *j)
 {
@@ -347,7 +355,7 @@ static void judge(struct design_job *j)
 	copy_columns(j);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct design_job *design_job_new(const struct net *net)
 {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_repair: a column whose arcs are dead in part. Whoever stands before a dead arc takes another one that all behind it
- * may follow: then its entry alone has moved. Who finds none is left to grow anew with those behind it, each
- * keeping its entry where that is as short. How entries were before the latest fault does not matter: the design and what is dead do.
+ * acyclic_repair: a column whose arcs are dead in part. Whoever stands before a dead arc takes
+ * another one that all behind it may follow: then its entry alone has moved. Who finds none is left
+ * to grow anew with those behind it, each keeping its entry where that is as short. How entries
+ * were before the latest fault does not matter: the design and what is dead do.
  */
 #include <string.h>
 #include "routing/acyclic/acyclic_own.h"
 
-/* What comes by a settled switch as the design has it, and by arcs that are open, is settled as well. */
+/*
+ * What comes by a settled switch as the design has it, and by arcs that are open, is settled as
+ * well.
+ */
 static void settle_behind(struct column *c, uint32_t first, const uint8_t *designed)
 {
 	const struct net *n = c->net;
@@ -46,7 +50,10 @@ static bool those_behind_may_follow(const struct column *c, uint32_t sw, uint32_
 	return true;
 }
 
-/* The shortest of its arcs that those behind it may follow; of equal ones not the same for all destinations. */
+/*
+ * The shortest of its arcs that those behind it may follow; of equal ones not the same for all
+ * destinations.
+ */
 static uint8_t find_arc(const struct column *c, uint32_t sw, const uint8_t *designed)
 {
 	const struct net *n = c->net;

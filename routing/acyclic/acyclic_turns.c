@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_turns: a set of turns without a cycle, which grows. The order of arcs that proves it is kept as Pearce and Kelly do ("A
- * dynamic topological sort algorithm for directed acyclic graphs", 2006): a turn along the order costs nothing, one against it
- * a search of what lies between its arcs, and the order is mended there.
+ * acyclic_turns: a set of turns without a cycle, which grows. The order of arcs that proves it is
+ * kept as Pearce and Kelly do ("A dynamic topological sort algorithm for directed acyclic graphs",
+ * 2006): a turn along the order costs nothing, one against it a search of what lies between its
+ * arcs, and the order is mended there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ void turns_forget(struct turns *turns, const uint8_t *states, const bool *used)
 		}
 }
 
-/* ---- One more ------------------------------------------------------------------------------------ */
+/* ---- One more -------------------------------------------------------------------------------- */
 
 static bool meet(struct turns *t, uint32_t arc)
 {
@@ -80,7 +81,10 @@ static bool meet(struct turns *t, uint32_t arc)
 	return true;
 }
 
-/* Arcs that b leads to and that are not behind a in the order, itself first. False: a is one of them. */
+/*
+ * Arcs that b leads to and that are not behind a in the order, itself first. False: a is one of
+ * them.
+ */
 static bool find_after(struct turns *t, uint32_t a, uint32_t b, uint32_t *count)
 {
 	const struct net *n = t->net;
@@ -146,7 +150,9 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What leads to a takes the first of all their places, what b leads to the last; each in its order. */
+/*
+ * What leads to a takes the first of all their places, what b leads to the last; each in its order.
+ */
 static void reorder(struct turns *t, uint32_t nbefore, uint32_t nafter)
 {
 	uint32_t n = 0;

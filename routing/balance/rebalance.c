@@ -2,11 +2,11 @@
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
- *   base      where the design is uneven: jobs of their own for the same fabric with all known cables
+ *   base where the design is uneven: jobs of their own for the same fabric with all known cables
  *             live. What they find is the beginning of all that follows (rebalance_design.c)
  *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
  *             updn, or pairs of hosts that even detours leave open) are left alone
- *   design    .. and of the same fabric with all known cables live. Entries that differ are displaced;
+ *   design .. and of the same fabric with all known cables live. Entries that differ are displaced;
  *             in a base, those that are not on D-Mod-K's slots, or all
  *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
  *             entries, those whose packets come to one, and those on the way down to which packets
@@ -82,7 +82,7 @@ void rebalance_free(struct rebalance *job)
 	free(job);
 }
 
-/* ---- Prepare, design ---------------------------------------------------------------------------- */
+/* ---- Prepare, design ------------------------------------------------------------------------- */
 
 bool rebalance_is_uneven(const struct topo *t)
 {
@@ -113,7 +113,10 @@ static bool has_open(const struct rebalance *job)
 	return false;
 }
 
-/* Whether the engine's tables are what legal paths and detours around the levels make. What no cable connects, a dead leaf's hosts, is no matter of tables. */
+/*
+ * Whether the engine's tables are what legal paths and detours around the levels make. What no
+ * cable connects, a dead leaf's hosts, is no matter of tables.
+ */
 static bool is_tree(struct rebalance *job)
 {
 	struct legal *l = &job->legal;
@@ -220,7 +223,7 @@ static enum stage make_load(struct rebalance *job)
 	return COUNT;
 }
 
-/* ---- One LID's column --------------------------------------------------------------------------- */
+/* ---- One LID's column ------------------------------------------------------------------------ */
 
 struct hop rebalance_hop(const struct rebalance *job, uint32_t sw, uint8_t out)
 {
@@ -252,7 +255,7 @@ struct shift_path rebalance_way_from(const struct rebalance *job, uint32_t sw)
 	return way;
 }
 
-/* ---- Count -------------------------------------------------------------------------------------- */
+/* ---- Count ----------------------------------------------------------------------------------- */
 
 static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
 {
@@ -292,7 +295,9 @@ static void add_candidate(struct rebalance *job, uint32_t sw, uint32_t lid)
 		(struct candidate){ sw, lid, tables_row(&job->legal.tables, sw)[lid] };
 }
 
-/* n: switches on the list; those below that these may send to come on it too. Returns their number. */
+/*
+ * n: switches on the list; those below that these may send to come on it too. Returns their number.
+ */
 static uint32_t go_down(struct rebalance *job, uint32_t lid, uint32_t n)
 {
 	uint32_t to = job->legal.d.sw[lid], done;
@@ -397,7 +402,7 @@ static bool over_sources(struct rebalance *job, uint32_t units, range_fn *fn)
 		    fn);
 }
 
-/* ---- The end ------------------------------------------------------------------------------------ */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static bool lower(double before, double after, unsigned percent)
 {

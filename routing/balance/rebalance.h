@@ -10,8 +10,8 @@
  * them), and no LID moves that the damage leaves alone: an intact fabric of even design has none.
  *
  * Where the design itself is uneven, digits are not the best choice even when all is intact. The
- * overrides for that are made from the known cables alone, whatever is down or cordoned; damage adds
- * its own to them. So a fault and its repair leave them as they are.
+ * overrides for that are made from the known cables alone, whatever is down or cordoned; damage
+ * adds its own to them. So a fault and its repair leave them as they are.
  *
  * It takes from milliseconds to seconds; the caller takes it in steps.
  */
@@ -28,8 +28,10 @@ struct rebalance_limits {
 	uint32_t entries; /* that may move at most */
 	unsigned gain;	  /* percent that one of the figures must fall by, else nothing moves */
 };
-/* The worst channel: mean over shifts, and over shifts within rails, 1 = as usual; all to all, in
- * parts of the mean channel. */
+/*
+ * The worst channel: mean over shifts, and over shifts within rails, 1 = as usual; all to all, in
+ * parts of the mean channel.
+ */
 struct rebalance_figures {
 	double shift, rail_shift, all_to_all;
 };
@@ -46,12 +48,17 @@ struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids
 				const struct rebalance_limits *limits);
 void rebalance_free(struct rebalance *job); /* NULL is fine; at any time */
 
-/* Works on for about so many units, some 10 million a second; its first steps are routing
- * computations, whatever is said. True when done. */
+/*
+ * Works on for about so many units, some 10 million a second; its first steps are routing
+ * computations, whatever is said. True when done.
+ */
 bool rebalance_step(struct rebalance *job, uint32_t units);
 /* Some cable between switches is down or cordoned. Without that, there is nothing to do .. */
 bool rebalance_is_damaged(const struct topo *t);
-/* .. unless the design is uneven: a missing line card, trunks of unequal width, hosts on spines. Takes as long as a graph does. */
+/*
+ * .. unless the design is uneven: a missing line card, trunks of unequal width, hosts on spines.
+ * Takes as long as a graph does.
+ */
 bool rebalance_is_uneven(const struct topo *t);
 /* All of it at once. */
 void rebalance_finish(struct rebalance *job);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rebalance_design: the base of a pass over an uneven design: what would be moved if all known cables
- * lived and none was cordoned. It depends on neither, so that no fault and no repair moves it.
+ * rebalance_design: the base of a pass over an uneven design: what would be moved if all known
+ * cables lived and none was cordoned. It depends on neither, so that no fault and no repair moves
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>

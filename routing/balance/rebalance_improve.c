@@ -4,15 +4,15 @@
  * cost least; its entry moves when that saves more than the pass demands.
  *
  * First shifts alone count: few flows meet in the same shift with a chance not to, and these have
- * the first choice of ports, and of the entries further on. Then shares of all-to-all traffic, which
- * move many flows that do not care about shifts. Last, shifts once more, within what the worst
- * channel has come to. Large savings come before small ones, so that a small budget goes where it
- * counts.
+ * the first choice of ports, and of the entries further on. Then shares of all-to-all traffic,
+ * which move many flows that do not care about shifts. Last, shifts once more, within what the
+ * worst channel has come to. Large savings come before small ones, so that a small budget goes
+ * where it counts.
  *
- * A better port is often no better by itself: further on, one cable of several to the same switch is
- * the right one, and the LID's entry there names another. So that entry is chosen along with it, and
- * takes those with it that use it already. (While shares count, only when nobody does: hardly any
- * flow is left alone then, and the time goes into that.)
+ * A better port is often no better by itself: further on, one cable of several to the same switch
+ * is the right one, and the LID's entry there names another. So that entry is chosen along with it,
+ * and takes those with it that use it already. (While shares count, only when nobody does: hardly
+ * any flow is left alone then, and the time goes into that.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const struct pass {
 };
 #define PASSES (sizeof(passes) / sizeof(passes[0]))
 
-/* ---- The LID in question ------------------------------------------------------------------------ */
+/* ---- The LID in question --------------------------------------------------------------------- */
 
 static uint8_t *entry_of(const struct rebalance *job, uint32_t sw, uint32_t lid)
 {
@@ -103,7 +103,7 @@ static void set_entry(struct rebalance *job, uint32_t sw, uint32_t lid, uint8_t 
 	job->hops[sw] = rebalance_hop(job, sw, port);
 }
 
-/* ---- A way by another port ---------------------------------------------------------------------- */
+/* ---- A way by another port ------------------------------------------------------------------- */
 
 struct trial { /* of a candidate whose flows are off their channels */
 	struct rebalance *job;
@@ -297,7 +297,7 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 		take_port(trial, best);
 }
 
-/* ---- Passes ------------------------------------------------------------------------------------- */
+/* ---- Passes ---------------------------------------------------------------------------------- */
 
 static void improve_flow(struct trial *trial, uint32_t sw)
 {

@@ -31,7 +31,7 @@
 #define SHARE_PRICE                                                                                \
 	4 /* a channel with the mean share, of a fabric with so many sources: 1 << SHARE_BITS */
 
-/* ---- Who sends to whom -------------------------------------------------------------------------- */
+/* ---- Who sends to whom ----------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -148,7 +148,9 @@ static uint32_t longest_rail(const struct shift_load *load)
 	return longest;
 }
 
-/* Counts of rings are of sources here. Beyond HARD_BYTES, shifts that are far apart share buckets. */
+/*
+ * Counts of rings are of sources here. Beyond HARD_BYTES, shifts that are far apart share buckets.
+ */
 static void size_rings(struct shift_load *load)
 {
 	uint64_t all = load->rings[0].count, rail = longest_rail(load), bytes = load->nchannels;
@@ -228,9 +230,10 @@ void shift_load_fini(struct shift_load *load)
 	free(load->prices);
 }
 
-/* ---- Windows ------------------------------------------------------------------------------------ */
+/* ---- Windows --------------------------------------------------------------------------------- */
 
-struct window { /* keys that a flow fills: n from the first on, then the rest from where the ring begins */
+/* keys that a flow fills: n from the first on, then the rest from where the ring begins */
+struct window {
 	uint32_t first, n, again, rest;
 };
 
@@ -298,7 +301,7 @@ void shift_load_put(struct shift_load *load, const struct shift_flow *flow,
 	}
 }
 
-/* ---- Levels and prices -------------------------------------------------------------------------- */
+/* ---- Levels and prices ----------------------------------------------------------------------- */
 
 /* A flow costs the same however many buckets it fills. */
 static void set_price(struct shift_load *load, unsigned level, uint32_t key)
@@ -533,7 +536,7 @@ int64_t shift_load_price(const struct shift_load *load, const struct shift_flow 
 	return price;
 }
 
-/* ---- Figures ------------------------------------------------------------------------------------ */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static double mean_level(const struct shift_load *load, uint32_t first, uint32_t end)
 {

@@ -70,7 +70,7 @@ void belows_fini(struct belows *b)
 	free(b->strokes);
 }
 
-/* ---- Cables wanted ------------------------------------------------------------------------------ */
+/* ---- Cables wanted --------------------------------------------------------------------------- */
 
 static void prepare_descent(struct belows *b, uint32_t sw, struct descent *way,
 			    const struct graph_group *group)
@@ -159,7 +159,7 @@ static void fill_multi(struct belows *b, struct below *below, uint32_t sw,
 	}
 }
 
-/* ---- Strokes ------------------------------------------------------------------------------------ */
+/* ---- Strokes --------------------------------------------------------------------------------- */
 
 static void add_stroke(struct belows *b, uint32_t lid)
 {
@@ -208,7 +208,7 @@ static void fill_strokes(struct below *below, const struct dest_run *strokes, ui
 		fill_run(below, &strokes[i], way);
 }
 
-/* ---- Child by child ----------------------------------------------------------------------------- */
+/* ---- Child by child -------------------------------------------------------------------------- */
 
 static void fill_child(struct belows *b, struct below *below, const struct descent *way,
 		       const struct entries *entries)
@@ -254,7 +254,7 @@ static void fill_children(struct belows *b, struct below *below, uint32_t sw)
 		fill_multi(b, below, sw, &b->r->below[b->by_child[at]]);
 }
 
-/* ---- Children that have nothing in common -------------------------------------------------------- */
+/* ---- Children that have nothing in common ---------------------------------------------------- */
 
 static void widen(struct below *below, const struct dest_run *runs, uint32_t count)
 {
@@ -309,7 +309,7 @@ static void fill_apart(struct belows *b, struct below *below, uint32_t sw)
 	}
 }
 
-/* ---- What is below ------------------------------------------------------------------------------ */
+/* ---- What is below --------------------------------------------------------------------------- */
 
 /* Where LIDs below begin and end. */
 static void find_bounds(struct belows *b, uint32_t sw, struct below *below)
@@ -368,7 +368,7 @@ const struct below *belows_of(struct belows *b, uint32_t sw)
 	return below;
 }
 
-/* ---- Ports -------------------------------------------------------------------------------------- */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static uint8_t descent_port(const struct belows *b, const struct descent *way, uint32_t lid)
 {

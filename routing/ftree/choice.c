@@ -2,15 +2,16 @@
 /*
  * choice: candidates and slots of a family (see choice.h).
  *
- * Candidates come from the parents' cost rows (nearest.h): the least cost, how many parents have it,
- * and the last that has it. In a healthy tree every D is reached by all parents (one row of digits serves them)
- * or by one (known from `last`); bitmaps are made only when much is missing.
+ * Candidates come from the parents' cost rows (nearest.h): the least cost, how many parents have
+ * it, and the last that has it. In a healthy tree every D is reached by all parents (one row of
+ * digits serves them) or by one (known from `last`); bitmaps are made only when much is missing.
  *
- * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the destinations are dealt over these
- * by rank, which is even, instead of walking through holes.
+ * Where half of the parents or fewer lead to D by design (a pod's leaf below some spines only), the
+ * destinations are dealt over these by rank, which is even, instead of walking through holes.
  *
- * Whatever the rule, each LID has one order of preference among the slots, which design, weights and the LID alone make, and takes
- * the first that lives. Loads that depend on who else was displaced are left to re-balancing.
+ * Whatever the rule, each LID has one order of preference among the slots, which design, weights
+ * and the LID alone make, and takes the first that lives. Loads that depend on who else was
+ * displaced are left to re-balancing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "topology/mem.h"
 
 #define MASKS_WORTH                                                                                \
-	16 /* one destination in so many with some parents missing: bitmaps for all are worth their pass */
+	16 /* one destination in so many lacks parents: bitmaps for all are worth their pass */
 
 static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 {
@@ -79,7 +80,7 @@ void choice_fini(struct choice *c)
 	free(c->only_lids);
 }
 
-/* ---- Candidates -------------------------------------------------------------------------------- */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
 static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 {
@@ -115,7 +116,10 @@ static bool never_hosts(const uint8_t *count, const uint8_t *has_hosts, uint32_t
 	return found;
 }
 
-/* Destinations that several parents lead to, but not all. Summed up in bytes as long as those hold it. */
+/*
+ * Destinations that several parents lead to, but not all. Summed up in bytes as long as those hold
+ * it.
+ */
 static uint32_t count_partly(const uint8_t *count, uint32_t n, uint8_t nparents)
 {
 	uint32_t partly = 0;
@@ -177,7 +181,7 @@ struct parent_set choice_candidates(const struct choice *c, uint32_t d)
 	return set;
 }
 
-/* ---- Slots ------------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
 static unsigned nth_parent(const struct parent_set *set, unsigned n)
 {
@@ -216,8 +220,9 @@ static bool any_in(const struct parent_set *a, const struct parent_set *b)
 }
 
 /*
- * A destination that half of the parents or fewer lead to by design is dealt over these alone; the LIDs of a dead one go on by turns. LIDs whose home is
- * none of them are counted by themselves: every second number, say, would come to every second cable only.
+ * A destination that half of the parents or fewer lead to by design is dealt over these alone; the
+ * LIDs of a dead one go on by turns. LIDs whose home is none of them are counted by themselves:
+ * every second number, say, would come to every second cable only.
  */
 static unsigned slot_by_rank(const struct choice *c, uint32_t x, const struct parent_set *set)
 {
@@ -298,8 +303,8 @@ static struct at_home *weigh_slots(const struct choice *c, uint32_t d)
 }
 
 /*
- * What the hosts on a leaf send to by which slot when nothing is dead, for families that number slots as its own does. NULL = by all alike;
- * higher up that is so.
+ * What the hosts on a leaf send to by which slot when nothing is dead, for families that number
+ * slots as its own does. NULL = by all alike; higher up that is so.
  */
 static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 {
@@ -312,7 +317,10 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 	return c->at_home[d]->least == c->at_home[d]->most ? NULL : c->at_home[d];
 }
 
-/* The slots that a LID goes on to when its home does not lead there: far strides, so that what is missing together is left together. */
+/*
+ * The slots that a LID goes on to when its home does not lead there: far strides, so that what is
+ * missing together is left together.
+ */
 struct walk {
 	unsigned home, at, stride, others, left;
 };

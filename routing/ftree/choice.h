@@ -3,8 +3,9 @@
  * choice: which of a family's parents, and which cable to it, each destination takes. Private to
  * routing/.
  *
- * A destination wants D-Mod-K's slot. A parent that does not lead there hands its destinations over by an order that does not
- * depend on what is dead: so an entry moves only when the very parent it used is lost, and comes back with it.
+ * A destination wants D-Mod-K's slot. A parent that does not lead there hands its destinations over
+ * by an order that does not depend on what is dead: so an entry moves only when the very parent it
+ * used is lost, and comes back with it.
  */
 #ifndef FMD_ROUTING_CHOICE_H
 #define FMD_ROUTING_CHOICE_H
@@ -32,7 +33,8 @@ struct few {			   /* parents that lead to one D by design */
 	uint8_t rank[256]; /* ..numbered, by slot; CHOICE_NONE = of one of these */
 };
 
-struct lid_pair { /* all LIDs behind one D: a switch's own, and its aggregation node's or the same again */
+/* all LIDs behind one D: a switch's own, and its aggregation node's or the same again */
+struct lid_pair {
 	uint16_t a, b;
 };
 
@@ -81,8 +83,8 @@ unsigned choice_slot(struct choice *c, uint32_t lid, const struct parent_set *ca
 /* By LID: the lane wanted on the way down to a child switch, below its group's number of lanes. */
 const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph_group *group);
 /*
- * The port of lane `wanted`. A dead lane's destinations go on to the lanes after it, by `spread`: those
- * of different dead lanes to different ones, and none moves because some other lane died.
+ * The port of lane `wanted`. A dead lane's destinations go on to the lanes after it, by `spread`:
+ * those of different dead lanes to different ones, and none moves because some other lane died.
  */
 uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
 			 uint32_t spread);

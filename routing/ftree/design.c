@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * design: see design.h. Who is above D is found by a walk upwards from it, nearest first; the rest, from the highest rank
- * down, goes by its parents.
+ * design: see design.h. Who is above D is found by a walk upwards from it, nearest first; the rest,
+ * from the highest rank down, goes by its parents.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * design: how far switches are from one another by up/down paths if no known cable were dead. Private to routing/.
+ * design: how far switches are from one another by up/down paths if no known cable were dead.
+ * Private to routing/.
  *
- * Destinations are dealt over what leads there by design, so that those that lose their way move and no others. Rows are made
- * when they are asked for: few switches of a regular fabric ever are.
+ * Destinations are dealt over what leads there by design, so that those that lose their way move
+ * and no others. Rows are made when they are asked for: few switches of a regular fabric ever are.
  */
 #ifndef FMD_ROUTING_DESIGN_H
 #define FMD_ROUTING_DESIGN_H
@@ -13,8 +14,8 @@
 #define DESIGN_NS 16
 
 struct design_row {
-	const uint8_t
-		*down; /* by switch: hops to D downwards alone, REACH_NEVER = D is not below */
+	/* by switch: hops to D downwards alone, REACH_NEVER = D is not below */
+	const uint8_t *down;
 	const uint8_t *cost; /* likewise by any up/down path; down wins over up */
 	bool made;	     /* just now, which took DESIGN_NS a switch */
 };

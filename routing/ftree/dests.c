@@ -24,7 +24,10 @@ static enum route_class class_of(const struct numbering *n, const struct graph_h
 	return n->classes ? n->classes[host->port] : ROUTE_COMPUTE;
 }
 
-/* The number of a host's LID base + offset. Several LIDs of one port are spread evenly over its leaf's slots. */
+/*
+ * The number of a host's LID base + offset. Several LIDs of one port are spread evenly over its
+ * leaf's slots.
+ */
 static uint32_t number_of(struct numbering *n, const struct graph_host *host, uint32_t own,
 			  unsigned offset, unsigned lmc)
 {
@@ -53,7 +56,9 @@ static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint
 	d->order[lid] = order;
 }
 
-/* A host whose cable is down stays a destination as far as its leaf: its return changes one entry. */
+/*
+ * A host whose cable is down stays a destination as far as its leaf: its return changes one entry.
+ */
 static void place_host(struct dests *d, struct numbering *n, const struct lid_map *lids,
 		       uint32_t sw, const struct graph_host *host)
 {

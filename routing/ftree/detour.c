@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * detour: ways for pairs that cables connect and no up/down path does: two leaves left without a spine in common; a spine
- * and a host behind its dead uplink, which management traffic (PerfMgr) wants.
+ * detour: ways for pairs that cables connect and no up/down path does: two leaves left without a
+ * spine in common; a spine and a host behind its dead uplink, which management traffic (PerfMgr)
+ * wants.
  *
- * A hole (s, D) is filled by sending to a neighbour n that has a way to D. When that turns at n from down to up it adds the
- * dependency (s -> n) before (n -> m), a valley. Valleys are legal as long as no channel can come to wait for itself: the valley s, n, m is
- * accepted when s cannot be reached from m by legal turns and the valleys already accepted. That judges
- * by all turns that any table might use, so it is safe whatever else the tables hold; check.c judges the result by the bytes.
+ * A hole (s, D) is filled by sending to a neighbour n that has a way to D. When that turns at n
+ * from down to up it adds the dependency (s -> n) before (n -> m), a valley. Valleys are legal as
+ * long as no channel can come to wait for itself: the valley s, n, m is accepted when s cannot be
+ * reached from m by legal turns and the valleys already accepted. That judges by all turns that any
+ * table might use, so it is safe whatever else the tables hold; check.c judges the result by the
+ * bytes.
  *
- * Each valley in use is in the way of others, so there should be few: whoever got a way hands it on to all holes around
- * it that can take it without a new one, and only what is left opens the next. That also makes ways there and back:
- * those by one leaf, in both directions, bear each other.
+ * Each valley in use is in the way of others, so there should be few: whoever got a way hands it on
+ * to all holes around it that can take it without a new one, and only what is left opens the next.
+ * That also makes ways there and back: those by one leaf, in both directions, bear each other.
  *
  * Holes between hosts come first. Those of management are filled while they are few: after one
  * fault, or ten; where hundreds of cables are dead the time is better spent on answering. What is
@@ -29,8 +32,8 @@
 #define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
 #define DETOUR_MAX_MANAGEMENT 256  /* holes, beyond which only those between hosts are looked at */
 #define DETOUR_PLACES	      2048 /* to find valleys by: a power of two, most of it empty */
-#define DETOUR_CLIMB	      3 /* switches above a hole, one above the other, that get a way for it */
-#define DETOUR_MAX_CLIMBS     1024 /* switches so asked for holes of management, in one computation */
+#define DETOUR_CLIMB	      3	   /* switches above a hole, in a row, that get a path for it */
+#define DETOUR_MAX_CLIMBS     1024 /* switches asked so for holes of management, at once */
 
 struct valley {
 	uint32_t from, at, to;
@@ -78,7 +81,7 @@ struct look {		     /* what is known of a switch and one destination */
 	bool wanted; /* it is a hole */
 };
 
-/* ---- Is a valley safe? -------------------------------------------------------------------------- */
+/* ---- Is a valley safe? ----------------------------------------------------------------------- */
 
 static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 {
@@ -86,8 +89,9 @@ static bool reaches(const struct detour *w, uint32_t sw, uint32_t d)
 }
 
 /*
- * Whether a packet that went up from the switch may lead to waiting for one that comes down to it: by legal turns from one parent to
- * another. Never in a tree whose levels are as they should be: there, parents of one switch have no switch above in common.
+ * Whether a packet that went up from the switch may lead to waiting for one that comes down to it:
+ * by legal turns from one parent to another. Never in a tree whose levels are as they should be:
+ * there, parents of one switch have no switch above in common.
  */
 static bool comes_back(struct detour *w, uint32_t sw)
 {
@@ -110,8 +114,9 @@ static bool is_turned_away(struct detour *w, const struct valley *v, uint32_t at
 }
 
 /*
- * Goes on by all valleys from one source, but from the switch itself not by the one it came through. Returns whether one
- * leads to `wanted`; the source is spent when none of its valleys is left for later.
+ * Goes on by all valleys from one source, but from the switch itself not by the one it came
+ * through. Returns whether one leads to `wanted`; the source is spent when none of its valleys is
+ * left for later.
  */
 static bool take_valleys(struct detour *w, uint32_t source, struct risen here, uint32_t wanted)
 {
@@ -150,8 +155,9 @@ static bool by_culprit(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 }
 
 /*
- * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come to wait for `from`. One
- * that has just risen from a switch does not go straight back down to it: pairs may use one leaf both ways.
+ * Whether a packet that rises from `at` into `to` could, by legal turns and accepted valleys, come
+ * to wait for `from`. One that has just risen from a switch does not go straight back down to it:
+ * pairs may use one leaf both ways.
  */
 static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to)
 {
@@ -217,7 +223,7 @@ static bool valley_accepted(struct detour *w, uint32_t from, uint32_t at, uint32
 	return accepted;
 }
 
-/* ---- One destination switch --------------------------------------------------------------------- */
+/* ---- One destination switch ------------------------------------------------------------------ */
 
 static bool rises(const struct graph *g, uint32_t from, uint32_t to)
 {
@@ -242,7 +248,10 @@ static bool has_way(struct detour *w, uint32_t sw, uint32_t d)
 	return look_at(w, sw, d)->way;
 }
 
-/* The switch behind a port, TOPO_NONE when there is none. Searched from group *near on, which is moved to where it was. */
+/*
+ * The switch behind a port, TOPO_NONE when there is none. Searched from group *near on, which is
+ * moved to where it was.
+ */
 static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port, unsigned *near)
 {
 	const struct graph_group *groups = graph_ups(g, sw);
@@ -261,7 +270,10 @@ static uint32_t neighbour_at(const struct graph *g, uint32_t sw, uint8_t port, u
 	return TOPO_NONE;
 }
 
-/* Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted valley. */
+/*
+ * Whether s may send all LIDs of D to its neighbour n: every turn there is legal or an accepted
+ * valley.
+ */
 static bool may_send(struct detour *w, uint32_t s, uint32_t n, uint32_t d)
 {
 	const uint8_t *row = tables_row(w->out, n);
@@ -317,7 +329,10 @@ static bool give_way_down(struct detour *w, uint32_t s, uint32_t d)
 {
 	const struct graph_group *group = graph_downs(w->g, s),
 				 *end = group + w->g->switches[s].ndown;
-	/* Trials are spent, and none was about s: nothing from there may rise. All from here on are about s. */
+	/*
+	 * Trials are spent, and none was about s: nothing from there may rise. All from here on are
+	 * about s.
+	 */
 	bool shut = w->nvalleys == DETOUR_MAX_TRIALS && !w->is_tried[s];
 
 	fiber_spend(w->r->fiber, (w->g->switches[s].nup + w->g->switches[s].ndown) * GROUP_NS);
@@ -340,7 +355,10 @@ static bool give_way(struct detour *w, uint32_t s, uint32_t d)
 	return give_way_down(w, s, d);
 }
 
-/* Who is above a hole gets a way first where that needs one too: a leaf sends by a spine that itself detours. */
+/*
+ * Who is above a hole gets a way first where that needs one too: a leaf sends by a spine that
+ * itself detours.
+ */
 static bool fill_hole(struct detour *w, uint32_t s, uint32_t d, unsigned depth)
 {
 	const struct graph_group *ups = graph_ups(w->g, s);
@@ -370,7 +388,10 @@ static const struct graph_group *group_to(const struct graph *g, uint32_t sw, ui
 	return group;
 }
 
-/* Holes beside those that got a way take it from there, and hand it on, as far as that needs no new valley. */
+/*
+ * Holes beside those that got a way take it from there, and hand it on, as far as that needs no new
+ * valley.
+ */
 static void hand_on(struct detour *w, uint32_t d)
 {
 	w->opens = false;
@@ -390,14 +411,17 @@ static void hand_on(struct detour *w, uint32_t d)
 	w->opens = true;
 }
 
-/* ---- All holes ---------------------------------------------------------------------------------- */
+/* ---- All holes ------------------------------------------------------------------------------- */
 
 static uint32_t key_of(const struct hole *hole, bool by_d)
 {
 	return by_d ? hole->d : hole->sw;
 }
 
-/* One key of two, by counting: there may be a million. `first` has a place more than there are switches. */
+/*
+ * One key of two, by counting: there may be a million. `first` has a place more than there are
+ * switches.
+ */
 static void sort_by_one(const struct holes *from, struct hole *to, bool by_d, uint32_t *first,
 			uint32_t nswitches)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * digits: see digits.h. Topological numbers mostly follow each other as LIDs do. In such a sequence digits come round again
- * and again: the first round is counted, and copied for the others.
+ * digits: see digits.h. Topological numbers mostly follow each other as LIDs do. In such a sequence
+ * digits come round again and again: the first round is counted, and copied for the others.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #define REACH_NEVER 255 /* cost of what no legal path reaches */
 #define REACH_MULTI 255 /* several children lead there at the same distance */
 
-/* ---- Destinations: LIDs as routing sees them ---------------------------------------------------- */
+/* ---- Destinations: LIDs as routing sees them ------------------------------------------------- */
 
 struct dest_run { /* consecutive LIDs behind one switch */
 	uint16_t lid, count;
@@ -45,7 +45,7 @@ static inline unsigned dests_weight(const struct dests *d, uint32_t lid)
 	return d->weight ? d->weight[lid] : 1;
 }
 
-/* ---- Reach: who is below whom, and how far everything is ---------------------------------------- */
+/* ---- Reach: who is below whom, and how far everything is ------------------------------------- */
 
 struct reach_entry { /* D is `dist` hops down, by way of down group `child` (or several:
 			REACH_MULTI) */
@@ -68,8 +68,8 @@ struct reach {
 	struct design *design; /* lent, for as long as its graph is kept; NULL = there is none */
 	struct pivots *pivots; /* lent; NULL = what has no legal path stays a hole */
 	struct fiber *fiber;   /* lent, for long work to stop now and then; NULL = in one go */
-	uint32_t
-		*cost_row; /* by switch: its row, TOPO_NONE for switches that are nobody's parent */
+	/* by switch: its row, TOPO_NONE for switches that are nobody's parent */
+	uint32_t *cost_row;
 };
 static inline uint8_t *reach_cost(const struct reach *r, const struct graph *g, uint32_t sw)
 {
@@ -80,8 +80,10 @@ void reach_fini(struct reach *r);
 /* Entry of D below a switch, or NULL. */
 const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
 
-/* ---- Rows
- * ---------------------------------------------------------------------------------------- */
+/*
+ * ---- Rows
+ * ----------------------------------------------------------------------------------------
+ */
 
 struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
 	uint32_t sw, d;
@@ -99,10 +101,12 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 	       struct holes *holes);
 void holes_fini(struct holes *holes);
 
-/* ---- Detours (detour.c) ------------------------------------------------------------------------- */
+/* ---- Detours (detour.c) ---------------------------------------------------------------------- */
 
-/* Fills holes where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
- * which completes the costs. Returns host pairs still open. */
+/*
+ * Fills holes where a turn down-then-up keeps the channel dependencies acyclic; after rows_fill(),
+ * which completes the costs. Returns host pairs still open.
+ */
 uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
 		     struct tables *out, struct holes *holes);
 

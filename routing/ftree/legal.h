@@ -24,8 +24,10 @@ struct legal_ports {
 /* The graph of a snapshot, and what is below whom; then legal_fill() makes tables and costs. */
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
 		const struct route_params *params, struct graph_how how);
-/* Touches the memory that the tables take, which is half the time of a first legal_fill(): some
- * megabytes from switch *next on. True after the last. */
+/*
+ * Touches the memory that the tables take, which is half the time of a first legal_fill(): some
+ * megabytes from switch *next on. True after the last.
+ */
 bool legal_make_room(struct legal *legal, uint32_t *next) __attribute__((warn_unused_result));
 void legal_fill(struct legal *legal);
 void legal_fini(struct legal *legal);
@@ -50,16 +52,20 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 		   uint32_t d, uint8_t port, uint8_t like);
 
 /*
- * By destination switch: some switch with hosts has no legal path to its hosts, though live cables lead there. Entries for these
- * are the engine's alone: whether a detour can be found must not depend on what else was chosen.
- * The caller frees it. t: whose cables are meant; NULL = all known ones count as live.
+ * By destination switch: some switch with hosts has no legal path to its hosts, though live cables
+ * lead there. Entries for these are the engine's alone: whether a detour can be found must not
+ * depend on what else was chosen. The caller frees it. t: whose cables are meant; NULL = all known
+ * ones count as live.
  */
 bool *legal_find_open(const struct topo *t, const struct graph *g, const struct holes *holes);
 
 /* The LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
 bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);
 
-/* Takes those overrides that lead on minimal up/down paths, as the tables' own entries do, to destinations that are not open. */
+/*
+ * Takes those overrides that lead on minimal up/down paths, as the tables' own entries do, to
+ * destinations that are not open.
+ */
 void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
 		    const bool *open, const struct route_override *list, uint32_t n,
 		    struct tables *out);

@@ -2,13 +2,15 @@
 /*
  * mend: see mend.h.
  *
- * detour.c judges by all turns that any table might use: quick, and where much is dead, too careful. Here the dependencies that the
- * tables have are listed (cdg.h), which takes as long as it takes. For a hole the shortest path is sought to any switch that has a way,
- * over switches that have none: these get one too. A hop is taken when none of the channels behind it comes to wait for its own; else another
- * path is sought. Turns from down to up are in each other's way, so a path with few of them counts as short, best at switches where
- * there is one already.
+ * detour.c judges by all turns that any table might use: quick, and where much is dead, too
+ * careful. Here the dependencies that the tables have are listed (cdg.h), which takes as long as it
+ * takes. For a hole the shortest path is sought to any switch that has a way, over switches that
+ * have none: these get one too. A hop is taken when none of the channels behind it comes to wait
+ * for its own; else another path is sought. Turns from down to up are in each other's way, so a
+ * path with few of them counts as short, best at switches where there is one already.
  *
- * It knows bytes and cables alone, so it does not matter by what engine, or out of which two tables, the columns came.
+ * It knows bytes and cables alone, so it does not matter by what engine, or out of which two
+ * tables, the columns came.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,7 @@ struct hop { /* the best path from a switch to one that has a way */
 #define STEP_NS	      4	 /* of such work */
 #define LOOK_NS	      60 /* at a switch: whether it has a way */
 
-/* ---- The fabric --------------------------------------------------------------------------------- */
+/* ---- The fabric ------------------------------------------------------------------------------ */
 
 static const struct topo_port *peer_up(const struct mend *m, uint32_t sw, unsigned num)
 {
@@ -117,9 +119,12 @@ static void find_lids(struct mend *m)
 	}
 }
 
-/* ---- Ways --------------------------------------------------------------------------------------- */
+/* ---- Ways ------------------------------------------------------------------------------------ */
 
-/* LIDs behind one switch have a way or none alike, but for those whose entries were taken one by one: all count. */
+/*
+ * LIDs behind one switch have a way or none alike, but for those whose entries were taken one by
+ * one: all count.
+ */
 static bool has_way(const struct mend *m, uint32_t sw, uint32_t d)
 {
 	for (uint16_t lid = m->first_lid[d]; lid && sw != d; lid = m->next_lid[lid])
@@ -156,7 +161,7 @@ static uint64_t count_all_open(const struct mend *m)
 	return open;
 }
 
-/* ---- Dependencies ------------------------------------------------------------------------------- */
+/* ---- Dependencies ---------------------------------------------------------------------------- */
 
 static bool is_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
 {
@@ -235,7 +240,7 @@ static bool closes_cycle(struct mend *m, uint32_t channel, uint32_t next, uint32
 	return m->met[channel];
 }
 
-/* ---- Paths -------------------------------------------------------------------------------------- */
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 static uint32_t cost_of_turn(const struct mend *m, uint32_t from, uint32_t at, uint32_t to)
 {
@@ -310,7 +315,7 @@ static void find_paths(struct mend *m, uint32_t d)
 	fiber_spend(m->fiber, (uint32_t)(before - m->work) * STEP_NS + m->t->nswitches * LOOK_NS);
 }
 
-/* ---- Filling ------------------------------------------------------------------------------------ */
+/* ---- Filling --------------------------------------------------------------------------------- */
 
 static void send_by(struct mend *m, uint32_t sw, unsigned num, uint32_t next, uint32_t d)
 {
@@ -327,7 +332,10 @@ static void send_by(struct mend *m, uint32_t sw, unsigned num, uint32_t next, ui
 	}
 }
 
-/* All switches of the path found from one on get a way, the last one first. False: a channel refused. */
+/*
+ * All switches of the path found from one on get a way, the last one first. False: a channel
+ * refused.
+ */
 static bool take_path(struct mend *m, uint32_t sw, uint32_t d)
 {
 	unsigned port = m->hops[sw].port;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mend: the last resort of a damaged tree. Pairs of hosts that cables connect and neither legal paths nor detours do get a way
- * where the channel dependencies of these very tables bear it. Private to routing/.
+ * mend: the last resort of a damaged tree. Pairs of hosts that cables connect and neither legal
+ * paths nor detours do get a way where the channel dependencies of these very tables bear it.
+ * Private to routing/.
  */
 #ifndef FMD_ROUTING_MEND_H
 #define FMD_ROUTING_MEND_H
@@ -11,10 +12,16 @@
 #include "routing/tables.h"
 #include "topology/topo.h"
 
-/* Pairs of switches with hosts that have no way though cables connect them. With a fiber it stops now and then. */
+/*
+ * Pairs of switches with hosts that have no way though cables connect them. With a fiber it stops
+ * now and then.
+ */
 uint64_t mend_count(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		    struct fiber *fiber);
-/* Fills such gaps of tables that have no cycle, and makes none; then those between hosts and switches. Returns what is left of the former. */
+/*
+ * Fills such gaps of tables that have no cycle, and makes none; then those between hosts and
+ * switches. Returns what is left of the former.
+ */
 uint64_t mend_tables(const struct topo *t, const struct lid_map *lids, struct tables *tables,
 		     struct fiber *fiber);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pivot: see pivot.h. The choice is made by known cables, so that a fault moves no pivot; ways are by live ones, and kept while
- * nothing is dead.
+ * pivot: see pivot.h. The choice is made by known cables, so that a fault moves no pivot; ways are
+ * by live ones, and kept while nothing is dead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define TRIED_MAX 64 /* switches that are looked at as pivots */
 
-/* ---- The choice --------------------------------------------------------------------------------- */
+/* ---- The choice ------------------------------------------------------------------------------ */
 
 /* T into queue and top, by known cables. Returns how many. */
 static uint32_t find_top(struct pivots *p, uint32_t pivot, uint32_t mark)
@@ -83,7 +83,10 @@ static bool are_needed(const struct graph *g)
 	return false;
 }
 
-/* On the lowest level that has any: where cores are cabled to all spines of a pod, that is the spines'. */
+/*
+ * On the lowest level that has any: where cores are cabled to all spines of a pod, that is the
+ * spines'.
+ */
 void pivots_init(struct pivots *p, const struct graph *g)
 {
 	uint32_t n = g->nswitches + 1, tried = 0;
@@ -115,7 +118,7 @@ void pivots_fini(struct pivots *p)
 	*p = (struct pivots){ 0 };
 }
 
-/* ---- What leads there --------------------------------------------------------------------------- */
+/* ---- What leads there ------------------------------------------------------------------------ */
 
 static const struct graph_lane *live_lane(const struct graph *g, const struct graph_group *group)
 {
@@ -211,7 +214,7 @@ static void find_ways(struct pivots *p, const struct reach *r, unsigned count)
 	find_ways_up(p);
 }
 
-/* ---- LIDs --------------------------------------------------------------------------------------- */
+/* ---- LIDs ------------------------------------------------------------------------------------ */
 
 /* Those that follow each other in one run: switches' own LIDs mostly do, and aggregation nodes'. */
 static void add_run(struct pivots *p, struct pivot_runs *runs, const struct dest_run *run)
@@ -243,7 +246,10 @@ static void find_runs_by(struct pivots *p, const struct dests *d, unsigned numbe
 	}
 }
 
-/* Something has a path from all pivots before this one and not from it. Else its runs are those of the one before. */
+/*
+ * Something has a path from all pivots before this one and not from it. Else its runs are those of
+ * the one before.
+ */
 static bool are_fewer(const struct pivots *p, unsigned number)
 {
 	return memchr(p->leads, (int)number, p->g->nswitches) != NULL;

@@ -77,7 +77,7 @@ static void make_room(struct reach *r, uint32_t more)
 	r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
 }
 
-/* ---- Twins -------------------------------------------------------------------------------------- */
+/* ---- Twins ----------------------------------------------------------------------------------- */
 
 /* A hash of the children, and what of the cables to them matters; 0 = there are none. */
 static uint64_t children_hash(const struct graph *g, uint32_t sw)
@@ -108,7 +108,10 @@ static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* The first switch met with the same children, `sw` itself when it is that. Places of `table` hold a switch + 1. */
+/*
+ * The first switch met with the same children, `sw` itself when it is that. Places of `table` hold
+ * a switch + 1.
+ */
 static uint32_t find_twin(const struct graph *g, uint32_t sw, uint32_t *table, uint32_t mask)
 {
 	uint32_t at = children_hash(g, sw) & mask;
@@ -120,7 +123,10 @@ static uint32_t find_twin(const struct graph *g, uint32_t sw, uint32_t *table, u
 	return table[at] - 1;
 }
 
-/* Switches with equal children have equal lists, and rows that differ by port numbers and dead lanes only. */
+/*
+ * Switches with equal children have equal lists, and rows that differ by port numbers and dead
+ * lanes only.
+ */
 static void find_twins(struct reach *r, const struct graph *g)
 {
 	uint32_t size = 2, *first, *table;

@@ -6,8 +6,9 @@
  * life fat trees" (2010); Gliksberg et al., "High-Quality Fault-Resiliency in Fat Trees" (arXiv
  * 2211.13101). What is ours is the choice under damage (choice.h) and that no fabric is given up:
  * levels orient it as a tree, and pairs without a legal path get detours (detour.c); if pairs of
- * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is not enough either, or if the
- * known cables make no tree (tiers.h), it is routed by an acyclic set of turns instead (acyclic.h).
+ * hosts are left even so, other ones are sought for as long as it takes (mend.c). Only if that is
+ * not enough either, or if the known cables make no tree (tiers.h), it is routed by an acyclic set
+ * of turns instead (acyclic.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,8 +27,8 @@
 
 struct route {
 	struct graph *graph; /* of the computation before */
-	const struct topo *
-		shape; /* .. and the snapshot whose cables it is made of; NULL = not to be used again */
+	/* .. and the snapshot whose cables it is made of; NULL = not to be used again */
+	const struct topo *shape;
 	struct design design; /* .. of its graph, as far as that was asked for */
 	struct pivots pivots; /* .. and where detours turn in it */
 	bool pivoting;	      /* the latest computation took them */
@@ -122,7 +123,9 @@ static void take_overrides(const struct job *job, const struct graph *g, const s
 	free(open);
 }
 
-/* What follows from cables alone, levels and families, is kept as long as only their state differs. */
+/*
+ * What follows from cables alone, levels and families, is kept as long as only their state differs.
+ */
 static const struct graph *take_graph(const struct job *job)
 {
 	struct route *r = job->route;
@@ -140,8 +143,9 @@ static const struct graph *take_graph(const struct job *job)
 }
 
 /*
- * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By cordoned cables, which
- * some entries take in the end, all that holds of the first pivot holds too, of the others it may not.
+ * Pivots serve tables of legal paths alone: where two hosts have none, it is done anew without. By
+ * cordoned cables, which some entries take in the end, all that holds of the first pivot holds too,
+ * of the others it may not.
  */
 static bool take_pivots(const struct job *job, const struct dests *d, const struct reach *r)
 {
@@ -165,7 +169,9 @@ static void fill_rows(const struct job *job, const struct dests *d, struct reach
 	job->route->pivoting = r->pivots;
 }
 
-/* Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open. */
+/*
+ * Legal paths, then detours unless the holes are wanted (NULL = not). Returns host pairs left open.
+ */
 static uint64_t compute(const struct job *job, struct tables *out, struct holes *wanted)
 {
 	const struct graph *g = take_graph(job);
@@ -233,7 +239,10 @@ static void copy_columns(const struct job *job, const bool *chosen, const struct
 	}
 }
 
-/* A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on both tables agree. */
+/*
+ * A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on
+ * both tables agree.
+ */
 static void copy_entry(const struct job *job, uint32_t sw, uint32_t lid, const struct tables *from,
 		       struct tables *to)
 {
@@ -281,7 +290,9 @@ static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port
 	return peer && peer->node < t->nswitches && peer->node != sw;
 }
 
-/* Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up. */
+/*
+ * Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up.
+ */
 static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
 {
 	*drained = *shut = true;
@@ -312,8 +323,8 @@ static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drain
 }
 
 /*
- * By port: cables of switches whose hosts cordons shut off, but for those to switches that are themselves
- * drained and those in quarantine. NULL = there are none.
+ * By port: cables of switches whose hosts cordons shut off, but for those to switches that are
+ * themselves drained and those in quarantine. NULL = there are none.
  */
 static bool *find_lifted(const struct topo *t)
 {
@@ -336,8 +347,10 @@ static bool *find_lifted(const struct topo *t)
 	return NULL;
 }
 
-/* A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of `out` that this
- * leaves replace *holes. */
+/*
+ * A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of
+ * `out` that this leaves replace *holes.
+ */
 static void fill_lifted(struct route *route, const struct job *job, struct holes *holes,
 			struct tables *out)
 {
@@ -356,9 +369,10 @@ static void fill_lifted(struct route *route, const struct job *job, struct holes
 }
 
 /*
- * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first without
- * them, then with those of leaves that they shut off, then with all for the destinations that were left open.
- * A destination's entries on the way from any host are all of one kind, and all kinds obey the same orientation.
+ * Cordoned cables carry no transit, but what nothing else reaches stays reachable by them: first
+ * without them, then with those of leaves that they shut off, then with all for the destinations
+ * that were left open. A destination's entries on the way from any host are all of one kind, and
+ * all kinds obey the same orientation.
  */
 static uint64_t compute_around_cordons(struct route *route, const struct job *job,
 				       struct tables *out)
@@ -401,7 +415,10 @@ bool route_cordons_bent(const struct route *route)
 	return route->bent;
 }
 
-/* Detours that were found one by one are in each other's way: they are given up for others. Of cordoned fabrics, those that there are stay. */
+/*
+ * Detours that were found one by one are in each other's way: they are given up for others. Of
+ * cordoned fabrics, those that there are stay.
+ */
 static uint64_t mend(struct job *job, struct tables *out)
 {
 	struct holes holes;
@@ -413,7 +430,7 @@ static uint64_t mend(struct job *job, struct tables *out)
 	return mend_tables(job->t, job->lids, out, fiber_of(job->route));
 }
 
-/* ---- What is no tree -------------------------------------------------------------------------------- */
+/* ---- What is no tree ------------------------------------------------------------------------- */
 
 static void run_acyclic(struct job *job, struct tables *out)
 {
@@ -438,7 +455,10 @@ static void take_spare(struct route *route, struct tables *out)
 	route->spare = were;
 }
 
-/* Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree where it is the same. */
+/*
+ * Pairs are open in the tree even so. The tables that leave fewest are taken, those of the tree
+ * where it is the same.
+ */
 static void compare_with_others(struct job *job, struct tables *out)
 {
 	struct route *route = job->route;
@@ -495,7 +515,7 @@ static void compute_by_design(struct job *job, struct tables *out)
 	job->route->outcome.why = ROUTE_NO_TREE;
 }
 
-/* ---- Engines --------------------------------------------------------------------------------------- */
+/* ---- Engines --------------------------------------------------------------------------------- */
 
 static const struct engine {
 	const char *name;
@@ -586,7 +606,7 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 			 o->tree_hops);
 }
 
-/* ---- In steps ---------------------------------------------------------------------------------- */
+/* ---- In steps -------------------------------------------------------------------------------- */
 
 static void run_all(void *arg)
 {

@@ -11,8 +11,8 @@
 #include "topology/topo.h"
 
 /*
- * What an end port is to the balance (node types of Gliksberg et al., arXiv 2211.11818). Each class is dealt over the slots by its own
- * numbers, so one never skews another; all are reached alike.
+ * What an end port is to the balance (node types of Gliksberg et al., arXiv 2211.11818). Each class
+ * is dealt over the slots by its own numbers, so one never skews another; all are reached alike.
  */
 enum route_class {
 	ROUTE_COMPUTE,	  /* by its place on its leaf: a rail's shifts do not collide */
@@ -30,18 +30,19 @@ struct route_override {
 };
 
 /*
- * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path; in a fabric whose known cables make
- * no tree (tiers.h), updn-root. "updn": by the tiers, whatever the cables are. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The
- * former two come to updn-root where pairs of hosts were left without a path.
+ * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path;
+ * in a fabric whose known cables make no tree (tiers.h), updn-root. "updn": by the tiers, whatever
+ * the cables are. "updn-root": any fabric, by an acyclic set of turns (acyclic.h). The former two
+ * come to updn-root where pairs of hosts were left without a path.
  */
 struct route_params {
 	const char *engine; /* "ftree" (default, NULL), "updn", "updn-root" */
-	const uint8_t
-		*classes; /* enum route_class by port index of the snapshot; NULL = all compute */
-	const uint8_t *
-		weights; /* by port index: relative traffic of an end port, 0 = expected silent; NULL = all 1 */
-	const struct route_override
-		*overrides; /* taken where they lead on a minimal up/down path */
+	/* enum route_class by port index of the snapshot; NULL = all compute */
+	const uint8_t *classes;
+	/* by port index: relative traffic of an end port, 0 = expected silent; NULL = all 1 */
+	const uint8_t *weights;
+	/* taken where they lead on a minimal up/down path */
+	const struct route_override *overrides;
 	uint32_t noverrides;
 };
 
@@ -52,7 +53,10 @@ const char *route_engine_name(int number);
 struct route;
 struct route *route_new(void);
 void route_free(struct route *route);
-/* Prepares a part of that memory, for a snapshot with cordons (tables_make_room). True: there is more to do. */
+/*
+ * Prepares a part of that memory, for a snapshot with cordons (tables_make_room). True: there is
+ * more to do.
+ */
 bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top);
 
 /*
@@ -66,8 +70,9 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 /* The design of the latest snapshot, a tree's, is uneven: rebalance_is_uneven(), but at no cost. */
 bool route_is_uneven(const struct route *route);
 /*
- * The same, some milliseconds at a time: begin, go until it says false, end. What the parameters lead to stays as it is until then.
- * One that was begun and is not wanted any more is abandoned, which takes as long as what can't be left away of it.
+ * The same, some milliseconds at a time: begin, go until it says false, end. What the parameters
+ * lead to stays as it is until then. One that was begun and is not wanted any more is abandoned,
+ * which takes as long as what can't be left away of it.
  */
 void route_begin(struct route *route, const struct topo *t, const struct lid_map *lids,
 		 const struct route_params *params, struct tables *out);
@@ -79,7 +84,10 @@ enum route_why {
 	ROUTE_NO_TREE,	  /* known cables, dead ones too, make none */
 	ROUTE_PAIRS_OPEN, /* damage left pairs of hosts without a path in the tree */
 };
-/* What came of the latest computation. Loads: flows on the busiest cable when each host sends to each, as far as they have a path. */
+/*
+ * What came of the latest computation. Loads: flows on the busiest cable when each host sends to
+ * each, as far as they have a path.
+ */
 struct route_outcome {
 	const char *engine; /* that made the tables */
 	enum route_why why;
@@ -90,13 +98,17 @@ struct route_outcome {
 };
 const struct route_outcome *route_outcome(const struct route *route);
 /*
- * Where no tiers orient the latest tables: cables of a spanning tree that multicast's trees are to go by (acyclic.h), by port of the snapshot. NULL = there are
- * tiers. Good until the next computation.
+ * Where no tiers orient the latest tables: cables of a spanning tree that multicast's trees are to
+ * go by (acyclic.h), by port of the snapshot. NULL = there are tiers. Good until the next
+ * computation.
  */
 const bool *route_spanning(const struct route *route);
 /* For people; "" where the tables are as asked. */
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size);
-/* The latest computation had hosts that nothing but cordoned cables connects: cordons that shut them off did not count. */
+/*
+ * The latest computation had hosts that nothing but cordoned cables connects: cordons that shut
+ * them off did not count.
+ */
 bool route_cordons_bent(const struct route *route);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * A member's row is its family's slot row translated to its own ports, then overlaid with what is
  * particular to it:
- *   patch    destinations whose slot is dead at this very switch choose again among its live parents
- *   below    destinations under it go down: once a packet could go down it must, or a path might go
+ *   patch destinations whose slot is dead at this very switch choose again among its live parents
+ *   below destinations under it go down: once a packet could go down it must, or a path might go
  *            down and up again
  *   itself   its hosts' ports, and port 0
  * Costs are completed on the way: a switch that is somebody's parent leaves its row of costs before
@@ -49,11 +49,12 @@ struct member { /* the switch whose row is being made */
 	const struct graph_group *ups;
 	bool complete; /* up group p leads to parent p, and all are alive */
 	uint8_t group_of
-		[256]; /* by parent number, unless complete: live up group + 1, 0 = dead or absent */
+		/* by parent number, unless complete: live up group + 1, 0 = dead or absent */
+		[256];
 	uint8_t port_of_slot[256];
 };
 
-/* ---- Up: slots to ports, and the patch --------------------------------------------------------- */
+/* ---- Up: slots to ports, and the patch ------------------------------------------------------- */
 
 static void find_live_parents(const struct rows *w, struct member *m)
 {
@@ -207,7 +208,7 @@ static void overlay_itself(const struct rows *w, struct member *m)
 	}
 }
 
-/* ---- Costs ------------------------------------------------------------------------------------- */
+/* ---- Costs ----------------------------------------------------------------------------------- */
 
 /* By its own live parents, where those are not the family's. */
 static void nearest_parents(const struct rows *w, const struct member *m, uint8_t *cost)
@@ -277,7 +278,9 @@ static void list_holes(struct rows *w, const struct member *m)
 			add_hole(w->holes, m->sw, w->probes[i].d, source && i < w->nwith_hosts);
 }
 
-/* Between two switches with hosts a hole stays one: it is told, and detours are sought one by one. */
+/*
+ * Between two switches with hosts a hole stays one: it is told, and detours are sought one by one.
+ */
 static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
 {
 	const struct pivots *pivots = w->r->pivots;
@@ -289,7 +292,7 @@ static void send_to_pivots(struct rows *w, const struct member *m, bool dead)
 			pivots_fill_dest(pivots, w->d, m->sw, w->probes[i].d, m->row);
 }
 
-/* ---- All rows ---------------------------------------------------------------------------------- */
+/* ---- All rows -------------------------------------------------------------------------------- */
 
 /* below: NULL = nothing. */
 static bool may_have_holes(const struct rows *w, uint32_t sw, const struct below *below, bool dead)

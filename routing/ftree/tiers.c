@@ -46,7 +46,7 @@ static bool has_hosts(const struct topo *t, uint32_t sw)
 	return false;
 }
 
-/* ---- One way only ------------------------------------------------------------------------------------ */
+/* ---- One way only ---------------------------------------------------------------------------- */
 
 /* Returns neighbours met while a part was walked, each from both sides; in w->met who met it. */
 static uint64_t walk_part(struct work *w, uint32_t first, uint32_t *count)
@@ -92,7 +92,7 @@ static bool has_one_way(struct work *w)
 	return one;
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 /* Puts neighbours of the queue's switches in it, one tier or more higher or lower, and theirs. */
 static uint32_t follow(struct work *w, uint32_t tail, bool up, uint32_t mark)

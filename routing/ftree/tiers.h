@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * tiers: whether the cables that are known, dead or alive, make a tree at all: what engine "ftree" goes by. Private to routing/.
+ * tiers: whether the cables that are known, dead or alive, make a tree at all: what engine "ftree"
+ * goes by. Private to routing/.
  *
- * Every fat tree, whole or with cables, cards or spines missing, has next to no cable between switches of one tier. A torus,
- * ring, hypercube, HyperX or jellyfish has no others, a dragonfly+ many. So it is no tree where more than an eighth of the cables between
- * switches are such, and more than an eighth of the pairs of leaves have neither a path up, then down the tiers nor a cable
- * from one to the other; unless there is one way only, a chain of leaves for instance.
+ * Every fat tree, whole or with cables, cards or spines missing, has next to no cable between
+ * switches of one tier. A torus, ring, hypercube, HyperX or jellyfish has no others, a dragonfly+
+ * many. So it is no tree where more than an eighth of the cables between switches are such, and
+ * more than an eighth of the pairs of leaves have neither a path up, then down the tiers nor a
+ * cable from one to the other; unless there is one way only, a chain of leaves for instance.
  */
 #ifndef FMD_ROUTING_TIERS_H
 #define FMD_ROUTING_TIERS_H
@@ -16,7 +18,11 @@
 struct tiers {
 	uint32_t cables, level_cables; /* between switches; of these, of one tier */
 	uint64_t pairs,
-		open_pairs; /* of leaves that cables connect; without such a path. Counted where the cables make it a question */
+		/*
+		 * of leaves that cables connect; without such a path. Counted where the cables make
+		 * it a question
+		 */
+		open_pairs;
 };
 
 /* Whether it is a tree; says in *out what that goes by. */

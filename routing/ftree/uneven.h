@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * uneven: where a fabric's design itself, all known cables live, is no even tree: a director that lacks a line card,
- * trunks of different width, hosts on spines, switches chained under a leaf. D-Mod-K's digits are not the best choice there,
- * damage or none. Private to routing/.
+ * uneven: where a fabric's design itself, all known cables live, is no even tree: a director that
+ * lacks a line card, trunks of different width, hosts on spines, switches chained under a leaf.
+ * D-Mod-K's digits are not the best choice there, damage or none. Private to routing/.
  */
 #ifndef FMD_ROUTING_UNEVEN_H
 #define FMD_ROUTING_UNEVEN_H

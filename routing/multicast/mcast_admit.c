@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_admit: sees to it that no tree of a plan closes a cycle of credits, with unicast's tables or with other trees.
+ * mcast_admit: sees to it that no tree of a plan closes a cycle of credits, with unicast's tables
+ * or with other trees.
  *
- *   agree    the usual way: each tree agrees with the order of channels found by an earlier search
- *   try      else all starts from the bare tables, with one search for all trees together. If it finds a cycle, half of them are
- *            tried, and so on: of a thousand trees with a few offenders most come in by a few searches
- *   other    an offender is built otherwise, until one holds: of the spanning tree that unicast's turns leave room for, if there is one; from a switch where trees that are in turn already, or unicast does, for one that
- *            turns there alone is in nobody's way; up and down from a central switch, as unicast goes where there are no
- *            levels; up and down by levels alone, which leaves members out. If none holds nobody gets the group
+ *   agree the usual way: each tree agrees with the order of channels found by an earlier search try
+ *   else all starts from the bare tables, with one search for all trees together. If it finds a
+ *   cycle, half of them are
+ *            tried, and so on: of a thousand trees with a few offenders most come in by a few
+ *            searches
+ *   other an offender is built otherwise, until one holds: of the spanning tree that unicast's
+ *            turns leave room for, if there is one; from a switch where trees that are in turn
+ *            already, or unicast does, for one that turns there alone is in nobody's way; up and
+ *            down from a central switch, as unicast goes where there are no levels; up and down by
+ *            levels alone, which leaves members out. If none holds nobody gets the group
  *
- * Trees that stay come in first, those without turns before those with: they are the least in anybody's way.
+ * Trees that stay come in first, those without turns before those with: they are the least in
+ * anybody's way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +87,7 @@ static struct mcast_tree *tree_at(const struct mcast_admission *a, uint32_t plac
 	return &a->plan->trees[a->order[place]];
 }
 
-/* ---- All together -------------------------------------------------------------------------------- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 static void begin_chunk(struct mcast_admission *a, uint32_t chunk)
 {
@@ -154,7 +160,7 @@ static void search(struct mcast_admission *a)
 	}
 }
 
-/* ---- One otherwise ------------------------------------------------------------------------------- */
+/* ---- One otherwise --------------------------------------------------------------------------- */
 
 static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
 {
@@ -176,7 +182,10 @@ static uint32_t next_root_of_unicast(struct mcast_admission *a)
 	return TOPO_NONE;
 }
 
-/* A switch where a tree turns that is in, the last ones first; then where this one would. TOPO_NONE = none that is new. */
+/*
+ * A switch where a tree turns that is in, the last ones first; then where this one would. TOPO_NONE
+ * = none that is new.
+ */
 static uint32_t next_root(struct mcast_admission *a)
 {
 	while (a->nroots < ROOTS_MAX && a->to_look_at) {
@@ -272,7 +281,7 @@ static void build(struct mcast_admission *a)
 	a->state = SEARCH;
 }
 
-/* ---- Running ------------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 bool mcast_admission_step(struct mcast_admission *a)
 {

@@ -90,7 +90,7 @@ static bool index_hops(struct judge *j)
 	return true;
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------- */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static bool port_is_sound(struct judge *j, uint32_t hop, unsigned num)
 {
@@ -117,7 +117,7 @@ static bool ports_are_sound(struct judge *j)
 	return true;
 }
 
-/* ---- Members ----------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 static bool seat_of(const struct topo *t, uint32_t port, uint32_t *sw, unsigned *num)
 {
@@ -220,7 +220,7 @@ static bool members_are_served(struct judge *j)
 		    j->tree->left_out);
 }
 
-/* ---- The shape --------------------------------------------------------------------------------- */
+/* ---- The shape ------------------------------------------------------------------------------- */
 
 static uint32_t part_of(uint32_t *part, uint32_t hop)
 {

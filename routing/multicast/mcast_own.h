@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mcast_own: a snapshot prepared for trees, shared by mcast_ways.c (distances) and mcast_tree.c (trees). */
+/*
+ * mcast_own: a snapshot prepared for trees, shared by mcast_ways.c (distances) and mcast_tree.c
+ * (trees).
+ */
 #ifndef FMD_ROUTING_MCAST_OWN_H
 #define FMD_ROUTING_MCAST_OWN_H
 
@@ -67,10 +70,15 @@ void mcast_choose_carriers(struct mcast *m, uint16_t mlid);
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
 struct mcast *mcast_new_oriented(const struct topo *t, enum graph_orientation orientation);
 
-/* mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE = nowhere. */
+/*
+ * mcast_plan.c: the first switch where packets of a tree go down, then up, by levels; TOPO_NONE =
+ * nowhere.
+ */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 
-/* mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise. */
+/*
+ * mcast_admit.c: the trees of a plan, each to be proven beside unicast tables or built otherwise.
+ */
 struct mcast_admission;
 /* spanned: makes trees of the spanning tree that the proof has; NULL = it has none. */
 struct mcast_admission *mcast_admission_new(const struct topo *t, struct mcast *m,

@@ -9,13 +9,14 @@
  *
  * Snapshots number switches anew, so a tree is carried over by GUIDs.
  *
- * In a fabric without tiers all trees are parts of the spanning tree that unicast's turns were chosen around: then none is in the way of
- * another, and none leaves members out. Only where some switch has no place for the MLID it is as elsewhere.
+ * In a fabric without tiers all trees are parts of the spanning tree that unicast's turns were
+ * chosen around: then none is in the way of another, and none leaves members out. Only where some
+ * switch has no place for the MLID it is as elsewhere.
  *
  * When all are there they are proven beside the unicast tables (mcast_admit.c), if there are any.
  *
- * A step of the planner judges one older tree, or goes a step on with one new one, or with the proof: whoever runs it has
- * the time between steps for something else.
+ * A step of the planner judges one older tree, or goes a step on with one new one, or with the
+ * proof: whoever runs it has the time between steps for something else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-/* ---- Trees that stay --------------------------------------------------------------------------- */
+/* ---- Trees that stay ------------------------------------------------------------------------- */
 
 /* The first tree from this MLID on, or plan->ntrees. */
 static uint32_t tree_place(const struct mcast_plan *plan, uint16_t mlid)
@@ -101,7 +102,7 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 	return false;
 }
 
-/* ---- Trees found ------------------------------------------------------------------------------- */
+/* ---- Trees found ----------------------------------------------------------------------------- */
 
 static unsigned neighbours_above(const struct topo *t, const struct mcast_hop *hop)
 {
@@ -137,7 +138,7 @@ void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree)
 	}
 }
 
-/* ---- The plan ---------------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------------------- */
 
 static int compare_groups(const void *a, const void *b)
 {

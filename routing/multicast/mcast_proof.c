@@ -2,12 +2,14 @@
 /*
  * mcast_proof: see mcast_proof.h.
  *
- * A switch of a tree sends on by all ports of its mask but the one a packet came by: each channel into it depends on the channels
- * of these ports. One tree has a few dependencies a hop, taken 64 ports at a time.
+ * A switch of a tree sends on by all ports of its mask but the one a packet came by: each channel
+ * into it depends on the channels of these ports. One tree has a few dependencies a hop, taken 64
+ * ports at a time.
  *
- * The order is the height that a search leaves at each channel: who depends on a channel stands higher. As long as what comes
- * in agrees with it there is no cycle, and none needs to be looked for. Trees that end leave their dependencies behind: the
- * order is none the worse for them. Where something does not agree, the planner starts from the bare tables (mcast_admit.c).
+ * The order is the height that a search leaves at each channel: who depends on a channel stands
+ * higher. As long as what comes in agrees with it there is no cycle, and none needs to be looked
+ * for. Trees that end leave their dependencies behind: the order is none the worse for them. Where
+ * something does not agree, the planner starts from the bare tables (mcast_admit.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,7 @@ void mcast_proof_reset(struct mcast_proof *p)
 	p->ordered = false;
 }
 
-/* ---- The dependencies of a tree ------------------------------------------------------------------ */
+/* ---- The dependencies of a tree -------------------------------------------------------------- */
 
 /* Each dependency, by channel and a word of output ports; false ends it. */
 typedef bool depends_fn(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs);
@@ -151,7 +153,7 @@ static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree
 	return all;
 }
 
-/* ---- Where unicast turns ------------------------------------------------------------------------- */
+/* ---- Where unicast turns --------------------------------------------------------------------- */
 
 /* Ways on from a channel that leads down which lead up. */
 static uint32_t rises_after(const struct mcast_proof *p, uint32_t channel)
@@ -196,7 +198,7 @@ uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n)
 	return best;
 }
 
-/* ---- A spanning tree ----------------------------------------------------------------------------- */
+/* ---- A spanning tree ------------------------------------------------------------------------- */
 
 struct spanned { /* what is in use beside it */
 	const struct topo *t;
@@ -262,7 +264,7 @@ const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo 
 	return p->t == t || topo_is_again(p->t, t) ? p->spanning : NULL;
 }
 
-/* ---- Agreeing ------------------------------------------------------------------------------------ */
+/* ---- Agreeing -------------------------------------------------------------------------------- */
 
 static bool stands_above(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
 {
@@ -288,7 +290,7 @@ bool mcast_proof_agrees(struct mcast_proof *p, const struct mcast_tree *tree)
 	return each_dependency(p, tree, stands_above) && each_dependency(p, tree, take_in);
 }
 
-/* ---- Trial --------------------------------------------------------------------------------------- */
+/* ---- Trial ----------------------------------------------------------------------------------- */
 
 static bool put_on_trial(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
 {

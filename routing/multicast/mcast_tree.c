@@ -3,9 +3,9 @@
  * mcast_tree: one group's tree (see mcast_tree.h).
  *
  * Members count by their switches (`seats`). The root comes from passes over the seats' rows of
- * distances (mcast_ways.c), byte by byte, which compilers turn into vector code; the tree from climbing
- * from each seat towards the root until something of the tree is met. Each switch climbs to one
- * parent, so there is no cycle.
+ * distances (mcast_ways.c), byte by byte, which compilers turn into vector code; the tree from
+ * climbing from each seat towards the root until something of the tree is met. Each switch climbs
+ * to one parent, so there is no cycle.
  *
  * Ways are of a kind, and the first kind by which some root reaches all seats is taken: down only;
  * any live cable; any cable that is not down. A tree whose ways from the root only go down is an
@@ -22,7 +22,7 @@
 static const enum way ways_tried[] = { CLIMB, ANY_LIVE, ANY_CABLE };
 #define WAYS_TRIED (sizeof(ways_tried) / sizeof(ways_tried[0]))
 
-/* ---- Members ----------------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 /* Where a member is: its switch and the port to it there (0: the switch itself). */
 static bool find_member(const struct topo *t, uint32_t port, uint32_t *sw, unsigned *num)
@@ -70,7 +70,7 @@ static uint32_t list_seats(struct mcast *m, const struct mcast_group *group)
 	return seated;
 }
 
-/* ---- The root ---------------------------------------------------------------------------------- */
+/* ---- The root -------------------------------------------------------------------------------- */
 
 /* One seat to receive at outweighs all those to send from: a root without receivers is no root. */
 static uint32_t weight_of(const struct mcast *m, const struct seat *seat)
@@ -158,7 +158,7 @@ static uint32_t root_of_older(const struct mcast *m)
 	return TOPO_NONE;
 }
 
-/* ---- The tree ---------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------- */
 
 struct climb { /* a cable towards the root, and what speaks for it */
 	struct link_up link;
@@ -258,7 +258,7 @@ static void mark_cables(struct mcast *m, const struct mcast_tree *older, bool ma
 	}
 }
 
-/* ---- What the switches forward by -------------------------------------------------------------- */
+/* ---- What the switches forward by ------------------------------------------------------------ */
 
 static void forward(struct mcast_hop *hop, unsigned port)
 {

@@ -2,16 +2,18 @@
 /*
  * mcast_tree: multicast groups as spanning trees, and the trees as multicast forwarding tables.
  *
- * Pure: a snapshot and the members of each MLID in, trees out; the same input, the same bytes.
- * A tree's root is the switch that reaches most members and has the least of, in this order: the
+ * Pure: a snapshot and the members of each MLID in, trees out; the same input, the same bytes. A
+ * tree's root is the switch that reaches most members and has the least of, in this order: the
  * largest distance to a member, the sum of distances, load, structural place. From it a shortest
  * live way goes to each member's switch, by the cables that other groups use least. Ways lead down
  * only, so that packets go up, then down, as unicast does; where no switch has all members below
- * it, any way is taken (`turns`), and cordoned cables where nothing else connects. A plan for given unicast tables is proven beside
- * them (mcast_proof.h): a tree that would close a cycle of credits is built otherwise, or leaves members out (`narrow`).
+ * it, any way is taken (`turns`), and cordoned cables where nothing else connects. A plan for given
+ * unicast tables is proven beside them (mcast_proof.h): a tree that would close a cycle of credits
+ * is built otherwise, or leaves members out (`narrow`).
  *
- * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing of it, and who sits there is
- * left out. In a snapshot in which no switch has such a table, made from a file, all do.
+ * Switches whose multicast table (MulticastFDBCap) has no place for the group's MLID carry nothing
+ * of it, and who sits there is left out. In a snapshot in which no switch has such a table, made
+ * from a file, all do.
  *
  * What a switch forwards by: a full member's port always; a cable, in the direction in which there
  * is a full member beyond it. Members that send only have a way in and nothing comes to them.
@@ -37,14 +39,15 @@ struct mcast_group {
 	uint16_t mlid; /* no two groups have one */
 	uint32_t nmembers;
 	const struct mcast_member *members; /* in any order, no port twice */
-	bool as_before; /* its older tree was made of these members on this snapshot: not judged again */
+	/* its older tree was made of these members on this snapshot: not judged again */
+	bool as_before;
 };
 
 struct mcast_hop { /* a switch on the tree */
 	guid_t guid;
 	uint32_t sw;
-	uint16_t
-		ports[MCAST_POSITIONS]; /* bit p % 16 of ports[p / 16]: out by port p, 0 = itself */
+	/* bit p % 16 of ports[p / 16]: out by port p, 0 = itself */
+	uint16_t ports[MCAST_POSITIONS];
 };
 struct mcast_tree {
 	uint16_t mlid;
@@ -81,7 +84,10 @@ uint32_t mcast_load(const struct mcast *m, uint32_t port); /* trees by way of a 
  */
 void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);
-/* The same in steps of a few ms in the largest fabrics: start, then step until it returns true. What start takes is read until then. */
+/*
+ * The same in steps of a few ms in the largest fabrics: start, then step until it returns true.
+ * What start takes is read until then.
+ */
 void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);
 bool mcast_tree_step(struct mcast *m);
@@ -101,7 +107,7 @@ void mcast_tree_describe(const struct topo *t, struct mcast_tree *tree);
 bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *tree, char *err, size_t err_size);
 
-/* ---- All groups (mcast_plan.c) ----------------------------------------------------------------- */
+/* ---- All groups (mcast_plan.c) --------------------------------------------------------------- */
 
 struct mcast_plan {
 	uint32_t ntrees;
@@ -117,10 +123,16 @@ void mcast_plan(const struct topo *t, const struct mcast_group *groups, uint32_t
 		const struct mcast_plan *older, struct mcast_plan *out);
 void mcast_plan_fini(struct mcast_plan *plan);
 
-/* The same in short steps, and again and again for one snapshot: begin, step until it returns true, take. */
+/*
+ * The same in short steps, and again and again for one snapshot: begin, step until it returns true,
+ * take.
+ */
 struct mcast_planner;
 struct mcast_proof;
-/* Refers to t, and to the proof that the trees are to hold out against; NULL = none, with no tables to go beside. */
+/*
+ * Refers to t, and to the proof that the trees are to hold out against; NULL = none, with no tables
+ * to go beside.
+ */
 struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof *proof);
 void mcast_planner_free(struct mcast_planner *p); /* NULL is fine */
 /* Groups and older plan are read until the end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_ways: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): how far each switch is from
- * each by ways of a kind, and which switches have place for a MLID.
+ * mcast_ways: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): how far each switch is
+ * from each by ways of a kind, and which switches have place for a MLID.
  *
  * Distances are rows of bytes, one a switch, made by a breadth-first walk when first asked for and
  * kept: for a thousand groups on the same few hundred leaves they are made once.
@@ -29,7 +29,7 @@ enum way mcast_way_back(enum way w)
 	return ways[w].back;
 }
 
-/* ---- The snapshot prepared --------------------------------------------------------------------- */
+/* ---- The snapshot prepared ------------------------------------------------------------------- */
 
 bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane, enum way w)
 {
@@ -234,7 +234,10 @@ bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
 	return true;
 }
 
-/* Those with place for a MLID have place for all lower ones, so that their number says which they are. */
+/*
+ * Those with place for a MLID have place for all lower ones, so that their number says which they
+ * are.
+ */
 void mcast_choose_carriers(struct mcast *m, uint16_t mlid)
 {
 	uint32_t ncarry = 0;

@@ -48,14 +48,19 @@ struct order {
 			     good, later rounds must not start */
 };
 
-/* `newer` has been proven. `changed` holds each block once, in any order; all other blocks are as
- * in `newer`. out is overwritten and the caller's to order_fini(). */
+/*
+ * `newer` has been proven. `changed` holds each block once, in any order; all other blocks are as
+ * in `newer`. out is overwritten and the caller's to order_fini().
+ */
 void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
 		uint32_t count, struct order *out);
 void order_fini(struct order *o);
 
-/* The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and what `changed` points to stay as they are till
- * then, the list itself not. Drop instead of end: at any time. */
+/*
+ * The same in calls of a few milliseconds: begin, go until it says false, then end. `newer` and
+ * what `changed` points to stay as they are till then, the list itself not. Drop instead of end: at
+ * any time.
+ */
 struct order_making;
 struct order_proof {		       /* of `newer`: with it, the order is found much sooner */
 	const struct check_base *base; /* NULL: there is none. Lives as long as the making */
@@ -68,8 +73,10 @@ bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
 void order_drop(struct order_making *m); /* NULL is fine */
 
-/* The blocks in which two tables of the same size differ; the caller frees *out, which points into
- * `older`. */
+/*
+ * The blocks in which two tables of the same size differ; the caller frees *out, which points into
+ * `older`.
+ */
 uint32_t order_compare(const struct tables *older, const struct tables *newer,
 		       struct order_block **out);
 

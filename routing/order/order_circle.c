@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see order_own.h).
+ * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see
+ * order_own.h).
  *
- * The graph has an order that each of its turns goes down. So a circle goes up somewhere, by a turn that is not the graph's, and
- * the search begins before each of these. All else of the circle lies between such turns, and no lower than the lowest of them begins:
- * whatever is below is left out, which is nearly all of a fabric.
+ * The graph has an order that each of its turns goes down. So a circle goes up somewhere, by a turn
+ * that is not the graph's, and the search begins before each of these. All else of the circle lies
+ * between such turns, and no lower than the lowest of them begins: whatever is below is left out,
+ * which is nearly all of a fabric.
  *
- * The graph has turns that are in no use: all that up/down routing may make, and some of the past. Where a circle has one of these, it is
- * left out from then on, and the search goes back to before it.
+ * The graph has turns that are in no use: all that up/down routing may make, and some of the past.
+ * Where a circle has one of these, it is left out from then on, and the search goes back to before
+ * it.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -168,7 +171,10 @@ static void leave_out(struct order_circle *c, const struct place *p)
 	c->has_unused[p->channel] = true;
 }
 
-/* Back to a place of the trail. What was met behind it is not done: it is as if nobody had come there. */
+/*
+ * Back to a place of the trail. What was met behind it is not done: it is as if nobody had come
+ * there.
+ */
 static void go_back(struct order_circle *c, uint32_t place)
 {
 	while (c->ntrail > place + 1)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * order_make: an order from its parts (see order.h), in calls of a few milliseconds: the rounds of each column (order.c), a look whether
- * they could close a circle of waiting channels (order_turns.c), and if so rounds that can't (order_secure.c).
+ * order_make: an order from its parts (see order.h), in calls of a few milliseconds: the rounds of
+ * each column (order.c), a look whether they could close a circle of waiting channels
+ * (order_turns.c), and if so rounds that can't (order_secure.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -81,16 +81,17 @@ enum order_direction {
 /*
  * Whether no mixture of tables and units has channels that wait for one another in a circle, as
  * long as no switch takes a new entry before the next changed switch on the new way has. The tables
- * by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets the entries
- * whose `old` ways are in the first circle found.
- * In calls of a few milliseconds: begin, go until it says false, end says true = safe. It may be ended early.
+ * by themselves have none. If it is not so and `guilty` is given, guilty[unit.given] gets the
+ * entries whose `old` ways are in the first circle found. In calls of a few milliseconds: begin, go
+ * until it says false, end says true = safe. It may be ended early.
  *
- * `beyond` is of a whole change: a look that goes ORDER_FROM it fills it in where it can, those ORDER_TO parts of it read it.
+ * `beyond` is of a whole change: a look that goes ORDER_FROM it fills it in where it can, those
+ * ORDER_TO parts of it read it.
  */
 struct order_beyond { /* turns of mixtures that the graph of the new tables' proof has not */
 	struct order_proof proof; /* given; base NULL: there is none */
-	struct order_turn
-		*turns; /* all there may be at any time of the change; the owner's to free */
+	/* all there may be at any time of the change; the owner's to free */
+	struct order_turn *turns;
 	uint32_t count;
 	bool known;
 };
@@ -103,9 +104,10 @@ bool order_look_end(struct order_look *look);
 /* ---- order_circle.c ------------------------------------------------------------------------- */
 
 /*
- * Whether these turns close a circle with those of a graph that has none by itself (cdg.h: it has an order). Of the graph's turns only those
- * count that are in use; `used` is asked where it matters. True where that is not found out by looking at a few circles.
- * The graph stays as it is meanwhile.
+ * Whether these turns close a circle with those of a graph that has none by itself (cdg.h: it has
+ * an order). Of the graph's turns only those count that are in use; `used` is asked where it
+ * matters. True where that is not found out by looking at a few circles. The graph stays as it is
+ * meanwhile.
  */
 struct order_circle;
 struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
@@ -117,14 +119,18 @@ void order_circle_free(struct order_circle *c);	      /* NULL is fine */
 
 /* ---- order_valleys.c ------------------------------------------------------------------------ */
 
-/* Whether the turns of the work's tables and those listed are free of circles: true is certain,
- * false may be wrong. */
+/*
+ * Whether the turns of the work's tables and those listed are free of circles: true is certain,
+ * false may be wrong.
+ */
 bool order_valleys_safe(const struct order_work *w, const struct order_turn *turns, uint32_t count);
 
 /* ---- order_secure.c ------------------------------------------------------------------------- */
 
-/* Makes every round free of circles by itself: by more rounds, and by emptying entries first where
- * that does not do. In calls of a few milliseconds as above; o is good when go has said false. */
+/*
+ * Makes every round free of circles by itself: by more rounds, and by emptying entries first where
+ * that does not do. In calls of a few milliseconds as above; o is good when go has said false.
+ */
 struct order_secure;
 struct order_secure *order_secure_begin(const struct order_work *w, struct order_beyond *beyond,
 					struct order *o);

@@ -13,13 +13,15 @@
  * left, the whole graph is made and searched, unless order_valleys.c knows already that it need
  * not. For large changes that is asked first: it wants to know of few turns.
  *
- * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all their turns and some more, and its
- * order. Old entries' turns are mostly among those, or agree with that order; whether the few others close a circle is searched around
- * them alone (order_circle.c). Where that finds one and it is asked whose entries are in it, the looks above follow, and so they do when
- * the next proof has begun meanwhile.
+ * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all
+ * their turns and some more, and its order. Old entries' turns are mostly among those, or agree
+ * with that order; whether the few others close a circle is searched around them alone
+ * (order_circle.c). Where that finds one and it is asked whose entries are in it, the looks above
+ * follow, and so they do when the next proof has begun meanwhile.
  *
- * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is among what mixtures of the whole
- * change have beyond it, which the first look leaves behind (order_beyond).
+ * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is
+ * among what mixtures of the whole change have beyond it, which the first look leaves behind
+ * (order_beyond).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,7 @@ static void name_entry(struct check *c, const char *what, uint32_t sw, uint32_t 
 		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].desc);
 }
 
-/* ---- Entries ----------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)
 {
@@ -69,10 +69,12 @@ static void judge_cycles(struct check *c)
 	}
 }
 
-/* ---- Host pairs -------------------------------------------------------------------------------- */
+/* ---- Host pairs ------------------------------------------------------------------------------ */
 
-/* Hops are taken from one LID of each switch: plain LIDs behind one switch go the same number of
- * hops. True: it took a walk. */
+/*
+ * Hops are taken from one LID of each switch: plain LIDs behind one switch go the same number of
+ * hops. True: it took a walk.
+ */
 static bool walk_if_due(struct check *c, uint32_t lid)
 {
 	const struct topo_port *dest = check_host_port(c, lid);
@@ -131,7 +133,7 @@ void check_result_fini(struct check *c)
 	c->counts = NULL;
 }
 
-/* ---- All of it, in pieces ---------------------------------------------------------------------- */
+/* ---- All of it, in pieces -------------------------------------------------------------------- */
 
 /* Of one call: some milliseconds each. */
 #define ENTRIES_A_CALL (2u << 20)

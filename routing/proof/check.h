@@ -25,8 +25,10 @@ struct check_report {
 	char first[320]; /* the first finding by name: pair, loop or cycle; "" = none */
 };
 
-/* True when the tables may be programmed: no loop, no credit cycle, no bad port (unreachable pairs
- * are reported, not refused). */
+/*
+ * True when the tables may be programmed: no loop, no credit cycle, no bad port (unreachable pairs
+ * are reported, not refused).
+ */
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report);
 

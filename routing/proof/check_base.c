@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_base: what a proof leaves for the next one (check_change.c): the fabric as it was, so that a change of it can be told from
- * another fabric, and where the hosts were, for who reaches whom hangs on that.
+ * check_base: what a proof leaves for the next one (check_change.c): the fabric as it was, so that
+ * a change of it can be told from another fabric, and where the hosts were, for who reaches whom
+ * hangs on that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ void check_base_forget(struct check_base *base)
 	base->good = false;
 }
 
-/* ---- Is it a change of what was proven? -------------------------------------------------------- */
+/* ---- Is it a change of what was proven? ------------------------------------------------------ */
 
 static bool same_node(const struct base_node *was, const struct topo_node *is)
 {

@@ -5,24 +5,24 @@
  *
  *   ends      An entry is looked at when its block changed, or when a port of its switch went up or
  *             down. Any other leads where it led, and that is alive as before.
- *   cycles    A dependency is two entries for one LID, at a switch and the next: it is new when
- *             either is, so from a changed block one looks at the next switches and at all
- *             neighbours that send there. Dependencies are added, never taken away, but for those
- *             of a port that went up or down: then all are forgotten, and found again by the
- *             entries just said (before, nothing led there: the base was sound). So the graph holds
- *             all there are, and may hold some that are past, or that no packet ever had
- *             (check_turns.c): these go when they close a cycle
- *             (detours come and go, and those of one fault may not suit those of the next). Its order
- *             (cdg.h) proves a superset.
+ *   cycles A dependency is two entries for one LID, at a switch and the next: it is new when either
+ *             is, so from a changed block one looks at the next switches and at all neighbours that
+ *             send there. Dependencies are added, never taken away, but for those of a port that
+ *             went up or down: then all are forgotten, and found again by the entries just said
+ *             (before, nothing led there: the base was sound). So the graph holds all there are,
+ *             and may hold some that are past, or that no packet ever had (check_turns.c): these go
+ *             when they close a cycle (detours come and go, and those of one fault may not suit
+ *             those of the next). Its order (cdg.h) proves a superset.
  *   arrival   The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
  *             entries, and by entries of switches with hosts; who gets his first host has a
  *             port that came up. Marked LIDs are walked again when one of their blocks changed, or
  *             when hosts or connected parts did; else their counts stand.
  *
  * Changed blocks are found by fingerprints, not by a second copy of the tables: at 11,664 HCAs that
- * copy is 22 MB. What the switches have acknowledged (program's store) would be a copy that is there
- * anyhow, but mixed while an older change is still on its way, which is when haste matters; and the
- * judge would hang on the one who is judged. The engine's word for what it changed is no base either.
+ * copy is 22 MB. What the switches have acknowledged (program's store) would be a copy that is
+ * there anyhow, but mixed while an older change is still on its way, which is when haste matters;
+ * and the judge would hang on the one who is judged. The engine's word for what it changed is no
+ * base either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ struct change {
 	bool moved;		    /* hosts, or connected parts */
 };
 
-/* ---- Entries ----------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 /* Some LID goes that way: by the channel, and then by the port. */
 static bool in_use(void *arg, uint32_t channel, uint8_t next)
@@ -189,7 +189,7 @@ static void inspect_row(struct change *w, uint32_t sw)
 	inspect_own(w, sw, &outs, 1, w->c.tables->top + 1u);
 }
 
-/* ---- Ports that went up or down ---------------------------------------------------------------- */
+/* ---- Ports that went up or down -------------------------------------------------------------- */
 
 static void note_ports(struct change *w)
 {
@@ -206,7 +206,7 @@ static void note_ports(struct change *w)
 	}
 }
 
-/* ---- Who reaches whom -------------------------------------------------------------------------- */
+/* ---- Who reaches whom ------------------------------------------------------------------------ */
 
 static bool is_to_be_walked(const struct change *w, uint32_t lid)
 {
@@ -214,7 +214,7 @@ static bool is_to_be_walked(const struct change *w, uint32_t lid)
 	       check_host_port(&w->c, lid);
 }
 
-/* ---- A change, in pieces ----------------------------------------------------------------------- */
+/* ---- A change, in pieces --------------------------------------------------------------------- */
 
 /* Of one call: some milliseconds each. */
 #define BLOCKS_A_CALL 4096
@@ -313,7 +313,7 @@ static void change_end(struct change *w)
 	base->good = true;
 }
 
-/* ---- .. or the whole --------------------------------------------------------------------------- */
+/* ---- .. or the whole ------------------------------------------------------------------------- */
 
 static void whole_begin(struct change *w)
 {
@@ -344,7 +344,7 @@ static void whole_end(struct change *w)
 	base->good = true;
 }
 
-/* ---- The proof --------------------------------------------------------------------------------- */
+/* ---- The proof ------------------------------------------------------------------------------- */
 
 static void drop_run(struct check_base *base)
 {

@@ -31,23 +31,25 @@ void check_base_free(struct check_base *base); /* NULL is fine */
 bool check_change(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 		  const struct tables *tables, struct check_report *report);
 /*
- * The same in calls of a few milliseconds: begin, go until it says false, end. What is given stays as it is till then. Begin ends
- * what was begun before and not ended: then there is no base.
+ * The same in calls of a few milliseconds: begin, go until it says false, end. What is given stays
+ * as it is till then. Begin ends what was begun before and not ended: then there is no base.
  */
 void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 			const struct tables *tables);
 bool check_change_go(struct check_base *base);
 bool check_change_end(struct check_base *base, struct check_report *report);
 /*
- * For quiet times, with the tables last proven: takes dependencies of past changes out of the graph. It goes without, but then
- * the next change meets them, and has to tell past from present while somebody waits.
+ * For quiet times, with the tables last proven: takes dependencies of past changes out of the
+ * graph. It goes without, but then the next change meets them, and has to tell past from present
+ * while somebody waits.
  */
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables);
 struct check_change check_change_last(const struct check_base *base);
 
 /*
- * The dependencies of the tables proven last, with some of tables before them, in an order that proves all of them free of cycles. The
- * proof is told by its serial: NULL when it failed, or another was begun since.
+ * The dependencies of the tables proven last, with some of tables before them, in an order that
+ * proves all of them free of cycles. The proof is told by its serial: NULL when it failed, or
+ * another was begun since.
  */
 struct cdg;
 uint64_t check_proof_serial(const struct check_base *base);

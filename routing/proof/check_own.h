@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c (who reaches whom),
- * check_change.c (only what changed). Private to routing/.
+ * check_own: what the proof's files share: check.c, check_turns.c (all entries), check_walk.c (who
+ * reaches whom), check_change.c (only what changed). Private to routing/.
  */
 #ifndef FMD_ROUTING_CHECK_OWN_H
 #define FMD_ROUTING_CHECK_OWN_H
@@ -11,9 +11,12 @@
 
 struct check_count { /* of one LID that was walked: pairs with the hosts of its connected part */
 	uint32_t reachable, unreachable, special;
-	uint32_t
-		from; /* the first switch with hosts that does not reach it, or from which packets go round; TOPO_NONE = none */
-	bool loop;    /* .. because packets go round */
+	/*
+	 * the first switch with hosts that does not reach it, or from which packets go round;
+	 * TOPO_NONE = none
+	 */
+	uint32_t from;
+	bool loop; /* .. because packets go round */
 };
 
 struct check {
@@ -50,8 +53,11 @@ static inline bool check_is_channel(const struct check *c, uint32_t port)
 	return c->leads[port] != TOPO_NONE;
 }
 
-/* check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end. When end says true the
- * caller has cdg, walk and counts; else they are gone. It may be ended early, too; then nothing is proven. */
+/*
+ * check.c: all entries anew, in calls of a few milliseconds: begin, go until it says false, end.
+ * When end says true the caller has cdg, walk and counts; else they are gone. It may be ended
+ * early, too; then nothing is proven.
+ */
 void check_begin(struct check *c);
 bool check_go(struct check *c);
 bool check_end(struct check *c);
@@ -63,8 +69,10 @@ bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t l
 /* The same of the entry there is, which leads to no switch: what is wrong goes into the report. */
 void check_inspect_end(struct check *c, uint32_t sw, uint32_t lid);
 
-/* check_turns.c. First allow; then read each switch; then look at each: the graph holds all dependencies, and all ends and gaps
- * are known, these by block till they are marked. */
+/*
+ * check_turns.c. First allow; then read each switch; then look at each: the graph holds all
+ * dependencies, and all ends and gaps are known, these by block till they are marked.
+ */
 struct check_turns *check_turns_new(const struct check *c);
 void check_turns_free(struct check_turns *turns); /* NULL is fine */
 void check_turns_allow(struct check *c);

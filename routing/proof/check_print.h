@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* check_print: which blocks of the tables are other than they were, by fingerprints. Private to routing/. */
+/*
+ * check_print: which blocks of the tables are other than they were, by fingerprints. Private to
+ * routing/.
+ */
 #ifndef FMD_ROUTING_CHECK_PRINT_H
 #define FMD_ROUTING_CHECK_PRINT_H
 
@@ -26,7 +29,10 @@ struct check_blocks {
 
 void check_prints_init(struct check_prints *p, uint64_t seed);
 void check_prints_fini(struct check_prints *p);
-/* Takes the tables' fingerprints. With `changed`, same shape of tables: lists the blocks that are not as they were. */
+/*
+ * Takes the tables' fingerprints. With `changed`, same shape of tables: lists the blocks that are
+ * not as they were.
+ */
 void check_prints_take(struct check_prints *p, const struct tables *tables,
 		       struct check_blocks *changed);
 

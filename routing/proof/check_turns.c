@@ -5,13 +5,13 @@
  * Switches have ranks (cdg.h), any that differ, so every cable leads up or down. The graph gets all
  * turns that up/down routing may make, used or not: they close no cycle among themselves, and
  * need not be looked for. Left are two kinds, and these are looked for in every entry:
- *   - down, then up. Where a switch sends LIDs down by a port, the next switch must not send them up.
- *     Which LIDs a switch sends up is a bit each (first reading); so one word of bits answers for all
- *     LIDs of a block that go down by one port (second reading).
+ *   - down, then up. Where a switch sends LIDs down by a port, the next switch must not send them
+ *     up. Which LIDs a switch sends up is a bit each (first reading); so one word of bits answers
+ *     for all LIDs of a block that go down by one port (second reading).
  *   - up, then down to where it came from. The upper switch sends the LID down and the next one
  *     sends it up: such are among the first kind, and found with them.
- * So the graph has every dependency there is. When it has no cycle, neither have the tables. When it
- * has one, a turn that no packet makes may be to blame: then the graph is made again, of
+ * So the graph has every dependency there is. When it has no cycle, neither have the tables. When
+ * it has one, a turn that no packet makes may be to blame: then the graph is made again, of
  * dependencies alone, entry by entry.
  *
  * The same two readings meet every entry that leads to no switch, and every one that leads to a
@@ -31,7 +31,10 @@ struct check_turns {
 		*none;	/* by switch and block: entries that lead up the ranks; that are none */
 	uint64_t *gaps; /* by block: none at some switch above the one that is looked at */
 	uint64_t *walk; /* by block: LIDs that are not plain */
-	/* Of all entries by themselves, by output port here and there: plain stores in the loop, turned into dependencies once a row. */
+	/*
+	 * Of all entries by themselves, by output port here and there: plain stores in the loop,
+	 * turned into dependencies once a row.
+	 */
 	uint8_t met[256][256];
 };
 
@@ -75,7 +78,7 @@ static bool leads_up(const struct check *c, uint32_t sw, uint32_t to)
 	return to != TOPO_NONE && c->cdg.rank[to] > c->cdg.rank[sw];
 }
 
-/* ---- Turns of up/down routing ------------------------------------------------------------------ */
+/* ---- Turns of up/down routing ---------------------------------------------------------------- */
 
 struct ways { /* output ports of a switch, as in cdg.next */
 	uint64_t all[CDG_WORDS], down[CDG_WORDS];
@@ -97,7 +100,10 @@ static void ways_find(const struct check *c, uint32_t sw, struct ways *ways)
 	}
 }
 
-/* What may follow on sw's cables; back[to]: the ports of `to` that lead to sw, all clear before and after. */
+/*
+ * What may follow on sw's cables; back[to]: the ports of `to` that lead to sw, all clear before and
+ * after.
+ */
 static void allow_turns(struct check *c, uint32_t sw, const struct ways *ways,
 			uint64_t (*back)[CDG_WORDS])
 {
@@ -140,7 +146,7 @@ void check_turns_allow(struct check *c)
 	free(back);
 }
 
-/* ---- First reading: up, or none ---------------------------------------------------------------- */
+/* ---- First reading: up, or none -------------------------------------------------------------- */
 
 /* The LIDs of a block: 0 is none, and what is above the top is no LID of theirs. */
 static uint64_t lids_of(const struct check *c, uint32_t block)
@@ -174,7 +180,7 @@ void check_turns_read(struct check *c, uint32_t sw)
 	}
 }
 
-/* ---- Second reading: down, ends and gaps ------------------------------------------------------- */
+/* ---- Second reading: down, ends and gaps ----------------------------------------------------- */
 
 struct place { /* where the second reading is */
 	struct check *c;
@@ -311,7 +317,7 @@ void check_turns_mark_lids(struct check *c)
 			c->walk[block * TABLES_BLOCK + __builtin_ctzll(lids)] = true;
 }
 
-/* ---- Dependencies alone ------------------------------------------------------------------------ */
+/* ---- Dependencies alone ---------------------------------------------------------------------- */
 
 static void add_met(struct check *c, uint32_t sw, const uint8_t *const next[256])
 {

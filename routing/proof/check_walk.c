@@ -2,11 +2,12 @@
 /*
  * check_walk: who reaches whom.
  *
- * Connected parts by union-find over live cables between switches: only pairs within a part can be asked of the
- * tables. No packet goes through an adapter: two planes that adapters with two ports join are two parts. Two adapters
- * back to back are a part without a table. A LID that is not plain is followed from every switch; each switch is settled once, by
- * the outcome of the next, so a LID costs as many steps as there are switches. What a walk found is
- * kept by LID, so that a later proof (check_change.c) need not walk it again.
+ * Connected parts by union-find over live cables between switches: only pairs within a part can be
+ * asked of the tables. No packet goes through an adapter: two planes that adapters with two ports
+ * join are two parts. Two adapters back to back are a part without a table. A LID that is not plain
+ * is followed from every switch; each switch is settled once, by the outcome of the next, so a LID
+ * costs as many steps as there are switches. What a walk found is kept by LID, so that a later
+ * proof (check_change.c) need not walk it again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 enum arrival { UNSEEN, WALKING, ARRIVES, STRANDED, LOOPS };
 
-/* ---- Connected parts --------------------------------------------------------------------------- */
+/* ---- Connected parts ------------------------------------------------------------------------- */
 
 static uint32_t part_of(uint32_t *part, uint32_t node)
 {
@@ -99,7 +100,7 @@ const struct topo_port *check_host_port(const struct check *c, uint32_t lid)
 									   : NULL;
 }
 
-/* ---- Walking one destination ------------------------------------------------------------------- */
+/* ---- Walking one destination ----------------------------------------------------------------- */
 
 static enum arrival next_step(const struct check *c, uint32_t sw, uint32_t lid, uint32_t *next)
 {
@@ -157,7 +158,9 @@ static void note_hops(struct check *c, uint32_t sw)
 	c->hop_count += c->hosts[sw];
 }
 
-/* From where hosts are. The next one that is measured is not far from here, and not in the cache. */
+/*
+ * From where hosts are. The next one that is measured is not far from here, and not in the cache.
+ */
 void check_measure_hops(struct check *c, uint32_t lid)
 {
 	memset(c->arrival, UNSEEN, c->t->nswitches);
@@ -172,7 +175,7 @@ void check_measure_hops(struct check *c, uint32_t lid)
 	}
 }
 
-/* ---- Host pairs -------------------------------------------------------------------------------- */
+/* ---- Host pairs ------------------------------------------------------------------------------ */
 
 /* After a walk: all who have hosts arrive, and nobody sends to a dead end. */
 static bool is_plain(const struct check *c, uint32_t lid)

@@ -164,7 +164,7 @@ static void clear_load(struct flows *f)
 		f->load[f->touched[--f->ntouched]] = 0;
 }
 
-/* ---- Patterns ---------------------------------------------------------------------------------- */
+/* ---- Patterns -------------------------------------------------------------------------------- */
 
 #define NOBODY UINT32_MAX
 
@@ -260,7 +260,7 @@ static void measure_patterns(struct flows *f, struct congestion *out)
 	}
 }
 
-/* ---- All to all -------------------------------------------------------------------------------- */
+/* ---- All to all ------------------------------------------------------------------------------ */
 
 static int by_lid(const void *a, const void *b)
 {
@@ -308,7 +308,7 @@ static void measure_all_to_all(struct flows *f, struct congestion *out)
 	free(sources);
 }
 
-/* ---- The study --------------------------------------------------------------------------------- */
+/* ---- The study ------------------------------------------------------------------------------- */
 
 static void flows_init(struct flows *f, const struct congestion_scene *scene)
 {

@@ -41,9 +41,11 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 		      uint64_t *by_port);
 
 /*
- * What each host meets in the shifts, by port of the snapshot: the mean over the samples of the most flows that share a channel with the one it sends
- * or the one it receives, whichever meets more. 0 for what is no live host port. `aside` (by node): what such hosts send and receive is load
- * to others, unless they are silent, and has no figure; what a host sends to one of them does not count for it either.
+ * What each host meets in the shifts, by port of the snapshot: the mean over the samples of the
+ * most flows that share a channel with the one it sends or the one it receives, whichever meets
+ * more. 0 for what is no live host port. `aside` (by node): what such hosts send and receive is
+ * load to others, unless they are silent, and has no figure; what a host sends to one of them does
+ * not count for it either.
  */
 enum congestion_aside { CONGESTION_COUNTED, CONGESTION_ASIDE, CONGESTION_SILENT };
 void congestion_by_host(const struct congestion_scene *scene, const uint8_t *aside,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* crossrail: each adapter of a host to each other one, walked through the tables. Eight adapters are 56 walks. */
+/*
+ * crossrail: each adapter of a host to each other one, walked through the tables. Eight adapters
+ * are 56 walks.
+ */
 #include <stdlib.h>
 #include "routing/report/crossrail.h"
 #include "routing/path.h"

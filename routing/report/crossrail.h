@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* crossrail: the load of one host's compute adapters sending to each other over the fabric, as they do when NVLink relays nothing. */
+/*
+ * crossrail: the load of one host's compute adapters sending to each other over the fabric, as they
+ * do when NVLink relays nothing.
+ */
 #ifndef FMD_ROUTING_CROSSRAIL_H
 #define FMD_ROUTING_CROSSRAIL_H
 
@@ -13,7 +16,9 @@ struct crossrail {
 	unsigned worst_uplink; /* flows on the busiest of these */
 	unsigned unreachable;  /* pairs that the tables do not connect */
 };
-/* classes: enum route_class by port, storage and management ports are left out; NULL = all compute. */
+/*
+ * classes: enum route_class by port, storage and management ports are left out; NULL = all compute.
+ */
 void crossrail_measure(const struct topo *t, const struct lid_map *lids,
 		       const struct tables *tables, const uint8_t *classes, uint32_t host,
 		       struct crossrail *out);

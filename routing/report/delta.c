@@ -50,7 +50,7 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 	}
 }
 
-/* ---- The minimum ------------------------------------------------------------------------------- */
+/* ---- The minimum ----------------------------------------------------------------------------- */
 
 /* The ports that entries of one switch for what is behind another might have. */
 struct judge {

@@ -20,7 +20,7 @@ unsigned load_bin(uint64_t load, double mean)
 	return bin;
 }
 
-/* ---- The tier's channels ----------------------------------------------------------------------- */
+/* ---- The tier's channels --------------------------------------------------------------------- */
 
 /* Is this the lower end of a cable between switches, and of this level? */
 static bool is_lower_end(const struct topo *t, uint32_t port, unsigned level)
@@ -63,7 +63,7 @@ static void fill_bins(const struct topo *t, const uint64_t *by_port, struct load
 	}
 }
 
-/* ---- The map ----------------------------------------------------------------------------------- */
+/* ---- The map --------------------------------------------------------------------------------- */
 
 static int compare_switches(const void *a, const void *b, void *topo)
 {

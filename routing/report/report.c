@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* report: see report.h; the members' meanings are those of check.h, congestion.h, load_map.h and delta.h. */
+/*
+ * report: see report.h; the members' meanings are those of check.h, congestion.h, load_map.h and
+ * delta.h.
+ */
 #include "routing/report/report.h"
 
 json_t *report_proof(const struct check_report *r)

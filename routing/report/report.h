@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* report: routing's findings as the JSON objects of the outside contract. The caller owns the reference. */
+/*
+ * report: routing's findings as the JSON objects of the outside contract. The caller owns the
+ * reference.
+ */
 #ifndef FMD_ROUTING_REPORT_H
 #define FMD_ROUTING_REPORT_H
 

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * count_reroute.c: what the thread that answers a fault did from the trap to the last forwarding table that it wrote. The file that
- * COUNT_UMAD_REROUTE names holds one struct reroute, of the newest fault, in the machine's byte order (tests/bench/storm.py reads it).
+ * count_reroute.c: what the thread that answers a fault did from the trap to the last forwarding
+ * table that it wrote. The file that COUNT_UMAD_REROUTE names holds one struct reroute, of the
+ * newest fault, in the machine's byte order (tests/bench/storm.py reads it).
  */
 struct reroute_moment {
 	uint64_t wall_ns;

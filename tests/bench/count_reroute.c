@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * count_reroute: see count_own.h. A trap is a fault's first when no other came and no table was written for QUIET_NS (both ends of a cable send
- * one, and repeat it), and begins a record when a table is written after it. SMPs are received and sent by one thread in the programs measured here, so its own clock is what a fault costs; the
- * kernel tells in schedstat how long it stood in line for a processor besides.
+ * count_reroute: see count_own.h. A trap is a fault's first when no other came and no table was
+ * written for QUIET_NS (both ends of a cable send one, and repeat it), and begins a record when a
+ * table is written after it. SMPs are received and sent by one thread in the programs measured
+ * here, so its own clock is what a fault costs; the kernel tells in schedstat how long it stood in
+ * line for a processor besides.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,8 +8,9 @@
  * memory (COUNT_UMAD_FILE): they are there at any moment for whoever reads it, also when the
  * program is killed.
  *
- * COUNT_UMAD_ANSWERS names a file that all answers of the SA are appended to, whole, each behind its length (32 bits): a simulator cuts them
- * after one MAD. COUNT_UMAD_REROUTE is told of in count_own.h.
+ * COUNT_UMAD_ANSWERS names a file that all answers of the SA are appended to, whole, each behind
+ * its length (32 bits): a simulator cuts them after one MAD. COUNT_UMAD_REROUTE is told of in
+ * count_own.h.
  *
  * The file is an array of `struct counter` in the machine's byte order (tests/bench/world.py reads
  * it). A slot is claimed by its key, once, and never given back; threads may send at the same time.
@@ -85,7 +86,10 @@ static uint32_t key_of(const uint8_t *mad)
 	       mad[17];
 }
 
-/* A directed SMP without a hop ends at the port it is sent from (IBA 14.2.2.2): it is never on the wire. */
+/*
+ * A directed SMP without a hop ends at the port it is sent from (IBA 14.2.2.2): it is never on the
+ * wire.
+ */
 static bool is_local(const uint8_t *mad)
 {
 	return mad[1] == 0x81 && !mad[7];

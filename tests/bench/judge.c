@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What forwarding tables do with traffic, judged by a program that shares no line with fmd: it reads an ibnetdiscover file and
- * opensm-lfts.dump, follows each packet by itself and counts.
+ * What forwarding tables do with traffic, judged by a program that shares no line with fmd: it
+ * reads an ibnetdiscover file and opensm-lfts.dump, follows each packet by itself and counts.
  *
  *   judge NETFILE LFTS [ORDER_LFTS]     LFTS may be a pipe
  *
- * Hosts are CAs and routers that are no SHARP aggregation nodes, in the order of the LIDs that ORDER_LFTS (else LFTS) gives them. Prints one JSON
- * object:
- *   connected, unreached            pairs of hosts that cables connect; of these, without a way
- *   unreached_special               pairs with an aggregation node in them that cables connect and that have no way
- *   loops                           pairs (switch, LID) from which a packet never ends
- *   cycle                           channels that wait for each other in a circle, by the dependencies that packets of all pairs make
- *   shift_mean, shift_worst         flows on the worst channel between switches when host i sends to host i + k, over all k or 200 of them
- *   all_to_all                      load of the worst channel over the mean when each host sends to each
+ * Hosts are CAs and routers that are no SHARP aggregation nodes, in the order of the LIDs that
+ * ORDER_LFTS (else LFTS) gives them. Prints one JSON object:
+ *   connected, unreached pairs of hosts that cables connect; of these, without a way
+ *   unreached_special pairs with an aggregation node in them that cables connect and that have no
+ *   way loops pairs (switch, LID) from which a packet never ends cycle channels that wait for each
+ *   other in a circle, by the dependencies that packets of all pairs make shift_mean, shift_worst
+ *   flows on the worst channel between switches when host i sends to host i + k, over all k or 200
+ *   of them all_to_all load of the worst channel over the mean when each host sends to each
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -69,7 +69,7 @@ static FILE *open_file(const char *path)
 	return in;
 }
 
-/* ---- The fabric ------------------------------------------------------------------------------------ */
+/* ---- The fabric ------------------------------------------------------------------------------ */
 
 static void add_node(const char *line)
 {
@@ -127,8 +127,7 @@ static void add_link(const char *line, uint32_t node)
 	other = find(name);
 	if (other == NONE || far > nodes[other].nports)
 		fail("no such peer:", line);
-	if (!nodes[node]
-		     .is_switch) /* where none is told it is counted from the node's, as ibsim does */
+	if (!nodes[node].is_switch) /* where none is told: from the node's, as ibsim does */
 		ports[nodes[node].first + number].guid =
 			*guid ? strtoull(guid, NULL, 16)
 			      : strtoull(strchr(nodes[node].name, '-') + 1, NULL, 16) + number;
@@ -193,7 +192,7 @@ static void find_parts(void)
 	free(queue);
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static int by_guid(const void *a, const void *b)
 {
@@ -301,9 +300,12 @@ static void list_hosts(void)
 	qsort(hosts, nhosts, sizeof(*hosts), by_lid);
 }
 
-/* ---- Ways ------------------------------------------------------------------------------------------ */
+/* ---- Ways ------------------------------------------------------------------------------------ */
 
-/* The port by which a packet for the LID leaves a switch, or NONE when the table has none or it ends here. */
+/*
+ * The port by which a packet for the LID leaves a switch, or NONE when the table has none or it
+ * ends here.
+ */
 static uint32_t next(uint32_t sw, uint32_t lid)
 {
 	unsigned out = nodes[sw].lft ? nodes[sw].lft[lid] : 255;
@@ -315,7 +317,11 @@ static uint32_t next(uint32_t sw, uint32_t lid)
 
 static uint64_t *load; /* by port */
 static uint8_t *
-	waits; /* by port, of the channel that leads into a switch: a bit for each port that packets leave it by */
+	/*
+	 * by port, of the channel that leads into a switch: a bit for each port that packets leave
+	 * it by
+	 */
+	waits;
 
 static void depend(uint32_t in, uint32_t out)
 {
@@ -324,7 +330,9 @@ static void depend(uint32_t in, uint32_t out)
 	waits[(size_t)in * 32 + number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-/* A packet from that switch to the LID: where it ends up. NONE = nowhere, UINT32_MAX - 1 = never. */
+/*
+ * A packet from that switch to the LID: where it ends up. NONE = nowhere, UINT32_MAX - 1 = never.
+ */
 #define LOOPS (UINT32_MAX - 1)
 static uint32_t follow(uint32_t sw, uint32_t lid, uint64_t flows)
 {
@@ -347,7 +355,7 @@ static uint32_t follow(uint32_t sw, uint32_t lid, uint64_t flows)
 	return LOOPS;
 }
 
-/* ---- Judgement ------------------------------------------------------------------------------------- */
+/* ---- Judgement ------------------------------------------------------------------------------- */
 
 static struct {
 	uint64_t connected, unreached, unreached_special, loops;
@@ -355,7 +363,10 @@ static struct {
 	double mean, all_to_all;
 } verdict;
 
-/* From all switches with somebody to the LID of a host or an aggregation node; what hosts send to hosts is load. */
+/*
+ * From all switches with somebody to the LID of a host or an aggregation node; what hosts send to
+ * hosts is load.
+ */
 static void all_to(uint32_t lid, uint32_t to)
 {
 	bool host = is_host(to);
@@ -409,7 +420,10 @@ static void to_switches(void)
 	}
 }
 
-/* Channels from which nothing that waits is left are taken away; who stays is in a circle or waits for one. */
+/*
+ * Channels from which nothing that waits is left are taken away; who stays is in a circle or waits
+ * for one.
+ */
 static void judge_cycles(void)
 {
 	uint32_t *waiting = room(nports, sizeof(*waiting)), *queue = room(nports, sizeof(*queue));

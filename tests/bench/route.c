@@ -69,7 +69,7 @@ static size_t table_bytes(const struct tables *t)
 	return (size_t)t->nswitches * t->stride;
 }
 
-/* ---- Phases ------------------------------------------------------------------------------------- */
+/* ---- Phases ---------------------------------------------------------------------------------- */
 
 /* Rows are multiples of 64 bytes, and malloc aligns to 16. */
 static void store_past_cache(struct tables *t)
@@ -124,7 +124,7 @@ static void rounds_run(struct bench *b)
 		}
 }
 
-/* ---- Fabric ------------------------------------------------------------------------------------- */
+/* ---- Fabric ---------------------------------------------------------------------------------- */
 
 static bool is_uplink(const struct topo *t, const struct topo_port *port)
 {
@@ -169,7 +169,7 @@ static void finish(struct bench *b)
 	free(b);
 }
 
-/* ---- Words -------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static void say_json(struct bench *b)
 {

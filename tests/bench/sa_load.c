@@ -4,9 +4,10 @@
  *
  *   sa_load SECONDS WINDOW <GUIDS
  *
- * GUIDS: port GUIDs in hexadecimal, one a line. WINDOW requests are out at a time, each a Get(PathRecord) of a random pair by GIDs, with
- * the components that rdma_cm names. It speaks to ibsim without libumad2sim (sim_port.h), so as not to measure itself.
- * Prints one JSON object: rates and times in microseconds; worst_* are those of the worst tenth of a second.
+ * GUIDS: port GUIDs in hexadecimal, one a line. WINDOW requests are out at a time, each a
+ * Get(PathRecord) of a random pair by GIDs, with the components that rdma_cm names. It speaks to
+ * ibsim without libumad2sim (sim_port.h), so as not to measure itself. Prints one JSON object:
+ * rates and times in microseconds; worst_* are those of the worst tenth of a second.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -158,7 +159,10 @@ static void drop_lost(struct load *l)
 		}
 }
 
-/* A short sleep lets answers gather: to be woken for each costs this process, and the one that wakes it, more than the answer. */
+/*
+ * A short sleep lets answers gather: to be woken for each costs this process, and the one that
+ * wakes it, more than the answer.
+ */
 static void run(struct load *l)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -177,7 +181,7 @@ static void run(struct load *l)
 	}
 }
 
-/* ---- Figures ----------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -223,7 +227,7 @@ static void print(struct load *l, double seconds)
 	       l->busy, l->errors, l->lost);
 }
 
-/* ---- Beginning --------------------------------------------------------------------------------- */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 static void read_guids(struct load *l)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Get(PathRecord) as libibumad sends it, at a rate that does not ask whether answers come: what thousands of hosts do when a job starts.
+ * Get(PathRecord) as libibumad sends it, at a rate that does not ask whether answers come: what
+ * thousands of hosts do when a job starts.
  *
  *   sa_storm SECONDS RATE [LID]
  *
- * To the subnet manager's LID, or to another, where nobody takes them: what the rig alone costs. From the own port to LIDs by turns. Prints one
- * JSON object.
+ * To the subnet manager's LID, or to another, where nobody takes them: what the rig alone costs.
+ * From the own port to LIDs by turns. Prints one JSON object.
  */
 #include <endian.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is left of a subnet manager when nothing is: it gives each SA request back as its own answer, without a look at it. As fast
- * as this, and no faster, can one thread that uses libibumad answer here: what is between it and the asker is ibsim, sockets and libumad2sim.
+ * What is left of a subnet manager when nothing is: it gives each SA request back as its own
+ * answer, without a look at it. As fast as this, and no faster, can one thread that uses libibumad
+ * answer here: what is between it and the asker is ibsim, sockets and libumad2sim.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ibsim's sockets. NAME:ctl answers questions; NAME:outN is where client N sends its packets, NAME:inPID where it gets them.
+ * ibsim's sockets. NAME:ctl answers questions; NAME:outN is where client N sends its packets,
+ * NAME:inPID where it gets them.
  */
 #include <endian.h>
 #include <errno.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sim_port: a port of a simulated fabric, for a client that is to load others and not itself: of fmsim's where FMSIM names it, by libibumad's
- * functions, whose rings are quick; else of ibsim's, without libumad2sim.
+ * sim_port: a port of a simulated fabric, for a client that is to load others and not itself: of
+ * fmsim's where FMSIM names it, by libibumad's functions, whose rings are quick; else of ibsim's,
+ * without libumad2sim.
  *
- * ibsim takes and gives whole MADs as datagrams of UNIX sockets in the abstract name space, one pair a client. libumad2sim has a
- * thread that reads them one by one into a queue under a lock; here as many as there are are taken and given with one call of the system.
+ * ibsim takes and gives whole MADs as datagrams of UNIX sockets in the abstract name space, one
+ * pair a client. libumad2sim has a thread that reads them one by one into a queue under a lock;
+ * here as many as there are are taken and given with one call of the system.
  */
 #ifndef FMD_BENCH_SIM_PORT_H
 #define FMD_BENCH_SIM_PORT_H
@@ -32,7 +34,10 @@ struct sim_port {
 	uint64_t prefix;
 };
 
-/* At the node that SIM_HOST names, of the ibsim that IBSIM_SOCKNAME names, or by FMSIM_NODE and FMSIM. False, with errno: it cannot be reached, or does not know the node. */
+/*
+ * At the node that SIM_HOST names, of the ibsim that IBSIM_SOCKNAME names, or by FMSIM_NODE and
+ * FMSIM. False, with errno: it cannot be reached, or does not know the node.
+ */
 bool sim_port_open(struct sim_port *port);
 void sim_port_close(struct sim_port *port);
 /* How many of them came, at most SIM_BATCH; 0: none is there. */

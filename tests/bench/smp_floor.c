@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is left of the answer to a fault when there is nothing to look at, to compute and to prove: as many SMPs as it takes, sent
- * as fast as libumad2sim and ibsim take them and give the answers back. Get of the next switch's forwarding table, which
- * is as long on the way as Set is and changes nothing.
+ * What is left of the answer to a fault when there is nothing to look at, to compute and to prove:
+ * as many SMPs as it takes, sent as fast as libumad2sim and ibsim take them and give the answers
+ * back. Get of the next switch's forwarding table, which is as long on the way as Set is and
+ * changes nothing.
  *
  *   smp_floor COUNT WINDOW     prints the milliseconds of each of some rounds
  */
@@ -19,7 +20,7 @@
 #define BLOCKS	128
 #define WAIT_MS 200
 #define GATHER_US                                                                                  \
-	50 /* while many are out: who is woken for each takes the processor from those that answer */
+	50 /* while many are out: each wake-up takes the processor from those that answer */
 #define GATHER_FOR 16
 #define PERMISSIVE 0xffff
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* damage: see damage.h. Randomness is a seeded splitmix64, so that a failing case can be named and repeated. */
+/*
+ * damage: see damage.h. Randomness is a seeded splitmix64, so that a failing case can be named and
+ * repeated.
+ */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

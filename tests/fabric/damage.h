@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* damage: fabrics with faults in them, seeded, for tests. Every function gives a new snapshot; the old one stays the caller's. */
+/*
+ * damage: fabrics with faults in them, seeded, for tests. Every function gives a new snapshot; the
+ * old one stays the caller's.
+ */
 #ifndef FMD_TESTS_DAMAGE_H
 #define FMD_TESTS_DAMAGE_H
 
@@ -18,7 +21,10 @@ struct topo *damage_cut(const struct topo *t, uint32_t node, unsigned port);
 struct topo *damage_moment(const struct topo *t, uint64_t seed);
 /* The same cables between the same names under other GUIDs. */
 struct topo *damage_new_guids(const struct topo *t, uint64_t seed);
-/* The same switches; where several cables join two of them, the ends are plugged otherwise, and others of them are down. */
+/*
+ * The same switches; where several cables join two of them, the ends are plugged otherwise, and
+ * others of them are down.
+ */
 struct topo *damage_new_cables(const struct topo *t, uint64_t seed);
 /* The plan's LIDs, dealt to other ports. */
 struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
@@ -27,7 +33,10 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed);
 struct topo *damage_ring(unsigned switches, unsigned hosts_each);
 /* Switches cabled at random: several times to one another, to themselves, some cables down. */
 struct topo *damage_tangle(uint64_t seed);
-/* Pods of `wide` leaves, with a host a spine, and as many spines; each of `wide` cores is cabled to every second spine of all pods. */
+/*
+ * Pods of `wide` leaves, with a host a spine, and as many spines; each of `wide` cores is cabled to
+ * every second spine of all pods.
+ */
 struct topo *damage_crossed_pods(unsigned pods, unsigned wide);
 /* A random PGFT of two or three tiers with at most a few hundred hosts. */
 struct topo *damage_random_pgft(uint64_t seed);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* disguise: the same cabling under other GUIDs, port numbers, switch names, and found in another order; or as if a switch had never been. */
+/*
+ * disguise: the same cabling under other GUIDs, port numbers, switch names, and found in another
+ * order; or as if a switch had never been.
+ */
 #ifndef FMD_TESTS_DISGUISE_H
 #define FMD_TESTS_DISGUISE_H
 

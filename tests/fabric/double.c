@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The double's life, and the doors a test has into it: what the hardware does by itself, how it misbehaves, and what it holds.
+ * The double's life, and the doors a test has into it: what the hardware does by itself, how it
+ * misbehaves, and what it holds.
  *
- * One struct dnode for each node of the snapshot, one struct dport for each port, in the snapshot's order, so that a GUID is looked up there.
- * MADs travel in double_net.c, the nodes' agents answer in double_smp.c, links change state in double_link.c.
+ * One struct dnode for each node of the snapshot, one struct dport for each port, in the snapshot's
+ * order, so that a GUID is looked up there. MADs travel in double_net.c, the nodes' agents answer
+ * in double_smp.c, links change state in double_link.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +19,7 @@
 #define MFT_CAP_DEFAULT	 1024
 #define PKEY_CAP_DEFAULT 32
 
-/* ---- Small help ------------------------------------------------------------------------------- */
+/* ---- Small help ------------------------------------------------------------------------------ */
 
 struct dnode *double_node(const struct double_fabric *d, guid_t guid)
 {
@@ -49,7 +51,7 @@ bool double_chance(struct double_fabric *d, unsigned per_mille)
 	return per_mille && random_next(d) % 1000 < per_mille;
 }
 
-/* ---- io --------------------------------------------------------------------------------------- */
+/* ---- io -------------------------------------------------------------------------------------- */
 
 struct dclient *double_client(struct double_fabric *d, const struct dport *port)
 {
@@ -169,7 +171,7 @@ void double_freeze(struct io *io, bool on)
 	set_is_sm(c, !on);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void switch_power_on(const struct double_fabric *d, struct dnode *node)
 {
@@ -243,7 +245,10 @@ static void port_build(struct double_fabric *d, uint32_t index)
 	port->capmask = design->capmask;
 }
 
-/* Power-on leaves the ports Down; links whose cable is in train up to Init, without traps: no one is told yet. */
+/*
+ * Power-on leaves the ports Down; links whose cable is in train up to Init, without traps: no one
+ * is told yet.
+ */
 static void links_come_up(struct double_fabric *d)
 {
 	for (uint32_t i = 0; i < d->topo->nports; i++)
@@ -316,7 +321,7 @@ void double_free(struct double_fabric *d)
 	free(d);
 }
 
-/* ---- What the hardware does by itself --------------------------------------------------------- */
+/* ---- What the hardware does by itself -------------------------------------------------------- */
 
 static void cable_set(struct double_fabric *d, guid_t node, unsigned num, bool cut)
 {
@@ -458,7 +463,7 @@ void double_set_desc(struct double_fabric *d, guid_t guid, const char *desc)
 	net_trap(d, node, &notice);
 }
 
-/* ---- Misbehaviour ----------------------------------------------------------------------------- */
+/* ---- Misbehaviour ---------------------------------------------------------------------------- */
 
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id)
 {
@@ -515,7 +520,7 @@ void double_set_fault(struct double_fabric *d, guid_t guid, enum double_fault fa
 			d->nodes[i].faults[fault] = (struct dfault){ per_mille, value };
 }
 
-/* ---- What it holds ---------------------------------------------------------------------------- */
+/* ---- What it holds --------------------------------------------------------------------------- */
 
 enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port)
 {
@@ -645,7 +650,7 @@ void double_set_sm_silent(struct double_fabric *d, guid_t node, unsigned num)
 	double_port(d, node, num)->sm_silent = true;
 }
 
-/* ---- Watching --------------------------------------------------------------------------------- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 uint64_t double_sent_by(const struct io *io, uint8_t method, uint16_t attr_id)
 {

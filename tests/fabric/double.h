@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * double: a fabric inside the process, for unit tests. Made from a snapshot, it stands in for the hardware behind `struct io`, on a simulated loop.
+ * double: a fabric inside the process, for unit tests. Made from a snapshot, it stands in for the
+ * hardware behind `struct io`, on a simulated loop.
  *
- * It carries SMPs hop by hop (IBA 14.2.2) and LID-routed MADs by the tables that were programmed, holds the state a subnet
- * manager sets, and misbehaves on demand. Nodes are named by the GUID they have in the snapshot; ports by number.
- * All that happens is a function of the snapshot, the calls and the seed. Faults of the caller (no such node) abort.
+ * It carries SMPs hop by hop (IBA 14.2.2) and LID-routed MADs by the tables that were programmed,
+ * holds the state a subnet manager sets, and misbehaves on demand. Nodes are named by the GUID they
+ * have in the snapshot; ports by number. All that happens is a function of the snapshot, the calls
+ * and the seed. Faults of the caller (no such node) abort.
  */
 #ifndef FMD_TESTS_FABRIC_DOUBLE_H
 #define FMD_TESTS_FABRIC_DOUBLE_H
@@ -33,7 +35,10 @@ struct double_conf {
 	bool at_once; /* a latency or hop of 0 is one, and what takes no time needs no timer */
 };
 
-/* Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf NULL = all 0. */
+/*
+ * Attached at port `port` of node `attach`. Links that are up in the snapshot come up in Init. conf
+ * NULL = all 0.
+ */
 struct double_fabric *double_new(struct loop *loop, const struct topo *topo, guid_t attach,
 				 unsigned port, const struct double_conf *conf);
 void double_free(struct double_fabric *d);     /* after its io's mad_free() */
@@ -46,19 +51,26 @@ void double_unplug(struct io *io, bool on);
 void double_occupy(struct io *io, bool on);
 /* Its IsSM bit is gone, and nobody told. */
 void double_forget_sm(struct io *io);
-/* As if its process was killed: nothing is received or sent any more, and IsSM goes; or it is back. */
+/*
+ * As if its process was killed: nothing is received or sent any more, and IsSM goes; or it is back.
+ */
 void double_freeze(struct io *io, bool on);
 
-/* ---- What the hardware does by itself --------------------------------------------------------- */
+/* ---- What the hardware does by itself -------------------------------------------------------- */
 
-/* Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached. */
+/*
+ * Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached.
+ */
 void double_cut(struct double_fabric *d, guid_t node, unsigned port);
 void double_join(struct double_fabric *d, guid_t node, unsigned port);
 /* The cables of two ports change places, while both are cut. */
 void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
 /* A cable from one port to the other; what they had in was cut before. */
 void double_plug(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
-/* The cable comes up again, and can no more than that; TOPO_SPEED_NONE, 0 lanes: as much as the ports. */
+/*
+ * The cable comes up again, and can no more than that; TOPO_SPEED_NONE, 0 lanes: as much as the
+ * ports.
+ */
 void double_set_cable(struct double_fabric *d, guid_t node, unsigned port, enum topo_speed speed,
 		      unsigned lanes);
 /* Another manager makes the link Active, at both ends. */
@@ -71,7 +83,7 @@ void double_retrain(struct double_fabric *d, guid_t node, unsigned port, unsigne
 void double_replace(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
 
-/* ---- Misbehaviour ----------------------------------------------------------------------------- */
+/* ---- Misbehaviour ---------------------------------------------------------------------------- */
 
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
@@ -93,13 +105,19 @@ void double_set_power(struct double_fabric *d, guid_t node, bool on);
 void double_set_refuses(struct double_fabric *d, guid_t node, bool on);
 /* Blocks of tables are acknowledged, and not stored. */
 void double_set_pretends(struct double_fabric *d, guid_t node, bool on);
-/* Sets of that attribute are acknowledged, the answer says what was asked for, and what it had stays; 0 = it holds what it is told. */
+/*
+ * Sets of that attribute are acknowledged, the answer says what was asked for, and what it had
+ * stays; 0 = it holds what it is told.
+ */
 void double_set_feigns(struct double_fabric *d, guid_t node, uint16_t attr_id);
 /* Its tables are as after power-on, and nobody is told. */
 void double_lose_lft(struct double_fabric *d, guid_t node);
 void double_lose_mft(struct double_fabric *d, guid_t node);
 void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
-/* It does not answer such requests (node 0: nobody does); attr_id 0 = any. One rule at a time, method 0 ends it. */
+/*
+ * It does not answer such requests (node 0: nobody does); attr_id 0 = any. One rule at a time,
+ * method 0 ends it.
+ */
 void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
 /* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
 void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
@@ -117,11 +135,15 @@ void double_set_no_sets(struct double_fabric *d, guid_t node, bool on);
 void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
 /*
- * A switch of NVIDIA's that can adaptive routing and private LFTs, or both of these, fast recovery and hash-based forwarding are on: then it does
- * not forward by its LFT, whose content a plain write loses but for that block.
+ * A switch of NVIDIA's that can adaptive routing and private LFTs, or both of these, fast recovery
+ * and hash-based forwarding are on: then it does not forward by its LFT, whose content a plain
+ * write loses but for that block.
  */
 void double_set_adaptive(struct double_fabric *d, guid_t node, bool able, bool on);
-/* A CA that answers GeneralInfo: that it is a SHARP aggregation node, or that it is none. Others do not know that question. */
+/*
+ * A CA that answers GeneralInfo: that it is a SHARP aggregation node, or that it is none. Others do
+ * not know that question.
+ */
 void double_set_sharp(struct double_fabric *d, guid_t node, bool is);
 const uint8_t *double_adaptive(const struct double_fabric *d,
 			       guid_t node);			    /* AdaptiveRoutingInfo */
@@ -143,7 +165,7 @@ enum double_fault {
 void double_set_fault(struct double_fabric *d, guid_t node, enum double_fault fault,
 		      unsigned per_mille, unsigned value);
 
-/* ---- What it holds ---------------------------------------------------------------------------- */
+/* ---- What it holds --------------------------------------------------------------------------- */
 
 enum topo_state double_link_state(const struct double_fabric *d, guid_t node, unsigned port);
 /* How often its host was told to register anew. */
@@ -168,7 +190,10 @@ const uint16_t *double_pkeys(const struct double_fabric *d, guid_t node, unsigne
 const uint8_t *double_sl2vl(const struct double_fabric *d, guid_t node, unsigned port, unsigned in);
 const uint8_t *double_arb(const struct double_fabric *d, guid_t node, unsigned port,
 			  unsigned block); /* 0 .. 3 */
-/* Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP, -ENOTCONN dead end. */
+/*
+ * Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP,
+ * -ENOTCONN dead end.
+ */
 int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
 
 /* The same for data packets: they pass links that are Active at both ends alone. */
@@ -197,11 +222,12 @@ void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
 		    enum wire_fec_counter counter, uint64_t value);
 void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps);
 
-/* ---- Traffic ---------------------------------------------------------------------------------- */
+/* ---- Traffic --------------------------------------------------------------------------------- */
 
 /*
- * Each HCA of each host sends to the like one of the host `shift` places on, in the snapshot's order of hosts, at a share of what its port carries;
- * that takes the place of all traffic before. Counters follow, through the tables and links in force.
+ * Each HCA of each host sends to the like one of the host `shift` places on, in the snapshot's
+ * order of hosts, at a share of what its port carries; that takes the place of all traffic before.
+ * Counters follow, through the tables and links in force.
  */
 void double_load_shift(struct double_fabric *d, unsigned shift, unsigned per_mille);
 /* One flow more. */
@@ -218,7 +244,7 @@ struct double_load {
 };
 struct double_load double_load(struct double_fabric *d);
 
-/* ---- Watching --------------------------------------------------------------------------------- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 /* SMPs handed to io's send(); attr_id or method 0 = any. */
 uint64_t double_sent(const struct double_fabric *d, uint8_t method, uint16_t attr_id);
@@ -242,7 +268,10 @@ struct double_work double_work(const struct double_fabric *d);
 typedef void double_set_fn(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod);
 void double_on_set(struct double_fabric *d, double_set_fn *fn, void *arg);
 
-/* Sends a MAD from another port, by LID or by the directed route in it; what then arrives at that port goes to fn. */
+/*
+ * Sends a MAD from another port, by LID or by the directed route in it; what then arrives at that
+ * port goes to fn.
+ */
 void double_inject(struct double_fabric *d, guid_t node, unsigned port, const struct io_addr *to,
 		   const uint8_t *mad, size_t len, io_recv_fn *fn, void *arg);
 

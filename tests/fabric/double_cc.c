@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The congestion control agent of the double's nodes (IBA annex A10; class 0x21, version 2): what a congestion manager sets is kept and read
- * back, for those that have the key. No marking is simulated, and no rate is changed by it.
+ * The congestion control agent of the double's nodes (IBA annex A10; class 0x21, version 2): what a
+ * congestion manager sets is kept and read back, for those that have the key. No marking is
+ * simulated, and no rate is changed by it.
  *
- * A MAD is the common header, the CC_Key, 32 bytes of log, and 192 bytes of the attribute. One row of a table an attribute: which nodes have it,
- * how many of its bytes count, how many blocks there are by modifier, and whether each port has its own.
+ * A MAD is the common header, the CC_Key, 32 bytes of log, and 192 bytes of the attribute. One row
+ * of a table an attribute: which nodes have it, how many of its bytes count, how many blocks there
+ * are by modifier, and whether each port has its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +103,10 @@ void cc_forget(struct dnode *node)
 	}
 }
 
-/* CongestionKeyInfo: the key, bit 15 of the protection, the lease, the violations. Without the key nothing is set, and with the bit nothing read. */
+/*
+ * CongestionKeyInfo: the key, bit 15 of the protection, the lease, the violations. Without the key
+ * nothing is set, and with the bit nothing read.
+ */
 static bool key_passes(struct dnode *node, const struct wire_mad *m, const uint8_t *mad)
 {
 	struct dcc *info = cc_find(node, CC_KEY_INFO, 0, 0);
@@ -129,10 +134,10 @@ static void put_made(struct double_fabric *d, const struct dnode *node, uint16_t
 		data[7] = 8; /* RespTimeValue */
 	}
 	if (attr_id == CC_INFO) {
-		data[0] =
-			is_switch(node)
-				? 0x70
-				: 0xc0; /* threshold by port, packet size, marking rate; by QP, by SL */
+		data[0] = is_switch(node)
+				  ? 0x70
+				  /* threshold by port, packet size, marking rate; by QP, by SL */
+				  : 0xc0;
 		data[2] = is_switch(node) ? 0 : TABLE_BLOCKS;
 	}
 	if (attr_id == CC_LOG)

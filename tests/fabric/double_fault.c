@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How the double's devices and cables misbehave: single faults, as tests set them, and the table of all of them (fault.h). */
+/*
+ * How the double's devices and cables misbehave: single faults, as tests set them, and the table of
+ * all of them (fault.h).
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 #include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
 
-/* ---- Cables ------------------------------------------------------------------------------------ */
+/* ---- Cables ---------------------------------------------------------------------------------- */
 
 static void way_fault(struct dport *port, enum double_way_fault fault, unsigned per_mille,
 		      unsigned value)
@@ -33,7 +36,7 @@ void double_set_loss(struct double_fabric *d, guid_t node, unsigned num, unsigne
 		way_fault(port->peer, DOUBLE_LOSE, per_mille, 0);
 }
 
-/* ---- Devices ----------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 void double_set_time(struct double_fabric *d, guid_t node, unsigned us)
 {
@@ -71,7 +74,7 @@ void double_lose_mft(struct double_fabric *d, guid_t guid)
 		memset(node->mft, 0, (size_t)node->si.mft_cap * node->columns * sizeof(uint16_t));
 }
 
-/* ---- The table --------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static void lose(struct double_fabric *d, struct dport *at, unsigned amount)
 {

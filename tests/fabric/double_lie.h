@@ -5,7 +5,10 @@
 
 #include "topology/topo.h"
 
-/* Falsifies an SMP answer of a fabric: a byte, bits, all of its data, or what its attribute says of size, type, ports and state. */
+/*
+ * Falsifies an SMP answer of a fabric: a byte, bits, all of its data, or what its attribute says of
+ * size, type, ports and state.
+ */
 void double_lie(const struct topo *design, uint64_t *seed, uint8_t *mad);
 
 #endif

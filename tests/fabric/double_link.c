@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Ports and links of the double: what a port is after power-on, and the link state machine (IBA 7.2.7, 14.2.5.6).
+ * Ports and links of the double: what a port is after power-on, and the link state machine (IBA
+ * 7.2.7, 14.2.5.6).
  *
- * A link is up when its cable is in and neither end is disabled; both ends then go Down -> Init by themselves. Init -> Armed and
- * Armed -> Active are the subnet manager's, each end on its own, but the other end may not lag more than one state behind.
- * A switch raises PortStateChange when a link came up or went down, not for what the manager did, and sends trap 128.
+ * A link is up when its cable is in and neither end is disabled; both ends then go Down -> Init by
+ * themselves. Init -> Armed and Armed -> Active are the subnet manager's, each end on its own, but
+ * the other end may not lag more than one state behind. A switch raises PortStateChange when a link
+ * came up or went down, not for what the manager did, and sends trap 128.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Traffic through the double: flows between CAs' ports, by the tables and links in force, and what ports count by it.
+ * Traffic through the double: flows between CAs' ports, by the tables and links in force, and what
+ * ports count by it.
  *
- * A flow has a rate, a share of what its own port can carry. Where more comes to a link than it carries, all flows through it get the like share
- * of it, and ports before it wait: nothing is lost to a full link, for credits hold it back. What has no way is lost where it dies: a switch without
- * an entry counts relay errors, a port without a link discards. So a port sends and receives at a constant rate for as long as nothing in the
- * fabric changes; what it has counted is told when somebody asks, of that port alone. A change marks rates as stale: they hold until
- * then, and are walked anew at the next question, or after REFRESH_US: a table of many blocks is one change.
+ * A flow has a rate, a share of what its own port can carry. Where more comes to a link than it
+ * carries, all flows through it get the like share of it, and ports before it wait: nothing is lost
+ * to a full link, for credits hold it back. What has no way is lost where it dies: a switch without
+ * an entry counts relay errors, a port without a link discards. So a port sends and receives at a
+ * constant rate for as long as nothing in the fabric changes; what it has counted is told when
+ * somebody asks, of that port alone. A change marks rates as stale: they hold until then, and are
+ * walked anew at the next question, or after REFRESH_US: a table of many blocks is one change.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,9 +56,12 @@ static double capacity(const struct dport *port)
 	       wire_port_info_lanes(&port->info);
 }
 
-/* ---- What was counted -------------------------------------------------------------------------- */
+/* ---- What was counted ------------------------------------------------------------------------ */
 
-/* Whole ones are added, the rest is kept for the next time: since_us goes on by whole microseconds of it. */
+/*
+ * Whole ones are added, the rest is kept for the next time: since_us goes on by whole microseconds
+ * of it.
+ */
 static void add_share(struct dport *port, enum perf_counter counter, double rate, uint64_t from_us,
 		      uint64_t to_us)
 {
@@ -82,7 +88,7 @@ static void count_until(struct double_fabric *d, struct dport *port, uint64_t un
 	add_share(port, PERF_XMIT_DISCARDS, load->discards / PACKET_BITS, from, to);
 }
 
-/* ---- Rates ------------------------------------------------------------------------------------- */
+/* ---- Rates ----------------------------------------------------------------------------------- */
 
 static void flow_walk(struct double_fabric *d, struct flow *flow, struct dport **trail)
 {
@@ -199,7 +205,7 @@ void load_changed(struct double_fabric *d)
 	loop_timer_set(d->load->refresh, REFRESH_US);
 }
 
-/* ---- What is sent ------------------------------------------------------------------------------ */
+/* ---- What is sent ---------------------------------------------------------------------------- */
 
 static void refresh_cb(void *arg)
 {

@@ -2,12 +2,15 @@
 /*
  * How MADs travel in the double.
  *
- * A MAD leaves after half the latency; at that moment its whole way is walked, link by link, over what is up and programmed then. An
- * agent's answer walks back at once and arrives after the other half and the time of all hops. Two loop timers a transaction; one more where
- * agents take their time (then the request waits for its turn, and is carried out at its end), and one where a cable made it late.
+ * A MAD leaves after half the latency; at that moment its whole way is walked, link by link, over
+ * what is up and programmed then. An agent's answer walks back at once and arrives after the other
+ * half and the time of all hops. Two loop timers a transaction; one more where agents take their
+ * time (then the request waits for its turn, and is carried out at its end), and one where a cable
+ * made it late.
  *
- * Directed route (IBA 14.2.2): path[1 .. hop_count] are output ports, the first one that of the sender; only switches pass an SMP on; each
- * node notes its entry port in the return path. Both LIDs of the header must be permissive: no LID-routed parts. By LID: double_walk.c.
+ * Directed route (IBA 14.2.2): path[1 .. hop_count] are output ports, the first one that of the
+ * sender; only switches pass an SMP on; each node notes its entry port in the return path. Both
+ * LIDs of the header must be permissive: no LID-routed parts. By LID: double_walk.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +41,7 @@ static bool is_request(const struct wire_mad *m)
 	       (m->method == WIRE_GET || m->method == WIRE_SET);
 }
 
-/* ---- Ways -------------------------------------------------------------------------------------- */
+/* ---- Ways ------------------------------------------------------------------------------------ */
 
 static int trace(const struct double_fabric *d, struct dport *from, uint16_t dlid, bool data)
 {
@@ -116,7 +119,10 @@ static bool route_back(struct double_fabric *d, struct dport *from, const struct
 	return true;
 }
 
-/* The part by LID, which ends or begins at a switch (IBA 14.2.2.1: DrSLID is the LID of who asks); ibportstate asks a switch's neighbour so. */
+/*
+ * The part by LID, which ends or begins at a switch (IBA 14.2.2.1: DrSLID is the LID of who asks);
+ * ibportstate asks a switch's neighbour so.
+ */
 static bool route_by_lid(struct double_fabric *d, struct dport *from, uint16_t dlid,
 			 struct walk *walk)
 {
@@ -136,7 +142,10 @@ static bool combined_route(struct double_fabric *d, struct dport *from, uint16_t
 	return is_switch(walk->at->node) ? route_forward(d, walk->at, m, mad, walk) : bad_route(d);
 }
 
-/* `dlid`: of the packet, where its route begins with a part by LID. One that ends with such a part is nobody's. */
+/*
+ * `dlid`: of the packet, where its route begins with a part by LID. One that ends with such a part
+ * is nobody's.
+ */
 static bool directed_route(struct double_fabric *d, struct dport *from, uint16_t dlid,
 			   struct wire_mad *m, uint8_t *mad, struct walk *walk)
 {
@@ -155,7 +164,7 @@ static bool directed_route(struct double_fabric *d, struct dport *from, uint16_t
 	return arrived;
 }
 
-/* ---- Events ----------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static void event_cb(void *arg);
 
@@ -217,7 +226,10 @@ void net_release(struct double_fabric *d, bool held)
 	d->in_due = held;
 }
 
-/* One that happens now waits for those before it, and for the one that brought it about: nobody is entered twice. */
+/*
+ * One that happens now waits for those before it, and for the one that brought it about: nobody is
+ * entered twice.
+ */
 static void event_due(struct devent *event, uint64_t delay)
 {
 	struct double_fabric *d = event->d;
@@ -273,7 +285,7 @@ static struct io_addr source_address(const struct dport *from, const struct wire
 	};
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static bool fault_hits(struct double_fabric *d, const struct dnode *node, enum double_fault fault)
 {
@@ -345,7 +357,9 @@ static struct packet packet_to(const struct dport *from, const struct io_addr *t
 	};
 }
 
-/* The agent carries the request out; its answer goes back the way that the request came, or by LID. */
+/*
+ * The agent carries the request out; its answer goes back the way that the request came, or by LID.
+ */
 static void agent_runs(struct devent *event)
 {
 	struct double_fabric *d = event->d;
@@ -369,7 +383,7 @@ static void agent_runs(struct devent *event)
 		answer_send(d, from, at, m, event->mad, event->len, &walk);
 }
 
-/* ---- Agents that take their time ----------------------------------------------------------------- */
+/* ---- Agents that take their time ------------------------------------------------------------- */
 
 static unsigned agent_time(const struct double_fabric *d, const struct dnode *node)
 {
@@ -412,9 +426,12 @@ struct double_work double_work(const struct double_fabric *d)
 	return work;
 }
 
-/* ---- The way ---------------------------------------------------------------------------------- */
+/* ---- The way --------------------------------------------------------------------------------- */
 
-/* SMInfo requests are for the subnet manager attached here; all else of Get and Set for the node's agent. */
+/*
+ * SMInfo requests are for the subnet manager attached here; all else of Get and Set for the node's
+ * agent.
+ */
 static bool is_for_agent(struct double_fabric *d, const struct dport *at, const struct wire_mad *m)
 {
 	bool sm_here = (double_client(d, at) || at->sm_listens) && !at->has_sm;

@@ -51,7 +51,8 @@ struct dport {
 	struct loop_timer *mkey_lease;	      /* NULL = never ran */
 	struct wire_sm_info sm;
 	bool has_sm, sm_silent;
-	bool sm_listens; /* the listener wants SMInfo requests, which the node's agent answers else */
+	/* the listener wants SMInfo requests, which the node's agent answers else */
+	bool sm_listens;
 	unsigned reregistered;
 	io_recv_fn *listener; /* what arrives and is not for the node's own agent */
 	void *listener_arg;
@@ -214,8 +215,9 @@ bool walk_lid(struct double_fabric *d, struct dport *from, const struct packet *
 bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet *packet,
 		struct walk *walk);
 /*
- * The port's own table has it, and one of both is a full member (IBA 10.9.3). Where a switch passes packets on it is the partition that counts:
- * managers give such a port the table of the host behind it, limited memberships too.
+ * The port's own table has it, and one of both is a full member (IBA 10.9.3). Where a switch passes
+ * packets on it is the partition that counts: managers give such a port the table of the host
+ * behind it, limited memberships too.
  */
 bool pkey_passes(const struct dport *port, uint16_t pkey);
 uint16_t port_pkey(const struct dport *port, unsigned index);
@@ -227,16 +229,24 @@ void net_send(struct double_fabric *d, struct dport *from, const struct io_addr 
 bool net_hold(struct double_fabric *d);
 void net_release(struct double_fabric *d, bool held);
 
-/* double_trap.c: to the SM that the node's port names, as often as conf says until it is repressed. */
+/*
+ * double_trap.c: to the SM that the node's port names, as often as conf says until it is repressed.
+ */
 void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_notice *notice);
 void trap_repressed(struct double_fabric *d, struct dnode *node, uint64_t tid);
 void traps_forget(struct dnode *node);
-/* A bad P_Key came to the port, a wrong M_Key to the node: counted, and told by a trap now and then. */
+/*
+ * A bad P_Key came to the port, a wrong M_Key to the node: counted, and told by a trap now and
+ * then.
+ */
 void port_set_capmask(struct double_fabric *d, struct dport *port, uint32_t capmask); /* trap 144 */
 void port_bad_pkey(struct double_fabric *d, struct dport *port);
 void node_bad_mkey(struct double_fabric *d, struct dport *own);
 
-/* double_smp.c: the node's subnet management agent. Turns the request, header and bytes, into its answer; false = drops it. */
+/*
+ * double_smp.c: the node's subnet management agent. Turns the request, header and bytes, into its
+ * answer; false = drops it.
+ */
 bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 
 /* double_mkey.c: false where the M_Key keeps the request from being answered. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The performance management agent of the double's nodes (IBA 16.1): ClassPortInfo, and the counters of one of the node's ports,
- * which have counted what a test says and the traffic that there is.
+ * The performance management agent of the double's nodes (IBA 16.1): ClassPortInfo, and the
+ * counters of one of the node's ports, which have counted what a test says and the traffic that
+ * there is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,10 @@ static uint16_t counters_get(struct double_fabric *d, struct dnode *node, uint16
 	}
 }
 
-/* PortCounters: CounterSelect's bits are the counters' order (16.1.3.5); who selects one writes it. Of others all are set to 0. */
+/*
+ * PortCounters: CounterSelect's bits are the counters' order (16.1.3.5); who selects one writes it.
+ * Of others all are set to 0.
+ */
 static uint16_t counters_set(struct double_fabric *d, struct dnode *node, uint16_t attr_id,
 			     uint8_t *data)
 {

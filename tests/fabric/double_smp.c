@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The subnet management agent of the double's nodes (IBA 14.2.5): one row of a table an attribute, with its Get and its Set. The 64 bytes of the
- * request are handed in and hold the answer afterwards; a Set answers as the Get after it would.
+ * The subnet management agent of the double's nodes (IBA 14.2.5): one row of a table an attribute,
+ * with its Get and its Set. The 64 bytes of the request are handed in and hold the answer
+ * afterwards; a Set answers as the Get after it would.
  *
- * An agent that does not know an attribute answers with status 0x0c, one that dislikes a value with 0x1c and without taking over
- * anything. A wrong M_Key is not answered (14.2.4).
+ * An agent that does not know an attribute answers with status 0x0c, one that dislikes a value with
+ * 0x1c and without taking over anything. A wrong M_Key is not answered (14.2.4).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +20,15 @@
 #define LID_UNICAST_MAX	   0xbfff
 #define PKEYS_BLOCK	   32
 #define PSC_BIT		   0x04
-/* Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it is. */
+/*
+ * Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it
+ * is.
+ */
 #define EXT_PORT_SUPPORTED 7
 #define EXT_PORT_ENABLED   11
 #define EXT_PORT_ACTIVE	   15
 #define EXT_PORT_SPECIAL   47
-#define ENHANCED_PORT0	   0x08 /* of SwitchInfo's flags; a base port 0 has one LID (IBA 18.2.4.1) */
+#define ENHANCED_PORT0	   0x08 /* of SwitchInfo's flags; a base port 0 has one LID (18.2.4.1) */
 #define STATES_BLOCK	   128	/* ports */
 
 struct request {
@@ -38,7 +42,7 @@ struct request {
 
 typedef uint16_t agent_fn(struct request *r); /* 0 or a status */
 
-/* ---- NodeInfo, NodeDescription, GUIDInfo, SMInfo ---------------------------------------------- */
+/* ---- NodeInfo, NodeDescription, GUIDInfo, SMInfo --------------------------------------------- */
 
 static uint16_t node_info_get(struct request *r)
 {
@@ -85,7 +89,7 @@ static uint16_t sm_info_get(struct request *r)
 	return 0;
 }
 
-/* ---- PortInfo --------------------------------------------------------------------------------- */
+/* ---- PortInfo -------------------------------------------------------------------------------- */
 
 /* A CA answers for the port that was asked unless another is named. */
 static struct dport *port_named(struct request *r)
@@ -97,8 +101,10 @@ static struct dport *port_named(struct request *r)
 	return num <= r->node->ni.nports ? &r->node->ports[num] : NULL;
 }
 
-/* Devices up to HDR show what they have whoever asks (Linux' mlx4 and mlx5 ask their own without a modifier); from NDR on a manager has to
- * say that it knows these speeds. */
+/*
+ * Devices up to HDR show what they have whoever asks (Linux' mlx4 and mlx5 ask their own without a
+ * modifier); from NDR on a manager has to say that it knows these speeds.
+ */
 static uint16_t port_info_get(struct request *r)
 {
 	struct dport *port = port_named(r);
@@ -220,7 +226,7 @@ static uint16_t port_info_set(struct request *r)
 	return port_info_get(r);
 }
 
-/* ---- SwitchInfo, SwitchPortStateTable --------------------------------------------------------- */
+/* ---- SwitchInfo, SwitchPortStateTable -------------------------------------------------------- */
 
 static uint16_t switch_info_get(struct request *r)
 {
@@ -263,7 +269,7 @@ static uint16_t port_states_get(struct request *r)
 	return 0;
 }
 
-/* ---- Tables ----------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static uint16_t lft_get(struct request *r)
 {
@@ -319,7 +325,7 @@ void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t 
 	ways_changed(d);
 }
 
-/* ---- NVIDIA's GeneralInfo, PrivateLFTInfo, AdaptiveRoutingInfo --------------------------------- */
+/* ---- NVIDIA's GeneralInfo, PrivateLFTInfo, AdaptiveRoutingInfo ------------------------------- */
 
 static uint16_t general_get(struct request *r)
 {
@@ -495,9 +501,12 @@ static uint16_t pkeys_set(struct request *r)
 	return 0;
 }
 
-/* ---- SL2VL, VL arbitration -------------------------------------------------------------------- */
+/* ---- SL2VL, VL arbitration ------------------------------------------------------------------- */
 
-/* Modifier: output port [7:0], input port [15:8]; bits 17 and 16: all of either, where the switch says it knows them. */
+/*
+ * Modifier: output port [7:0], input port [15:8]; bits 17 and 16: all of either, where the switch
+ * says it knows them.
+ */
 static bool sl2vl_ports(struct request *r, unsigned *in, unsigned *out)
 {
 	unsigned nports = r->node->ni.nports;
@@ -538,7 +547,10 @@ static uint16_t sl2vl_set(struct request *r)
 	return 0;
 }
 
-/* Modifier: block [31:16], 1 .. 4; port of a switch [15:0]. The entries that are there, 0 = no such block. */
+/*
+ * Modifier: block [31:16], 1 .. 4; port of a switch [15:0]. The entries that are there, 0 = no such
+ * block.
+ */
 static unsigned arb_find(struct request *r, uint8_t **block)
 {
 	unsigned num = r->mod & 0xffff, which = (r->mod >> 16) - 1, cap = r->d->conf.arb_cap;
@@ -577,7 +589,7 @@ static uint16_t arb_set(struct request *r)
 	return arb_get(r);
 }
 
-/* ---- Execution -------------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------- */
 
 static const struct agent_row {
 	uint16_t attr_id;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Traps of the double's nodes (IBA 13.4.9, 14.2.5.1): by LID, to the subnet manager that the port was told of.
+ * Traps of the double's nodes (IBA 13.4.9, 14.2.5.1): by LID, to the subnet manager that the port
+ * was told of.
  *
- * A trap is told again, one trap period apart (4.096 us * 2^SubnetTimeOut), until a TrapRepress with its transaction ID comes, or as often as
- * conf says. Those about keys come once a period, however many packets were wrong.
+ * A trap is told again, one trap period apart (4.096 us * 2^SubnetTimeOut), until a TrapRepress
+ * with its transaction ID comes, or as often as conf says. Those about keys come once a period,
+ * however many packets were wrong.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ static uint64_t trap_period_us(struct dnode *node)
 	return (4096ull << (timeout ? timeout : TIMEOUT_DEFAULT)) / 1000;
 }
 
-/* ---- Until it is repressed ---------------------------------------------------------------------- */
+/* ---- Until it is repressed ------------------------------------------------------------------- */
 
 static void trap_free(struct dtrap *trap)
 {
@@ -126,7 +128,7 @@ void net_trap(struct double_fabric *d, struct dnode *node, const struct wire_not
 	port_trap(d, own_port(node), notice);
 }
 
-/* ---- What they tell ----------------------------------------------------------------------------- */
+/* ---- What they tell -------------------------------------------------------------------------- */
 
 void double_trap(struct double_fabric *d, guid_t guid, uint16_t number, uint8_t port)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent of NVIDIA's devices for their general services (class 0x0a): GeneralInfo, by which ibdiagnet shows device, time since the start
- * and firmware. What the simulated one has for firmware is named so that nobody takes it for a real one.
+ * The agent of NVIDIA's devices for their general services (class 0x0a): GeneralInfo, by which
+ * ibdiagnet shows device, time since the start and firmware. What the simulated one has for
+ * firmware is named so that nobody takes it for a real one.
  *
  * A MAD is the common header, the vendor's key, and 224 bytes of the attribute.
  */

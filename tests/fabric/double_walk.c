@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Ways through the double: over cables, and by LID through the tables and links as they are at that moment.
+ * Ways through the double: over cables, and by LID through the tables and links as they are at that
+ * moment.
  *
- * A CA sends out of its port, a switch by its table up to LinearFDBTop. SMPs pass links that are merely up and know no lanes and partitions
- * (IBA 10.9.2, 7.6.3); all else passes Active links alone, by the lane that SL2VL names for its SL, and switches may look at its P_Key.
+ * A CA sends out of its port, a switch by its table up to LinearFDBTop. SMPs pass links that are
+ * merely up and know no lanes and partitions (IBA 10.9.2, 7.6.3); all else passes Active links
+ * alone, by the lane that SL2VL names for its SL, and switches may look at its P_Key.
  */
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
@@ -34,7 +36,7 @@ const char *walk_end_text(enum walk_end end)
 	return texts[end];
 }
 
-/* ---- P_Keys and lanes -------------------------------------------------------------------------- */
+/* ---- P_Keys and lanes ------------------------------------------------------------------------ */
 
 uint16_t port_pkey(const struct dport *port, unsigned index)
 {
@@ -70,7 +72,10 @@ static unsigned lanes_of(const struct dport *port)
 	return port->info.op_vls < sizeof(lanes) ? lanes[port->info.op_vls] : 15;
 }
 
-/* `in`: where it came into the switch, 0 = from inside. Ports without SL mapping have all SLs on VL 0. */
+/*
+ * `in`: where it came into the switch, 0 = from inside. Ports without SL mapping have all SLs on VL
+ * 0.
+ */
 static bool has_lane(const struct double_fabric *d, const struct dport *out, unsigned in,
 		     uint8_t sl)
 {
@@ -84,7 +89,7 @@ static bool has_lane(const struct double_fabric *d, const struct dport *out, uns
 	return vl != VL_MGMT && vl < lanes_of(out);
 }
 
-/* ---- One cable --------------------------------------------------------------------------------- */
+/* ---- One cable ------------------------------------------------------------------------------- */
 
 static bool stop(struct double_fabric *d, const struct packet *packet, struct walk *walk,
 		 enum walk_end end)
@@ -136,7 +141,7 @@ bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet 
 	return true;
 }
 
-/* ---- By LID ------------------------------------------------------------------------------------ */
+/* ---- By LID ---------------------------------------------------------------------------------- */
 
 static bool lid_is_mine(const struct dport *port, uint16_t lid)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The cables have a speed each of XDR, NDR, HDR and EDR. Tables are written for the five LIDs; the links are led up as a subnet manager would.
+ * The cables have a speed each of XDR, NDR, HDR and EDR. Tables are written for the five LIDs; the
+ * links are led up as a subnet manager would.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * double_world: the smallest fabric with a spine, in the double, and transactions over it, for the double's own tests.
+ * double_world: the smallest fabric with a spine, in the double, and transactions over it, for the
+ * double's own tests.
  *
  *   h1 p1 - p1 leaf1 p9 - p1 spine p2 - p9 leaf2 p1 - p1 h2        we are at h1
  */
@@ -44,7 +45,10 @@ enum mad_result double_world_get(struct double_world *w, const struct mad_path *
 enum mad_result double_world_set(struct double_world *w, const struct mad_path *path,
 				 uint16_t attr_id, uint32_t mod, const uint8_t data[64]);
 
-/* A MAD of another class, as it is, from h2's QP 1 to that of a LID; what came back until all was quiet. */
+/*
+ * A MAD of another class, as it is, from h2's QP 1 to that of a LID; what came back until all was
+ * quiet.
+ */
 struct double_heard {
 	unsigned count;
 	uint8_t mad[WIRE_MAD_SIZE]; /* the latest */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fault: what can be wrong with a device or a cable of the double for a while, by name. One table: tests name its rows, and so do those who
- * talk to a running double. What happens once (a cable is cut, a device reboots, a table is lost) is a call of double.h.
+ * fault: what can be wrong with a device or a cable of the double for a while, by name. One table:
+ * tests name its rows, and so do those who talk to a running double. What happens once (a cable is
+ * cut, a device reboots, a table is lost) is a call of double.h.
  */
 #ifndef FMD_TESTS_FABRIC_FAULT_H
 #define FMD_TESTS_FABRIC_FAULT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The noting io keeps each MAD with its address, its time-out and the time it left at, and fails as many of the next sends as it is told to.
- * Answers are made from the noted requests, with the upper half of the TID changed as the kernel does.
+ * The noting io keeps each MAD with its address, its time-out and the time it left at, and fails as
+ * many of the next sends as it is told to. Answers are made from the noted requests, with the upper
+ * half of the TID changed as the kernel does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #include "tests/fabric/mad_world.h"
 #include "topology/mem.h"
 
-/* ---- An io that notes ------------------------------------------------------------------------- */
+/* ---- An io that notes ------------------------------------------------------------------------ */
 
 static int note_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 		     unsigned timeout_ms)
@@ -54,7 +55,7 @@ static const struct io_ops note_ops = {
 	.send = note_send, .set_is_sm = note_set_is_sm, .free = note_free, .expect = note_expect
 };
 
-/* ---- World ------------------------------------------------------------------------------------ */
+/* ---- World ----------------------------------------------------------------------------------- */
 
 void mad_world_init(struct mad_world *w, struct mad_conf conf)
 {

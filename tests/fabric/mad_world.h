@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mad_world: transactions over an io that only notes what it is given, for the tests of mad. The test answers as it likes, when it likes; the
- * clock is simulated.
+ * mad_world: transactions over an io that only notes what it is given, for the tests of mad. The
+ * test answers as it likes, when it likes; the clock is simulated.
  */
 #ifndef FMD_TESTS_FABRIC_MAD_WORLD_H
 #define FMD_TESTS_FABRIC_MAD_WORLD_H
@@ -51,7 +51,10 @@ void mad_world_ask_many(struct mad_world *w, unsigned count, guid_t device, uint
 struct wire_mad mad_world_header(const struct mad_world *w, unsigned i);
 uint32_t mad_world_sent_mod(const struct mad_world *w, unsigned i);
 
-/* The i-th MAD sent comes back under that header, from where it went to or from another LID; or as a proper answer. */
+/*
+ * The i-th MAD sent comes back under that header, from where it went to or from another LID; or as
+ * a proper answer.
+ */
 void mad_world_receive_from(struct mad_world *w, unsigned i, uint16_t lid, const struct wire_mad *m,
 			    size_t len);
 void mad_world_receive(struct mad_world *w, unsigned i, const struct wire_mad *m, size_t len);

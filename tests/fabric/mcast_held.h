@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mcast_held: what the double's switches hold of multicast groups, judged. Knows cables and masks, nothing of how they came there. */
+/*
+ * mcast_held: what the double's switches hold of multicast groups, judged. Knows cables and masks,
+ * nothing of how they came there.
+ */
 #ifndef FMD_TESTS_MCAST_HELD_H
 #define FMD_TESTS_MCAST_HELD_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mixture: see mixture.h. Packets are followed one by one. Who came by one port and leaves by another waits for it: each such pair
- * is counted by LIDs, and a cycle has one in it that was not there before the write.
+ * mixture: see mixture.h. Packets are followed one by one. Who came by one port and leaves by
+ * another waits for it: each such pair is counted by LIDs, and a cycle has one in it that was not
+ * there before the write.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static enum plain_end follow(const struct mixture *m, const struct tables *table
 	return plain_follow(m->topo, m->lids, tables, sw, lid);
 }
 
-/* ---- Who waits for whom ------------------------------------------------------------------------ */
+/* ---- Who waits for whom ---------------------------------------------------------------------- */
 
 static uint32_t next_switch(const struct mixture *m, uint32_t port)
 {
@@ -96,7 +97,7 @@ static bool closes_a_cycle(struct mixture *m)
 	return closed;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void make_room(struct mixture *m)
 {
@@ -169,7 +170,7 @@ void mixture_fini(struct mixture *m)
 	free(m->ends);
 }
 
-/* ---- Writes ------------------------------------------------------------------------------------ */
+/* ---- Writes ---------------------------------------------------------------------------------- */
 
 /* At the beginning, over a link that was not Active. */
 static bool was_dark(const struct mixture *m, uint32_t sw, uint32_t lid)

@@ -2,8 +2,8 @@
 /*
  * mixture: the tables that switches hold while a change is under way, judged after every write. The
  * judge knows cables and bytes, nothing of how the order was made, and looks at what a write
- * changed: an order is judged in the time of its entries. Where it is told of the states of links, data pass those alone
- * that are Active at both ends.
+ * changed: an order is judged in the time of its entries. Where it is told of the states of links,
+ * data pass those alone that are Active at both ends.
  */
 #ifndef FMD_TESTS_MIXTURE_H
 #define FMD_TESTS_MIXTURE_H

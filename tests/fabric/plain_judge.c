@@ -19,7 +19,7 @@ struct wait { /* who came by one port leaves by the other; each is where a chann
 	uint32_t by, on;
 };
 
-/* ---- Packets ----------------------------------------------------------------------------------- */
+/* ---- Packets --------------------------------------------------------------------------------- */
 
 static uint32_t owner(const struct lid_map *lids, uint32_t lid)
 {
@@ -65,7 +65,7 @@ static enum plain_end follow(const struct plain *p, uint32_t sw, uint32_t lid)
 	return plain_follow(p->t, p->lids, p->tables, sw, lid);
 }
 
-/* ---- Entries ----------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static void add_wait(struct plain *p, uint32_t by, uint32_t on)
 {
@@ -95,7 +95,7 @@ static void judge_entry(struct plain *p, uint32_t sw, uint32_t lid)
 		add_wait(p, out, next);
 }
 
-/* ---- Cycles ------------------------------------------------------------------------------------ */
+/* ---- Cycles ---------------------------------------------------------------------------------- */
 
 /* Leaves out, again and again, what waits for a channel that waits for none. */
 static void drop_ends(struct plain *p)
@@ -160,7 +160,7 @@ static void count_cycles(struct plain *p)
 	free(there);
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static void find_parts(struct plain *p)
 {

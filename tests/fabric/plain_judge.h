@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * plain_judge: what check_tables() finds, found the slow and plain way: every packet is followed by itself, every
- * dependency is a line in a list, a cycle is a channel that waits for itself. It shares no code with the judge.
+ * plain_judge: what check_tables() finds, found the slow and plain way: every packet is followed by
+ * itself, every dependency is a line in a list, a cycle is a channel that waits for itself. It
+ * shares no code with the judge.
  */
 #ifndef FMD_TESTS_PLAIN_JUDGE_H
 #define FMD_TESTS_PLAIN_JUDGE_H

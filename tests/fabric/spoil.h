@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* spoil: forwarding tables with something wrong, or merely odd, about them, for those who judge tables. Seeded. */
+/*
+ * spoil: forwarding tables with something wrong, or merely odd, about them, for those who judge
+ * tables. Seeded.
+ */
 #ifndef FMD_TESTS_SPOIL_H
 #define FMD_TESTS_SPOIL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any line at the control socket of a small fabric: what parses as a request is answered in this process, also what a child
- * would answer. Each command gives a result or a reason, the result is JSON that can be written, and a text that
- * was promised can be written too.
+ * Any line at the control socket of a small fabric: what parses as a request is answered in this
+ * process, also what a child would answer. Each command gives a result or a reason, the result is
+ * JSON that can be written, and a text that was promised can be written too.
  */
 #include "fm/control/answer.h"
 #include "routing/ftree/route.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any bytes as an exporter's answer: read in one piece and in pieces whose size the first byte says, both times with the same outcome;
- * what was gathered is judged, and the verdict is one; what is kept of it in a file is read back as it was.
+ * Any bytes as an exporter's answer: read in one piece and in pieces whose size the first byte
+ * says, both times with the same outcome; what was gathered is judged, and the verdict is one; what
+ * is kept of it in a file is read back as it was.
  */
 #include <assert.h>
 #include <stdio.h>

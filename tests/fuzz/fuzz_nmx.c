@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any bytes as two answers of a rack's NMX-T endpoint: the first two bytes say where the second begins
- * and the size of the pieces. Read whole and in pieces they come to the same verdict, for a host by its
- * tray and for one by its slot.
+ * Any bytes as two answers of a rack's NMX-T endpoint: the first two bytes say where the second
+ * begins and the size of the pieces. Read whole and in pieces they come to the same verdict, for a
+ * host by its tray and for one by its slot.
  */
 #include <assert.h>
 #include <stdlib.h>

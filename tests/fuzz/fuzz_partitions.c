@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any bytes as partitions.conf: either there is a reason with file and line, or a set that keeps its promises, in all modes,
- * and that comes to a map in which nobody holds a key twice and the subnet manager is a full member of the default partition.
+ * Any bytes as partitions.conf: either there is a reason with file and line, or a set that keeps
+ * its promises, in all modes, and that comes to a map in which nobody holds a key twice and the
+ * subnet manager is a full member of the default partition.
  */
 #include <assert.h>
 #include <ctype.h>

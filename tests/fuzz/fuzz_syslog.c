@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any bytes as a connection of a syslog sender: the same messages come out whatever the pieces, each is taken apart, and what is
- * said of NVLinks lies within its bounds.
+ * Any bytes as a connection of a syslog sender: the same messages come out whatever the pieces,
+ * each is taken apart, and what is said of NVLinks lies within its bounds.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any bytes as a file of tables. Behind a first byte that is odd they stand between a header and an end that are right, so that
- * the sum keeps nobody out. Whatever is read has blocks within a table and all of their content, and a file that was
- * read to its end is, written again, read again as the same.
+ * Any bytes as a file of tables. Behind a first byte that is odd they stand between a header and an
+ * end that are right, so that the sum keeps nobody out. Whatever is read has blocks within a table
+ * and all of their content, and a file that was read to its end is, written again, read again as
+ * the same.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -2,9 +2,11 @@
 /*
  * Any bytes as an attribute and as a MAD that arrives.
  *
- * What a decoder made of them is encoded and decoded again, and must then encode to the same bytes: nothing is made up, nothing depends on reserved bits.
- * As a MAD they reach the receive path while requests are out: each of these ends once, whatever came. The first two bytes choose whose TID
- * and whether method and attribute are those of an answer, so that the path behind the matching is reached.
+ * What a decoder made of them is encoded and decoded again, and must then encode to the same bytes:
+ * nothing is made up, nothing depends on reserved bits. As a MAD they reach the receive path while
+ * requests are out: each of these ends once, whatever came. The first two bytes choose whose TID
+ * and whether method and attribute are those of an answer, so that the path behind the matching is
+ * reached.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- Attributes ------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 #define ROUND_TRIP(kind, type)                                                                     \
 	static void kind##_round_trip(const uint8_t data[64])                                      \
@@ -56,7 +58,7 @@ static void attributes(const uint8_t data[64])
 	wire_node_desc_encode(text, back);
 }
 
-/* ---- The receive path ------------------------------------------------------------------------- */
+/* ---- The receive path ------------------------------------------------------------------------ */
 
 struct sink {
 	struct io io;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * To preload: a disk that stops. fsync() and fdatasync() wait as long as the file that SLOW_DISK names is there. They tell that they
- * wait by a byte at the end of the file SLOW_DISK.asked.
+ * To preload: a disk that stops. fsync() and fdatasync() wait as long as the file that SLOW_DISK
+ * names is there. They tell that they wait by a byte at the end of the file SLOW_DISK.asked.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Lines come apart into words, the first of them names a row of one of the tables of commands. What is put off is a line and a timer; when it is
- * due it is done as any other line.
+ * Lines come apart into words, the first of them names a row of one of the tables of commands. What
+ * is put off is a line and a timer; when it is due it is done as any other line.
  */
 #include "tests/sim/control_own.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ struct sim_control {
 	uint64_t began_us;
 };
 
-/* ---- Commands --------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static const struct command *const tables[] = { commands_link, commands_node, commands_load,
 						commands_look };
@@ -73,7 +73,7 @@ int bad(struct args *a, const char *format, ...)
 	return -EINVAL;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------ */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static bool is_blank(char ch)
 {
@@ -164,7 +164,7 @@ int sim_control_line(struct sim_control *c, const char *line, FILE *out)
 	return status;
 }
 
-/* ---- Later ------------------------------------------------------------------------------------ */
+/* ---- Later ----------------------------------------------------------------------------------- */
 
 static void later_free(struct later *later)
 {
@@ -208,7 +208,7 @@ void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line)
 	loop_timer_set(later->timer, us);
 }
 
-/* ---- Scripts ---------------------------------------------------------------------------------- */
+/* ---- Scripts --------------------------------------------------------------------------------- */
 
 static void first_line(const char *text, char *err, size_t err_size, const char *name, unsigned num)
 {
@@ -275,7 +275,7 @@ int sim_control_script(struct sim_control *c, const char *path, char *err, size_
 	return status;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct sim_control *sim_control_new(struct double_fabric *d)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "tests/fabric/fault.h"
 
-/* ---- dump --------------------------------------------------------------------------------------- */
+/* ---- dump ------------------------------------------------------------------------------------ */
 
 static int dump_lft(struct args *a, const struct dnode *node)
 {
@@ -97,7 +97,7 @@ static int do_dump(struct args *a)
 	return bad(a, "'%s' is none of lft, mft, ports, counters", what);
 }
 
-/* ---- packet ------------------------------------------------------------------------------------- */
+/* ---- packet ---------------------------------------------------------------------------------- */
 
 /* Of a loop one round. */
 static bool been_there(const struct walk *walk, unsigned i)
@@ -195,7 +195,7 @@ static int do_status(struct args *a)
 	return 0;
 }
 
-/* ---- Control itself ----------------------------------------------------------------------------- */
+/* ---- Control itself -------------------------------------------------------------------------- */
 
 static int do_at(struct args *a)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Commands about devices, and faults by the table of them (tests/fabric/fault.h): NAME WHERE [AMOUNT], or NAME AMOUNT [WHERE],
- * everywhere where no place is named; the amount `off` ends it. */
+/*
+ * Commands about devices, and faults by the table of them (tests/fabric/fault.h): NAME WHERE
+ * [AMOUNT], or NAME AMOUNT [WHERE], everywhere where no place is named; the amount `off` ends it.
+ */
 #include "tests/sim/control_own.h"
 #include <errno.h>
 #include <string.h>
@@ -124,7 +126,7 @@ static int do_capability(struct args *a)
 	return 0;
 }
 
-/* ---- Faults ------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
 {

@@ -21,7 +21,7 @@ bool next_is(struct args *a, const char *word)
 	return true;
 }
 
-/* ---- Nodes and ports --------------------------------------------------------------------------- */
+/* ---- Nodes and ports ------------------------------------------------------------------------- */
 
 const char *node_name(const struct dnode *node)
 {
@@ -91,7 +91,7 @@ bool next_cable(struct args *a, struct dport **port)
 	return false;
 }
 
-/* ---- Amounts ----------------------------------------------------------------------------------- */
+/* ---- Amounts --------------------------------------------------------------------------------- */
 
 /* A decimal number, and where it ends. */
 static bool amount(const char *word, double *value, const char **unit)

@@ -2,18 +2,22 @@
 /*
  * frame: what fmsim and libfmsim-umad say to each other.
  *
- * A client connects to fmsim's socket and sends requests of fixed size, each answered by a reply of fixed size, in turn. A connection whose first
- * byte is no FRAME_MAGIC is a line of the control protocol.
+ * A client connects to fmsim's socket and sends requests of fixed size, each answered by a reply of
+ * fixed size, in turn. A connection whose first byte is no FRAME_MAGIC is a line of the control
+ * protocol.
  *
- * An open port has three descriptors besides the connection, whose end is the file's: memory that both map, an event to wake fmsim, and the
- * descriptor that the program sees. That one is readable while MADs are there to be read (if somebody waits), and fails when the device or fmsim is gone.
+ * An open port has three descriptors besides the connection, whose end is the file's: memory that
+ * both map, an event to wake fmsim, and the descriptor that the program sees. That one is readable
+ * while MADs are there to be read (if somebody waits), and fails when the device or fmsim is gone.
  *
- * In the memory are two rings of bytes, one for each direction, with one writer and one reader. A record is a header and its bytes, in steps of
- * 8; one that does not fit before the end of the ring leaves a mark there and begins at its start. A longer message is several records.
- * Its bytes are a struct ib_user_mad and the MAD.
+ * In the memory are two rings of bytes, one for each direction, with one writer and one reader. A
+ * record is a header and its bytes, in steps of 8; one that does not fit before the end of the ring
+ * leaves a mark there and begins at its start. A longer message is several records. Its bytes are a
+ * struct ib_user_mad and the MAD.
  *
- * The waker's rule, both ways: who goes to sleep says so first, then looks once more; who writes does so first, then looks whether the other sleeps.
- * A client that asks without waiting, while its requests are on their way, may nap for some microseconds, woken by futex: where many processes
+ * The waker's rule, both ways: who goes to sleep says so first, then looks once more; who writes
+ * does so first, then looks whether the other sleeps. A client that asks without waiting, while its
+ * requests are on their way, may nap for some microseconds, woken by futex: where many processes
  * share the processors, whoever sleeps gives way to fmsim, and whoever spins does not.
  */
 #ifndef FMD_TESTS_SIM_FRAME_H
@@ -89,7 +93,7 @@ struct frame_reply {
 	};
 };
 
-/* ---- Shared memory ---------------------------------------------------------------------------- */
+/* ---- Shared memory --------------------------------------------------------------------------- */
 
 struct frame_end { /* alone in its cache line */
 	_Alignas(64) _Atomic uint32_t at;
@@ -121,7 +125,9 @@ struct frame_record {
 #define FRAME_WRAP	UINT32_MAX
 #define FRAME_STEP(len) (((uint32_t)(len) + 7u) & ~7u)
 
-/* Of a request its TID's lower half, which is the client's, and class: the place is its upper bits. */
+/*
+ * Of a request its TID's lower half, which is the client's, and class: the place is its upper bits.
+ */
 static inline uint64_t frame_tid_name(const uint8_t *mad)
 {
 	uint32_t low;
@@ -132,7 +138,10 @@ static inline uint64_t frame_tid_name(const uint8_t *mad)
 
 #define FRAME_TID_COUNT 0xffffu
 
-/* A place holds how many are on their way, and above that the names of all, one upon the other: so that one alone is known by its name. */
+/*
+ * A place holds how many are on their way, and above that the names of all, one upon the other: so
+ * that one alone is known by its name.
+ */
 static inline void frame_tid_change(struct frame_memory *m, const uint8_t *mad, int change)
 {
 	uint64_t name = frame_tid_name(mad), old, new;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Files, agents, requests and who gets what. A request that awaits an answer is a ksend with a timer of its own, found by its TID in a hash table;
- * what awaits none is handed to the fabric and forgotten.
+ * Files, agents, requests and who gets what. A request that awaits an answer is a ksend with a
+ * timer of its own, found by its TID in a hash table; what awaits none is handed to the fabric and
+ * forgotten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ unsigned mad_header_of(uint8_t mgmt_class)
 	return class_is_vendor2(mgmt_class) ? 40 : KERNEL_MAD_HEADER;
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------ */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static void port_received(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len);
 
@@ -135,7 +136,7 @@ struct io_addr kaddress(const struct ib_user_mad *head)
 	return to;
 }
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static uint64_t tid_of(const uint8_t *mad)
 {
@@ -245,7 +246,10 @@ static void send_timeout(void *arg)
 	kport_transmit(s->agent->file->port, &to, s->mad, s->len);
 }
 
-/* An answer and what it answers need not come from the LID asked: the path bits tell. A sender of an answer knows its partner by LID. */
+/*
+ * An answer and what it answers need not come from the LID asked: the path bits tell. A sender of
+ * an answer knows its partner by LID.
+ */
 struct ksend *ksend_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad)
 {
 	uint64_t tid = tid_of(mad);
@@ -347,7 +351,7 @@ int kfile_write(struct kfile *f, const struct ib_user_mad *head, const uint8_t *
 	return 0;
 }
 
-/* ---- What comes in ---------------------------------------------------------------------------- */
+/* ---- What comes in --------------------------------------------------------------------------- */
 
 void kagent_deliver(struct kagent *a, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
@@ -414,7 +418,10 @@ static struct kagent *agent_for_answer(const struct kport *p, const uint8_t *mad
 	return a && a->file->port == p ? a : NULL;
 }
 
-/* A Get or Set that nobody here knows is answered for all that, at every port of a host whose device is there. */
+/*
+ * A Get or Set that nobody here knows is answered for all that, at every port of a host whose
+ * device is there.
+ */
 static void refuse(struct kernel *k, struct dport *port, const struct io_addr *from,
 		   const uint8_t *request)
 {
@@ -460,7 +467,7 @@ static void port_received(void *arg, const struct io_addr *from, const uint8_t *
 		kagent_arrived(a, from, mad, KMAD);
 }
 
-/* ---- Files ------------------------------------------------------------------------------------ */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 struct kfile *kernel_open(struct kernel *k, guid_t node, unsigned num, const struct kfile_ops *ops,
 			  void *arg)
@@ -499,7 +506,7 @@ void kfile_close(struct kfile *f)
 	free(f);
 }
 
-/* ---- IsSM ------------------------------------------------------------------------------------- */
+/* ---- IsSM ------------------------------------------------------------------------------------ */
 
 struct kissm *kernel_issm_open(struct kernel *k, guid_t node, unsigned num)
 {
@@ -527,7 +534,7 @@ void kissm_close(struct kissm *s)
 	free(s);
 }
 
-/* ---- Devices ---------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 static void port_gone(struct kport *p)
 {
@@ -560,7 +567,7 @@ bool kernel_device_there(const struct kernel *k, guid_t node)
 	return !k->absent[topo_find(k->d->topo, node)];
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct kernel *kernel_new(struct loop *loop, struct double_fabric *d)
 {

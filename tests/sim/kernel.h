@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * kernel: what Linux does between a umad file and the port of an adapter (drivers/infiniband/core: user_mad.c, mad.c, mad_rmpp.c, agent.c), for the
- * ports of a fabric double. It knows no sockets: whoever holds a file writes and is handed what a read would give.
+ * kernel: what Linux does between a umad file and the port of an adapter (drivers/infiniband/core:
+ * user_mad.c, mad.c, mad_rmpp.c, agent.c), for the ports of a fabric double. It knows no sockets:
+ * whoever holds a file writes and is handed what a read would give.
  *
- *  - A file has up to 32 agents. One registers for methods of a class and version; a port has one agent for each of these, a second is refused.
- *  - A request gets the agent's number as the upper half of its TID; an answer goes to the agent so named, if that waits for it, and nowhere else.
- *  - A request that asked for an answer is repeated as often as it says, then handed back: its common header, under status ETIMEDOUT.
+ *  - A file has up to 32 agents. One registers for methods of a class and version; a port has one
+ *  agent for each of these, a second is refused.
+ *  - A request gets the agent's number as the upper half of its TID; an answer goes to the agent so
+ *  named, if that waits for it, and nowhere else.
+ *  - A request that asked for an answer is repeated as often as it says, then handed back: its
+ *  common header, under status ETIMEDOUT.
  *  - An agent registered with RMPP sends and gets whole messages (kernel_rmpp.c).
  *  - A Get or Set that no agent wants is answered with status 0x0c.
  *  - IsSM is one opener's at a time.
@@ -36,7 +40,10 @@ struct kfile_ops {
 	/* What a read gives: status, address and agent in `head`, then the MAD. */
 	void (*deliver)(void *arg, const struct ib_user_mad *head, const uint8_t *mad, size_t len);
 	void (*gone)(void *arg); /* the device is: EIO from now on */
-	/* That a request with this TID and class is not on its way any more: one with it is no duplicate. May be NULL. */
+	/*
+	 * That a request with this TID and class is not on its way any more: one with it is no
+	 * duplicate. May be NULL.
+	 */
 	void (*done)(void *arg, const uint8_t *mad);
 };
 
@@ -48,7 +55,10 @@ void kernel_free(struct kernel *k); /* after its files */
 struct kfile *kernel_open(struct kernel *k, guid_t node, unsigned port, const struct kfile_ops *ops,
 			  void *arg);
 void kfile_close(struct kfile *f);
-/* The agent's number in this file; -EINVAL (no such class, or methods that another has), -ENOMEM, -EPIPE (gone). */
+/*
+ * The agent's number in this file; -EINVAL (no such class, or methods that another has), -ENOMEM,
+ * -EPIPE (gone).
+ */
 int kfile_register(struct kfile *f, const struct kernel_reg *reg);
 int kfile_unregister(struct kfile *f, unsigned agent); /* what it waits for is dropped */
 /* 0; -EINVAL: no such agent, or a request with its TID is on its way; -EIO: gone. */
@@ -64,7 +74,9 @@ void kissm_close(struct kissm *s);
 void kernel_device(struct kernel *k, guid_t node, bool there);
 bool kernel_device_there(const struct kernel *k, guid_t node);
 
-/* Of every MAD that leaves or comes to a port with an open file; for tests of loss between kernels. */
+/*
+ * Of every MAD that leaves or comes to a port with an open file; for tests of loss between kernels.
+ */
 void kernel_set_loss(struct kernel *k, unsigned per_mille);
 
 struct kernel_counts {

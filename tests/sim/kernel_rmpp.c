@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RMPP (IBA 13.6) as Linux does it for the agents that ask for it. The sender sends what the window allows and waits for an acknowledgement, two
- * seconds or the send's own shorter time-out; when none comes it begins again behind the last segment that was acknowledged. The receiver
- * acknowledges when the window is full, at the message's end, and what comes twice; it keeps what comes out of turn.
- * A message that is not whole after 40 s is aborted; one that is keeps being acknowledged for 10 s.
+ * RMPP (IBA 13.6) as Linux does it for the agents that ask for it. The sender sends what the window
+ * allows and waits for an acknowledgement, two seconds or the send's own shorter time-out; when
+ * none comes it begins again behind the last segment that was acknowledged. The receiver
+ * acknowledges when the window is full, at the message's end, and what comes twice; it keeps what
+ * comes out of turn. A message that is not whole after 40 s is aborted; one that is keeps being
+ * acknowledged for 10 s.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,7 @@ bool rmpp_is_active(const uint8_t *mad)
 	return mad[AT_RMPP_FLAG] & FLAG_ACTIVE;
 }
 
-/* ---- Acknowledgements and aborts -------------------------------------------------------------- */
+/* ---- Acknowledgements and aborts ------------------------------------------------------------- */
 
 /* An answer to a segment, of its header: the other direction, and no data. */
 static void control_send(struct kagent *a, const struct io_addr *to, const uint8_t *about,
@@ -67,7 +69,7 @@ static void abort_answer(struct kagent *a, const struct io_addr *to, const uint8
 	control_send(a, to, about, TYPE_ABORT, status, 0, 0);
 }
 
-/* ---- Sending ---------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 static unsigned ack_ms(const struct ksend *s)
 {
@@ -203,7 +205,7 @@ static void ack_received(struct kagent *a, const struct io_addr *from, const uin
 	}
 }
 
-/* ---- Receiving -------------------------------------------------------------------------------- */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static struct krecv *recv_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad)
 {

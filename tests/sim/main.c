@@ -63,7 +63,7 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* ---- Options ---------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 enum { OPT_HOP = 256, OPT_LOSS, OPT_TRAPS };
 
@@ -158,7 +158,7 @@ static bool options_read(int argc, char **argv, struct options *o)
 	return o->tell ? !o->net && !o->command : o->net && optind + 1 == argc;
 }
 
-/* ---- A line for a fmsim that runs --------------------------------------------------------------- */
+/* ---- A line for a fmsim that runs ------------------------------------------------------------ */
 
 static int answer_print(FILE *peer)
 {
@@ -196,9 +196,12 @@ static int tell(const char *path, const char *line)
 	return status;
 }
 
-/* ---- The fabric ------------------------------------------------------------------------------- */
+/* ---- The fabric ------------------------------------------------------------------------------ */
 
-/* `device NODE on|off` is the machine's side of an adapter, so not the fabric's: a driver that goes, and comes back. */
+/*
+ * `device NODE on|off` is the machine's side of an adapter, so not the fabric's: a driver that
+ * goes, and comes back.
+ */
 static int device_line(struct sim *sim, const char *words, FILE *out)
 {
 	const struct topo *t = sim->d->topo;

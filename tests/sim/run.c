@@ -17,7 +17,7 @@
 #define PATH_BYTES   4096
 #define TMPDIR_BYTES 40
 
-/* ---- Files ------------------------------------------------------------------------------------ */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static bool write_file(const char *folder, const char *name, mode_t mode, const char *text)
 {
@@ -90,7 +90,7 @@ static void fmd_path(char path[PATH_BYTES])
 		strcpy(path, "fmd"); /* as PATH has it */
 }
 
-/* ---- The folder's own fmctl and configuration --------------------------------------------------- */
+/* ---- The folder's own fmctl and configuration ------------------------------------------------ */
 
 static bool files_make(const struct run *run)
 {
@@ -121,7 +121,7 @@ static void environment_set(const struct run *run, const char *socket)
 	setenv("LD_PRELOAD", text, 1);
 }
 
-/* ---- Processes -------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 static pid_t spawn(const char *const argv[], const char *log)
 {
@@ -210,7 +210,10 @@ static int run_all(const struct run *run, const char *socket, char *const argv[]
 	return status;
 }
 
-/* The command's own process group is the terminal's: what is typed there (^C) is for it, not for those who serve it. */
+/*
+ * The command's own process group is the terminal's: what is typed there (^C) is for it, not for
+ * those who serve it.
+ */
 pid_t run_start(const struct run *run, const char *socket, char *const argv[])
 {
 	pid_t pid = fork();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connections, and the rounds in which files are served. While there is work, and for a moment after, the server looks at all rings without
- * sleeping, since to be woken costs more than to answer; then it tells all clients that it sleeps.
+ * Connections, and the rounds in which files are served. While there is work, and for a moment
+ * after, the server looks at all rings without sleeping, since to be woken costs more than to
+ * answer; then it tells all clients that it sleeps.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define TIMER_NEAR 100	 /* us: not worth a sleep */
 #define ANSWER_MS  10000 /* a reader of commands that does not read */
 
-/* ---- Rounds ----------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static bool sleep_is_told(struct server *s)
 {
@@ -34,8 +35,8 @@ static bool sleep_is_told(struct server *s)
 }
 
 /*
- * Where others want the processor, whoever spins loses it for a whole slice of time, while whoever sleeps is woken at once: so there the server
- * does not wait awake.
+ * Where others want the processor, whoever spins loses it for a whole slice of time, while whoever
+ * sleeps is woken at once: so there the server does not wait awake.
  */
 static uint64_t awake_us(struct server *s, uint64_t now)
 {
@@ -93,7 +94,7 @@ static void woken(void *arg, unsigned events)
 		server_work_soon(s);
 }
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 /* The request's strings are the client's: they end here, whatever it wrote. */
 static struct dnode *device_named(struct connection *c, int *status)
@@ -204,7 +205,7 @@ static void request_answer(struct connection *c)
 	send(c->fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* ---- Commands --------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *text, size_t len)
 {
@@ -243,7 +244,7 @@ static bool line_answer(struct connection *c, const char *line)
 	return sent;
 }
 
-/* ---- Connections ------------------------------------------------------------------------------ */
+/* ---- Connections ----------------------------------------------------------------------------- */
 
 static void connection_close(struct connection *c)
 {
@@ -323,7 +324,7 @@ static void accept_cb(void *arg, unsigned events)
 	c->watch = loop_fd_new(s->loop, fd, LOOP_READ, connection_readable, c);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* Whether a server answers there. */
 static bool is_served(const struct sockaddr_un *address)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* server: fmsim's socket, where clients attach to the fabric (frame.h) and commands are said to it. */
+/*
+ * server: fmsim's socket, where clients attach to the fabric (frame.h) and commands are said to it.
+ */
 #ifndef FMD_TESTS_SIM_SERVER_H
 #define FMD_TESTS_SIM_SERVER_H
 
@@ -11,7 +13,9 @@ struct server;
 /* Does one line and writes the answer; 0 or -errno. */
 typedef int server_line_fn(void *arg, const char *line, FILE *out);
 
-/* Listens at `path`; a socket that nobody serves any more is replaced. NULL with the reason in err. */
+/*
+ * Listens at `path`; a socket that nobody serves any more is replaced. NULL with the reason in err.
+ */
 struct server *server_new(struct loop *loop, struct double_fabric *d, struct kernel *k,
 			  const char *path, server_line_fn *line, void *arg, char *err,
 			  size_t err_size);

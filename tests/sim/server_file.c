@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's open umad file: two rings in shared memory between the client's library and the kernel's side. */
+/*
+ * A client's open umad file: two rings in shared memory between the client's library and the
+ * kernel's side.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,7 @@ struct ufile *ufile_next(const struct ufile *f)
 	return f->next;
 }
 
-/* ---- To the client ---------------------------------------------------------------------------- */
+/* ---- To the client --------------------------------------------------------------------------- */
 
 static void tell(struct ufile *f)
 {
@@ -109,7 +112,10 @@ static void file_deliver(void *arg, const struct ib_user_mad *head, const uint8_
 	server_work_soon(f->server);
 }
 
-/* The client's descriptor fails: what lies unread in ours makes an error of the close, not only an end. */
+/*
+ * The client's descriptor fails: what lies unread in ours makes an error of the close, not only an
+ * end.
+ */
 static void file_gone(void *arg)
 {
 	struct ufile *f = arg;
@@ -134,7 +140,7 @@ static const struct kfile_ops file_ops = {
 	.done = file_done,
 };
 
-/* ---- From the client -------------------------------------------------------------------------- */
+/* ---- From the client ------------------------------------------------------------------------- */
 
 /* `status` says whether the client counts it as on its way. */
 static void message_write(struct ufile *f, const uint8_t *bytes, size_t len)
@@ -214,7 +220,7 @@ bool ufile_sleeps(struct ufile *f, bool sleeps)
 	return !sleeps || (ring_is_empty(&f->memory->up) && !atomic_load(&f->memory->tell));
 }
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 int ufile_register(struct ufile *f, const struct frame_register *want)
 {
@@ -248,7 +254,7 @@ int ufile_is_busy(struct ufile *f, const uint8_t header[64 + 24])
 	return kfile_is_busy(f->kfile, &head, header + HEAD);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static int reply_with_files(const struct connection *c, const int fds[PASSED])
 {

@@ -2,9 +2,9 @@
 /*
  * state: all that the fabric holds, for programs, a line each:
  *
- *     node ID switch|adapter on|off "DESCRIPTION"      then of that node:
- *     port NUMBER STATE PHYSICAL LID in|out PEER-ID PEER-PORT   of those with a cable, and of a switch's port 0 without PEER
- *     lft LID:PORT ..
+ *     node ID switch|adapter on|off "DESCRIPTION" then of that node: port NUMBER STATE PHYSICAL LID
+ *     in|out PEER-ID PEER-PORT of those with a cable, and of a switch's port 0 without PEER lft
+ *     LID:PORT ..
  */
 #ifndef FMD_TESTS_SIM_STATE_H
 #define FMD_TESTS_SIM_STATE_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Open ports. A port's number is its descriptor, as in the real library. Threads may send and one may receive at the same time.
+ * Open ports. A port's number is its descriptor, as in the real library. Threads may send and one
+ * may receive at the same time.
  *
- * What the kernel would refuse of a write is refused here, so that the caller hears of it at once: an unknown agent, a length, a TID that is on its
- * way. The last is asked of fmsim only where the memory can not tell.
+ * What the kernel would refuse of a write is refused here, so that the caller hears of it at once:
+ * an unknown agent, a length, a TID that is on its way. The last is asked of fmsim only where the
+ * memory can not tell.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +37,7 @@ struct file *file_of(int fd)
 	return f;
 }
 
-/* ---- Waking ----------------------------------------------------------------------------------- */
+/* ---- Waking ---------------------------------------------------------------------------------- */
 
 static void wake_server(const struct file *f)
 {
@@ -81,7 +83,7 @@ static void quieten(struct file *f)
 	}
 }
 
-/* ---- Receiving -------------------------------------------------------------------------------- */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static void room_made(struct file *f)
 {
@@ -253,8 +255,9 @@ static void nap(struct file *f)
 }
 
 /*
- * While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner than a sleeper is woken. Where it is not, another
- * process has the processor that fmsim would need. Who waits sleeps in file_wait() then, who does not will soon ask again: so he naps.
+ * While fmsim is at work on what was asked, the answer is there in the next microseconds: sooner
+ * than a sleeper is woken. Where it is not, another process has the processor that fmsim would
+ * need. Who waits sleeps in file_wait() then, who does not will soon ask again: so he naps.
  */
 static void linger(struct file *f, bool waits)
 {
@@ -323,7 +326,7 @@ int umad_get_fd(int portid)
 	return portid;
 }
 
-/* ---- Sending ---------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 /* fmsim is at the rings as long as there is something in them. */
 static bool record_put(struct file *f, const void *head, uint32_t head_len, const void *body,
@@ -430,7 +433,7 @@ int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, i
 	return status ? -EIO : 0;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static struct file *file_new(int connection, const int fds[3])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The issm file of a port: a subnet manager opens its path by itself, and holds the descriptor as long as the port is to be IsSM. Here that is a
- * connection to fmsim, so that closing it, or the process's end, ends it. All other paths go to the system.
+ * The issm file of a port: a subnet manager opens its path by itself, and holds the descriptor as
+ * long as the port is to be IsSM. Here that is a connection to fmsim, so that closing it, or the
+ * process's end, ends it. All other paths go to the system.
  */
 #include <errno.h>
 #include <stdarg.h>

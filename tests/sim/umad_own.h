@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * umad_own: the library to preload, shared by its files. It stands before libibumad in a program, and talks to the fmsim whose socket the
- * environment names: FMSIM; FMSIM_NODE says which node's machine the program is on.
+ * umad_own: the library to preload, shared by its files. It stands before libibumad in a program,
+ * and talks to the fmsim whose socket the environment names: FMSIM; FMSIM_NODE says which node's
+ * machine the program is on.
  */
 #ifndef FMD_TESTS_SIM_UMAD_OWN_H
 #define FMD_TESTS_SIM_UMAD_OWN_H
@@ -44,7 +45,10 @@ int file_ask(struct file *f, struct frame_request *request); /* the reply's stat
 
 /* umad_wire.c: questions. */
 int sim_connect(void); /* a descriptor, or -errno */
-/* Of a connection that is open; the reply's status, or -errno. fds NULL: none come with it, else three. */
+/*
+ * Of a connection that is open; the reply's status, or -errno. fds NULL: none come with it, else
+ * three.
+ */
 int sim_ask(int fd, struct frame_request *request, struct frame_reply *reply, int *fds);
 /* By a connection of its own. */
 int sim_ask_once(struct frame_request *request, struct frame_reply *reply);

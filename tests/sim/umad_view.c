@@ -45,7 +45,7 @@ int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
 	return n;
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------ */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static int port_read(const char *ca_name, int num, umad_port_t *port)
 {
@@ -145,7 +145,7 @@ static int ca_read(const char *ca_name, umad_ca_t *ca)
 	return status < 0 ? status : 0;
 }
 
-/* ---- Which port ------------------------------------------------------------------------------- */
+/* ---- Which port ------------------------------------------------------------------------------ */
 
 enum rank { RANK_NONE, RANK_ENABLED, RANK_LINK_UP, RANK_ACTIVE };
 
@@ -215,7 +215,7 @@ int view_resolve(const char *ca_name, int *port, char name[UMAD_CA_NAME_LEN])
 	return ca_rank(ca_name, port) == RANK_NONE ? -1 : 0;
 }
 
-/* ---- libibumad's ------------------------------------------------------------------------------ */
+/* ---- libibumad's ----------------------------------------------------------------------------- */
 
 static int name_only(const char *ca_name, char name[UMAD_CA_NAME_LEN])
 {
@@ -260,7 +260,7 @@ int umad_get_ca_portguids(const char *ca_name, __be64 *guids, int max)
 	return n;
 }
 
-/* ---- Lists of devices ------------------------------------------------------------------------- */
+/* ---- Lists of devices ------------------------------------------------------------------------ */
 
 struct umad_device_node *umad_get_ca_device_list(void)
 {

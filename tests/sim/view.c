@@ -7,7 +7,7 @@
 
 #define DEFAULT_PREFIX 0xfe80000000000000ull
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static struct dnode *first_adapter(const struct double_fabric *d)
 {
@@ -55,7 +55,7 @@ unsigned view_devices(const struct double_fabric *d, const char *name,
 	return 1;
 }
 
-/* ---- Devices and ports ------------------------------------------------------------------------ */
+/* ---- Devices and ports ----------------------------------------------------------------------- */
 
 void view_ca(const struct dnode *node, struct frame_ca *ca)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* view: the fabric's nodes as devices of the machines they are in, and what libibumad tells of them. */
+/*
+ * view: the fabric's nodes as devices of the machines they are in, and what libibumad tells of
+ * them.
+ */
 #ifndef FMD_TESTS_SIM_VIEW_H
 #define FMD_TESTS_SIM_VIEW_H
 
@@ -7,9 +10,10 @@
 #include "tests/sim/frame.h"
 
 /*
- * Nodes of the machine that `name` stands for, at most FRAME_DEVICES, in the order of their devices mlx5_0, mlx5_1 ..: a host has all of
- * its adapters, a node by its id (`H-0002c903..`, `S-..`), GUID or description is a machine with one device. Empty: the first adapter that is no
- * aggregation node.
+ * Nodes of the machine that `name` stands for, at most FRAME_DEVICES, in the order of their devices
+ * mlx5_0, mlx5_1 ..: a host has all of its adapters, a node by its id (`H-0002c903..`, `S-..`),
+ * GUID or description is a machine with one device. Empty: the first adapter that is no aggregation
+ * node.
  */
 unsigned view_devices(const struct double_fabric *d, const char *name,
 		      struct dnode *nodes[FRAME_DEVICES]);

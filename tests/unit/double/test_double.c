@@ -9,7 +9,7 @@
 #include <string.h>
 #include "tests/fabric/double_world.h"
 
-/* ---- Directed routes -------------------------------------------------------------------------- */
+/* ---- Directed routes ------------------------------------------------------------------------- */
 
 static void directed_route_reaches_each_node_and_comes_back(void **state)
 {
@@ -55,7 +55,7 @@ static void directed_route_into_nothing_is_lost(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- State ------------------------------------------------------------------------------------ */
+/* ---- State ----------------------------------------------------------------------------------- */
 
 static void speeds_need_the_modifier_bit(void **state)
 {
@@ -188,7 +188,7 @@ static void state_table_shows_two_ports_a_byte(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- By LID ----------------------------------------------------------------------------------- */
+/* ---- By LID ---------------------------------------------------------------------------------- */
 
 static void lid_routed_smp_follows_the_tables(void **state)
 {

@@ -23,7 +23,7 @@ static void double_nobody(void *arg, const struct io_addr *from, const uint8_t *
 {
 }
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 struct crowd {
 	unsigned answers;
@@ -101,7 +101,7 @@ static void what_finds_the_queue_full_is_dropped_and_counted(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Cables ------------------------------------------------------------------------------------ */
+/* ---- Cables ---------------------------------------------------------------------------------- */
 
 static void a_cable_can_be_bad_one_way_alone(void **state)
 {
@@ -179,7 +179,7 @@ static void fdr10_is_said_by_the_vendors_attribute(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static void tables_are_lost_or_never_taken(void **state)
 {
@@ -204,7 +204,7 @@ static void tables_are_lost_or_never_taken(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Keys -------------------------------------------------------------------------------------- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static uint64_t key_read(struct double_world *w)
 {
@@ -251,7 +251,7 @@ static void a_lease_ends_the_protection_and_leaves_the_key(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Traps ------------------------------------------------------------------------------------- */
+/* ---- Traps ----------------------------------------------------------------------------------- */
 
 static void a_trap_comes_again_until_it_is_repressed(void **state)
 {
@@ -296,7 +296,7 @@ static void a_mum_device_sends_none(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Partitions and lanes ----------------------------------------------------------------------- */
+/* ---- Partitions and lanes -------------------------------------------------------------------- */
 
 static enum mad_result ask_perf(struct double_world *w, uint16_t lid, uint8_t sl)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "tests/fabric/double_world.h"
 
-/* ---- What happens by itself ------------------------------------------------------------------- */
+/* ---- What happens by itself ------------------------------------------------------------------ */
 
 static void cut_raises_trap_128_and_port_state_change(void **state)
 {
@@ -64,7 +64,7 @@ static void new_description_raises_trap_144(void **state)
 	double_world_fini(&w);
 }
 
-/* ---- Misbehaviour ----------------------------------------------------------------------------- */
+/* ---- Misbehaviour ---------------------------------------------------------------------------- */
 
 static void silent_node_is_silent_and_others_are_not(void **state)
 {

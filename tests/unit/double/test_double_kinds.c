@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The fabric double's kinds of devices: very large switches, split ports, enhanced port 0, HCAs of several ports, aggregation nodes, small tables. */
+/*
+ * The fabric double's kinds of devices: very large switches, split ports, enhanced port 0, HCAs of
+ * several ports, aggregation nodes, small tables.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +15,8 @@
 enum { BIG = 0x10, SMALL = 0x20, HCA = 0x100, AGGREGATION = 0x200 };
 
 /*
- *   hca p1 - p1 big p254 - p4 small     big: 254 ports, enhanced port 0; small: 4 ports, 128 LIDs, 64 MLIDs
- *   hca p2 - p2 big p253 - p1 aggregation node
+ *   hca p1 - p1 big p254 - p4 small big: 254 ports, enhanced port 0; small: 4 ports, 128 LIDs, 64
+ *   MLIDs hca p2 - p2 big p253 - p1 aggregation node
  */
 struct kinds {
 	struct loop *loop;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Traffic in the fabric double: ports count what flows through them by the tables and links in force. */
+/*
+ * Traffic in the fabric double: ports count what flows through them by the tables and links in
+ * force.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +108,9 @@ static void what_has_no_way_is_counted_where_it_dies(void **state)
 	double_world_fini(&w);
 }
 
-/* Nobody looks for a while, and something changed meanwhile: each part is counted by its own way. */
+/*
+ * Nobody looks for a while, and something changed meanwhile: each part is counted by its own way.
+ */
 static void a_change_counts_from_when_it_happened(void **state)
 {
 	struct double_world w;

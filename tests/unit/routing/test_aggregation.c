@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Aggregation nodes: routing serves them beside the hosts, who have the same ways with them and without. */
+/*
+ * Aggregation nodes: routing serves them beside the hosts, who have the same ways with them and
+ * without.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,7 +215,10 @@ static void aggregation_nodes_reach_each_other_in_whole_fabrics(void **state)
 	}
 }
 
-/* What is proven here is told by dependencies that tables have: no cycle, no loop, no host left without a way. */
+/*
+ * What is proven here is told by dependencies that tables have: no cycle, no loop, no host left
+ * without a way.
+ */
 static void detours_close_no_cycle_whatever_is_dead(void **state)
 {
 	static const unsigned m3[] = { 4, 4, 4 }, w3[] = { 1, 4, 4 }, one[] = { 1, 1, 1 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A pod that lacks one of its middle switches: what goes there is dealt evenly over the cables to the others, at once. */
+/*
+ * A pod that lacks one of its middle switches: what goes there is dealt evenly over the cables to
+ * the others, at once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +32,10 @@ static void assert_shifts(struct topo *t, unsigned most)
 	topo_unref(t);
 }
 
-/* Three stages: leaves whose cables are shared by the line cards of two directors. The leaves of one pod have half of their cables. */
+/*
+ * Three stages: leaves whose cables are shared by the line cards of two directors. The leaves of
+ * one pod have half of their cables.
+ */
 static struct topo *two_directors(unsigned lanes)
 {
 	const unsigned m[] = { 2 * lanes, 4, 4 }, w[] = { 1, 2, 4 }, p[] = { 1, lanes, lanes };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fiber: long work in short calls, and routing by it: the same tables, whoever else runs in between. */
+/*
+ * fiber: long work in short calls, and routing by it: the same tables, whoever else runs in
+ * between.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +125,10 @@ static void a_stack_that_overflows_ends_the_process_before_it_writes_elsewhere(v
 	free(below);
 }
 
-/* Two tiers with few spines and much of their cables dead: legal paths, detours, and other ones when these don't do. */
+/*
+ * Two tiers with few spines and much of their cables dead: legal paths, detours, and other ones
+ * when these don't do.
+ */
 static struct topo *ruin(uint64_t seed)
 {
 	static const unsigned m[] = { 8, 120 }, w[] = { 1, 6 }, one[] = { 1, 1 };

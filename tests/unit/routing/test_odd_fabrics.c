@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Fabrics at the edge: two planes, no switch at all, no LIDs left; and what files and operators write oddly. */
+/*
+ * Fabrics at the edge: two planes, no switch at all, no LIDs left; and what files and operators
+ * write oddly.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

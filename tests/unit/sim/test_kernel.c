@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The kernel's side of a umad file, on the fabric double: agents, TIDs, who gets what, time-outs, IsSM, devices that go. */
+/*
+ * The kernel's side of a umad file, on the fabric double: agents, TIDs, who gets what, time-outs,
+ * IsSM, devices that go.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +11,7 @@
 #include <errno.h>
 #include "tests/unit/kernel_world.h"
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void an_answer_comes_back_under_the_agents_number(void **state)
 {
@@ -181,7 +184,7 @@ static void an_agent_that_goes_takes_its_requests_along(void **state)
 	kernel_world_fini(&w);
 }
 
-/* ---- Agents ----------------------------------------------------------------------------------- */
+/* ---- Agents ---------------------------------------------------------------------------------- */
 
 static void methods_of_a_class_are_one_agents(void **state)
 {
@@ -227,7 +230,7 @@ static void agents_that_make_no_sense_are_refused(void **state)
 	kernel_world_fini(&w);
 }
 
-/* ---- Requests of others ------------------------------------------------------------------------ */
+/* ---- Requests of others ---------------------------------------------------------------------- */
 
 static void a_request_reaches_the_agent_registered_for_it(void **state)
 {
@@ -331,7 +334,7 @@ static void sm_info_is_asked_of_the_manager_if_there_is_one(void **state)
 	kernel_world_fini(&w);
 }
 
-/* ---- IsSM, devices ----------------------------------------------------------------------------- */
+/* ---- IsSM, devices --------------------------------------------------------------------------- */
 
 static bool is_sm(const struct kernel_world *w)
 {

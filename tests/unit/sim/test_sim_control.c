@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What is said to a simulated fabric, line by line: commands, errors, scripts, and that a run is the same each time. */
+/*
+ * What is said to a simulated fabric, line by line: commands, errors, scripts, and that a run is
+ * the same each time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +63,7 @@ static void assert_complains(struct said *s, const char *line, const char *part)
 	assert_ptr_equal(strchr(s->text, '\n'), s->text + s->size - 1); /* one line */
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static void cables_are_pulled_and_plugged(void **state)
 {
@@ -194,7 +197,7 @@ static void help_has_a_line_for_each_command(void **state)
 	said_fini(&s);
 }
 
-/* ---- Looks ------------------------------------------------------------------------------------- */
+/* ---- Looks ----------------------------------------------------------------------------------- */
 
 static void a_packet_is_walked_and_dies_where_it_dies(void **state)
 {
@@ -262,7 +265,7 @@ static void a_load_is_shown_as_it_goes(void **state)
 	said_fini(&s);
 }
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static void a_script_keeps_its_times(void **state)
 {
@@ -320,7 +323,7 @@ static void a_flap_is_so_many_falls(void **state)
 	said_fini(&s);
 }
 
-/* ---- A run is the same each time --------------------------------------------------------------- */
+/* ---- A run is the same each time ------------------------------------------------------------- */
 
 struct trace {
 	io_recv_fn *recv;

@@ -26,7 +26,7 @@ static struct frame_memory *memory_new(void)
 	return memset(memory, 0, sizeof(struct frame_memory));
 }
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void a_request_is_known_as_long_as_it_is_on_its_way(void **state)
 {
@@ -65,7 +65,7 @@ static void few_others_are_taken_for_one_that_is_on_its_way(void **state)
 	free(m);
 }
 
-/* ---- Rings ------------------------------------------------------------------------------------ */
+/* ---- Rings ----------------------------------------------------------------------------------- */
 
 enum { RECORDS = 200000 };
 

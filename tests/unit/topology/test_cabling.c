@@ -19,7 +19,10 @@ struct cable {
 	unsigned a_port, b_port;
 };
 
-/* The same nodes without the cables at the ports of `without`, and with those of `with`; `rename` has another name. */
+/*
+ * The same nodes without the cables at the ports of `without`, and with those of `with`; `rename`
+ * has another name.
+ */
 static struct topo *rewire(const struct topo *t, const struct cable *without,
 			   const struct cable *with, const char *rename)
 {

@@ -356,7 +356,10 @@ static void json_hosts_list_their_hcas_by_rail(void **state)
 	topo_unref(t);
 }
 
-/* A dual-port HCA with one dead port: the node is as good as its best, the host as bad as its worst. */
+/*
+ * A dual-port HCA with one dead port: the node is as good as its best, the host as bad as its
+ * worst.
+ */
 static void json_nodes_show_their_best_port_and_hosts_their_worst_hca(void **state)
 {
 	struct topo *t =

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* generate: fabrics that are no trees have the switches, cables and hosts that their names promise. */
+/*
+ * generate: fabrics that are no trees have the switches, cables and hosts that their names promise.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

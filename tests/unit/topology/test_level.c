@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Levels and roles that an operator would give, in trees that are not populated everywhere or have leaves in odd places. */
+/*
+ * Levels and roles that an operator would give, in trees that are not populated everywhere or have
+ * leaves in odd places.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +167,10 @@ static void leaves_without_hosts_are_leaves(void **state)
 	topo_unref(t);
 }
 
-/* Spines and leaves of it are cabled, and no host yet: they are no tiers above the cores, and the cores are the top. */
+/*
+ * Spines and leaves of it are cabled, and no host yet: they are no tiers above the cores, and the
+ * cores are the top.
+ */
 static void a_pod_without_hosts_stands_where_the_others_do(void **state)
 {
 	struct topo *t = without_hosts(tree(), 0, 4);
@@ -195,8 +201,8 @@ static void line_cards_that_nobody_uses_are_no_tier(void **state)
 }
 
 /*
- * Nine-port chips: cards 1 to 5 are a director's line cards, tops 1 to 4 in it, and each edge switch is cabled to three of the cards: more
- * than half of them.
+ * Nine-port chips: cards 1 to 5 are a director's line cards, tops 1 to 4 in it, and each edge
+ * switch is cabled to three of the cards: more than half of them.
  */
 static void a_directors_spines_are_no_leaves(void **state)
 {

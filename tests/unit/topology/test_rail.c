@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rail: hosts from node descriptions, rails and scalable units from names and cables, never from GUIDs. */
+/*
+ * rail: hosts from node descriptions, rails and scalable units from names and cables, never from
+ * GUIDs.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

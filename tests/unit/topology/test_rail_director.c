@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Rails of a director: each rail has line cards of its own, and a host's HCAs are on any of them. */
+/*
+ * Rails of a director: each rail has line cards of its own, and a host's HCAs are on any of them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -81,7 +81,10 @@ static void a_dead_spine_counts_at_every_leaf_and_not_itself(void **state)
 	assert_says(dead, "leaf-su01-rail0 has 3 of 4 spines, 7 more switches lack some");
 }
 
-/* Half of the cables of a leaf with 32 hosts matter more than all but one parent of a leaf with none. */
+/*
+ * Half of the cables of a leaf with 32 hosts matter more than all but one parent of a leaf with
+ * none.
+ */
 static void harm_to_hosts_counts_more_than_shares(void **state)
 {
 	struct topo *t = pod(1);

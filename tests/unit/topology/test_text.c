@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Names from the fabric are cleaned where they enter, and only a host's name reaches a scheduler. */
+/*
+ * Names from the fabric are cleaned where they enter, and only a host's name reaches a scheduler.
+ */
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>

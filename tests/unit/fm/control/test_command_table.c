@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Each row of fmd's table of commands agrees with itself; and who may only look may ask no command that changes something. */
+/*
+ * Each row of fmd's table of commands agrees with itself; and who may only look may ask no command
+ * that changes something.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The control socket against a fabric made of three hosts on a switch: requests and answers, answers from a child,
- * acts that take a while, clients that misbehave or leave, and the socket's file.
+ * The control socket against a fabric made of three hosts on a switch: requests and answers,
+ * answers from a child, acts that take a while, clients that misbehave or leave, and the socket's
+ * file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +49,10 @@ static void bad_requests_are_refused_and_the_connection_goes_on(void **state)
 	answers(f, "{\"ok\":true,\"result\":{\"state\":\"master\"}}");
 }
 
-/* An act that takes long: the client that asked for it hears that fmd lives, one that did not hears the answer alone. */
+/*
+ * An act that takes long: the client that asked for it hears that fmd lives, one that did not hears
+ * the answer alone.
+ */
 static void a_client_that_wants_it_hears_of_progress(void **state)
 {
 	struct fixture *f = *state;

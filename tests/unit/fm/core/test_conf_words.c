@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Keys that are one of several words: the number each is kept as is that of the enum it goes by elsewhere. */
+/*
+ * Keys that are one of several words: the number each is kept as is that of the enum it goes by
+ * elsewhere.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The loop: order of timers, jumps of the simulated clock, polled sources, descriptors. What needs the real loop runs for some
- * milliseconds and asserts order and counts, never how long it took.
+ * The loop: order of timers, jumps of the simulated clock, polled sources, descriptors. What needs
+ * the real loop runs for some milliseconds and asserts order and counts, never how long it took.
  */
 #include <setjmp.h>
 #include <stdarg.h>

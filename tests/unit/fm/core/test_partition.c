@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* partition: partitions.conf as people have it, what is refused in it, and who holds which P_Key in the end. */
+/*
+ * partition: partitions.conf as people have it, what is refused in it, and who holds which P_Key in
+ * the end.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +15,10 @@
 #include "fm/core/partition.h"
 #include "topology/mem.h"
 
-/* A switch (GUID 0x10) with two hosts, one of two ports, and a router: port GUIDs 0x21, 0x31, 0x32, 0x41. */
+/*
+ * A switch (GUID 0x10) with two hosts, one of two ports, and a router: port GUIDs 0x21, 0x31, 0x32,
+ * 0x41.
+ */
 static struct topo *small_fabric(void)
 {
 	static const struct {
@@ -69,7 +75,7 @@ static void assert_refused(const char *text, const char *reason)
 	free(copy);
 }
 
-/* ---- Who holds what --------------------------------------------------------------------------- */
+/* ---- Who holds what -------------------------------------------------------------------------- */
 
 /* The keys of a port, "ffff 8001", as the map has them; the port 0x21 is the subnet manager's. */
 static void assert_keys(const struct partition_set *set, guid_t port_guid, const char *want)
@@ -206,7 +212,7 @@ static void index_0_goes_to_whom_the_file_names_last(void **state)
 	partition_free(set);
 }
 
-/* ---- Syntax ----------------------------------------------------------------------------------- */
+/* ---- Syntax ---------------------------------------------------------------------------------- */
 
 static void the_file_may_be_written_as_people_write_it(void **state)
 {
@@ -304,7 +310,7 @@ static void a_file_that_cannot_be_read_is_named(void **state)
 	unlink(path);
 }
 
-/* ---- Groups ----------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 static void assert_group(const struct partition_set *set, unsigned i, const char *mgid,
 			 struct partition_group want)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * io_umad on a libibumad that the test plays: devices come and go, ports have links or not, the kernel gives requests back. The functions
- * below stand in for the library's: the program's own definitions go first.
+ * io_umad on a libibumad that the test plays: devices come and go, ports have links or not, the
+ * kernel gives requests back. The functions below stand in for the library's: the program's own
+ * definitions go first.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,10 +116,10 @@ int umad_register(int port, int mgmt_class, int version, uint8_t rmpp, long mask
 
 	if (!m.simulator && !m.refuse)
 		assert_int_equal(
-			port,
-			tables ? 2
-			       : mgmt_class ==
-					 WIRE_SA); /* answers of counters do not wait behind requests */
+			port, tables ? 2
+				     : mgmt_class ==
+					       /* answers of counters do not wait behind requests */
+					       WIRE_SA);
 	if (!m.simulator && tables)
 		assert_false(mask[0] & 1L << WIRE_GET);
 	errno = m.refuse;
@@ -195,7 +196,7 @@ int umad_recv(int port, void *umad, int *len, int ms)
 	return -EAGAIN;
 }
 
-/* ---- One port, and who uses it --------------------------------------------------------------------- */
+/* ---- One port, and who uses it --------------------------------------------------------------- */
 
 struct bench {
 	struct loop *loop;
@@ -299,7 +300,7 @@ static unsigned chosen(const struct bench *b)
 	return mad_port_info(b->mad)->port;
 }
 
-/* ---- The device ------------------------------------------------------------------------------------ */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 static void nobody_cares(void *arg, const struct mad_answer *answer)
 {
@@ -403,7 +404,7 @@ static void what_another_manager_has_is_busy_and_what_is_forbidden_is_not(void *
 	end(&b);
 }
 
-/* ---- What is read and sent ------------------------------------------------------------------------- */
+/* ---- What is read and sent ------------------------------------------------------------------- */
 
 static void taken_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
@@ -511,7 +512,10 @@ static struct bench begin_storm(void)
 	return b;
 }
 
-/* By count. Each look at the descriptors may find a twentieth of a slice saved up and goes on to the end of its batch; what requests take passes too. */
+/*
+ * By count. Each look at the descriptors may find a twentieth of a slice saved up and goes on to
+ * the end of its batch; what requests take passes too.
+ */
 static void a_storm_of_requests_takes_a_twentieth_from_an_update(void **state)
 {
 	static const struct job_step steps[] = { { "busy", busy_step }, { 0 } };
@@ -538,7 +542,10 @@ static void run_until_asked(struct bench *b, unsigned count)
 	assert_true(asked_by_storm >= count);
 }
 
-/* While a fault waits for switches there is no work in slices, and requests have no more of the time for it. */
+/*
+ * While a fault waits for switches there is no work in slices, and requests have no more of the
+ * time for it.
+ */
 static void a_storm_has_its_part_while_a_fault_waits_for_switches_too(void **state)
 {
 	struct bench b = begin_storm();
@@ -591,7 +598,10 @@ static void requests_for_tables_and_others_are_read_by_turns(void **state)
 	end(&b);
 }
 
-/* A run may end without a look at descriptors, if this process was held up for as long as its timer lasts. */
+/*
+ * A run may end without a look at descriptors, if this process was held up for as long as its timer
+ * lasts.
+ */
 static void run_until_taken(struct bench *b, unsigned count)
 {
 	for (unsigned i = 0; i < PATIENCE && m.ntaken < count; i++) {
@@ -644,7 +654,10 @@ static int retries_of(struct bench *b, uint8_t mgmt_class, uint8_t rmpp_flags, s
 	return m.retries;
 }
 
-/* What a port answers comes back by the descriptor that asked: those of counters take no place behind a storm of requests to the SA. */
+/*
+ * What a port answers comes back by the descriptor that asked: those of counters take no place
+ * behind a storm of requests to the SA.
+ */
 static void counters_are_asked_for_where_smps_are(void **state)
 {
 	struct bench b;
@@ -661,7 +674,10 @@ static void counters_are_asked_for_where_smps_are(void **state)
 	end(&b);
 }
 
-/* The kernel's own wait for an acknowledgement is 2 s: at 1% loss an answer of thousands of records would take longer than the 40 s it has. */
+/*
+ * The kernel's own wait for an acknowledgement is 2 s: at 1% loss an answer of thousands of records
+ * would take longer than the 40 s it has.
+ */
 static void a_segment_that_is_lost_costs_a_long_answer_a_moment(void **state)
 {
 	struct bench b;
@@ -692,7 +708,7 @@ static void long_answers_are_sent_again_by_the_kernel(void **state)
 	end(&b);
 }
 
-/* ---- Which port ------------------------------------------------------------------------------------ */
+/* ---- Which port ------------------------------------------------------------------------------ */
 
 static void the_first_with_a_link_is_chosen(void **state)
 {

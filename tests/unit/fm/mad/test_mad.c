@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* One transaction: its answer, its time-outs, what is no answer to it, its cancel; and what others start. */
+/*
+ * One transaction: its answer, its time-outs, what is no answer to it, its cancel; and what others
+ * start.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "fm/mad/wire_perf.h"
 #include "tests/fabric/mad_world.h"
 
-/* ---- One transaction -------------------------------------------------------------------------- */
+/* ---- One transaction ------------------------------------------------------------------------- */
 
 static void answer_ends_the_transaction_with_its_data(void **state)
 {
@@ -221,7 +224,7 @@ static void busy_is_asked_again(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- Answers that are none -------------------------------------------------------------------- */
+/* ---- Answers that are none ------------------------------------------------------------------- */
 
 static void late_reply_is_ignored(void **state)
 {
@@ -313,7 +316,10 @@ static int compare_tids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What a host that is asked itself sees of them must not tell it the next: neither a count nor a step that repeats. */
+/*
+ * What a host that is asked itself sees of them must not tell it the next: neither a count nor a
+ * step that repeats.
+ */
 static void tids_can_not_be_foreseen(void **state)
 {
 	enum { ASKED = 1000 };
@@ -379,7 +385,7 @@ static void reply_that_does_not_fit_its_request_is_dropped(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- Cancel ----------------------------------------------------------------------------------- */
+/* ---- Cancel ---------------------------------------------------------------------------------- */
 
 static void cancelled_transaction_never_calls_back(void **state)
 {
@@ -487,7 +493,7 @@ static void callback_may_cancel_and_send(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- Other traffic ---------------------------------------------------------------------------- */
+/* ---- Other traffic --------------------------------------------------------------------------- */
 
 struct heard {
 	unsigned count;
@@ -555,7 +561,7 @@ static void reply_awaits_nothing(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- Requests of other classes ----------------------------------------------------------------- */
+/* ---- Requests of other classes --------------------------------------------------------------- */
 
 static void request_of_another_class_goes_to_qp1_with_all_its_data(void **state)
 {

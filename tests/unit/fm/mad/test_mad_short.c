@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Messages that are shorter than a MAD: those that RMPP put together are whole, all others are malformed. */
+/*
+ * Messages that are shorter than a MAD: those that RMPP put together are whole, all others are
+ * malformed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

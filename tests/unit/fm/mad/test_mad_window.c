@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Many transactions: the window, the caps of devices, urgent ones, sends that fail; and all of it at random. */
+/*
+ * Many transactions: the window, the caps of devices, urgent ones, sends that fail; and all of it
+ * at random.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "tests/fabric/mad_world.h"
 #include "topology/mem.h"
 
-/* ---- Window and caps -------------------------------------------------------------------------- */
+/* ---- Window and caps ------------------------------------------------------------------------- */
 
 static void window_starts_at_32_and_grows_to_its_maximum(void **state)
 {
@@ -158,7 +161,7 @@ static void urgent_ones_keep_to_the_configured_window(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- Trouble with sending --------------------------------------------------------------------- */
+/* ---- Trouble with sending -------------------------------------------------------------------- */
 
 static void full_queue_puts_the_request_back_in_its_place(void **state)
 {
@@ -242,7 +245,7 @@ static void request_given_back_is_tried_again_at_once(void **state)
 	mad_world_fini(&w);
 }
 
-/* ---- All at once ------------------------------------------------------------------------------ */
+/* ---- All at once ----------------------------------------------------------------------------- */
 
 struct one {
 	unsigned calls;

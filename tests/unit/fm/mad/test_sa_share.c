@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sa_share: what a storm of requests takes from the answer to a fault, on a clock that only work moves. */
+/*
+ * sa_share: what a storm of requests takes from the answer to a fault, on a clock that only work
+ * moves.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +20,10 @@ struct storm {
 	bool busy;
 };
 
-/* As often as the descriptors are looked at: all that may be served is, for there is always one more. */
+/*
+ * As often as the descriptors are looked at: all that may be served is, for there is always one
+ * more.
+ */
 static void look(struct storm *s)
 {
 	while (sa_share_may(&s->share, s->now_us, SLICE_US, s->busy)) {

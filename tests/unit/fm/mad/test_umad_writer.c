@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Long answers on a libibumad that the test plays: a write() of one that lasts holds its descriptor, and nothing else. The functions below stand
- * in for the library's.
+ * Long answers on a libibumad that the test plays: a write() of one that lasts holds its
+ * descriptor, and nothing else. The functions below stand in for the library's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,7 +200,7 @@ int umad_recv(int port, void *umad, int *len, int ms)
 	return 1;
 }
 
-/* ---- The port, and who uses it ---------------------------------------------------------------------- */
+/* ---- The port, and who uses it --------------------------------------------------------------- */
 
 struct desk {
 	struct loop *loop;
@@ -365,7 +365,7 @@ static void come(int port, unsigned count)
 	assert_int_equal(write(m.fds[port], &one, sizeof(one)), sizeof(one));
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------------ */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static bool all_were_asked(struct desk *d)
 {
@@ -507,7 +507,10 @@ static void what_is_under_way_is_bounded_for_each_and_for_all(void **state)
 	io_body_unref(body);
 }
 
-/* Writes that end one by one: the one that the loop waits for is not the last, whenever it begins to wait. */
+/*
+ * Writes that end one by one: the one that the loop waits for is not the last, whenever it begins
+ * to wait.
+ */
 static void *let_now_and_then(void *arg)
 {
 	const atomic_bool *over = arg;

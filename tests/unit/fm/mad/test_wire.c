@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The wire codec, three ways: known bytes at known offsets (so that an error made alike in encoder and decoder shows), every field
- * alone through encode and decode, and random bytes through decode and encode.
+ * The wire codec, three ways: known bytes at known offsets (so that an error made alike in encoder
+ * and decoder shows), every field alone through encode and decode, and random bytes through decode
+ * and encode.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_perf.h"
 
-/* ---- Headers ---------------------------------------------------------------------------------- */
+/* ---- Headers --------------------------------------------------------------------------------- */
 
 static void directed_header_has_its_bytes_in_place(void **state)
 {
@@ -99,9 +100,12 @@ static void bad_headers_are_refused(void **state)
 	assert_int_equal(wire_mad_decode(buf, WIRE_MAD_SIZE, &mad), -EBADMSG);
 }
 
-/* ---- PortInfo --------------------------------------------------------------------------------- */
+/* ---- PortInfo -------------------------------------------------------------------------------- */
 
-/* Each field: where it stands (first bit of the attribute, bits), as IBA table 155 and the newer offsets say. */
+/*
+ * Each field: where it stands (first bit of the attribute, bits), as IBA table 155 and the newer
+ * offsets say.
+ */
 #define FIELD(name, first_bit, nbits)                                                              \
 	{                                                                                          \
 #name, offsetof(struct wire_port_info, name),                                      \
@@ -266,7 +270,7 @@ static void width_code_gives_lanes(void **state)
 	}
 }
 
-/* ---- Other attributes ------------------------------------------------------------------------- */
+/* ---- Other attributes ------------------------------------------------------------------------ */
 
 static void node_info_has_its_bytes_in_place(void **state)
 {
@@ -389,7 +393,7 @@ static void node_description_is_trimmed_and_printable(void **state)
 			    "a name longer than the sixty-four bytes that NodeDescription has");
 }
 
-/* ---- Notices ---------------------------------------------------------------------------------- */
+/* ---- Notices --------------------------------------------------------------------------------- */
 
 static void notice_header_has_its_bytes_in_place(void **state)
 {

@@ -87,7 +87,7 @@ static void assert_refused(const struct topo *t, const char *text, const char *r
 #define HOST_1 " # Channel Adapter portguid 0x0000000000000021: 'host-1'\n"
 #define HOST_2 " # Channel Adapter portguid 0x0000000000000031: 'host-2'\n"
 
-/* ---- What is read ------------------------------------------------------------------------------ */
+/* ---- What is read ---------------------------------------------------------------------------- */
 
 static const char whole[] = LEAF_1
 	"0x0001 000 # Switch portguid 0x0000000000000010: 'leaf-1'\n"
@@ -186,7 +186,7 @@ static void several_lids_of_a_port_make_the_lmc(void **state)
 	osm_tables_fini(&r.got);
 }
 
-/* ---- What is refused --------------------------------------------------------------------------- */
+/* ---- What is refused ------------------------------------------------------------------------- */
 
 static void a_dump_of_another_fabric_is_refused(void **state)
 {
@@ -228,7 +228,7 @@ static void a_missing_file_is_named(void **state)
 	assert_string_equal(err, "/nonexistent/lfts: No such file or directory");
 }
 
-/* ---- There and back ---------------------------------------------------------------------------- */
+/* ---- There and back -------------------------------------------------------------------------- */
 
 static char *dump(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  size_t *len)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mft on the fabric double: what switches hold afterwards, what was written for it, and that no group has a ring on the way. */
+/*
+ * mft on the fabric double: what switches hold afterwards, what was written for it, and that no
+ * group has a ring on the way.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,7 +199,7 @@ static void groups_that_end_are_cleared(void **state)
 	prog_fini(&p);
 }
 
-/* ---- What is there already --------------------------------------------------------------------- */
+/* ---- What is there already ------------------------------------------------------------------- */
 
 static void after_a_restart_all_is_read_and_nothing_written(void **state)
 {
@@ -217,7 +220,10 @@ static void after_a_restart_all_is_read_and_nothing_written(void **state)
 	prog_fini(&p);
 }
 
-/* Trees of 40 groups are there, and we know of 5 of them: the others go, in blocks we do not use too. */
+/*
+ * Trees of 40 groups are there, and we know of 5 of them: the others go, in blocks we do not use
+ * too.
+ */
 static void what_an_earlier_manager_left_is_cleared(void **state)
 {
 	struct prog p;
@@ -268,9 +274,11 @@ static void a_table_top_that_is_in_the_way_is_raised(void **state)
 	prog_fini(&p);
 }
 
-/* ---- On the way -------------------------------------------------------------------------------- */
+/* ---- On the way ------------------------------------------------------------------------------ */
 
-/* Cables fail at random; after each fault the trees that used it move, and no write closes a ring. */
+/*
+ * Cables fail at random; after each fault the trees that used it move, and no write closes a ring.
+ */
 static void no_write_closes_a_ring_while_trees_move(void **state)
 {
 	struct topo *next;

@@ -34,8 +34,10 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 	p->written_block = mod;
 }
 
-/* Tables need not lead anywhere here: content that tells switch, LID and version apart, by ports
- * that no switch has. */
+/*
+ * Tables need not lead anywhere here: content that tells switch, LID and version apart, by ports
+ * that no switch has.
+ */
 static void tables_fill(struct tables *t, uint32_t nswitches, uint16_t top, unsigned version)
 {
 	uint32_t s, lid;

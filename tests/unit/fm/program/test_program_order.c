@@ -238,7 +238,9 @@ static void a_newer_apply_starts_from_what_is_there(void **state)
 		}
 }
 
-/* Answers that take longer than is waited: the blocks count as unknown, and are right in the end. */
+/*
+ * Answers that take longer than is waited: the blocks count as unknown, and are right in the end.
+ */
 static void a_late_answer_to_an_older_apply_is_waited_for_in_vain(void **state)
 {
 	struct loop_timer *stop;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* program after a restart, on the fabric double: what a file claims is read where it is to change, then written, and the rest is read behind. */
+/*
+ * program after a restart, on the fabric double: what a file claims is read where it is to change,
+ * then written, and the rest is read behind.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,7 +210,7 @@ static void assert_held(const struct world *w, const struct tables *tables)
 	assert_int_equal(count_unlike(w, tables), 0);
 }
 
-/* ---- -------------------------------------------------------------------------------------------- */
+/* ----  ---------------------------------------------------------------------------------------- */
 
 static void what_is_held_as_remembered_is_read_once(void **state)
 {
@@ -299,7 +302,10 @@ static void what_is_read_for_several_tables_is_told_once(void **state)
 	world_fini(&w);
 }
 
-/* Nothing that is but remembered is believed then, and nobody hears that all is written before all is read. */
+/*
+ * Nothing that is but remembered is believed then, and nobody hears that all is written before all
+ * is read.
+ */
 static void behind_another_manager_all_is_read_before_it_is_told(void **state)
 {
 	struct world w;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The store of multicast groups: its invariants, MLIDs, and a long random life beside a plain list. */
+/*
+ * The store of multicast groups: its invariants, MLIDs, and a long random life beside a plain list.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,7 +209,7 @@ static void mgids_of_our_making_are_new_each_time(void **state)
 	sa_groups_free(g);
 }
 
-/* ---- A random life ----------------------------------------------------------------------------- */
+/* ---- A random life --------------------------------------------------------------------------- */
 
 #define GROUPS 24
 #define PORTS  40

@@ -21,7 +21,7 @@ static uint16_t lid_of_row(const struct world *w, unsigned i)
 	return (uint16_t)(row[0] << 8 | row[1]);
 }
 
-/* ---- Statuses --------------------------------------------------------------------------------- */
+/* ---- Statuses -------------------------------------------------------------------------------- */
 
 /* Clients repeat what is not answered; a status ends their query. */
 static void without_a_view_nothing_is_answered(void **state)
@@ -160,7 +160,7 @@ static void get_of_a_record_that_never_has_rows_is_no_records(void **state)
 	assert_int_equal(ask_status(*state, &r), WIRE_SA_NO_RECORDS);
 }
 
-/* ---- Records ---------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static void class_port_info_says_what_works(void **state)
 {
@@ -413,7 +413,7 @@ static void switch_info_has_the_top_of_the_tables(void **state)
 	assert_int_equal(info.lft_cap, 49152);
 }
 
-/* ---- Long walks ------------------------------------------------------------------------------- */
+/* ---- Long walks ------------------------------------------------------------------------------ */
 
 static void a_long_walk_yields_and_still_answers_whole(void **state)
 {
@@ -465,7 +465,7 @@ static void freeing_with_a_walk_under_way_leaves_nothing_behind(void **state)
 	post(*state, &all_pairs);
 }
 
-/* ---- Subscriptions ---------------------------------------------------------------------------- */
+/* ---- Subscriptions --------------------------------------------------------------------------- */
 
 static struct wire_inform_info inform_of(uint16_t trap, uint8_t subscribe)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Requests of one host above sa_rate_limit are not answered; the others never notice, and one event an hour says who it is. */
+/*
+ * Requests of one host above sa_rate_limit are not answered; the others never notice, and one event
+ * an hour says who it is.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* MCMemberRecord: who joins which groups by Set, what groups become of that, and who leaves them by Delete. */
+/*
+ * MCMemberRecord: who joins which groups by Set, what groups become of that, and who leaves them by
+ * Delete.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "tests/unit/sa_mcast_ask.h"
 
-/* ---- Joining ----------------------------------------------------------------------------------- */
+/* ---- Joining --------------------------------------------------------------------------------- */
 
 static void a_join_with_all_it_needs_makes_a_group(void **state)
 {
@@ -399,7 +402,7 @@ static void a_wished_mlid_is_given_where_it_can_be(void **state)
 	assert_int_equal(answered(w, 0).mlid, 0xc000);
 }
 
-/* ---- Who ----------------------------------------------------------------------------------------- */
+/* ---- Who ------------------------------------------------------------------------------------- */
 
 static void ports_that_are_not_there_cannot_join(void **state)
 {
@@ -453,7 +456,7 @@ static void only_members_of_the_partition_join_and_see_the_group(void **state)
 	world_one_partition(w, map);
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------------- */
+/* ---- Leaving --------------------------------------------------------------------------------- */
 
 static void a_leave_takes_what_was_joined_and_no_more(void **state)
 {

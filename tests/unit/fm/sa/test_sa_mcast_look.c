@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What is shown of multicast groups: MCMemberRecord by Get and GetTable, and the tables of their trees. */
+/*
+ * What is shown of multicast groups: MCMemberRecord by Get and GetTable, and the tables of their
+ * trees.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -66,7 +66,9 @@ static uint16_t ask_multi(struct world *w, const struct multi *m)
 						      .len = sizeof(m->data) });
 }
 
-/* Components that both records have, by (MultiPath bit, byte; PathRecord bit, byte), values random. */
+/*
+ * Components that both records have, by (MultiPath bit, byte; PathRecord bit, byte), values random.
+ */
 static void values_pick(struct multi *m, uint8_t path[200], uint64_t *path_mask)
 {
 	static const struct {
@@ -90,7 +92,10 @@ static void values_pick(struct multi *m, uint8_t path[200], uint64_t *path_mask)
 		}
 }
 
-/* All PathRecords of all pairs, one pair after the other; their GIDs as a MultiPath answer has them. */
+/*
+ * All PathRecords of all pairs, one pair after the other; their GIDs as a MultiPath answer has
+ * them.
+ */
 static unsigned reference(struct world *w, const struct multi *m, const uint8_t like[200],
 			  uint64_t mask, uint8_t rows[PATHS][64])
 {
@@ -221,7 +226,7 @@ static void what_a_multi_path_lacks_is_said(void **state)
 	assert_int_equal(world_rows(w), 0);
 }
 
-/* ---- QoS tables -------------------------------------------------------------------------------- */
+/* ---- QoS tables ------------------------------------------------------------------------------ */
 
 static void qos_tables_have_a_row_for_each_port_and_block(void **state)
 {
@@ -238,7 +243,7 @@ static void qos_tables_have_a_row_for_each_port_and_block(void **state)
 	assert_int_equal(table_rows(w, WIRE_SA_VL_ARB), 4 * (4 * 9 + 7));
 }
 
-/* ---- One host and the others -------------------------------------------------------------------- */
+/* ---- One host and the others ----------------------------------------------------------------- */
 
 int main(void)
 {

@@ -13,8 +13,11 @@
 
 static struct partition_set *set;
 
-/* Host 0, the subnet manager's, is in the default partition alone, as a full member; all others are limited ones. Tenant 1: hosts 1
- * and 2; tenant 2: hosts 3 and 4, with an SL of their own; in 0x80 host 5 serves hosts 1 and 3. */
+/*
+ * Host 0, the subnet manager's, is in the default partition alone, as a full member; all others are
+ * limited ones. Tenant 1: hosts 1 and 2; tenant 2: hosts 3 and 4, with an SL of their own; in 0x80
+ * host 5 serves hosts 1 and 3.
+ */
 static const char tenants[] = "Default=0x7fff: ALL=limited, ALL_SWITCHES=limited;"
 			      "a=1, defmember=full: 0x1011, 0x1021;"
 			      "b=2, sl=4, defmember=full: 0x1031, 0x1041;"
@@ -48,7 +51,7 @@ static int unite(void **state)
 	return 0;
 }
 
-/* ---- Paths ------------------------------------------------------------------------------------ */
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 struct path_ask {
 	unsigned from, to, asker; /* hosts */
@@ -178,7 +181,7 @@ static void the_service_level_is_the_partitions_unless_asked_for(void **state)
 	assert_int_equal(path_status(w, &ask, &got), WIRE_SA_OK);
 }
 
-/* ---- Records ---------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static unsigned rows_for(struct world *w, unsigned host, uint16_t attr)
 {
@@ -218,9 +221,12 @@ static void an_asker_without_a_port_sees_nothing(void **state)
 	assert_int_equal(ask_rows(w, &r), 0);
 }
 
-/* ---- P_Key tables ----------------------------------------------------------------------------- */
+/* ---- P_Key tables ---------------------------------------------------------------------------- */
 
-/* Block 1 is 00 01, or 01 00 as OpenSM sends it and saquery takes it. Either is understood when it is asked for. */
+/*
+ * Block 1 is 00 01, or 01 00 as OpenSM sends it and saquery takes it. Either is understood when it
+ * is asked for.
+ */
 static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 {
 	struct world *w = *state;
@@ -260,7 +266,7 @@ static void pkey_tables_are_shown_as_ports_hold_them(void **state)
 	assert_int_equal(world_row(w, 0)[8], 0); /* not even the default partition, for once */
 }
 
-/* ---- Groups ----------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 static void told_cb(void *arg, const char *text)
 {

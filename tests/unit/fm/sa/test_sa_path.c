@@ -155,7 +155,9 @@ static void a_rate_the_host_cannot_know_is_lowered(void **state)
 	struct inv_node *leaf = inventory_find(&w->inv, WORLD_SW(1));
 	struct path_ask ask = by_gid(HOST(5), HOST(3));
 
-	/* HDR of one lane, 50 Gb/s, at a host that is silent about new rates but runs at HDR itself */
+	/*
+	 * HDR of one lane, 50 Gb/s, at a host that is silent about new rates but runs at HDR itself
+	 */
 	cable_set(leaf, 1, 1, 4, 0);
 	cable_set(host, 1, 1, 4, 0);
 	publish_again(w);

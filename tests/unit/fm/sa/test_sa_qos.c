@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* SL2VL and VL arbitration records: what ports hold of the configuration, and nothing of what is not known. */
+/*
+ * SL2VL and VL arbitration records: what ports hold of the configuration, and nothing of what is
+ * not known.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -47,7 +47,7 @@ static void unlisten(struct world *w)
 
 static const struct world_request all_lfts = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_LFT };
 
-/* ---- Waiting ------------------------------------------------------------------------------------ */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 static void all_who_ask_for_long_are_answered_with_the_same(void **state)
 {
@@ -140,7 +140,7 @@ static void what_waits_is_forgotten_with_the_role(void **state)
 	sa_serve(w->sa, true);
 }
 
-/* ---- Another view ------------------------------------------------------------------------------- */
+/* ---- Another view ---------------------------------------------------------------------------- */
 
 /* Lets the loop do a few slices. */
 static void work_a_little(struct world *w)
@@ -199,7 +199,7 @@ static void a_walk_begins_again_when_nodes_have_moved(void **state)
 	unlisten(w);
 }
 
-/* ---- Long answers that are written later --------------------------------------------------------- */
+/* ---- Long answers that are written later ----------------------------------------------------- */
 
 #define KEPT_MAX 64
 
@@ -271,7 +271,7 @@ static void a_long_answer_stays_as_it_was_until_it_is_written(void **state)
 	unlisten(w);
 }
 
-/* ---- The queue by itself ------------------------------------------------------------------------ */
+/* ---- The queue by itself --------------------------------------------------------------------- */
 
 static bool not_two(void *arg, uint16_t lid)
 {

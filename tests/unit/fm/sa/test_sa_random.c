@@ -20,7 +20,7 @@
 #define ROWS_MAX     512
 #define COMPS	     64
 
-/* ---- Records, component by component ---------------------------------------------------------- */
+/* ---- Records, component by component --------------------------------------------------------- */
 
 struct comps {
 	unsigned count;
@@ -375,7 +375,9 @@ static bool comp_equal(const struct world *w, const struct comps *row, const str
 	return row->value[i] == asked->value[i];
 }
 
-/* Port numbers of QoS tables are of switches: of a host that is named by its LID none is looked at. */
+/*
+ * Port numbers of QoS tables are of switches: of a host that is named by its LID none is looked at.
+ */
 static uint64_t mask_for_row(const struct world *w, const struct record *rec,
 			     const struct comps *row, uint64_t mask)
 {

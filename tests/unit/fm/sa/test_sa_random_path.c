@@ -248,7 +248,9 @@ static unsigned code_for(const struct world *w, uint32_t port, unsigned rate)
 	return codes[i].code;
 }
 
-/* 0 when neither end has another pair before it; a LID that was asked for is its port's only one. */
+/*
+ * 0 when neither end has another pair before it; a LID that was asked for is its port's only one.
+ */
 static uint8_t preference(const struct ref *ref, const struct world_request *r, unsigned s,
 			  unsigned d)
 {

@@ -167,7 +167,7 @@ static void republish(struct world *w, unsigned host, uint8_t state, bool up)
 	loop_run(w->loop);
 }
 
-/* ---- Ports ------------------------------------------------------------------------------------ */
+/* ---- Ports ----------------------------------------------------------------------------------- */
 
 static void ports_that_go_and_come_are_told_of(void **state)
 {
@@ -230,7 +230,7 @@ static void first_view_tells_nothing(void **state)
 	world_free(w);
 }
 
-/* ---- Traps and groups -------------------------------------------------------------------------- */
+/* ---- Traps and groups ------------------------------------------------------------------------ */
 
 static void notify(struct world *w, uint16_t trap, guid_t from)
 {
@@ -302,9 +302,12 @@ static void groups_made_and_gone_are_told_of(void **state)
 	unlisten(h);
 }
 
-/* ---- Partitions -------------------------------------------------------------------------------- */
+/* ---- Partitions ------------------------------------------------------------------------------ */
 
-/* Hosts 0 to 2 are in 0x8001, the others and all switches in 0x8002; nobody is in the default partition. */
+/*
+ * Hosts 0 to 2 are in 0x8001, the others and all switches in 0x8002; nobody is in the default
+ * partition.
+ */
 struct partitions {
 	struct pkey_map map;
 	uint32_t first[256];
@@ -353,7 +356,7 @@ static void hosts_are_told_of_their_own_partition_alone(void **state)
 	unlisten(h);
 }
 
-/* ---- Many, and silence ------------------------------------------------------------------------- */
+/* ---- Many, and silence ----------------------------------------------------------------------- */
 
 static void one_report_at_a_time_and_in_order(void **state)
 {
@@ -494,7 +497,7 @@ static void who_unsubscribes_is_not_told_any_more(void **state)
 	unlisten(h);
 }
 
-/* ---- Kept ------------------------------------------------------------------------------------- */
+/* ---- Kept ------------------------------------------------------------------------------------ */
 
 static void subscriptions_outlive_the_process(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What subnet administration keeps, and what it asks of the pipe: the room alone, with a pipe that only looks like one. */
+/*
+ * What subnet administration keeps, and what it asks of the pipe: the room alone, with a pipe that
+ * only looks like one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

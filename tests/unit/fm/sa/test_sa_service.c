@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ServiceRecords: who may register, replace and delete, leases, keys, and what outlives the process. */
+/*
+ * ServiceRecords: who may register, replace and delete, leases, keys, and what outlives the
+ * process.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +93,7 @@ static unsigned count(struct world *w, const struct wire_service *like, uint64_t
 	return world_rows(w);
 }
 
-/* ---- Registration ----------------------------------------------------------------------------- */
+/* ---- Registration ---------------------------------------------------------------------------- */
 
 static void a_service_is_found_by_any_of_its_components(void **state)
 {
@@ -150,7 +153,7 @@ static void delete_gives_the_record_back(void **state)
 	assert_int_equal(count(w, &a, 0), 0);
 }
 
-/* ---- Partitions and keys ----------------------------------------------------------------------- */
+/* ---- Partitions and keys --------------------------------------------------------------------- */
 
 static void foreign_partitions_are_refused_and_not_seen(void **state)
 {
@@ -200,7 +203,7 @@ static void the_trusted_may_delete_what_has_a_key(void **state)
 	assert_int_equal(sa_stats(w->sa).services, 0);
 }
 
-/* ---- Leases ----------------------------------------------------------------------------------- */
+/* ---- Leases ---------------------------------------------------------------------------------- */
 
 static void a_lease_runs_down_and_ends(void **state)
 {
@@ -252,7 +255,7 @@ static void who_ends_sooner_does_not_wait_for_others(void **state)
 	assert_int_equal(count(w, &a, 0), 0);
 }
 
-/* ---- Shares ------------------------------------------------------------------------------------ */
+/* ---- Shares ---------------------------------------------------------------------------------- */
 
 static uint16_t register_as(struct world *w, unsigned host, const struct wire_service *s)
 {
@@ -338,7 +341,9 @@ static void what_has_no_key_is_its_owners_alone(void **state)
 	assert_int_equal(ask(w, &a, (struct ask){ WIRE_DELETE, RID, 1, 0 }), WIRE_SA_OK);
 }
 
-/* A walk of many slices, while records go and others come behind it: those that stay are all told. */
+/*
+ * A walk of many slices, while records go and others come behind it: those that stay are all told.
+ */
 static void a_long_walk_misses_none_that_stays(void **state)
 {
 	struct world *w = *state;
@@ -371,7 +376,7 @@ static void a_long_walk_misses_none_that_stays(void **state)
 		assert_int_equal(seen[id], 1);
 }
 
-/* ---- Kept ------------------------------------------------------------------------------------- */
+/* ---- Kept ------------------------------------------------------------------------------------ */
 
 static void services_outlive_the_process_and_leases_go_on(void **state)
 {

@@ -197,7 +197,9 @@ static void enhanced_port_0_takes_its_largest_mtu(void **state)
 	assert_int_equal(want.neighbor_mtu, 5);
 }
 
-/* A switch that came back with more ports than the snapshot has: the ports behind it are another's. */
+/*
+ * A switch that came back with more ports than the snapshot has: the ports behind it are another's.
+ */
 static void ports_that_the_snapshot_lacks_get_no_lid(void **state)
 {
 	struct inv_node *node;
@@ -414,7 +416,9 @@ static void default_partition_is_written_where_it_is_missing(void **state)
 	}
 }
 
-/* Left so by somebody else: one end of an Active link has a smaller MTU. After a bounce they agree. */
+/*
+ * Left so by somebody else: one end of an Active link has a smaller MTU. After a bounce they agree.
+ */
 static void active_link_whose_ends_disagree_is_bounced(void **state)
 {
 	struct wire_port_info info;

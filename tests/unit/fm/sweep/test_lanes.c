@@ -67,7 +67,7 @@ static void restart(struct lanes *l)
 	lanes_up(l);
 }
 
-/* ---- What ports hold -------------------------------------------------------------------------- */
+/* ---- What ports hold ------------------------------------------------------------------------- */
 
 static void assert_arb(const struct lanes *l, const struct topo_port *p,
 		       const struct qos_tables *tables, unsigned vls)
@@ -256,7 +256,7 @@ static void a_new_configuration_is_written_where_it_differs(void **state)
 	bench_fini(&l.bench);
 }
 
-/* ---- What goes wrong -------------------------------------------------------------------------- */
+/* ---- What goes wrong ------------------------------------------------------------------------- */
 
 static void rebooted_nodes_get_their_tables_back(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* pkey_plan: tables that are right, by the fewest blocks, with indices kept, and never without the default partition on the way. */
+/*
+ * pkey_plan: tables that are right, by the fewest blocks, with indices kept, and never without the
+ * default partition on the way.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +86,7 @@ static void a_table_too_small_keeps_the_default_partition(void **state)
 	assert_memory_equal(got, want, sizeof(want));
 }
 
-/* ---- Any table, any wish ---------------------------------------------------------------------- */
+/* ---- Any table, any wish --------------------------------------------------------------------- */
 
 struct any {
 	uint16_t have[CAP_MAX], want[CAP_MAX], keys[2 * CAP_MAX];

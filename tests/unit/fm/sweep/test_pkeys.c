@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* P_Key tables and their enforcement, on the fabric double: what ports hold, by how few requests, and when. */
+/*
+ * P_Key tables and their enforcement, on the fabric double: what ports hold, by how few requests,
+ * and when.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,7 +116,7 @@ static void tenants_fini(struct tenants *t)
 	partition_free(t->set);
 }
 
-/* ---- What is held ----------------------------------------------------------------------------- */
+/* ---- What is held ---------------------------------------------------------------------------- */
 
 static bool holds(const struct tenants *t, const struct topo_port *port, uint16_t key)
 {
@@ -149,7 +152,9 @@ static void assert_end_port(const struct tenants *t, uint32_t port)
 		assert_true(holds(t, p, keys[i]));
 }
 
-/* The switch's side: what the host may use, the limited membership only where there is no full one. */
+/*
+ * The switch's side: what the host may use, the limited membership only where there is no full one.
+ */
 static void assert_enforced(const struct tenants *t, const struct topo_port *p, bool enforced)
 {
 	const struct wire_port_info *info =
@@ -224,7 +229,7 @@ static void without_enforcement_switch_ports_are_left_alone(void **state)
 	tenants_fini(&t);
 }
 
-/* ---- By how few requests ---------------------------------------------------------------------- */
+/* ---- By how few requests --------------------------------------------------------------------- */
 
 static void blocks_are_read_once_and_written_where_they_differ(void **state)
 {
@@ -321,7 +326,10 @@ static void partitions_that_come_later_are_written_and_enforced(void **state)
 	tenants_fini(&t);
 }
 
-/* A fabric manager that knows nothing of partitions comes after one that did: the first block tells. */
+/*
+ * A fabric manager that knows nothing of partitions comes after one that did: the first block
+ * tells.
+ */
 static void leftovers_of_another_life_are_cleared(void **state)
 {
 	struct tenants t;
@@ -337,7 +345,7 @@ static void leftovers_of_another_life_are_cleared(void **state)
 	tenants_fini(&t);
 }
 
-/* ---- When ------------------------------------------------------------------------------------- */
+/* ---- When ------------------------------------------------------------------------------------ */
 
 static void watch_default(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 {
@@ -466,7 +474,7 @@ static void a_host_that_the_snapshot_does_not_know_waits(void **state)
 	tenants_fini(&t);
 }
 
-/* ---- What goes wrong -------------------------------------------------------------------------- */
+/* ---- What goes wrong ------------------------------------------------------------------------- */
 
 static void rebooted_nodes_get_their_tables_back(void **state)
 {

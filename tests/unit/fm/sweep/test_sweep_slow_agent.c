@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* An agent that is slower than the short rounds of a sweep, and within transaction_timeout, is found again by a poll. */
+/*
+ * An agent that is slower than the short rounds of a sweep, and within transaction_timeout, is
+ * found again by a poll.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * SwitchInfo has three writers: whoever clears PortStateChange, the linear and the multicast tables. Each writes all of it, from what was read
- * a moment ago, and must not take back what another has set since.
+ * SwitchInfo has three writers: whoever clears PortStateChange, the linear and the multicast
+ * tables. Each writes all of it, from what was read a moment ago, and must not take back what
+ * another has set since.
  */
 #include <setjmp.h>
 #include <stdarg.h>

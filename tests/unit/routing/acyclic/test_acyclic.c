@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is no tree: everything that cables connect is reached without a cycle, whatever the cables; paths are short and loads
- * even; a cut moves few entries; the same fabric gets the same tables.
+ * What is no tree: everything that cables connect is reached without a cycle, whatever the cables;
+ * paths are short and loads even; a cut moves few entries; the same fabric gets the same tables.
  *
- * IRREGULAR="COUNT SWITCHES SEED" makes the random fabrics many more, larger or others. Times are told, not judged.
+ * IRREGULAR="COUNT SWITCHES SEED" makes the random fabrics many more, larger or others. Times are
+ * told, not judged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +95,7 @@ static void assert_whole(const struct routed *r, const char *what, uint64_t seed
 			 p->first);
 }
 
-/* ---- Random fabrics --------------------------------------------------------------------------------- */
+/* ---- Random fabrics -------------------------------------------------------------------------- */
 
 static uint32_t below(uint64_t *seed, uint32_t n)
 {
@@ -138,7 +139,10 @@ static void add_host(struct making *m, uint32_t sw, unsigned number)
 	topo_builder_link(m->b, ca, 1, m->handles[sw], m->ports[sw]++, true);
 }
 
-/* A random tree of switches, in parts if `broken`, and cables beside it, some of them parallel; hosts on some switches or on all. */
+/*
+ * A random tree of switches, in parts if `broken`, and cables beside it, some of them parallel;
+ * hosts on some switches or on all.
+ */
 static struct topo *random_fabric(uint64_t seed, uint32_t most)
 {
 	struct making m = { .b = topo_builder_new(), .n = 2 + below(&seed, most - 1) };
@@ -213,7 +217,7 @@ static void everything_that_cables_connect_is_reached(void **state)
 		      roots, count, spent.longest_ms, spent.most_ns);
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------------------ */
+/* ---- Shapes ---------------------------------------------------------------------------------- */
 
 static struct topo *shape(const char *name, const char *sizes)
 {
@@ -226,8 +230,9 @@ static struct topo *shape(const char *name, const char *sizes)
 }
 
 /*
- * What OpenSM's best engine without a cycle does on the same file, whatever lanes that takes it: flows on the busiest cable, all to all
- * and in shifts (nue, lash and dfsssp of 3.3.23, the best that kept the fabric); and the mean length of shortest paths in cables.
+ * What OpenSM's best engine without a cycle does on the same file, whatever lanes that takes it:
+ * flows on the busiest cable, all to all and in shifts (nue, lash and dfsssp of 3.3.23, the best
+ * that kept the fabric); and the mean length of shortest paths in cables.
  */
 static const struct known {
 	const char *name, *sizes;
@@ -288,7 +293,7 @@ static void trees_stay_trees(void **state)
 	topo_unref(t);
 }
 
-/* ---- Stability --------------------------------------------------------------------------------------- */
+/* ---- Stability ------------------------------------------------------------------------------- */
 
 /* The n-th cable between switches, by its port. */
 static uint32_t cable(const struct topo *t, uint32_t n)
@@ -336,8 +341,9 @@ static void a_cut_moves_few_entries_and_they_come_back(void **state)
 }
 
 /*
- * Trees that damage made leave their tiers: what is dead already has no say in how the engine begins, so one more cut moves little there, too.
- * Where pairs are torn apart by it and the tree serves all the others again, that is another engine.
+ * Trees that damage made leave their tiers: what is dead already has no say in how the engine
+ * begins, so one more cut moves little there, too. Where pairs are torn apart by it and the tree
+ * serves all the others again, that is another engine.
  */
 static void a_cut_moves_few_entries_of_a_broken_tree(void **state)
 {
@@ -408,7 +414,7 @@ static void tables_follow_from_snapshot_and_lids(void **state)
 	topo_unref(t);
 }
 
-/* ---- Cordons ------------------------------------------------------------------------------------------ */
+/* ---- Cordons --------------------------------------------------------------------------------- */
 
 static struct topo *cordon_switch(const struct topo *t, uint32_t sw)
 {

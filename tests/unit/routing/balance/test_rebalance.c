@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Re-balancing: legal, bounded, nothing to do on a whole fabric, and what comes of it after the next fault. */
+/*
+ * Re-balancing: legal, bounded, nothing to do on a whole fabric, and what comes of it after the
+ * next fault.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +12,7 @@
 
 #define RANDOM_FABRICS 200 /* FMD_RANDOM_FABRICS in the environment: more */
 
-/* ---- Bounds ------------------------------------------------------------------------------------- */
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
 static bool are_in_order(const struct rebalance_result *result)
 {
@@ -150,7 +153,7 @@ static void a_dead_leaf_is_no_reason_to_leave_the_rest_as_it_is(void **state)
 	topo_unref(whole);
 }
 
-/* ---- A fault after it --------------------------------------------------------------------------- */
+/* ---- A fault after it ------------------------------------------------------------------------ */
 
 static void cut_and_compare(const struct both *b, uint32_t sw, unsigned num)
 {

@@ -9,7 +9,7 @@
 
 #define SEEDS 4
 
-/* ---- Load --------------------------------------------------------------------------------------- */
+/* ---- Load ------------------------------------------------------------------------------------ */
 
 struct spread { /* sums over seeds */
 	double shift, rail_shift, all_to_all;
@@ -25,7 +25,10 @@ static void add_spread(struct spread *sum, const struct both *b, const struct ta
 	sum->all_to_all += c.all_to_all_ratio;
 }
 
-/* Tables by other engines of fabrics with such damage have 1.96 (plain D-Mod-K), 1.72 (the same), 1.79 (dfsssp) at best. */
+/*
+ * Tables by other engines of fabrics with such damage have 1.96 (plain D-Mod-K), 1.72 (the same),
+ * 1.79 (dfsssp) at best.
+ */
 static void one_percent_dead_in_four_units_costs_less_than_elsewhere(void **state)
 {
 	struct spread before = { 0 }, after = { 0 };
@@ -45,8 +48,9 @@ static void one_percent_dead_in_four_units_costs_less_than_elsewhere(void **stat
 }
 
 /*
- * Others have 1.92 and 1.45 of that (D-Mod-K over the fifteen that are left), which is what cables suffice for: two of
- * a leaf's 30 carry two of its 32 hosts each, but in shifts by less than 30 nothing has to collide.
+ * Others have 1.92 and 1.45 of that (D-Mod-K over the fifteen that are left), which is what cables
+ * suffice for: two of a leaf's 30 carry two of its 32 hosts each, but in shifts by less than 30
+ * nothing has to collide.
  */
 static void one_spine_dead_in_four_units_costs_no_more_than_elsewhere(void **state)
 {
@@ -71,7 +75,9 @@ static void one_spine_dead_in_four_units_costs_no_more_than_elsewhere(void **sta
 	topo_unref(whole);
 }
 
-/* Two leaves a rail and four cables to each of eight spines: only the right one of the four helps. */
+/*
+ * Two leaves a rail and four cables to each of eight spines: only the right one of the four helps.
+ */
 static void parallel_cables_are_told_apart(void **state)
 {
 	struct topo *t = NULL, *whole = pod(2);
@@ -89,7 +95,10 @@ static void parallel_cables_are_told_apart(void **state)
 	topo_unref(whole);
 }
 
-/* Tables by other engines have 2.81, 1.95 and 1.94 of sixteen units at best. Nine have three tiers too. */
+/*
+ * Tables by other engines have 2.81, 1.95 and 1.94 of sixteen units at best. Nine have three tiers
+ * too.
+ */
 static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **state)
 {
 	struct topo *t = damaged_pod(9, 1, 2);
@@ -105,7 +114,7 @@ static void one_percent_dead_in_three_tiers_costs_less_than_elsewhere(void **sta
 	topo_unref(t);
 }
 
-/* ---- Independence ------------------------------------------------------------------------------- */
+/* ---- Independence ---------------------------------------------------------------------------- */
 
 static void steps_of_any_size_give_the_same(void **state)
 {
@@ -202,7 +211,10 @@ static void cables_plugged_otherwise_are_balanced_equally_well(void **state)
 	}
 }
 
-/* The cables of a dead spine are all down, however they are plugged: the same entries move, each to the same switch. */
+/*
+ * The cables of a dead spine are all down, however they are plugged: the same entries move, each to
+ * the same switch.
+ */
 static void ends_of_parallel_cables_do_not_show(void **state)
 {
 	struct topo *whole = pod(2), *t = damage_cut(whole, whole->nswitches - 1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Re-balancing where the design itself is uneven: as good as for damage, within the law, and left alone by what comes and
- * goes after it.
+ * Re-balancing where the design itself is uneven: as good as for damage, within the law, and left
+ * alone by what comes and goes after it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static bool is_proven(const struct both *b)
 	       delta.entries <= b->result->count;
 }
 
-/* ---- How good ----------------------------------------------------------------------------------- */
+/* ---- How good -------------------------------------------------------------------------------- */
 
 static void a_director_without_a_card_is_balanced(void **state)
 {
@@ -93,7 +93,10 @@ static void a_director_without_a_card_is_balanced(void **state)
 	topo_unref(t);
 }
 
-/* A spine that was never there leaves everybody else where a dead one would: digits stay aligned with the other pods'. */
+/*
+ * A spine that was never there leaves everybody else where a dead one would: digits stay aligned
+ * with the other pods'.
+ */
 static void a_pod_without_a_spine_keeps_its_digits(void **state)
 {
 	struct topo *t = without(tree(), "spine-0002"), *whole = tree();
@@ -171,7 +174,7 @@ static void random_designs_are_balanced_within_the_law(void **state)
 	assert_true(moved > RANDOM_FABRICS);
 }
 
-/* ---- What comes after ---------------------------------------------------------------------------- */
+/* ---- What comes after ------------------------------------------------------------------------ */
 
 static bool equal(const struct rebalance_result *a, const struct rebalance_result *b)
 {
@@ -207,7 +210,9 @@ static void a_fault_moves_the_minimum(void **state)
 	topo_unref(t);
 }
 
-/* Entries of a pass over the damaged fabric that another over the design alone has not, or others. */
+/*
+ * Entries of a pass over the damaged fabric that another over the design alone has not, or others.
+ */
 static uint32_t count_added(const struct rebalance_result *design, const struct rebalance_result *r)
 {
 	uint32_t added = 0, at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Detours where cables were never there: levels are not those of the tree that was meant, so that two parents of a switch
- * may have a switch above them in common. No credit cycle comes of it.
+ * Detours where cables were never there: levels are not those of the tree that was meant, so that
+ * two parents of a switch may have a switch above them in common. No credit cycle comes of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

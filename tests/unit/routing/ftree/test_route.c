@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The routing engine: proven on every fabric, minimal in what it changes, indifferent to accidents of naming. */
+/*
+ * The routing engine: proven on every fabric, minimal in what it changes, indifferent to accidents
+ * of naming.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +78,7 @@ static struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const
 	return generate_pgft(h, m, w, p, err, sizeof(err));
 }
 
-/* ---- What must hold everywhere ------------------------------------------------------------------ */
+/* ---- What must hold everywhere --------------------------------------------------------------- */
 
 static void intact_superpods_are_proven_and_shifts_do_not_collide(void **state)
 {
@@ -139,7 +142,7 @@ static void an_unknown_engine_is_refused(void **state)
 	topo_unref(t);
 }
 
-/* ---- Random damage ------------------------------------------------------------------------------ */
+/* ---- Random damage --------------------------------------------------------------------------- */
 
 static void random_damage_loses_no_pair_that_cables_connect(void **state)
 {
@@ -156,7 +159,10 @@ static void random_damage_loses_no_pair_that_cables_connect(void **state)
 	}
 }
 
-/* Leaf 0 keeps the first spine only, leaf 1 loses it: no spine in common, and a third leaf to turn at. */
+/*
+ * Leaf 0 keeps the first spine only, leaf 1 loses it: no spine in common, and a third leaf to turn
+ * at.
+ */
 static void leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree(void **state)
 {
 	static const unsigned m[] = { 4, 3 }, w[] = { 1, 3 }, p[] = { 1, 1 };
@@ -210,7 +216,10 @@ static void assert_ways_both_ways(const struct routed *r, uint32_t leaf, uint32_
 	assert_true(arrives(r, sw, r->lids->lid_of_port[host]));
 }
 
-/* A PerfMgr's question to a switch behind a dead uplink is worth as much as the way back of the answer. */
+/*
+ * A PerfMgr's question to a switch behind a dead uplink is worth as much as the way back of the
+ * answer.
+ */
 static void whatever_cable_dies_hosts_and_switches_reach_each_other_both_ways(void **state)
 {
 	static const unsigned m[] = { 3, 3, 6 }, w[] = { 1, 3, 3 }, p[] = { 1, 1, 1 };
@@ -270,8 +279,8 @@ static void ways_back_are_found_before_others_ways_there(void **state)
 }
 
 /*
- * Two planes that only leaves connect, five tiers, and leaves left with one cable upwards: whoever turns from one plane into the other must do
- * so at one leaf. Nothing else moves for them.
+ * Two planes that only leaves connect, five tiers, and leaves left with one cable upwards: whoever
+ * turns from one plane into the other must do so at one leaf. Nothing else moves for them.
  */
 static void a_tree_stays_a_tree_where_detours_are_scarce(void **state)
 {
@@ -294,7 +303,7 @@ static void a_tree_stays_a_tree_where_detours_are_scarce(void **state)
 	topo_unref(t);
 }
 
-/* ---- What changes ------------------------------------------------------------------------------- */
+/* ---- What changes ---------------------------------------------------------------------------- */
 
 static void tables_for(const struct topo *t, const struct lid_map *lids, struct tables *out)
 {

@@ -55,7 +55,7 @@ static uint32_t second_switch(const struct topo *t, const struct lid_map *lids,
 	return path.hops[2].node;
 }
 
-/* ---- Classes ------------------------------------------------------------------------------------ */
+/* ---- Classes --------------------------------------------------------------------------------- */
 
 static void crossrail_spreads_a_hosts_hcas_and_touches_nobody_else(void **state)
 {
@@ -89,7 +89,10 @@ static void crossrail_spreads_a_hosts_hcas_and_touches_nobody_else(void **state)
 	topo_unref(t);
 }
 
-/* Storage hosts at the same place of every leaf would all sit behind one spine; as a class they do not. */
+/*
+ * Storage hosts at the same place of every leaf would all sit behind one spine; as a class they do
+ * not.
+ */
 static void storage_is_dealt_evenly_over_the_spines(void **state)
 {
 	struct topo *t = pod(4);
@@ -119,7 +122,7 @@ static void storage_is_dealt_evenly_over_the_spines(void **state)
 	topo_unref(t);
 }
 
-/* ---- Weights ------------------------------------------------------------------------------------ */
+/* ---- Weights --------------------------------------------------------------------------------- */
 
 static void weigh(const struct topo *t, const struct lid_map *lids, const uint8_t *weights,
 		  struct tables *out)
@@ -179,7 +182,10 @@ static uint32_t switch_of(const struct topo *t, uint32_t port)
 	return t->ports[t->ports[port].peer].node;
 }
 
-/* Behind a dead cable pair the hosts of one spine are displaced: they go where a silent host makes room. */
+/*
+ * Behind a dead cable pair the hosts of one spine are displaced: they go where a silent host makes
+ * room.
+ */
 static void what_is_displaced_goes_where_silent_hosts_are(void **state)
 {
 	struct topo *t = pod(4), *hurt;
@@ -216,7 +222,7 @@ static void what_is_displaced_goes_where_silent_hosts_are(void **state)
 	topo_unref(hurt);
 }
 
-/* ---- LMC ---------------------------------------------------------------------------------------- */
+/* ---- LMC ------------------------------------------------------------------------------------- */
 
 static void lids_of_one_port_take_different_spines(void **state)
 {
@@ -259,7 +265,7 @@ static void another_lmc_is_planned_anew_and_the_same_is_kept(void **state)
 	topo_unref(t);
 }
 
-/* ---- Cordons ------------------------------------------------------------------------------------ */
+/* ---- Cordons --------------------------------------------------------------------------------- */
 
 static struct topo *cordon(const struct topo *t, uint32_t node)
 {

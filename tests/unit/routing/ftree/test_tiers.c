@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which fabrics are trees to the engine: whatever is dead, was never cabled or never populated, a tree is one, and a torus is none. */
+/*
+ * Which fabrics are trees to the engine: whatever is dead, was never cabled or never populated, a
+ * tree is one, and a torus is none.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +59,9 @@ static struct topo *forget_dead(const struct topo *t)
 	return forgot;
 }
 
-/* Some switches above the leaves are not there, as the cards of a director that were never bought. */
+/*
+ * Some switches above the leaves are not there, as the cards of a director that were never bought.
+ */
 static struct topo *unpopulate(const struct topo *t, unsigned percent, uint64_t seed)
 {
 	struct topo *now = topo_alike(t), *less;
@@ -180,7 +185,10 @@ static void what_is_no_tree_is_none_whatever_is_missing(void **state)
 	}
 }
 
-/* Leaves side by side, all joined to all, or in a chain: nothing is to be chosen that tiers would spoil. */
+/*
+ * Leaves side by side, all joined to all, or in a chain: nothing is to be chosen that tiers would
+ * spoil.
+ */
 static void one_way_is_as_good_as_a_tree(void **state)
 {
 	static const char *const plain[] = { "hyperx 2", "hyperx 8", "ring 3", "hypercube 1" };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Plans of many groups: how they spread over the fabric, what moves when it or they change, and what blocks they come to. */
+/*
+ * Plans of many groups: how they spread over the fabric, what moves when it or they change, and
+ * what blocks they come to.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +10,7 @@
 #include <cmocka.h>
 #include "tests/unit/mcast_crowd.h"
 
-/* ---- Many groups ------------------------------------------------------------------------------- */
+/* ---- Many groups ----------------------------------------------------------------------------- */
 
 static uint32_t worst_load(const struct topo *t, const struct mcast_plan *plan)
 {
@@ -233,7 +236,7 @@ static void trees_outlive_a_renumbering(void **state)
 	topo_unref(t);
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 static void blocks_say_what_the_trees_say(void **state)
 {

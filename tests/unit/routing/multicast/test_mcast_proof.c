@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Multicast trees beside unicast tables: what a plan comes to closes no cycle of credits, judged here by adding all up port by port. */
+/*
+ * Multicast trees beside unicast tables: what a plan comes to closes no cycle of credits, judged
+ * here by adding all up port by port.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +44,7 @@ static void unicast_fini(struct unicast *u)
 	lid_map_free(u->lids);
 }
 
-/* ---- The judge of both -------------------------------------------------------------------------- */
+/* ---- The judge of both ----------------------------------------------------------------------- */
 
 static void add_hop(struct cdg *all, const struct topo *t, const struct mcast_tree *tree,
 		    const struct mcast_hop *hop)
@@ -104,9 +107,12 @@ static void plan_proven(const struct topo *t, const struct unicast *u, const str
 	mcast_proof_free(proof);
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* Leaf 0 keeps spine 0 only, leaf 1 loses it. Two groups of both leaves: each alone may turn at leaf 2 or at leaf 3. */
+/*
+ * Leaf 0 keeps spine 0 only, leaf 1 loses it. Two groups of both leaves: each alone may turn at
+ * leaf 2 or at leaf 3.
+ */
 static struct topo *torn_tree(void)
 {
 	struct topo *t = small_tree(), *torn;
@@ -176,7 +182,9 @@ static void depend(struct cdg *g, const struct topo *t, uint32_t a, uint32_t b, 
 	cdg_add(g, in, (uint8_t)out);
 }
 
-/* As if unicast turned at both leaves 2 and 3, so that a tree that turns at either closes a cycle. */
+/*
+ * As if unicast turned at both leaves 2 and 3, so that a tree that turns at either closes a cycle.
+ */
 static void forbid_turns(struct cdg *g, const struct topo *t)
 {
 	uint32_t l2 = switch_of_level(t, 0, 2), l3 = switch_of_level(t, 0, 3);
@@ -235,7 +243,7 @@ static void where_no_tree_holds_members_are_left_out(void **state)
 	topo_unref(whole);
 }
 
-/* ---- One proof after the other ------------------------------------------------------------------- */
+/* ---- One proof after the other --------------------------------------------------------------- */
 
 static void what_agrees_with_the_order_needs_no_search(void **state)
 {
@@ -324,7 +332,7 @@ static void joins_and_leaves_stay_proven(void **state)
 	topo_unref(whole);
 }
 
-/* ---- Everywhere ---------------------------------------------------------------------------------- */
+/* ---- Everywhere ------------------------------------------------------------------------------ */
 
 struct tally {
 	unsigned fabrics, blind_cycles, turns, narrow;
@@ -371,7 +379,9 @@ static void random_damaged_fabrics_have_no_credit_cycle(void **state)
 	assert_true(tally.narrow * 8 < tally.turns);
 }
 
-/* As with IP over IB on the switches' management ports: trees turn at one switch, all at the same. */
+/*
+ * As with IP over IB on the switches' management ports: trees turn at one switch, all at the same.
+ */
 static void groups_of_everybody_leave_nobody_out(void **state)
 {
 	static const unsigned m[] = { 4, 4, 6 }, w[] = { 1, 4, 4 }, p[] = { 1, 1, 1 };

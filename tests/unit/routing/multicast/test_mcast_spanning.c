@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast where no tiers orient unicast: all groups are parts of the spanning tree that unicast's turns were chosen around. Nobody is left
- * out, nothing is a credit cycle with unicast and with one another, whole or cut.
+ * Multicast where no tiers orient unicast: all groups are parts of the spanning tree that unicast's
+ * turns were chosen around. Nobody is left out, nothing is a credit cycle with unicast and with one
+ * another, whole or cut.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static void publish(struct moment *m, const struct topo *t, const struct crowd *
 	mcast_proof_free(proof);
 }
 
-/* ---- The judge of both: dependencies of all entries and all trees, channel by channel ---------------- */
+/* ---- The judge of both: dependencies of all entries and all trees, channel by channel -------- */
 
 static void add_entries(struct cdg *all, const struct topo *t, const struct tables *tables)
 {
@@ -123,7 +124,7 @@ static void assert_whole(const struct topo *t, const struct moment *m, const str
 				 (unsigned long long)seed, m->plan.trees[i].left_out);
 }
 
-/* ---- Fabrics ----------------------------------------------------------------------------------------- */
+/* ---- Fabrics --------------------------------------------------------------------------------- */
 
 static const char *const shapes[][2] = {
 	{ "torus", "8,8" },	 { "torus", "3,4,5" }, { "ring", "12" },
@@ -237,7 +238,10 @@ static void damage_closes_no_cycle(void **state)
 	}
 }
 
-/* Trees of another manager, or of before the tree was left, that go elsewhere: those that close a cycle are made anew. */
+/*
+ * Trees of another manager, or of before the tree was left, that go elsewhere: those that close a
+ * cycle are made anew.
+ */
 static void trees_that_go_elsewhere_give_way(void **state)
 {
 	struct topo *t = make(0);

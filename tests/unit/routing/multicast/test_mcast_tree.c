@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* One multicast tree: where it stands, whom it serves; and the judge, who is shown trees that are wrong. */
+/*
+ * One multicast tree: where it stands, whom it serves; and the judge, who is shown trees that are
+ * wrong.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +10,7 @@
 #include <cmocka.h>
 #include "tests/unit/mcast_crowd.h"
 
-/* ---- One tree ---------------------------------------------------------------------------------- */
+/* ---- One tree -------------------------------------------------------------------------------- */
 
 static void members_of_one_leaf_meet_there(void **state)
 {
@@ -160,7 +163,7 @@ static void members_without_a_common_spine_are_connected_by_a_turn(void **state)
 	topo_unref(t);
 }
 
-/* ---- The judge --------------------------------------------------------------------------------- */
+/* ---- The judge ------------------------------------------------------------------------------- */
 
 static void assert_refused(const struct topo *t, const struct mcast_group *group,
 			   const struct mcast_tree *tree, const char *reason)
@@ -225,7 +228,7 @@ static void the_judge_refuses_rings_and_idle_branches(void **state)
 	topo_unref(ring);
 }
 
-/* ---- Small tables ------------------------------------------------------------------------------ */
+/* ---- Small tables ---------------------------------------------------------------------------- */
 
 static struct topo *with_tables(const struct topo *t, uint16_t cap, uint32_t small_sw,
 				uint16_t small_cap)

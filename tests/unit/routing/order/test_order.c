@@ -160,8 +160,10 @@ static void walk_between(const struct topo *now, const struct lid_map *lids,
 	order_fini(&order);
 }
 
-/* From one state of a fabric to another and back, and with all cables there: as when something that
- * works is taken out of use. */
+/*
+ * From one state of a fabric to another and back, and with all cables there: as when something that
+ * works is taken out of use.
+ */
 static void walk_states(const struct topo *design, const struct topo *a, const struct topo *b,
 			uint64_t seed, struct tally *tally)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* order_circle: random turns beside the graph of a tree, judged beside the whole graph of what is in use. */
+/*
+ * order_circle: random turns beside the graph of a tree, judged beside the whole graph of what is
+ * in use.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -93,7 +93,10 @@ static void a_loop_is_found_and_named(void **state)
 	uint16_t lid = host_lid(&w, 0);
 	uint32_t spine = some_spine(&w), other;
 	uint8_t port = port_to_switch(&w, spine, leaf_of(&w, 0));
-	/* The spine sends down to a leaf that does not have the host; that leaf sends back up by the same cable. */
+	/*
+	 * The spine sends down to a leaf that does not have the host; that leaf sends back up by
+	 * the same cable.
+	 */
 	tables_row(&w.tables, spine)[lid] = port;
 	other = topo_peer(w.topo, topo_port(w.topo, spine, port))->node;
 	tables_row(&w.tables, other)[lid] = topo_peer(w.topo, topo_port(w.topo, spine, port))->num;
@@ -169,7 +172,10 @@ static void hosts_without_cables_are_disconnected_not_unreachable(void **state)
 	topo_unref(t);
 }
 
-/* Every switch of a ring sends clockwise: all pairs arrive, and the ring's channels wait for one another. */
+/*
+ * Every switch of a ring sends clockwise: all pairs arrive, and the ring's channels wait for one
+ * another.
+ */
 static void a_credit_cycle_without_any_loop_is_found(void **state)
 {
 	struct world w;

@@ -123,7 +123,7 @@ static void turn_something(struct world *w)
 			turn_a_cable(w);
 }
 
-/* ---- Both judges ------------------------------------------------------------------------------- */
+/* ---- Both judges ----------------------------------------------------------------------------- */
 
 static void assert_same_report(const struct check_report *a, const struct check_report *b)
 {
@@ -154,7 +154,7 @@ static bool judge(struct world *w, const struct tables *tables, struct tally *ta
 	return sound;
 }
 
-/* ---- Faults and spoilt tables ----------------------------------------------------------------- */
+/* ---- Faults and spoilt tables ---------------------------------------------------------------- */
 
 static void spoil_for_a_while(struct world *w, struct tally *tally)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The judge of tables against a slow and plain one: on random trees, whole and damaged, on rings and on cables laid at random, with
- * tables as computed, spoilt ones, stale ones and noise.
+ * The judge of tables against a slow and plain one: on random trees, whole and damaged, on rings
+ * and on cables laid at random, with tables as computed, spoilt ones, stale ones and noise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +163,10 @@ static void tables_of_tangles_are_judged_as_plainly_seen(void **state)
 	assert_true(tally.cycles > 20);
 }
 
-/* Block by block from the tables in the mixture to the spoilt ones. False: a fault was found, and there is one. */
+/*
+ * Block by block from the tables in the mixture to the spoilt ones. False: a fault was found, and
+ * there is one.
+ */
 static bool write_all(struct world *w, struct mixture *mix, struct tally *tally)
 {
 	for (uint32_t sw = 0; sw < w->topo->nswitches; sw++)

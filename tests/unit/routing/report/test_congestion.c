@@ -84,7 +84,7 @@ static struct topo *renamed(struct topo *t, uint32_t node, const char *desc)
 	return named;
 }
 
-/* ---- Patterns ---------------------------------------------------------------------------------- */
+/* ---- Patterns -------------------------------------------------------------------------------- */
 
 static void a_full_tree_carries_one_flow_a_channel(void **state)
 {
@@ -117,7 +117,7 @@ static void the_samples_are_the_same_each_time(void **state)
 	drop(&b);
 }
 
-/* ---- Towards storage --------------------------------------------------------------------------- */
+/* ---- Towards storage ------------------------------------------------------------------------- */
 
 static void without_storage_one_host_a_leaf_is_the_target(void **state)
 {
@@ -153,7 +153,7 @@ static void storage_can_be_named(void **state)
 	drop(&s);
 }
 
-/* ---- Maps -------------------------------------------------------------------------------------- */
+/* ---- Maps ------------------------------------------------------------------------------------ */
 
 static void a_map_has_each_pair_once(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Whose traffic is worse off when a host is dealt over the spines otherwise, and that by default nobody is. */
+/*
+ * Whose traffic is worse off when a host is dealt over the spines otherwise, and that by default
+ * nobody is.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,8 +74,9 @@ static double number(const json_t *object, const char *key)
 }
 
 /*
- * Its adapters on seven of eight leaves move to a slot that another adapter has: in each shift that one's flow, and the flow of who sends from the
- * same leaf as the sender to the moved one, share a channel.
+ * Its adapters on seven of eight leaves move to a slot that another adapter has: in each shift that
+ * one's flow, and the flow of who sends from the same leaf as the sender to the moved one, share a
+ * channel.
  */
 static void who_shares_a_channel_with_a_host_that_moves_pays_and_is_named(void **state)
 {
