@@ -196,5 +196,5 @@ const struct fabric_module adaptive_module = { .name = "adaptive-routing",
 					       .init = init,
 					       .fini = fini,
 					       .load = load,
-					       .updating = updating,
-					       .may_program = may_program };
+					       .update.updating = updating,
+					       .deploy.may_program = may_program };

@@ -63,42 +63,42 @@ void modules_configure(struct modules *m)
 
 void modules_published(struct modules *m, const struct topo *before)
 {
-	EACH(m, published, before);
+	EACH(m, update.published, before);
 }
 
 void modules_shown(struct modules *m, const struct topo *before)
 {
-	EACH(m, shown, before);
+	EACH(m, update.shown, before);
 }
 
 void modules_settled(struct modules *m)
 {
-	EACH(m, settled);
+	EACH(m, deploy.settled);
 }
 
 void modules_mismatch(struct modules *m, guid_t sw, uint32_t block)
 {
-	EACH(m, mismatch, sw, block);
+	EACH(m, deploy.mismatch, sw, block);
 }
 
 void modules_quarantine(struct modules *m, guid_t node, uint8_t port, const char *why)
 {
-	EACH(m, quarantine, node, port, why);
+	EACH(m, update.quarantine, node, port, why);
 }
 
 void modules_review(struct modules *m)
 {
-	EACH(m, review);
+	EACH(m, report.review);
 }
 
 void modules_cancel(struct modules *m, const void *arg)
 {
-	EACH(m, cancel, arg);
+	EACH(m, report.cancel, arg);
 }
 
 void modules_abandon(struct modules *m, const char *why)
 {
-	EACH(m, abandon, why);
+	EACH(m, report.abandon, why);
 }
 
 void *modules_room(const struct modules *m, const struct fabric_module *module)
@@ -116,12 +116,12 @@ void modules_restore(struct modules *m)
 
 void modules_programmed(struct modules *m, const struct program_result *result)
 {
-	EACH(m, programmed, result);
+	EACH(m, deploy.programmed, result);
 }
 
 void modules_settled_later(struct modules *m)
 {
-	EACH(m, settled_later);
+	EACH(m, deploy.settled_later);
 }
 
 void modules_checkpoint(struct modules *m)
@@ -132,17 +132,17 @@ void modules_checkpoint(struct modules *m)
 void modules_trap(struct modules *m, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged)
 {
-	EACH(m, trap, notice, from_lid, times, forged);
+	EACH(m, sweep.trap, notice, from_lid, times, forged);
 }
 
 void modules_unhealthy(const struct modules *m, json_t *rows)
 {
-	EACH(m, unhealthy, rows);
+	EACH(m, report.unhealthy, rows);
 }
 
 void modules_status(const struct modules *m, json_t *doc)
 {
-	EACH(m, status, doc);
+	EACH(m, report.status, doc);
 }
 
 void modules_start(struct modules *m)
@@ -157,12 +157,12 @@ void modules_role(struct modules *m, enum fabric_role role)
 
 void modules_sweeping(struct modules *m, bool light)
 {
-	EACH(m, sweeping, light);
+	EACH(m, sweep.sweeping, light);
 }
 
 void modules_unchanged(struct modules *m)
 {
-	EACH(m, unchanged);
+	EACH(m, update.unchanged);
 }
 
 const char *modules_refusal(const struct modules *m)
@@ -170,15 +170,15 @@ const char *modules_refusal(const struct modules *m)
 	const char *why = NULL;
 
 	for (unsigned i = 0; i < m->count && !why; i++)
-		if (m->table[i]->refusal)
-			why = m->table[i]->refusal(m->rooms[i]);
+		if (m->table[i]->report.refusal)
+			why = m->table[i]->report.refusal(m->rooms[i]);
 	return why;
 }
 
 bool modules_swept(struct modules *m, const struct sweep_result *result)
 {
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->swept && !m->table[i]->swept(m->rooms[i], result))
+		if (m->table[i]->sweep.swept && !m->table[i]->sweep.swept(m->rooms[i], result))
 			return false;
 	return true;
 }
@@ -188,8 +188,9 @@ uint64_t modules_pending_since(const struct modules *m)
 	uint64_t first = 0;
 
 	for (unsigned i = 0; i < m->count; i++) {
-		uint64_t since =
-			m->table[i]->pending_since ? m->table[i]->pending_since(m->rooms[i]) : 0;
+		uint64_t since = m->table[i]->sweep.pending_since
+					 ? m->table[i]->sweep.pending_since(m->rooms[i])
+					 : 0;
 
 		if (since && (!first || since < first))
 			first = since;
@@ -200,7 +201,7 @@ uint64_t modules_pending_since(const struct modules *m)
 bool modules_ready(struct modules *m)
 {
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->ready && !m->table[i]->ready(m->rooms[i]))
+		if (m->table[i]->update.ready && !m->table[i]->update.ready(m->rooms[i]))
 			return false;
 	return true;
 }
@@ -210,42 +211,42 @@ const char *modules_admit(struct modules *m, const struct topo *next)
 	const char *why = NULL;
 
 	for (unsigned i = 0; i < m->count && !why; i++)
-		if (m->table[i]->admit)
-			why = m->table[i]->admit(m->rooms[i], next);
+		if (m->table[i]->update.admit)
+			why = m->table[i]->update.admit(m->rooms[i], next);
 	return why;
 }
 
 bool modules_improves(struct modules *m)
 {
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->improves && m->table[i]->improves(m->rooms[i]))
+		if (m->table[i]->update.improves && m->table[i]->update.improves(m->rooms[i]))
 			return true;
 	return false;
 }
 
 void modules_polled(struct modules *m)
 {
-	EACH(m, polled);
+	EACH(m, sweep.polled);
 }
 
 void modules_verified(struct modules *m, unsigned changed)
 {
-	EACH(m, verified, changed);
+	EACH(m, sweep.verified, changed);
 }
 
 void modules_table_unheld(struct modules *m, const struct table_block *block)
 {
-	EACH(m, table_unheld, block);
+	EACH(m, deploy.table_unheld, block);
 }
 
 void modules_isolate(struct modules *m, guid_t node, uint8_t port, enum isolation_cause cause)
 {
-	EACH(m, isolate, node, port, cause);
+	EACH(m, update.isolate, node, port, cause);
 }
 
 void modules_updating(struct modules *m)
 {
-	EACH(m, updating);
+	EACH(m, update.updating);
 }
 
 bool modules_may_program(struct modules *m)
@@ -253,73 +254,73 @@ bool modules_may_program(struct modules *m)
 	bool may = true;
 
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->may_program)
-			may &= m->table[i]->may_program(m->rooms[i]);
+		if (m->table[i]->deploy.may_program)
+			may &= m->table[i]->deploy.may_program(m->rooms[i]);
 	return may;
 }
 
 void modules_annotate(struct modules *m, struct inventory *inventory)
 {
-	EACH(m, annotate, inventory);
+	EACH(m, update.annotate, inventory);
 }
 
 void modules_compared(struct modules *m, bool differs)
 {
-	EACH(m, compared, differs);
+	EACH(m, update.compared, differs);
 }
 
 void modules_link_fell(struct modules *m, guid_t node, uint8_t port)
 {
-	EACH(m, link_fell, node, port);
+	EACH(m, update.link_fell, node, port);
 }
 
 void modules_route_input(const struct modules *m, const struct fabric_module *without,
 			 const struct topo *next, struct fabric_policy *policy)
 {
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->route_input && m->table[i] != without)
-			m->table[i]->route_input(m->rooms[i], next, policy);
+		if (m->table[i]->update.route_input && m->table[i] != without)
+			m->table[i]->update.route_input(m->rooms[i], next, policy);
 }
 
 void modules_lids_changed(struct modules *m)
 {
-	EACH(m, lids_changed);
+	EACH(m, update.lids_changed);
 }
 
 void modules_proving(struct modules *m)
 {
-	EACH(m, proving);
+	EACH(m, update.proving);
 }
 
 void modules_refused(struct modules *m)
 {
-	EACH(m, refused);
+	EACH(m, update.refused);
 }
 
 void modules_publishing(struct modules *m, const struct topo *before)
 {
-	EACH(m, publishing, before);
+	EACH(m, update.publishing, before);
 }
 
 void modules_brought_up(struct modules *m, const struct bringup_result *result)
 {
-	EACH(m, brought_up, result);
+	EACH(m, deploy.brought_up, result);
 }
 
 void modules_mft_written(struct modules *m, const struct mft_result *result)
 {
-	EACH(m, mft_written, result);
+	EACH(m, deploy.mft_written, result);
 }
 
 void modules_mft_mismatch(struct modules *m)
 {
-	EACH(m, mft_mismatch);
+	EACH(m, deploy.mft_mismatch);
 }
 
 bool modules_busy(const struct modules *m)
 {
 	for (unsigned i = 0; i < m->count; i++)
-		if (m->table[i]->busy && m->table[i]->busy(m->rooms[i]))
+		if (m->table[i]->deploy.busy && m->table[i]->deploy.busy(m->rooms[i]))
 			return true;
 	return false;
 }

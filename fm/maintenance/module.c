@@ -136,7 +136,7 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .init = init,
 						  .fini = fini,
 						  .load = load,
-						  .annotate = annotate,
-						  .quarantine = quarantine,
-						  .link_fell = link_fell,
-						  .unhealthy = unhealthy };
+						  .update.annotate = annotate,
+						  .update.quarantine = quarantine,
+						  .update.link_fell = link_fell,
+						  .report.unhealthy = unhealthy };

@@ -181,8 +181,8 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .fini = fini,
 					     .load = load,
 					     .configure = configure,
-					     .admit = admit,
-					     .route_input = route_input,
-					     .published = published,
-					     .review = review,
-					     .status = status };
+					     .update.admit = admit,
+					     .update.route_input = route_input,
+					     .update.published = published,
+					     .report.review = review,
+					     .report.status = status };

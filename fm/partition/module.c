@@ -272,5 +272,5 @@ const struct fabric_module partition_module = { .name = "partition",
 						.fini = fini,
 						.load = load,
 						.configure = configure,
-						.publishing = publishing,
-						.settled = settled };
+						.update.publishing = publishing,
+						.deploy.settled = settled };

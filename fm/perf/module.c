@@ -473,8 +473,8 @@ const struct fabric_module link_health_module = { .name = "link-health",
 						  .init = init,
 						  .fini = fini,
 						  .configure = configure,
-						  .review = review,
-						  .cancel = cancel,
-						  .abandon = abandon,
-						  .unhealthy = unhealthy,
-						  .status = status };
+						  .report.review = review,
+						  .report.cancel = cancel,
+						  .report.abandon = abandon,
+						  .report.unhealthy = unhealthy,
+						  .report.status = status };

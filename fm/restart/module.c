@@ -157,7 +157,7 @@ const struct fabric_module restart_module = { .name = "restart",
 					      .init = init,
 					      .fini = fini,
 					      .restore = restore,
-					      .lids_changed = lids_changed,
+					      .update.lids_changed = lids_changed,
 					      .checkpoint = checkpoint,
-					      .programmed = programmed,
-					      .settled_later = settled_later };
+					      .deploy.programmed = programmed,
+					      .deploy.settled_later = settled_later };

@@ -261,8 +261,8 @@ const struct fabric_module sa_module = { .name = "sa",
 					 .fini = fini,
 					 .load = load,
 					 .configure = configure,
-					 .trap = trap,
-					 .published = published,
-					 .shown = published,
-					 .settled = settled,
-					 .status = status };
+					 .sweep.trap = trap,
+					 .update.published = published,
+					 .update.shown = published,
+					 .deploy.settled = settled,
+					 .report.status = status };

@@ -165,5 +165,5 @@ static void fini(void *room)
 }
 
 const struct fabric_module lids_module = {
-	.name = "lids", .init = init, .fini = fini, .ready = ready
+	.name = "lids", .init = init, .fini = fini, .update.ready = ready
 };

@@ -381,10 +381,10 @@ static void fini(void *room)
 const struct fabric_module change_traps_module = { .name = "change-traps",
 						   .init = init,
 						   .fini = fini,
-						   .trap = trap,
-						   .pending_since = pending_since,
-						   .swept = swept,
-						   .annotate = annotate,
-						   .compared = compared,
-						   .refused = refused,
-						   .published = published };
+						   .sweep.trap = trap,
+						   .sweep.pending_since = pending_since,
+						   .sweep.swept = swept,
+						   .update.annotate = annotate,
+						   .update.compared = compared,
+						   .update.refused = refused,
+						   .update.published = published };

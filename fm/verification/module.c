@@ -235,9 +235,9 @@ static void fini(void *room)
 const struct fabric_module verification_module = { .name = "verification",
 						   .init = init,
 						   .fini = fini,
-						   .swept = swept,
-						   .polled = polled,
-						   .verified = verified,
-						   .brought_up = brought_up,
-						   .settled = settled,
-						   .status = status };
+						   .sweep.swept = swept,
+						   .sweep.polled = polled,
+						   .sweep.verified = verified,
+						   .deploy.brought_up = brought_up,
+						   .deploy.settled = settled,
+						   .report.status = status };

@@ -140,8 +140,8 @@ struct fabric_policy fabric_policy(const struct fabric *fabric, const struct top
 {
 	struct fabric_policy policy = { 0 };
 
-	if (fabric->module != without && fabric->module->route_input)
-		fabric->module->route_input(fabric->room, topo, &policy);
+	if (fabric->module != without && fabric->module->update.route_input)
+		fabric->module->update.route_input(fabric->room, topo, &policy);
 	return policy;
 }
 

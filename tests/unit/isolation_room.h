@@ -73,7 +73,7 @@ static inline json_t *rows_of(const struct room *r)
 {
 	json_t *doc = json_object(), *rows;
 
-	r->f.module->status(r->f.room, doc);
+	r->f.module->report.status(r->f.room, doc);
 	rows = json_incref(json_object_get(doc, "isolated"));
 	json_decref(doc);
 	return rows;
@@ -103,7 +103,7 @@ static inline unsigned count_in_force(const struct room *r)
 /* As the pipe does ahead of each snapshot. */
 static inline void annotate(struct room *r)
 {
-	r->f.module->annotate(r->f.room, sweep_inventory(r->b.sweep));
+	r->f.module->update.annotate(r->f.room, sweep_inventory(r->b.sweep));
 }
 
 static inline bool refusing_is_told(const struct room *r)

@@ -89,7 +89,7 @@ static inline void room_publish(struct fabric *f)
 	struct topo *t;
 	struct lid_map *lids;
 
-	f->module->annotate(f->room, &f->inventory);
+	f->module->update.annotate(f->room, &f->inventory);
 	t = inventory_snapshot(&f->inventory);
 	lids = lid_plan_lmc(t, &f->lids, 0);
 	lid_memory_learn(&f->lids, t, lids, 1);

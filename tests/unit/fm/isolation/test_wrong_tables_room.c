@@ -10,7 +10,7 @@
 
 static void unheld(struct room *r, enum table_kind kind, uint32_t block)
 {
-	r->f.module->table_unheld(
+	r->f.module->deploy.table_unheld(
 		r->f.room, &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
 	fake_run_for(&r->f, SECOND_US);
 }
@@ -43,7 +43,7 @@ static void a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does(voi
 	begin(&r);
 	double_set_feigns(r.b.d, r.sw, WIRE_SWITCH_INFO);
 	inv(&r.b, r.sw)->keeps_no_top = true;
-	assert_true(r.f.module->swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
+	assert_true(r.f.module->sweep.swept(r.f.room, &(struct sweep_result){ .untrue = 1 }));
 	fake_run_for(&r.f, 2 * MINUTE_US);
 	assert_int_equal(count_in_force(&r), 1);
 	assert_false(inv(&r.b, r.sw)->keeps_no_top);

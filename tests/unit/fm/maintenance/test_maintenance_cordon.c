@@ -11,7 +11,7 @@ static unsigned marks(struct fabric *f)
 {
 	unsigned count = 0;
 
-	f->module->annotate(f->room, &f->inventory);
+	f->module->update.annotate(f->room, &f->inventory);
 	for (struct inv_node *node = inventory_first(&f->inventory); node;
 	     node = inventory_next(&f->inventory, node))
 		for (unsigned p = 1; p <= node->nports; p++)

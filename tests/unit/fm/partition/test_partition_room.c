@@ -24,7 +24,7 @@ static void begin(struct fabric *f, struct world *w)
 
 static void publish(struct fabric *f)
 {
-	f->module->publishing(f->room, f->view.topo);
+	f->module->update.publishing(f->room, f->view.topo);
 }
 
 static void write_file(struct fabric *f, const char *text)
@@ -76,7 +76,7 @@ static void a_file_is_in_force_from_the_next_publication_on(void **state)
 	assert_non_null(f.view.pkeys);
 	assert_int_equal(fake_events(&f, "partitions", NULL), 1);
 	assert_true(before->built_in); /* readable while rooms are being told */
-	f.module->settled(f.room);
+	f.module->deploy.settled(f.room);
 	publish(&f);
 	assert_int_equal(fake_events(&f, "partitions", NULL), 1);
 	fake_pipe_fini(&f);

@@ -47,7 +47,7 @@ static void publish(struct fabric *f)
 {
 	topo_unref(f->view.topo);
 	f->view.topo = inventory_snapshot(&f->inventory);
-	f->module->settled_later(f->room);
+	f->module->deploy.settled_later(f->room);
 }
 
 static json_t *since_of_the_only_row(const struct fabric *f)
@@ -107,7 +107,7 @@ static void learn(struct fabric *f, const struct lid_entry *entries, unsigned co
 	f->lids.entries = mem_alloc(count, sizeof(*entries));
 	memcpy(f->lids.entries, entries, count * sizeof(*entries));
 	f->lids.count = count;
-	f->module->lids_changed(f->room);
+	f->module->update.lids_changed(f->room);
 }
 
 static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * hooks_report: those who ask: operators, clients that wait, alerts.
+ * See fm/fabric/module.h for who calls them and when; a hook that is NULL is not needed.
+ */
+#ifndef FMD_FABRIC_HOOKS_REPORT_H
+#define FMD_FABRIC_HOOKS_REPORT_H
+
+#include <jansson.h>
+
+struct fabric_report_hooks {
+	/* Alerts about the present state are counted anew: behind each update and poll. */
+	void (*review)(void *room);
+	/* A client that waits is gone: its callbacks with this arg are dropped. */
+	void (*cancel)(void *room, const void *arg);
+	/* This manager is master no more: who waits is answered with this error. */
+	void (*abandon)(void *room, const char *why);
+	/*
+	 * Why operators' commands that change something are not taken; until control returns to the
+	 * loop. NULL = they are.
+	 */
+	const char *(*refusal)(void *room);
+	/*
+	 * Appends a row for each link that is unhealthy (`fmctl links --sick`); something is
+	 * published.
+	 */
+	void (*unhealthy)(const void *room, json_t *rows);
+	/* Adds its members to the document of `fmctl --json status`. */
+	void (*status)(const void *room, json_t *doc);
+};
+
+#endif
