@@ -57,8 +57,7 @@ struct election_step {
 	enum election_action act;
 };
 
-#define ELECTION_STUCK_US                                                                          \
-	60000000ull /* an ActCount that does not move for so long is that of a dead manager */
+#define ELECTION_STUCK_US 60000000ull /* an ActCount that does not move for so long: it is dead */
 
 /* The SM_Key of who has set none, OpenSM's too. */
 #define ELECTION_PUBLIC_KEY 1
