@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fabric: the conductor. It owns the pipe
+ * fabric: the pipe
  *   sweep -> snapshot -> LID plan -> route -> check -> program + bringup -> SA publishes
- * and runs it for a cold start, a trap, a poll's finding and an operator's wish alike.
- * control and http see the fabric through this header only.
+ * as it is run for a cold start, a trap, what a light sweep finds and an operator's command alike.
+ * control and http see of it this, what is published (view.h), and functions of rooms.
  */
 #ifndef FMD_FABRIC_H
 #define FMD_FABRIC_H

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "fm/fabric/request.h"
+#include "fm/fabric/announce.h"
 #include "topology/topo.h"
 
 struct fabric_policy;

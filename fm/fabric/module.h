@@ -13,6 +13,7 @@
 #ifndef FMD_FABRIC_MODULE_H
 #define FMD_FABRIC_MODULE_H
 
+#include "fm/fabric/announce.h"
 #include "fm/fabric/hooks_deploy.h"
 #include "fm/fabric/hooks_report.h"
 #include "fm/fabric/hooks_sweep.h"

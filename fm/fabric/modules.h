@@ -10,8 +10,8 @@ struct modules;
 struct modules *modules_new(fabric_modules table);
 void modules_begin(struct modules *modules,
 		   struct fabric *fabric); /* the rooms that are not there, in order */
-void modules_end(struct modules *modules,
-		 bool all);		    /* the last one first; not all: those that last stay */
+/* The last one first; not all: those that last stay. */
+void modules_end(struct modules *modules, bool all);
 void modules_free(struct modules *modules); /* all have ended */
 
 /* In the order of module.h. */

@@ -27,6 +27,7 @@
 #include "fm/fabric/phase.h"
 #include "fm/fabric/progress.h"
 #include "fm/fabric/publication.h"
+#include "fm/fabric/announce.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/role.h"
 #include "fm/fabric/view.h"

@@ -56,8 +56,8 @@ struct fabric_role_change {
 void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
 			const char *reason);
 /*
- * At once: no sweep begins and no Set but of SMInfo leaves, until a change of role that is asked for
- * behind this is served, or until it is switched off. A master is still one.
+ * At once: no sweep begins and no Set but of SMInfo leaves, until a change of role that is asked
+ * for behind this is served, or until it is switched off. A master is still one.
  */
 void fabric_pause(struct fabric *fabric, bool on, const char *reason);
 
