@@ -38,14 +38,6 @@ static int agent_of(uint8_t mgmt_class)
 	}
 }
 
-void umad_buffer_fit(void **buf, size_t *size, size_t len)
-{
-	if (len <= *size)
-		return;
-	*buf = mem_resize(*buf, 1, umad_size() + len);
-	*size = len;
-}
-
 void umad_buffers_open(struct umad_io *u)
 {
 	u->tx_size = u->rx_size = 0;
@@ -69,11 +61,6 @@ static void address_set(void *umad, const struct io_addr *to)
 	memcpy(addr->gid, to->gid, sizeof(addr->gid));
 }
 
-bool umad_is_gone(int error)
-{
-	return error == EIO || error == ENODEV || error == ENXIO;
-}
-
 /* -EAGAIN: the queues below are full for the moment. */
 static int send_error(int error)
 {
@@ -86,11 +73,6 @@ static int send_error(int error)
 	default:
 		return error ? -error : -EIO;
 	}
-}
-
-bool umad_is_open(const struct umad_io *u)
-{
-	return u->handles[HANDLE_SMI].port >= 0;
 }
 
 static bool is_rmpp(const uint8_t *mad)

@@ -25,54 +25,21 @@
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
 
-#define TRIES	  4
-#define MORE	  64 /* jobs queued at a time */
-#define LOG_BURST 20
+#define TRIES 4
+#define MORE  64 /* jobs queued at a time */
 
 static bool is_wanted(const struct program *p, const struct store_switch *sw)
 {
 	return p->busy && sw->row != ROW_NONE;
 }
 
-bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
-{
-	return (!store_has(&sw->known, block) && !store_has(&sw->claimed, block)) ||
-	       (store_has(&sw->own, block) &&
-		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
-}
-
-bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data)
-{
-	uint32_t first = block * TABLES_BLOCK, count = TABLES_BLOCK;
-
-	if (sw->node && sw->node->want_top && sw->node->want_top < first + count)
-		count = sw->node->want_top < first ? 0 : sw->node->want_top - first + 1u;
-	return !memcmp(data, store_block(sw, block), count);
-}
-
 /* ---- The turn ------------------------------------------------------------------------------- */
-
-static void turn_add(struct program *p, struct store_switch *sw)
-{
-	if (sw->in_turn || sw->top_due)
-		return;
-	sw->in_turn = true;
-	p->turn[p->nturn++] = sw;
-}
 
 /* Takes a switch out; the last one comes in its place. */
 static void turn_drop(struct program *p, uint32_t at)
 {
 	p->turn[at]->in_turn = false;
 	p->turn[at] = p->turn[--p->nturn];
-}
-
-void program_send_block(struct program *p, struct store_switch *sw, uint32_t block)
-{
-	if (!store_has(&sw->todo, block))
-		sw->ntodo++;
-	store_put(&sw->todo, block, true);
-	turn_add(p, sw);
 }
 
 static uint32_t todo_take(struct store_switch *sw)
@@ -151,24 +118,6 @@ static void make_top(const struct store_switch *sw, struct batch_request *reques
 	request->mad.attr_id = WIRE_SWITCH_INFO;
 }
 
-void program_fail(struct program *p, struct store_switch *sw, const char *why)
-{
-	struct inv_name name;
-
-	p->trouble = true;
-	claims_drop(sw);
-	if (sw->failed)
-		return;
-	sw->failed = true;
-	p->result.failed_switches++;
-	if (!log_allow(&p->failed_log, loop_now_us(p->loop), LOG_BURST))
-		return;
-	if (sw->node)
-		name = inventory_name(sw->node, -1);
-	log_line(LOG_PROGRAM, LOG_WARNING, "%s: %s, its tables are not up to date",
-		 sw->node ? name.text : "a switch that is gone", why);
-}
-
 static void switch_give_up(struct program *p, struct store_switch *sw, const char *why)
 {
 	memset(&sw->todo, 0, sizeof(sw->todo));
@@ -243,7 +192,7 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		sw->node->sw.port_state_change = psc;
 		if (info.lft_top == sw->node->want_top && sw->top_due) {
 			sw->top_due = false;
-			turn_add(p, sw);
+			program_turn_add(p, sw);
 			return;
 		}
 	}
@@ -493,21 +442,6 @@ static void program_supersede(struct program *p)
 		memset(&sw->late, 0, sizeof(sw->late));
 	}
 	program_release(p);
-}
-
-void program_send_top(struct program *p, struct store_switch *sw)
-{
-	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
-	struct inv_node *node = sw->node;
-
-	if (node->want_top != p->wanted->top || node->want_life_time != p->life_time) {
-		node->want_top = p->wanted->top;
-		node->want_life_time = p->life_time;
-	}
-	if (node->sw.lft_top == node->want_top && node->sw.life_time == node->want_life_time)
-		return;
-	sw->top_due = true;
-	batch_add(p->batch, &job);
 }
 
 /* From the older tables' memory to the newer's, while both are there. */

@@ -73,11 +73,14 @@ struct program {
 	struct log_limit failed_log;
 };
 
-/* ---- program.c ------------------------------------------------------------------------------ */
+/* ---- program_send.c ------------------------------------------------------------------------- */
 
+void program_turn_add(struct program *p, struct store_switch *sw); /* it has blocks to send */
 void program_send_top(struct program *p, struct store_switch *sw); /* if it differs */
 void program_send_block(struct program *p, struct store_switch *sw, uint32_t block);
 void program_fail(struct program *p, struct store_switch *sw, const char *why);
+
+/* ---- program_block.c ------------------------------------------------------------------------ */
 
 static inline const uint8_t *program_wanted(const struct program *p, const struct store_switch *sw,
 					    uint32_t block)

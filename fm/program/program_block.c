@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A block as a switch holds it against what it should hold.
+ */
+#include <string.h>
+#include "fm/program/program_priv.h"
+
+bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data)
+{
+	uint32_t first = block * TABLES_BLOCK, count = TABLES_BLOCK;
+
+	if (sw->node && sw->node->want_top && sw->node->want_top < first + count)
+		count = sw->node->want_top < first ? 0 : sw->node->want_top - first + 1u;
+	return !memcmp(data, store_block(sw, block), count);
+}
+
+bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block)
+{
+	return (!store_has(&sw->known, block) && !store_has(&sw->claimed, block)) ||
+	       (store_has(&sw->own, block) &&
+		memcmp(store_block(sw, block), program_wanted(p, sw, block), TABLES_BLOCK) != 0);
+}
