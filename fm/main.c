@@ -5,10 +5,11 @@
  *
  *   loop <- io (umad port) <- mad <- fabric <- control
  *
- * What only looks on (http) may be missing: it is tried again.
- * They are taken down in reverse. Exit codes: 0 ended by request, 1 failed: another start may do better, 2 usage or configuration: none
- * will before somebody changes that. Ready (Type=notify) is when the control socket listens: the port, its link and the fabric may
- * take as long as they like to be there, and STATUS= says what is awaited.
+ * What only looks on (http) may be missing: it is tried again. They are taken down in reverse. Exit
+ * codes: 0 ended by request, 1 failed: another start may do better, 2 usage or configuration: none
+ * will before somebody changes that. Ready (Type=notify) is when the control socket listens: the
+ * port, its link and the fabric may take as long as they like to be there, and STATUS= says what is
+ * awaited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -148,7 +149,10 @@ static void stop_cb(void *arg)
 	loop_stop(d->loop);
 }
 
-/* A standby that takes over at once is worth some milliseconds, to all hosts; a second signal does not wait for it. */
+/*
+ * A standby that takes over at once is worth some milliseconds, to all hosts; a second signal does
+ * not wait for it.
+ */
 static void terminate_cb(void *arg)
 {
 	struct daemon *d = arg;
@@ -241,7 +245,10 @@ static int make_dirs(const char *state_dir, const char *socket_path)
 	return status;
 }
 
-/* One daemon a state_dir: two would write each other's files. The lock ends with the process, however that ends. */
+/*
+ * One daemon a state_dir: two would write each other's files. The lock ends with the process,
+ * however that ends.
+ */
 static int lock_state_dir(const char *state_dir)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -421,8 +428,8 @@ static int load_conf(struct daemon *d)
 }
 
 /*
- * An update takes megabytes for a moment. Past a fixed size they are given back to the system at once; by glibc's own moving
- * threshold they would stay in the heap, between what lives longer.
+ * An update takes megabytes for a moment. Past a fixed size they are given back to the system at
+ * once; by glibc's own moving threshold they would stay in the heap, between what lives longer.
  */
 static void return_big_memory(void)
 {

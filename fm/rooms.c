@@ -22,22 +22,39 @@
  * (tests/unit/daemon/test_fabric_trace.c) holds the order.
  */
 fabric_modules fabric_rooms = {
-	&sm_module, /* first: what a sweep found is of no use where the own port has left; and SMInfo is there before others look */
-	&lids_module, /* behind it: asks ports when a take-over is certain */
-	/* Ahead of those that may end swept(): what a sweep has found is noted, and what it was answered once asked again. */
+	/* First: what a sweep found is of no use where the own port has left its fabric. */
+	&sm_module,
+	/* Behind it: ports are asked for their LIDs when a take-over is certain. */
+	&lids_module,
+	/*
+	 * Ahead of those that may end swept(): what a sweep has found is noted, and what it was
+	 * answered once asked again.
+	 */
 	&isolation_module,
 	&verification_module,
-	&audit_module, /* anywhere: repairs follow the end of a programming, whoever else hears of that */
-	&partition_module, /* ahead of the SA, which serves by it; groups that it makes are no news to subscribers */
-	&sa_module, /* ahead of those that follow: clients are to be answered by what is published when others speak of it */
-	&nvlink_module, /* its alerts come ahead of those of rooms behind it */
-	&maintenance_module, /* ahead of who finds links unhealthy: quarantined ones come first in `links --sick` */
-	&adaptive_module,     /* anywhere: nobody else holds programming back */
-	&error_traps_module,  /* anywhere: it only counts */
-	&change_traps_module, /* behind those: a trap is counted before anything follows from it */
-	&link_health_module,  /* behind error traps: their rows come first in `links --sick` */
-	&rebalance_module,    /* anywhere: what it adds to routing, overrides, nobody else does */
-	&multicast_module,    /* behind the SA: who hears of groups that end goes by the new view */
-	&restart_module, /* behind the others: what they changed while it settled is in what it notes */
+	/* Anywhere: repairs follow the end of a programming, whoever else hears of that. */
+	&audit_module,
+	/* Ahead of the SA, which serves by it; groups that it makes are no news to subscribers. */
+	&partition_module,
+	/* Ahead of the others: clients are answered by what is published when others report it. */
+	&sa_module,
+	/* Its alerts come ahead of those of rooms behind it. */
+	&nvlink_module,
+	/* Ahead of who finds links unhealthy: quarantined ones come first in `links --sick`. */
+	&maintenance_module,
+	/* Anywhere: nobody else holds programming back. */
+	&adaptive_module,
+	/* Anywhere: it only counts. */
+	&error_traps_module,
+	/* Behind those: a trap is counted before anything follows from it. */
+	&change_traps_module,
+	/* Behind error traps: their rows come first in `links --sick`. */
+	&link_health_module,
+	/* Anywhere: what it adds to routing, overrides, nobody else does. */
+	&rebalance_module,
+	/* Behind the SA: who hears of groups that end goes by the new view. */
+	&multicast_module,
+	/* Last: what others changed while the fabric settled is in what it notes. */
+	&restart_module,
 	NULL,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rooms: the concerns of the daemon's fabric manager, in the order of their hooks (fm/fabric/module.h). */
+/* rooms: the concerns of the fabric manager, in the order of their hooks (fm/fabric/module.h). */
 #ifndef FMD_ROOMS_H
 #define FMD_ROOMS_H
 

@@ -19,7 +19,9 @@ static void map_plain(uint8_t *restrict out, const uint8_t *restrict in, size_t 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* ---- AVX-512: a shuffle of 64 entries, or two of 128 chosen by the input's top bit ------------ */
+/*
+ * ---- AVX-512: a shuffle of 64 entries, or two of 128 chosen by the input's top bit ------------
+ */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 #define AVX512_INLINED                                                                             \

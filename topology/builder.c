@@ -34,10 +34,7 @@ struct topo_builder {
 	struct arena *arena;
 };
 
-/*
- * ---- Collecting
- * -----------------------------------------------------------------------------------
- */
+/* ---- Collecting ------------------------------------------------------------------------------ */
 
 static uint32_t guid_slot(const struct topo_builder *b, guid_t guid)
 {
@@ -245,10 +242,7 @@ struct topo_builder *topo_builder_from(const struct topo *t)
 	return b;
 }
 
-/*
- * ---- Freezing
- * --------------------------------------------------------------------------------------
- */
+/* ---- Freezing -------------------------------------------------------------------------------- */
 
 struct node_key { /* sorts nodes: switches first, then by GUID */
 	guid_t guid;

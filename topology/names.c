@@ -69,10 +69,7 @@ int names_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 	return order ? order : compare_bytes(a, a_len, b, b_len);
 }
 
-/*
- * ---- The set
- * ---------------------------------------------------------------------------------------
- */
+/* ---- The set --------------------------------------------------------------------------------- */
 
 static uint32_t hash_text(const char *text, size_t len)
 {
@@ -152,10 +149,7 @@ void names_fini(struct names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-/*
- * ---- Ranking
- * ---------------------------------------------------------------------------------------
- */
+/* ---- Ranking --------------------------------------------------------------------------------- */
 
 struct ranked {
 	uint64_t high, low; /* the key's first 16 bytes */

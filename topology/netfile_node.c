@@ -13,10 +13,7 @@
 
 #include <string.h>
 
-/*
- * ---- Names and GUIDs
- * -------------------------------------------------------------------------------
- */
+/* ---- Names and GUIDs ------------------------------------------------------------------------- */
 
 /* "S-0002c90200000010": more than 8 digits, so that hand-made "H-1" and "S-1" are two nodes. */
 static bool guid_in_name(struct lex_text name, guid_t *guid)
@@ -48,10 +45,7 @@ static guid_t choose_guid(const struct netfile *nf, enum topo_type type, struct 
 	return guid_from_name(name);
 }
 
-/*
- * ---- Assignments
- * -----------------------------------------------------------------------------------
- */
+/* ---- Assignments ----------------------------------------------------------------------------- */
 
 enum assignment {
 	SET_VENDOR,
@@ -161,10 +155,7 @@ bool netfile_assignment(struct netfile *nf, struct lex l, bool *done)
 	return true;
 }
 
-/*
- * ---- Nodes
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 struct net_header { /* what a node's first line says */
 	enum topo_type type;

@@ -132,10 +132,7 @@ static void list_cas_by_leaf(struct rail_work *w)
 		}
 }
 
-/*
- * ---- Units
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Units ----------------------------------------------------------------------------------- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t leaf)
 {
@@ -275,10 +272,7 @@ static void describe_units(struct rail_work *w)
 				   ENOUGH(w->units[u].spread, w->units[u].nhosts);
 }
 
-/*
- * ---- Rails
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Rails ----------------------------------------------------------------------------------- */
 
 struct vote { /* one CA's say on its device name's position, or one leaf's place */
 	uint32_t unit, key, value;
@@ -438,10 +432,7 @@ static void rails_of_leaves(struct rail_work *w, struct vote *votes)
 	}
 }
 
-/*
- * ---- Numbering units
- * ------------------------------------------------------------------------------
- */
+/* ---- Numbering units ------------------------------------------------------------------------- */
 
 /*
  * Units in order of their first hosts: hosts lie in natural order, so one walk over them numbers

@@ -247,10 +247,7 @@ uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, ch
 	return node;
 }
 
-/*
- * ---- Names of codes
- * ------------------------------------------------------------------------------
- */
+/* ---- Names of codes -------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

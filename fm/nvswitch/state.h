@@ -41,8 +41,8 @@ unsigned nvswitch_links_of_model(const char *model); /* NVLinks of one such GPU,
 
 /* What kind of thing a finding is; this says what can end it. */
 enum nvswitch_kind {
-	NVSWITCH_IS_STATE, /* reported each time anew: ends when it is reported healthy */
-	NVSWITCH_IS_EVENT, /* reported once: ended by a reset, a boot, proof that its subject works */
+	NVSWITCH_IS_STATE,   /* reported each time anew: ends when it is reported healthy */
+	NVSWITCH_IS_EVENT,   /* reported once: ended by a reset, a boot, proof that it works */
 	NVSWITCH_IS_SILENCE, /* of what was there before: ends when it speaks again */
 	NVSWITCH_IS_REPORT,  /* by `health-report`: ends when its source reports another state */
 };

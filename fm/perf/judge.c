@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * judge: a rate is what was added since the last reading, carried in a sum that fades with the kind's own time (a minute,
- * an hour): one burst of errors is seen for that long, and a link that loses its training twice an hour is seen although most
- * readings find nothing.
+ * judge: a rate is what was added since the last reading, carried in a sum that fades with the
+ * kind's own time (a minute, an hour): one burst of errors is seen for that long, and a link that
+ * loses its training twice an hour is seen although most readings find nothing.
  *
- * Over a limit once is a warning; over it `confirm` times in a row is sick; under half of all limits `recover` times in a row
- * is well again. Between half and whole nothing changes: a link at the edge does not flicker.
+ * Over a limit once is a warning; over it `confirm` times in a row is sick; under half of all
+ * limits `recover` times in a row is well again. Between half and whole nothing changes: a link at
+ * the edge does not flicker.
  */
 #include <math.h>
 #include "fm/perf/judge.h"
@@ -127,7 +128,10 @@ static void keep_reading(struct judge_port *port, const struct wire_perf *now, u
 	port->read_us = now_us;
 }
 
-/* How far over its limit the worst of the kinds is that may make a link sick; 0 = nothing was counted. */
+/*
+ * How far over its limit the worst of the kinds is that may make a link sick; 0 = nothing was
+ * counted.
+ */
 static double worst(const struct judge_port *port, const struct judge_limits *limits,
 		    enum judge_kind *why)
 {

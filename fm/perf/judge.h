@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * judge: from a port's counters, read now and then, to what is to be thought of its link. Pure: time is an argument.
+ * judge: from a port's counters, read now and then, to what is to be thought of its link. Pure:
+ * time is an argument.
  *
- * Counters are looked at and never cleared, so other tools keep theirs; what counts is what was added between two readings. A
- * counter that went down was cleared by somebody else, or its device rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
+ * Counters are looked at and never cleared, so other tools keep theirs; what counts is what was
+ * added between two readings. A counter that went down was cleared by somebody else, or its device
+ * rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
  */
 #ifndef FMD_PERF_JUDGE_H
 #define FMD_PERF_JUDGE_H
@@ -52,13 +54,16 @@ struct judge_fec {	  /* of a port that counts it; zeroed = never read */
 	uint64_t last[WIRE_FEC_COUNTERS];
 	uint8_t full; /* counters that stand at their end, by bit */
 };
-/* Takes the rates of a reading, ahead of judge_take() of the same. now NULL: it is not counted any more. */
+/*
+ * Takes the rates of a reading, ahead of judge_take() of the same. now NULL: it is not counted any
+ * more.
+ */
 void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 		    const uint64_t now[WIRE_FEC_COUNTERS], double word_rate, uint64_t now_us);
 
 /*
- * Takes a reading. `word_rate`: 4-byte words a second that the link can carry, for the wait's share; 0 = not known.
- * True when the state changed by it.
+ * Takes a reading. `word_rate`: 4-byte words a second that the link can carry, for the wait's
+ * share; 0 = not known. True when the state changed by it.
  */
 bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 		const struct wire_perf *now, double word_rate, uint64_t now_us);

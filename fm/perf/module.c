@@ -2,13 +2,14 @@
 /*
  * What the counters of ports come to for the fabric.
  *
- * A link is as ill as the worse of its ends. Becoming so is an event; a sick cable between switches goes into quarantine
- * (no transit while an equal way lives, never too much of a leaf) unless `health_action` says to
- * warn alone. Discards and waiting speak of the traffic, so they only warn.
+ * A link is as ill as the worse of its ends. Becoming so is an event; a sick cable between switches
+ * goes into quarantine (no transit while an equal way lives, never too much of a leaf) unless
+ * `health_action` says to warn alone. Discards and waiting speak of the traffic, so they only warn.
  *
- * A cable that runs narrower or slower than both its ends can is told too: each pass compares what is active with what both
- * support (PortInfo), and tells what is new. Where most cables do (split ports; a simulator), that is how the fabric
- * was built: then only those below what is usual in it are told.
+ * A cable that runs narrower or slower than both its ends can is told too: each pass compares what
+ * is active with what both support (PortInfo), and tells what is new. Where most cables do (split
+ * ports; a simulator), that is how the fabric was built: then only those below what is usual in it
+ * are told.
  */
 #include "fm/perf/module.h"
 #include <stdlib.h>
@@ -43,7 +44,7 @@ struct link_health {
 	unsigned nslow;
 };
 
-/* ---- Judgements -------------------------------------------------------------------------------------- */
+/* ---- Judgements ------------------------------------------------------------------------------ */
 
 static struct judge_limits limits_of(const struct conf *c);
 
@@ -85,7 +86,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 	json_decref(why);
 }
 
-/* ---- Cables below what they can ----------------------------------------------------------------------- */
+/* ---- Cables below what they can -------------------------------------------------------------- */
 
 static uint8_t highest_bit(unsigned mask)
 {
@@ -105,7 +106,10 @@ static struct wire_port_info best_of(const struct wire_port_info *a, const struc
 	};
 }
 
-/* The cable at a port with its lower GUID's end; false when nothing is known of it, or it is not Active. */
+/*
+ * The cable at a port with its lower GUID's end; false when nothing is known of it, or it is not
+ * Active.
+ */
 static bool cable_at(const struct inv_node *node, uint8_t num, struct slow *out)
 {
 	const struct inv_port *a = &node->ports[num], *b;
@@ -223,7 +227,7 @@ static void compare_slow(struct link_health *h)
 	free(before);
 }
 
-/* ---- Documents ------------------------------------------------------------------------------------------- */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 struct rows {
 	const struct link_health *h;
@@ -363,7 +367,7 @@ json_t *link_health(const struct fabric *fabric)
 	return document(fabric_room(fabric, &link_health_module));
 }
 
-/* ---- Passes -------------------------------------------------------------------------------------------- */
+/* ---- Passes ---------------------------------------------------------------------------------- */
 
 static void passed(void *arg, const struct perf_pass *pass)
 {
@@ -414,7 +418,7 @@ static void review(void *room)
 			"links run below what they can");
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct judge_limits limits_of(const struct conf *c)
 {

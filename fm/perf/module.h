@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: the health of links, by the counters of their ports and by the pace that they run at, as a room (fm/fabric/module.h). */
+/*
+ * module: the health of links, by the counters of their ports and by the pace that they run at, as
+ * a room (fm/fabric/module.h).
+ */
 #ifndef FMD_PERF_MODULE_H
 #define FMD_PERF_MODULE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * perf: a pass goes by port numbers first, nodes second, so that neighbours in time are different devices; the inventory
- * may change under it. Twenty times a second as many ports are asked as the
+ * perf: a pass goes by port numbers first, nodes second, so that neighbours in time are different
+ * devices; the inventory may change under it. Twenty times a second as many ports are asked as the
  * pass is behind its pace, or on demand as many as the window takes.
  *
- * Requests are LID-routed to the node's own LID: switches have one for all ports, adapters one each. What is kept of nodes
- * is made and freed when a pass begins, when no request is on its way.
+ * Requests are LID-routed to the node's own LID: switches have one for all ports, adapters one
+ * each. What is kept of nodes is made and freed when a pass begins, when no request is on its way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ struct perf {
 	struct perf_pass now, last;
 };
 
-/* ---- What is kept ------------------------------------------------------------------------------------- */
+/* ---- What is kept ---------------------------------------------------------------------------- */
 
 static struct pnode *node_find(const struct perf *p, guid_t guid)
 {
@@ -132,7 +132,7 @@ static struct perf_port view(const struct pnode *n, uint8_t num)
 	return port;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------ */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 /* The LID that answers for a port; 0 = cannot be asked. */
 static uint16_t lid_of(const struct inv_node *node, uint8_t num)
@@ -191,7 +191,7 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 	return true;
 }
 
-/* ---- Answers -------------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* 4-byte words a second. */
 static double word_rate(const struct inv_port *port)
@@ -323,7 +323,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 	}
 }
 
-/* ---- Passes --------------------------------------------------------------------------------------------- */
+/* ---- Passes ---------------------------------------------------------------------------------- */
 
 static int by_ports(const void *a, const void *b)
 {
@@ -462,7 +462,7 @@ static const struct batch_ops batch_ops = {
 	.make = perf_make, .done = perf_answer, .more = perf_more, .idle = perf_idle
 };
 
-/* ---- The outside ---------------------------------------------------------------------------------------- */
+/* ---- The outside ----------------------------------------------------------------------------- */
 
 void perf_read_now(struct perf *p)
 {

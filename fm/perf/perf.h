@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * perf: reads the counters of all ports with a cable over the fabric (GMPs, IBA 16.1), steadily: a pass over all of them is
- * spread over the interval, so that the rate of packets is even and low, and no device is asked twice in a row. What the
- * counters say is judged port by port (judge.h). Nothing is ever cleared.
+ * perf: reads the counters of all ports with a cable over the fabric (GMPs, IBA 16.1), steadily: a
+ * pass over all of them is spread over the interval, so that the rate of packets is even and low,
+ * and no device is asked twice in a row. What the counters say is judged port by port (judge.h).
+ * Nothing is ever cleared.
  *
- * One packet a port and pass, and a second where its agent counts what forward error correction does; one more a node, once, for what its agent can do. A node that does not answer is left
- * alone for the rest of the pass. Ports with errors are asked once more, what kind they are.
+ * One packet a port and pass, and a second where its agent counts what forward error correction
+ * does; one more a node, once, for what its agent can do. A node that does not answer is left alone
+ * for the rest of the pass. Ports with errors are asked once more, what kind they are.
  */
 #ifndef FMD_PERF_PERF_H
 #define FMD_PERF_PERF_H

@@ -80,10 +80,7 @@ void reach_fini(struct reach *r);
 /* Entry of D below a switch, or NULL. */
 const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
 
-/*
- * ---- Rows
- * ----------------------------------------------------------------------------------------
- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 struct hole { /* no legal path from sw to what is behind D, and one of them has hosts */
 	uint32_t sw, d;

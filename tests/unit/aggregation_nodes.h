@@ -58,7 +58,10 @@ static inline void add_aggregation_node(struct topo_builder *b, const struct top
 	topo_builder_link(b, (int)sw, num, node, 1, true);
 }
 
-/* Nodes and ports keep their indices as far as the switches' new ports allow; aggregation nodes come last. */
+/*
+ * Nodes and ports keep their indices as far as the switches' new ports allow; aggregation nodes
+ * come last.
+ */
 static inline struct topo *with_aggregation_nodes(const struct topo *t)
 {
 	struct topo_builder *b = topo_builder_new();

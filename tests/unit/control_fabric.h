@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* control_fabric: the fabric that control sees, which does as it is told. For one file of a program: it defines what fm/fabric/fabric.h promises. */
+/*
+ * control_fabric: the fabric that control sees, which does as it is told. For one file of a
+ * program: it defines what fm/fabric/fabric.h promises.
+ */
 #ifndef FMD_TESTS_CONTROL_FABRIC_H
 #define FMD_TESTS_CONTROL_FABRIC_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* control_world: the control socket on a fabric of three hosts on a switch that does as the test says, and a client. Behind <cmocka.h>. */
+/*
+ * control_world: the control socket on a fabric of three hosts on a switch that does as the test
+ * says, and a client. Behind <cmocka.h>.
+ */
 #ifndef FMD_TESTS_CONTROL_WORLD_H
 #define FMD_TESTS_CONTROL_WORLD_H
 
@@ -114,7 +117,10 @@ static inline void look_over_cb(void *arg)
 		loop_timer_set(f->round, LOOK_US);
 }
 
-/* Counted in looks, not in time: between two looks this process may be held up for longer than any timer lasts. */
+/*
+ * Counted in looks, not in time: between two looks this process may be held up for longer than any
+ * timer lasts.
+ */
 static inline void run_round(struct fixture *f)
 {
 	f->looks = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabric_mcast_world: hosts of the fabric double that join and leave groups, and what switches are to hold then. Behind <cmocka.h>. */
+/*
+ * fabric_mcast_world: hosts of the fabric double that join and leave groups, and what switches are
+ * to hold then. Behind <cmocka.h>.
+ */
 #ifndef FMD_TESTS_FABRIC_MCAST_WORLD_H
 #define FMD_TESTS_FABRIC_MCAST_WORLD_H
 
@@ -130,7 +133,7 @@ static inline struct heard leave(struct world *w, unsigned host, unsigned group,
 	return h;
 }
 
-/* ---- What should be ------------------------------------------------------------------------------ */
+/* ---- What should be -------------------------------------------------------------------------- */
 
 struct model {
 	uint8_t state[GROUPS][HOSTS];

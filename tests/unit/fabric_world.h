@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fabric_world: the conductor on the fabric double, for the tests of it. Time is the test's own. Behind <cmocka.h>. */
+/*
+ * fabric_world: the conductor on the fabric double, for the tests of it. Time is the test's own.
+ * Behind <cmocka.h>.
+ */
 #ifndef FMD_TESTS_FABRIC_WORLD_H
 #define FMD_TESTS_FABRIC_WORLD_H
 

@@ -29,8 +29,9 @@ static inline struct topo *parse_netfile(const char *text)
 }
 
 /*
- * Irregular fabrics: those of tests/fabrics, which are like what is found in the world, and published ones from the world itself where
- * FMD_FABRICS (else ../shared/fabrics) has them. Tests begin in the top folder.
+ * Irregular fabrics: those of tests/fabrics, which are like what is found in the world, and
+ * published ones from the world itself where FMD_FABRICS (else ../shared/fabrics) has them. Tests
+ * begin in the top folder.
  */
 struct irregular {
 	const char *name;

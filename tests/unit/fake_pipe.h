@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fake_pipe: what a room of the fabric manager sees of the pipe (fm/fabric/module.h, request.h, view.h), and nothing behind it, for
- * tests that link that room alone. What is published is the test's to set; requests are counted, and none is served. Behind <cmocka.h>.
+ * fake_pipe: what a room of the fabric manager sees of the pipe (fm/fabric/module.h, request.h,
+ * view.h), and nothing behind it, for tests that link that room alone. What is published is the
+ * test's to set; requests are counted, and none is served. Behind <cmocka.h>.
  */
 #ifndef FMD_TESTS_FAKE_PIPE_H
 #define FMD_TESTS_FAKE_PIPE_H
@@ -333,7 +334,9 @@ void *fabric_room(const struct fabric *fabric, const struct fabric_module *modul
 	return module == fabric->module ? fabric->room : NULL;
 }
 
-/* ---- state_dir ---------------------------------------------------------------------------------- */
+/*
+ * ---- state_dir ----------------------------------------------------------------------------------
+ */
 
 static inline void fake_note_event(void *arg, const json_t *event)
 {
@@ -350,7 +353,9 @@ static inline void fake_open_state(struct fabric *f)
 					    f->services.events);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/*
+ * ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static inline void fake_stop(void *arg)
 {
@@ -364,8 +369,9 @@ static inline void fake_run_for(struct fabric *f, uint64_t us)
 }
 
 /*
- * All but the room, beside what is given: members that are NULL are made here, or are NULL to the room, too. topo: published, taken over,
- * NULL = nothing is. A test that has more of its own sets that, and begins the room then.
+ * All but the room, beside what is given: members that are NULL are made here, or are NULL to the
+ * room, too. topo: published, taken over, NULL = nothing is. A test that has more of its own sets
+ * that, and begins the room then.
  */
 static inline void fake_pipe_prepare_on(struct fabric *f, const struct fabric_module *module,
 					struct topo *topo, const struct fabric_services *given)
@@ -428,7 +434,10 @@ static inline void fake_pipe_init(struct fabric *f, const struct fabric_module *
 	fake_pipe_init_sa(f, module, topo, NULL, NULL);
 }
 
-/* As after a restart: what the room said of its files is on disk, and it begins anew with nothing else. */
+/*
+ * As after a restart: what the room said of its files is on disk, and it begins anew with nothing
+ * else.
+ */
 static inline void fake_pipe_restart(struct fabric *f)
 {
 	state_store_flush(f->services.state);
@@ -464,7 +473,9 @@ static inline void fake_pipe_fini(struct fabric *f)
 		loop_free(f->services.loop);
 }
 
-/* How many events of that kind there were; *text: the latest one's, if wanted, until the next call. */
+/*
+ * How many events of that kind there were; *text: the latest one's, if wanted, until the next call.
+ */
 static inline unsigned fake_events(const struct fabric *f, const char *kind, const char **text)
 {
 	static char latest[512];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mcast_crowd: fabrics, groups of members on them, and the judge's word on their trees. Include cmocka first. */
+/*
+ * mcast_crowd: fabrics, groups of members on them, and the judge's word on their trees. Include
+ * cmocka first.
+ */
 #ifndef FMD_TESTS_MCAST_CROWD_H
 #define FMD_TESTS_MCAST_CROWD_H
 
@@ -94,7 +97,9 @@ static inline struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w
 	return generate_pgft(h, m, w, p, err, sizeof(err));
 }
 
-/* Two tiers: 4 leaves of 4 hosts, 3 spines. Leaf l's hosts are at its ports 1..4, spines at 5..7. */
+/*
+ * Two tiers: 4 leaves of 4 hosts, 3 spines. Leaf l's hosts are at its ports 1..4, spines at 5..7.
+ */
 static inline struct topo *small_tree(void)
 {
 	static const unsigned m[] = { 4, 4 }, w[] = { 1, 3 }, p[] = { 1, 1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them, its kernel's lines, and a clock of the
- * test's own. Defaults of fmd.conf: asked every 15 s, 30 s to get worse, 300 s to get better.
+ * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them,
+ * its kernel's lines, and a clock of the test's own. Defaults of fmd.conf: asked every 15 s, 30 s
+ * to get worse, 300 s to get better.
  */
 #ifndef FMD_TESTS_NVLINK_HOST_H
 #define FMD_TESTS_NVLINK_HOST_H
@@ -140,7 +141,7 @@ static inline void answer_of(struct answer *a, const struct machine *m)
 	answer_add(a, "%s", m->extra);
 }
 
-/* ---- The host in time ---------------------------------------------------------------------------- */
+/* ---- The host in time ------------------------------------------------------------------------ */
 
 struct host {
 	struct health h;
@@ -206,7 +207,10 @@ static inline struct memory *host_memory(struct host *it)
 	return health_memory(&it->h, 0);
 }
 
-/* An exporter is asked, the host's source of that number: its answer is read, remembered, judged and heard. */
+/*
+ * An exporter is asked, the host's source of that number: its answer is read, remembered, judged
+ * and heard.
+ */
 static inline void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
 {
 	const struct evidence_context context = { .now_us = it->now,

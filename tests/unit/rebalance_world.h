@@ -81,7 +81,10 @@ static inline struct topo *damaged_pod(unsigned su, unsigned percent, uint64_t s
 	return t;
 }
 
-/* Proven; and what moved are the overrides, on minimal up/down paths, and detours (which are not, and follow them). */
+/*
+ * Proven; and what moved are the overrides, on minimal up/down paths, and detours (which are not,
+ * and follow them).
+ */
 static inline bool is_legal(const struct both *b)
 {
 	struct check_report report;

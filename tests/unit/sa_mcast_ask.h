@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sa_mcast_ask: joining, leaving and looking at groups of a sa_world by MCMemberRecord. Include cmocka first. */
+/*
+ * sa_mcast_ask: joining, leaving and looking at groups of a sa_world by MCMemberRecord. Include
+ * cmocka first.
+ */
 #ifndef FMD_TESTS_SA_MCAST_ASK_H
 #define FMD_TESTS_SA_MCAST_ASK_H
 

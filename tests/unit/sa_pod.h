@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sa_pod: the SA's view becomes that of a fabric with walks that are longer than a slice. Include cmocka first. */
+/*
+ * sa_pod: the SA's view becomes that of a fabric with walks that are longer than a slice. Include
+ * cmocka first.
+ */
 #ifndef FMD_TESTS_SA_POD_H
 #define FMD_TESTS_SA_POD_H
 

@@ -3,8 +3,8 @@
  * sa_world: a small routed fabric with its inventory, as after bring-up, and an io that keeps what
  * the SA sends. For the SA's unit test and its fuzzer.
  *
- * Two leaves, two spines, six hosts: mixed speeds, one 2048-byte MTU, a two-port CA, a port with two
- * LIDs, a cable that is down, and unlike ways there and back.
+ * Two leaves, two spines, six hosts: mixed speeds, one 2048-byte MTU, a two-port CA, a port with
+ * two LIDs, a cable that is down, and unlike ways there and back.
  */
 #ifndef FMD_TESTS_SA_WORLD_H
 #define FMD_TESTS_SA_WORLD_H
@@ -74,7 +74,9 @@ static const struct io_ops world_io_ops = {
 	.free = world_io_free,
 };
 
-/* ---- The inventory ---------------------------------------------------------------------------- */
+/*
+ * ---- The inventory ----------------------------------------------------------------------------
+ */
 
 /* Lanes and codes of a link, as PortInfo has them. */
 struct world_link {
@@ -204,7 +206,9 @@ static inline void world_inventory(struct world *w)
 	w->inv.local_port = 1;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------- */
+/*
+ * ---- Life -------------------------------------------------------------------------------------
+ */
 
 static inline uint32_t world_port_of(const struct world *w, guid_t port_guid)
 {
@@ -287,7 +291,9 @@ static inline void world_free(struct world *w)
 	free(w);
 }
 
-/* ---- Requests --------------------------------------------------------------------------------- */
+/*
+ * ---- Requests ---------------------------------------------------------------------------------
+ */
 
 struct world_request {
 	uint8_t method;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* trap_world: traps as ports' agents, or liars, send them to the subnet manager of a fabric_world. Behind <cmocka.h>. */
+/*
+ * trap_world: traps as ports' agents, or liars, send them to the subnet manager of a fabric_world.
+ * Behind <cmocka.h>.
+ */
 #ifndef FMD_TESTS_TRAP_WORLD_H
 #define FMD_TESTS_TRAP_WORLD_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The conductor on the fabric double: from a dark fabric through faults and repairs to a restart. Time is the test's own. */
+/*
+ * The conductor on the fabric double: from a dark fabric through faults and repairs to a restart.
+ * Time is the test's own.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Links that are up and not Active: no table leads over them once the fabric was up, a repair is Active before it is used, and what
- * can not be made Active is named. Packets are followed by what switches hold, over links whose both ends are Active.
+ * Links that are up and not Active: no table leads over them once the fabric was up, a repair is
+ * Active before it is used, and what can not be made Active is named. Packets are followed by what
+ * switches hold, over links whose both ends are Active.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +65,7 @@ static unsigned led_over(const struct world *w, uint32_t sw, unsigned num)
 	return count;
 }
 
-/* ---- What can not be made Active ------------------------------------------------------------------ */
+/* ---- What can not be made Active ------------------------------------------------------------- */
 
 static void stays_out_of_use(enum double_active how)
 {
@@ -213,7 +214,7 @@ static void a_host_that_does_not_become_active_is_named(void **state)
 	world_fini(&w);
 }
 
-/* ---- Too many --------------------------------------------------------------------------------------- */
+/* ---- Too many -------------------------------------------------------------------------------- */
 
 /* From the cold on all links of so many spines of 8 refuse. */
 static void with_refusing_spines(struct world *w, unsigned spines)
@@ -260,7 +261,7 @@ static void beyond_that_nothing_is_moved_and_one_alert_says_so(void **state)
 	world_fini(&w);
 }
 
-/* ---- What comes back --------------------------------------------------------------------------------- */
+/* ---- What comes back ------------------------------------------------------------------------- */
 
 static struct {
 	struct world *w;
@@ -363,7 +364,10 @@ static void nor_does_one_that_lost_its_tables(void **state)
 	a_returning_spine(true);
 }
 
-/* A spine's worth of cables comes back beside a host that takes no Set: they are in use before it is given up. */
+/*
+ * A spine's worth of cables comes back beside a host that takes no Set: they are in use before it
+ * is given up.
+ */
 static void a_repair_does_not_wait_for_a_host_that_takes_no_set(void **state)
 {
 	struct world w;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A fabric that another manager left with adaptive routing on: its tables are not believed, all of it is written and turned off. */
+/*
+ * A fabric that another manager left with adaptive routing on: its tables are not believed, all of
+ * it is written and turned off.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

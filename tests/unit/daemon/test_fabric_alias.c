@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Alias GUIDs by the whole daemon: what a host asks for gets into its port, again after the port was off, and over a restart. */
+/*
+ * Alias GUIDs by the whole daemon: what a host asks for gets into its port, again after the port
+ * was off, and over a restart.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +99,10 @@ static void a_restart_forgets_no_alias(void **state)
 	world_fini(&w);
 }
 
-/* A group of two functions of one port, and a third host: the tree leads to each port once, as long as one function is in. */
+/*
+ * A group of two functions of one port, and a third host: the tree leads to each port once, as long
+ * as one function is in.
+ */
 static void trees_lead_to_members_by_alias(void **state)
 {
 	const struct mcast_tree *tree;

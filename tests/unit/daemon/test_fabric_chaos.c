@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A thousand random faults and repairs, one after the other, on the fabric double. After each: the tables are proven, they reach
- * what a fresh computation reaches, the switches hold them, and no memory is lost.
+ * A thousand random faults and repairs, one after the other, on the fabric double. After each: the
+ * tables are proven, they reach what a fresh computation reaches, the switches hold them, and no
+ * memory is lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +90,9 @@ static void chaos_fini(struct chaos *c)
 	world_fini(&c->w);
 }
 
-/* ---- Moves ------------------------------------------------------------------------------------- */
+/*
+ * ---- Moves -------------------------------------------------------------------------------------
+ */
 
 static void all_of_a_switch(struct chaos *c, bool dead)
 {
@@ -147,7 +150,9 @@ static void move(struct chaos *c)
 		mend_all(c);
 }
 
-/* ---- What has to hold -------------------------------------------------------------------------- */
+/*
+ * ---- What has to hold --------------------------------------------------------------------------
+ */
 
 /* The same fabric routed by one who knows nothing of the past. */
 static void assert_reach_is_that_of_a_fresh_computation(const struct world *w)
@@ -168,7 +173,10 @@ static void assert_reach_is_that_of_a_fresh_computation(const struct world *w)
 	route_free(route);
 }
 
-/* What the published tables lead to arrives by what the switches hold. An island that was cut off may still do so by itself. */
+/*
+ * What the published tables lead to arrives by what the switches hold. An island that was cut off
+ * may still do so by itself.
+ */
 static void assert_packets_arrive(struct chaos *c)
 {
 	const struct world *w = &c->w;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Two fmd on one fabric double, and fmd beside a scripted manager: who is master, who changes what, and what becomes of LIDs and tables. */
+/*
+ * Two fmd on one fabric double, and fmd beside a scripted manager: who is master, who changes what,
+ * and what becomes of LIDs and tables.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,10 @@
 #include "fm/sm/module.h"
 #include "tests/unit/fabric_world.h"
 
-/* a sits at the first host and has the lower GUID, b at the last. They share the fabric and the clock. */
+/*
+ * a sits at the first host and has the lower GUID, b at the last. They share the fabric and the
+ * clock.
+ */
 struct pair {
 	struct world a, b;
 	struct io *io_b;
@@ -135,7 +141,7 @@ static void assert_well_managed_by(const struct world *w)
 	assert_hardware_delivers(w, 7);
 }
 
-/* ---- Two fmd --------------------------------------------------------------------------------------- */
+/* ---- Two fmd --------------------------------------------------------------------------------- */
 
 static void whoever_comes_second_stands_by_and_changes_nothing(void **state)
 {
@@ -223,7 +229,10 @@ static void a_silent_master_is_followed_and_nothing_moves(void **state)
 	pair_fini(&p);
 }
 
-/* The master has gone with a cable that it had no time to answer, and b's memory says otherwise of a LID. */
+/*
+ * The master has gone with a cable that it had no time to answer, and b's memory says otherwise of
+ * a LID.
+ */
 static void what_differs_is_written_and_ports_keep_what_they_hold(void **state)
 {
 	struct pair p;
@@ -465,7 +474,7 @@ static void one_that_was_away_for_long_stands_by(void **state)
 	pair_fini(&p);
 }
 
-/* ---- Cut off --------------------------------------------------------------------------------------- */
+/* ---- Cut off --------------------------------------------------------------------------------- */
 
 static void a_standby_whose_cable_was_out_changes_nothing(void **state)
 {
@@ -508,7 +517,10 @@ static void set_uplinks(struct world *w, uint32_t leaf, bool up)
 	}
 }
 
-/* Its leaf is an island, and has to have a master; when that is joined again nothing is written that is not the standby's. */
+/*
+ * Its leaf is an island, and has to have a master; when that is joined again nothing is written
+ * that is not the standby's.
+ */
 static void a_standby_on_an_island_leaves_the_others_alone(void **state)
 {
 	struct pair p;
@@ -597,7 +609,7 @@ static void a_cut_way_to_the_master_is_no_dead_master(void **state)
 	pair_fini(&p);
 }
 
-/* ---- A scripted manager ---------------------------------------------------------------------------- */
+/* ---- A scripted manager ---------------------------------------------------------------------- */
 
 static void scripted_at(const struct world *w, uint32_t number, struct wire_sm_info info)
 {
@@ -690,7 +702,7 @@ static void a_second_master_with_another_sm_key_is_an_alert_as_long_as_it_lasts(
 	world_fini(&w);
 }
 
-/* ---- Asked before anything is written ---------------------------------------------------------------- */
+/* ---- Asked before anything is written -------------------------------------------------------- */
 
 static void cut_off(struct world *w, uint32_t number)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who makes the tables: a fabric that is no tree gets its own engine, unicast and multicast together free of credit cycles; a tree that
- * damage breaks leaves its engine, says so, and comes back.
+ * Who makes the tables: a fabric that is no tree gets its own engine, unicast and multicast
+ * together free of credit cycles; a tree that damage breaks leaves its engine, says so, and comes
+ * back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static struct topo *shape(const char *name, const char *sizes)
 	return t;
 }
 
-/* ---- What the status and the events say -------------------------------------------------------------- */
+/* ---- What the status and the events say ------------------------------------------------------ */
 
 static bool status_has(const struct world *w, const char *key, const char *text)
 {
@@ -48,7 +49,7 @@ static unsigned count_events(const struct world *w, const char *what, const char
 	return count;
 }
 
-/* ---- What the switches hold -------------------------------------------------------------------------- */
+/* ---- What the switches hold ------------------------------------------------------------------ */
 
 static void add_unicast(struct cdg *all, const struct world *w)
 {
@@ -101,7 +102,7 @@ static void assert_no_credit_cycle(const struct world *w, const struct model *m)
 	cdg_fini(&all);
 }
 
-/* ---- What is no tree --------------------------------------------------------------------------------- */
+/* ---- What is no tree ------------------------------------------------------------------------- */
 
 /* Cables between switches, each for a second: one in so many ports. */
 static void cut_and_join(struct world *w, struct model *m, unsigned every)
@@ -216,7 +217,7 @@ static void an_operator_may_want_the_tiers(void **state)
 	world_fini(&w);
 }
 
-/* ---- A tree that is left ------------------------------------------------------------------------------ */
+/* ---- A tree that is left --------------------------------------------------------------------- */
 
 #define BROKEN_SEED    1207 /* a fabric in which tiers and detours leave pairs without a path.. */
 #define BROKEN_PERCENT 27   /* ..with so many cables down */
@@ -268,7 +269,10 @@ static void a_tree_is_left_by_an_alert_and_comes_back(void **state)
 	world_fini(&w);
 }
 
-/* More LIDs wanted than there are: hosts without one have cables and no path, and nobody calls that well. */
+/*
+ * More LIDs wanted than there are: hosts without one have cables and no path, and nobody calls that
+ * well.
+ */
 static void pairs_without_a_path_are_an_alert_while_they_last(void **state)
 {
 	struct world w;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* PAM4 links live with symbols that error correction mends: that warns, and takes no transit away. */
+/*
+ * PAM4 links live with symbols that error correction mends: that warns, and takes no transit away.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

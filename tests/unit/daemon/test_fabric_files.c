@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What becomes of files of state_dir that were lost, of those of an older fmd, and of a disk that is slow. */
+/*
+ * What becomes of files of state_dir that were lost, of those of an older fmd, and of a disk that
+ * is slow.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +54,7 @@ static void assert_alert(const struct world *w, const char *file, const char *pa
 }
 
 /* About files. */
-/* ---- Lost files ------------------------------------------------------------------------------------ */
+/* ---- Lost files ------------------------------------------------------------------------------ */
 
 static void cut(const char *path)
 {
@@ -225,7 +228,7 @@ static void file_edited_by_hand_is_taken_and_told(void **state)
 	world_fini(&w);
 }
 
-/* ---- The version before ---------------------------------------------------------------------------- */
+/* ---- The version before ---------------------------------------------------------------------- */
 
 #define OLD "tests/state/v1"
 
@@ -307,7 +310,7 @@ static void upgrade_loses_nothing_alerts_nobody_and_writes_all_anew(void **state
 	world_fini(&w);
 }
 
-/* ---- A process that is killed ---------------------------------------------------------------------- */
+/* ---- A process that is killed ---------------------------------------------------------------- */
 
 /* As SIGKILL leaves it: children go with it, nothing is written at the end. */
 static void kill_fabric(struct world *w)
@@ -350,7 +353,7 @@ static void what_is_down_is_known_however_often_fmd_is_killed_amid_changes(void 
 	world_fini(&w);
 }
 
-/* ---- A slow disk ----------------------------------------------------------------------------------- */
+/* ---- A slow disk ----------------------------------------------------------------------------- */
 
 static struct {
 	pid_t own;   /* whose fsync() is an error; 0 = nobody's */

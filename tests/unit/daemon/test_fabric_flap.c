@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Cables that fall again and again, on the fabric double: quarantine, its end, its memory, and what it spares. */
+/*
+ * Cables that fall again and again, on the fabric double: quarantine, its end, its memory, and what
+ * it spares.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Any host with a port can send a trap about anybody: what fmd believes, and what a liar brings about. */
+/*
+ * Any host with a port can send a trap about anybody: what fmd believes, and what a liar brings
+ * about.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +32,10 @@ static void forge_round(struct world *w, uint32_t host, uint16_t trap, uint64_t 
 	}
 }
 
-/* Simulated milliseconds from the cut of a cable to its being published; forged traps come before and meanwhile, if any. */
+/*
+ * Simulated milliseconds from the cut of a cable to its being published; forged traps come before
+ * and meanwhile, if any.
+ */
 static unsigned detection_ms(bool forged, unsigned warm_ms)
 {
 	uint64_t tid = 1000;
@@ -84,7 +90,10 @@ static void forge_cb(void *arg)
 	loop_timer_set(flood->timer, FORGED_US / 2);
 }
 
-/* Of a cable that is cut now; simulated microseconds, to a quarter of a millisecond. It is whole and quiet again behind it. */
+/*
+ * Of a cable that is cut now; simulated microseconds, to a quarter of a millisecond. It is whole
+ * and quiet again behind it.
+ */
 static uint64_t detected_after_us(struct world *w)
 {
 	unsigned uplink = uplink_of(w->design, far_leaf(w));
@@ -164,7 +173,7 @@ static void traps_of_every_kind_that_name_others_are_not_believed(void **state)
 	world_fini(&w);
 }
 
-/* ---- What subscribers hear ------------------------------------------------------------------------ */
+/* ---- What subscribers hear ------------------------------------------------------------------- */
 
 struct subscriber {
 	struct world *w;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Devices that acknowledge a setting and do not hold it are named while they do, and not written for ever. */
+/*
+ * Devices that acknowledge a setting and do not hold it are named while they do, and not written
+ * for ever.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

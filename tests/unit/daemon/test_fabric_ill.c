@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Devices that do not do as they are told: they are named, they cost little, and the rest of the fabric goes on. */
+/*
+ * Devices that do not do as they are told: they are named, they cost little, and the rest of the
+ * fabric goes on.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +45,9 @@ static uint64_t smps_in(struct world *w, uint64_t seconds)
 	return status_number(w, NULL, "smps_sent") - before;
 }
 
-/* Microseconds from the cut of an uplink elsewhere to the last block; the cable is back afterwards. */
+/*
+ * Microseconds from the cut of an uplink elsewhere to the last block; the cable is back afterwards.
+ */
 static double cut_answered_in(struct world *w)
 {
 	double ms;
@@ -233,7 +238,10 @@ static void what_a_readback_finds_is_repaired(void **state)
 	world_fini(&w);
 }
 
-/* Of ports that nobody has seen for years: all LIDs but the lowest; those from 1000 on were away first. */
+/*
+ * Of ports that nobody has seen for years: all LIDs but the lowest; those from 1000 on were away
+ * first.
+ */
 static void write_absent(const struct world *w)
 {
 	char path[128];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What ill devices may cost, in simulated time: a switch that takes no Set and an HCA that refuses Sets, both at once. The same things
- * are done to a fabric without them, and the figures held against each other.
+ * What ill devices may cost, in simulated time: a switch that takes no Set and an HCA that refuses
+ * Sets, both at once. The same things are done to a fabric without them, and the figures held
+ * against each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>

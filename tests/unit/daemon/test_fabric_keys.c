@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The key of trusted requests to the SA: apart from the subnet managers' own, and made where a site protects its fabric. */
+/*
+ * The key of trusted requests to the SA: apart from the subnet managers' own, and made where a site
+ * protects its fabric.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every kind of fault, on the fabric double: what is told, what it costs, and that its repair brings the same back. No poll
- * comes to help within a second; where one is needed, the test waits for it.
+ * Every kind of fault, on the fabric double: what is told, what it costs, and that its repair
+ * brings the same back. No poll comes to help within a second; where one is needed, the test waits
+ * for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +67,10 @@ static uint32_t sm_leaf(const struct world *w)
 
 typedef void cable_fn(struct double_fabric *d, guid_t node, unsigned port);
 
-/* All cables of a node, or those to switches alone; counted without the link to its aggregation node. */
+/*
+ * All cables of a node, or those to switches alone; counted without the link to its aggregation
+ * node.
+ */
 static unsigned each_cable(struct world *w, uint32_t node, bool between_switches, cable_fn *fn)
 {
 	unsigned count = 0;
@@ -103,7 +107,7 @@ static void assert_named(const struct world *w, const char *section, const char 
 	free(text);
 }
 
-/* ---- Cables ------------------------------------------------------------------------------------------ */
+/* ---- Cables ---------------------------------------------------------------------------------- */
 
 static void a_cable_costs_the_ports_of_its_switches_and_the_blocks(void **state)
 {
@@ -200,7 +204,7 @@ static void a_lane_that_fails_is_told_and_its_repair_too(void **state)
 	end(&w, &before);
 }
 
-/* ---- Switches ---------------------------------------------------------------------------------------- */
+/* ---- Switches -------------------------------------------------------------------------------- */
 
 static void dies_and_comes_back(struct world *w, uint32_t sw, const char *role)
 {
@@ -350,7 +354,7 @@ static void a_switch_that_was_replaced_takes_over(void **state)
 	end(&w, &before);
 }
 
-/* ---- Hosts ------------------------------------------------------------------------------------------- */
+/* ---- Hosts ----------------------------------------------------------------------------------- */
 
 static void a_host_that_reboots_is_active_again_under_its_lid_without_a_poll(void **state)
 {
@@ -392,7 +396,7 @@ static void an_hca_that_was_swapped_gets_a_lid_and_is_reached(void **state)
 	end(&w, &before);
 }
 
-/* ---- The SM's own way --------------------------------------------------------------------------------- */
+/* ---- The SM's own way ------------------------------------------------------------------------ */
 
 static void an_uplink_of_the_sms_own_leaf(void **state)
 {
@@ -444,7 +448,7 @@ static void an_island_that_was_cut_off_keeps_its_lids(void **state)
 	end(&w, &before);
 }
 
-/* ---- Silence ------------------------------------------------------------------------------------------ */
+/* ---- Silence --------------------------------------------------------------------------------- */
 
 static void a_switch_that_hangs_is_routed_to_told_and_holds_up_nobody(void **state)
 {

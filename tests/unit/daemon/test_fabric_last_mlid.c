@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The last multicast LID that there is, 0xFFFE, is used like any other. (The sanitizers see whether anything is read behind it.) */
+/*
+ * The last multicast LID that there is, 0xFFFE, is used like any other. (The sanitizers see whether
+ * anything is read behind it.)
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A fabric each of whose cables loses some of the MADs that cross it comes up and answers faults: a switch whose Sets were lost is not one
- * that takes none.
+ * A fabric each of whose cables loses some of the MADs that cross it comes up and answers faults: a
+ * switch whose Sets were lost is not one that takes none.
  */
 #include <setjmp.h>
 #include <stdarg.h>

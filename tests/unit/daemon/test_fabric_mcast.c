@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Multicast by the whole daemon on the fabric double: hosts join and leave by MADs, and what counts is what the switches hold. */
+/*
+ * Multicast by the whole daemon on the fabric double: hosts join and leave by MADs, and what counts
+ * is what the switches hold.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +11,7 @@
 #include "routing/multicast/mcast_own.h"
 #include "tests/unit/fabric_mcast_world.h"
 
-/* ---- Joining and leaving ------------------------------------------------------------------------- */
+/* ---- Joining and leaving --------------------------------------------------------------------- */
 
 static void packets_reach_who_has_joined(void **state)
 {
@@ -89,7 +92,7 @@ static void when_tables_are_full_the_answer_says_so(void **state)
 	world_fini(&w);
 }
 
-/* ---- Faults -------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static void a_member_out_of_service_has_left_and_may_come_back(void **state)
 {
@@ -268,7 +271,10 @@ static uint32_t leaf_number(const struct topo *t, unsigned n)
 	return TOPO_NONE;
 }
 
-/* Leaf 0 keeps spine 0 only, leaf 1 loses it. Trees that turn at leaf 2 and trees that turn at leaf 3 would wait for each other. */
+/*
+ * Leaf 0 keeps spine 0 only, leaf 1 loses it. Trees that turn at leaf 2 and trees that turn at leaf
+ * 3 would wait for each other.
+ */
 static void trees_that_turn_all_turn_where_no_credit_cycle_closes(void **state)
 {
 	static const unsigned m[] = { 4, 4 }, width[] = { 1, 3 }, p[] = { 1, 1 };

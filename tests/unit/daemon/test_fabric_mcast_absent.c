@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Members of multicast groups whose ports go out of service: who stays a member, who is asked to join anew, and who hears of it. */
+/*
+ * Members of multicast groups whose ports go out of service: who stays a member, who is asked to
+ * join anew, and who hears of it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +86,7 @@ static uint32_t leaf_of(const struct party *p, unsigned host)
 	return topo_peer(t, topo_port(t, t->nswitches + host, 1))->node;
 }
 
-/* ---- What happens to the fabric, and back -------------------------------------------------------- */
+/* ---- What happens to the fabric, and back ---------------------------------------------------- */
 
 typedef void fault_fn(struct party *p, bool on);
 
@@ -184,7 +187,7 @@ static void a_host_that_reboots_is_asked_to_join_again(void **state)
 	assert_nobody_is_lost(reboot_host);
 }
 
-/* ---- Who waits, and for how long ----------------------------------------------------------------- */
+/* ---- Who waits, and for how long ------------------------------------------------------------- */
 
 static void who_waits_is_told(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What becomes of groups and members over restarts of fmd, and when partitions change, on the fabric double. */
+/*
+ * What becomes of groups and members over restarts of fmd, and when partitions change, on the
+ * fabric double.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +10,7 @@
 #include <cmocka.h>
 #include "tests/unit/fabric_mcast_world.h"
 
-/* ---- A restart ----------------------------------------------------------------------------------- */
+/* ---- A restart ------------------------------------------------------------------------------- */
 
 static void a_restart_is_nothing_members_notice(void **state)
 {
@@ -34,7 +37,10 @@ static void a_restart_is_nothing_members_notice(void **state)
 	world_fini(&w);
 }
 
-/* So many LIDs, and answers so late, that forwarding tables are still read back when the join's tree stands. */
+/*
+ * So many LIDs, and answers so late, that forwarding tables are still read back when the join's
+ * tree stands.
+ */
 static void who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_back(void **state)
 {
 	struct model m = { 0 };
@@ -191,7 +197,7 @@ static void who_joined_unknown_to_the_file_is_asked_to_join_again(void **state)
 	world_fini(&w);
 }
 
-/* ---- Partitions ---------------------------------------------------------------------------------- */
+/* ---- Partitions ------------------------------------------------------------------------------ */
 
 /* Who is in partition 1 with fmd's host: hosts 1 up to that number. */
 static void write_partition(struct world *w, unsigned last)

@@ -41,7 +41,7 @@ static void assert_set(struct world *w, const char *host, const char *state, boo
 	json_decref(r.result);
 }
 
-/* ---- Loads --------------------------------------------------------------------------------------- */
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 static const struct topo_host *find_host(const struct topo *t, const char *name)
 {
@@ -57,7 +57,10 @@ static uint32_t end_port(const struct topo *t, const struct topo_host *host, uns
 	return t->nodes[t->host_cas[host->first + i]].port0 + 1;
 }
 
-/* Flows by port that leave a switch upwards, when each adapter of the host sends to each other one of it. */
+/*
+ * Flows by port that leave a switch upwards, when each adapter of the host sends to each other one
+ * of it.
+ */
 static void add_cross_rail(const struct world *w, const struct topo_host *host, unsigned *up)
 {
 	const struct topo *t = fabric_topo(w->fabric);
@@ -90,7 +93,10 @@ static unsigned worst_uplink(const struct world *w, const char *name)
 	return worst;
 }
 
-/* Flows by port when each adapter sends to the one `step` hosts on of its rail, ill hosts among themselves across rails too. */
+/*
+ * Flows by port when each adapter sends to the one `step` hosts on of its rail, ill hosts among
+ * themselves across rails too.
+ */
 static void add_rail_shift(const struct world *w, unsigned step, unsigned *load)
 {
 	const struct topo *t = fabric_topo(w->fabric);
@@ -155,7 +161,7 @@ static struct congestion measure(const struct world *w)
 	return c;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void a_host_without_p2p_is_spread_over_the_spines_of_four_units(void **state)
 {
@@ -263,7 +269,10 @@ static uint64_t entries_apart(const struct tables *a, const struct tables *b)
 	return delta.entries;
 }
 
-/* What is assumed of a host gives the very tables that its state brings later, and the loads that packets meet. */
+/*
+ * What is assumed of a host gives the very tables that its state brings later, and the loads that
+ * packets meet.
+ */
 static void what_if_says_beforehand_what_a_state_brings(void **state)
 {
 	struct tables tried = { 0 }, before = { 0 };
@@ -391,7 +400,7 @@ static void what_can_not_be_set_is_refused(void **state)
 	world_fini(&w);
 }
 
-/* ---- Ports that are not ours --------------------------------------------------------------------- */
+/* ---- Ports that are not ours ----------------------------------------------------------------- */
 
 static void assert_refused(uint32_t (*which)(const struct world *w), const char *desc, bool refused)
 {

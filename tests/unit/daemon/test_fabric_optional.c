@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Attributes that a switch need not have, and may not even refuse: nothing waits for them, and who is silent is remembered. */
+/*
+ * Attributes that a switch need not have, and may not even refuse: nothing waits for them, and who
+ * is silent is remembered.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

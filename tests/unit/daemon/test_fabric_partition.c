@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Partitions by the whole daemon on the fabric double: tenants are kept apart by the SA, by hosts and by switches. */
+/*
+ * Partitions by the whole daemon on the fabric double: tenants are kept apart by the SA, by hosts
+ * and by switches.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +92,9 @@ static void tenants_fini(struct world *w)
 	world_fini(w);
 }
 
-/* ---- Paths ------------------------------------------------------------------------------------ */
+/*
+ * ---- Paths ------------------------------------------------------------------------------------
+ */
 
 struct heard {
 	unsigned count;
@@ -150,7 +155,9 @@ static void a_tenant_gets_no_path_to_another(void **state)
 	tenants_fini(&w);
 }
 
-/* ---- Packets ---------------------------------------------------------------------------------- */
+/*
+ * ---- Packets ----------------------------------------------------------------------------------
+ */
 
 static bool holds(const struct world *w, uint32_t port, uint16_t base, bool full)
 {
@@ -227,7 +234,9 @@ static void a_host_that_comes_back_is_no_exception(void **state)
 	tenants_fini(&w);
 }
 
-/* ---- Configurations --------------------------------------------------------------------------- */
+/*
+ * ---- Configurations ---------------------------------------------------------------------------
+ */
 
 static void a_file_that_went_bad_leaves_the_old_partitions(void **state)
 {
@@ -324,7 +333,9 @@ static void without_a_file_again_all_talk_to_all(void **state)
 	world_fini(&w);
 }
 
-/* ---- What is told ----------------------------------------------------------------------------- */
+/*
+ * ---- What is told -----------------------------------------------------------------------------
+ */
 
 static void each_ipoib_partition_has_its_broadcast_group(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The manager's own port comes late, goes, and comes back elsewhere: what fmd says meanwhile, and what it writes afterwards. */
+/*
+ * The manager's own port comes late, goes, and comes back elsewhere: what fmd says meanwhile, and
+ * what it writes afterwards.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +86,7 @@ static void assert_is_whole(const struct world *w)
 	assert_hardware_delivers(w, 3);
 }
 
-/* ---- The link comes late --------------------------------------------------------------------------- */
+/* ---- The link comes late --------------------------------------------------------------------- */
 
 static void a_cable_that_comes_later_brings_the_fabric_up_by_itself(void **state)
 {
@@ -104,7 +107,10 @@ static void a_cable_that_comes_later_brings_the_fabric_up_by_itself(void **state
 	world_fini(&w);
 }
 
-/* A site comes back after a power cut: what was remembered is there, and the server is quicker than its switch. */
+/*
+ * A site comes back after a power cut: what was remembered is there, and the server is quicker than
+ * its switch.
+ */
 static void so_it_does_with_a_fabric_that_is_remembered(void **state)
 {
 	struct world w;
@@ -149,7 +155,7 @@ static void a_neighbour_that_answers_later_is_waited_for(void **state)
 	world_fini(&w);
 }
 
-/* ---- The link goes --------------------------------------------------------------------------------- */
+/* ---- The link goes --------------------------------------------------------------------------- */
 
 static void a_master_without_a_link_is_none_and_is_one_again_with_it(void **state)
 {
@@ -213,7 +219,7 @@ static void a_sweep_without_a_link_is_refused(void **state)
 	world_fini(&w);
 }
 
-/* ---- It leads elsewhere ---------------------------------------------------------------------------- */
+/* ---- It leads elsewhere ---------------------------------------------------------------------- */
 
 static void moved(struct world *w, uint64_t out_us)
 {
@@ -283,7 +289,10 @@ static void hear_of_switch(struct world *w, guid_t sw)
 	io->recv(io->arg, &from, mad, sizeof(mad));
 }
 
-/* A trap has it look between two readings of the port: that is read ahead of it, so that nothing goes by the ways of before. */
+/*
+ * A trap has it look between two readings of the port: that is read ahead of it, so that nothing
+ * goes by the ways of before.
+ */
 static void nothing_is_sent_by_ways_that_are_no_more(void **state)
 {
 	struct world w;
@@ -346,7 +355,7 @@ static void another_leaf_in_the_place_of_the_own_one_is_met(void **state)
 	world_fini(&w);
 }
 
-/* ---- The device ------------------------------------------------------------------------------------ */
+/* ---- The device ------------------------------------------------------------------------------ */
 
 static void a_device_that_is_back_after_30_s_finds_all_as_it_was(void **state)
 {
@@ -373,7 +382,10 @@ static void a_device_that_is_back_after_30_s_finds_all_as_it_was(void **state)
 	world_fini(&w);
 }
 
-/* .. but for its own port, which has forgotten its LID: nobody else was master, so no host is asked to register anew. */
+/*
+ * .. but for its own port, which has forgotten its LID: nobody else was master, so no host is asked
+ * to register anew.
+ */
 static void so_it_does_when_it_has_forgotten_what_it_was_told(void **state)
 {
 	struct world w;
@@ -439,7 +451,7 @@ static void a_manager_that_is_not_shown_any_more_is_shown_again(void **state)
 	world_fini(&w);
 }
 
-/* ---- What it costs --------------------------------------------------------------------------------- */
+/* ---- What it costs --------------------------------------------------------------------------- */
 
 /* One sweep, no more, and nobody's NodeInfo twice. */
 static void a_start_costs_what_the_sweep_costs(void **state)

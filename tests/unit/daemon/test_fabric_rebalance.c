@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Re-balancing by the conductor, on the fabric double: when it comes, what it keeps, and where it ends. */
+/*
+ * Re-balancing by the conductor, on the fabric double: when it comes, what it keeps, and where it
+ * ends.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +94,9 @@ static bool same_as(const struct world *w, const struct tables *older)
 	       !memcmp(now->lft, older->lft, (size_t)now->nswitches * now->stride);
 }
 
-/* ---- When --------------------------------------------------------------------------------------- */
+/*
+ * ---- When ---------------------------------------------------------------------------------------
+ */
 
 static void a_damaged_fabric_is_balanced_once_it_is_quiet(void **state)
 {
@@ -160,7 +165,10 @@ static void it_can_be_off_and_what_was_moved_goes_back(void **state)
 	world_fini(&w);
 }
 
-/* The pass takes a second here; a fault in the middle of it is answered, and its answer is not the pass's of before. */
+/*
+ * The pass takes a second here; a fault in the middle of it is answered, and its answer is not the
+ * pass's of before.
+ */
 static void a_fault_in_the_middle_of_a_pass_ends_it(void **state)
 {
 	struct world w;
@@ -183,7 +191,9 @@ static void a_fault_in_the_middle_of_a_pass_ends_it(void **state)
 	world_fini(&w);
 }
 
-/* ---- What is kept ------------------------------------------------------------------------------- */
+/*
+ * ---- What is kept -------------------------------------------------------------------------------
+ */
 
 static void the_next_fault_changes_only_what_used_it(void **state)
 {
@@ -295,7 +305,9 @@ static void questions_are_answered_with_what_is_in_force(void **state)
 	world_fini(&w);
 }
 
-/* ---- Where it ends ------------------------------------------------------------------------------ */
+/*
+ * ---- Where it ends ------------------------------------------------------------------------------
+ */
 
 static void the_same_damage_ends_in_the_same_tables_whatever_came_before(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices that are ill do not hold up the others: a switch that answers Gets and takes no Set, a host that refuses Sets, a node that
- * is slow to answer. A fault elsewhere is answered in the time that it takes without them.
+ * Devices that are ill do not hold up the others: a switch that answers Gets and takes no Set, a
+ * host that refuses Sets, a node that is slow to answer. A fault elsewhere is answered in the time
+ * that it takes without them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,9 @@ static unsigned transit(const struct world *w, uint32_t sw)
 	return count;
 }
 
-/* The mean of some cuts at the first leaf, each joined again; nobody is dark when one is answered. */
+/*
+ * The mean of some cuts at the first leaf, each joined again; nobody is dark when one is answered.
+ */
 static double time_of_cuts(struct world *w)
 {
 	uint32_t leaf = 0;
@@ -242,7 +245,7 @@ static void a_host_that_refuses_sets_holds_up_no_fault(void **state)
 	world_fini(&w);
 }
 
-/* ---- Looks that wait for a silent node ---------------------------------------------------------------- */
+/* ---- Looks that wait for a silent node ------------------------------------------------------- */
 
 static void a_fault_behind_a_silent_host_is_answered_at_once(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a restart of the daemon is to a fabric that is damaged, or changes meanwhile: nothing, or no more than it must. On the fabric double. */
+/*
+ * What a restart of the daemon is to a fabric that is damaged, or changes meanwhile: nothing, or no
+ * more than it must. On the fabric double.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +102,7 @@ static void damage(struct world *w)
 	run_for(w, 12 * SECOND_US); /* some traps were lost on the way: polls */
 }
 
-/* ---- Nothing happened ---------------------------------------------------------------------------- */
+/* ---- Nothing happened ------------------------------------------------------------------------ */
 
 static void a_whole_fabric_is_read_and_not_written(void **state)
 {
@@ -215,7 +218,7 @@ static void since_when_a_cable_is_down_outlives_a_restart(void **state)
 	world_fini(&w);
 }
 
-/* ---- Something did ------------------------------------------------------------------------------- */
+/* ---- Something did --------------------------------------------------------------------------- */
 
 static unsigned blocks_that_differ(const struct tables *a, const struct tables *b)
 {
@@ -441,7 +444,10 @@ static void cut_next_to_the_manager(struct world *w)
 	double_cut(w->hw, t->nodes[leaf].guid, uplink_of(t, leaf));
 }
 
-/* Hundreds of requests are on their way over that cable, or wait to go there: each would take two time-outs of 200 ms. */
+/*
+ * Hundreds of requests are on their way over that cable, or wait to go there: each would take two
+ * time-outs of 200 ms.
+ */
 static void assert_answered_soon(struct world *w)
 {
 	cut_next_to_the_manager(w);
@@ -524,7 +530,7 @@ static void a_fault_during_the_reading_is_answered(void **state)
 	world_fini(&w);
 }
 
-/* ---- Files that are not right --------------------------------------------------------------------- */
+/* ---- Files that are not right ---------------------------------------------------------------- */
 
 static void spoil_tables(const struct world *w, long at, uint8_t with, long length)
 {
@@ -664,7 +670,7 @@ static void files_are_written_while_it_runs_and_not_for_nothing(void **state)
 	world_fini(&w);
 }
 
-/* ---- Forgetting ----------------------------------------------------------------------------------- */
+/* ---- Forgetting ------------------------------------------------------------------------------ */
 
 static void what_is_forgotten_is_not_known_any_more(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The SA in the whole daemon, on the fabric double: hosts that ask, subscribe, reboot, and what they notice of a restart of fmd. */
+/*
+ * The SA in the whole daemon, on the fabric double: hosts that ask, subscribe, reboot, and what
+ * they notice of a restart of fmd.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +118,9 @@ static void subscribe(struct client *c, uint16_t trap)
 	assert_int_equal(c->ok, ok + 1);
 }
 
-/* ---- Notices ---------------------------------------------------------------------------------- */
+/*
+ * ---- Notices ----------------------------------------------------------------------------------
+ */
 
 static void hosts_that_go_and_come_are_reported(void **state)
 {
@@ -163,7 +168,9 @@ static void traps_of_switches_are_handed_on(void **state)
 	world_fini(&w);
 }
 
-/* ---- Restarts and registration ------------------------------------------------------------------ */
+/*
+ * ---- Restarts and registration ------------------------------------------------------------------
+ */
 
 static unsigned registrations(const struct world *w)
 {
@@ -245,7 +252,9 @@ static void who_comes_back_is_asked_to_register_and_nobody_else(void **state)
 	world_fini(&w);
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/*
+ * ---- Answers ----------------------------------------------------------------------------------
+ */
 
 static void long_tables_arrive_whole(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who is a SHARP aggregation node: by what it says itself where name and place disagree, else by its name. */
+/*
+ * Who is a SHARP aggregation node: by what it says itself where name and place disagree, else by
+ * its name.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +66,10 @@ static void assert_sound(const struct world *w)
 	assert_hardware_delivers(w, 5);
 }
 
-/* CAs that were asked since the count began; switches that have tables are asked once in a life about adaptive routing. */
+/*
+ * CAs that were asked since the count began; switches that have tables are asked once in a life
+ * about adaptive routing.
+ */
 static unsigned asked(const struct world *w)
 {
 	unsigned sent = double_sent(w->hw, WIRE_GET, WIRE_GENERAL_INFO);

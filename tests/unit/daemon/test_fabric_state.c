@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Files of state_dir that can't be written: what was asked for is in force, whoever asked is told, and it is written when it can be. */
+/*
+ * Files of state_dir that can't be written: what was asked for is in force, whoever asked is told,
+ * and it is written when it can be.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

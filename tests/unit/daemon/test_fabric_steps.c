@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What happens between two steps of an update. The loop's pace is one step at a time with a gap behind it, in which the
- * double delivers; a timer of the test's own looks which step is due and does something there, once.
+ * What happens between two steps of an update. The loop's pace is one step at a time with a gap
+ * behind it, in which the double delivers; a timer of the test's own looks which step is due and
+ * does something there, once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +125,7 @@ static void assert_settled(struct between *b)
 	assert_hardware_delivers(&b->w, 7);
 }
 
-/* ---- Faults -------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static void cut_first_leaf(struct between *b)
 {
@@ -175,7 +176,9 @@ static void a_fault_in_the_first_update_is_answered(void **state)
 	end(&b);
 }
 
-/* Settled is twice after a restart: when all is written, and when all that was remembered is read. */
+/*
+ * Settled is twice after a restart: when all is written, and when all that was remembered is read.
+ */
 static void cut_while_reading(struct between *b)
 {
 	assert_true(status_number(&b->w, NULL, "lft_blocks_unread") > 0);
@@ -209,7 +212,7 @@ static void a_fault_between_settling_and_the_end_of_reading_is_answered(void **s
 	end(&b);
 }
 
-/* ---- What others see meanwhile ------------------------------------------------------------------- */
+/* ---- What others see meanwhile --------------------------------------------------------------- */
 
 static void what_is_published_stays_whole_until_the_next_is(void **state)
 {
@@ -322,7 +325,7 @@ static void refused_tables_leave_the_old_ones_in_force(void **state)
 	end(&b);
 }
 
-/* ---- Re-balancing -------------------------------------------------------------------------------- */
+/* ---- Re-balancing ---------------------------------------------------------------------------- */
 
 static void assert_tables(const struct between *b, const struct tables *expected)
 {
@@ -387,7 +390,7 @@ static void a_refused_rebalancing_leaves_the_one_before_in_force(void **state)
 	end(&b);
 }
 
-/* ---- Acts and configurations --------------------------------------------------------------------- */
+/* ---- Acts and configurations ----------------------------------------------------------------- */
 
 static void note_answers(struct between *b)
 {
@@ -490,7 +493,7 @@ static void a_reload_between_any_two_steps_is_obeyed(void **state)
 	end(&b);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void the_end_may_come_between_any_two_steps(void **state)
 {

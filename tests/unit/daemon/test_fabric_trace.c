@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The order of things: what the manager sets in the fabric and what it logs, from a cold start to its end, against the traces kept in
- * tests/unit/daemon/trace/. A line is an event, or what was set since the line before: attributes in the order of their first Set, how many
- * Sets and at how many nodes. TRACE=write writes the traces anew: read the difference before it is committed.
+ * The order of things: what the manager sets in the fabric and what it logs, from a cold start to
+ * its end, against the traces kept in tests/unit/daemon/trace/. A line is an event, or what was set
+ * since the line before: attributes in the order of their first Set, how many Sets and at how many
+ * nodes. TRACE=write writes the traces anew: read the difference before it is committed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +86,10 @@ static void end_of_sets(struct trace *trace)
 	trace->nsets = 0;
 }
 
-/* Times are the simulated fabric's, and other figures of a text may change with it; the words tell what was done. */
+/*
+ * Times are the simulated fabric's, and other figures of a text may change with it; the words tell
+ * what was done.
+ */
 static void write_masked(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -150,7 +154,7 @@ static void assert_trace(struct trace *trace, const char *name)
 	*trace = (struct trace){ 0 };
 }
 
-/* ---- The stages of a manager's life ---------------------------------------------------------------- */
+/* ---- The stages of a manager's life ---------------------------------------------------------- */
 
 static void init_stopped(struct world *w, struct trace *trace)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What traps cost and bring about, on the fabric double: the hold-down, storms, babblers, traps about errors. */
+/*
+ * What traps cost and bring about, on the fabric double: the hold-down, storms, babblers, traps
+ * about errors.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +33,10 @@ static void ten_thousand_traps_of_one_port_cost_next_to_nothing(void **state)
 	repressed = double_sent(w.hw, WIRE_TRAP_REPRESS, 0);
 	babble(&w, far_leaf_guid(&w), 128, 0, 10000, 20 * SECOND_US);
 	assert_int_equal(status_number(&w, "traps", "received"), 10000);
-	/* Two sweeps of 12 switches among them; a look at a leaf is three packets when it has no news. */
+	/*
+	 * Two sweeps of 12 switches among them; a look at a leaf is three packets when it has no
+	 * news.
+	 */
 	assert_in_range(status_number(&w, NULL, "smps_sent") - smps, 24 + 3, 24 + 12 * 3);
 	assert_true(status_number(&w, NULL, "reroutes") < 16);
 	/* 500 a second came: all are repressed. */
@@ -70,7 +76,10 @@ static void a_babbler_does_not_hold_up_the_fault_of_another(void **state)
 	world_fini(&w);
 }
 
-/* Of a babbler that is heeded seldom by now: later, but long before the next poll of it would be due. */
+/*
+ * Of a babbler that is heeded seldom by now: later, but long before the next poll of it would be
+ * due.
+ */
 static void a_babblers_own_fault_is_found_too(void **state)
 {
 	struct world w;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A fabric of uneven design by the conductor, on the fabric double: balanced once it is quiet, and left so. */
+/*
+ * A fabric of uneven design by the conductor, on the fabric double: balanced once it is quiet, and
+ * left so.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

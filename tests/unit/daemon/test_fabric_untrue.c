@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Switches that acknowledge what they do not keep: they are named and led around, not written for ever. */
+/*
+ * Switches that acknowledge what they do not keep: they are named and led around, not written for
+ * ever.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

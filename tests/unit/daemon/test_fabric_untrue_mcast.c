@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Switches that acknowledge a multicast block and do not keep it: they are named and trees lead around them. */
+/*
+ * Switches that acknowledge a multicast block and do not keep it: they are named and trees lead
+ * around them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +75,10 @@ static void audited_world(struct world *w, struct model *m)
 	run_for(w, 4 * SECOND_US);
 }
 
-/* A world in which a spine of the group's tree lost its multicast table and holds nothing that is written there; for long enough that it shows. Its name. */
+/*
+ * A world in which a spine of the group's tree lost its multicast table and holds nothing that is
+ * written there; for long enough that it shows. Its name.
+ */
 static const char *forge(struct forger *forger, struct world *w, struct model *m)
 {
 	audited_world(w, m);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* From a fault's trap to the last block that is acknowledged the loop is told that something is urgent: what others ask has a part of the time. */
+/*
+ * From a fault's trap to the last block that is acknowledged the loop is told that something is
+ * urgent: what others ask has a part of the time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Status does not flatter: what is cut off, silent or ill is counted, named and an alert as long as it lasts. */
+/*
+ * Status does not flatter: what is cut off, silent or ill is counted, named and an alert as long as
+ * it lasts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Health reports of programs beside fmd: a source as others are, for as long as its TTL; then silence, which mends nothing. First the state
- * machine alone with a time of the test's own, then the whole daemon on the fabric double.
+ * Health reports of programs beside fmd: a source as others are, for as long as its TTL; then
+ * silence, which mends nothing. First the state machine alone with a time of the test's own, then
+ * the whole daemon on the fabric double.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #define S    SECOND_US
 #define HOST "dgx-su01-05"
 
-/* ---- The state machine --------------------------------------------------------------------------- */
+/* ---- The state machine ----------------------------------------------------------------------- */
 
 struct one { /* host 0 has no exporter, host 1 has one, and 8 others make the guard quiet */
 	struct health h;
@@ -256,7 +257,7 @@ static void the_fifth_source_of_a_host_is_refused(void **state)
 	one_free(it);
 }
 
-/* ---- The daemon ---------------------------------------------------------------------------------- */
+/* ---- The daemon ------------------------------------------------------------------------------ */
 
 static void assert_taken(struct world *w, const char *state, const char *reason, double ttl_s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices that lie. Answers are falsified on their way to the whole daemon, or switches acknowledge what they do not do. While it lasts
- * nothing crashes, and what lies is an alert with its name; a minute after the truth is back the fabric is as before, without a command.
+ * Devices that lie. Answers are falsified on their way to the whole daemon, or switches acknowledge
+ * what they do not do. While it lasts nothing crashes, and what lies is an alert with its name; a
+ * minute after the truth is back the fabric is as before, without a command.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +123,7 @@ static guid_t host_guid(const struct world *w, uint32_t host)
 	return w->design->nodes[w->design->nswitches + host].guid;
 }
 
-/* ---- As before ----------------------------------------------------------------------------------- */
+/* ---- As before ------------------------------------------------------------------------------- */
 
 /* But for those of files that a test took away. */
 static unsigned alerts_now(const struct world *w)
@@ -204,9 +205,12 @@ static void assert_as_before(struct world *w, const char *what)
 	assert_string_equal(what_differs(w), "");
 }
 
-/* ---- Anything at random -------------------------------------------------------------------------- */
+/* ---- Anything at random ---------------------------------------------------------------------- */
 
-/* Of the environment: FMD_LIAR_SEEDS fabrics, from seed FMD_LIAR_SEED on, where FMD_LIAR_PER_MILLE of all answers are false. */
+/*
+ * Of the environment: FMD_LIAR_SEEDS fabrics, from seed FMD_LIAR_SEED on, where FMD_LIAR_PER_MILLE
+ * of all answers are false.
+ */
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
@@ -287,7 +291,7 @@ static void a_minute_after_random_lies_all_is_as_before(void **state)
 	assert_int_equal(well, count);
 }
 
-/* ---- One lie ------------------------------------------------------------------------------------- */
+/* ---- One lie --------------------------------------------------------------------------------- */
 
 static void one_wrong_bit(uint32_t node, unsigned bit, bool after_reboot)
 {
@@ -351,7 +355,9 @@ static void one_wrong_bit_of_a_port_moves_no_cable(void **state)
 	one_wrong_bit(last, (36 - 12) * 8 + 1, false);
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------- */
+/*
+ * ---- Tables -------------------------------------------------------------------------------------
+ */
 
 struct listener { /* counts the blocks that a switch is given */
 	guid_t sw;
@@ -398,7 +404,7 @@ static void a_switch_that_holds_no_block_is_isolated_not_repaired(void **state)
 	world_fini(&w);
 }
 
-/* ---- GUIDs that are met twice -------------------------------------------------------------------- */
+/* ---- GUIDs that are met twice ---------------------------------------------------------------- */
 
 /* Pairs of hosts that do not reach each other, but for those of one leaf. */
 static unsigned dead_elsewhere(const struct world *w, uint32_t leaf)

@@ -8,7 +8,9 @@
 #include "tests/fabric/mad_world.h"
 #include "tests/unit/fabric_world.h"
 
-/* ---- Who is next ------------------------------------------------------------------------------ */
+/*
+ * ---- Who is next ------------------------------------------------------------------------------
+ */
 
 static void devices_take_turns(void **state)
 {
@@ -113,11 +115,13 @@ static void a_late_answer_to_a_set_that_is_kept_back_leaves_the_turns_in_order(v
 	mad_world_fini(&w);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------- */
+/*
+ * ---- Time -------------------------------------------------------------------------------------
+ */
 
 /*
- * The whole daemon, which takes no time itself, and devices that need a millisecond for an SMP. A switch is looked at, and then told, so it can't
- * be at work all the time: but half of it.
+ * The whole daemon, which takes no time itself, and devices that need a millisecond for an SMP. A
+ * switch is looked at, and then told, so it can't be at work all the time: but half of it.
  */
 static void a_bring_up_takes_at_most_twice_its_busiest_device(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The whole daemon on the fabric double, with every write to a forwarding table and to a port recorded: the
- * mixture that the switches hold after each of them is judged by the cables as they are then, and by the states of both ends of each.
+ * The whole daemon on the fabric double, with every write to a forwarding table and to a port
+ * recorded: the mixture that the switches hold after each of them is judged by the cables as they
+ * are then, and by the states of both ends of each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,8 +169,9 @@ static void write_record(struct mixture *mix, const struct record *record)
 }
 
 /*
- * Entries that are emptied only to be filled again: the last resort against a credit cycle. Ways to their LIDs are excused, but
- * none between hosts: what comes in the way of one another here is management's.
+ * Entries that are emptied only to be filled again: the last resort against a credit cycle. Ways to
+ * their LIDs are excused, but none between hosts: what comes in the way of one another here is
+ * management's.
  */
 static void excuse_drains(struct world *w, struct mixture *mix, const struct tables *after)
 {

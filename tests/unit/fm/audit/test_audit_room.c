@@ -237,7 +237,9 @@ static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
 	end(&r);
 }
 
-/* Members joined while the block was being read; their round of multicast has not begun to write. */
+/*
+ * Members joined while the block was being read; their round of multicast has not begun to write.
+ */
 static void joined_meanwhile(void *arg, const struct mft_result *result)
 {
 	uint16_t ports[MCAST_POSITIONS] = { 14 };

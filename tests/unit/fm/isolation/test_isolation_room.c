@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Links that cannot be made Active, and switches that take no Set: what is isolated of them, and till when. */
+/*
+ * Links that cannot be made Active, and switches that take no Set: what is isolated of them, and
+ * till when.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

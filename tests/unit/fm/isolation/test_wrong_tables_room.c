@@ -145,7 +145,9 @@ static void one_that_is_not_met_yet_stays_in_the_file_that_others_change(void **
 	end(&r);
 }
 
-/* ---- Forms of the file ------------------------------------------------------------------------- */
+/*
+ * ---- Forms of the file -------------------------------------------------------------------------
+ */
 
 static void load_block(struct room *r, const char *block)
 {

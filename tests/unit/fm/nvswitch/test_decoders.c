@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What scrape.c hands to decoders: one answer of dcgm-exporter for its host, one of NMX-T for all hosts of its
- * rack, answers that are cut off, and endpoints that are not what the list of hosts takes them for.
+ * What scrape.c hands to decoders: one answer of dcgm-exporter for its host, one of NMX-T for all
+ * hosts of its rack, answers that are cut off, and endpoints that are not what the list of hosts
+ * takes them for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +104,7 @@ static bool judge(struct world *w, const struct decoder *decoder, unsigned host)
 	return decoder->judge(w->kept, &subject, &w->verdict, w->error, sizeof(w->error));
 }
 
-/* ---- dcgm-exporter ------------------------------------------------------------------------------- */
+/* ---- dcgm-exporter --------------------------------------------------------------------------- */
 
 static void say_gpus(struct world *w, const char *host, unsigned lost)
 {
@@ -160,7 +161,7 @@ static void a_racks_answer_for_a_host_without_a_place_tells_what_is_needed(void 
 	decoder_dcgm.drop(w->kept);
 }
 
-/* ---- NMX-T --------------------------------------------------------------------------------------- */
+/* ---- NMX-T ----------------------------------------------------------------------------------- */
 
 static void say_tray(struct world *w, unsigned tray, unsigned down)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What exporters say of a host, in both generations of names, judged against what the machine has. */
+/*
+ * What exporters say of a host, in both generations of names, judged against what the machine has.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +12,7 @@
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
 
-/* ---- Bodies -------------------------------------------------------------------------------------- */
+/* ---- Bodies ---------------------------------------------------------------------------------- */
 
 struct body {
 	char text[1 << 16];
@@ -127,7 +129,7 @@ static void assert_state(struct nvswitch_verdict v, enum nvswitch_state wanted, 
 		fail_msg("'%s' has no '%s'", v.count ? v.findings[0].text : "", first);
 }
 
-/* ---- Healthy ------------------------------------------------------------------------------------- */
+/* ---- Healthy --------------------------------------------------------------------------------- */
 
 static void a_machine_as_it_should_be_is_healthy(void **state)
 {
@@ -176,7 +178,7 @@ static void cards_without_nvlink_are_no_fault(void **state)
 	assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
 }
 
-/* ---- Faults -------------------------------------------------------------------------------------- */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static void a_lost_peer_is_no_p2p_and_named(void **state)
 {
@@ -213,7 +215,10 @@ static void old_and_new_names_say_the_same(void **state)
 		     "NVSwitch 3: fatal SXid 23005");
 }
 
-/* NVML can't tell one GPU's peers for a while: what only a GPU that answers has says that it is there. */
+/*
+ * NVML can't tell one GPU's peers for a while: what only a GPU that answers has says that it is
+ * there.
+ */
 static void a_gpu_is_there_by_its_temperature_or_power_under_any_name(void **state)
 {
 	static const char *const names[] = { "GPU_TEMP", "GPU_TEMP_CELSIUS", "POWER_USAGE",
@@ -322,7 +327,7 @@ static void a_board_of_four_is_whole(void **state)
 	assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
 }
 
-/* ---- Links --------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 static void links_that_are_absent_are_counted_against_the_system(void **state)
 {
@@ -342,7 +347,10 @@ static void a_switch_that_is_absent_is_told(void **state)
 	assert_state(judge(b), NVSWITCH_DEGRADED_LINK, "1 of 6 NVSwitches absent");
 }
 
-/* An exporter that calls all NVSwitches nvswitch0: the worst of equal series counts, nothing is said to be absent. */
+/*
+ * An exporter that calls all NVSwitches nvswitch0: the worst of equal series counts, nothing is
+ * said to be absent.
+ */
 static void repeated_series_count_as_the_worst_and_prove_no_absence(void **state)
 {
 	struct body *b = calloc(1, sizeof(*b));
@@ -393,7 +401,7 @@ static void mig_on_h100_is_no_fault_while_links_stay_up(void **state)
 	assert_state(judge(b), NVSWITCH_HEALTHY, NULL);
 }
 
-/* ---- Others -------------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 static void a_body_without_a_word_of_nvlink_is_unknown(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which fields an exporter leaves out; and that the lists of etc/dcgm ask for what their generation of DCGM has. */
+/*
+ * Which fields an exporter leaves out; and that the lists of etc/dcgm ask for what their generation
+ * of DCGM has.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,9 +74,12 @@ static void who_is_no_dcgm_exporter_misses_nothing(void **state)
 	assert_int_equal(count_missing(seen_of(names), NVSWITCH_SYSTEM_H100), 0);
 }
 
-/* ---- The lists ----------------------------------------------------------------------------------- */
+/* ---- The lists ------------------------------------------------------------------------------- */
 
-/* Name, number and first public release of NVIDIA/DCGM (dcgmlib/dcgm_fields.h, by its history up to 72fa3fe, 4.6.0) that has it. */
+/*
+ * Name, number and first public release of NVIDIA/DCGM (dcgmlib/dcgm_fields.h, by its history up to
+ * 72fa3fe, 4.6.0) that has it.
+ */
 static const struct {
 	const char *name;
 	unsigned id;

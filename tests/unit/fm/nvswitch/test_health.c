@@ -123,7 +123,7 @@ static enum nvswitch_state state_of(const struct world *w, unsigned host)
 	return w->h.hosts[host].state;
 }
 
-/* ---- Hold-downs ---------------------------------------------------------------------------------- */
+/* ---- Hold-downs ------------------------------------------------------------------------------ */
 
 static void a_fault_counts_once_it_has_lasted(void **state)
 {
@@ -198,7 +198,7 @@ static void a_degraded_link_changes_no_routing(void **state)
 	world_free(w);
 }
 
-/* ---- Silence ------------------------------------------------------------------------------------- */
+/* ---- Silence --------------------------------------------------------------------------------- */
 
 static void a_silent_source_makes_unknown_and_leaves_routing_as_it_is(void **state)
 {
@@ -287,7 +287,7 @@ static void the_worst_of_several_sources_counts(void **state)
 	world_free(w);
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------- */
+/* ---- Batches --------------------------------------------------------------------------------- */
 
 static void changes_are_taken_in_batches_with_a_distance(void **state)
 {
@@ -322,7 +322,7 @@ static void without_hold_downs_a_change_counts_at_once(void **state)
 	world_free(w);
 }
 
-/* ---- The guard ----------------------------------------------------------------------------------- */
+/* ---- The guard ------------------------------------------------------------------------------- */
 
 static void too_many_at_once_change_nothing(void **state)
 {
@@ -372,7 +372,7 @@ static void one_host_of_a_small_fabric_is_never_held_by_the_guard(void **state)
 	world_free(w);
 }
 
-/* ---- The log ------------------------------------------------------------------------------------- */
+/* ---- The log --------------------------------------------------------------------------------- */
 
 static struct sxid_event event_of(const char *text)
 {
@@ -463,7 +463,7 @@ static void many_soft_errors_in_a_minute_are_a_sick_link(void **state)
 	world_free(w);
 }
 
-/* ---- Operators and names ------------------------------------------------------------------------- */
+/* ---- Operators and names --------------------------------------------------------------------- */
 
 static void an_operators_word_counts_at_once_and_until_taken_back(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What NMX-T says of a rack's NVLinks, and which host it is about. The rows are shaped as one recorded on a GB200. */
+/*
+ * What NMX-T says of a rack's NVLinks, and which host it is about. The rows are shaped as one
+ * recorded on a GB200.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

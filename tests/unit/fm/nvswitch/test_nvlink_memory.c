@@ -8,7 +8,7 @@
 #define LOST                                                                                       \
 	"NVRM: Xid (PCI:0000:13:00): 74, pid=1, NVLink: fatal error detected on link 14(0x0, 0x0)"
 
-/* ---- A restart ----------------------------------------------------------------------------------- */
+/* ---- A restart ------------------------------------------------------------------------------- */
 
 /* Another life of the daemon: what was believed, and the memory as a file has it. */
 static struct host *restarted(struct host *before)
@@ -136,7 +136,10 @@ static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
 }
 
 /* The worst are kept. */
-/* One asks for what the other does not: what only one of them shows did not happen anew with each answer. */
+/*
+ * One asks for what the other does not: what only one of them shows did not happen anew with each
+ * answer.
+ */
 static void two_exporters_of_a_host_hide_nothing_of_each_other(void **state)
 {
 	static const char gauges[] =
@@ -188,7 +191,7 @@ static void a_host_with_many_events_keeps_the_worst(void **state)
 	assert_int_equal(m.events[0].finding.state, NVSWITCH_FATAL);
 }
 
-/* ---- Whom to believe ----------------------------------------------------------------------------- */
+/* ---- Whom to believe ------------------------------------------------------------------------- */
 
 static struct host *unsure(enum nvswitch_trust sure)
 {

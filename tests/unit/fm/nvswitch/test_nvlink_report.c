@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What is shown and kept of hosts' NVLinks: evidence with its kind and end, domains, the file of the memory. */
+/*
+ * What is shown and kept of hosts' NVLinks: evidence with its kind and end, domains, the file of
+ * the memory.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

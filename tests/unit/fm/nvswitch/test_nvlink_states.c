@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* States that exporters tell: the fabric manager, MIG, models, blanks, health of several kinds, what is gone. */
+/*
+ * States that exporters tell: the fabric manager, MIG, models, blanks, health of several kinds,
+ * what is gone.
+ */
 #include "tests/unit/nvlink_host.h"
 
 /* A healthy one that becomes otherwise: what it is within a minute. */
@@ -24,7 +27,7 @@ static void assert_line(struct machine before, const char *line, enum nvswitch_s
 	assert_becomes(before, &after, wanted, line);
 }
 
-/* ---- The fabric manager -------------------------------------------------------------------------- */
+/* ---- The fabric manager ---------------------------------------------------------------------- */
 
 static struct machine with_manager(unsigned first, unsigned last, unsigned status)
 {
@@ -93,7 +96,7 @@ static void in_progress_is_what_the_site_says_it_is(void **state)
 	}
 }
 
-/* ---- MIG ----------------------------------------------------------------------------------------- */
+/* ---- MIG ------------------------------------------------------------------------------------- */
 
 static void mig_takes_gpus_out_of_p2p_on_every_generation(void **state)
 {
@@ -168,7 +171,7 @@ static void a_gpu_out_of_mig_is_judged_again(void **state)
 	host_free(it);
 }
 
-/* ---- Models -------------------------------------------------------------------------------------- */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 static void machines_are_known_by_their_gpus(void **state)
 {
@@ -232,7 +235,7 @@ static void h20_is_judged_like_other_boards_with_nvswitches(void **state)
 	assert_becomes(before, &after, NVSWITCH_DEGRADED_LINK, "four links");
 }
 
-/* ---- Blanks -------------------------------------------------------------------------------------- */
+/* ---- Blanks ---------------------------------------------------------------------------------- */
 
 static void a_blank_value_in_any_spelling_is_no_value(void **state)
 {
@@ -284,7 +287,7 @@ static void a_blank_value_in_any_spelling_is_no_value(void **state)
 	}
 }
 
-/* ---- What is told of health ---------------------------------------------------------------------- */
+/* ---- What is told of health ------------------------------------------------------------------ */
 
 static void signals_mean_what_nvidia_says_of_them(void **state)
 {
@@ -396,7 +399,7 @@ static void a_clique_that_is_blank_for_once_changes_nothing(void **state)
 	host_free(it);
 }
 
-/* ---- What is gone -------------------------------------------------------------------------------- */
+/* ---- What is gone ---------------------------------------------------------------------------- */
 
 static void four_of_eight_gpus_gone_are_missed(void **state)
 {
@@ -407,7 +410,9 @@ static void four_of_eight_gpus_gone_are_missed(void **state)
 	for (unsigned g = 4; g < 8; g++)
 		after.gone[g] = true;
 	assert_becomes(before, &after, NVSWITCH_NO_P2P, "a known host");
-	/* .. and of one that is met like this, where NVSwitches show that it is no board of four. */
+	/*
+	 * .. and of one that is met like this, where NVSwitches show that it is no board of four.
+	 */
 	struct machine m = after;
 	m.asks_fm = true;
 	struct host *it = host_new(m);

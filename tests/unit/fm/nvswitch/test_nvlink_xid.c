@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Errors of GPUs and NVSwitches, by gauges and by the kernel's lines: what they begin, and what ends it. */
+/*
+ * Errors of GPUs and NVSwitches, by gauges and by the kernel's lines: what they begin, and what
+ * ends it.
+ */
 #include "tests/unit/nvlink_host.h"
 
-/* ---- Applications -------------------------------------------------------------------------------- */
+/* ---- Applications ---------------------------------------------------------------------------- */
 
-/* A job's crash is no fault of its host: one of these on a GPU or other every three minutes, by gauge and by log. */
+/*
+ * A job's crash is no fault of its host: one of these on a GPU or other every three minutes, by
+ * gauge and by log.
+ */
 static void a_day_of_application_errors_changes_no_state(void **state)
 {
 	static const unsigned xids[] = { 13, 31, 43, 45, 94 };
@@ -66,7 +72,7 @@ static void a_crashed_job_is_no_lost_gpu(void **state)
 	host_free(it);
 }
 
-/* ---- The gauge ----------------------------------------------------------------------------------- */
+/* ---- The gauge ------------------------------------------------------------------------------- */
 
 static void an_old_xid_of_a_gpu_that_works_is_no_fault(void **state)
 {
@@ -123,7 +129,9 @@ static void a_later_number_in_the_gauge_heals_nothing(void **state)
 	}
 }
 
-/* Its series are gone, P2P is blank for all, and the gauge shows a number that is not known for it. */
+/*
+ * Its series are gone, P2P is blank for all, and the gauge shows a number that is not known for it.
+ */
 static void a_lost_gpu_whose_last_xid_is_154_is_missed(void **state)
 {
 	struct machine m = h100();
@@ -210,7 +218,7 @@ static void an_nvswitch_error_gauge_stays_like_the_xid_gauge(void **state)
 	host_free(it);
 }
 
-/* ---- Logs ---------------------------------------------------------------------------------------- */
+/* ---- Logs ------------------------------------------------------------------------------------ */
 
 #define OFF_BUS                                                                                    \
 	"NVRM: Xid (PCI:0000:15:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the " \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the monitor hears by, when some of it can't be opened: on a real loop, with addresses and files of the test's own. */
+/*
+ * What the monitor hears by, when some of it can't be opened: on a real loop, with addresses and
+ * files of the test's own.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -221,7 +224,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void port_that_is_taken_leaves_the_other_inputs_working(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who may send kernel logs where nothing is configured: whose address the resolver gives a host of ours. The resolver, and where datagrams are from, is the
- * test's: the functions below stand in for libc's, since the program's own definitions go first.
+ * Who may send kernel logs where nothing is configured: whose address the resolver gives a host of
+ * ours. The resolver, and where datagrams are from, is the test's: the functions below stand in for
+ * libc's, since the program's own definitions go first.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@
 	"kernel: nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 #define NOISE "kernel: usb 1-1: new high-speed USB device number 7 using xhci_hcd"
 
-/* ---- libc's ---------------------------------------------------------------------------------------- */
+/* ---- libc's ---------------------------------------------------------------------------------- */
 
 static struct {
 	struct gaicb *asked; /* under way */
@@ -87,7 +88,7 @@ int recvmmsg(int fd, struct mmsghdr *headers, unsigned count, int flags, struct 
 	return taken;
 }
 
-/* ---- The monitor, and who speaks to it ------------------------------------------------------------- */
+/* ---- The monitor, and who speaks to it ------------------------------------------------------- */
 
 struct fixture {
 	char listen[64];
@@ -227,7 +228,7 @@ static void answer(struct addrinfo *list, int status)
 	r.status = status;
 }
 
-/* ---- Tests ----------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void who_has_an_address_of_the_host_that_he_names_is_believed(void **state)
 {

@@ -11,7 +11,7 @@
 #include "fm/nvswitch/sxid.h"
 #include "fm/nvswitch/syslog.h"
 
-/* ---- Headers ------------------------------------------------------------------------------------- */
+/* ---- Headers --------------------------------------------------------------------------------- */
 
 static void every_header_form_gives_host_and_text(void **state)
 {
@@ -121,7 +121,7 @@ static void a_kmsg_record_is_of_this_machine(void **state)
 	assert_false(syslog_read_kmsg("6,1", 3, &m));
 }
 
-/* ---- Framing ------------------------------------------------------------------------------------- */
+/* ---- Framing --------------------------------------------------------------------------------- */
 
 struct lines {
 	unsigned count;
@@ -182,7 +182,7 @@ static void a_message_without_end_keeps_its_head_only(void **state)
 	free(data);
 }
 
-/* ---- Meaning ------------------------------------------------------------------------------------- */
+/* ---- Meaning --------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *text;

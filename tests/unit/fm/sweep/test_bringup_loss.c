@@ -112,7 +112,9 @@ static void port_that_moved_on_unheard_is_read_when_it_refuses(void **state)
 	bench_fini(&b);
 }
 
-/* It refused in the first round, and the read behind that was lost: its record is still in doubt. */
+/*
+ * It refused in the first round, and the read behind that was lost: its record is still in doubt.
+ */
 static void port_whose_read_was_lost_is_read_when_it_refuses_again(void **state)
 {
 	struct bench b;
