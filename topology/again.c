@@ -10,6 +10,7 @@
 #include <string.h>
 #include "topology/mem.h"
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 #include "topology/topo_own.h"
 
 struct topo *topo_alike(const struct topo *older)

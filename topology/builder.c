@@ -15,6 +15,7 @@
  * end ports' GUIDs. Levels, then rails, are derived last because they read the finished arrays.
  */
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 #include "topology/topo_own.h"
 #include "topology/mem.h"
 #include "topology/text.h"

@@ -13,6 +13,7 @@
  */
 #include "topology/diff.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -39,6 +39,7 @@
 #include "topology/generate.h"
 #include "topology/generate_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

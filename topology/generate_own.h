@@ -4,6 +4,7 @@
 #define FMD_TOPOLOGY_GENERATE_OWN_H
 
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 struct generator {
 	struct topo_builder *builder;

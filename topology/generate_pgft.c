@@ -20,6 +20,7 @@
 #include "topology/generate.h"
 #include "topology/generate_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -13,6 +13,7 @@
 #include "topology/generate_own.h"
 #include "topology/mem.h"
 #include "topology/random.h"
+#include "topology/topo_builder.h"
 
 #define DIMENSIONS_MAX	12
 #define SWITCHES_MAX	8192

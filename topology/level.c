@@ -22,6 +22,7 @@
 #include <string.h>
 #include "topology/mem.h"
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 #define LEVEL_UNKNOWN 255
 #define LEVEL_SHARE_MARGIN                                                                         \

@@ -20,6 +20,7 @@
 #include "topology/netfile.h"
 #include "topology/netfile_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -28,10 +29,7 @@
 
 #define LINE_MAX_BYTES 1024
 
-/*
- * ---- Port lines
- * -------------------------------------------------------------------------------------
- */
+/* ---- Port lines ------------------------------------------------------------------------------ */
 
 struct net_port { /* what a port line says */
 	uint64_t port, peer_port;
@@ -249,10 +247,7 @@ static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 	return true;
 }
 
-/*
- * ---- Lines
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static bool is_heading(struct lex l)
 {
@@ -328,10 +323,7 @@ static bool parse_lines(struct netfile *nf, const char *text, size_t len)
 	return true;
 }
 
-/*
- * ---- Links
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 static const char *node_name(const struct netfile *nf, int node, int *len)
 {

@@ -10,6 +10,7 @@
  */
 #include "topology/netfile_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #include <string.h>
 

@@ -10,6 +10,7 @@
 #include "topology/lex.h"
 #include "topology/names.h"
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 #define NAME_MAX_BYTES 64
 #define LID_MAX	       0xBFFF /* highest unicast LID, IBA 4.1.3 */

@@ -32,6 +32,7 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 #include "topology/names.h"
+#include "topology/topo_builder.h"
 
 #include <stdlib.h>
 #include <string.h>

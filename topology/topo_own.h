@@ -7,6 +7,7 @@
 #define FMD_TOPOLOGY_TOPO_OWN_H
 
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 struct topo_guid { /* one end port */
 	guid_t guid;

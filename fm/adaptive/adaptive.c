@@ -14,6 +14,7 @@
 #include "fm/mad/wire_adaptive.h"
 #include "fm/adaptive/adaptive.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define PATIENCE_US 20000 /* since the latest answer */
 

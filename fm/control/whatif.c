@@ -19,6 +19,7 @@
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
 #include "topology/risk.h"
+#include "topology/topo_builder.h"
 
 struct whatif {
 	const struct command_env *env;

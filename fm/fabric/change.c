@@ -21,6 +21,7 @@
 #include "fm/fabric/pipe.h"
 #include "topology/diff.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define LOGGED_ONE_BY_ONE 20
 #define NAMED		  3 /* switches in the name of a fault */

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include "fm/fabric/pipe.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define LATE_US 50000
 

@@ -8,6 +8,7 @@
 
 #include "fm/fabric/links.h"
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 struct fabric;
 

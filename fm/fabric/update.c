@@ -34,6 +34,7 @@
 #include "fm/fabric/snapshot.h"
 #include "routing/report/report.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 struct update {
 	loop_fn *ended;

@@ -10,6 +10,7 @@
 #include "fm/fmctl/table.h"
 #include "topology/cabling.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 /* ---- The fabric out of fmd's document -------------------------------------------------------- */
 

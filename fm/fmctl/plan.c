@@ -19,6 +19,7 @@
 #include "fm/opensm/osm_dump.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 static double now_ms(void)
 {

@@ -23,6 +23,7 @@
 #include "fm/multicast/room.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
+#include "topology/topo_builder.h"
 
 #define PATIENCE_US 600000000ull
 

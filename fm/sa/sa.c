@@ -14,6 +14,7 @@
 #include "fm/sa/sa_service.h"
 #include "fm/sa/sa_state.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define SA_CLASS_VERSION 2
 

@@ -17,7 +17,7 @@
 #include "fm/sweep/inv_answers.h"
 #include "fm/sweep/inv_node.h"
 #include "fm/sweep/inv_paths.h"
-#include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 struct inventory {
 	cl_qmap_t nodes;

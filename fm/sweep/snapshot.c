@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 #include "fm/sweep/inventory.h"
+#include "topology/topo_builder.h"
 
 static void snapshot_node(struct topo_builder *b, struct inv_node *node)
 {

@@ -20,6 +20,7 @@
 #include "routing/acyclic/acyclic.h"
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define REPAIR_WORK (1 << 14) /* steps of looking for other ways for one column under damage */
 #define EXTEND_WORK (64 << 20)

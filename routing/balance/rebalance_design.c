@@ -8,6 +8,7 @@
 #include <string.h>
 #include "routing/balance/rebalance_own.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define BASE_SHARE 3 / 4 /* of the entries that may move: damage has the rest */
 

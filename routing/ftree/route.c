@@ -24,6 +24,7 @@
 #include "routing/ftree/tiers.h"
 #include "routing/ftree/uneven.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 struct route {
 	struct graph *graph; /* of the computation before */

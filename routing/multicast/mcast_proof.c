@@ -15,6 +15,7 @@
 #include <string.h>
 #include "routing/multicast/mcast_proof.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 struct tried { /* what was not there before the trial */
 	uint32_t channel;

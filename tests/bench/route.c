@@ -25,6 +25,7 @@
 #include "routing/ftree/route.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define MAX_REPEAT     1000
 #define DEFAULT_REPEAT 15

@@ -11,6 +11,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/random.h"
+#include "topology/topo_builder.h"
 
 uint64_t damage_random(uint64_t *state)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "topology/mem.h"
 #include "topology/random.h"
+#include "topology/topo_builder.h"
 
 struct disguised {
 	const struct topo *t;

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 #define AN_GUID(n) (0x7000000000000000u + (n))
 

@@ -13,6 +13,7 @@
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 static uint16_t lid_of_host(const struct topo *t, const struct lid_map *map, uint32_t host)
 {

@@ -13,6 +13,7 @@
 #include "topology/cabling.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 struct cable {
 	const char *a, *b;

@@ -13,6 +13,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 /* Two leaves under a spine, a host at each; %s are the places that tests change. */
 #define BASE                                                                                       \

@@ -15,6 +15,7 @@
 #include "topology/hostlist.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 typedef int dump_fn(const struct topo *t, FILE *out);
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
+#include "topology/topo_builder.h"
 
 static struct topo *make(unsigned h, const unsigned *m, const unsigned *w)
 {

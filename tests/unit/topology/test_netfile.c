@@ -13,6 +13,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 static void assert_error(const char *text, const char *expected)
 {

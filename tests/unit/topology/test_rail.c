@@ -16,6 +16,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 static void assert_place(const struct topo *t, const char *desc, int rail, int su)
 {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 #define RAILS  4
 #define CARDS  5 /* of a rail */

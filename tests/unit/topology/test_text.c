@@ -17,6 +17,7 @@
 #include "topology/random.h"
 #include "topology/text.h"
 #include "topology/topo.h"
+#include "topology/topo_builder.h"
 
 static void assert_clean(const char *from, const char *expected)
 {

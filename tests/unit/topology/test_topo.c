@@ -13,6 +13,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/names.h"
+#include "topology/topo_builder.h"
 
 static int add_node(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type,
 		    uint8_t nports)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "fm/core/partition.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 /*
  * A switch (GUID 0x10) with two hosts, one of two ports, and a router: port GUIDs 0x21, 0x31, 0x32,

@@ -19,6 +19,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
+#include "topology/topo_builder.h"
 
 struct read {
 	struct osm_tables got;

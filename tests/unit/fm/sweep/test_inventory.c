@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "fm/sweep/inventory.h"
 #include "tests/unit/topo_equal.h"
+#include "topology/topo_builder.h"
 
 /*
  *   ca --1 [a] 2 ---- 1 [b] 3 ---- 1 [d]

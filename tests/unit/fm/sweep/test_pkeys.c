@@ -12,6 +12,7 @@
 #include "fm/core/partition.h"
 #include "tests/unit/sweep_bench.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 /* The same fabric with tables of another size. */
 static struct topo *with_caps(struct topo *t, uint16_t ca_cap, uint16_t sw_cap)

@@ -15,6 +15,7 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/sweep_bench.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 /*
  * SMPs of a first discovery without loss: each thing is asked once. `crossed`: cables whose two

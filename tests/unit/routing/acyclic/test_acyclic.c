@@ -23,6 +23,7 @@
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/random.h"
+#include "topology/topo_builder.h"
 
 struct routed {
 	struct topo *t; /* borrowed */

@@ -20,6 +20,7 @@
 #include "topology/graph.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/topo_builder.h"
 
 #define RANDOM_FABRICS 10000
 

@@ -15,6 +15,7 @@
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define RANDOM_FABRICS 1500
 

@@ -12,6 +12,7 @@
 #include "tests/fabric/damage.h"
 #include "tests/unit/fabrics.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 static struct topo *made(const char *words)
 {

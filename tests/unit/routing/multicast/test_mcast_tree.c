@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/unit/mcast_crowd.h"
+#include "topology/topo_builder.h"
 
 /* ---- One tree -------------------------------------------------------------------------------- */
 

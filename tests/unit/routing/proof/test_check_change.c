@@ -17,6 +17,7 @@
 #include "tests/unit/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 #define FABRICS 150
 #define STEPS	30

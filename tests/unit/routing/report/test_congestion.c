@@ -16,6 +16,7 @@
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
+#include "topology/topo_builder.h"
 
 struct study {
 	struct topo *t;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * topo_builder: snapshots are made here (topology/topo.h): by a builder, or as another moment of an
+ * older one.
+ */
+#ifndef FMD_TOPOLOGY_TOPO_BUILDER_H
+#define FMD_TOPOLOGY_TOPO_BUILDER_H
+
+#include "topology/topo_value.h"
+
+struct topo_builder;
+
+/* What the maker knows of a port; fields as in struct topo_port. */
+struct topo_port_attr {
+	guid_t guid;
+	uint32_t capmask;
+	uint16_t lid;
+	uint8_t lmc, state, speed, width, mtu;
+	bool cordoned, quarantined, isolated;
+};
+
+struct topo_node_attr {
+	guid_t guid, sys_guid;
+	const char *desc; /* copied */
+	uint32_t vendor, revision;
+	uint16_t device, lft_cap, mft_cap, pkey_cap;
+	uint8_t type, nports;
+	bool enhanced_port0, sharp;
+};
+
+struct topo_builder *topo_builder_new(void);
+void topo_builder_free(struct topo_builder *b); /* a builder that was not frozen; NULL is fine */
+
+/* Handle of the new node, or -EEXIST (GUID taken), -EINVAL (type unknown, 255 ports). */
+int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
+	__attribute__((warn_unused_result));
+int topo_builder_find(const struct topo_builder *b, guid_t guid); /* handle or -ENOENT */
+/* 0, -ERANGE (no such port on the node). */
+int topo_builder_port(struct topo_builder *b, int node, unsigned num,
+		      const struct topo_port_attr *attr);
+/* 0, -ERANGE, or -EEXIST: one of the ports is in another link (the same link again is fine). */
+int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b,
+		      unsigned port_b, bool up);
+/* Keeps a link but marks it down; 0 or -ENOENT. */
+int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
+/* Keeps a cable's transit off, as seen from this port; 0 or -ERANGE. */
+int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
+/* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */
+struct topo_builder *topo_builder_from(const struct topo *t);
+
+/* Consumes the builder. Derives levels, roles, rails, scalable units and hosts. */
+struct topo *topo_freeze(struct topo_builder *b);
+
+/*
+ * The same fabric at another moment: nodes, names, GUIDs and cables are those of an older snapshot,
+ * and are not copied. Each port is then told once, before anybody else sees it: attr without its
+ * guid, and whether the cable is up.
+ */
+struct topo *topo_again(const struct topo *older);
+void topo_again_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
+/* .. or all ports are as they were, until their cables are cut. */
+struct topo *topo_alike(const struct topo *older);
+void topo_alike_cut(struct topo *t, uint32_t port);
+/* The one was made from the other so, or both from a third. False says nothing. */
+static inline bool topo_is_again(const struct topo *a, const struct topo *b)
+{
+	return a->nodes == b->nodes;
+}
+/*
+ * The snapshot they were all made from, itself included: who holds it knows later ones by
+ * topo_is_again().
+ */
+struct topo *topo_ref_frozen(const struct topo *t);
+
+/* ---- Inside the layer --------------------------------------------------------------- */
+/* Called by topo_freeze() on the not yet published snapshot, in this order. */
+struct arena;
+void level_assign(struct topo *t);		       /* level.c: node.level, node.role, nlevels */
+void rail_assign(struct topo *t, struct arena *arena); /* rail.c: hosts, node.host, .rail, .su */
+
+#endif
