@@ -45,7 +45,9 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 # Their folders mirror the sources'; daemon/ has those that need all of it. Names are unique, so programs need no folders.
 UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit/*/*/))
 UNIT_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(UNIT_SRC)))
-# Helpers that several unit tests share: the in-process fabric double and small fixtures.
+# What unit tests share: fixtures, of which the linker takes what a test calls, and the in-process fabric double.
+FIXTURE_SRC := $(wildcard tests/lib/*.c)
+FIXTURES := $(B)/libfixtures.a
 TESTLIB_SRC := $(wildcard tests/fabric/*.c)
 # fmsim: the double as a program, and the library to preload that stands in for libibumad (umad*.c). Unit tests take the former.
 SIM_UMAD_SRC := $(wildcard tests/sim/umad*.c)
@@ -59,7 +61,7 @@ COUNT_SRC := $(wildcard tests/bench/count_*.c)
 BENCH_LIB_SRC := $(wildcard tests/bench/sim_port*.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
-ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \
+ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(FIXTURE_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \
 	tests/sim/main.c $(SIM_UMAD_SRC)
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -85,7 +87,8 @@ $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
-$(foreach layer,$(LAYERS),$(eval $(call archive_rule,$(layer))))
+SRC_fixtures := $(FIXTURE_SRC)
+$(foreach archive,$(LAYERS) fixtures,$(eval $(call archive_rule,$(archive))))
 
 $(BIN)/fmd: $(call obj,fm/main.c) $(ARCHIVES)
 	@mkdir -p $(@D)
@@ -115,7 +118,7 @@ $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 
 # A unit test links the archives of the layers it includes from; the linker takes only what is called.
 define unit_rule
-$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1)) $(call obj,$(TESTLIB_SRC)) $(ARCHIVES)
+$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1)) $(call obj,$(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka
@@ -207,7 +210,7 @@ fuzz-run-%: $(B)/fuzz/%
 		-artifact_prefix=$(B)/found/$*- $(B)/corpus/$* $(wildcard tests/fuzz/seeds/$*) \
 		>$(B)/$*.log 2>&1 || { tail -n 40 $(B)/$*.log; exit 1; }
 	$(Q)grep -E 'number_of_executed_units|Done' $(B)/$*.log
-$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(ARCHIVES)
+$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS)

@@ -6,7 +6,7 @@
  */
 #include "fm/control/answer.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/control_fabric.h"
+#include "tests/lib/control_fabric.h"
 #include "topology/generate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

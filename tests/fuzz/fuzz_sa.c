@@ -5,7 +5,7 @@
  * request; what is answered is a response of its class, whole rows long.
  */
 #include "fm/core/log.h"
-#include "tests/unit/sa_world.h"
+#include "tests/lib/sa_world.h"
 
 #define REQUEST 160 /* bytes of input for one */
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/adaptive/module.h"
 #include "fm/mad/wire_adaptive.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 static void set_all(const struct world *w, bool able, bool on)
 {

@@ -11,7 +11,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
-#include "tests/unit/fabric_mcast_world.h"
+#include "tests/lib/fabric_mcast_world.h"
 
 #define ALIAS(n) (0xabcd000000000000ull + (n))
 

@@ -13,7 +13,7 @@
 #include "routing/proof/check.h"
 #include "routing/path.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define STEPS 150 /* ten times slower, and sees what it sees sooner */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 static void polls(struct world *w, int interval_ms)
 {

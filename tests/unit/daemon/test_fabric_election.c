@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include "fm/sm/election.h"
 #include "fm/sm/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 /*
  * a sits at the first host and has the lower GUID, b at the last. They share the fabric and the

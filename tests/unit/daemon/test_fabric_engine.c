@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "routing/cdg.h"
 #include "routing/report/delta.h"
-#include "tests/unit/fabric_mcast_world.h"
+#include "tests/lib/fabric_mcast_world.h"
 
 static struct topo *shape(const char *name, const char *sizes)
 {

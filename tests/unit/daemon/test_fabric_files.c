@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define PATIENCE 1000000 /* looks, a tenth of a millisecond apart at least */
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
-#include "tests/unit/trap_world.h"
+#include "tests/lib/trap_world.h"
 
 #define LIAR	   30 /* hosts */
 #define OTHER_LIAR 31

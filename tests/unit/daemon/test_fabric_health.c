@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/perf/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define PASS_US (10 * SECOND_US)
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 #include "topology/topo_builder.h"
 
 static guid_t host_guid(const struct world *w, uint32_t host)

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <cmocka.h>
 #include "fm/mad/wire_sa.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define HOST 3
 

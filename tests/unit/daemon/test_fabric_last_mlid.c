@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/multicast/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define LAST_MLID 0xfffe
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define SEEDS	  4
 #define PER_MILLE 60 /* of each crossing of a cable: up to 12 of these there and back */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/multicast/mcast_own.h"
-#include "tests/unit/fabric_mcast_world.h"
+#include "tests/lib/fabric_mcast_world.h"
 
 /* ---- Joining and leaving --------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_mcast_world.h"
+#include "tests/lib/fabric_mcast_world.h"
 
 /* ---- A restart ------------------------------------------------------------------------------- */
 

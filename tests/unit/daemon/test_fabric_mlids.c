@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_mcast_world.h"
+#include "tests/lib/fabric_mcast_world.h"
 
 #define ROOM 20 /* of the smallest switch */
 

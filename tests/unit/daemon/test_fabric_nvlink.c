@@ -9,7 +9,7 @@
 #include "routing/report/congestion.h"
 #include "routing/report/delta.h"
 #include "routing/path.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define HOST "dgx-su01-05"
 

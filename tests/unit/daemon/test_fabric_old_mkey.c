@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define NEW_KEY	  0x1111222233334444ull
 #define OLD_KEY	  0x5555666677778888ull

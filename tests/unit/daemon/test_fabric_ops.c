@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabric_world.h"
+#include "tests/lib/fabrics.h"
 
 /* ---- Cordons ---- */
 

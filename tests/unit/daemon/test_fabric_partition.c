@@ -14,7 +14,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define QP1_QKEY 0x80010000u
 #define HOSTS	 48 /* the first is where fmd runs */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/sm/election.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define HOUR_US	 (3600 * SECOND_US)
 #define POLLS_US (30 * SECOND_US)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "routing/report/delta.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define HOLD_US (5 * SECOND_US)
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/fabric/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define CUTS 6
 

@@ -11,7 +11,7 @@
 #include <dirent.h>
 #include "routing/balance/rebalance.h"
 #include "fm/restart/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 struct seen { /* of the fabric, by whoever looks */
 	struct tables tables;

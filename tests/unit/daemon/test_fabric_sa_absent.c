@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/mad/wire_inform.h"
 #include "fm/mad/wire_sa.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define SUBSCRIBER     20
 #define OTHER	       40 /* goes and comes, and is told of */

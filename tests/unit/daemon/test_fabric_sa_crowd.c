@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/wire_sa.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define QP1_QKEY      0x80010000u
 #define CAPMASK_AT    (8 + 8 + 2 + 2) /* in a PortInfoRecord's PortInfo, behind 4 bytes of RID */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/wire_adaptive.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 #include "topology/dump.h"
 
 #define NAMED "Mellanox Technologies Aggregation Node"

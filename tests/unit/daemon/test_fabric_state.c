@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include "fm/nvswitch/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define PATIENCE 100000 /* looks at a child, a millisecond apart: far more than any takes */
 

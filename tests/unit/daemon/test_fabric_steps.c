@@ -13,7 +13,7 @@
 #include "fm/fabric/update.h"
 #include "fm/fabric/view.h"
 #include "fm/mad/wire_sa.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define GAP_US	200
 #define LOOK_US 50

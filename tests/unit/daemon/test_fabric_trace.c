@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <ctype.h>
 #include "fm/sm/election.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define TRACES	  "tests/unit/daemon/trace/"
 #define NODES_MAX 256

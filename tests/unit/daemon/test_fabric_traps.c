@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/trap_world.h"
+#include "tests/lib/trap_world.h"
 
 /* So many of one switch, evenly in time. */
 static void babble(struct world *w, guid_t sw, uint16_t trap, unsigned port, unsigned count,

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include "routing/report/delta.h"
 #include "tests/fabric/disguise.h"
-#include "tests/unit/fabric_world.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabric_world.h"
+#include "tests/lib/fabrics.h"
 
 #define HOLD_US (5 * SECOND_US)
 

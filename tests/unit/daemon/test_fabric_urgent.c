@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/trap_world.h"
+#include "tests/lib/trap_world.h"
 
 #define STEP_US 100
 #define LIMIT_S 5

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/http/metrics.h"
 #include "fm/nvswitch/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 static char *alert(const struct world *w, const char *what)
 {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "fm/nvswitch/health.h"
 #include "fm/nvswitch/module.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #define S    SECOND_US
 #define HOST "dgx-su01-05"

@@ -12,7 +12,7 @@
 #include "tests/fabric/double_lie.h"
 #include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define SEEDS 3 /* it takes twenty times as long */

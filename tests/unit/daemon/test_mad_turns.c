@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/fabric/mad_world.h"
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 /*
  * ---- Who is next ------------------------------------------------------------------------------

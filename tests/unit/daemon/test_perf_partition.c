@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 static void perf_world_init(struct world *w)
 {

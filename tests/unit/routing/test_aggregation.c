@@ -15,8 +15,8 @@
 #include "routing/report/delta.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/aggregation_nodes.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/aggregation_nodes.h"
+#include "tests/lib/fabrics.h"
 #include "topology/mem.h"
 
 struct routed {

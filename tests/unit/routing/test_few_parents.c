@@ -11,7 +11,7 @@
 #include "routing/report/congestion.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/disguise.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 
 static void assert_shifts(struct topo *t, unsigned most)

@@ -15,7 +15,7 @@
 #include "routing/fiber.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 
 #define MS 1000000
 

@@ -10,7 +10,7 @@
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"

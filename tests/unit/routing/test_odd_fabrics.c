@@ -14,7 +14,7 @@
 #include "routing/proof/check.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/plain_judge.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include "tests/unit/kernel_world.h"
+#include "tests/lib/kernel_world.h"
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 

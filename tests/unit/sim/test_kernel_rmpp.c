@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include "tests/unit/kernel_world.h"
+#include "tests/lib/kernel_world.h"
 
 #define HEADER 56 /* of the SA's class */
 #define ROOM   200

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/cabling.h"
 #include "topology/generate.h"
 #include "topology/mem.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/dump.h"
 #include "topology/generate.h"
 #include "topology/hostlist.h"

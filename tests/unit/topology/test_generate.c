@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/mem.h"
 
 static struct topo *superpod(enum generate_system system, unsigned su)

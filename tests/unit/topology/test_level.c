@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/topo_builder.h"
 
 static struct topo *make(unsigned h, const unsigned *m, const unsigned *w)

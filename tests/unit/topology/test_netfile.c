@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tests/unit/fabrics.h"
-#include "tests/unit/topo_equal.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/topo_equal.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"

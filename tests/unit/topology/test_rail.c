@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/unit/fabrics.h"
-#include "tests/unit/topo_equal.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/topo_equal.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/risk.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tests/unit/topo_equal.h"
+#include "tests/lib/topo_equal.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/names.h"

@@ -12,8 +12,8 @@
 #include "fm/adaptive/module.h"
 #include "fm/mad/wire_adaptive.h"
 #include "fm/program/program.h"
-#include "tests/unit/sweep_bench.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
+#include "tests/lib/fake_pipe.h"
 
 #define SECOND_US 1000000ull
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/control_world.h"
+#include "tests/lib/control_world.h"
 
 /* ---- Requests and answers ---- */
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/control_world.h"
+#include "tests/lib/control_world.h"
 
 static void status_is_served(struct fixture *f)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/isolation/judge.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/topo_builder.h"
 
 /* 8 leaves with a cable to each of 8 spines. */

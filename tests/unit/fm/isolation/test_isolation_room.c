@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tests/unit/isolation_room.h"
+#include "tests/lib/isolation_room.h"
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 

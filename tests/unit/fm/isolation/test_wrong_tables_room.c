@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tests/unit/isolation_room.h"
+#include "tests/lib/isolation_room.h"
 
 static void unheld(struct room *r, enum table_kind kind, uint32_t block)
 {

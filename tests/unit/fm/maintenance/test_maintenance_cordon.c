@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/maintenance_room.h"
+#include "tests/lib/maintenance_room.h"
 
 static unsigned marks(struct fabric *f)
 {

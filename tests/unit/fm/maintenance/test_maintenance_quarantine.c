@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <time.h>
-#include "tests/unit/maintenance_room.h"
+#include "tests/lib/maintenance_room.h"
 
 /* Links that carry no transit with the next snapshot. */
 static unsigned marks(struct fabric *f)

@@ -13,8 +13,8 @@
 #include "fm/program/mft.h"
 #include "fm/sa/sa.h"
 #include "routing/proof/check_change.h"
-#include "tests/unit/fake_pipe.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
 
 #define SECOND_US  1000000ull
 #define PER_LEAF   4

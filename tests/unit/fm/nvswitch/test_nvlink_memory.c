@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What is remembered of a host over a restart, and whom fmd believes alone. */
-#include "tests/unit/nvlink_host.h"
+#include "tests/lib/nvlink_host.h"
 
 #define OFF_BUS                                                                                    \
 	"NVRM: Xid (PCI:0000:15:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the " \

@@ -11,8 +11,8 @@
 #include "fm/nvswitch/module.h"
 #include "fm/nvswitch/state.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/fabrics.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/fake_pipe.h"
 
 #define HOST "dgx-su01-05"
 

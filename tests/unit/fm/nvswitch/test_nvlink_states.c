@@ -3,7 +3,7 @@
  * States that exporters tell: the fabric manager, MIG, models, blanks, health of several kinds,
  * what is gone.
  */
-#include "tests/unit/nvlink_host.h"
+#include "tests/lib/nvlink_host.h"
 
 /* A healthy one that becomes otherwise: what it is within a minute. */
 static void assert_becomes(struct machine before, const struct machine *after,

@@ -3,7 +3,7 @@
  * Errors of GPUs and NVSwitches, by gauges and by the kernel's lines: what they begin, and what
  * ends it.
  */
-#include "tests/unit/nvlink_host.h"
+#include "tests/lib/nvlink_host.h"
 
 /* ---- Applications ---------------------------------------------------------------------------- */
 

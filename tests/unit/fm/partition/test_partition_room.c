@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/partition/module.h"
-#include "tests/unit/sa_ask.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/sa_ask.h"
+#include "tests/lib/fake_pipe.h"
 
 #define TENANT "tenant=0x1, ipoib, defmember=full: ALL;\nother=0x2: ALL;\n"
 

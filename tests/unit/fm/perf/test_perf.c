@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 #include "fm/perf/perf.h"
 #include "fm/program/program.h"
 #include "routing/ftree/route.h"

@@ -11,7 +11,7 @@
 #include "fm/program/mft.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mcast_held.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 #include "topology/mem.h"
 
 #define GROUPS	40

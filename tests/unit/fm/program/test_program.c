@@ -7,7 +7,7 @@
 #include "fm/core/log.h"
 #include "fm/program/program.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define LIFE_TIME 0x12
 

@@ -9,7 +9,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define LIFE_TIME 0x12
 

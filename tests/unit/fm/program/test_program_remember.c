@@ -15,7 +15,7 @@
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
 #include "topology/mem.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define LIFE_TIME 0x12
 #define CHANGED	  (2 * TABLES_BLOCK) /* LIDs below that */

@@ -11,8 +11,8 @@
 #include "fm/rebalance/module.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/fake_pipe.h"
 
 #define SECOND_US 1000000ull
 #define HOLD_US	  (5 * SECOND_US)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/restart/module.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fake_pipe.h"
 
 #define LEAF  0x100ull
 #define SPINE 0x200ull

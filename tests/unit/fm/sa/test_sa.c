@@ -9,7 +9,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "routing/path.h"
-#include "tests/unit/sa_pod.h"
+#include "tests/lib/sa_pod.h"
 
 /* Numbers of components. */
 enum { PORT_OPTIONS = 2, NODE_GUID = 7 };

@@ -10,8 +10,8 @@
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_state.h"
-#include "tests/unit/sa_mcast_ask.h"
-#include "tests/unit/sa_path_ask.h"
+#include "tests/lib/sa_mcast_ask.h"
+#include "tests/lib/sa_path_ask.h"
 
 #define PLACE	 (WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(WIRE_GUID_BLOCK))
 #define ENTRY(n) WIRE_BIT(WIRE_GUID_FIRST + (n))

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/core/conf.h"
 #include "fm/core/log.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define SECOND_US 1000000ull
 

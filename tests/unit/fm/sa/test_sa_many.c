@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define MANY_PORTS 500
 #define EACH	   40

@@ -11,7 +11,7 @@
 #include "fm/core/log.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_mcast_ask.h"
+#include "tests/lib/sa_mcast_ask.h"
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 

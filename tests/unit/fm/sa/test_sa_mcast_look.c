@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/mad/wire_path.h"
-#include "tests/unit/sa_mcast_ask.h"
+#include "tests/lib/sa_mcast_ask.h"
 
 static void fill_two_groups(struct world *w)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_mcast_ask.h"
+#include "tests/lib/sa_mcast_ask.h"
 #include "topology/random.h"
 
 #define REQUESTS 100000

@@ -8,7 +8,7 @@
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/sa/sa_impl.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define REQUESTS 3000
 #define COUNTS	 (WIRE_BIT(WIRE_MULTI_SGID_COUNT) | WIRE_BIT(WIRE_MULTI_DGID_COUNT))

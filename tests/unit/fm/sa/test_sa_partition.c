@@ -9,7 +9,7 @@
 #include "fm/mad/wire_mcast.h"
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 static struct partition_set *set;
 

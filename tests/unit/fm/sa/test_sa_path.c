@@ -9,7 +9,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "fm/sa/sa_impl.h"
-#include "tests/unit/sa_path_ask.h"
+#include "tests/lib/sa_path_ask.h"
 
 static void a_path_is_found_by_gid_by_lid_and_by_both(void **state)
 {

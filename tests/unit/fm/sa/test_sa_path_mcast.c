@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_mcast_ask.h"
-#include "tests/unit/sa_path_ask.h"
+#include "tests/lib/sa_mcast_ask.h"
+#include "tests/lib/sa_path_ask.h"
 
 #define P(comp) WIRE_BIT(WIRE_PATH_##comp)
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "fm/core/conf.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 static struct qos_set qos;
 

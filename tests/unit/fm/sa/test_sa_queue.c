@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/sa/sa_queue.h"
 #include "fm/sa/sa_query.h"
-#include "tests/unit/sa_pod.h"
+#include "tests/lib/sa_pod.h"
 #include "topology/topo_builder.h"
 
 #define ANSWERS_MAX 4096

@@ -13,7 +13,7 @@
 #include "fm/mad/wire_sa_comp.h"
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define REQUESTS     50000
 #define PORT_OPTIONS 2 /* component number */

@@ -8,7 +8,7 @@
 #include "fm/mad/wire_inform.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define NOTICE_AT WIRE_SA_HEADER
 #define HEARD_MAX 4096

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/sa/module.h"
-#include "tests/unit/sa_ask.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/sa_ask.h"
+#include "tests/lib/fake_pipe.h"
 
 /* The room beside the SA of a small fabric; nothing is published by it yet. */
 struct room {

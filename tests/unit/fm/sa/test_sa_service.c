@@ -12,7 +12,7 @@
 #include "fm/mad/wire_service.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define MOST	  16384 /* services */
 #define SECOND_US 1000000ull

@@ -11,7 +11,7 @@
 #include "fm/sm/module_lids.h"
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fake_pipe.h"
 #include "topology/generate.h"
 
 struct room {

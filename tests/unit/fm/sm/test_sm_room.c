@@ -13,7 +13,7 @@
 #include "fm/sm/election.h"
 #include "fm/sweep/sweep.h"
 #include "tests/fabric/double.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fake_pipe.h"
 #include "topology/generate.h"
 
 #define SECOND_US 1000000ull

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "fm/core/log.h"
 #include "fm/sweep/port_plan.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 #include "topology/mem.h"
 
 static void bench_up(struct bench *b, struct topo *design, const struct double_conf *conf)

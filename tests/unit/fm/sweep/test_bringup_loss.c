@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/core/log.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define SECOND_US 1000000ull
 #define SEEDS	  12

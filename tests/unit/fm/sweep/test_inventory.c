@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/sweep/inventory.h"
-#include "tests/unit/topo_equal.h"
+#include "tests/lib/topo_equal.h"
 #include "topology/topo_builder.h"
 
 /*

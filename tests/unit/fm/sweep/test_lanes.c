@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "fm/core/conf.h"
 #include "fm/core/log.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define ARB_CAP 8
 

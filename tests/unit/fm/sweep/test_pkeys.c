@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "fm/core/log.h"
 #include "fm/core/partition.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "fm/core/log.h"
-#include "tests/unit/fabrics.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/sweep_bench.h"
 #include "topology/netfile.h"
 #include "topology/topo_builder.h"
 

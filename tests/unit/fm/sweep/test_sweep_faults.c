@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <errno.h>
 #include "fm/core/log.h"
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 static void silent_host_is_kept_and_holds_nobody(void **state)
 {

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "tests/unit/sweep_bench.h"
+#include "tests/lib/sweep_bench.h"
 
 #define LFT_TOP	  700
 #define MFT_TOP	  0xc0ff

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/sweep/sweep.h"
 #include "fm/traps/change_traps.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fake_pipe.h"
 #include "topology/generate.h"
 
 #define LINK_STATE 128

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/traps/error_traps.h"
-#include "tests/unit/fabrics.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fabrics.h"
+#include "tests/lib/fake_pipe.h"
 
 #define SECOND_US 1000000ull
 

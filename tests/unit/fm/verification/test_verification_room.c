@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include "fm/sweep/bringup.h"
 #include "fm/verification/module.h"
-#include "tests/unit/sweep_bench.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
+#include "tests/lib/fake_pipe.h"
 
 #define SECOND_US 1000000ull
 

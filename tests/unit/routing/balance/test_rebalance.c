@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/rebalance_world.h"
+#include "tests/lib/rebalance_world.h"
 
 #define RANDOM_FABRICS 200 /* FMD_RANDOM_FABRICS in the environment: more */
 

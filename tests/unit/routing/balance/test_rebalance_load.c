@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/rebalance_world.h"
+#include "tests/lib/rebalance_world.h"
 
 #define SEEDS 4
 

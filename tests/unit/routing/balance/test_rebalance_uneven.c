@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/fabric/disguise.h"
-#include "tests/unit/rebalance_world.h"
+#include "tests/lib/rebalance_world.h"
 
 #define RANDOM_FABRICS 60
 

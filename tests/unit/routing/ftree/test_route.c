@@ -15,7 +15,7 @@
 #include "routing/report/delta.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/graph.h"
 #include "topology/mem.h"

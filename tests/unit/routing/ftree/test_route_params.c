@@ -12,7 +12,7 @@
 #include "routing/path.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "routing/ftree/tiers.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/mcast_crowd.h"
+#include "tests/lib/mcast_crowd.h"
 #include "topology/netfile.h"
 
 #define RANDOM_FABRICS 2000

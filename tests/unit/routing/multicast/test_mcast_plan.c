@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/mcast_crowd.h"
+#include "tests/lib/mcast_crowd.h"
 #include "topology/topo_builder.h"
 
 /* ---- Many groups ----------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "routing/proof/check_change.h"
 #include "routing/multicast/mcast_proof.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/mcast_crowd.h"
+#include "tests/lib/mcast_crowd.h"
 #include "topology/topo_builder.h"
 
 #define RANDOM_FABRICS 400
@@ -116,7 +116,7 @@ static void plan_proven(const struct topo *t, const struct unicast *u, const str
  */
 static struct topo *torn_tree(void)
 {
-	struct topo *t = small_tree(), *torn;
+	struct topo *t = two_tier_tree(), *torn;
 	struct topo_builder *b = topo_builder_from(t);
 	uint32_t a = switch_of_level(t, 0, 0), other = switch_of_level(t, 0, 1);
 
@@ -205,7 +205,7 @@ static void forbid_turns(struct cdg *g, const struct topo *t)
 
 static void where_no_tree_holds_members_are_left_out(void **state)
 {
-	struct topo *t = torn_tree(), *whole = small_tree();
+	struct topo *t = torn_tree(), *whole = two_tier_tree();
 	struct crowd c = same_members(t, 2);
 	struct mcast_proof *proof;
 	struct mcast_planner *p;
@@ -248,7 +248,7 @@ static void where_no_tree_holds_members_are_left_out(void **state)
 
 static void what_agrees_with_the_order_needs_no_search(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	struct crowd c = gather_from(t, true, 30, 8, 5);
 	struct mcast_proof *proof;
 	struct mcast_plan plan;

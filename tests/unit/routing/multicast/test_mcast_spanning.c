@@ -12,7 +12,7 @@
 #include "routing/proof/check_change.h"
 #include "routing/multicast/mcast_proof.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/mcast_crowd.h"
+#include "tests/lib/mcast_crowd.h"
 #include "topology/topo_builder.h"
 
 struct moment { /* tables of a snapshot, their proof, and trees */

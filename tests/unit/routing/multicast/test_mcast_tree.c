@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/unit/mcast_crowd.h"
+#include "tests/lib/mcast_crowd.h"
 #include "topology/topo_builder.h"
 
 /* ---- One tree -------------------------------------------------------------------------------- */
 
 static void members_of_one_leaf_meet_there(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	uint32_t leaf = switch_of_level(t, 0, 1);
 	const struct mcast_member members[] = { { host_at(t, leaf, 1), false },
 						{ host_at(t, leaf, 3), false } };
@@ -31,7 +31,7 @@ static void members_of_one_leaf_meet_there(void **state)
 
 static void members_of_two_leaves_meet_at_a_spine(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 2);
 	const struct mcast_member members[] = { { host_at(t, a, 1), false },
 						{ host_at(t, b, 2), false } };
@@ -47,7 +47,7 @@ static void members_of_two_leaves_meet_at_a_spine(void **state)
 
 static void a_sender_has_a_way_in_and_nothing_comes_to_it(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 2);
 	const struct mcast_member members[] = { { host_at(t, a, 1), true },
 						{ host_at(t, b, 2), false } };
@@ -65,7 +65,7 @@ static void a_sender_has_a_way_in_and_nothing_comes_to_it(void **state)
 
 static void the_management_port_of_a_switch_can_be_a_member(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	uint32_t spine = switch_of_level(t, 1, 1), leaf = switch_of_level(t, 0, 3);
 	const struct mcast_member members[] = { { t->nodes[spine].port0, false },
 						{ host_at(t, leaf, 4), false } };
@@ -81,7 +81,7 @@ static void the_management_port_of_a_switch_can_be_a_member(void **state)
 
 static void without_anybody_to_receive_there_is_no_tree(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	const struct mcast_member members[] = { { host_at(t, switch_of_level(t, 0, 0), 1), true } };
 	struct mcast_group nobody = { MLID(0), 0, NULL, false };
 	struct mcast_tree none = tree_for(t, &nobody), sender = tree_for(t, &GROUP(members));
@@ -95,7 +95,7 @@ static void without_anybody_to_receive_there_is_no_tree(void **state)
 
 static void a_member_behind_a_dead_cable_is_left_out(void **state)
 {
-	struct topo *t = small_tree();
+	struct topo *t = two_tier_tree();
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 1);
 	const struct mcast_member members[] = { { host_at(t, a, 1), false },
 						{ host_at(t, a, 2), false },
@@ -113,7 +113,7 @@ static void a_member_behind_a_dead_cable_is_left_out(void **state)
 
 static void a_cordoned_cable_is_taken_only_where_nothing_else_connects(void **state)
 {
-	struct topo *t = small_tree(), *cordoned;
+	struct topo *t = two_tier_tree(), *cordoned;
 	struct topo_builder *b = topo_builder_from(t);
 	struct topo_port_attr attr = { .cordoned = true, .state = TOPO_INIT };
 	uint32_t a = switch_of_level(t, 0, 0), other = switch_of_level(t, 0, 1);
@@ -143,7 +143,7 @@ static void a_cordoned_cable_is_taken_only_where_nothing_else_connects(void **st
 /* Leaf 0 keeps spine 0 only, leaf 1 loses it: a third leaf is where packets turn. */
 static void members_without_a_common_spine_are_connected_by_a_turn(void **state)
 {
-	struct topo *t = small_tree(), *cut;
+	struct topo *t = two_tier_tree(), *cut;
 	struct topo_builder *b = topo_builder_from(t);
 	uint32_t a = switch_of_level(t, 0, 0), other = switch_of_level(t, 0, 1);
 	const struct mcast_member members[] = { { host_at(t, a, 1), false },
@@ -178,7 +178,7 @@ static void assert_refused(const struct topo *t, const struct mcast_group *group
 
 static void the_judge_refuses_what_is_wrong(void **state)
 {
-	struct topo *t = small_tree(), *cut;
+	struct topo *t = two_tier_tree(), *cut;
 	uint32_t a = switch_of_level(t, 0, 0), b = switch_of_level(t, 0, 1);
 	const struct mcast_member members[] = { { host_at(t, a, 1), false },
 						{ host_at(t, b, 1), false } };
@@ -243,7 +243,7 @@ static struct topo *with_tables(const struct topo *t, uint16_t cap, uint32_t sma
 
 static void switches_without_place_for_a_group_are_gone_round(void **state)
 {
-	struct topo *plain = small_tree();
+	struct topo *plain = two_tier_tree();
 	uint32_t spine = switch_of_level(plain, 1, 0);
 	struct topo *t = with_tables(plain, 64, spine, 1);
 	struct crowd c = gather(t, 12, t->nnodes, 5);
@@ -262,7 +262,7 @@ static void switches_without_place_for_a_group_are_gone_round(void **state)
 
 static void who_sits_at_a_switch_without_tables_is_left_out(void **state)
 {
-	struct topo *plain = small_tree();
+	struct topo *plain = two_tier_tree();
 	uint32_t leaf = switch_of_level(plain, 0, 1);
 	struct topo *t = with_tables(plain, 64, leaf, 0);
 	struct mcast_member all[16];

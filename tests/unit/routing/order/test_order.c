@@ -16,7 +16,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 

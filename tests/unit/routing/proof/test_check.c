@@ -11,7 +11,7 @@
 #include "routing/path.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 
 struct world {

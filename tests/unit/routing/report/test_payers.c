@@ -13,7 +13,7 @@
 #include "fm/nvswitch/policy.h"
 #include "routing/report/payers.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/mem.h"
 
 struct trial {

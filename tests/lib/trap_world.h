@@ -6,7 +6,7 @@
 #ifndef FMD_TESTS_TRAP_WORLD_H
 #define FMD_TESTS_TRAP_WORLD_H
 
-#include "tests/unit/fabric_world.h"
+#include "tests/lib/fabric_world.h"
 
 static inline void send_trap(struct world *w, guid_t node, unsigned from_port,
 			     const struct wire_notice *notice, uint64_t tid)

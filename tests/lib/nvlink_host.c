@@ -1,41 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them,
- * its kernel's lines, and a clock of the test's own. Defaults of fmd.conf: asked every 15 s, 30 s
- * to get worse, 300 s to get better.
- */
-#ifndef FMD_TESTS_NVLINK_HOST_H
-#define FMD_TESTS_NVLINK_HOST_H
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/health.h"
-#include "fm/nvswitch/sxid.h"
+#include "tests/lib/nvlink_host.h"
 
-#define HOST_S	      1000000ull
-#define HOST_INTERVAL 15
-#define HOST_GPUS     16
-
-struct machine { /* what it would say */
-	const char *model;
-	unsigned gpus, switches, links; /* links: of a switch */
-	bool asks_p2p, asks_fm, asks_links, asks_action, asks_mig, asks_reset, asks_temp;
-	bool gone[HOST_GPUS]; /* no series of it but the Xid gauge */
-	bool switch_gone[16];
-	uint32_t lost[HOST_GPUS]; /* peers that are not reached */
-	bool mig[HOST_GPUS], instances[HOST_GPUS];
-	unsigned fm[HOST_GPUS], action[HOST_GPUS], xid[HOST_GPUS]; /* xid 0: no series */
-	char extra[4096];					   /* more lines */
-};
-
-static inline struct machine machine_of(const char *model, unsigned switches, unsigned links)
+struct machine machine_of(const char *model, unsigned switches, unsigned links)
 {
 	struct machine it = { .model = model,
 			      .gpus = strstr(model, "GB200") ? 4 : 8,
@@ -51,23 +22,18 @@ static inline struct machine machine_of(const char *model, unsigned switches, un
 	return it;
 }
 
-static inline struct machine h100(void)
+struct machine h100(void)
 {
 	return machine_of("NVIDIA H100 80GB HBM3", 4, 36);
 }
 
-static inline struct machine a100(void)
+struct machine a100(void)
 {
 	return machine_of("NVIDIA A100-SXM4-80GB", 6, 16);
 }
 
-struct answer {
-	char text[1 << 18];
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static inline void answer_add(struct answer *a,
-								    const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void answer_add(struct answer *a, const char *format,
+							     ...)
 {
 	va_list args;
 
@@ -78,8 +44,8 @@ __attribute__((format(printf, 2, 3))) static inline void answer_add(struct answe
 }
 
 /* The labels of a GPU entity as dcgm-exporter's template has them (render_metrics.go). */
-static inline void answer_gpu(struct answer *a, const struct machine *m, unsigned g,
-			      const char *name, const char *more, unsigned long long value)
+static void answer_gpu(struct answer *a, const struct machine *m, unsigned g, const char *name,
+		       const char *more, unsigned long long value)
 {
 	answer_add(a,
 		   "%s{gpu=\"%u\",UUID=\"GPU-0000000%u-0000-0000-0000-000000000000\",pci_bus_id="
@@ -90,7 +56,7 @@ static inline void answer_gpu(struct answer *a, const struct machine *m, unsigne
 }
 
 /* MIG takes its GPU out of every pair. */
-static inline unsigned machine_peers(const struct machine *m, unsigned g)
+static unsigned machine_peers(const struct machine *m, unsigned g)
 {
 	unsigned peers = 0;
 
@@ -100,7 +66,7 @@ static inline unsigned machine_peers(const struct machine *m, unsigned g)
 	return peers;
 }
 
-static inline void answer_of(struct answer *a, const struct machine *m)
+static void answer_of(struct answer *a, const struct machine *m)
 {
 	a->used = 0;
 	for (unsigned g = 0; g < m->gpus; g++) {
@@ -143,30 +109,17 @@ static inline void answer_of(struct answer *a, const struct machine *m)
 
 /* ---- The host in time ------------------------------------------------------------------------ */
 
-struct host {
-	struct health h;
-	struct machine machine;
-	uint64_t now;
-	unsigned changes;
-	enum fm_progress progress;
-	enum nvswitch_trust trust; /* of its exporter */
-	bool mute;		   /* the exporter does not answer */
-	char error[80];		   /* why the last answer said nothing */
-	struct answer answer;
-};
-
-static inline void host_changed_cb(void *arg, const struct health_host *host,
-				   enum nvswitch_state before)
+static void host_changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
 {
 	((struct host *)arg)->changes++;
 }
 
-static inline void host_guard_cb(void *arg, bool on, unsigned bad)
+static void host_guard_cb(void *arg, bool on, unsigned bad)
 {
 	fail_msg("one host is never too many");
 }
 
-static inline struct host *host_new(struct machine machine)
+struct host *host_new(struct machine machine)
 {
 	static const struct health_ops ops = { host_changed_cb, host_guard_cb };
 	struct host *it = calloc(1, sizeof(*it));
@@ -189,29 +142,25 @@ static inline struct host *host_new(struct machine machine)
 	return it;
 }
 
-static inline void host_free(struct host *it)
+void host_free(struct host *it)
 {
 	health_fini(&it->h);
 	free(it);
 }
 
-static inline void host_step(struct host *it)
+static void host_step(struct host *it)
 {
 	bool reroute;
 
 	health_step(&it->h, it->now, &reroute);
 }
 
-static inline struct memory *host_memory(struct host *it)
+struct memory *host_memory(struct host *it)
 {
 	return health_memory(&it->h, 0);
 }
 
-/*
- * An exporter is asked, the host's source of that number: its answer is read, remembered, judged
- * and heard.
- */
-static inline void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
+void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
 {
 	const struct evidence_context context = { .now_us = it->now,
 						  .source = source,
@@ -237,12 +186,12 @@ static inline void host_ask_source(struct host *it, const struct machine *machin
 	host_step(it);
 }
 
-static inline void host_ask(struct host *it)
+static void host_ask(struct host *it)
 {
 	host_ask_source(it, &it->machine, 0);
 }
 
-static inline void host_pass(struct host *it, unsigned seconds)
+void host_pass(struct host *it, unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds; i++) {
 		it->now += HOST_S;
@@ -252,7 +201,7 @@ static inline void host_pass(struct host *it, unsigned seconds)
 	}
 }
 
-static inline void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line)
+void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line)
 {
 	struct sxid_event event;
 
@@ -263,25 +212,17 @@ static inline void host_log_from(struct host *it, enum nvswitch_trust trust, con
 	host_step(it);
 }
 
-static inline void host_log(struct host *it, const char *line)
+void host_log(struct host *it, const char *line)
 {
 	host_log_from(it, NVSWITCH_PROVEN, line);
 }
 
-static inline enum nvswitch_state host_state(const struct host *it)
+enum nvswitch_state host_state(const struct host *it)
 {
 	return it->h.hosts[0].state;
 }
 
-#define assert_host(it, wanted)                                                                    \
-	do {                                                                                       \
-		if (host_state(it) != (wanted))                                                    \
-			fail_msg("%s, not %s: %s", nvswitch_state_name(host_state(it)),            \
-				 nvswitch_state_name(wanted), health_reason(&(it)->h.hosts[0]));   \
-	} while (0)
-
-/* A minute is enough to get worse, ten to get better. */
-static inline struct host *host_well(struct machine machine)
+struct host *host_well(struct machine machine)
 {
 	struct host *it = host_new(machine);
 
@@ -290,5 +231,3 @@ static inline struct host *host_well(struct machine machine)
 	it->changes = 0;
 	return it;
 }
-
-#endif

@@ -1,70 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * fabric_world: the conductor on the fabric double, for the tests of it. Time is the test's own.
- * Behind <cmocka.h>.
- */
-#ifndef FMD_TESTS_FABRIC_WORLD_H
-#define FMD_TESTS_FABRIC_WORLD_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/lib/fabric_world.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include "fm/maintenance/module.h"
-#include "fm/core/log.h"
-#include "fm/fabric/fabric.h"
-#include "fm/fabric/view.h"
-#include "fm/rooms.h"
-#include "fm/state/state_file.h"
-#include "tests/fabric/damage.h"
-#include "tests/fabric/double.h"
-#include "tests/unit/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-
-#define SECOND_US     1000000ull
-#define SAMPLED_PAIRS 64
-
-struct world {
-	char state_dir[64];
-	struct topo *design;
-	struct loop *loop;
-	struct double_fabric *hw;
-	struct mad *mad;
-	struct conf conf;
-	struct fabric *fabric;
-	struct loop_timer *stop;
-};
-
-/* What is published; NULL before the first update. */
-static inline const struct topo *fabric_topo(const struct fabric *f)
+const struct topo *fabric_topo(const struct fabric *f)
 {
 	return fabric_view(f).topo;
 }
 
-static inline const struct lid_map *fabric_lids(const struct fabric *f)
+const struct lid_map *fabric_lids(const struct fabric *f)
 {
 	return fabric_view(f).lids;
 }
 
-static inline const struct tables *fabric_tables(const struct fabric *f)
+const struct tables *fabric_tables(const struct fabric *f)
 {
 	return fabric_view(f).tables;
 }
 
-static inline void stop_cb(void *arg)
+void stop_cb(void *arg)
 {
 	loop_stop(arg);
 }
 
-static inline void run_for(struct world *w, uint64_t us)
+void run_for(struct world *w, uint64_t us)
 {
 	loop_timer_set(w->stop, us);
 	assert_int_equal(loop_run(w->loop), 0);
 }
 
-static inline void start_fabric(struct world *w)
+void start_fabric(struct world *w)
 {
 	const struct mad_conf mad = {
 		.window_max = 64,
@@ -80,14 +48,13 @@ static inline void start_fabric(struct world *w)
 	fabric_start(w->fabric);
 }
 
-static inline void stop_fabric(struct world *w)
+void stop_fabric(struct world *w)
 {
 	fabric_free(w->fabric);
 	mad_free(w->mad);
 }
 
-/* The SM sits at the first host, and is not started yet. Takes the design. */
-static inline void world_init_stopped(struct world *w, struct topo *design)
+void world_init_stopped(struct world *w, struct topo *design)
 {
 	assert_non_null(design);
 	log_set_level(-1, LOG_ERR);
@@ -101,14 +68,14 @@ static inline void world_init_stopped(struct world *w, struct topo *design)
 	w->stop = loop_timer_new(w->loop, stop_cb, w->loop);
 }
 
-static inline void world_init(struct world *w, struct topo *design)
+void world_init(struct world *w, struct topo *design)
 {
 	world_init_stopped(w, design);
 	start_fabric(w);
 	run_for(w, 2 * SECOND_US);
 }
 
-static inline void remove_state(const struct world *w, const char *name)
+void remove_state(const struct world *w, const char *name)
 {
 	char path[sizeof(w->state_dir) + 258];
 
@@ -116,7 +83,7 @@ static inline void remove_state(const struct world *w, const char *name)
 	unlink(path);
 }
 
-static inline void remove_all_state(const struct world *w)
+static void remove_all_state(const struct world *w)
 {
 	DIR *dir = opendir(w->state_dir);
 	struct dirent *entry;
@@ -127,7 +94,7 @@ static inline void remove_all_state(const struct world *w)
 		closedir(dir);
 }
 
-static inline void world_fini(struct world *w)
+void world_fini(struct world *w)
 {
 	stop_fabric(w);
 	double_free(w->hw);
@@ -138,7 +105,7 @@ static inline void world_fini(struct world *w)
 	topo_unref(w->design);
 }
 
-static inline struct topo *small_tree(void)
+struct topo *small_tree(void)
 {
 	static const unsigned m[] = { 4, 4, 3 }, w[] = { 1, 4, 2 }, p[] = { 1, 1, 2 };
 	char err[256];
@@ -146,7 +113,7 @@ static inline struct topo *small_tree(void)
 	return generate_pgft(3, m, w, p, err, sizeof(err));
 }
 
-static inline bool is_up(const struct world *w)
+bool is_up(const struct world *w)
 {
 	json_t *status = fabric_status(w->fabric);
 	bool up = strcmp(json_string_value(json_object_get(status, "state")), "up") == 0;
@@ -155,7 +122,7 @@ static inline bool is_up(const struct world *w)
 	return up;
 }
 
-static inline double status_number(const struct world *w, const char *section, const char *key)
+double status_number(const struct world *w, const char *section, const char *key)
 {
 	json_t *status = fabric_status(w->fabric);
 	json_t *from = section ? json_object_get(status, section) : status;
@@ -165,7 +132,7 @@ static inline double status_number(const struct world *w, const char *section, c
 	return value;
 }
 
-static inline uint16_t lid_of(const struct world *w, uint32_t host)
+uint16_t lid_of(const struct world *w, uint32_t host)
 {
 	const struct topo *t = fabric_topo(w->fabric);
 	uint32_t node = topo_find(t, w->design->nodes[w->design->nswitches + host].guid);
@@ -173,8 +140,7 @@ static inline uint16_t lid_of(const struct world *w, uint32_t host)
 	return fabric_lids(w->fabric)->lid_of_port[t->nodes[node].port0 + 1];
 }
 
-/* Packets of sampled pairs arrive by what the switches hold; `cut_host` (or -1) is left out. */
-static inline void assert_hardware_delivers(const struct world *w, uint64_t seed)
+void assert_hardware_delivers(const struct world *w, uint64_t seed)
 {
 	const struct topo *t = w->design;
 
@@ -190,8 +156,7 @@ static inline void assert_hardware_delivers(const struct world *w, uint64_t seed
 	}
 }
 
-/* Pairs of hosts between whom packets do not arrive by what the switches hold. */
-static inline unsigned dead_pairs(const struct world *w)
+unsigned dead_pairs(const struct world *w)
 {
 	const struct topo *t = w->design;
 	unsigned dead = 0;
@@ -203,7 +168,7 @@ static inline unsigned dead_pairs(const struct world *w)
 	return dead;
 }
 
-static inline void assert_hardware_holds_the_tables(const struct world *w)
+void assert_hardware_holds_the_tables(const struct world *w)
 {
 	const struct topo *t = fabric_topo(w->fabric);
 	const struct tables *tables = fabric_tables(w->fabric);
@@ -215,7 +180,7 @@ static inline void assert_hardware_holds_the_tables(const struct world *w)
 				fail_msg("%s LID %u", t->nodes[sw].desc, lid);
 }
 
-static inline uint32_t far_leaf(const struct world *w)
+uint32_t far_leaf(const struct world *w)
 {
 	for (uint32_t sw = w->design->nswitches; sw-- > 0;)
 		if (w->design->nodes[sw].level == 0)
@@ -224,8 +189,7 @@ static inline uint32_t far_leaf(const struct world *w)
 	return 0;
 }
 
-/* Alerts that last now: of that kind, "" = of any, whose text has that in it. */
-static inline unsigned count_alerts(const struct world *w, const char *what, const char *text)
+unsigned count_alerts(const struct world *w, const char *what, const char *text)
 {
 	json_t *status = fabric_status(w->fabric), *alert;
 	unsigned count = 0;
@@ -239,8 +203,7 @@ static inline unsigned count_alerts(const struct world *w, const char *what, con
 	return count;
 }
 
-/* Events of a kind whose text has that in it, of the latest thousand. */
-static inline unsigned count_told(const struct world *w, const char *kind, const char *text)
+unsigned count_told(const struct world *w, const char *kind, const char *text)
 {
 	json_t *events = fabric_events(w->fabric, 1000), *event;
 	unsigned count = 0;
@@ -253,13 +216,12 @@ static inline unsigned count_told(const struct world *w, const char *kind, const
 	return count;
 }
 
-static inline void state_path(const struct world *w, const char *name, char path[128])
+void state_path(const struct world *w, const char *name, char path[128])
 {
 	snprintf(path, 128, "%s/%s", w->state_dir, name);
 }
 
-/* Without its first and last line a file of state_dir may be edited by hand. */
-static inline void strip_state(const struct world *w, const char *name)
+void strip_state(const struct world *w, const char *name)
 {
 	struct state_content content;
 	char path[128];
@@ -273,9 +235,8 @@ static inline void strip_state(const struct world *w, const char *name)
 	free(content.bytes);
 }
 
-/* Again, with a file of state_dir that is not right: it is set aside. */
 /* With that in a file of its state. False: it was set aside. */
-static inline bool restart_with(struct world *w, const char *name, const char *text)
+bool restart_with(struct world *w, const char *name, const char *text)
 {
 	char path[128];
 	FILE *out;
@@ -292,18 +253,12 @@ static inline bool restart_with(struct world *w, const char *name, const char *t
 	return access(path, F_OK) != 0;
 }
 
-static inline void restart_with_spoilt(struct world *w, const char *name, const char *text)
+void restart_with_spoilt(struct world *w, const char *name, const char *text)
 {
 	assert_false(restart_with(w, name, text));
 }
 
-struct reply { /* what an act was answered */
-	unsigned count;
-	json_t *result;
-	char error[256];
-};
-
-static inline void reply_cb(void *arg, json_t *result, const char *error)
+void reply_cb(void *arg, json_t *result, const char *error)
 {
 	struct reply *r = arg;
 
@@ -312,7 +267,7 @@ static inline void reply_cb(void *arg, json_t *result, const char *error)
 	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
 }
 
-static inline struct reply cordon(struct world *w, const char *what, bool on)
+struct reply cordon(struct world *w, const char *what, bool on)
 {
 	struct reply r = { 0 };
 
@@ -322,12 +277,7 @@ static inline struct reply cordon(struct world *w, const char *what, bool on)
 	return r;
 }
 
-struct answer {
-	unsigned count;
-	bool failed;
-};
-
-static inline void act_cb(void *arg, json_t *result, const char *error)
+void act_cb(void *arg, json_t *result, const char *error)
 {
 	struct answer *a = arg;
 
@@ -335,8 +285,7 @@ static inline void act_cb(void *arg, json_t *result, const char *error)
 	a->failed = error != NULL || !result;
 }
 
-/* What routing comes to for the published snapshot, by what it goes by now. */
-static inline void try_present(const struct fabric *fabric, struct tables *out)
+void try_present(const struct fabric *fabric, struct tables *out)
 {
 	const struct topo *present = fabric_topo(fabric);
 	struct fabric_policy policy = fabric_policy(fabric, present, NULL);
@@ -344,5 +293,3 @@ static inline void try_present(const struct fabric *fabric, struct tables *out)
 	fabric_try(fabric, present, &policy, out, &(struct fabric_tried){ 0 });
 	fabric_policy_fini(&policy);
 }
-
-#endif

@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sweep_bench: a fabric double with a sweep on it. Include after the four headers cmocka needs. */
-#ifndef FMD_TESTS_UNIT_SWEEP_BENCH_H
-#define FMD_TESTS_UNIT_SWEEP_BENCH_H
-
-#include <string.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
-#include "fm/sweep/bringup.h"
-#include "fm/sweep/sweep.h"
-#include "routing/lid_plan.h"
-#include "tests/fabric/double.h"
-#include "topology/generate.h"
-
-struct bench {
-	struct topo *design, *found;
-	struct loop *loop;
-	struct double_fabric *d;
-	struct mad *mad;
-	struct sweep *sweep;
-	struct bringup *bringup; /* made by bench_bringup() */
-	struct bringup_result up;
-	struct lid_map *lids;
-	struct lid_memory memory;
-	uint16_t sm_lid;
-	struct sweep_result result;
-	guid_t changed[64];
-	unsigned nchanged, looks, early; /* early: told while slow answers were left */
-};
+#include "tests/lib/sweep_bench.h"
 
 static const struct mad_conf mad_conf = {
 	.window_max = 64, .window_device = 8, .timeout_ms = 200, .retries = 3
 };
 
-static inline struct topo *design_pgft2(void)
+struct topo *design_pgft2(void)
 {
 	unsigned m[] = { 4, 6 }, w[] = { 1, 3 }, p[] = { 1, 2 };
 	char err[128];
@@ -39,7 +18,7 @@ static inline struct topo *design_pgft2(void)
 	return generate_pgft(2, m, w, p, err, sizeof(err));
 }
 
-static inline struct topo *design_pgft3(void)
+struct topo *design_pgft3(void)
 {
 	unsigned m[] = { 3, 3, 4 }, w[] = { 1, 3, 2 }, p[] = { 1, 1, 1 };
 	char err[128];
@@ -47,14 +26,13 @@ static inline struct topo *design_pgft3(void)
 	return generate_pgft(3, m, w, p, err, sizeof(err));
 }
 
-/* The CA that stands for the management node, and its port. */
-static const struct topo_node *design_sm(const struct topo *t)
+const struct topo_node *design_sm(const struct topo *t)
 {
 	assert_true(t->nnodes > t->nswitches);
 	return &t->nodes[t->nswitches];
 }
 
-static inline void bench_init(struct bench *b, struct topo *design, const struct double_conf *conf)
+void bench_init(struct bench *b, struct topo *design, const struct double_conf *conf)
 {
 	assert_non_null(design);
 	*b = (struct bench){ .design = design, .loop = loop_new_simulated() };
@@ -63,7 +41,7 @@ static inline void bench_init(struct bench *b, struct topo *design, const struct
 	b->sweep = sweep_new(b->loop, b->mad);
 }
 
-static inline void bench_fini(struct bench *b)
+void bench_fini(struct bench *b)
 {
 	bringup_free(b->bringup);
 	lid_map_free(b->lids);
@@ -76,8 +54,7 @@ static inline void bench_fini(struct bench *b)
 	topo_unref(b->design);
 }
 
-/* What is told before slow answers are in joins the rest. */
-static inline void look_done(void *arg, const struct sweep_result *result)
+void look_done(void *arg, const struct sweep_result *result)
 {
 	struct bench *b = arg;
 
@@ -92,7 +69,7 @@ static inline void look_done(void *arg, const struct sweep_result *result)
 	b->looks++;
 }
 
-static inline void bench_run(struct bench *b)
+static void bench_run(struct bench *b)
 {
 	unsigned before = b->looks;
 
@@ -103,28 +80,28 @@ static inline void bench_run(struct bench *b)
 	b->found = inventory_snapshot(sweep_inventory(b->sweep));
 }
 
-static inline void bench_discover(struct bench *b)
+void bench_discover(struct bench *b)
 {
 	double_sent_reset(b->d);
 	sweep_discover(b->sweep, look_done, b);
 	bench_run(b);
 }
 
-static inline void bench_refresh(struct bench *b, const guid_t *guids, unsigned count)
+void bench_refresh(struct bench *b, const guid_t *guids, unsigned count)
 {
 	double_sent_reset(b->d);
 	sweep_refresh(b->sweep, guids, count, look_done, b);
 	bench_run(b);
 }
 
-static inline void bench_poll(struct bench *b)
+void bench_poll(struct bench *b)
 {
 	double_sent_reset(b->d);
 	sweep_poll(b->sweep, look_done, b);
 	bench_run(b);
 }
 
-static const struct bringup_conf bringup_conf = {
+const struct bringup_conf bringup_conf = {
 	.gid_prefix = 0xfe80000000000000,
 	.subnet_timeout = 18,
 	.max_op_vls = 5,
@@ -135,7 +112,7 @@ static const struct bringup_conf bringup_conf = {
 	.leaf_vl_stall = 7,
 };
 
-static inline void bringup_done(void *arg, const struct bringup_result *result)
+void bringup_done(void *arg, const struct bringup_result *result)
 {
 	struct bench *b = arg;
 
@@ -143,8 +120,7 @@ static inline void bringup_done(void *arg, const struct bringup_result *result)
 	b->looks++;
 }
 
-/* Plans LIDs for what was found and starts to bring it up. */
-static inline void bench_bringup_start(struct bench *b)
+void bench_bringup_start(struct bench *b)
 {
 	struct inventory *inv = sweep_inventory(b->sweep);
 	uint32_t sm;
@@ -160,19 +136,18 @@ static inline void bench_bringup_start(struct bench *b)
 	bringup_apply(b->bringup, b->found, b->lids, b->sm_lid, bringup_done, b);
 }
 
-static inline void bench_bringup(struct bench *b)
+void bench_bringup(struct bench *b)
 {
 	bench_bringup_start(b);
 	bench_run(b);
 }
 
-static inline void bench_wait_cb(void *arg)
+static void bench_wait_cb(void *arg)
 {
 	loop_stop(arg);
 }
 
-/* Until a port that was given up is to be tried again. */
-static inline void bench_wait(struct bench *b)
+void bench_wait(struct bench *b)
 {
 	struct loop_timer *timer = loop_timer_new(b->loop, bench_wait_cb, b->loop);
 
@@ -182,20 +157,18 @@ static inline void bench_wait(struct bench *b)
 	loop_timer_free(timer);
 }
 
-static inline void bench_retry(struct bench *b)
+void bench_retry(struct bench *b)
 {
 	assert_true(bringup_retry(b->bringup, bringup_done, b));
 	bench_run(b);
 }
 
-static inline void told_cb(void *arg, const struct mad_answer *answer)
+static void told_cb(void *arg, const struct mad_answer *answer)
 {
 	*(enum mad_result *)arg = answer->result;
 }
 
-/* A Set behind the back of what is tested. */
-static inline void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16_t attr,
-			      const uint8_t data[64])
+void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16_t attr, const uint8_t data[64])
 {
 	struct inventory *inv = sweep_inventory(b->sweep);
 	enum mad_result result = MAD_TIMEOUT;
@@ -211,17 +184,7 @@ static inline void bench_tell(struct bench *b, guid_t guid, uint8_t port, uint16
 	assert_int_equal(result, MAD_OK);
 }
 
-/* Stands between the double and mad: answers may be changed on their way. */
-typedef void bench_tamper_fn(void *arg, const struct wire_mad *header, uint8_t data[64]);
-struct bench_tamper {
-	io_recv_fn *recv;
-	void *recv_arg;
-	bench_tamper_fn *fn;
-	void *arg;
-};
-
-static inline void bench_tamper_recv(void *arg, const struct io_addr *from, const uint8_t *mad,
-				     size_t len)
+static void bench_tamper_recv(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
 	struct bench_tamper *t = arg;
 	uint8_t copy[WIRE_MAD_SIZE];
@@ -234,8 +197,7 @@ static inline void bench_tamper_recv(void *arg, const struct io_addr *from, cons
 	t->recv(t->recv_arg, from, copy, len);
 }
 
-static inline void bench_tamper(struct bench *b, struct bench_tamper *t, bench_tamper_fn *fn,
-				void *arg)
+void bench_tamper(struct bench *b, struct bench_tamper *t, bench_tamper_fn *fn, void *arg)
 {
 	struct io *io = double_io(b->d);
 
@@ -244,18 +206,8 @@ static inline void bench_tamper(struct bench *b, struct bench_tamper *t, bench_t
 	io->arg = t;
 }
 
-static inline uint64_t gets(const struct bench *b, uint16_t attr)
-{
-	return double_sent(b->d, WIRE_GET, attr);
-}
-
-static inline struct inv_node *inv(const struct bench *b, guid_t guid)
-{
-	return inventory_find(sweep_inventory(b->sweep), guid);
-}
-
 /* Node, then port and cable by cable: the same fabric. */
-static inline void assert_same_port(const struct topo *a, const struct topo *b, uint32_t i)
+static void assert_same_port(const struct topo *a, const struct topo *b, uint32_t i)
 {
 	const struct topo_port *x = &a->ports[i], *y = &b->ports[i];
 
@@ -272,7 +224,7 @@ static inline void assert_same_port(const struct topo *a, const struct topo *b, 
 }
 
 /* But for blanks at the end, which the wire does not keep. */
-static inline void assert_same_text(const char *design, const char *found)
+static void assert_same_text(const char *design, const char *found)
 {
 	size_t len = strlen(design);
 
@@ -282,7 +234,7 @@ static inline void assert_same_text(const char *design, const char *found)
 	assert_memory_equal(design, found, len);
 }
 
-static inline void assert_same_fabric(const struct topo *a, const struct topo *b)
+void assert_same_fabric(const struct topo *a, const struct topo *b)
 {
 	uint32_t i;
 
@@ -305,18 +257,7 @@ static inline void assert_same_fabric(const struct topo *a, const struct topo *b
 		assert_same_port(a, b, i);
 }
 
-static inline uint64_t sets(const struct bench *b, uint16_t attr)
-{
-	return double_sent(b->d, WIRE_SET, attr);
-}
-
-/* The first switch-to-switch cable at or after port index `from`; both its ends. */
-struct bench_cable {
-	guid_t a, b;
-	unsigned port_a, port_b;
-	uint32_t next; /* where to look for another one */
-};
-static inline struct bench_cable bench_cable(const struct topo *t, uint32_t from)
+struct bench_cable bench_cable(const struct topo *t, uint32_t from)
 {
 	uint32_t i;
 
@@ -334,8 +275,7 @@ static inline struct bench_cable bench_cable(const struct topo *t, uint32_t from
 	return (struct bench_cable){ 0 };
 }
 
-/* The switch port that a CA's first cable goes to. */
-static inline const struct topo_port *bench_leaf_port(const struct topo *t, uint32_t ca)
+const struct topo_port *bench_leaf_port(const struct topo *t, uint32_t ca)
 {
 	unsigned p;
 
@@ -345,5 +285,3 @@ static inline const struct topo_port *bench_leaf_port(const struct topo *t, uint
 	fail_msg("no cable");
 	return NULL;
 }
-
-#endif

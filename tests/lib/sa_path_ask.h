@@ -5,7 +5,7 @@
 
 #include "fm/mad/wire_path.h"
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 struct path_ask {
 	struct wire_path_record want;

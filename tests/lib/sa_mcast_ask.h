@@ -7,7 +7,7 @@
 #define FMD_TESTS_SA_MCAST_ASK_H
 
 #include "fm/mad/wire_sa_comp.h"
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 
 #define B(comp)	  WIRE_BIT(WIRE_MC_##comp)
 #define MASK_JOIN (B(MGID) | B(PORT_GID) | B(JOIN_STATE))

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "tests/unit/control_fabric.h"
+#include "tests/lib/control_fabric.h"
 #include "topology/topo_builder.h"
 
 #define PATIENCE                                                                                   \

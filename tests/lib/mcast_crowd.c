@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * mcast_crowd: fabrics, groups of members on them, and the judge's word on their trees. Include
- * cmocka first.
- */
-#ifndef FMD_TESTS_MCAST_CROWD_H
-#define FMD_TESTS_MCAST_CROWD_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/lib/mcast_crowd.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "routing/multicast/mcast_tree.h"
-#include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
-#include "topology/generate.h"
-#include "topology/mem.h"
-
-#define MLID(n) (MCAST_FIRST_MLID + (n))
-
-struct crowd { /* groups with members of their own */
-	uint32_t n;
-	struct mcast_group *groups;
-};
-
-static inline void crowd_fini(struct crowd *c)
+void crowd_fini(struct crowd *c)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		free((void *)c->groups[i].members);
@@ -29,7 +14,7 @@ static inline void crowd_fini(struct crowd *c)
 }
 
 /* Ports that may be members: of CAs, and port 0 of switches. */
-static inline uint32_t list_ends(const struct topo *t, bool only_hosts, uint32_t *ends)
+static uint32_t list_ends(const struct topo *t, bool only_hosts, uint32_t *ends)
 {
 	uint32_t n = 0;
 
@@ -43,8 +28,8 @@ static inline uint32_t list_ends(const struct topo *t, bool only_hosts, uint32_t
 	return n;
 }
 
-static inline struct crowd gather_from(const struct topo *t, bool only_hosts, uint32_t ngroups,
-				       uint32_t nmembers, uint64_t seed)
+struct crowd gather_from(const struct topo *t, bool only_hosts, uint32_t ngroups, uint32_t nmembers,
+			 uint64_t seed)
 {
 	struct crowd c = { ngroups, mem_alloc(ngroups, sizeof(*c.groups)) };
 	uint32_t *ends = mem_alloc(t->nports, sizeof(*ends)), n = list_ends(t, only_hosts, ends);
@@ -66,14 +51,13 @@ static inline struct crowd gather_from(const struct topo *t, bool only_hosts, ui
 	return c;
 }
 
-static inline struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmembers,
-				  uint64_t seed)
+struct crowd gather(const struct topo *t, uint32_t ngroups, uint32_t nmembers, uint64_t seed)
 {
 	return gather_from(t, false, ngroups, nmembers, seed);
 }
 
-static inline void assert_right(const struct topo *t, const struct mcast_group *group,
-				const struct mcast_tree *tree)
+void assert_right(const struct topo *t, const struct mcast_group *group,
+		  const struct mcast_tree *tree)
 {
 	char err[256];
 
@@ -81,33 +65,28 @@ static inline void assert_right(const struct topo *t, const struct mcast_group *
 		fail_msg("MLID 0x%x: %s", group->mlid, err);
 }
 
-/* Groups are in MLID order, as gather() makes them. */
-static inline void assert_plan_right(const struct topo *t, const struct crowd *c,
-				     const struct mcast_plan *plan)
+void assert_plan_right(const struct topo *t, const struct crowd *c, const struct mcast_plan *plan)
 {
 	assert_int_equal(plan->ntrees, c->n);
 	for (uint32_t i = 0; i < c->n; i++)
 		assert_right(t, &c->groups[i], &plan->trees[i]);
 }
 
-static inline struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)
+struct topo *pgft(unsigned h, const unsigned *m, const unsigned *w, const unsigned *p)
 {
 	char err[256];
 
 	return generate_pgft(h, m, w, p, err, sizeof(err));
 }
 
-/*
- * Two tiers: 4 leaves of 4 hosts, 3 spines. Leaf l's hosts are at its ports 1..4, spines at 5..7.
- */
-static inline struct topo *small_tree(void)
+struct topo *two_tier_tree(void)
 {
 	static const unsigned m[] = { 4, 4 }, w[] = { 1, 3 }, p[] = { 1, 1 };
 
 	return pgft(2, m, w, p);
 }
 
-static inline uint32_t switch_of_level(const struct topo *t, unsigned level, unsigned n)
+uint32_t switch_of_level(const struct topo *t, unsigned level, unsigned n)
 {
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (t->nodes[sw].level == level && n-- == 0)
@@ -116,13 +95,13 @@ static inline uint32_t switch_of_level(const struct topo *t, unsigned level, uns
 	return 0;
 }
 
-static inline uint32_t host_at(const struct topo *t, uint32_t sw, unsigned num)
+uint32_t host_at(const struct topo *t, uint32_t sw, unsigned num)
 {
 	assert_int_not_equal(topo_port(t, sw, num)->peer, TOPO_NONE);
 	return topo_port(t, sw, num)->peer;
 }
 
-static inline const struct mcast_hop *hop_at(const struct mcast_tree *tree, uint32_t sw)
+const struct mcast_hop *hop_at(const struct mcast_tree *tree, uint32_t sw)
 {
 	for (uint32_t i = 0; i < tree->nhops; i++)
 		if (tree->hops[i].sw == sw)
@@ -130,7 +109,7 @@ static inline const struct mcast_hop *hop_at(const struct mcast_tree *tree, uint
 	return NULL;
 }
 
-static inline struct mcast_tree tree_for(const struct topo *t, const struct mcast_group *group)
+struct mcast_tree tree_for(const struct topo *t, const struct mcast_group *group)
 {
 	struct mcast *m = mcast_new(t);
 	struct mcast_tree tree;
@@ -139,7 +118,3 @@ static inline struct mcast_tree tree_for(const struct topo *t, const struct mcas
 	mcast_free(m);
 	return tree;
 }
-
-#define GROUP(list) ((struct mcast_group){ MLID(0), sizeof(list) / sizeof((list)[0]), list, false })
-
-#endif

@@ -1,45 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* kernel_world: the smallest fabric with a spine, brought up, and umad files at its two hosts. */
-#ifndef FMD_TESTS_UNIT_KERNEL_WORLD_H
-#define FMD_TESTS_UNIT_KERNEL_WORLD_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/lib/kernel_world.h"
 
-#include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
-#include "tests/fabric/double_world.h"
-#include "tests/sim/kernel_own.h"
-#include "topology/mem.h"
-
-struct kernel_world {
-	struct double_world base;
-	struct kernel *k;
-};
-
-/* A file and what was read of it last. */
-struct kernel_end {
-	struct kfile *f;
-	unsigned got, finished;
-	bool gone, answers; /* each request that it gets, with as much */
-	struct ib_user_mad head;
-	uint8_t *mad;
-	size_t len;
-};
-
-static inline void kernel_world_init(struct kernel_world *w)
+void kernel_world_init(struct kernel_world *w)
 {
 	double_world_init(&w->base, NULL);
 	double_world_bring_up(&w->base);
 	w->k = kernel_new(w->base.loop, w->base.d);
 }
 
-static inline void kernel_world_fini(struct kernel_world *w)
+void kernel_world_fini(struct kernel_world *w)
 {
 	kernel_free(w->k);
 	double_world_fini(&w->base);
 }
 
-static inline void end_deliver(void *arg, const struct ib_user_mad *head, const uint8_t *mad,
-			       size_t len)
+void end_deliver(void *arg, const struct ib_user_mad *head, const uint8_t *mad, size_t len)
 {
 	struct kernel_end *end = arg;
 	struct ib_user_mad back = *head;
@@ -56,36 +36,35 @@ static inline void end_deliver(void *arg, const struct ib_user_mad *head, const 
 	assert_int_equal(kfile_write(end->f, &back, end->mad, len), 0);
 }
 
-static inline void end_gone(void *arg)
+void end_gone(void *arg)
 {
 	((struct kernel_end *)arg)->gone = true;
 }
 
-static inline void end_done(void *arg, const uint8_t *mad)
+static void end_done(void *arg, const uint8_t *mad)
 {
 	((struct kernel_end *)arg)->finished++;
 }
 
-static const struct kfile_ops kernel_end_ops = { .deliver = end_deliver,
-						 .gone = end_gone,
-						 .done = end_done };
+const struct kfile_ops kernel_end_ops = { .deliver = end_deliver,
+					  .gone = end_gone,
+					  .done = end_done };
 
-static inline void kernel_end_open(struct kernel_world *w, struct kernel_end *end, guid_t host)
+void kernel_end_open(struct kernel_world *w, struct kernel_end *end, guid_t host)
 {
 	*end = (struct kernel_end){ 0 };
 	end->f = kernel_open(w->k, host, 1, &kernel_end_ops, end);
 	assert_non_null(end->f);
 }
 
-static inline void kernel_end_close(struct kernel_end *end)
+void kernel_end_close(struct kernel_end *end)
 {
 	kfile_close(end->f);
 	free(end->mad);
 	end->mad = NULL;
 }
 
-static inline int kernel_end_register(struct kernel_end *end, uint8_t mgmt_class, uint64_t methods,
-				      uint8_t rmpp)
+int kernel_end_register(struct kernel_end *end, uint8_t mgmt_class, uint64_t methods, uint8_t rmpp)
 {
 	const struct kernel_reg reg = { .mgmt_class = mgmt_class,
 					.class_version = mgmt_class == WIRE_SA ? 2 : 1,
@@ -96,8 +75,8 @@ static inline int kernel_end_register(struct kernel_end *end, uint8_t mgmt_class
 	return kfile_register(end->f, &reg);
 }
 
-static inline struct ib_user_mad kernel_head(int agent, uint16_t lid, unsigned timeout_ms,
-					     unsigned retries)
+static struct ib_user_mad kernel_head(int agent, uint16_t lid, unsigned timeout_ms,
+				      unsigned retries)
 {
 	return (struct ib_user_mad){ .agent_id = (uint32_t)agent,
 				     .timeout_ms = timeout_ms,
@@ -105,9 +84,8 @@ static inline struct ib_user_mad kernel_head(int agent, uint16_t lid, unsigned t
 				     .addr = { .lid = htons(lid) } };
 }
 
-/* NodeInfo by a directed route of 0 or 1 hops. */
-static inline int kernel_ask_node(struct kernel_end *end, int agent, uint8_t hops, uint32_t tid,
-				  unsigned timeout_ms, unsigned retries)
+int kernel_ask_node(struct kernel_end *end, int agent, uint8_t hops, uint32_t tid,
+		    unsigned timeout_ms, unsigned retries)
 {
 	const struct ib_user_mad head = kernel_head(agent, 0xffff, timeout_ms, retries);
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
@@ -125,8 +103,8 @@ static inline int kernel_ask_node(struct kernel_end *end, int agent, uint8_t hop
 	return kfile_write(end->f, &head, mad, sizeof(mad));
 }
 
-static inline int kernel_ask_lid(struct kernel_end *end, int agent, uint16_t lid,
-				 const struct wire_mad *m, unsigned timeout_ms)
+static int kernel_ask_lid(struct kernel_end *end, int agent, uint16_t lid, const struct wire_mad *m,
+			  unsigned timeout_ms)
 {
 	struct ib_user_mad head = kernel_head(agent, lid, timeout_ms, 0);
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
@@ -136,8 +114,8 @@ static inline int kernel_ask_lid(struct kernel_end *end, int agent, uint16_t lid
 	return kfile_write(end->f, &head, mad, sizeof(mad));
 }
 
-static inline int kernel_ask_sa(struct kernel_end *end, int agent, uint16_t lid, uint8_t method,
-				uint32_t tid, unsigned timeout_ms)
+int kernel_ask_sa(struct kernel_end *end, int agent, uint16_t lid, uint8_t method, uint32_t tid,
+		  unsigned timeout_ms)
 {
 	const struct wire_mad m = { .mgmt_class = WIRE_SA,
 				    .class_version = 2,
@@ -148,8 +126,8 @@ static inline int kernel_ask_sa(struct kernel_end *end, int agent, uint16_t lid,
 	return kernel_ask_lid(end, agent, lid, &m, timeout_ms);
 }
 
-static inline int kernel_ask_sm(struct kernel_end *end, int agent, uint16_t lid, uint32_t tid,
-				unsigned timeout_ms)
+int kernel_ask_sm(struct kernel_end *end, int agent, uint16_t lid, uint32_t tid,
+		  unsigned timeout_ms)
 {
 	const struct wire_mad m = { .mgmt_class = WIRE_SMI_LID,
 				    .class_version = 1,
@@ -159,5 +137,3 @@ static inline int kernel_ask_sm(struct kernel_end *end, int agent, uint16_t lid,
 
 	return kernel_ask_lid(end, agent, lid, &m, timeout_ms);
 }
-
-#endif

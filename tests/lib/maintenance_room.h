@@ -8,7 +8,7 @@
 
 #include "fm/maintenance/module.h"
 #include "routing/ftree/route.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/fake_pipe.h"
 
 #define LEAVES	   2
 #define SPINES	   4

@@ -1,51 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * sa_world: a small routed fabric with its inventory, as after bring-up, and an io that keeps what
- * the SA sends. For the SA's unit test and its fuzzer.
- *
- * Two leaves, two spines, six hosts: mixed speeds, one 2048-byte MTU, a two-port CA, a port with
- * two LIDs, a cable that is down, and unlike ways there and back.
- */
-#ifndef FMD_TESTS_SA_WORLD_H
-#define FMD_TESTS_SA_WORLD_H
+#include "tests/lib/sa_world.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/mad/wire_sa.h"
-#include "fm/mad/wire_sa_rows.h"
-#include "fm/sa/sa.h"
-#include "routing/ftree/route.h"
-#include "topology/mem.h"
-
-#define WORLD_PREFIX 0xfe80000000000000ull
-#define WORLD_SM_KEY 0x1122334455667788ull
-#define WORLD_MKEY   0x0102030405060708ull
-#define WORLD_SW(i)  (0x100ull + (i))
-#define WORLD_CA(i)  (0x1000ull + (i)*16)
-
-struct world {
-	struct io io; /* first */
-	struct loop *loop;
-	struct mad *mad;
-	struct inventory inv;
-	struct topo *topo;
-	struct lid_map *lids;
-	struct tables tables;
-	struct sa *sa;
-	struct sa_view view;
-	/* the last MAD sent */
-	unsigned nsent;
-	uint8_t *sent;
-	size_t sent_len;
-	struct io_addr sent_to;
-	void (*hook)(struct world *w, const struct io_addr *to, const uint8_t *mad); /* or NULL */
-	void *hook_arg;
-};
-
-static inline int world_send(struct io *io, const struct io_addr *to, const uint8_t *mad,
-			     size_t len, unsigned timeout_ms)
+int world_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
+	       unsigned timeout_ms)
 {
 	struct world *w = (struct world *)io;
 
@@ -59,16 +16,16 @@ static inline int world_send(struct io *io, const struct io_addr *to, const uint
 	return 0;
 }
 
-static inline int world_set_is_sm(struct io *io, bool on)
+int world_set_is_sm(struct io *io, bool on)
 {
 	return 0;
 }
 
-static inline void world_io_free(struct io *io)
+void world_io_free(struct io *io)
 {
 }
 
-static const struct io_ops world_io_ops = {
+const struct io_ops world_io_ops = {
 	.send = world_send,
 	.set_is_sm = world_set_is_sm,
 	.free = world_io_free,
@@ -78,16 +35,12 @@ static const struct io_ops world_io_ops = {
  * ---- The inventory ----------------------------------------------------------------------------
  */
 
-/* Lanes and codes of a link, as PortInfo has them. */
-struct world_link {
-	uint8_t width, speed, ext; /* codes: width 1, 2 = 4x, 16 = 2x */
-};
 static const struct world_link world_hdr = { 2, 4, 4 }, world_hdr_2x = { 16, 4, 4 },
 			       world_ndr = { 2, 4, 8 }, world_edr = { 2, 4, 2 },
 			       world_fdr_1x = { 1, 4, 1 };
 
-static inline struct inv_node *world_node(struct world *w, guid_t guid, uint8_t type,
-					  uint8_t nports, const char *desc)
+static struct inv_node *world_node(struct world *w, guid_t guid, uint8_t type, uint8_t nports,
+				   const char *desc)
 {
 	struct wire_node_info info = {
 		.base_version = 1,
@@ -120,8 +73,8 @@ static inline struct inv_node *world_node(struct world *w, guid_t guid, uint8_t 
 	return node;
 }
 
-static inline void world_port(struct inv_node *node, uint8_t num, const struct world_link *link,
-			      uint8_t mtu_cap, uint32_t capmask, uint16_t capmask2)
+static void world_port(struct inv_node *node, uint8_t num, const struct world_link *link,
+		       uint8_t mtu_cap, uint32_t capmask, uint16_t capmask2)
 {
 	struct wire_port_info info = {
 		.mkey = WORLD_MKEY + num,
@@ -155,8 +108,8 @@ static inline void world_port(struct inv_node *node, uint8_t num, const struct w
 	inventory_set_port_info(node, num, data);
 }
 
-static inline void world_join(struct world *w, struct inv_node *a, uint8_t pa, struct inv_node *b,
-			      uint8_t pb, const struct world_link *link, uint8_t mtu_b)
+static void world_join(struct world *w, struct inv_node *a, uint8_t pa, struct inv_node *b,
+		       uint8_t pb, const struct world_link *link, uint8_t mtu_b)
 {
 	const uint32_t ext = WIRE_CAP_EXT_SPEEDS | WIRE_CAP_HAS_CAPMASK2;
 	bool host = b->info.type != TOPO_SWITCH;
@@ -167,7 +120,7 @@ static inline void world_join(struct world *w, struct inv_node *a, uint8_t pa, s
 	inventory_link(&w->inv, a, pa, b, pb);
 }
 
-static inline void world_cables(struct world *w, struct inv_node *sw[4], struct inv_node *ca[6])
+static void world_cables(struct world *w, struct inv_node *sw[4], struct inv_node *ca[6])
 {
 	static const struct world_link *const links[] = {
 		&world_hdr, &world_ndr, &world_edr, &world_hdr_2x, &world_fdr_1x, &world_hdr
@@ -184,7 +137,7 @@ static inline void world_cables(struct world *w, struct inv_node *sw[4], struct 
 	inventory_link_down(&w->inv, sw[0], 6);
 }
 
-static inline void world_inventory(struct world *w)
+static void world_inventory(struct world *w)
 {
 	struct inv_node *sw[4], *ca[6];
 	char desc[32];
@@ -210,18 +163,18 @@ static inline void world_inventory(struct world *w)
  * ---- Life -------------------------------------------------------------------------------------
  */
 
-static inline uint32_t world_port_of(const struct world *w, guid_t port_guid)
+uint32_t world_port_of(const struct world *w, guid_t port_guid)
 {
 	return topo_find_port(w->topo, port_guid);
 }
 
-static inline uint16_t world_lid(const struct world *w, guid_t port_guid)
+uint16_t world_lid(const struct world *w, guid_t port_guid)
 {
 	return w->lids->lid_of_port[world_port_of(w, port_guid)];
 }
 
 /* The plan gives one LID each; this port has two, as with LMC 1. */
-static inline void world_second_lid(struct world *w, guid_t port_guid)
+static void world_second_lid(struct world *w, guid_t port_guid)
 {
 	uint32_t port = world_port_of(w, port_guid);
 	uint16_t base = (uint16_t)((w->lids->top + 2) & ~1);
@@ -235,7 +188,7 @@ static inline void world_second_lid(struct world *w, guid_t port_guid)
 	w->lids->top = base + 1;
 }
 
-static inline void world_publish(struct world *w)
+void world_publish(struct world *w)
 {
 	struct lid_memory memory = { 0 };
 	struct route *route = route_new();
@@ -260,7 +213,7 @@ static inline void world_publish(struct world *w)
 	sa_publish(w->sa, &w->view);
 }
 
-static inline struct world *world_new(void)
+struct world *world_new(void)
 {
 	struct world *w = mem_alloc(1, sizeof(*w));
 	const struct sa_conf conf = {
@@ -278,7 +231,7 @@ static inline struct world *world_new(void)
 	return w;
 }
 
-static inline void world_free(struct world *w)
+void world_free(struct world *w)
 {
 	sa_free(w->sa);
 	mad_free(w->mad);
@@ -295,20 +248,7 @@ static inline void world_free(struct world *w)
  * ---- Requests ---------------------------------------------------------------------------------
  */
 
-struct world_request {
-	uint8_t method;
-	uint16_t attr;
-	uint32_t mod;
-	uint64_t mask, sm_key;
-	const void *data;
-	size_t len;
-	uint16_t from; /* LID; 0 = the first host's */
-	uint32_t qp;   /* 0 = 1 */
-	size_t cut;    /* 0, or bytes of the MAD that arrive */
-};
-
-/* Lets the request arrive; returns how many MADs were sent in answer. */
-static inline unsigned world_ask(struct world *w, const struct world_request *r)
+unsigned world_ask(struct world *w, const struct world_request *r)
 {
 	struct wire_mad header = {
 		.mgmt_class = WIRE_SA,
@@ -335,19 +275,19 @@ static inline unsigned world_ask(struct world *w, const struct world_request *r)
 	return w->nsent - before;
 }
 
-static inline uint16_t world_status(const struct world *w)
+uint16_t world_status(const struct world *w)
 {
 	return (uint16_t)(w->sent[4] << 8 | w->sent[5]);
 }
 
-static inline const uint8_t *world_row(const struct world *w, unsigned i)
+const uint8_t *world_row(const struct world *w, unsigned i)
 {
 	unsigned size = (unsigned)(w->sent[44] << 8 | w->sent[45]) * 8;
 
 	return w->sent + WIRE_SA_HEADER + (size_t)i * size;
 }
 
-static inline unsigned world_rows(const struct world *w)
+unsigned world_rows(const struct world *w)
 {
 	unsigned size = (unsigned)(w->sent[44] << 8 | w->sent[45]) * 8;
 
@@ -357,5 +297,3 @@ static inline unsigned world_rows(const struct world *w)
 		       ? (unsigned)((w->sent_len - WIRE_SA_HEADER) / size)
 		       : 1;
 }
-
-#endif

@@ -6,7 +6,7 @@
 #ifndef FMD_TESTS_SA_POD_H
 #define FMD_TESTS_SA_POD_H
 
-#include "tests/unit/sa_ask.h"
+#include "tests/lib/sa_ask.h"
 #include "topology/generate.h"
 
 /* One unit: 256 hosts' ports and 12 switches. All their pairs are more than one slice. */

@@ -11,8 +11,8 @@
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/program/table_block.h"
-#include "tests/unit/sweep_bench.h"
-#include "tests/unit/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
+#include "tests/lib/fake_pipe.h"
 
 #define SECOND_US 1000000ull
 #define MINUTE_US (60 * SECOND_US)

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * fabric_mcast_world: hosts of the fabric double that join and leave groups, and what switches are
- * to hold then. Behind <cmocka.h>.
- */
-#ifndef FMD_TESTS_FABRIC_MCAST_WORLD_H
-#define FMD_TESTS_FABRIC_MCAST_WORLD_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/lib/fabric_mcast_world.h"
 
-#include "fm/mad/wire_mcast.h"
-#include "fm/mad/wire_path.h"
-#include "fm/mad/wire_sa_comp.h"
-#include "fm/multicast/module.h"
-#include "tests/fabric/mcast_held.h"
-#include "tests/unit/fabric_world.h"
-
-#define QP1_QKEY 0x80010000u
-#define GROUPS	 6
-#define HOSTS	 48 /* the first is where fmd runs */
-#define B(comp)	 WIRE_BIT(WIRE_MC_##comp)
-#define MASK_NEW                                                                                   \
-	(B(MGID) | B(PORT_GID) | B(JOIN_STATE) | B(QKEY) | B(TCLASS) | B(PKEY) | B(FLOW) | B(SL) | \
-	 B(RATE_SEL) | B(RATE) | B(MTU_SEL) | B(MTU))
-
-struct heard { /* the answers to a host's requests */
-	unsigned count;
-	uint16_t status; /* of the last one */
-	struct wire_mcmember rec;
-	uint16_t mlid[GROUPS];
-};
-
-static inline void answer_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+static void answer_cb(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
 	struct heard *h = arg;
 
@@ -38,24 +16,23 @@ static inline void answer_cb(void *arg, const struct io_addr *from, const uint8_
 	h->mlid[h->rec.mgid.guid] = h->rec.mlid;
 }
 
-static inline guid_t node_of(const struct world *w, unsigned host)
+guid_t node_of(const struct world *w, unsigned host)
 {
 	return w->design->nodes[w->design->nswitches + host].guid;
 }
 
-static inline guid_t port_of(const struct world *w, unsigned host)
+guid_t port_of(const struct world *w, unsigned host)
 {
 	return topo_port(w->design, w->design->nswitches + host, 1)->guid;
 }
 
-static inline struct wire_gid mgid_of(unsigned number)
+static struct wire_gid mgid_of(unsigned number)
 {
 	return (struct wire_gid){ 0xff12a01cfe800000ull, number };
 }
 
-/* Lets a host's request for a port go; the answer comes as the loop runs. */
-static inline void ask_for(struct world *w, unsigned host, uint8_t method,
-			   const struct wire_mcmember *rec, struct heard *h)
+void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_mcmember *rec,
+	     struct heard *h)
 {
 	const struct wire_mad header = { .mgmt_class = WIRE_SA,
 					 .class_version = 2,
@@ -72,7 +49,7 @@ static inline void ask_for(struct world *w, unsigned host, uint8_t method,
 	double_inject(w->hw, node_of(w, host), 1, &to, mad, sizeof(mad), answer_cb, h);
 }
 
-static inline struct wire_mcmember member_of(const struct world *w, guid_t port, unsigned group)
+struct wire_mcmember member_of(const struct world *w, guid_t port, unsigned group)
 {
 	return (struct wire_mcmember){
 		.mgid = mgid_of(group),
@@ -87,8 +64,8 @@ static inline struct wire_mcmember member_of(const struct world *w, guid_t port,
 	};
 }
 
-static inline void ask_in(struct world *w, unsigned host, uint8_t method, unsigned group,
-			  uint8_t state, uint16_t pkey, struct heard *h)
+static void ask_in(struct world *w, unsigned host, uint8_t method, unsigned group, uint8_t state,
+		   uint16_t pkey, struct heard *h)
 {
 	struct wire_mcmember rec = member_of(w, port_of(w, host), group);
 
@@ -97,13 +74,13 @@ static inline void ask_in(struct world *w, unsigned host, uint8_t method, unsign
 	ask_for(w, host, method, &rec, h);
 }
 
-static inline void ask(struct world *w, unsigned host, uint8_t method, unsigned group,
-		       uint8_t state, struct heard *h)
+void ask(struct world *w, unsigned host, uint8_t method, unsigned group, uint8_t state,
+	 struct heard *h)
 {
 	ask_in(w, host, method, group, state, 0xffff, h);
 }
 
-static inline struct heard join_in(struct world *w, unsigned host, unsigned group, uint16_t pkey)
+struct heard join_in(struct world *w, unsigned host, unsigned group, uint16_t pkey)
 {
 	struct heard h = { 0 };
 
@@ -113,7 +90,7 @@ static inline struct heard join_in(struct world *w, unsigned host, unsigned grou
 	return h;
 }
 
-static inline struct heard join(struct world *w, unsigned host, unsigned group, uint8_t state)
+struct heard join(struct world *w, unsigned host, unsigned group, uint8_t state)
 {
 	struct heard h = { 0 };
 
@@ -123,7 +100,7 @@ static inline struct heard join(struct world *w, unsigned host, unsigned group, 
 	return h;
 }
 
-static inline struct heard leave(struct world *w, unsigned host, unsigned group, uint8_t state)
+static struct heard leave(struct world *w, unsigned host, unsigned group, uint8_t state)
 {
 	struct heard h = { 0 };
 
@@ -135,13 +112,7 @@ static inline struct heard leave(struct world *w, unsigned host, unsigned group,
 
 /* ---- What should be -------------------------------------------------------------------------- */
 
-struct model {
-	uint8_t state[GROUPS][HOSTS];
-	uint16_t mlid[GROUPS]; /* 0 = the group is not there */
-};
-
-static inline void model_join(struct world *w, struct model *m, unsigned host, unsigned group,
-			      uint8_t state)
+void model_join(struct world *w, struct model *m, unsigned host, unsigned group, uint8_t state)
 {
 	struct heard h = join(w, host, group, state);
 
@@ -156,7 +127,7 @@ static inline void model_join(struct world *w, struct model *m, unsigned host, u
 	m->mlid[group] = h.rec.mlid;
 }
 
-static inline void model_settle(struct model *m, unsigned group)
+void model_settle(struct model *m, unsigned group)
 {
 	for (unsigned i = 0; i < HOSTS; i++)
 		if (m->state[group][i] & (WIRE_JOIN_FULL | WIRE_JOIN_SEND_ONLY_FULL))
@@ -165,7 +136,7 @@ static inline void model_settle(struct model *m, unsigned group)
 	m->mlid[group] = 0;
 }
 
-static inline void model_leave(struct world *w, struct model *m, unsigned host, unsigned group)
+void model_leave(struct world *w, struct model *m, unsigned host, unsigned group)
 {
 	uint8_t state = m->state[group][host];
 
@@ -175,8 +146,8 @@ static inline void model_leave(struct world *w, struct model *m, unsigned host, 
 	model_settle(m, group);
 }
 
-static inline uint32_t list_members(const struct world *w, const uint8_t state[HOSTS],
-				    struct mcast_member list[HOSTS])
+static uint32_t list_members(const struct world *w, const uint8_t state[HOSTS],
+			     struct mcast_member list[HOSTS])
 {
 	const struct topo *t = fabric_topo(w->fabric);
 	uint32_t n = 0;
@@ -189,8 +160,7 @@ static inline uint32_t list_members(const struct world *w, const uint8_t state[H
 	return n;
 }
 
-/* The switches hold a right tree for each group that is there. */
-static inline void assert_held(const struct world *w, const struct model *m)
+void assert_held(const struct world *w, const struct model *m)
 {
 	const struct topo *t = fabric_topo(w->fabric);
 	struct mcast_member list[HOSTS];
@@ -212,7 +182,7 @@ static inline void assert_held(const struct world *w, const struct model *m)
 	}
 }
 
-static inline bool holds_nothing(const struct world *w, uint16_t mlid)
+bool holds_nothing(const struct world *w, uint16_t mlid)
 {
 	struct mcast_tree held;
 	bool nothing;
@@ -223,10 +193,8 @@ static inline bool holds_nothing(const struct world *w, uint16_t mlid)
 	return nothing;
 }
 
-static inline void small_world(struct world *w)
+void small_world(struct world *w)
 {
 	world_init(w, small_tree());
 	assert_int_equal(w->design->ncas, HOSTS);
 }
-
-#endif

@@ -3,7 +3,7 @@
 #ifndef FMD_TESTS_SA_ASK_H
 #define FMD_TESTS_SA_ASK_H
 
-#include "tests/unit/sa_world.h"
+#include "tests/lib/sa_world.h"
 
 #define HOST(i) (WORLD_CA(i) + 1)
 

@@ -10,7 +10,7 @@
 #include "routing/report/delta.h"
 #include "routing/balance/rebalance.h"
 #include "tests/fabric/damage.h"
-#include "tests/unit/fabrics.h"
+#include "tests/lib/fabrics.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * nvlink_host: one host beside healthy others, its exporter's answers as dcgm-exporter writes them,
+ * its kernel's lines, and a clock of the test's own. Defaults of fmd.conf: asked every 15 s, 30 s
+ * to get worse, 300 s to get better.
+ */
+#ifndef FMD_TESTS_NVLINK_HOST_H
+#define FMD_TESTS_NVLINK_HOST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/health.h"
+#include "fm/nvswitch/sxid.h"
+
+#define HOST_S	      1000000ull
+#define HOST_INTERVAL 15
+#define HOST_GPUS     16
+
+struct machine { /* what it would say */
+	const char *model;
+	unsigned gpus, switches, links; /* links: of a switch */
+	bool asks_p2p, asks_fm, asks_links, asks_action, asks_mig, asks_reset, asks_temp;
+	bool gone[HOST_GPUS]; /* no series of it but the Xid gauge */
+	bool switch_gone[16];
+	uint32_t lost[HOST_GPUS]; /* peers that are not reached */
+	bool mig[HOST_GPUS], instances[HOST_GPUS];
+	unsigned fm[HOST_GPUS], action[HOST_GPUS], xid[HOST_GPUS]; /* xid 0: no series */
+	char extra[4096];					   /* more lines */
+};
+
+struct machine machine_of(const char *model, unsigned switches, unsigned links);
+struct machine h100(void);
+struct machine a100(void);
+
+struct answer {
+	char text[1 << 18];
+	size_t used;
+};
+
+struct host {
+	struct health h;
+	struct machine machine;
+	uint64_t now;
+	unsigned changes;
+	enum fm_progress progress;
+	enum nvswitch_trust trust; /* of its exporter */
+	bool mute;		   /* the exporter does not answer */
+	char error[80];		   /* why the last answer said nothing */
+	struct answer answer;
+};
+
+struct host *host_new(struct machine machine);
+void host_free(struct host *it);
+struct memory *host_memory(struct host *it);
+
+/*
+ * An exporter is asked, the host's source of that number: its answer is read, remembered, judged
+ * and heard.
+ */
+void host_ask_source(struct host *it, const struct machine *machine, uint8_t source);
+void host_pass(struct host *it, unsigned seconds);
+void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line);
+void host_log(struct host *it, const char *line);
+enum nvswitch_state host_state(const struct host *it);
+
+#define assert_host(it, wanted)                                                                    \
+	do {                                                                                       \
+		if (host_state(it) != (wanted))                                                    \
+			fail_msg("%s, not %s: %s", nvswitch_state_name(host_state(it)),            \
+				 nvswitch_state_name(wanted), health_reason(&(it)->h.hosts[0]));   \
+	} while (0)
+
+/* A minute is enough to get worse, ten to get better. */
+struct host *host_well(struct machine machine);
+
+#endif
