@@ -13,6 +13,7 @@
 #include <string.h>
 #include "fm/mad/wire_mcast.h"
 #include "fm/program/audit.h"
+#include "fm/program/mft_shape.h"
 #include "fm/program/program_priv.h"
 #include "topology/mem.h"
 

@@ -21,13 +21,13 @@
 #include "fm/core/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_mcast.h"
-#include "fm/program/mft_store.h"
 #include "fm/program/mft.h"
+#include "fm/program/mft_shape.h"
+#include "fm/program/mft_store.h"
 #include "topology/mem.h"
 
 #define TRIES	  2
 #define LOG_BURST 20
-#define MLIDS	  (0x10000 - MCAST_FIRST_MLID)
 #define TOP_NONE  0 /* MulticastFDBTop of a switch that has no such thing */
 
 enum mft_job { JOB_TOP, JOB_READ, JOB_WRITE }; /* of a switch, arg = block's key; of a block */
@@ -49,7 +49,7 @@ struct mft {
 	uint16_t top;
 	unsigned read_block;   /* in this round of reads.. */
 	bool read_some;	       /* ..and something was in it */
-	bool *shrinks, *stays; /* [MLIDS] some switch may hold too much; and does not let go */
+	bool *shrinks, *stays; /* [MFT_MLIDS] some switch may hold too much; and does not let go */
 	struct mft_result result;
 	uint64_t started_us, smps_before;
 	mft_done_fn *fn;
@@ -125,46 +125,6 @@ static bool is_usable(const struct mft_switch *sw)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static unsigned positions_of(const struct mft_switch *sw)
-{
-	return sw->node->nports / MCAST_POSITION + 1u;
-}
-
-/* There are no more MLIDs, whatever a device says. */
-static unsigned mft_cap_of(const struct mft_switch *sw)
-{
-	return sw->node->sw.mft_cap < MLIDS ? sw->node->sw.mft_cap : MLIDS - 1u;
-}
-
-static uint16_t mft_top_of(const struct mft_switch *sw)
-{
-	return (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw) - 1);
-}
-
-static bool has_block(const struct mft_switch *sw, unsigned block)
-{
-	return block * MCAST_BLOCK < mft_cap_of(sw);
-}
-
-/* Bits of ports that the switch has: it may answer anything for the others. */
-static uint16_t ports_of(const struct inv_node *node, unsigned position)
-{
-	unsigned first = position * MCAST_POSITION, nports = node->nports;
-
-	if (first > nports)
-		return 0;
-	return nports - first >= MCAST_POSITION - 1 ? 0xffff
-						    : (uint16_t)((2u << (nports - first)) - 1);
-}
-
-void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
-		uint16_t masks[MCAST_BLOCK])
-{
-	wire_mft_decode(data, masks);
-	for (unsigned i = 0; i < MCAST_BLOCK; i++)
-		masks[i] &= ports_of(node, position);
-}
-
 static void block_holds(struct mft *m, struct mft_block *block, const uint16_t masks[MCAST_BLOCK])
 {
 	memcpy(block->must, masks, sizeof(block->must));
@@ -187,7 +147,7 @@ static void switch_forget(struct mft *m, struct mft_switch *sw)
 
 static void ask_block(struct mft *m, struct mft_switch *sw, unsigned block)
 {
-	for (unsigned position = 0; position < positions_of(sw); position++)
+	for (unsigned position = 0; position < mft_positions(sw->node); position++)
 		batch_add(m->batch, &(struct batch_job){ .object = sw,
 							 .kind = JOB_READ,
 							 .arg = block << 4 | position });
@@ -201,7 +161,7 @@ static bool ask_round(struct mft *m)
 	m->read_some = false;
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw)) {
-		if (!sw->reading || !is_usable(sw) || !has_block(sw, m->read_block))
+		if (!sw->reading || !is_usable(sw) || !mft_has_block(sw->node, m->read_block))
 			continue;
 		ask_block(m, sw, m->read_block);
 		any = true;
@@ -302,7 +262,7 @@ static void fill_top(const struct mft_switch *sw, struct batch_request *request)
 		info.lft_top = sw->node->want_top;
 		info.life_time = sw->node->want_life_time;
 	}
-	info.mft_top = mft_top_of(sw);
+	info.mft_top = mft_top_of(sw->node);
 	info.port_state_change = false; /* a 1 would clear it: sweep's business */
 	wire_switch_info_encode(&info, request->data);
 	request->mad.attr_id = WIRE_SWITCH_INFO;
@@ -358,7 +318,7 @@ static bool top_taken(const struct mft *m, struct mft_switch *sw, const uint8_t 
 {
 	bool change = sw->node->sw.port_state_change;
 
-	sw->node->want_mft_top = mft_top_of(sw);
+	sw->node->want_mft_top = mft_top_of(sw->node);
 	wire_switch_info_decode(data, &sw->node->sw);
 	sw->node->sw.port_state_change = change;
 	return sw->node->sw.mft_top >= m->top;
@@ -440,7 +400,7 @@ static void apply_end(struct mft *m)
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw))
 		sw->fresh &= m->only_reads;
-	for (unsigned i = 0; i < MLIDS; i++)
+	for (unsigned i = 0; i < MFT_MLIDS; i++)
 		m->result.held += m->stays[i];
 	m->busy = false;
 	result = m->result;
@@ -518,8 +478,8 @@ static void begin(struct mft *m, const struct topo *t, uint16_t top, bool again,
 	m->smps_before = batch_smps(m->batch);
 	m->stage = STAGE_READS;
 	m->read_block = 0;
-	memset(m->shrinks, 0, MLIDS * sizeof(*m->shrinks));
-	memset(m->stays, 0, MLIDS * sizeof(*m->stays));
+	memset(m->shrinks, 0, MFT_MLIDS * sizeof(*m->shrinks));
+	memset(m->stays, 0, MFT_MLIDS * sizeof(*m->stays));
 	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
 	     sw = mft_switch_next(&m->store, sw))
 		sw->here = sw->written = sw->reading = false;
@@ -571,7 +531,8 @@ bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position
 
 	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
 	    sw->node->gone || sw->node->silent || sw->reboots != sw->node->reboots ||
-	    position >= positions_of(sw) || !has_block(sw, number) || (block && block->listed))
+	    position >= mft_positions(sw->node) || !mft_has_block(sw->node, number) ||
+	    (block && block->listed))
 		return false;
 	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
 	if (block)
@@ -613,8 +574,8 @@ struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
 	m->loop = loop;
 	m->inv = inv;
 	m->batch = batch_new(loop, mad, &mft_ops, m);
-	m->shrinks = mem_alloc(MLIDS, sizeof(*m->shrinks));
-	m->stays = mem_alloc(MLIDS, sizeof(*m->stays));
+	m->shrinks = mem_alloc(MFT_MLIDS, sizeof(*m->shrinks));
+	m->stays = mem_alloc(MFT_MLIDS, sizeof(*m->stays));
 	mft_store_init(&m->store);
 	return m;
 }

@@ -72,12 +72,6 @@ void mft_found(struct mft *m, guid_t sw, uint16_t block, unsigned position,
  * What it acknowledged is not believed: the next apply reads its tables first. Not while one runs.
  */
 void mft_forget(struct mft *m, guid_t sw);
-/*
- * A block as an answer has it, without bits of ports that the switch does not have: these may be
- * anything.
- */
-void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
-		uint16_t masks[MCAST_BLOCK]);
 bool mft_busy(const struct mft *m);
 uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/program/mft_shape.h"
 #include "fm/program/table_block.h"
 #include <string.h>
 #include "fm/mad/wire_mcast.h"
