@@ -1,50 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The subnet management agent of the double's nodes (IBA 14.2.5): one row of a table an attribute,
- * with its Get and its Set. The 64 bytes of the request are handed in and hold the answer
- * afterwards; a Set answers as the Get after it would.
+ * with its Get and its Set. Those of tables are in double_smp_tables.c, NVIDIA's in
+ * double_smp_nvidia.c. The 64 bytes of the request are handed in and hold the answer afterwards; a
+ * Set answers as the Get after it would.
  *
  * An agent that does not know an attribute answers with status 0x0c, one that dislikes a value with
  * 0x1c and without taking over anything. A wrong M_Key is not answered (14.2.4).
  */
-#include <stdlib.h>
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
 #include "fm/mad/wire_sa_rows.h"
-#include "tests/fabric/double_own.h"
-#include "topology/mem.h"
+#include "tests/fabric/double_smp.h"
 
-#define STATUS_BAD_METHOD  0x08
-#define STATUS_UNSUPPORTED 0x0c
-#define STATUS_BAD_FIELD   0x1c
-#define LID_UNICAST_MAX	   0xbfff
-#define PKEYS_BLOCK	   32
-#define PSC_BIT		   0x04
-/*
- * Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it
- * is.
- */
-#define EXT_PORT_SUPPORTED 7
-#define EXT_PORT_ENABLED   11
-#define EXT_PORT_ACTIVE	   15
-#define EXT_PORT_SPECIAL   47
-#define ENHANCED_PORT0	   0x08 /* of SwitchInfo's flags; a base port 0 has one LID (18.2.4.1) */
-#define STATES_BLOCK	   128	/* ports */
-
-struct request {
-	uint64_t key;
-	struct double_fabric *d;
-	struct dnode *node;
-	struct dport *arrival;
-	uint32_t mod;
-	uint8_t *data; /* 64 bytes */
-};
-
-typedef uint16_t agent_fn(struct request *r); /* 0 or a status */
+#define LID_UNICAST_MAX 0xbfff
+#define ENHANCED_PORT0	0x08 /* of SwitchInfo's flags; a base port 0 has one LID (18.2.4.1) */
+#define STATES_BLOCK	128  /* ports */
 
 /* ---- NodeInfo, NodeDescription, GUIDInfo, SMInfo --------------------------------------------- */
 
-static uint16_t node_info_get(struct request *r)
+static uint16_t node_info_get(struct smp_request *r)
 {
 	struct wire_node_info info = r->node->ni;
 
@@ -54,13 +29,13 @@ static uint16_t node_info_get(struct request *r)
 	return 0;
 }
 
-static uint16_t node_desc_get(struct request *r)
+static uint16_t node_desc_get(struct smp_request *r)
 {
 	wire_node_desc_encode(r->node->desc, r->data);
 	return 0;
 }
 
-static uint16_t guid_info_get(struct request *r)
+static uint16_t guid_info_get(struct smp_request *r)
 {
 	guid_t guids[8];
 
@@ -73,7 +48,7 @@ static uint16_t guid_info_get(struct request *r)
 	return 0;
 }
 
-static uint16_t guid_info_set(struct request *r)
+static uint16_t guid_info_set(struct smp_request *r)
 {
 	if (r->mod >= DOUBLE_ALIASES / 8)
 		return STATUS_BAD_FIELD;
@@ -81,7 +56,7 @@ static uint16_t guid_info_set(struct request *r)
 	return guid_info_get(r);
 }
 
-static uint16_t sm_info_get(struct request *r)
+static uint16_t sm_info_get(struct smp_request *r)
 {
 	if (!r->arrival->has_sm)
 		return STATUS_UNSUPPORTED;
@@ -92,7 +67,7 @@ static uint16_t sm_info_get(struct request *r)
 /* ---- PortInfo -------------------------------------------------------------------------------- */
 
 /* A CA answers for the port that was asked unless another is named. */
-static struct dport *port_named(struct request *r)
+struct dport *smp_port(struct smp_request *r)
 {
 	unsigned num = r->mod & 0xff;
 
@@ -105,9 +80,9 @@ static struct dport *port_named(struct request *r)
  * Devices up to HDR show what they have whoever asks (Linux' mlx4 and mlx5 ask their own without a
  * modifier); from NDR on a manager has to say that it knows these speeds.
  */
-static uint16_t port_info_get(struct request *r)
+static uint16_t port_info_get(struct smp_request *r)
 {
-	struct dport *port = port_named(r);
+	struct dport *port = smp_port(r);
 	struct wire_port_info info;
 	const struct dport *own;
 
@@ -128,7 +103,7 @@ static uint16_t port_info_get(struct request *r)
 	return 0;
 }
 
-static bool is_external(const struct dport *port)
+bool smp_is_external(const struct dport *port)
 {
 	return is_switch(port->node) && port->num;
 }
@@ -137,7 +112,7 @@ static bool port_values_fit(const struct dport *port, const struct wire_port_inf
 {
 	const struct wire_port_info *have = &port->info;
 
-	if (!is_external(port) && (want->lid == 0 || want->lid > LID_UNICAST_MAX))
+	if (!smp_is_external(port) && (want->lid == 0 || want->lid > LID_UNICAST_MAX))
 		return false;
 	if (is_switch(port->node) && !port->num && want->lmc &&
 	    !(port->node->si.flags & ENHANCED_PORT0))
@@ -207,9 +182,9 @@ static void port_take_phys(struct double_fabric *d, struct dport *port, uint8_t 
 	link_update(d, port);
 }
 
-static uint16_t port_info_set(struct request *r)
+static uint16_t port_info_set(struct smp_request *r)
 {
-	struct dport *port = port_named(r);
+	struct dport *port = smp_port(r);
 	struct wire_port_info want;
 	uint8_t status;
 
@@ -219,7 +194,7 @@ static uint16_t port_info_set(struct request *r)
 	status = port_set_state(r->d, port, want.state);
 	if (status)
 		return status;
-	if (!is_external(port))
+	if (!smp_is_external(port))
 		port_take_endport(port, &want);
 	port_take_link(port, &want);
 	port_take_phys(r->d, port, want.phys_state);
@@ -228,13 +203,13 @@ static uint16_t port_info_set(struct request *r)
 
 /* ---- SwitchInfo, SwitchPortStateTable -------------------------------------------------------- */
 
-static uint16_t switch_info_get(struct request *r)
+static uint16_t switch_info_get(struct smp_request *r)
 {
 	wire_switch_info_encode(&r->node->si, r->data);
 	return 0;
 }
 
-static uint16_t switch_info_set(struct request *r)
+static uint16_t switch_info_set(struct smp_request *r)
 {
 	struct wire_switch_info *have = &r->node->si;
 	struct wire_switch_info want;
@@ -254,7 +229,7 @@ static uint16_t switch_info_set(struct request *r)
 	return switch_info_get(r);
 }
 
-static uint16_t port_states_get(struct request *r)
+static uint16_t port_states_get(struct smp_request *r)
 {
 	unsigned first = (r->mod & 1) * STATES_BLOCK;
 
@@ -269,349 +244,29 @@ static uint16_t port_states_get(struct request *r)
 	return 0;
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
-
-static uint16_t lft_get(struct request *r)
-{
-	uint32_t first = r->mod * WIRE_LFT_BLOCK;
-
-	if (r->mod > 0xffff || first >= r->node->si.lft_cap)
-		return STATUS_BAD_FIELD;
-	memset(r->data, LFT_NONE, WIRE_SMP_DATA);
-	if (first < r->node->lft_size)
-		memcpy(r->data, r->node->lft + first, WIRE_LFT_BLOCK);
-	return 0;
-}
-
-/* Blocks come one after the other: there is room for some more each time. */
-static void lft_fit(struct dnode *node, uint32_t size)
-{
-	if (size <= node->lft_size)
-		return;
-	size += size / 2 / WIRE_LFT_BLOCK * WIRE_LFT_BLOCK;
-	node->lft = mem_resize(node->lft, size, 1);
-	memset(node->lft + node->lft_size, LFT_NONE, size - node->lft_size);
-	node->lft_size = size;
-}
-
-/* The first plain write ends adaptive routing, and till then the rest of the table was not kept. */
-static void end_adaptive(struct dnode *node)
-{
-	if (!(node->adaptive[3] & 1))
-		return;
-	node->adaptive[3] &= (uint8_t)~1;
-	if (node->lft_size)
-		memset(node->lft, LFT_NONE, node->lft_size);
-}
-
-static uint16_t lft_set(struct request *r)
-{
-	uint32_t first = r->mod * WIRE_LFT_BLOCK;
-
-	if (r->mod > 0xffff || first >= r->node->si.lft_cap)
-		return STATUS_BAD_FIELD;
-	end_adaptive(r->node);
-	lft_fit(r->node, first + WIRE_LFT_BLOCK);
-	memcpy(r->node->lft + first, r->data, WIRE_LFT_BLOCK);
-	return 0;
-}
-
-void double_set_lft(struct double_fabric *d, guid_t guid, uint16_t lid, uint8_t port)
-{
-	struct dnode *node = double_node(d, guid);
-
-	lft_fit(node, (lid / WIRE_LFT_BLOCK + 1u) * WIRE_LFT_BLOCK);
-	node->lft[lid] = port;
-	ways_changed(d);
-}
-
-/* ---- NVIDIA's GeneralInfo, PrivateLFTInfo, AdaptiveRoutingInfo ------------------------------- */
-
-static uint16_t general_get(struct request *r)
-{
-	if (!r->node->has_caps)
-		return STATUS_UNSUPPORTED;
-	if (r->mod != WIRE_GENERAL_CAPS)
-		return STATUS_BAD_FIELD;
-	memcpy(r->data, r->node->caps, WIRE_SMP_DATA);
-	return 0;
-}
-
-/* FDR10 is said here alone; and that a port is an aggregation node's. */
-static uint16_t ext_port_get(struct request *r)
-{
-	const struct dport *port = port_named(r);
-
-	if (!wire_adaptive_vendor(r->node->ni.vendor))
-		return STATUS_UNSUPPORTED;
-	if (!port)
-		return STATUS_BAD_FIELD;
-	memset(r->data, 0, WIRE_SMP_DATA);
-	r->data[EXT_PORT_SUPPORTED] = r->data[EXT_PORT_ENABLED] = port->speed >= TOPO_FDR10;
-	r->data[EXT_PORT_ACTIVE] = port->trained == TOPO_FDR10;
-	if (r->node->design->sharp)
-		r->data[EXT_PORT_SPECIAL] = 0x80 | 1;
-	return 0;
-}
-
-static uint16_t private_get(struct request *r)
-{
-	if (!wire_has_private_lft(r->node->caps))
-		return STATUS_UNSUPPORTED;
-	memcpy(r->data, r->node->private_lft, WIRE_SMP_DATA);
-	return 0;
-}
-
-static uint16_t private_set(struct request *r)
-{
-	if (!wire_has_private_lft(r->node->caps))
-		return STATUS_UNSUPPORTED;
-	memcpy(r->node->private_lft, r->data, WIRE_SMP_DATA);
-	return 0;
-}
-
-static uint16_t adaptive_get(struct request *r)
-{
-	if (!wire_has_adaptive(r->node->caps))
-		return STATUS_UNSUPPORTED;
-	memcpy(r->data, r->node->adaptive, WIRE_SMP_DATA);
-	return 0;
-}
-
-static uint16_t adaptive_set(struct request *r)
-{
-	if (!wire_has_adaptive(r->node->caps))
-		return STATUS_UNSUPPORTED;
-	memcpy(r->node->adaptive, r->data, WIRE_SMP_DATA);
-	return 0;
-}
-
-void double_set_adaptive(struct double_fabric *d, guid_t guid, bool able, bool on)
-{
-	struct dnode *node = double_node(d, guid);
-
-	memset(node->caps, 0, sizeof(node->caps));
-	node->has_caps = able;
-	node->caps[3] = able ? 1 << 0 | 1 << 2 : 0;
-	node->private_lft[3] = on;
-	node->adaptive[3] = on ? 1 << 0 | 1 << 4 : 0; /* and fast recovery */
-	node->adaptive[22] = on ? 1 << 7 : 0;	      /* and hash-based forwarding */
-	node->adaptive[5] = 0x5a;		      /* what is none of a manager's business */
-}
-
-void double_set_sharp(struct double_fabric *d, guid_t guid, bool is)
-{
-	struct dnode *node = double_node(d, guid);
-
-	node->has_caps = true;
-	memset(node->caps, 0, sizeof(node->caps));
-	node->caps[1] = is ? 1 << 2 : 0;
-	node->caps[2] = 1 << 1; /* something else that a CA can */
-}
-
-const uint8_t *double_adaptive(const struct double_fabric *d, guid_t guid)
-{
-	return double_node((struct double_fabric *)d, guid)->adaptive;
-}
-
-/* Modifier: block of 32 MLIDs [8:0], column of 16 ports [31:28]. */
-static uint16_t *mft_block(struct request *r)
-{
-	struct dnode *node = r->node;
-	unsigned row = (r->mod & 0x1ff) * MFT_BLOCK, column = r->mod >> 28;
-
-	if (row + MFT_BLOCK > node->si.mft_cap || column >= node->columns)
-		return NULL;
-	if (!node->mft)
-		node->mft = mem_alloc((size_t)node->si.mft_cap * node->columns, sizeof(uint16_t));
-	return &node->mft[row * node->columns + column];
-}
-
-static uint16_t mft_get(struct request *r)
-{
-	const uint16_t *entry = mft_block(r);
-	uint16_t masks[MFT_BLOCK];
-
-	if (!entry)
-		return STATUS_BAD_FIELD;
-	for (unsigned i = 0; i < MFT_BLOCK; i++)
-		masks[i] = entry[i * r->node->columns];
-	wire_pkeys_encode(masks, r->data); /* 32 words, as a block of P_Keys */
-	return 0;
-}
-
-static uint16_t mft_set(struct request *r)
-{
-	uint16_t *entry = mft_block(r);
-	uint16_t masks[MFT_BLOCK];
-
-	if (!entry)
-		return STATUS_BAD_FIELD;
-	wire_pkeys_decode(r->data, masks);
-	for (unsigned i = 0; i < MFT_BLOCK; i++)
-		entry[i * r->node->columns] = masks[i];
-	return 0;
-}
-
-unsigned double_pkey_cap(const struct dport *port)
-{
-	return is_external(port) ? port->node->si.enforce_cap : port->node->ni.partition_cap;
-}
-
-/* Modifier: block [15:0], port [31:16]. */
-static uint16_t *pkey_block(struct request *r)
-{
-	unsigned num = r->mod >> 16, block = r->mod & 0xffff;
-	unsigned cap;
-	struct dport *port = r->arrival;
-
-	if (is_switch(r->node)) {
-		if (num > r->node->ni.nports)
-			return NULL;
-		port = &r->node->ports[num];
-	}
-	cap = double_pkey_cap(port);
-	if (block * PKEYS_BLOCK >= cap)
-		return NULL;
-	if (!port->pkeys) {
-		port->pkeys = mem_alloc((cap + PKEYS_BLOCK - 1) / PKEYS_BLOCK,
-					PKEYS_BLOCK * sizeof(uint16_t));
-		port->pkeys[0] = 0xffff;
-	}
-	return port->pkeys + block * PKEYS_BLOCK;
-}
-
-static uint16_t pkeys_get(struct request *r)
-{
-	const uint16_t *pkeys = pkey_block(r);
-
-	if (!pkeys)
-		return STATUS_BAD_FIELD;
-	wire_pkeys_encode(pkeys, r->data);
-	return 0;
-}
-
-static uint16_t pkeys_set(struct request *r)
-{
-	uint16_t *pkeys = pkey_block(r);
-
-	if (!pkeys)
-		return STATUS_BAD_FIELD;
-	wire_pkeys_decode(r->data, pkeys);
-	return 0;
-}
-
-/* ---- SL2VL, VL arbitration ------------------------------------------------------------------- */
-
-/*
- * Modifier: output port [7:0], input port [15:8]; bits 17 and 16: all of either, where the switch
- * says it knows them.
- */
-static bool sl2vl_ports(struct request *r, unsigned *in, unsigned *out)
-{
-	unsigned nports = r->node->ni.nports;
-
-	*in = *out = 0;
-	if (!is_switch(r->node))
-		return true;
-	*in = r->mod >> 8 & 0xff;
-	*out = r->mod & 0xff;
-	return *in <= nports && *out <= nports && (r->node->si.opt_sl2vl || !(r->mod >> 16));
-}
-
-static uint16_t sl2vl_get(struct request *r)
-{
-	unsigned in, out;
-
-	if (!sl2vl_ports(r, &in, &out) || r->mod >> 16)
-		return STATUS_BAD_FIELD;
-	memset(r->data, 0, WIRE_SMP_DATA);
-	memcpy(r->data, (is_switch(r->node) ? &r->node->ports[out] : r->arrival)->sl2vl[in], 8);
-	return 0;
-}
-
-static uint16_t sl2vl_set(struct request *r)
-{
-	bool all_in = r->mod & 0x20000, all_out = r->mod & 0x10000;
-	unsigned in, out, last = r->node->ni.nports;
-
-	if (!sl2vl_ports(r, &in, &out))
-		return STATUS_BAD_FIELD;
-	if (!is_switch(r->node)) {
-		memcpy(r->arrival->sl2vl[0], r->data, 8);
-		return 0;
-	}
-	for (unsigned o = all_out ? 0 : out; o <= (all_out ? last : out); o++)
-		for (unsigned i = all_in ? 0 : in; i <= (all_in ? last : in); i++)
-			memcpy(r->node->ports[o].sl2vl[i], r->data, 8);
-	return 0;
-}
-
-/*
- * Modifier: block [31:16], 1 .. 4; port of a switch [15:0]. The entries that are there, 0 = no such
- * block.
- */
-static unsigned arb_find(struct request *r, uint8_t **block)
-{
-	unsigned num = r->mod & 0xffff, which = (r->mod >> 16) - 1, cap = r->d->conf.arb_cap;
-	struct dport *port = r->arrival;
-
-	if (which > 3 || (is_switch(r->node) && num > r->node->ni.nports) || cap <= which % 2 * 32)
-		return 0;
-	if (is_switch(r->node))
-		port = &r->node->ports[num];
-	*block = port->arb[which];
-	cap -= which % 2 * 32;
-	return cap < 32 ? cap : 32;
-}
-
-static uint16_t arb_get(struct request *r)
-{
-	uint8_t *block;
-	unsigned entries = arb_find(r, &block);
-
-	if (!entries)
-		return STATUS_BAD_FIELD;
-	memset(r->data, 0xff, WIRE_SMP_DATA); /* what is not there, or reserved, may be anything */
-	for (unsigned i = 0; i < 2 * entries; i++)
-		r->data[i] = block[i] | (i % 2 ? 0 : 0xf0);
-	return 0;
-}
-
-static uint16_t arb_set(struct request *r)
-{
-	uint8_t *block;
-	unsigned entries = arb_find(r, &block);
-
-	if (!entries)
-		return STATUS_BAD_FIELD;
-	memcpy(block, r->data, 2 * entries);
-	return arb_get(r);
-}
-
 /* ---- Execution ------------------------------------------------------------------------------- */
 
 static const struct agent_row {
 	uint16_t attr_id;
 	bool switches_only;
-	agent_fn *get, *set;
+	smp_fn *get, *set;
 } agent_table[] = {
 	{ WIRE_NODE_INFO, false, node_info_get, NULL },
 	{ WIRE_NODE_DESC, false, node_desc_get, NULL },
 	{ WIRE_GUID_INFO, false, guid_info_get, guid_info_set },
 	{ WIRE_SM_INFO, false, sm_info_get, NULL },
 	{ WIRE_PORT_INFO, false, port_info_get, port_info_set },
-	{ WIRE_PKEY_TABLE, false, pkeys_get, pkeys_set },
-	{ WIRE_SL2VL, false, sl2vl_get, sl2vl_set },
-	{ WIRE_VL_ARB, false, arb_get, arb_set },
+	{ WIRE_PKEY_TABLE, false, smp_pkeys_get, smp_pkeys_set },
+	{ WIRE_SL2VL, false, smp_sl2vl_get, smp_sl2vl_set },
+	{ WIRE_VL_ARB, false, smp_arb_get, smp_arb_set },
 	{ WIRE_SWITCH_INFO, true, switch_info_get, switch_info_set },
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
-	{ WIRE_LFT, true, lft_get, lft_set },
-	{ WIRE_MFT, true, mft_get, mft_set },
-	{ WIRE_MLNX_EXT_PORT_INFO, false, ext_port_get, NULL },
-	{ WIRE_GENERAL_INFO, false, general_get, NULL },
-	{ WIRE_PRIVATE_LFT_INFO, true, private_get, private_set },
-	{ WIRE_ADAPTIVE_INFO, true, adaptive_get, adaptive_set },
+	{ WIRE_LFT, true, smp_lft_get, smp_lft_set },
+	{ WIRE_MFT, true, smp_mft_get, smp_mft_set },
+	{ WIRE_MLNX_EXT_PORT_INFO, false, smp_ext_port_get, NULL },
+	{ WIRE_GENERAL_INFO, false, smp_general_get, NULL },
+	{ WIRE_PRIVATE_LFT_INFO, true, smp_private_get, smp_private_set },
+	{ WIRE_ADAPTIVE_INFO, true, smp_adaptive_get, smp_adaptive_set },
 };
 
 static const struct agent_row *agent_find(const struct dnode *node, uint16_t attr_id)
@@ -623,7 +278,7 @@ static const struct agent_row *agent_find(const struct dnode *node, uint16_t att
 	return NULL;
 }
 
-static bool is_mute(const struct request *r, const struct wire_mad *m)
+static bool is_mute(const struct smp_request *r, const struct wire_mad *m)
 {
 	return r->d->mute.method == m->method &&
 	       (!r->d->mute.node || r->d->mute.node == r->node->guid) &&
@@ -631,7 +286,7 @@ static bool is_mute(const struct request *r, const struct wire_mad *m)
 }
 
 /* The answer of a Set that is as after it, but for what no Set changes. */
-static uint16_t port_info_feign(struct request *r)
+static uint16_t port_info_feign(struct smp_request *r)
 {
 	struct wire_port_info want, have;
 	uint16_t status;
@@ -647,7 +302,7 @@ static uint16_t port_info_feign(struct request *r)
 	return status;
 }
 
-static uint16_t switch_info_feign(struct request *r)
+static uint16_t switch_info_feign(struct smp_request *r)
 {
 	struct wire_switch_info want;
 
@@ -660,19 +315,19 @@ static uint16_t switch_info_feign(struct request *r)
 }
 
 /* A device that pretends answers as if it had taken over what it was told. */
-static uint16_t set_run(struct request *r, const struct agent_row *row)
+static uint16_t set_run(struct smp_request *r, const struct agent_row *row)
 {
 	if (row->attr_id == r->node->feigns) {
 		if (row->set == port_info_set)
 			return port_info_feign(r);
 		return row->set == switch_info_set ? switch_info_feign(r) : 0;
 	}
-	if (r->node->pretends && (row->set == lft_set || row->set == mft_set))
+	if (r->node->pretends && (row->set == smp_lft_set || row->set == smp_mft_set))
 		return 0;
 	return row->set(r);
 }
 
-static uint16_t agent_run(struct request *r, const struct wire_mad *m)
+static uint16_t agent_run(struct smp_request *r, const struct wire_mad *m)
 {
 	const struct agent_row *row = agent_find(r->node, m->attr_id);
 	uint16_t status;
@@ -692,7 +347,7 @@ static uint16_t agent_run(struct request *r, const struct wire_mad *m)
 
 bool smp_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad)
 {
-	struct request r = {
+	struct smp_request r = {
 		.key = m->key,
 		.d = d,
 		.node = arrival->node,

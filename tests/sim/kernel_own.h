@@ -5,24 +5,10 @@
 
 #include "tests/fabric/double_own.h"
 #include "tests/sim/kernel.h"
+#include "tests/sim/kernel_mad.h"
 
-#define KMAD	     256
-#define KMETHODS     128
-#define RMPP_WINDOW  64 /* an eighth of the receive queue's 512 */
-#define METHOD_RESP  0x80
-#define AT_CLASS     1 /* bytes of a MAD (IBA 13.4.2, 13.6.2.1) */
-#define AT_VERSION   2
-#define AT_METHOD    3
-#define AT_STATUS    4
-#define AT_TID	     8
-#define AT_RMPP_VERS 24
-#define AT_RMPP_TYPE 25
-#define AT_RMPP_FLAG 26
-#define AT_RMPP_STAT 27
-#define AT_RMPP_SEG  28
-#define AT_RMPP_LEN  32
-#define RMPP_HEADER  36
-#define AT_OUI	     37
+#define RMPP_WINDOW 64	  /* an eighth of the receive queue's 512 */
+#define SENDS_TABLE 65536 /* places of the hash table of requests */
 
 struct kport;
 
@@ -99,17 +85,7 @@ struct kernel {
 	struct kernel_counts counts;
 };
 
-uint32_t get32(const uint8_t *p);
-void put32(uint8_t *p, uint32_t value);
-bool mad_is_response(const uint8_t *mad);
-unsigned mad_header_of(uint8_t mgmt_class);
-bool class_has_rmpp(uint8_t mgmt_class);
-bool class_is_vendor2(uint8_t mgmt_class); /* of vendors' second range, told apart by OUI */
-
 /* kernel.c */
-void ksend_free(struct ksend *s);
-void ksend_give_back(struct ksend *s); /* under ETIMEDOUT */
-struct ksend *ksend_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad);
 void kport_judge_sm(struct kport *p); /* anew, when agents come or go */
 void kport_transmit(struct kport *p, const struct io_addr *to, const uint8_t *mad, size_t len);
 struct io_addr kaddress(const struct ib_user_mad *head);
@@ -123,6 +99,12 @@ static inline bool kagent_rmpp(const struct kagent *a)
 {
 	return a->reg.rmpp_version && !a->reg.user_rmpp;
 }
+
+/* kernel_send.c */
+void ksend_free(struct ksend *s);
+void ksend_give_back(struct ksend *s); /* under ETIMEDOUT */
+struct ksend *ksend_find(struct kagent *a, const struct io_addr *from, const uint8_t *mad);
+bool kagent_is_message(const struct kagent *a, const uint8_t *mad); /* or a part: RMPP is ours */
 
 /* kernel_agent.c */
 void kagent_free(struct kagent *a); /* its place in the file is the caller's */

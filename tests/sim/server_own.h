@@ -4,6 +4,7 @@
 #define FMD_TESTS_SIM_SERVER_OWN_H
 
 #include "tests/sim/frame.h"
+#include "tests/sim/frame_memory.h"
 #include "tests/sim/server.h"
 #include "tests/sim/view.h"
 

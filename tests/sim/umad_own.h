@@ -18,6 +18,7 @@ int __open64_2(const char *path, int flags);
 #pragma GCC visibility pop
 #include <pthread.h>
 #include "tests/sim/frame.h"
+#include "tests/sim/frame_memory.h"
 
 #define ISSM_PATH    "/dev/infiniband/issm"
 #define AGENTS	     32

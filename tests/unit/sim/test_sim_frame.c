@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "tests/sim/frame.h"
+#include "tests/sim/frame_memory.h"
 
 static const uint8_t *request(uint32_t tid, uint8_t mgmt_class)
 {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* double_events: what the hardware does by itself. */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
+#define FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
+
+#include "topology/topo.h"
+
+struct double_fabric;
+
+/*
+ * Down and up again: PortStateChange at switches, and trap 128 to the SM LID if it can be reached.
+ */
+void double_cut(struct double_fabric *d, guid_t node, unsigned port);
+void double_join(struct double_fabric *d, guid_t node, unsigned port);
+/* The cables of two ports change places, while both are cut. */
+void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
+/* A cable from one port to the other; what they had in was cut before. */
+void double_plug(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, unsigned port_b);
+/*
+ * The cable comes up again, and can no more than that; TOPO_SPEED_NONE, 0 lanes: as much as the
+ * ports.
+ */
+void double_set_cable(struct double_fabric *d, guid_t node, unsigned port, enum topo_speed speed,
+		      unsigned lanes);
+/* Another manager makes the link Active, at both ends. */
+void double_activate(struct double_fabric *d, guid_t node, unsigned port);
+/* All the node was told is forgotten, its links bounce. */
+void double_reboot(struct double_fabric *d, guid_t node);
+/* The cable comes up again with so many lanes. */
+void double_retrain(struct double_fabric *d, guid_t node, unsigned port, unsigned lanes);
+/* Another device in its place: new GUIDs (of ports: the numbers behind it), and nothing known. */
+void double_replace(struct double_fabric *d, guid_t node, guid_t guid);
+void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* double_misbehave: nodes and cables that are faulty, or behave as few do. */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_MISBEHAVE_H
+#define FMD_TESTS_FABRIC_DOUBLE_MISBEHAVE_H
+
+#include "topology/topo.h"
+
+struct double_fabric;
+
+/* Of each crossing of the cable at that port, either way. */
+void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
+/* What a cable does to MADs that leave by that port; the other way is the other port's. */
+enum double_way_fault {
+	DOUBLE_LOSE,
+	DOUBLE_TWICE,	/* it arrives twice */
+	DOUBLE_REORDER, /* others overtake it: it is late by value microseconds */
+	DOUBLE_LATE,	/* likewise, and meant for all */
+	DOUBLE_WAY_FAULTS
+};
+void double_set_way_fault(struct double_fabric *d, guid_t node, unsigned port,
+			  enum double_way_fault fault, unsigned per_mille, unsigned value);
+/* How long its agent works at one SMP; 0 = as conf says. */
+void double_set_time(struct double_fabric *d, guid_t node, unsigned us);
+/* Without power its links are down; with it again it has forgotten what it was told. */
+void double_set_power(struct double_fabric *d, guid_t node, bool on);
+/* Sets are answered with status 0x1c, and nothing is taken over. */
+void double_set_refuses(struct double_fabric *d, guid_t node, bool on);
+/* Blocks of tables are acknowledged, and not stored. */
+void double_set_pretends(struct double_fabric *d, guid_t node, bool on);
+/*
+ * Sets of that attribute are acknowledged, the answer says what was asked for, and what it had
+ * stays; 0 = it holds what it is told.
+ */
+void double_set_feigns(struct double_fabric *d, guid_t node, uint16_t attr_id);
+/* Its tables are as after power-on, and nobody is told. */
+void double_lose_lft(struct double_fabric *d, guid_t node);
+void double_lose_mft(struct double_fabric *d, guid_t node);
+void double_set_silent(struct double_fabric *d, guid_t node, bool silent);
+/*
+ * It does not answer such requests (node 0: nobody does); attr_id 0 = any. One rule at a time,
+ * method 0 ends it.
+ */
+void double_set_mute(struct double_fabric *d, guid_t node, uint8_t method, uint16_t attr_id);
+/* Its port holds that key, with protection 1: Sets with another are not answered. 0 = none. */
+void double_set_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey);
+/* The same with M_KeyProtectBits 0 .. 3 and a lease; 0 s = it does not end. */
+void double_hold_mkey(struct double_fabric *d, guid_t node, unsigned port, uint64_t mkey,
+		      uint8_t protect, uint16_t lease_s);
+/* VLCap's code, until it is switched off. */
+void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
+/* How a port takes the state Active, once asked for it. What it already has stays. */
+enum double_active { DOUBLE_TAKES_ACTIVE, DOUBLE_REFUSES_ACTIVE, DOUBLE_FEIGNS_ACTIVE };
+void double_set_active(struct double_fabric *d, guid_t node, unsigned port, enum double_active how);
+/* Gets are answered, Sets are not: a hung agent, or somebody else's M_Key. */
+void double_set_no_sets(struct double_fabric *d, guid_t node, bool on);
+/* The node GUID it says it has; callers keep its old name. */
+void double_set_guid(struct double_fabric *d, guid_t node, guid_t guid);
+void double_set_state_table(struct double_fabric *d, guid_t node, bool on);
+/*
+ * A switch of NVIDIA's that can adaptive routing and private LFTs, or both of these, fast recovery
+ * and hash-based forwarding are on: then it does not forward by its LFT, whose content a plain
+ * write loses but for that block.
+ */
+void double_set_adaptive(struct double_fabric *d, guid_t node, bool able, bool on);
+/*
+ * A CA that answers GeneralInfo: that it is a SHARP aggregation node, or that it is none. Others do
+ * not know that question.
+ */
+void double_set_sharp(struct double_fabric *d, guid_t node, bool is);
+const uint8_t *double_adaptive(const struct double_fabric *d,
+			       guid_t node);			    /* AdaptiveRoutingInfo */
+void double_set_traps(struct double_fabric *d, bool on);	    /* default on */
+void double_set_mum(struct double_fabric *d, guid_t node, bool on); /* sends no traps */
+/* It sends that trap, as if it had a reason; port: for 129 to 131, 259. */
+void double_trap(struct double_fabric *d, guid_t node, uint16_t number, uint8_t port);
+
+enum double_fault {
+	DOUBLE_DUPLICATE,  /* the answer comes twice */
+	DOUBLE_TRUNCATE,   /* value = bytes left */
+	DOUBLE_WRONG_ATTR, /* of another attribute */
+	DOUBLE_DELAY,	   /* value = more microseconds */
+	DOUBLE_BAD_STATUS, /* value = status */
+	DOUBLE_LIE,	   /* what an SMP says is not so */
+	DOUBLE_FAULTS,
+};
+/* For answers of one node, or of all (node 0). */
+void double_set_fault(struct double_fabric *d, guid_t node, enum double_fault fault,
+		      unsigned per_mille, unsigned value);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* NVIDIA's GeneralInfo, MlnxExtendedPortInfo, PrivateLFTInfo and AdaptiveRoutingInfo. */
+#include <string.h>
+#include "fm/mad/wire_adaptive.h"
+#include "tests/fabric/double_smp.h"
+
+/*
+ * Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it
+ * is.
+ */
+#define EXT_PORT_SUPPORTED 7
+#define EXT_PORT_ENABLED   11
+#define EXT_PORT_ACTIVE	   15
+#define EXT_PORT_SPECIAL   47
+
+uint16_t smp_general_get(struct smp_request *r)
+{
+	if (!r->node->has_caps)
+		return STATUS_UNSUPPORTED;
+	if (r->mod != WIRE_GENERAL_CAPS)
+		return STATUS_BAD_FIELD;
+	memcpy(r->data, r->node->caps, WIRE_SMP_DATA);
+	return 0;
+}
+
+/* FDR10 is said here alone; and that a port is an aggregation node's. */
+uint16_t smp_ext_port_get(struct smp_request *r)
+{
+	const struct dport *port = smp_port(r);
+
+	if (!wire_adaptive_vendor(r->node->ni.vendor))
+		return STATUS_UNSUPPORTED;
+	if (!port)
+		return STATUS_BAD_FIELD;
+	memset(r->data, 0, WIRE_SMP_DATA);
+	r->data[EXT_PORT_SUPPORTED] = r->data[EXT_PORT_ENABLED] = port->speed >= TOPO_FDR10;
+	r->data[EXT_PORT_ACTIVE] = port->trained == TOPO_FDR10;
+	if (r->node->design->sharp)
+		r->data[EXT_PORT_SPECIAL] = 0x80 | 1;
+	return 0;
+}
+
+uint16_t smp_private_get(struct smp_request *r)
+{
+	if (!wire_has_private_lft(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->data, r->node->private_lft, WIRE_SMP_DATA);
+	return 0;
+}
+
+uint16_t smp_private_set(struct smp_request *r)
+{
+	if (!wire_has_private_lft(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->node->private_lft, r->data, WIRE_SMP_DATA);
+	return 0;
+}
+
+uint16_t smp_adaptive_get(struct smp_request *r)
+{
+	if (!wire_has_adaptive(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->data, r->node->adaptive, WIRE_SMP_DATA);
+	return 0;
+}
+
+uint16_t smp_adaptive_set(struct smp_request *r)
+{
+	if (!wire_has_adaptive(r->node->caps))
+		return STATUS_UNSUPPORTED;
+	memcpy(r->node->adaptive, r->data, WIRE_SMP_DATA);
+	return 0;
+}
+
+void double_set_adaptive(struct double_fabric *d, guid_t guid, bool able, bool on)
+{
+	struct dnode *node = double_node(d, guid);
+
+	memset(node->caps, 0, sizeof(node->caps));
+	node->has_caps = able;
+	node->caps[3] = able ? 1 << 0 | 1 << 2 : 0;
+	node->private_lft[3] = on;
+	node->adaptive[3] = on ? 1 << 0 | 1 << 4 : 0; /* and fast recovery */
+	node->adaptive[22] = on ? 1 << 7 : 0;	      /* and hash-based forwarding */
+	node->adaptive[5] = 0x5a;		      /* what is none of a manager's business */
+}
+
+void double_set_sharp(struct double_fabric *d, guid_t guid, bool is)
+{
+	struct dnode *node = double_node(d, guid);
+
+	node->has_caps = true;
+	memset(node->caps, 0, sizeof(node->caps));
+	node->caps[1] = is ? 1 << 2 : 0;
+	node->caps[2] = 1 << 1; /* something else that a CA can */
+}
+
+const uint8_t *double_adaptive(const struct double_fabric *d, guid_t guid)
+{
+	return double_node((struct double_fabric *)d, guid)->adaptive;
+}

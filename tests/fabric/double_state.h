@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* double_state: the whole fabric's state, and what is under way in it. */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_STATE_H
+#define FMD_TESTS_FABRIC_DOUBLE_STATE_H
+
+#include "tests/fabric/double_node.h"
+
+enum devent_kind {
+	EVENT_LEAVES,
+	EVENT_REACHES, /* late, the node it is for */
+	EVENT_RUNS,    /* its turn at the agent has come, and is over */
+	EVENT_ARRIVES
+};
+
+/* A MAD under way. */
+struct devent {
+	struct devent *next; /* in the pool */
+	struct double_fabric *d;
+	struct loop_timer *timer;
+	struct dport *port; /* it leaves from, or arrives at */
+	struct dport *at;   /* REACHES, RUNS: where its way ended */
+	struct wire_mad m;  /* likewise: its header */
+	unsigned hops;
+	struct io_addr addr; /* to, or from */
+	enum devent_kind kind;
+	size_t len;
+	uint8_t *mad;
+	size_t size; /* of mad */
+};
+
+#define DOUBLE_CLIENTS 2
+
+struct dclient {
+	struct io io; /* first */
+	struct double_fabric *d;
+	struct dport *attach; /* NULL = none */
+	bool frozen, unplugged, occupied;
+	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, sent_place() of the attribute */
+};
+
+/* What comes to a host's port that nobody listens at: its kernel is there all the same. */
+typedef void dkernel_fn(void *arg, struct dport *port, const struct io_addr *from,
+			const uint8_t *mad);
+
+struct double_fabric {
+	struct dclient clients[DOUBLE_CLIENTS];
+	dkernel_fn *kernel; /* NULL = hosts have none */
+	void *kernel_arg;
+	struct loop *loop;
+	struct topo *topo;
+	struct double_conf conf;
+	struct dnode *nodes;	       /* by topo index */
+	struct dport *ports;	       /* by topo index */
+	struct devent *pool;	       /* events not in use */
+	struct devent *due, **due_end; /* happen now, one after the other */
+	bool in_due;
+	struct devent **events; /* all, to free them */
+	unsigned nevents;
+	uint64_t random;
+	uint64_t trap_tid;
+	bool traps;
+	struct dload *load; /* NULL = no traffic */
+	double_set_fn *on_set;
+	void *on_set_arg;
+	struct double_drops drops;
+	struct {
+		guid_t node;
+		uint8_t method; /* 0 = nobody is mute */
+		uint16_t attr_id;
+	} mute;
+};
+
+#endif
