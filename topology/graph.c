@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "topology/graph.h"
+#include "topology/graph_own.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * graph: the switches of a snapshot as routing wants them: dense, oriented, and with the regularity
- * found.
+ * graph: the switches of a snapshot as routing wants them: dense, oriented, their regularity found.
  *
  * Switch s is topo.nodes[s]. Cables between the same two switches form one group of parallel lanes.
  * Every group is oriented: `up` ends at the switch of higher rank. Ranks are a total order, so
@@ -23,8 +22,7 @@
 #include <stdint.h>
 #include "topology/topo.h"
 
-#define GRAPH_MAX_SLOTS                                                                            \
-	250 /* of a family: numbers are bytes, those above have meanings of their own in routing */
+#define GRAPH_MAX_SLOTS 250 /* of a family: bytes, those above have their own meaning in routing */
 
 enum graph_orientation {
 	GRAPH_BY_LEVEL, /* from the leaves up: the fat tree */
@@ -118,19 +116,5 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 {
 	return graph_ups(g, sw) + g->switches[sw].nup;
 }
-
-/* ---- Inside the layer ------------------------------------------------------------------------ */
-/* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
-void family_assign(struct graph *g);
-/*
- * slots.c: parents and slots of all families. batch_of: by switch, equal numbers = the same
- * parents.
- */
-void slots_assign(struct graph *g, const uint32_t *batch_of);
-/*
- * subtree.c: brings switches, all of them, into the order of their subtrees; equals stay as they
- * are. place: by switch, the lowest port that it hangs on.
- */
-void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches);
 
 #endif

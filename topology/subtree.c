@@ -8,7 +8,7 @@
  * above them; whole trees in the order of their families.
  */
 #include <stdlib.h>
-#include "topology/graph.h"
+#include "topology/graph_own.h"
 #include "topology/mem.h"
 #include "topology/sort.h"
 

@@ -7,7 +7,7 @@
 #define FMD_MULTICAST_MODULE_H
 
 #include "fm/fabric/module.h"
-#include "routing/multicast/mcast_tree.h"
+#include "routing/multicast/mcast_plan.h"
 
 extern const struct fabric_module multicast_module;
 

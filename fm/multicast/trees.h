@@ -11,7 +11,7 @@
 #include "fm/program/mft.h"
 #include "fm/sa/mcast_group.h"
 #include "routing/multicast/mcast_proof.h"
-#include "routing/multicast/mcast_tree.h"
+#include "routing/multicast/mcast_plan.h"
 
 struct multicast;
 

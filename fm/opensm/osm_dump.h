@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include "routing/lid_plan.h"
-#include "routing/multicast/mcast_tree.h"
+#include "routing/multicast/mcast_plan.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 

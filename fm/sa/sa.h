@@ -13,6 +13,7 @@
 #include "fm/sa/mcast_group.h"
 #include "fm/sweep/inventory.h"
 #include "routing/lid_plan.h"
+#include "routing/multicast/mcast_plan.h"
 #include "routing/tables.h"
 #include "topology/topo.h"
 

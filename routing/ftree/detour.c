@@ -26,7 +26,6 @@
 #include "topology/mem.h"
 #include "topology/sort.h"
 
-#define SORT_NS		      10   /* to put a hole in its place */
 #define SOURCE_NS	      10   /* to look where one source leads on */
 #define GROUP_NS	      100  /* to look whether a neighbour has a way */
 #define DETOUR_MAX_TRIALS     512  /* valleys judged in one computation */
@@ -413,42 +412,6 @@ static void hand_on(struct detour *w, uint32_t d)
 
 /* ---- All holes ------------------------------------------------------------------------------- */
 
-static uint32_t key_of(const struct hole *hole, bool by_d)
-{
-	return by_d ? hole->d : hole->sw;
-}
-
-/*
- * One key of two, by counting: there may be a million. `first` has a place more than there are
- * switches.
- */
-static void sort_by_one(const struct holes *from, struct hole *to, bool by_d, uint32_t *first,
-			uint32_t nswitches)
-{
-	memset(first, 0, (nswitches + 1) * sizeof(*first));
-	for (uint32_t i = 0; i < from->count; i++)
-		first[key_of(&from->list[i], by_d) + 1]++;
-	for (uint32_t sw = 1; sw <= nswitches; sw++)
-		first[sw] += first[sw - 1];
-	for (uint32_t i = 0; i < from->count; i++)
-		to[first[key_of(&from->list[i], by_d)]++] = from->list[i];
-}
-
-/* By destination, then by switch. */
-static void sort_by_destination(const struct detour *w, struct holes *holes)
-{
-	struct holes by_switch = { .list = mem_alloc_unset(holes->count + 1u, sizeof(struct hole)),
-				   .count = holes->count };
-	uint32_t n = w->g->nswitches, *first = mem_alloc_unset(n + 1u, sizeof(*first));
-
-	sort_by_one(holes, by_switch.list, false, first, n);
-	fiber_spend(w->r->fiber, holes->count * SORT_NS);
-	sort_by_one(&by_switch, holes->list, true, first, n);
-	fiber_spend(w->r->fiber, holes->count * SORT_NS);
-	free(by_switch.list);
-	free(first);
-}
-
 static bool between_hosts(const struct detour *w, const struct hole *hole)
 {
 	return w->g->switches[hole->sw].nhosts && w->g->switches[hole->d].nhosts;
@@ -473,7 +436,7 @@ static void sort_holes(const struct detour *w, struct holes *holes)
 		if (holes->count <= DETOUR_MAX_MANAGEMENT || between_hosts(w, &holes->list[i]))
 			holes->list[n++] = holes->list[i];
 	holes->count = n;
-	sort_by_destination(w, holes);
+	holes_sort(holes, w->g->nswitches, w->r->fiber);
 }
 
 /* Hops from a switch that has a legal way: leaves have no costs of their own. */

@@ -97,6 +97,8 @@ struct holes {
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
 	       struct holes *holes);
 void holes_fini(struct holes *holes);
+/* holes.c: by destination, then by switch. fiber NULL = in one go. */
+void holes_sort(struct holes *holes, uint32_t nswitches, struct fiber *fiber);
 
 /* ---- Detours (detour.c) ---------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include "routing/acyclic/acyclic.h"
 #include "routing/burden.h"
+#include "routing/ftree/cordons.h"
 #include "routing/ftree/design.h"
 #include "routing/ftree/legal.h"
 #include "routing/ftree/mend.h"
@@ -201,153 +202,6 @@ static uint64_t compute(const struct job *job, struct tables *out, struct holes 
 	return open_pairs;
 }
 
-static uint32_t home_of(const struct topo *t, uint32_t port)
-{
-	const struct topo_port *p = &t->ports[port];
-
-	if (p->node < t->nswitches)
-		return p->node;
-	return p->peer == TOPO_NONE ? TOPO_NONE : t->ports[p->peer].node;
-}
-
-/* By switch: some host's port hangs on it, which aggregation nodes are not. */
-static bool *find_hosts(const struct topo *t)
-{
-	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		uint32_t node = t->ports[i].node;
-		uint32_t home = topo_is_host(t, node) ? home_of(t, i) : TOPO_NONE;
-
-		if (home < t->nswitches)
-			hosts[home] = true;
-	}
-	return hosts;
-}
-
-/* All switches' entries for the LIDs behind the chosen destinations. */
-static void copy_columns(const struct job *job, const bool *chosen, const struct tables *from,
-			 struct tables *to)
-{
-	for (uint32_t lid = 1; lid <= to->top; lid++) {
-		uint32_t port = job->lids->port_of_lid[lid];
-		uint32_t home = port == TOPO_NONE ? TOPO_NONE : home_of(job->t, port);
-
-		if (home >= job->t->nswitches || !chosen[home])
-			continue;
-		for (uint32_t sw = 0; sw < job->t->nswitches; sw++)
-			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
-	}
-}
-
-/*
- * A drained switch's own way to hosts, which nobody else uses: taken when from the next switch on
- * both tables agree.
- */
-static void copy_entry(const struct job *job, uint32_t sw, uint32_t lid, const struct tables *from,
-		       struct tables *to)
-{
-	uint8_t out = tables_row(from, sw)[lid];
-	const struct topo_port *peer;
-
-	if (out == TABLES_NO_ROUTE || tables_row(to, sw)[lid] != TABLES_NO_ROUTE)
-		return;
-	peer = topo_peer(job->t, topo_port(job->t, sw, out));
-	if (peer && peer->node < job->t->nswitches &&
-	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
-		tables_row(to, sw)[lid] = out;
-}
-
-static void copy_hosts_of(const struct job *job, const struct hole *hole, const struct tables *from,
-			  struct tables *to)
-{
-	for (unsigned num = 1; num <= job->t->nodes[hole->d].nports; num++) {
-		uint32_t host = topo_port(job->t, hole->d, num)->peer;
-		uint32_t lid = host == TOPO_NONE ? 0 : job->lids->lid_of_port[host];
-
-		for (uint32_t n = 0; lid && n < 1u << job->lids->lmc; n++)
-			copy_entry(job, hole->sw, lid + n, from, to);
-	}
-}
-
-static void fill_from(const struct job *job, const struct holes *holes, const struct tables *from,
-		      struct tables *to)
-{
-	bool *hosts = find_hosts(job->t);
-	bool *columns = mem_alloc(job->t->nswitches + 1, sizeof(*columns));
-
-	for (uint32_t i = 0; i < holes->count; i++)
-		columns[holes->list[i].d] |= hosts[holes->list[i].sw];
-	copy_columns(job, columns, from, to);
-	for (uint32_t i = 0; i < holes->count; i++)
-		if (!columns[holes->list[i].d])
-			copy_hosts_of(job, &holes->list[i], from, to);
-	free(hosts);
-	free(columns);
-}
-
-static bool is_transit(const struct topo *t, uint32_t sw, const struct topo_port *peer)
-{
-	return peer && peer->node < t->nswitches && peer->node != sw;
-}
-
-/*
- * Of a switch's cables to others: all cordoned at its own end, and none without any cordon and up.
- */
-static void look_at_cables(const struct topo *t, uint32_t sw, bool *drained, bool *shut)
-{
-	*drained = *shut = true;
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-
-		if (!is_transit(t, sw, peer))
-			continue;
-		*drained &= port->cordoned;
-		*shut &= !port->link_up || port->cordoned || peer->cordoned;
-	}
-}
-
-static unsigned lift_cables(const struct topo *t, uint32_t sw, const bool *drained, bool *lifted)
-{
-	unsigned count = 0;
-
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-
-		if (!is_transit(t, sw, peer) || drained[peer->node] || !port->link_up ||
-		    port->quarantined || peer->quarantined)
-			continue;
-		lifted[port - t->ports] = true;
-		count++;
-	}
-	return count;
-}
-
-/*
- * By port: cables of switches whose hosts cordons shut off, but for those to switches that are
- * themselves drained and those in quarantine. NULL = there are none.
- */
-static bool *find_lifted(const struct topo *t)
-{
-	bool *hosts = find_hosts(t), *lifted = mem_alloc(t->nports + 1, sizeof(*lifted));
-	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
-	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
-	unsigned count = 0;
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		look_at_cables(t, sw, &drained[sw], &shut[sw]);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (hosts[sw] && shut[sw])
-			count += lift_cables(t, sw, drained, lifted);
-	free(hosts);
-	free(drained);
-	free(shut);
-	if (count)
-		return lifted;
-	free(lifted);
-	return NULL;
-}
-
 /*
  * A cordoned leaf's hosts are reached by its own cables, with all other cordons kept: holes of
  * `out` that this leaves replace *holes.
@@ -356,14 +210,14 @@ static void fill_lifted(struct route *route, const struct job *job, struct holes
 			struct tables *out)
 {
 	struct job through = *job;
-	bool *lifted = holes->count ? find_lifted(job->t) : NULL;
+	bool *lifted = holes->count ? cordons_find_lifted(job->t) : NULL;
 	struct holes left;
 
 	if (!lifted)
 		return;
 	through.how.lifted = lifted;
 	compute(&through, &route->spare, &left);
-	fill_from(job, holes, &route->spare, out);
+	cordons_fill(job->t, job->lids, holes, &route->spare, out);
 	holes_fini(holes);
 	*holes = left;
 	free(lifted);
@@ -400,7 +254,7 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	if (holes.count == HOLES_MAX && !open_pairs)
 		open_pairs =
 			1; /* not all are listed, so some may be left: the caller counts them */
-	fill_from(job, &holes, &route->spare, out);
+	cordons_fill(job->t, job->lids, &holes, &route->spare, out);
 	holes_fini(&holes);
 	return open_pairs;
 }

@@ -6,7 +6,7 @@
 #ifndef FMD_ROUTING_MCAST_OWN_H
 #define FMD_ROUTING_MCAST_OWN_H
 
-#include "routing/multicast/mcast_tree.h"
+#include "routing/multicast/mcast_plan.h"
 #include "topology/graph.h"
 
 #define MCAST_NEVER 255 /* farther than any distance */

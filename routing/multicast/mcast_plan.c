@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mcast_plan: the trees of all groups (see mcast_tree.h).
+ * mcast_plan: the trees of all groups (see mcast_plan.h).
  *
  * What is kept is decided by the judge, not by guessing what a fault may have touched: an older
  * tree stays when it is right for the group's members on the new snapshot and crosses no cordoned

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "routing/multicast/mcast_tree.h"
+#include "routing/multicast/mcast_plan.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/fabrics.h"
 #include "topology/generate.h"

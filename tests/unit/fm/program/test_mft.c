@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "fm/core/log.h"
 #include "fm/program/mft.h"
+#include "routing/multicast/mcast_plan.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mcast_held.h"
 #include "tests/lib/sweep_bench.h"
