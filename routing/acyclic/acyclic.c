@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/acyclic/acyclic.h"
-#include "routing/acyclic/acyclic_own.h"
+#include "routing/acyclic/acyclic_column.h"
+#include "routing/acyclic/acyclic_design.h"
 #include "topology/mem.h"
 #include "topology/topo_builder.h"
 

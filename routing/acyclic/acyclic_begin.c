@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_own.h"
+#include "routing/acyclic/acyclic_turns.h"
 #include "topology/mem.h"
 #include "topology/random.h"
 

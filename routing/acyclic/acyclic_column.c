@@ -9,7 +9,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_own.h"
+#include "routing/acyclic/acyclic_column.h"
+#include "routing/acyclic/acyclic_design.h"
 #include "topology/mem.h"
 
 #define ROUNDS_SHORTEN 8

@@ -2,7 +2,7 @@
 /* acyclic_net: switches and the arcs between them, of all cables that are known. */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/acyclic/acyclic_own.h"
+#include "routing/acyclic/acyclic_net.h"
 #include "topology/mem.h"
 
 /* The switch behind a port's cable, TOPO_NONE = none, or itself. */

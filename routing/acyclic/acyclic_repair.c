@@ -6,7 +6,7 @@
  * were before the latest fault does not matter: the design and what is dead do.
  */
 #include <string.h>
-#include "routing/acyclic/acyclic_own.h"
+#include "routing/acyclic/acyclic_column.h"
 
 /*
  * What comes by a settled switch as the design has it, and by arcs that are open, is settled as

@@ -20,7 +20,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_rounds.h"
 #include "topology/mem.h"
 
 #define DEEP 14 /* rounds; unit chains beyond this are taken for a contradiction */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * order_circle: whether the turns of mixtures close a circle with those of a proof's graph (see
- * order_own.h).
+ * order_turns.h).
  *
  * The graph has an order that each of its turns goes down. So a circle goes up somewhere, by a turn
  * that is not the graph's, and the search begins before each of these. All else of the circle lies
@@ -15,7 +15,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_turns.h"
 #include "topology/mem.h"
 
 #define CIRCLES_MAX 64	/* that fell apart: then the graph is too far from what is in use */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_rounds.h"
 #include "topology/mem.h"
 
 struct order_making {

@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_rounds.h"
 #include "topology/mem.h"
 
 /* Looks at the whole graph are dear: as many as read this many table bytes, within bounds. */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/cdg.h"
-#include "routing/order/order_own.h"
+#include "routing/order/order_turns.h"
 #include "topology/mem.h"
 
 #define LARGE	   16384 /* blocks */

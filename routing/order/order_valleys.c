@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_turns.h"
 #include "topology/mem.h"
 
 #define VALLEYS_MAX 65536 /* beyond this no quick answer is to be had */

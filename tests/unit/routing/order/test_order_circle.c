@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "routing/order/order_own.h"
+#include "routing/order/order_turns.h"
 #include "tests/fabric/damage.h"
 #include "topology/generate.h"
 #include "topology/mem.h"
