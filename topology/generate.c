@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * generate: the compute fabrics of DGX SuperPODs. (PGFTs and the arguments of `fmctl generate`:
- * generate_pgft.c.)
+ * generate: the compute fabrics of DGX SuperPODs. (PGFTs: generate_pgft.c; fabrics that are no
+ * trees: generate_shapes.c.)
  *
  * A scalable unit (SU) is so many nodes with eight HCAs, HCA k of each on the unit's leaf k
  * (rail k). Leaves have half their ports down and half up, so a fabric is non-blocking when

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* generate_own: what the generators share: nodes with running GUIDs, cables as after power-on. */
+/*
+ * generate_own: what the generators share: nodes with running GUIDs, cables as after power-on
+ * (generate_make.c).
+ *
+ * The builder is the generator's, to freeze in the end. What is made cannot fail, as long as a node
+ * is given no more ports than 254 and each is numbered once.
+ */
 #ifndef FMD_TOPOLOGY_GENERATE_OWN_H
 #define FMD_TOPOLOGY_GENERATE_OWN_H
 
@@ -25,6 +31,8 @@ void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw
 void generate_cable(struct generator *g, int a, unsigned a_port, int b,
 		    unsigned b_port); /* between switches */
 
-int generate_find_system(const char *name); /* enum generate_system, or -1 */
+#define PGFT_LEVELS 8 /* at most, of switches */
+
+int generate_find_system(const char *name); /* generate.c: enum generate_system, or -1 */
 
 #endif
