@@ -46,7 +46,13 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit/*/*/))
 UNIT_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(UNIT_SRC)))
 # What unit tests share: fixtures, of which the linker takes what a test calls, and the in-process fabric double.
-FIXTURE_SRC := $(wildcard tests/lib/*.c)
+# What defines the daemon's own names is linked to those alone that include it, ahead of the archives.
+FAKES := fake_pipe control_fabric
+FAKE_SRC := $(FAKES:%=tests/lib/%.c)
+USERS_fake_pipe := $(shell grep -lE '"tests/lib/(fake_pipe|(maintenance|isolation)_room)\.h"' $(UNIT_SRC))
+USERS_control_fabric := $(shell grep -lE '"tests/lib/control_(fabric|world)\.h"' $(UNIT_SRC))
+fakes = $(foreach fake,$(FAKES),$(if $(filter $(1),$(USERS_$(fake))),tests/lib/$(fake).c))
+FIXTURE_SRC := $(filter-out $(FAKE_SRC),$(wildcard tests/lib/*.c))
 FIXTURES := $(B)/libfixtures.a
 TESTLIB_SRC := $(wildcard tests/fabric/*.c)
 # fmsim: the double as a program, and the library to preload that stands in for libibumad (umad*.c). Unit tests take the former.
@@ -61,7 +67,7 @@ COUNT_SRC := $(wildcard tests/bench/count_*.c)
 BENCH_LIB_SRC := $(wildcard tests/bench/sim_port*.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/bench/%)
-ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(FIXTURE_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \
+ALL_SRC := $(SRC_fm) $(SRC_routing) $(SRC_topology) $(CTL_SRC) fm/main.c $(UNIT_SRC) $(FIXTURE_SRC) $(FAKE_SRC) $(TESTLIB_SRC) $(BENCH_SRC) $(BENCH_LIB_SRC) \
 	tests/sim/main.c $(SIM_UMAD_SRC)
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -118,7 +124,7 @@ $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 
 # A unit test links the archives of the layers it includes from; the linker takes only what is called.
 define unit_rule
-$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1)) $(call obj,$(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES)
+$(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1) $(call fakes,$(1)) $(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka
@@ -213,7 +219,8 @@ fuzz-run-%: $(B)/fuzz/%
 $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(LIBS)
+	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+$(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
 
 # ---- Installation ------------------------------------------------------------------------------------
 PREFIX ?= /usr/local

@@ -93,8 +93,8 @@ static void line_without_an_end_is_refused_and_hung_up(void **state)
 static void path_names_every_hop(void **state)
 {
 	struct fixture *f = *state;
-	json_t *answer =
-		ask(f, "{\"cmd\":\"path\",\"args\":{\"from\":\"host-1\",\"to\":\"host-3\"}}\n");
+	json_t *answer = ask_control(
+		f, "{\"cmd\":\"path\",\"args\":{\"from\":\"host-1\",\"to\":\"host-3\"}}\n");
 	json_t *hop = item(answer, "hops", 1);
 
 	assert_string_equal(json_string_value(json_object_get(item(answer, "hops", 0), "name")),
@@ -114,7 +114,7 @@ static void path_names_every_hop(void **state)
 static void check_gives_the_proof(void **state)
 {
 	struct fixture *f = *state;
-	json_t *answer = ask(f, "{\"cmd\":\"check\"}\n");
+	json_t *answer = ask_control(f, "{\"cmd\":\"check\"}\n");
 	json_t *proof = json_object_get(json_object_get(answer, "result"), "proof");
 
 	assert_int_equal(json_integer_value(json_object_get(proof, "reachable")), 6);
@@ -151,7 +151,7 @@ static void log_level_must_exist(void **state)
 static void long_answer_comes_from_a_child(void **state)
 {
 	struct fixture *f = *state;
-	json_t *answer = ask(f, "{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
+	json_t *answer = ask_control(f, "{\"cmd\":\"lft\",\"args\":{\"switch\":\"leaf-1\"}}\n");
 	json_t *last = item(answer, "entries", HOSTS);
 
 	assert_int_equal(json_integer_value(json_object_get(last, "lid")), HOSTS + 1);
@@ -165,7 +165,7 @@ static void groups_are_all_or_the_one_that_is_named(void **state)
 {
 	static const char *const names[] = { "0xC001", "FF12:401b:ffff::2" };
 	struct fixture *f = *state;
-	json_t *answer = ask(f, "{\"cmd\":\"groups\"}\n");
+	json_t *answer = ask_control(f, "{\"cmd\":\"groups\"}\n");
 
 	assert_int_equal(json_array_size(json_object_get(answer, "result")), 2);
 	json_decref(answer);
@@ -175,7 +175,7 @@ static void groups_are_all_or_the_one_that_is_named(void **state)
 
 		snprintf(request, sizeof(request),
 			 "{\"cmd\":\"groups\",\"args\":{\"group\":\"%s\"}}\n", names[i]);
-		answer = ask(f, request);
+		answer = ask_control(f, request);
 		list = json_object_get(answer, "result");
 		assert_int_equal(json_array_size(list), 1);
 		assert_string_equal(

@@ -62,7 +62,8 @@ static void an_operators_word_on_a_host_is_an_act(void **state)
 static void whatif_fails_cables_in_a_copy(void **state)
 {
 	struct fixture *f = *state;
-	json_t *answer = ask(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
+	json_t *answer =
+		ask_control(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
 	json_t *result = json_object_get(answer, "result");
 
 	assert_int_equal(json_integer_value(json_object_get(result, "links_failed")), 1);
@@ -93,15 +94,15 @@ static void whatif_refuses_what_is_not_there(void **state)
 static void whatif_takes_hosts_for_ill(void **state)
 {
 	struct fixture *f = *state;
-	json_t *answer =
-		ask(f, "{\"cmd\":\"whatif\",\"args\":{\"nvswitch\":[\"host-1=NO_P2P\"]}}\n");
+	json_t *answer = ask_control(
+		f, "{\"cmd\":\"whatif\",\"args\":{\"nvswitch\":[\"host-1=NO_P2P\"]}}\n");
 	json_t *rows = json_object_get(json_object_get(answer, "result"), "nvswitch");
 
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(answer);
 	say(f, "{\"cmd\":\"whatif\",\"args\":{\"nvswitch\":[\"moon=FATAL\"]}}\n");
 	answers(f, "{\"ok\":false,\"error\":\"no host there: moon=FATAL\"}");
-	answer = ask(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
+	answer = ask_control(f, "{\"cmd\":\"whatif\",\"args\":{\"fail\":[\"leaf-1:2\"]}}\n");
 	assert_null(json_object_get(json_object_get(answer, "result"), "nvswitch"));
 	json_decref(answer);
 }

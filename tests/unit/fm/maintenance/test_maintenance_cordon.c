@@ -23,7 +23,7 @@ static struct answer ask(struct fabric *f, const char *what, bool on)
 {
 	struct answer answer = { 0 };
 
-	maintenance_cordon(f, what, on, answer_cb, &answer);
+	maintenance_cordon(f, what, on, room_answer_cb, &answer);
 	if (!answer.count) {
 		room_publish(f);
 		fake_pipe_answer(f, NULL);
@@ -35,8 +35,8 @@ static struct answer ask(struct fabric *f, const char *what, bool on)
 static void assert_answer(struct answer answer, const char *note, unsigned links)
 {
 	assert_string_equal(answer.error, "");
-	assert_string_equal(text(&answer, "note"), note);
-	assert_int_equal(number(&answer, "ports"), links);
+	assert_string_equal(answer_text(&answer, "note"), note);
+	assert_int_equal(answer_number(&answer, "ports"), links);
 	json_decref(answer.result);
 }
 
@@ -53,17 +53,17 @@ static void a_switch_is_cordoned_by_its_links_to_switches_and_answered_when_sett
 
 	room_init(&f);
 	f.written.blocks = 10;
-	maintenance_cordon(&f, "leaf-0", true, answer_cb, &answer);
+	maintenance_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
 	assert_int_equal(f.asked.reroutes, 1);
 	assert_int_equal(answer.count, 0);
 	assert_int_equal(marks(&f), SPINES); /* hosts' links are not */
 	assert_int_equal(fake_events(&f, "cordoned", NULL), 0);
 	f.written = (struct fabric_written){ .entries = 7, .blocks = 12 };
 	fake_pipe_answer(&f, NULL);
-	assert_int_equal(number(&answer, "lft_entries_changed"), 7);
-	assert_int_equal(number(&answer, "lft_blocks_written"), 2);
+	assert_int_equal(answer_number(&answer, "lft_entries_changed"), 7);
+	assert_int_equal(answer_number(&answer, "lft_blocks_written"), 2);
 	assert_true(json_is_true(json_object_get(answer.result, "cordoned")));
-	assert_string_equal(text(&answer, "what"), "leaf-0");
+	assert_string_equal(answer_text(&answer, "what"), "leaf-0");
 	assert_answer(answer, "", SPINES);
 	assert_int_equal(fake_events(&f, "cordoned", NULL), 1);
 	room_fini(&f);
@@ -80,7 +80,7 @@ static void what_is_so_already_is_answered_at_once_without_an_event(void **state
 	assert_answer(ask(&f, "spine-1", true), "", LEAVES);
 	struct answer again = ask(&f, "spine-1", true);
 
-	assert_int_equal(number(&again, "lft_entries_changed"), 0);
+	assert_int_equal(answer_number(&again, "lft_entries_changed"), 0);
 	assert_answer(again, "already cordoned", LEAVES);
 	assert_int_equal(f.asked.reroutes, 1);
 	assert_int_equal(fake_events(&f, "cordoned", NULL), 1);
@@ -95,7 +95,7 @@ static void a_cordon_whose_tables_are_refused_is_taken_back(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "spine-1", true, answer_cb, &answer);
+	maintenance_cordon(&f, "spine-1", true, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), LEAVES);
 	fake_pipe_answer(&f, "new tables were refused");
 	assert_string_equal(answer.error, "new tables were refused");
@@ -104,7 +104,7 @@ static void a_cordon_whose_tables_are_refused_is_taken_back(void **state)
 	assert_int_equal(fake_events(&f, "cordoned", &event), 1);
 	assert_non_null(strstr(event, "but not in force: new tables were refused"));
 	assert_answer(ask(&f, "spine-1", true), "", LEAVES);
-	maintenance_cordon(&f, "spine-1", false, answer_cb, &answer);
+	maintenance_cordon(&f, "spine-1", false, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
 	fake_pipe_answer(&f, "new tables were refused");
 	assert_int_equal(marks(&f), LEAVES); /* so is its end */
@@ -167,7 +167,7 @@ static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
 	assert_int_equal(f.asked.reroutes, 0);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
-	maintenance_cordon(&f, "leaf-0", true, answer_cb, &answer);
+	maintenance_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
 	assert_refused(answer, "no picture of the fabric yet");
 	room_fini(&f);
 }
@@ -187,9 +187,9 @@ static void cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_
 	f.module->load(f.room);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
-	maintenance_cordon(&f, "0x999", false, answer_cb, &answer);
+	maintenance_cordon(&f, "0x999", false, room_answer_cb, &answer);
 	assert_refused(answer, "no picture of the fabric yet");
-	maintenance_cordon(&f, "0x201", false, answer_cb, &answer);
+	maintenance_cordon(&f, "0x201", false, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	assert_answer(answer, "", 0);
 	room_restart(&f);
@@ -246,7 +246,7 @@ static void a_cordon_is_not_said_to_carry_traffic_unless_routing_left_cordons_as
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "spine-0", true, answer_cb, &answer);
+	maintenance_cordon(&f, "spine-0", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	assert_overridden(answer, 0, NULL);
 	room_fini(&f);
@@ -283,7 +283,7 @@ static struct answer forget(struct fabric *f, const char *what)
 {
 	struct answer answer = { 0 };
 
-	maintenance_forget(f, what, answer_cb, &answer);
+	maintenance_forget(f, what, room_answer_cb, &answer);
 	if (!answer.count)
 		fake_pipe_answer(f, NULL);
 	assert_int_equal(answer.count, 1);

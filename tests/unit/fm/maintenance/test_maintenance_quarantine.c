@@ -263,10 +263,10 @@ static void cordoned_uplinks_are_none_to_a_leaf(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "leaf-0:7", true, answer_cb, &answer);
+	maintenance_cordon(&f, "leaf-0:7", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
-	maintenance_cordon(&f, "spine-3", true, answer_cb, &answer);
+	maintenance_cordon(&f, "spine-3", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
 	quarantine(&f, LEAF, UPLINK);
@@ -294,7 +294,7 @@ static struct answer release(struct fabric *f, const char *what)
 {
 	struct answer answer = { 0 };
 
-	maintenance_release(f, what, answer_cb, &answer);
+	maintenance_release(f, what, room_answer_cb, &answer);
 	if (!answer.count)
 		fake_pipe_answer(f, NULL);
 	assert_int_equal(answer.count, 1);
@@ -305,8 +305,8 @@ static void assert_released(struct answer answer, const char *note, unsigned lin
 {
 	assert_string_equal(answer.error, "");
 	assert_true(json_is_true(json_object_get(answer.result, "released")));
-	assert_string_equal(text(&answer, "note"), note);
-	assert_int_equal(number(&answer, "ports"), links);
+	assert_string_equal(answer_text(&answer, "note"), note);
+	assert_int_equal(answer_number(&answer, "ports"), links);
 	json_decref(answer.result);
 }
 
@@ -352,7 +352,7 @@ static void a_release_whose_tables_are_refused_is_taken_back(void **state)
 	room_init(&f);
 	quarantine(&f, LEAF, UPLINK);
 	quarantine(&f, LEAF, UPLINK + 1);
-	maintenance_release(&f, "leaf-0", answer_cb, &answer);
+	maintenance_release(&f, "leaf-0", room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
 	fake_pipe_answer(&f, "new tables were refused");
 	assert_int_equal(marks(&f), 2);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "tests/lib/control_fabric.h"
+
+struct fabric_view fabric_view(const struct fabric *f)
+{
+	if (!f->topo)
+		return (struct fabric_view){ 0 };
+	return (struct fabric_view){ .topo = f->topo, .lids = &f->lids, .tables = &f->tables };
+}
+
+json_t *fabric_status(const struct fabric *f)
+{
+	return json_pack("{s:s}", "state", "master");
+}
+
+const struct mcast_plan *multicast_trees(const struct fabric *f)
+{
+	return NULL;
+}
+
+json_t *partitions_document(const struct fabric *f, const char *which)
+{
+	if (which && strcmp(which, "tenant-a") && strcmp(which, "0x8001"))
+		return NULL;
+	return json_pack("[{s:s, s:s}]", "name", "tenant-a", "pkey", "0x0001");
+}
+
+json_t *multicast_groups(const struct fabric *f)
+{
+	return json_pack("[{s:s, s:s}, {s:s, s:s}]", "mgid", "ff12:401b:ffff::1", "mlid", "0xc000",
+			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");
+}
+
+const char *fabric_refusal(const struct fabric *f)
+{
+	return f->refusal;
+}
+
+json_t *fabric_events(const struct fabric *f, unsigned count)
+{
+	json_t *events = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(events, json_integer(i));
+	return events;
+}
+
+bool fabric_check(const struct fabric *f, struct check_report *report)
+{
+	return check_tables(f->topo, &f->lids, &f->tables, report);
+}
+
+void finish_act(struct fabric *f, json_t *result, const char *error)
+{
+	fabric_done_fn *fn = f->act_fn;
+
+	f->act_fn = NULL;
+	fn(f->act_arg, result, error);
+	json_decref(result);
+}
+
+void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	f->acts++;
+	f->act_fn = fn;
+	f->act_arg = arg;
+	if (f->instant)
+		finish_act(f, json_pack("{s:i}", "blocks", 7), NULL);
+}
+
+void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+
+void fabric_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+
+void maintenance_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
+{
+	f->cordon_on = on;
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
+	fabric_reroute(f, fn, arg);
+}
+
+void maintenance_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	maintenance_cordon(f, what, false, fn, arg);
+}
+
+void maintenance_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+{
+	maintenance_cordon(f, what ? what : "all that is down", false, fn, arg);
+}
+
+json_t *links_down(const struct fabric *f)
+{
+	return dump_json_links(f->topo, true);
+}
+
+json_t *adaptive_switches(const struct fabric *f)
+{
+	return dump_json_nodes(f->topo, true);
+}
+
+json_t *fabric_unhealthy(const struct fabric *f)
+{
+	return json_pack("[{s:s}]", "sick", "quarantined");
+}
+
+void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
+{
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
+	fabric_reroute(f, fn, arg);
+}
+
+json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
+			   const char *state, const char *reason, double ttl_s, char *err,
+			   size_t err_size)
+{
+	if (!(ttl_s >= 1)) {
+		snprintf(err, err_size, "the TTL is no time");
+		return NULL;
+	}
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", source, host, state, reason);
+	return json_pack("{ss sf}", "host", host, "ttl_s", ttl_s);
+}
+
+json_t *nvlink_hosts(const struct fabric *f)
+{
+	return json_pack("{s:[]}", "hosts");
+}
+
+json_t *link_health(const struct fabric *f)
+{
+	return json_pack("{s:[]}", "ports");
+}
+
+void link_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
+{
+	fabric_reroute(f, fn, arg);
+}
+
+int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
+		  size_t err_size)
+{
+	if (strcmp(text, "host-1=NO_P2P")) {
+		snprintf(err, err_size, "no host there: %s", text);
+		return -1;
+	}
+	free(*states);
+	*states = mem_alloc(1, 1);
+	return 0;
+}
+
+uint8_t *nvlink_aside(const struct fabric *f, const uint8_t *states)
+{
+	return mem_alloc(f->topo->nnodes + 1, 1);
+}
+
+json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
+		     const struct tables *tables)
+{
+	return json_pack("[{ss}]", "host", "host-1");
+}
+
+struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *variant,
+				   const uint8_t *states)
+{
+	return (struct fabric_policy){ 0 };
+}
+
+void fabric_policy_fini(struct fabric_policy *policy)
+{
+}
+
+void fabric_try(const struct fabric *f, const struct topo *variant,
+		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
+{
+	*tried = (struct fabric_tried){ .engine = "ftree" };
+	tables_copy(out, &f->tables);
+	for (uint32_t h = 1; h <= HOSTS; h++)
+		if (!topo_port(variant, 0, h)->link_up)
+			tables_row(out, 0)[h + 1] = TABLES_NO_ROUTE;
+}
+
+uint8_t *fabric_port_classes(const struct fabric *f)
+{
+	return NULL;
+}
+
+void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
+{
+	f->event_fn = fn;
+	f->event_arg = arg;
+}
+
+void fabric_unfollow(struct fabric *f, void *arg)
+{
+	assert(arg == f->event_arg);
+	f->event_fn = NULL;
+}
+
+void fabric_client_gone(struct fabric *f, void *arg)
+{
+	assert(arg == f->act_arg);
+	f->cancelled++;
+	f->act_fn = NULL;
+}
