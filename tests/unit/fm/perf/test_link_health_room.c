@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What counters come to: the room of link health alone, with a pipe that only looks like one, and
+ * ports of the fabric double that count.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/perf/module.h"
+#include "fm/program/program.h"
+#include "routing/ftree/route.h"
+#include "tests/lib/fake_pipe.h"
+#include "tests/lib/sweep_bench.h"
+
+#define INTERVAL_MS 10000
+#define PASS_US	    (INTERVAL_MS * 1000ull)
+
+struct room {
+	struct bench b;
+	struct fabric f;
+	guid_t leaf;
+	uint8_t uplink;	 /* of that leaf, to a switch */
+	uint64_t errors; /* that it has counted */
+};
+
+struct answer {
+	unsigned count, links;
+	char error[64];
+};
+
+static void answer_cb(void *arg, json_t *doc, const char *error)
+{
+	struct answer *a = arg;
+
+	a->count++;
+	a->links = (unsigned)json_array_size(json_object_get(doc, "links"));
+	snprintf(a->error, sizeof(a->error), "%s", error ? error : "");
+}
+
+static void programmed_cb(void *arg, const struct program_result *result)
+{
+	assert_int_equal(result->failed, 0);
+}
+
+/* Counters are asked by LID. */
+static void program_tables(struct bench *b)
+{
+	struct tables tables = { 0 };
+	struct route *route = route_new();
+	struct program *program = program_new(b->loop, b->mad, sweep_inventory(b->sweep), 18);
+
+	assert_int_equal(
+		route_compute(route, b->found, b->lids, &(struct route_params){ 0 }, &tables), 0);
+	program_apply(program, b->found, &tables, programmed_cb, NULL);
+	loop_run(b->loop);
+	program_free(program);
+	tables_fini(&tables);
+	route_free(route);
+}
+
+static void begin(struct room *r, enum conf_action action)
+{
+	const struct topo_port *up;
+
+	*r = (struct room){ 0 };
+	bench_init(&r->b, design_pgft2(), NULL);
+	bench_discover(&r->b);
+	bench_bringup(&r->b);
+	program_tables(&r->b);
+	bench_refresh(&r->b, &r->b.found->nodes[0].guid, 1);
+	fake_pipe_init_on(&r->f, &link_health_module, topo_ref(r->b.found),
+			  &(struct fabric_services){ .loop = r->b.loop,
+						     .mad = r->b.mad,
+						     .inventory = sweep_inventory(r->b.sweep) });
+	r->f.conf.perf.interval_ms = INTERVAL_MS;
+	r->f.conf.perf.symbol_errors = 10;
+	r->f.conf.perf.action = action;
+	link_health_module.configure(r->f.room);
+	r->leaf = r->b.found->nodes[0].guid;
+	for (r->uplink = 1;; r->uplink++) {
+		up = topo_port(r->b.found, 0, r->uplink);
+		if (topo_peer(r->b.found, up) &&
+		    topo_peer(r->b.found, up)->node < r->b.found->nswitches)
+			break;
+	}
+}
+
+static void end(struct room *r)
+{
+	fake_pipe_fini(&r->f);
+	bench_fini(&r->b);
+}
+
+/* In each pass the leaf's uplink has that many symbol errors more. */
+static void passes(struct room *r, unsigned count, unsigned errors)
+{
+	for (unsigned i = 0; i < count; i++) {
+		r->errors += errors;
+		double_set_counter(r->b.d, r->leaf, r->uplink, PERF_SYMBOL, r->errors);
+		fake_run_for(&r->f, PASS_US);
+	}
+}
+
+static unsigned unhealthy(const struct room *r)
+{
+	json_t *rows = json_array();
+	unsigned count;
+
+	link_health_module.report.unhealthy(r->f.room, rows);
+	count = (unsigned)json_array_size(rows);
+	json_decref(rows);
+	return count;
+}
+
+static void a_link_with_many_errors_is_logged_named_and_quarantined(void **state)
+{
+	const char *text = "";
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	passes(&r, 4, 0);
+	assert_int_equal(unhealthy(&r), 0);
+	passes(&r, 4, 1000);
+	assert_int_equal(fake_events(&r.f, "link-sick", &text), 1);
+	assert_non_null(strstr(text, "symbol errors"));
+	assert_int_equal(unhealthy(&r), 1);
+	assert_true(r.f.asked.quarantines > 0);
+	passes(&r, 100, 0);
+	assert_int_equal(fake_events(&r.f, "link-well", NULL), 1);
+	assert_int_equal(unhealthy(&r), 0);
+	end(&r);
+}
+
+static void where_only_warnings_are_wanted_nothing_is_quarantined(void **state)
+{
+	struct room r;
+
+	begin(&r, CONF_WARN);
+	passes(&r, 6, 1000);
+	assert_int_equal(fake_events(&r.f, "link-sick", NULL), 1);
+	assert_int_equal(unhealthy(&r), 1);
+	assert_int_equal(r.f.asked.quarantines, 0);
+	end(&r);
+}
+
+static void limits_that_are_reloaded_count_from_the_next_reading(void **state)
+{
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	r.f.conf.perf.symbol_errors = 100000;
+	link_health_module.configure(r.f.room);
+	passes(&r, 6, 1000);
+	assert_int_equal(fake_events(&r.f, "link-sick", NULL), 0);
+	r.f.conf.perf.symbol_errors = 10;
+	link_health_module.configure(r.f.room);
+	passes(&r, 4, 1000);
+	assert_int_equal(fake_events(&r.f, "link-sick", NULL), 1);
+	end(&r);
+}
+
+static void who_asks_for_a_reading_is_answered_once_when_it_ends(void **state)
+{
+	struct answer a = { 0 }, gone = { 0 }, late = { 0 };
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	passes(&r, 4, 1000);
+	link_health_read(&r.f, answer_cb, &a);
+	link_health_read(&r.f, answer_cb, &gone);
+	link_health_module.report.cancel(r.f.room, &gone);
+	assert_int_equal(a.count, 0);
+	fake_run_for(&r.f, PASS_US);
+	assert_int_equal(a.count, 1);
+	assert_int_equal(a.links, 1);
+	assert_string_equal(a.error, "");
+	assert_int_equal(gone.count, 0);
+	link_health_read(&r.f, answer_cb, &late);
+	link_health_module.report.abandon(r.f.room, "another manager is master");
+	assert_int_equal(late.count, 1);
+	assert_string_equal(late.error, "another manager is master");
+	fake_run_for(&r.f, 2 * PASS_US);
+	assert_int_equal(late.count, 1);
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_link_with_many_errors_is_logged_named_and_quarantined),
+		cmocka_unit_test(where_only_warnings_are_wanted_nothing_is_quarantined),
+		cmocka_unit_test(limits_that_are_reloaded_count_from_the_next_reading),
+		cmocka_unit_test(who_asks_for_a_reading_is_answered_once_when_it_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
