@@ -18,7 +18,7 @@ SCRIPT = """\
 lose node-0001:1 20%
 slow leaf-0001 100us
 at 5ms flap node-0002:1 2 1ms
-at 10ms count leaf-0002:1 symbol_errors 7
+at 1000ms count leaf-0002:1 symbol_errors 7
 """
 
 
