@@ -5,16 +5,15 @@
  * A leaf is a switch with hosts, and all others stand at their distance from the nearest leaf. Real
  * fabrics bend that rule, so three corrections are made:
  *   - hosts on spines, switches chained under a leaf: of two neighbours that both have hosts, the
- * one whose ports serve clearly fewer hosts (as a share of its cables) stands higher and is no
- * leaf;
+ *     one whose ports serve clearly fewer hosts (as a share of its cables) stands higher and is no
+ *     leaf;
  *   - leaves cabled to the cores (management, storage): a switch most of whose cables lead to
- *   others
- * of its own distance, which have clearly more cables down than it has, stands one above them;
+ *     others of its own distance, which have clearly more cables down than it has, stands one above
+ *     them;
  *   - what is not populated yet, or drained: line cards of a director, leaves, whole pods. A
- *   host-less
- * switch whose neighbours are one step below it, and 3/4 of them neighbours of one and the same
- * switch another step below, is the like of that one and not a switch of the top; what hangs on it
- * alone is below it.
+ *     host-less switch whose neighbours are one step below it, and 3/4 of them neighbours of one
+ *     and the same switch another step below, is the like of that one and not a switch of the top;
+ *     what hangs on it alone is below it.
  * SHARP aggregation nodes do not count as hosts, and known-but-down cables do count: a fault
  * must not move a switch to another tier.
  */

@@ -22,9 +22,8 @@
  *      one, the unit is dropped.
  *   5. Units are numbered by their first host in natural order.
  *   6. In a director a host's CAs are on any line cards of their rails. Where most leaves stay
- *   without a rail,
- * leaves are joined that have any host in common, and device names give the rails; that stands if
- * it gives more leaves one.
+ *      without a rail, leaves are joined that have any host in common, and device names give the
+ *      rails; that stands if it gives more leaves one.
  *
  * A CA with two ports counts with its first cabled one; a host with one such CA has no rails.
  */

@@ -4,15 +4,15 @@
  * graph.h).
  *
  *   1. A family's parents are put in the order of their own families' columns, then of their node
- * index; its slots are dealt in rounds: first lane of every parent, second lane of every parent
- * that has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K (parent = x mod
- * w, lane = x / w mod p); with unequal ones each cable still gets an equal share.
+ *      index; its slots are dealt in rounds: first lane of every parent, second lane of every
+ *      parent that has one, and so on. With equal cables that is the digit of Zahavi's D-Mod-K
+ *      (parent = x mod w, lane = x / w mod p); with unequal ones each cable still gets an equal
+ *      share.
  *   2. Columns are what aligns tiers beyond the third: families with (nearly) the same parents'
- * columns are one column, whichever subtree they are in.
+ *      columns are one column, whichever subtree they are in.
  *   3. A family that lacks some parents which those of its column usually have (a pod without one
- *   of
- * its spines) keeps their slots free: a switch that was never there costs what a dead one costs,
- * and all others stay where they are in every pod.
+ *      of its spines) keeps their slots free: a switch that was never there costs what a dead one
+ *      costs, and all others stay where they are in every pod.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /*
  * partition_read: OpenSM's partitions.conf, as people have it.
  *
- *   NAME = P_KEY , FLAG , FLAG = VALUE .. : MEMBER = MEMBERSHIP , .. mgid = MGID , FLAG = VALUE ..
- *   ;
+ *   NAME = P_KEY , FLAG , FLAG = VALUE ..  :
+ *       MEMBER = MEMBERSHIP , ..   mgid = MGID , FLAG = VALUE ..  ;
  *
  * A definition begins on one line, up to its colon; members may go on over many lines, to the
  * semicolon, and an mgid takes the rest of its line. Words may be cut short ("=limi"), as OpenSM

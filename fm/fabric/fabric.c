@@ -3,8 +3,7 @@
  * fabric: the scheduler of the pipe (see fabric.h):
  *
  *   serve            what is requested begins: a sweep of all, of dirty nodes, or an update at once
- *   swept            a sweep has ended; as master an update follows             (rooms: swept,
- *                    ready)
+ *   swept            a sweep has ended; as master an update follows     (rooms: swept, ready)
  *   fabric_update    snapshot -> what changed -> LIDs -> tables -> proof -> publish   (update.c)
  *   fabric_deploy    blocks that differ go to the switches, ports and links are brought up
  *                    (deploy.c)

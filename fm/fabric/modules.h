@@ -14,7 +14,7 @@ void modules_begin(struct modules *modules,
 void modules_end(struct modules *modules, bool all);
 void modules_free(struct modules *modules); /* all have ended */
 
-/* In the order of module.h. */
+/* Each calls the hook of that name, see module.h and hooks_*.h. */
 void modules_start(struct modules *modules);
 void modules_role(struct modules *modules, enum fabric_role role);
 void modules_sweeping(struct modules *modules, bool light);

@@ -5,11 +5,10 @@
  *
  *   collect, snapshot   bring-up gave LIDs, MTUs and states since the published snapshot was taken
  *   compare, show       what is published shows ports as they are. LIDs and tables go by index, so
- *                       links and
- *                       cordons must be the same; when they are not, an update is on its way
- *   answer              operators who wait hear of it; the fabric is up, unless tables of before a
- *                       restart are
- *                       still being read
+ *                       links and cordons must be the same; when they are not, an update is on its
+ *                       way
+ *   answer              operators who wait are answered; the fabric is up, unless tables of before
+ *                       a restart are still being read
  *   remember            rooms do what takes a pass over the snapshot
  *   tidy, room          the proof drops what is past; the next update finds memory for its tables
  *

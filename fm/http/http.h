@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * http: the fabric for browsers and Prometheus, to look at only: nothing that comes by HTTP changes
- *   anything. /metrics Prometheus text (exposition format 0.0.4) /api/v1/NAME the document of
- *   `fmctl --json NAME`; ?down=1 and ?n=50 as its options / a page that shows the fabric and
- *   follows it
+ * anything.
+ *
+ *   /metrics      Prometheus text (exposition format 0.0.4)
+ *   /api/v1/NAME  the document of `fmctl --json NAME`; ?down=1 and ?n=50 as its options
+ *   /             a page that shows the fabric and follows it
  *
  * Asked by a name that it is not known by (host_names.h), it answers 421; with a token set and not
  * given, 401. The page itself is given without a token: it holds nothing of the fabric, and asks

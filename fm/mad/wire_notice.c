@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Notices (IBA 13.4.8.2) and the trap details of 14.2.5.1, which are laid out by trap number: 64-67
- *   a GID at byte 6 128 the switch's LID at byte 0 129-131 LID at 2, port at 4 144 LID at 2,
- *   CapabilityMask at 6, bit 0 of byte 5 = other local changes; of bytes 10-11 bit 0 =
- *   NodeDescription changed, bit 3 = SM priority changed 145 LID at 2, system image GUID at 6
- *   256-258 LID of who had the wrong key at 2 259 the same, and the switch's port at 50
+ * Notices (IBA 13.4.8.2) and the trap details of 14.2.5.1, which are laid out by trap number:
+ *   64-67    a GID at byte 6
+ *   128      the switch's LID at byte 0
+ *   129-131  LID at 2, port at 4
+ *   144      LID at 2, CapabilityMask at 6, bit 0 of byte 5 = other local changes; of bytes 10-11
+ *            bit 0 = NodeDescription changed, bit 3 = SM priority changed
+ *   145      LID at 2, system image GUID at 6
+ *   256-258  LID of who had the wrong key at 2
+ *   259      the same, and the switch's port at 50
  * The encoder starts from the raw details and lays these fields over them, so that decode and
  * encode give the bytes back.
  */

@@ -5,15 +5,15 @@
  * been at work, so each block is read, with one Get in the place of the Set that it would take
  * otherwise, and only what the switch itself says counts as known.
  *
- *   the file is read by the first apply, in steps, against the rows that are wanted by then: of a
- *                  block that is as wanted nothing is kept but a bit (store.h: claimed)
- *   doubted first claims that are not as wanted; then what is to change is written in the order's
+ *   the file       is read by the first apply, in steps, against the rows that are wanted by then:
+ *                  of a block that is as wanted nothing is kept but a bit (store.h: claimed)
+ *   doubted first  claims that are not as wanted; then what is to change is written in the order's
  *                  rounds. So a fault that came while nobody was there, or comes now, does not wait
  *                  for the rest: of that it is believed that it is as claimed, until one block is
  *                  found that is not. From then on blocks of the same numbers are read of all
  *                  switches before any is written, so that the order knows what there is
- *   the rest is read when nothing is left to write. What differs from the claim is written, in
- *   rounds again
+ *   the rest       is read when nothing is left to write. What differs from the claim is written,
+ *                  in rounds again
  *
  * Where another manager was at work until now, all that the file does not tell of is claimed to be
  * as wanted, so that it is read.

@@ -4,14 +4,14 @@
  * are to. Of a block it is known what the switch holds for certain (`must`) and what it may hold
  * (`may`); they differ while a write is on its way and after one was lost.
  *
- *   reads switches not known: block by block over all of them, up to the last block in use and on
- *           to the first that is empty on all. Managers give MLIDs out from the lowest, so nothing
- *           is behind it; reading whole tables would take a thousand times as long. MulticastFDBTop
- *           is raised where it is in the way (IBA 14.2.5.4; 0 = the switch has none).
- *   cuts entries of MLIDs for which some switch may hold too much: what it must and what it shall
- *           have in common. MLIDs that only gain take what they gain here already.
- *   adds the rest. A MLID that some switch would not let go of stays as it is, for parts of two
- *           trees can make a ring, and packets have no end in a ring.
+ *   reads  switches not known: block by block over all of them, up to the last block in use and on
+ *          to the first that is empty on all. Managers give MLIDs out from the lowest, so nothing
+ *          is behind it; reading whole tables would take a thousand times as long. MulticastFDBTop
+ *          is raised where it is in the way (IBA 14.2.5.4; 0 = the switch has none).
+ *   cuts   entries of MLIDs for which some switch may hold too much: what it must and what it shall
+ *          have in common. MLIDs that only gain take what they gain here already.
+ *   adds   the rest. A MLID that some switch would not let go of stays as it is, for parts of two
+ *          trees can make a ring, and packets have no end in a ring.
  *
  * Each stage begins when all requests of the one before are answered.
  */

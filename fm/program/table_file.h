@@ -2,11 +2,10 @@
 /*
  * table_file: forwarding tables in a file, a switch after the other.
  *
- *   header 16 bytes: "fmd-lfts", version, byte order mark (32 bits each) switch GUID; number of
- *   blocks that follow, 0; two sets of blocks, 96 bytes each: those that are in the file, and of
- *   these
- *           those without any entry, which take no room; then the others by number, 64 entries a
- *           block
+ *   header  16 bytes: "fmd-lfts", version, byte order mark (32 bits each)
+ *   switch  GUID; number of blocks that follow, 0; two sets of blocks, 96 bytes each: those that
+ *           are in the file, and of these those without any entry, which take no room; then the
+ *           others by number, 64 entries a block
  *   ..      by ascending GUID
  *   end     0; number of switches, 0; sum of all that stands before it
  *

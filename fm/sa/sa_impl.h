@@ -2,14 +2,14 @@
 /*
  * Inside fm/sa: what belongs to one SA, and who does what. Calls go down this list.
  *
- *   sa.c server: life, requests in sa_query.c engine: walks a record's items, keeps the rows the
- *   mask asks for, yields when it
- *                      takes long; sa_queue.c requests that wait for it, sa_limit.c no host takes
- *                      it from the others, sa_answer.c answers out
- *   record_*.c a family of records each (sa_record.h), called by the engine alone sa_path.c paths
- *   between ports; sa_path_group.c to multicast groups sa_mcast*.c multicast groups; sa_report.c
- *   notices to subscribers; sa_state.c what outlives the
- *                      process
+ *   sa.c               server: life, requests in
+ *   sa_query.c         engine: walks a record's items, keeps the rows the mask asks for, yields
+ *                      when it takes long; sa_queue.c requests that wait for it, sa_limit.c no host
+ *                      takes it from the others, sa_answer.c answers out
+ *   record_*.c         a family of records each (sa_record.h), called by the engine alone
+ *   sa_path.c          paths between ports; sa_path_group.c to multicast groups
+ *   sa_mcast*.c        multicast groups; sa_report.c notices to subscribers; sa_state.c what
+ *                      outlives the process
  *   sa_service.c, sa_subscription.c, sa_alias.c, mcast_group.c
  *                      stores of services, subscriptions, alias GUIDs, groups
  *   sa_link.c          MTU and rate of every link; sa_listener.c who is told of what happens here

@@ -2,8 +2,10 @@
 /*
  * state_file: the form of all files of state_dir, and how one is put on disk and taken from it.
  *
- *   # fmd state 2: NAME the first line .. the content, whatever it is # end LENGTH SUM the last
- *   line, 44 bytes: bytes of content in 20 decimal digits, their sum in 16 hexadecimal
+ *   # fmd state 2: NAME  the first line
+ *   ..                   the content, whatever it is
+ *   # end LENGTH SUM     the last line, 44 bytes: bytes of content in 20 decimal digits, their sum
+ *                        in 16 hexadecimal
  *
  * A file that was cut, has a flipped bit or stands under another's name is told from a whole one.
  * Version 1 is the content alone. A file of version 2 becomes one of version 1, for who wants to

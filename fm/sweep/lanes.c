@@ -5,9 +5,9 @@
  * should hold depends on its OperationalVLs, and begins anew when those change. A table that a
  * device refuses is left as it is.
  *
- *   CAs, routers four arbitration blocks, as far as they are there, and one SL2VL table ports of
- *   switches the same, and an SL2VL table for each port that packets come in by an enhanced port 0
- *   likewise
+ *   CAs, routers        four arbitration blocks, as far as they are there, and one SL2VL table
+ *   ports of switches   the same, and an SL2VL table for each port that packets come in by
+ *   an enhanced port 0  likewise
  *
  * A switch that takes wildcards (SwitchInfo:OptimizedSLtoVLMappingProgramming) gets its SL2VL by
  * one Set for all ports, unread: to read them all would take thousands. Ports with another number

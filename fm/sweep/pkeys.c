@@ -4,13 +4,14 @@
  * differs from pkey_plan() is written, in its order; a port has one request on its way. What the
  * inventory keeps is what ports answered, so a restart reads and writes nothing.
  *
- * Whose tables: CA and router ports always. Without partitions one block is read, and the others
- *   only if that one shows keys that somebody
- *                         wrote; a table as after power-on is not even kept
- *   a switch's port 0 where there are partitions its other ports where there are partitions, the
- *   port leads to an end port and the switch can enforce: what the peer may
- *                         use, and PortInfo's enforcement bits only once the table is written. A
- *                         table that does not fit leaves the bits off
+ * Whose tables:
+ *   CA and router ports  always. Without partitions one block is read, and the others only if that
+ *                        one shows keys that somebody wrote; a table as after power-on is not even
+ *                        kept
+ *   a switch's port 0    where there are partitions
+ *   its other ports      where there are partitions, the port leads to an end port and the switch
+ *                        can enforce: what the peer may use, and PortInfo's enforcement bits only
+ *                        once the table is written. A table that does not fit leaves the bits off
  *
  * With partitions a link goes Active once both its ends have their tables, so that no port is on
  * the fabric with more than it may use.

@@ -2,12 +2,12 @@
 /*
  * The ports of a node that was met: which to read, and what their states say.
  *
- *   all of a switch its SwitchPortStateTable, then those that are up; or PortInfo of each in a
- *   refresh of a switch that says that no port's state changed: those alone that are not as they
- *                        should be
- *   up                   who is behind is asked, unless the cable was met from its other end
- *   down                 so is the cable; in a refresh its other end may have more to tell, and the
- *                        neighbours of a switch that lost half of its cables
+ *   all of a switch  its SwitchPortStateTable, then those that are up; or PortInfo of each
+ *   in a refresh     of a switch that says that no port's state changed: those alone that are not
+ *                    as they should be
+ *   up               who is behind is asked, unless the cable was met from its other end
+ *   down             so is the cable; in a refresh its other end may have more to tell, and the
+ *                    neighbours of a switch that lost half of its cables
  */
 #include "fm/sweep/sweep_priv.h"
 

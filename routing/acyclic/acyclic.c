@@ -2,13 +2,13 @@
 /*
  * acyclic: from the design's columns (acyclic_design.c) to the tables of the moment.
  *
- *   design once for as long as snapshots are moments of one fabric columns each as the design has
- *   it, what is dead repaired over turns that are allowed again some switch has no way by these, or
- *   the spanning tree that multicast goes by is cut: what is dead, or nobody uses, closes no
- *             cycles, so turns are allowed that were in the way of those, first of arcs that make
- *             the tree whole again, then as they are wanted; columns that were left open are
- *             repaired anew, or follow that tree
- *   replaced no arcs make it whole: another spanning tree of what is alive comes first, then as
+ *   design    once for as long as snapshots are moments of one fabric
+ *   columns   each as the design has it, what is dead repaired over turns that are allowed
+ *   again     some switch has no way by these, or the spanning tree that multicast goes by is cut:
+ *             what is dead, or nobody uses, closes no cycles, so turns are allowed that were in the
+ *             way of those, first of arcs that make the tree whole again, then as they are wanted;
+ *             columns that were left open are repaired anew, or follow that tree
+ *   replaced  no arcs make it whole: another spanning tree of what is alive comes first, then as
  *             many of the turns in use as go with it, and all columns are repaired by these. That
  *             tree connects whatever cables connect
  *

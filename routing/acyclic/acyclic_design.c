@@ -2,10 +2,12 @@
 /*
  * acyclic_design: which turns are allowed, and the columns of a fabric of which nothing is dead.
  *
- *   estimate columns as if any turn were allowed, spread by what arcs carry already: what each turn
- *   is worth turns those of the beginning, then the others, the worthiest first, then those worth
- *   nothing columns each again and again without its own load, so that later ones get out of the
- *   way of earlier ones
+ *   estimate  columns as if any turn were allowed, spread by what arcs carry already: what each
+ *             turn is worth
+ *   turns     those of the beginning, then the others, the worthiest first, then those worth
+ *             nothing
+ *   columns   each again and again without its own load, so that later ones get out of the way of
+ *             earlier ones
  *
  * It begins with the spanning tree of shortest ways from a central switch, or one from elsewhere,
  * or one that is nearly a line, which leaves more turns to choose from; or with up/down by the

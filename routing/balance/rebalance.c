@@ -2,17 +2,17 @@
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
- *   base where the design is uneven: jobs of their own for the same fabric with all known cables
- *             live. What they find is the beginning of all that follows (rebalance_design.c)
- *   prepare   the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
- *             updn, or pairs of hosts that even detours leave open) are left alone
- *   design .. and of the same fabric with all known cables live. Entries that differ are displaced;
- *             in a base, those that are not on D-Mod-K's slots, or all
- *   count     LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
- *             entries, those whose packets come to one, and those on the way down to which packets
- *             of a candidate may come
- *   improve   pass by pass, candidate by candidate: see rebalance_improve.c
- *   collect   what moved, by switch and LID: counted by switch, then put there LID by LID
+ *   base     where the design is uneven: jobs of their own for the same fabric with all known
+ *            cables live. What they find is the beginning of all that follows (rebalance_design.c)
+ *   prepare  the engine's legal paths of the damaged fabric. Tables that are no fat tree's (engine
+ *            updn, or pairs of hosts that even detours leave open) are left alone
+ *   design   .. and of the same fabric with all known cables live. Entries that differ are
+ *            displaced; in a base, those that are not on D-Mod-K's slots, or all
+ *   count    LID by LID: flows onto their channels (shift_load.h). Candidates are the displaced
+ *            entries, those whose packets come to one, and those on the way down to which packets
+ *            of a candidate may come
+ *   improve  pass by pass, candidate by candidate: see rebalance_improve.c
+ *   collect  what moved, by switch and LID: counted by switch, then put there LID by LID
  *
  * Everything is taken in topological order, so that LIDs do not show.
  */

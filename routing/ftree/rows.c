@@ -4,10 +4,10 @@
  *
  * A member's row is its family's slot row translated to its own ports, then overlaid with what is
  * particular to it:
- *   patch destinations whose slot is dead at this very switch choose again among its live parents
- *   below destinations under it go down: once a packet could go down it must, or a path might go
- *            down and up again
- *   itself   its hosts' ports, and port 0
+ *   patch   destinations whose slot is dead at this very switch choose again among its live parents
+ *   below   destinations under it go down: once a packet could go down it must, or a path might go
+ *           down and up again
+ *   itself  its hosts' ports, and port 0
  * Costs are completed on the way: a switch that is somebody's parent leaves its row of costs before
  * its children are reached. Rows of large tables are made in one place and stored past the cache.
  */

@@ -3,16 +3,15 @@
  * mcast_admit: sees to it that no tree of a plan closes a cycle of credits, with unicast's tables
  * or with other trees.
  *
- *   agree the usual way: each tree agrees with the order of channels found by an earlier search try
- *   else all starts from the bare tables, with one search for all trees together. If it finds a
- *   cycle, half of them are
- *            tried, and so on: of a thousand trees with a few offenders most come in by a few
- *            searches
- *   other an offender is built otherwise, until one holds: of the spanning tree that unicast's
- *            turns leave room for, if there is one; from a switch where trees that are in turn
- *            already, or unicast does, for one that turns there alone is in nobody's way; up and
- *            down from a central switch, as unicast goes where there are no levels; up and down by
- *            levels alone, which leaves members out. If none holds nobody gets the group
+ *   agree  the usual way: each tree agrees with the order of channels found by an earlier search
+ *   try    else all starts from the bare tables, with one search for all trees together. If it
+ *          finds a cycle, half of them are tried, and so on: of a thousand trees with a few
+ *          offenders most come in by a few searches
+ *   other  an offender is built otherwise, until one holds: of the spanning tree that unicast's
+ *          turns leave room for, if there is one; from a switch where trees that are in turn
+ *          already, or unicast does, for one that turns there alone is in nobody's way; up and down
+ *          from a central switch, as unicast goes where there are no levels; up and down by levels
+ *          alone, which leaves members out. If none holds nobody gets the group
  *
  * Trees that stay come in first, those without turns before those with: they are the least in
  * anybody's way.

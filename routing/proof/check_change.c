@@ -3,20 +3,20 @@
  * check_change: proves what changed (see check_change.h). Why it is enough, given a sound base with
  * the same nodes, cables and LIDs:
  *
- *   ends      An entry is looked at when its block changed, or when a port of its switch went up or
- *             down. Any other leads where it led, and that is alive as before.
- *   cycles A dependency is two entries for one LID, at a switch and the next: it is new when either
- *             is, so from a changed block one looks at the next switches and at all neighbours that
- *             send there. Dependencies are added, never taken away, but for those of a port that
- *             went up or down: then all are forgotten, and found again by the entries just said
- *             (before, nothing led there: the base was sound). So the graph holds all there are,
- *             and may hold some that are past, or that no packet ever had (check_turns.c): these go
- *             when they close a cycle (detours come and go, and those of one fault may not suit
- *             those of the next). Its order (cdg.h) proves a superset.
- *   arrival   The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
- *             entries, and by entries of switches with hosts; who gets his first host has a
- *             port that came up. Marked LIDs are walked again when one of their blocks changed, or
- *             when hosts or connected parts did; else their counts stand.
+ *   ends     An entry is looked at when its block changed, or when a port of its switch went up or
+ *            down. Any other leads where it led, and that is alive as before.
+ *   cycles   A dependency is two entries for one LID, at a switch and the next: it is new when
+ *            either is, so from a changed block one looks at the next switches and at all
+ *            neighbours that send there. Dependencies are added, never taken away, but for those of
+ *            a port that went up or down: then all are forgotten, and found again by the entries
+ *            just said (before, nothing led there: the base was sound). So the graph holds all
+ *            there are, and may hold some that are past, or that no packet ever had
+ *            (check_turns.c): these go when they close a cycle (detours come and go, and those of
+ *            one fault may not suit those of the next). Its order (cdg.h) proves a superset.
+ *   arrival  The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
+ *            entries, and by entries of switches with hosts; who gets his first host has a port
+ *            that came up. Marked LIDs are walked again when one of their blocks changed, or when
+ *            hosts or connected parts did; else their counts stand.
  *
  * Changed blocks are found by fingerprints, not by a second copy of the tables: at 11,664 HCAs that
  * copy is 22 MB. What the switches have acknowledged (program's store) would be a copy that is

@@ -14,9 +14,10 @@
 
 /*
  * Two fabrics of the same nodes and LIDs; `aside` (by node, enum congestion_aside): who is dealt
- *   otherwise. Figures: congestion_by_host(). hcas, hosts of others, whose figure grows by more
- *   than the margin mean_before, mean of all others rows of those that pay, who pays most first:
- *   hca, leaf, before, then
+ * otherwise. Figures: congestion_by_host().
+ *   hcas, hosts        of others, whose figure grows by more than the margin
+ *   mean_before, mean  of all others
+ *   rows               of those that pay, who pays most first: hca, leaf, before, then
  * The caller owns the reference.
  */
 json_t *payers_json(const struct congestion_scene *now, const struct congestion_scene *then,

@@ -7,12 +7,15 @@
  *
  * Hosts are CAs and routers that are no SHARP aggregation nodes, in the order of the LIDs that
  * ORDER_LFTS (else LFTS) gives them. Prints one JSON object:
- *   connected, unreached pairs of hosts that cables connect; of these, without a way
- *   unreached_special pairs with an aggregation node in them that cables connect and that have no
- *   way loops pairs (switch, LID) from which a packet never ends cycle channels that wait for each
- *   other in a circle, by the dependencies that packets of all pairs make shift_mean, shift_worst
- *   flows on the worst channel between switches when host i sends to host i + k, over all k or 200
- *   of them all_to_all load of the worst channel over the mean when each host sends to each
+ *   connected, unreached     pairs of hosts that cables connect; of these, without a way
+ *   unreached_special        pairs with an aggregation node in them that cables connect and that
+ *                            have no way
+ *   loops                    pairs (switch, LID) from which a packet never ends
+ *   cycle                    channels that wait for each other in a circle, by the dependencies
+ *                            that packets of all pairs make
+ *   shift_mean, shift_worst  flows on the worst channel between switches when host i sends to host
+ *                            i + k, over all k or 200 of them
+ *   all_to_all               load of the worst channel over the mean when each host sends to each
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -2,8 +2,9 @@
 /*
  * M_Keys of the double's ports (IBA 14.2.4): who may ask and set.
  *
- *   protection 0, 1 Gets of all, Sets of those that have the key; with 1 the key reads as 0 to
- *   others protection 2, 3 nothing without the key
+ *   protection 0, 1  Gets of all, Sets of those that have the key; with 1 the key reads as 0 to
+ *                    others
+ *   protection 2, 3  nothing without the key
  *
  * What has the wrong key is not answered, counted, and told by trap 256. With a lease the
  * protection ends that many seconds after the first that was wrong, unless one with the key comes

@@ -2,9 +2,12 @@
 /*
  * state: all that the fabric holds, for programs, a line each:
  *
- *     node ID switch|adapter on|off "DESCRIPTION" then of that node: port NUMBER STATE PHYSICAL LID
- *     in|out PEER-ID PEER-PORT of those with a cable, and of a switch's port 0 without PEER lft
- *     LID:PORT ..
+ *   node ID switch|adapter on|off "DESCRIPTION"
+ *   port NUMBER STATE PHYSICAL LID in|out PEER-ID PEER-PORT
+ *   lft LID:PORT ..
+ *
+ * Ports and forwarding entries are of the node before them. A switch's port 0 has no PEER; other
+ * ports without a link have no line.
  */
 #ifndef FMD_TESTS_SIM_STATE_H
 #define FMD_TESTS_SIM_STATE_H

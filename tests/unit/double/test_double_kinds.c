@@ -16,8 +16,10 @@
 enum { BIG = 0x10, SMALL = 0x20, HCA = 0x100, AGGREGATION = 0x200 };
 
 /*
- *   hca p1 - p1 big p254 - p4 small big: 254 ports, enhanced port 0; small: 4 ports, 128 LIDs, 64
- *   MLIDs hca p2 - p2 big p253 - p1 aggregation node
+ *   hca p1 - p1 big p254 - p4 small
+ *   hca p2 - p2 big p253 - p1 aggregation node
+ *
+ * big has 254 ports and an enhanced port 0; small has 4 ports, 128 LIDs and 64 MLIDs.
  */
 struct kinds {
 	struct loop *loop;
