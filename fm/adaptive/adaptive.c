@@ -252,28 +252,29 @@ static void begin_switch(struct adaptive *a)
 	batch_wake(a->batch);
 }
 
-static void turn_off(struct adaptive *a, const struct inv_node *node)
+/* A request for each of the two attributes that the switch has. */
+static void ask_both(struct adaptive *a, const struct inv_node *node, enum job private_job,
+		     enum job adaptive_job)
 {
 	const struct turning *now = &a->list[a->at];
 
-	a->phase = OFF;
 	if (now->has_private)
-		add(a, JOB_PRIVATE_OFF, node, 0);
+		add(a, private_job, node, 0);
 	if (now->has_adaptive)
-		add(a, JOB_ADAPTIVE_OFF, node, 0);
+		add(a, adaptive_job, node, 0);
 	batch_wake(a->batch);
+}
+
+static void turn_off(struct adaptive *a, const struct inv_node *node)
+{
+	a->phase = OFF;
+	ask_both(a, node, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF);
 }
 
 static void verify(struct adaptive *a, const struct inv_node *node)
 {
-	const struct turning *now = &a->list[a->at];
-
 	a->phase = VERIFY;
-	if (now->has_private)
-		add(a, JOB_PRIVATE, node, 0);
-	if (now->has_adaptive)
-		add(a, JOB_ADAPTIVE, node, 0);
-	batch_wake(a->batch);
+	ask_both(a, node, JOB_PRIVATE, JOB_ADAPTIVE);
 }
 
 static void conclude(struct adaptive *a, struct inv_node *node)
