@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Counters of ports (IBA 16.1.3.5 PortCounters, 16.1.4.11 PortCountersExtended), by one row of a
- * table a counter: where it lies in either attribute and how many bits it has. Two of PortCounters'
- * counters are half a byte wide.
+ * table a counter: where it lies in either attribute and how many bits it has in the first, 0 = it
+ * is in the second alone. Two of PortCounters' counters are half a byte wide.
  *
  * Counters of PortCounters stop at their end (IBA 16.1.3.5), those of 64 bits go round, which no
  * fabric lives to see.
@@ -44,6 +44,10 @@ static const struct row {
 	[PERF_XMIT_PACKETS] = { "xmit_packets", AT(xmit_pkts), 32, EXT(xmit_pkts) },
 	[PERF_RCV_PACKETS] = { "rcv_packets", AT(rcv_pkts), 32, EXT(rcv_pkts) },
 	[PERF_XMIT_WAIT] = { "xmit_wait", AT(xmit_wait), 32, EXT(xmit_wait) },
+	[PERF_XMIT_UNICAST] = { "xmit_unicast_packets", 0, 0, EXT(unicast_xmit_pkts) },
+	[PERF_RCV_UNICAST] = { "rcv_unicast_packets", 0, 0, EXT(unicast_rcv_pkts) },
+	[PERF_XMIT_MULTICAST] = { "xmit_multicast_packets", 0, 0, EXT(multicast_xmit_pkts) },
+	[PERF_RCV_MULTICAST] = { "rcv_multicast_packets", 0, 0, EXT(multicast_rcv_pkts) },
 };
 
 static const char *const rcv_details[] = { "local_physical", "malformed_packet", "buffer_overrun",
@@ -84,11 +88,15 @@ static void put_bytes(uint8_t *at, unsigned bytes, uint64_t value)
 
 static uint64_t row_full(const struct row *row)
 {
+	if (!row->bits)
+		return 0;
 	return row->bits <= HIGH ? 15 : (1ull << row->bits) - 1;
 }
 
 static uint64_t row_get(const struct row *row, const uint8_t *attr)
 {
+	if (!row->bits)
+		return 0;
 	if (row->bits == HIGH)
 		return attr[row->at] >> 4;
 	if (row->bits == LOW)
@@ -128,6 +136,8 @@ void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
 		const struct row *row = &rows[i];
 		uint64_t full = row_full(row), value = in->value[i] < full ? in->value[i] : full;
 
+		if (!row->bits)
+			continue;
 		if (row->bits <= HIGH)
 			attr[row->at] |= (uint8_t)(row->bits == HIGH ? value << 4 : value);
 		else
@@ -158,6 +168,7 @@ void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_c
 			  (ib_class_cap_mask2(&info) & cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP)),
 		.wait = info.cap_mask & IB_PM_PC_XMIT_WAIT_SUP,
 		.fec = info.cap_mask & IS_PM_RSFEC_COUNTERS_SUP,
+		.casts = info.cap_mask & IB_PM_EXT_WIDTH_SUPPORTED,
 	};
 }
 
@@ -165,7 +176,8 @@ void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GM
 {
 	ib_class_port_info_t info = { .base_ver = 1, .class_ver = 1 };
 
-	info.cap_mask = (in->ext ? IB_PM_EXT_WIDTH_SUPPORTED : 0) |
+	info.cap_mask = (in->casts ? IB_PM_EXT_WIDTH_SUPPORTED : 0) |
+			(in->ext ? IB_PM_EXT_WIDTH_NOIETF_SUP : 0) |
 			(in->wait ? IB_PM_PC_XMIT_WAIT_SUP : 0) |
 			(in->fec ? IS_PM_RSFEC_COUNTERS_SUP : 0);
 	ib_class_set_cap_mask2(&info, in->errors ? cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP) : 0);

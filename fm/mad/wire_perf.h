@@ -39,6 +39,11 @@ enum perf_counter { /* first those that count errors */
 		    PERF_XMIT_PACKETS,
 		    PERF_RCV_PACKETS,
 		    PERF_XMIT_WAIT, /* ticks with something to send and no credit for it */
+		    /* of PortCountersExtended alone */
+		    PERF_XMIT_UNICAST,
+		    PERF_RCV_UNICAST,
+		    PERF_XMIT_MULTICAST,
+		    PERF_RCV_MULTICAST,
 		    PERF_COUNTERS,
 };
 const char *wire_perf_name(enum perf_counter counter); /* "symbol_errors" .. */
@@ -47,7 +52,7 @@ struct wire_perf {
 	uint8_t port;
 	uint64_t value[PERF_COUNTERS];
 	uint64_t full
-		/* where the counter stands still: what comes after is not counted */
+		/* where the counter stands still; 0 = the attribute does not have it */
 		[PERF_COUNTERS];
 };
 
@@ -57,6 +62,7 @@ struct wire_perf_caps {
 	bool errors; /* .. with error counters of 64 bits */
 	bool wait;   /* PortXmitWait in PortCounters */
 	bool fec;    /* PortExtendedSpeedsCounters, with those of RS-FEC */
+	bool casts;  /* PortCountersExtended has unicast and multicast packets */
 };
 
 void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA]); /* any of the counters' attributes */

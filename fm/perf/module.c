@@ -256,13 +256,22 @@ static json_t *fec_json(const struct perf_port *port)
 	return doc;
 }
 
-static json_t *counters_json(const struct perf_port *port)
+/* In the device's units. */
+static uint64_t counter_as_read(const struct perf_port *port, unsigned counter)
+{
+	uint64_t value = port->counters->value[counter];
+
+	return counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA ? value / 4 : value;
+}
+
+static json_t *unwell_counters(const struct perf_port *port)
 {
 	json_t *doc = json_object(), *full = json_array();
 
-	for (unsigned i = 0; port->now && i < PERF_COUNTERS; i++)
-		json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
-				    json_integer((json_int_t)port->now->value[i]));
+	for (unsigned i = 0; i < PERF_COUNTERS; i++)
+		if (counters_have(port->counters, i))
+			json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
+					    json_integer((json_int_t)counter_as_read(port, i)));
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		if (port->judged->full >> i & 1)
 			json_array_append_new(full,
@@ -300,7 +309,7 @@ static void add_row(void *arg, const struct perf_port *port)
 				  judge_state_name((enum judge_state)port->judged->state),
 				  why_of(rows->h, port->judged));
 	json_object_set_new(row, "rates", rates_json(port->judged));
-	json_object_set_new(row, "counters", counters_json(port));
+	json_object_set_new(row, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
 }
 
@@ -365,6 +374,43 @@ static json_t *document(const struct link_health *h)
 json_t *link_health(const struct fabric *fabric)
 {
 	return document(fabric_room(fabric, &link_health_module));
+}
+
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+/* One of a node's, NULL = never read. */
+static const struct port_counters *one_of(const struct port_counters *counters, uint8_t nports,
+					  unsigned num)
+{
+	bool read = num && num <= nports && counters_read_us(&counters[num - 1]);
+
+	return read ? &counters[num - 1] : NULL;
+}
+
+const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
+						 uint8_t port)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+	uint8_t nports;
+	const struct port_counters *counters = perf_counters(h->perf, node, &nports);
+
+	return one_of(counters, nports, port);
+}
+
+void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, void *arg)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+	const struct topo *t = fabric_view(fabric).topo;
+
+	for (uint32_t i = 0; t && i < t->nnodes; i++) {
+		const struct topo_node *node = &t->nodes[i];
+		uint8_t nports;
+		const struct port_counters *counters = perf_counters(h->perf, node->guid, &nports);
+
+		for (unsigned num = 1; num <= node->nports; num++)
+			if (topo_port(t, i, num)->peer != TOPO_NONE)
+				fn(arg, node->port0 + num, one_of(counters, nports, num));
+	}
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/waiters.h"
+#include "fm/perf/counters.h"
 
 extern const struct fabric_module link_health_module;
 
@@ -15,5 +16,18 @@ extern const struct fabric_module link_health_module;
 json_t *link_health(const struct fabric *fabric);
 /* Reads all counters now; then that document. */
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
+
+/*
+ * The latest reading of a port; NULL = never read. Borrowed until control returns to the loop. That
+ * of a port whose link is down is of before (counters_read_us()).
+ */
+const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
+						 uint8_t port);
+/*
+ * All ports of the published snapshot that have a cable, up or down, in its order: by index in
+ * topo.ports, with their latest reading or NULL. Nothing published: none.
+ */
+typedef void port_counters_fn(void *arg, uint32_t port, const struct port_counters *counters);
+void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, void *arg);
 
 #endif

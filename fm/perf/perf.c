@@ -21,17 +21,16 @@
 #define LOOKS_A_TICK 20000 /* places looked at in one callback */
 #define BITS_A_WORD  32.0
 
-enum perf_job { JOB_CAPS, JOB_FEC, JOB_COUNTERS, JOB_EXT, JOB_RCV_DETAILS, JOB_XMIT_DETAILS };
+enum perf_job { JOB_CAPS, JOB_FEC, JOB_TRAFFIC, JOB_COUNTERS, JOB_EXT, JOB_RCV, JOB_XMIT };
 
-static const uint16_t job_attr[] = { [JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,
-				     [JOB_FEC] = WIRE_PERF_EXT_SPEEDS,
-				     [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
-				     [JOB_EXT] = WIRE_PERF_COUNTERS_EXT,
-				     [JOB_RCV_DETAILS] = WIRE_PERF_RCV_ERROR_DETAILS,
-				     [JOB_XMIT_DETAILS] = WIRE_PERF_XMIT_DISCARD_DETAILS };
+static const uint16_t job_attr[] = {
+	[JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,	    [JOB_FEC] = WIRE_PERF_EXT_SPEEDS,
+	[JOB_TRAFFIC] = WIRE_PERF_COUNTERS_EXT,	    [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
+	[JOB_EXT] = WIRE_PERF_COUNTERS_EXT,	    [JOB_RCV] = WIRE_PERF_RCV_ERROR_DETAILS,
+	[JOB_XMIT] = WIRE_PERF_XMIT_DISCARD_DETAILS
+};
 
 struct detail { /* of a port that is not well */
-	struct wire_perf now;
 	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
 };
 
@@ -43,9 +42,10 @@ struct pnode {
 	bool has_caps, asked_caps, no_details;
 	struct wire_perf_caps caps;
 	uint8_t nports;
-	struct judge_port *judged; /* [nports + 1] */
-	struct judge_fec *fec;	   /* likewise, NULL = its agent does not count that */
-	struct detail **details;   /* [nports + 1], NULL = well */
+	struct judge_port *judged;	/* [nports + 1] */
+	struct port_counters *counters; /* likewise, from port 1 on */
+	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
+	struct detail **details;	/* [nports + 1], NULL = well */
 };
 
 struct perf {
@@ -84,6 +84,7 @@ static void node_free(struct perf *p, struct pnode *n)
 		free(n->details[i]);
 	free(n->details);
 	free(n->judged);
+	free(n->counters);
 	free(n->fec);
 	free(n);
 }
@@ -100,6 +101,7 @@ static struct pnode *node_of(struct perf *p, const struct inv_node *inv)
 	n->guid = inv->guid;
 	n->nports = inv->nports;
 	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
+	n->counters = mem_alloc(inv->nports, sizeof(*n->counters));
 	n->details = mem_alloc(inv->nports + 1u, sizeof(struct detail *));
 	cl_qmap_insert(&p->nodes, inv->guid, &n->item);
 	return n;
@@ -120,12 +122,14 @@ static void forget_gone(struct perf *p)
 
 static struct perf_port view(const struct pnode *n, uint8_t num)
 {
-	struct perf_port port = { .node = n->guid, .num = num, .judged = &n->judged[num] };
+	struct perf_port port = { .node = n->guid,
+				  .num = num,
+				  .judged = &n->judged[num],
+				  .counters = &n->counters[num - 1] };
 	const struct detail *detail = n->details[num];
 
 	port.fec = n->fec ? &n->fec[num] : NULL;
 	if (detail) {
-		port.now = &detail->now;
 		memcpy(port.rcv_details, detail->rcv, sizeof(detail->rcv));
 		memcpy(port.xmit_details, detail->xmit, sizeof(detail->xmit));
 	}
@@ -153,12 +157,21 @@ static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind
 	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = (uint8_t)kind });
 }
 
-static void ask_counters(struct perf *p, struct pnode *n, uint8_t num)
+/* What counts errors ends the reading. */
+static void ask_errors(struct perf *p, struct pnode *n, uint8_t num)
 {
 	ask(p, n, num, n->caps.errors ? JOB_EXT : JOB_COUNTERS);
 }
 
-/* FEC first: the counters, asked when that is answered, end the reading. */
+static void ask_counters(struct perf *p, struct pnode *n, uint8_t num)
+{
+	if (n->caps.ext && !n->caps.errors)
+		ask(p, n, num, JOB_TRAFFIC);
+	else
+		ask_errors(p, n, num);
+}
+
+/* One after another: FEC, traffic where that is apart, errors. */
 static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
 {
 	if (!n->asked_caps && !n->has_caps)
@@ -199,7 +212,7 @@ static double word_rate(const struct inv_port *port)
 	return topo_lane_mbps(port->speed) * 1e6 * port->lanes / BITS_A_WORD;
 }
 
-static void keep_detail(struct pnode *n, uint8_t num, const struct wire_perf *now)
+static void keep_detail(struct pnode *n, uint8_t num)
 {
 	if (n->judged[num].state == JUDGE_WELL && !n->judged[num].over) {
 		free(n->details[num]);
@@ -208,7 +221,6 @@ static void keep_detail(struct pnode *n, uint8_t num, const struct wire_perf *no
 	}
 	if (!n->details[num])
 		n->details[num] = mem_alloc(1, sizeof(*n->details[num]));
-	n->details[num]->now = *now;
 }
 
 /* What kind of errors they are, where that is known to be told. */
@@ -217,9 +229,9 @@ static void ask_details(struct perf *p, struct pnode *n, uint8_t num)
 	if (!n->details[num] || n->no_details)
 		return;
 	if (n->judged[num].rate[JUDGE_RCV] > 0)
-		ask(p, n, num, JOB_RCV_DETAILS);
+		ask(p, n, num, JOB_RCV);
 	if (n->judged[num].rate[JUDGE_DISCARDS] > 0)
-		ask(p, n, num, JOB_XMIT_DETAILS);
+		ask(p, n, num, JOB_XMIT);
 }
 
 static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
@@ -230,7 +242,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	struct perf_port port;
 
 	p->now.ports++;
-	keep_detail(n, num, now);
+	keep_detail(n, num);
 	ask_details(p, n, num);
 	if (!changed)
 		return;
@@ -248,15 +260,34 @@ static void fec_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t 
 	if (!n->fec)
 		n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
 	wire_fec_decode(data, now);
+	counters_take_fec(&n->counters[num - 1], now, loop_now_us(p->loop));
 	judge_take_fec(&n->judged[num], &n->fec[num], now, word_rate(&n->inv->ports[num]),
 		       loop_now_us(p->loop));
+}
+
+static void read_met(struct perf *p, struct pnode *n, const struct batch_job *job,
+		     const uint8_t *data)
+{
+	enum perf_job kind = (enum perf_job)job->kind;
+	uint8_t num = (uint8_t)job->arg;
+	struct wire_perf now;
+
+	if (kind == JOB_COUNTERS)
+		wire_perf_decode(data, &now);
+	else
+		wire_perf_ext_decode(data, &now);
+	counters_take(&n->counters[num - 1], &now, counters_of(job_attr[kind], &n->caps),
+		      loop_now_us(p->loop));
+	if (kind == JOB_TRAFFIC)
+		ask_errors(p, n, num);
+	else
+		counters_met(p, n, num, &now);
 }
 
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
 		     const uint8_t *data)
 {
 	uint8_t num = (uint8_t)job->arg;
-	struct wire_perf now;
 
 	switch ((enum perf_job)job->kind) {
 	case JOB_CAPS:
@@ -266,22 +297,20 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	case JOB_FEC:
 		fec_met(p, n, num, data);
 		return;
+	case JOB_TRAFFIC:
 	case JOB_COUNTERS:
-		wire_perf_decode(data, &now);
-		break;
 	case JOB_EXT:
-		wire_perf_ext_decode(data, &now);
-		break;
-	case JOB_RCV_DETAILS:
+		read_met(p, n, job, data);
+		return;
+	case JOB_RCV:
 		if (n->details[num])
 			wire_perf_details_decode(data, n->details[num]->rcv);
 		return;
-	case JOB_XMIT_DETAILS:
+	case JOB_XMIT:
 		if (n->details[num])
 			wire_perf_details_decode(data, n->details[num]->xmit);
 		return;
 	}
-	counters_met(p, n, num, &now);
 }
 
 /* It is not counted after all. */
@@ -290,9 +319,17 @@ static void fec_refused(struct perf *p, struct pnode *n, uint8_t num)
 	n->caps.fec = false;
 	for (unsigned i = 0; n->fec && i <= n->nports; i++)
 		judge_take_fec(&n->judged[i], &n->fec[i], NULL, 0, 0);
+	for (unsigned i = 0; i < n->nports; i++)
+		counters_take_fec(&n->counters[i], NULL, 0);
 	free(n->fec);
 	n->fec = NULL;
 	ask_counters(p, n, num);
+}
+
+static void traffic_refused(struct perf *p, struct pnode *n, uint8_t num)
+{
+	n->caps.ext = false;
+	ask_errors(p, n, num);
 }
 
 static void refused(struct perf *p, struct pnode *n, const struct batch_job *job)
@@ -301,10 +338,12 @@ static void refused(struct perf *p, struct pnode *n, const struct batch_job *job
 		n->has_caps = true; /* and none of them */
 	else if (job->kind == JOB_FEC)
 		fec_refused(p, n, (uint8_t)job->arg);
-	else if (job->kind == JOB_RCV_DETAILS || job->kind == JOB_XMIT_DETAILS)
+	else if (job->kind == JOB_RCV || job->kind == JOB_XMIT)
 		n->no_details = true;
 	else if (job->kind == JOB_EXT)
 		n->caps.errors = false;
+	else if (job->kind == JOB_TRAFFIC)
+		traffic_refused(p, n, (uint8_t)job->arg);
 }
 
 static void perf_answer(void *owner, const struct batch_job *job, const struct batch_way *way,
@@ -502,6 +541,14 @@ bool perf_find(const struct perf *p, guid_t node, uint8_t num, struct perf_port 
 		return false;
 	*out = view(n, num);
 	return true;
+}
+
+const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports)
+{
+	const struct pnode *n = node_find(p, node);
+
+	*nports = n ? n->nports : 0;
+	return n ? n->counters : NULL;
 }
 
 void perf_configure(struct perf *p, const struct perf_conf *conf)

@@ -6,14 +6,17 @@
  * Nothing is ever cleared.
  *
  * One packet a port and pass, and a second where its agent counts what forward error correction
- * does; one more a node, once, for what its agent can do. A node that does not answer is left alone
- * for the rest of the pass. Ports with errors are asked once more, what kind they are.
+ * does; one more a node, once, for what its agent can do. An agent that has counters of 64 bits for
+ * traffic and not for errors is asked for both, which is one more a port. A node that does not
+ * answer is left alone for the rest of the pass. Ports with errors are asked once more, what kind
+ * they are.
  */
 #ifndef FMD_PERF_PERF_H
 #define FMD_PERF_PERF_H
 
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
+#include "fm/perf/counters.h"
 #include "fm/perf/judge.h"
 #include "fm/sweep/inventory.h"
 
@@ -31,9 +34,8 @@ struct perf_port { /* what is known of a port */
 	guid_t node;
 	uint8_t num;
 	const struct judge_port *judged;
-	const struct wire_perf
-		*now; /* the latest reading, of ports that are not well; NULL = not kept */
-	const struct judge_fec *fec; /* NULL = not counted */
+	const struct port_counters *counters; /* the latest reading */
+	const struct judge_fec *fec;	      /* NULL = not counted */
 	uint16_t rcv_details[WIRE_PERF_DETAILS], xmit_details[WIRE_PERF_DETAILS];
 };
 
@@ -56,5 +58,10 @@ typedef void perf_port_fn(void *arg, const struct perf_port *port);
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg);
 bool perf_find(const struct perf *p, guid_t node, uint8_t num,
 	       struct perf_port *out); /* false: never read */
+/*
+ * The latest readings of a node's ports: port N at N - 1, those never read have counters_read_us()
+ * 0. NULL: none; *nports is how many.
+ */
+const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports);
 
 #endif

@@ -227,7 +227,7 @@ static void node_build(struct double_fabric *d, uint32_t index)
 	memcpy(node->desc, design->desc, strnlen(design->desc, 64));
 	node->state_table = is_switch(node) && d->conf.state_table;
 	if (d->conf.all_counters)
-		node->perf_caps = (struct wire_perf_caps){ true, true, true, true };
+		node->perf_caps = (struct wire_perf_caps){ true, true, true, true, true };
 }
 
 static void port_build(struct double_fabric *d, uint32_t index)

@@ -83,6 +83,8 @@ static void count_until(struct double_fabric *d, struct dport *port, uint64_t un
 	add_share(port, PERF_RCV_DATA, load->received / WORD_BITS, from, to);
 	add_share(port, PERF_XMIT_PACKETS, load->sent / PACKET_BITS, from, to);
 	add_share(port, PERF_RCV_PACKETS, load->received / PACKET_BITS, from, to);
+	add_share(port, PERF_XMIT_UNICAST, load->sent / PACKET_BITS, from, to);
+	add_share(port, PERF_RCV_UNICAST, load->received / PACKET_BITS, from, to);
 	add_share(port, PERF_XMIT_WAIT, load->wait * capacity(port) / WORD_BITS, from, to);
 	add_share(port, PERF_RCV_RELAY, load->relay / PACKET_BITS, from, to);
 	add_share(port, PERF_XMIT_DISCARDS, load->discards / PACKET_BITS, from, to);

@@ -114,8 +114,10 @@ static uint16_t counters_set(struct double_fabric *d, struct dnode *node, uint16
 	have = counters_of(&node->ports[num]);
 	if (attr_id == WIRE_PERF_EXT_SPEEDS)
 		memset(node->ports[num].fec, 0, sizeof(node->ports[num].fec));
-	if (attr_id == WIRE_PERF_COUNTERS_EXT)
+	if (attr_id == WIRE_PERF_COUNTERS_EXT) {
 		memset(have->value + PERF_XMIT_DATA, 0, 4 * sizeof(have->value[0]));
+		memset(have->value + PERF_XMIT_UNICAST, 0, 4 * sizeof(have->value[0]));
+	}
 	if (attr_id == WIRE_PORT_COUNTERS) {
 		wire_perf_decode(data, &want);
 		for (unsigned i = 0; i < PERF_XMIT_WAIT; i++)

@@ -512,6 +512,27 @@ static void fec_is_a_capability_of_the_agent(void **state)
 	assert_false(caps.fec);
 }
 
+static void unicast_and_multicast_packets_are_of_the_full_extended_counters(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 };
+	struct wire_perf_caps caps;
+	struct wire_perf now;
+
+	data[WIRE_PERF_OFFSET + 2] = 0x04; /* without these (16.1.4.1) */
+	wire_perf_caps_decode(data, &caps);
+	assert_true(caps.ext && !caps.casts);
+	data[WIRE_PERF_OFFSET + 2] = 0x02;
+	wire_perf_caps_decode(data, &caps);
+	assert_true(caps.ext && caps.casts);
+	data[WIRE_PERF_OFFSET + 40] = 0x80; /* UnicastXmitPkts, from byte 40 on */
+	data[WIRE_PERF_OFFSET + 71] = 3;    /* MulticastRcvPkts, up to byte 71 */
+	wire_perf_ext_decode(data, &now);
+	assert_int_equal(now.value[PERF_XMIT_UNICAST], 1ull << 63);
+	assert_int_equal(now.value[PERF_RCV_MULTICAST], 3);
+	wire_perf_decode(data, &now);
+	assert_int_equal(now.full[PERF_XMIT_UNICAST], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +554,7 @@ int main(void)
 		cmocka_unit_test(notices_of_every_trap_come_back),
 		cmocka_unit_test(fec_counters_are_those_of_the_mode),
 		cmocka_unit_test(fec_is_a_capability_of_the_agent),
+		cmocka_unit_test(unicast_and_multicast_packets_are_of_the_full_extended_counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,12 +186,50 @@ static void who_asks_for_a_reading_is_answered_once_when_it_ends(void **state)
 	end(&r);
 }
 
+struct walk {
+	unsigned ports, read;
+	uint32_t last;
+};
+
+static void walk_cb(void *arg, uint32_t port, const struct port_counters *counters)
+{
+	struct walk *walk = arg;
+
+	assert_true(!walk->ports++ || port > walk->last);
+	walk->last = port;
+	walk->read += counters != NULL;
+}
+
+static void the_latest_reading_of_every_port_with_a_cable_is_kept(void **state)
+{
+	struct walk none = { 0 }, all = { 0 };
+	const struct port_counters *c;
+	struct room r;
+
+	begin(&r, CONF_QUARANTINE);
+	link_health_each_port(&r.f, walk_cb, &none);
+	assert_int_equal(none.ports, 2 * r.b.found->nlinks);
+	assert_int_equal(none.read, 0);
+	assert_null(link_health_counters(&r.f, r.leaf, r.uplink));
+	passes(&r, 3, 50);
+	link_health_each_port(&r.f, walk_cb, &all);
+	assert_int_equal(all.read, 2 * r.b.found->nlinks);
+	c = link_health_counters(&r.f, r.leaf, r.uplink);
+	assert_int_equal(c->value[PERF_SYMBOL], r.errors);
+	assert_float_equal(c->rate[PERF_SYMBOL], 50 / (INTERVAL_MS / 1e3), 0.5);
+	assert_null(link_health_counters(&r.f, r.leaf, 0));
+	assert_null(link_health_counters(&r.f, r.leaf, UINT8_MAX));
+	assert_null(link_health_counters(&r.f, 1, 1));
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_link_with_many_errors_is_logged_named_and_quarantined),
 		cmocka_unit_test(where_only_warnings_are_wanted_nothing_is_quarantined),
 		cmocka_unit_test(limits_that_are_reloaded_count_from_the_next_reading),
+		cmocka_unit_test(the_latest_reading_of_every_port_with_a_cable_is_kept),
 		cmocka_unit_test(who_asks_for_a_reading_is_answered_once_when_it_ends),
 	};
 

@@ -164,7 +164,7 @@ static void errors_of_a_port_are_found_and_told(void **state)
 	assert_int_equal(r.node, node);
 	assert_int_equal(r.num, num);
 	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
-	assert_int_equal(found.now->value[PERF_RCV_ERRORS], 120);
+	assert_int_equal(found.counters->value[PERF_RCV_ERRORS], 120);
 	assert_int_equal(found.rcv_details[0], 120);
 	reader_fini(&r);
 }
@@ -188,8 +188,58 @@ static void wide_counters_are_read_where_there_are_any(void **state)
 	}
 	assert_int_equal(r.state, JUDGE_SICK);
 	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
-	assert_int_equal(found.now->value[PERF_SYMBOL], 70300);
+	assert_int_equal(found.counters->value[PERF_SYMBOL], 70300);
 	assert_int_equal(found.judged->full, 0);
+	reader_fini(&r);
+}
+
+/*
+ * Counters of 64 bits for traffic and of 16 for errors: both attributes are read, of the ports of
+ * that node alone.
+ */
+static void traffic_of_64_bits_is_read_beside_errors_of_16(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true };
+	struct perf_port found;
+	unsigned num, more = 0;
+	struct reader r;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	for (unsigned i = 1; i <= r.b.design->nodes[0].nports; i++)
+		more += topo_port(r.b.design, 0, i)->peer != TOPO_NONE;
+	double_set_counter(r.b.d, node, num, PERF_RCV_DATA, 1ull << 40);
+	double_set_counter(r.b.d, node, num, PERF_SYMBOL, 1ull << 40);
+	reader_passes(&r, 2); /* in the first, what agents can do is not known yet */
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks + more);
+	assert_int_equal(r.pass.ports, 2 * r.b.design->nlinks);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_int_equal(found.counters->value[PERF_RCV_DATA], 4ull << 40);
+	assert_int_equal(found.counters->value[PERF_SYMBOL], UINT16_MAX);
+	assert_int_equal(found.counters->full, 1u << PERF_SYMBOL);
+	reader_fini(&r);
+}
+
+static void agent_that_refuses_counters_of_64_bits_is_read_by_the_others(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true }, none = { 0 };
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	reader_passes(&r, 2);
+	double_set_perf_caps(r.b.d, node, &none); /* and fmd does not ask that again */
+	double_set_counter(r.b.d, node, num, PERF_RCV_PACKETS, 77);
+	reader_passes(&r, 2);
+	assert_int_equal(r.pass.mads, 2 * r.b.design->nlinks);
+	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
+	assert_int_equal(found.counters->value[PERF_RCV_PACKETS], 77);
 	reader_fini(&r);
 }
 
@@ -332,6 +382,8 @@ int main(void)
 		cmocka_unit_test(reading_on_demand_is_quick),
 		cmocka_unit_test(errors_of_a_port_are_found_and_told),
 		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
+		cmocka_unit_test(traffic_of_64_bits_is_read_beside_errors_of_16),
+		cmocka_unit_test(agent_that_refuses_counters_of_64_bits_is_read_by_the_others),
 		cmocka_unit_test(fec_takes_one_packet_more_of_ports_that_count_it),
 		cmocka_unit_test(blocks_beyond_correction_make_a_link_sick),
 		cmocka_unit_test(agent_that_refuses_fec_after_all_is_asked_for_the_rest),
