@@ -19,7 +19,7 @@ B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
 BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
-PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd libconfig jansson libsystemd libibumad
+PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libibumad
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -85,7 +85,7 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/fm/http/http.o: fm/http/page.html
+$(B)/fm/http/page.o: fm/http/page.html
 
 define archive_rule
 $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * child_reply: the child's bytes are its head and then the body. The response begins when the head
+ * is there, so the child decides its code, encoding and tag.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/http/child_reply.h"
+#include "fm/http/reply.h"
+#include "topology/mem.h"
+
+#define CHILD_REPLIES_MAX 16 /* at a time */
+#define OUT_HIGH                                                                                   \
+	(256 << 10) /* bytes not yet taken by the client, from which on its child is held back */
+#define PIECE 65536 /* of a response, at most so many bytes at a time */
+
+struct reply {
+	struct request request;
+	const struct child_reply_ops *ops;
+	void *arg;
+	struct child *child; /* NULL = it has ended */
+	bool whole;	     /* and the body is complete */
+	char *data;
+	size_t start, end, size; /* of what is had and not passed on */
+};
+
+static void reply_end(struct request *request)
+{
+	struct reply *r = (struct reply *)request;
+
+	request_fini(request);
+	child_kill(r->child);
+	if (r->ops->free)
+		r->ops->free(r->arg);
+	free(r->data);
+	free(r);
+}
+
+static size_t held(const struct reply *r)
+{
+	return r->end - r->start;
+}
+
+/* ---- The child ------------------------------------------------------------------------------- */
+
+void child_reply_head(FILE *out, const struct child_head *head)
+{
+	fwrite(head, sizeof(*head), 1, out);
+}
+
+static int child_write(void *arg, FILE *out)
+{
+	const struct reply *r = arg;
+
+	if (r->ops->write(r->arg, out))
+		return -1;
+	return ferror(out) ? -1 : 0;
+}
+
+static void child_data(void *arg, const char *data, size_t len)
+{
+	struct reply *r = arg;
+
+	if (r->start == r->end)
+		r->start = r->end = 0;
+	if (r->end + len > r->size) {
+		r->size = (r->end + len) * 2;
+		r->data = mem_resize(r->data, r->size, 1);
+	}
+	memcpy(r->data + r->end, data, len);
+	r->end += len;
+	if (held(r) > OUT_HIGH)
+		child_pause(r->child, true);
+	request_resume(&r->request);
+}
+
+static void child_end(void *arg, bool whole)
+{
+	struct reply *r = arg;
+
+	r->child = NULL;
+	r->whole = whole;
+	request_resume(&r->request);
+}
+
+static const struct child_ops child_ops = { child_write, child_data, child_end };
+
+/* ---- The response ---------------------------------------------------------------------------- */
+
+/*
+ * The library asks for more of the body. A document that broke off must not look whole: the
+ * connection ends without the last chunk.
+ */
+static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
+{
+	struct reply *r = arg;
+	size_t len = held(r);
+
+	if (!len && r->child) {
+		request_suspend(&r->request);
+		return 0;
+	}
+	if (!len)
+		return r->whole ? MHD_CONTENT_READER_END_OF_STREAM
+				: MHD_CONTENT_READER_END_WITH_ERROR;
+	if (len > most)
+		len = most;
+	memcpy(to, r->data + r->start, len);
+	r->start += len;
+	if (r->child && held(r) <= OUT_HIGH)
+		child_pause(r->child, false);
+	return (ssize_t)len;
+}
+
+static struct MHD_Response *response_new(struct reply *r, const struct child_head *head)
+{
+	bool known = head->len != CHILD_REPLY_UNKNOWN;
+	struct MHD_Response *response;
+	char rows[24];
+
+	if (head->len)
+		response = MHD_create_response_from_callback(known ? head->len : MHD_SIZE_UNKNOWN,
+							     PIECE, body_read, r, NULL);
+	else
+		response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+	if (head->rows != CHILD_REPLY_UNKNOWN) {
+		snprintf(rows, sizeof(rows), "%llu", (unsigned long long)head->rows);
+		MHD_add_response_header(response, "X-Total-Count", rows);
+	}
+	return response;
+}
+
+/* Queues the response when the child's head is there. */
+static enum MHD_Result reply_go_on(struct request *request)
+{
+	struct reply *r = (struct reply *)request;
+	struct child_head head;
+
+	if (held(r) < sizeof(head) && r->child) {
+		request_suspend(request);
+		return MHD_YES;
+	}
+	if (held(r) < sizeof(head))
+		return reply_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+				    "the answer could not be written");
+	memcpy(&head, r->data + r->start, sizeof(head));
+	r->start += sizeof(head);
+	return reply_queue(request->connection, head.code, head.type, *head.tag ? head.tag : NULL,
+			   head.gzip, response_new(r, &head));
+}
+
+static const struct request_ops reply_ops = { reply_go_on, reply_end };
+
+static unsigned count_replies(const struct requests *all)
+{
+	unsigned count = 0;
+
+	for (const struct request *request = all->first; request; request = request->next)
+		count += request->ops == &reply_ops;
+	return count;
+}
+
+enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
+			    const struct child_reply_ops *ops, void *arg, void **request)
+{
+	bool full = count_replies(all) >= CHILD_REPLIES_MAX;
+	struct reply *r = mem_alloc(1, sizeof(*r));
+
+	request_init(&r->request, &reply_ops, all, connection);
+	r->ops = ops;
+	r->arg = arg;
+	r->child = full ? NULL : child_start(all->loop, &child_ops, r);
+	if (!r->child) {
+		reply_end(&r->request);
+		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    full ? "too many answers at a time"
+					 : "no process for the answer");
+	}
+	*request = r;
+	return reply_go_on(&r->request);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * child_reply: a response that a child process writes (fm/control/child.h), so that what grows with
+ * the fabric does not hold the loop. It is passed on no faster than the client reads.
+ */
+#ifndef FMD_HTTP_CHILD_REPLY_H
+#define FMD_HTTP_CHILD_REPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "fm/control/child.h"
+#include "fm/http/encode.h"
+#include "fm/http/request.h"
+
+#define CHILD_REPLY_UNKNOWN UINT64_MAX
+
+struct child_head { /* what the child writes first */
+	unsigned code;
+	uint64_t len;	      /* of the body; CHILD_REPLY_UNKNOWN: until the child ends */
+	uint64_t rows;	      /* X-Total-Count; CHILD_REPLY_UNKNOWN = none */
+	bool gzip;	      /* the body is */
+	char tag[ENCODE_TAG]; /* "" = none */
+	char type[64];	      /* Content-Type */
+};
+
+struct child_reply_ops {
+	/* In the child: writes a head by child_reply_head(), then the body; 0 = it is whole. */
+	child_write_fn *write;
+	void (*free)(void *arg); /* once, when the request is over; NULL = nothing to do */
+};
+
+void child_reply_head(FILE *out, const struct child_head *head);
+
+/*
+ * `arg` is the reply's from here on, whatever comes back. 503 when CHILD_REPLIES_MAX are being
+ * written, or the system gives no process. *request is libmicrohttpd's pointer.
+ */
+enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
+			    const struct child_reply_ops *ops, void *arg, void **request);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * query: which options a command has is read off its usage, `[--down|--sick] [-n N] [--leaf LEAF]`:
+ * the one place that says it for people, for the shell's completion and for this. A name that is
+ * followed by a blank and a word takes a value, and one by N a number.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/http/query.h"
+
+#define NAME_END " ]|[="
+
+enum kind { NO_OPTION, FLAG, NUMBER, TEXT };
+
+static const struct { /* options whose argument has another name */
+	const char *option, *arg;
+} renamed[] = { { "n", "count" } };
+
+static bool is_word(const struct command *command, const char *key)
+{
+	for (unsigned i = 0; i < COMMAND_WORDS && command->words[i]; i++)
+		if (!strcmp(command->words[i], key))
+			return true;
+	return false;
+}
+
+/* `after` follows the option's name in the usage. */
+static enum kind value_kind(const char *after)
+{
+	if (*after != ' ' && *after != '=')
+		return FLAG;
+	after += strspn(after, " =");
+	if (strchr("|[-", *after))
+		return FLAG;
+	return *after == 'N' && strchr(NAME_END, after[1]) ? NUMBER : TEXT;
+}
+
+static enum kind option_kind(const struct command *command, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = command->arguments; (at = strchr(at, '-'));) {
+		size_t dashes = strspn(at, "-"), name = strcspn(at + dashes, NAME_END);
+
+		at += dashes;
+		if (len && name == len && !strncmp(at, key, len) && dashes == (len > 1 ? 2 : 1))
+			return value_kind(at + name);
+		at += name;
+	}
+	return NO_OPTION;
+}
+
+static const char *arg_name(const char *option)
+{
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (!strcmp(renamed[i].option, option))
+			return renamed[i].arg;
+	return option;
+}
+
+static bool is_false(const char *value)
+{
+	return value && (!strcmp(value, "0") || !strcmp(value, "false"));
+}
+
+static bool read_number(const char *value, long long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = value ? strtoll(value, &end, 10) : 0;
+	return value && *value && !*end && !errno;
+}
+
+static void refuse(struct query *query, const char *format, const char *key)
+{
+	if (!*query->error)
+		snprintf(query->error, sizeof(query->error), format, key);
+}
+
+static void take_page(struct query *query, const char *key, const char *value)
+{
+	long long number;
+
+	if (!read_number(value, &number) || number < 0) {
+		refuse(query, "%s= takes a number from 0 on", key);
+		return;
+	}
+	if (!query->paged)
+		query->limit = SIZE_MAX;
+	query->paged = true;
+	*(*key == 'o' ? &query->offset : &query->limit) = (size_t)number;
+}
+
+static void take_value(struct query *query, enum kind kind, const char *key, const char *value)
+{
+	long long number;
+
+	if (kind == FLAG) {
+		if (!is_false(value))
+			json_object_set_new(query->args, arg_name(key), json_true());
+	} else if (kind == NUMBER) {
+		if (read_number(value, &number))
+			json_object_set_new(query->args, arg_name(key), json_integer(number));
+		else
+			refuse(query, "%s= takes a number", key);
+	} else if (!value || json_object_set_new(query->args, arg_name(key), json_string(value))) {
+		refuse(query, "%s= takes a text in UTF-8", key);
+	}
+}
+
+void query_take(struct query *query, const char *key, const char *value)
+{
+	const struct command *command = query->command;
+	bool acts = command->flag_acts && !strcmp(command->flag, key);
+	enum kind kind = acts			 ? NO_OPTION
+			 : is_word(command, key) ? TEXT
+						 : option_kind(command, key);
+
+	if (kind != NO_OPTION)
+		take_value(query, kind, key, value);
+	else if (!strcmp(key, "offset") || !strcmp(key, "limit"))
+		take_page(query, key, value);
+	else
+		refuse(query, "no such option: %.64s", key);
+}
+
+/* The array of the rows, borrowed; NULL = it has none. */
+static json_t *rows_of(const struct query *query, const json_t *document)
+{
+	json_t *rows = query->command->rows ? json_object_get(document, query->command->rows)
+					    : (json_t *)document;
+
+	return json_is_array(rows) ? rows : NULL;
+}
+
+bool query_has_rows(const struct query *query, const json_t *document)
+{
+	return rows_of(query, document);
+}
+
+size_t query_page(const struct query *query, json_t **document)
+{
+	json_t *rows = rows_of(query, *document), *some = json_array();
+	size_t count = json_array_size(rows);
+
+	for (size_t i = query->offset; i < count && i - query->offset < query->limit; i++)
+		json_array_append(some, json_array_get(rows, i));
+	if (query->command->rows) {
+		json_object_set_new(*document, query->command->rows, some);
+	} else {
+		json_decref(*document);
+		*document = some;
+	}
+	return count;
+}
