@@ -10,7 +10,8 @@
  *   MASTER        asks the others now and then. One that outranks us gets a HANDOVER when it is
  *                 ready for it; of two masters the lower one hands over, the higher one waits
  *                 for that
- *   NOT-ACTIVE    a master has disabled us, and only a master can end it
+ *   NOT-ACTIVE    a master has disabled us, and a master can end it. That one is polled as by a
+ *                 STANDBY: who keeps us out and is gone itself would leave a fabric without any
  *
  * Rank is the priority, then the lower port GUID. A master shows a higher priority than it has
  * (master_priority), so that one that was away does not take the fabric back by itself, for each
@@ -74,6 +75,7 @@ static const struct election_step table[SM_STATES][ELECTION_EVENTS] = {
 		[ELECTION_DISABLE] = REFUSE(NOT_ACTIVE),
 		[ELECTION_STANDBY] = { SM_STANDBY, ELECTION_STAND_BY },
 		[ELECTION_DISCOVER] = REFUSE(NOT_ACTIVE),
+		[ELECTION_LOST] = { SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	},
 };
 
@@ -261,6 +263,11 @@ static void note_wish(struct election *e, enum election_event event)
 		e->lowered = false;
 }
 
+struct election_step election_step(const struct election *e, enum election_event event)
+{
+	return table[e->state][event];
+}
+
 enum election_action election_take(struct election *e, enum election_event event)
 {
 	const struct election_step *step = &table[e->state][event];
@@ -271,33 +278,4 @@ enum election_action election_take(struct election *e, enum election_event event
 	e->handing = step->act == ELECTION_HAND_OVER;
 	note_wish(e, event);
 	return step->act;
-}
-
-/*
- * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM: always). A key
- * of a site's own has to be said: all who have one hide it, and a stranger could too.
- */
-static bool key_is_right(const struct election *e, const struct wire_sm_info *sender,
-			 const struct wire_sm_info *known)
-{
-	return !e->sm_key || sender->sm_key == e->sm_key ||
-	       (e->sm_key == ELECTION_PUBLIC_KEY && !sender->sm_key && known && !known->sm_key);
-}
-
-const char *election_control(const struct election *e, uint32_t control,
-			     const struct wire_sm_info *sender, const struct wire_sm_info *known,
-			     enum election_event *event)
-{
-	bool acknowledges = control == ELECTION_ACKNOWLEDGE - ELECTION_CONTROL;
-
-	if (!control || control >= ELECTION_EVENTS - ELECTION_CONTROL)
-		return "no such control";
-	if (!key_is_right(e, sender, known))
-		return "wrong SM_Key";
-	if (sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
-		return "sender is in the wrong state";
-	*event = ELECTION_CONTROL + control;
-	if (acknowledges && e->handing)
-		*event = ELECTION_GIVEN;
-	return table[e->state][*event].act == ELECTION_REFUSE ? "not valid in this state" : NULL;
 }

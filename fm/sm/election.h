@@ -80,6 +80,7 @@ struct election {
 	unsigned missed;	    /* polls in a row without an answer */
 	uint64_t moved_us;	    /* when its ActCount last did */
 	struct wire_sm_info stuck;  /* answers, and does nothing; guid 0 = nobody */
+	uint64_t obeyed_us;	    /* when a control packet last made us begin anew; 0 = never */
 };
 
 uint8_t election_priority(const struct election *e); /* as others see it */
@@ -101,15 +102,10 @@ void election_follow(struct election *e, const struct wire_sm_info *master, uint
 /* A poll is over; info NULL = no answer. */
 enum election_event election_polled(struct election *e, const struct wire_sm_info *info,
 				    unsigned retries, uint64_t now_us);
+/* What the table has for an event in the present state; takes no step. */
+struct election_step election_step(const struct election *e, enum election_event event);
 /* Takes the step. */
 enum election_action election_take(struct election *e, enum election_event event);
-/*
- * A control packet of another: NULL when it is valid, with its event; else why it is refused. Takes
- * no step. known: what the sender last answered to us, NULL = nothing.
- */
-const char *election_control(const struct election *e, uint32_t control,
-			     const struct wire_sm_info *sender, const struct wire_sm_info *known,
-			     enum election_event *event);
 /* The configuration was read anew. */
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
 			uint64_t sm_key);

@@ -41,18 +41,13 @@ static void acknowledge(struct sm_room *r, const struct other *to)
 		 nobody_cares, NULL);
 }
 
-static const char *control(void *arg, uint32_t number, const struct wire_sm_info *sender)
+static void obey(struct sm_room *r, enum election_event event, const struct wire_sm_info *sender,
+		 const struct other *known)
 {
-	struct sm_room *r = arg;
-	enum election_event event;
-	const struct other *known = find_other(r, sender->guid);
-	const char *why = election_control(&r->core, number, sender,
-					   known && known->answered ? &known->info : NULL, &event);
 	struct other from = known ? *known : (struct other){ .guid = sender->guid };
 
-	if (why)
-		return why;
 	from.info = *sender;
+	control_obeyed(&r->core, event, loop_now_us(r->services.loop));
 	sm_report_control(r, event, &from);
 	if (event == ELECTION_HANDOVER) {
 		r->peer = r->polls.master = from;
@@ -61,7 +56,25 @@ static const char *control(void *arg, uint32_t number, const struct wire_sm_info
 			acknowledge(r, &from);
 	}
 	sm_take(r, event, event == ELECTION_GIVEN ? &r->peer : &from);
-	return NULL;
+}
+
+static enum control_verdict control(void *arg, uint32_t number, const struct wire_sm_info *sender,
+				    const char **why)
+{
+	struct sm_room *r = arg;
+	const struct other *known = find_other(r, sender->guid);
+	const struct control packet = { .number = number,
+					.sender = sender,
+					.known = known && known->answered ? &known->info : NULL,
+					.now_us = loop_now_us(r->services.loop) };
+	enum election_event event;
+	enum control_verdict verdict = control_judge(&r->core, &packet, &event, why);
+
+	if (verdict == CONTROL_OBEYED)
+		obey(r, event, sender, known);
+	else if (verdict == CONTROL_DOUBTED)
+		sm_verify(r);
+	return verdict;
 }
 
 /* ---- The own port ---------------------------------------------------------------------------- */

@@ -45,7 +45,9 @@ struct sm_room {
 	bool warned;	   /* of two masters */
 	struct other peer; /* who got our HANDOVER, or gave us his */
 	mad_token handover;
+	bool peer_silent;	   /* did not answer our latest HANDOVER */
 	uint64_t refused_until_us; /* no HANDOVER before that */
+	uint64_t verified_us;	   /* when sm_verify() last asked */
 	loop_fn *wish;		   /* of an operator who hands over; NULL = none is under way */
 	void *wish_arg;
 
@@ -72,6 +74,11 @@ void sm_enter(struct sm_room *r);
  * needs begins.
  */
 void sm_role_changed(struct sm_room *r, enum fabric_role role);
+/*
+ * Somebody says that another is master, or is no more: the other managers are asked at once, by a
+ * standby the one that it polls. Once in VERIFY_US at most.
+ */
+void sm_verify(struct sm_room *r);
 /* A sweep of somebody who does not know yet who is master has ended: all others are asked. */
 void sm_find_master(struct sm_room *r);
 /* The configuration or the state may be another: SMInfo, and the role in events. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Polls of the master by a STANDBY (IBA 14.4.1.3): one each sminfo_polling_timeout, of several
- * packets, by directed route and when that fails by LID in turns.
+ * Polls of the master by a STANDBY, or by whom it has disabled (IBA 14.4.1.3): one each
+ * sminfo_polling_timeout, of several packets, by directed route and when that fails by LID in
+ * turns.
  */
 #include "fm/sm/module_own.h"
 
@@ -52,7 +53,8 @@ void sm_poll(struct sm_room *r)
 
 	p->polled_us = loop_now_us(r->services.loop);
 	p->count++;
-	announce(r);
+	if (r->core.state == SM_STANDBY)
+		announce(r);
 	p->poll = mad_send(r->services.mad,
 			   &(struct mad_request){
 				   .path = by_lid ? NULL : &p->master.path,

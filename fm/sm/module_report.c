@@ -133,8 +133,8 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 	static const char *const did[ELECTION_EVENTS] = {
 		[ELECTION_GIVEN] = "has taken the fabric over from this manager",
 		[ELECTION_HANDOVER] = "hands the fabric over to this manager",
-		[ELECTION_DISABLE] = "has disabled this manager, until a master enables it or fmd "
-				     "starts again",
+		[ELECTION_DISABLE] = "has disabled this manager, until a master enables it, that "
+				     "one is gone, or fmd starts again",
 		[ELECTION_STANDBY] = "has enabled this manager again, as a standby",
 		[ELECTION_DISCOVER] = "asks this manager to look who is master",
 	};
@@ -144,6 +144,12 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 			      "handover", NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
 			      from->name[0] ? from->name : "a subnet manager", from->guid,
 			      did[event]);
+	if (event == ELECTION_DISABLE)
+		alert_raise(r->services.alerts, "disabled", "",
+			    "%s (port GUID 0x%016" PRIx64
+			    ") has disabled this manager: it does not stand by; until a master "
+			    "enables it, that one is gone, or fmd starts again",
+			    from->name[0] ? from->name : "a subnet manager", from->guid);
 }
 
 /* ---- Take-overs ------------------------------------------------------------------------------ */

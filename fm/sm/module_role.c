@@ -26,6 +26,8 @@
 #include "topology/mem.h"
 
 #define REFUSED_US 10000000 /* until a HANDOVER that was not taken is tried again */
+#define SILENCE_US 1000000  /* .. that was not answered */
+#define VERIFY_US  100000
 
 static uint64_t period_us(const struct sm_room *r)
 {
@@ -142,13 +144,16 @@ static void hand_over(struct sm_room *r, const struct other *whom)
 			 handed, r);
 }
 
+/* Who is silent may be in the middle of asking us, as two masters that meet do. */
 static void resume(struct sm_room *r)
 {
+	uint64_t pause_us = r->peer_silent ? SILENCE_US : REFUSED_US;
+
 	event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
 		      "fabric: %s does not take the fabric over: this manager stays master",
 		      r->peer.name);
 	fabric_pause(r->fabric, false, "handover not taken");
-	r->refused_until_us = loop_now_us(r->services.loop) + REFUSED_US;
+	r->refused_until_us = loop_now_us(r->services.loop) + pause_us;
 	fabric_request_retry(r->fabric, "handover not taken");
 	fabric_request_reroute(r->fabric, "handover not taken");
 }
@@ -205,8 +210,15 @@ static void handed(void *arg, const struct mad_answer *answer)
 	struct sm_room *r = arg;
 
 	r->handover = 0;
+	r->peer_silent = answer->result == MAD_TIMEOUT;
 	sm_take(r, answer->result == MAD_OK ? ELECTION_GIVEN : ELECTION_KEPT, &r->peer);
 	end_wish(r);
+}
+
+/* The master that was met, also where it has disabled this manager. */
+static bool is_polling(const struct sm_room *r)
+{
+	return r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE;
 }
 
 /* Whatever was under way for the role before ends. */
@@ -222,6 +234,8 @@ static void end_role(struct sm_room *r)
 		alert_end(r->services.alerts, "two-masters", "");
 	if (r->core.state != SM_STANDBY)
 		alert_end(r->services.alerts, "foreign-master", "");
+	if (r->core.state != SM_NOT_ACTIVE)
+		alert_end(r->services.alerts, "disabled", "");
 	end_wish(r);
 }
 
@@ -237,7 +251,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 	if (role != FABRIC_ROLE_STANDBY)
 		return;
 	r->reports.taking.begun_us = 0;
-	if (r->core.state == SM_STANDBY)
+	if (is_polling(r))
 		sm_poll(r);
 }
 
@@ -392,15 +406,35 @@ static void due_cb(void *arg)
 {
 	struct sm_room *r = arg;
 
-	if (r->core.state == SM_STANDBY)
+	if (is_polling(r))
 		sm_poll(r);
 	else
 		sm_ask(r);
 }
 
+void sm_verify(struct sm_room *r)
+{
+	uint64_t now = loop_now_us(r->services.loop);
+
+	if (r->verified_us && now - r->verified_us < VERIFY_US)
+		return;
+	r->verified_us = now;
+	if (!is_polling(r))
+		sm_ask(r);
+	else if (!r->polls.poll)
+		sm_poll(r);
+}
+
 static void polled(struct sm_room *r, enum election_event event)
 {
 	sm_take(r, event, NULL);
+	sm_judge_doubted(r->sm);
+}
+
+static void round_over(struct sm_room *r)
+{
+	judge(r);
+	sm_judge_doubted(r->sm);
 }
 
 static void keys_answered(void *arg)
@@ -415,7 +449,7 @@ void sm_role_init(struct sm_room *r)
 				 .conf = r->services.conf,
 				 .answered = keys_answered,
 				 .arg = r };
-	r->rounds.judge = judge;
+	r->rounds.judge = round_over;
 	r->polls.polled = polled;
 	r->due = loop_timer_new(r->services.loop, due_cb, r);
 }

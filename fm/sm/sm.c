@@ -6,11 +6,11 @@
  * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so
  * to nobody where there is none (IBA 14.2.5.13). The one that everybody knows is shown to all:
  * OpenSM takes who shows another than its own for no manager, 0 too. Set(SMInfo) carries the
- * election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) takes it or
- * gives a reason why not, which goes to the log, and the answer says that it is not valid. An
- * answer is the request turned round: for a directed route that is the direction bit, and the hop
- * pointer stays where it arrived, one past the route's end; the driver walks it back from there
- * (IBA 14.2.2.4).
+ * election's control packets in its modifier (IBA 14.4.1): whoever decides (control_packet.h) obeys
+ * it or gives a reason why not, which goes to the log, and the answer says that it is not valid, or
+ * there is none. An answer is the request turned round: for a directed route that is the direction
+ * bit, and the hop pointer stays where it arrived, one past the route's end; the driver walks it
+ * back from there (IBA 14.2.2.4).
  *
  * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is. A sender
  * repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a port
@@ -30,8 +30,9 @@
 #define REPRESSED      10  /* in FOLD_US */
 #define TRAPS	       512 /* kinds remembered, each in the one slot where its hash leads */
 #define LID_PERMISSIVE 0xffff
-#define INVALID_FIELD  0x001C /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
-#define TRAP_LOCAL     144    /* capabilities, description or the manager's priority changed */
+#define DOUBTED_US     1000000 /* later on its sender does not wait for an answer any more */
+#define INVALID_FIELD  0x001C  /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
+#define TRAP_LOCAL     144     /* capabilities, description or the manager's priority changed */
 
 struct trap {
 	struct wire_notice notice; /* the latest */
@@ -40,6 +41,13 @@ struct trap {
 	uint64_t handed_at; /* 0 = slot not used */
 	unsigned repressed; /* since then */
 	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US */
+};
+
+struct doubted { /* a control packet that is not answered yet */
+	struct io_addr from;
+	struct wire_mad mad;
+	uint8_t raw[WIRE_MAD_SIZE];
+	uint64_t at_us; /* 0 = there is none */
 };
 
 struct sm {
@@ -55,6 +63,7 @@ struct sm {
 	struct loop_timer *fold;
 	struct sm_stats stats;
 	struct log_limit refused;
+	struct doubted doubted; /* the latest */
 	uint64_t announced;
 };
 
@@ -124,21 +133,44 @@ static void control_refused(struct sm *sm, uint32_t control, const struct wire_s
 			 (unsigned long long)sender->guid, control, sm_state_name(sm->state), why);
 }
 
+static void doubt(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
+		  const uint8_t *raw)
+{
+	sm->doubted =
+		(struct doubted){ .from = *from, .mad = *mad, .at_us = loop_now_us(sm->loop) };
+	memcpy(sm->doubted.raw, raw, WIRE_MAD_SIZE);
+}
+
 static void control_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
 			   const uint8_t *raw)
 {
+	enum control_verdict verdict = CONTROL_REFUSED;
+	const char *why = "not taken part in";
 	struct wire_sm_info sender;
-	const char *why;
 
 	if (!mkey_right(sm, mad)) {
 		sm->stats.controls_refused++;
 		return;
 	}
 	wire_sm_info_decode(wire_smp_data((uint8_t *)raw), &sender);
-	why = sm->control ? sm->control(sm->arg, mad->attr_mod, &sender) : "not taken part in";
-	if (why)
+	if (sm->control)
+		verdict = sm->control(sm->arg, mad->attr_mod, &sender, &why);
+	if (verdict != CONTROL_OBEYED)
 		control_refused(sm, mad->attr_mod, &sender, why);
-	sm_info_answer(sm, from, mad, raw, why ? INVALID_FIELD : 0);
+	if (verdict == CONTROL_DOUBTED)
+		doubt(sm, from, mad, raw);
+	else
+		sm_info_answer(sm, from, mad, raw, verdict == CONTROL_REFUSED ? INVALID_FIELD : 0);
+}
+
+void sm_judge_doubted(struct sm *sm)
+{
+	struct doubted it = sm->doubted;
+
+	if (!it.at_us || loop_now_us(sm->loop) - it.at_us > DOUBTED_US)
+		return;
+	control_answer(sm, &it.from, &it.mad, it.raw);
+	sm->doubted.at_us = 0;
 }
 
 /* OpenSM's masters look at who is there when they hear this. */

@@ -8,7 +8,7 @@
 
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
-#include "fm/sm/election.h"
+#include "fm/sm/control_packet.h"
 
 struct sm_conf {
 	uint64_t sm_key, mkey;
@@ -21,10 +21,11 @@ typedef void sm_trap_fn(void *arg, const struct wire_notice *notice, uint16_t fr
 			unsigned times);
 
 /*
- * A control packet that has our M_Key: NULL = it is taken, else why it is refused. The answer
- * leaves behind this.
+ * A control packet that has our M_Key; why: a literal, where it is not obeyed. The answer leaves
+ * behind this; one that is doubted has none.
  */
-typedef const char *sm_control_fn(void *arg, uint32_t control, const struct wire_sm_info *sender);
+typedef enum control_verdict sm_control_fn(void *arg, uint32_t control,
+					   const struct wire_sm_info *sender, const char **why);
 
 struct sm;
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
@@ -34,7 +35,9 @@ int sm_show(struct sm *sm,
 	    bool on); /* IsSM of the port, which is open; 0 or -errno (mad_set_is_sm) */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 void sm_on_control(struct sm *sm, sm_control_fn *fn); /* with the arg of traps */
-struct wire_sm_info sm_info(const struct sm *sm);     /* as others see us */
+/* Others were asked: whether the latest one that was doubted is borne out now. */
+void sm_judge_doubted(struct sm *sm);
+struct wire_sm_info sm_info(const struct sm *sm); /* as others see us */
 /*
  * Tells the manager at a LID that there is one here, of another rank than it may know: trap 144.
  * capmask: our port's.
@@ -48,7 +51,7 @@ struct sm_stats {
 	uint64_t sm_info_answered, traps;
 	uint64_t traps_repeated;      /* of these: folded, or the same again */
 	uint64_t traps_not_repressed; /* too many of a kind */
-	uint64_t controls_refused;
+	uint64_t controls_refused;    /* or doubted */
 };
 struct sm_stats sm_stats(const struct sm *sm);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The election's table row by row (IBA 14.4.1), ranks, polls and control packets. Nothing but the
- * module is linked that decides.
+ * The election's table row by row (IBA 14.4.1), ranks and polls. Nothing but the module is linked
+ * that decides.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,6 +65,7 @@ static const struct row rows[] = {
 	{ SM_MASTER, ELECTION_DISCOVER, SM_MASTER, ELECTION_REFUSE },
 	{ SM_STANDBY, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_MASTER, ELECTION_PORT_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
+	{ SM_NOT_ACTIVE, ELECTION_LOST, SM_DISCOVERING, ELECTION_BEGIN_ANEW },
 	{ SM_NOT_ACTIVE, ELECTION_HANDOVER, SM_NOT_ACTIVE, ELECTION_REFUSE },
 	{ SM_NOT_ACTIVE, ELECTION_ACKNOWLEDGE, SM_NOT_ACTIVE, ELECTION_REFUSE },
 	{ SM_NOT_ACTIVE, ELECTION_DISABLE, SM_NOT_ACTIVE, ELECTION_REFUSE },
@@ -349,77 +350,6 @@ static void an_activity_count_that_stands_still_is_death_until_it_moves(void **s
 	assert_int_equal(election_judge(&e, &master, 1, &whom), ELECTION_MASTER_MET);
 }
 
-/* ---- Control packets ------------------------------------------------------------------------- */
-
-static void controls_are_judged_by_sender_key_and_state(void **state)
-{
-	struct wire_sm_info master = other(0x10, 9, SM_MASTER),
-			    standby = other(0x10, 9, SM_STANDBY);
-	struct election e = in_state(SM_STANDBY);
-	enum election_event event;
-
-	assert_null(election_control(&e, 1, &master, NULL, &event));
-	assert_int_equal(event, ELECTION_HANDOVER);
-	assert_null(election_control(&e, 2, &standby, NULL, &event));
-	assert_int_equal(event, ELECTION_ACKNOWLEDGE);
-	assert_null(election_control(&e, 3, &master, NULL, &event));
-	assert_int_equal(event, ELECTION_DISABLE);
-	assert_null(election_control(&e, 5, &master, NULL, &event));
-	assert_int_equal(event, ELECTION_DISCOVER);
-	assert_string_equal(election_control(&e, 4, &master, NULL, &event),
-			    "not valid in this state");
-	assert_string_equal(election_control(&e, 0, &master, NULL, &event), "no such control");
-	assert_string_equal(election_control(&e, 6, &master, NULL, &event), "no such control");
-	assert_string_equal(election_control(&e, 1, &standby, NULL, &event),
-			    "sender is in the wrong state");
-	assert_string_equal(election_control(&e, 2, &master, NULL, &event),
-			    "sender is in the wrong state");
-	master.sm_key = 2;
-	assert_string_equal(election_control(&e, 1, &master, NULL, &event), "wrong SM_Key");
-	e.sm_key = 0;
-	assert_null(election_control(&e, 1, &master, NULL, &event));
-}
-
-static void a_control_without_a_key_is_taken_from_who_shows_none(void **state)
-{
-	struct wire_sm_info master = other(0x10, 9, SM_MASTER), shows = master, hides = master;
-	struct election e = in_state(SM_STANDBY);
-	enum election_event event;
-
-	master.sm_key = hides.sm_key = 0;
-	assert_string_equal(election_control(&e, 1, &master, NULL, &event), "wrong SM_Key");
-	assert_string_equal(election_control(&e, 1, &master, &shows, &event), "wrong SM_Key");
-	assert_null(election_control(&e, 1, &master, &hides, &event));
-	master.sm_key = 3;
-	assert_string_equal(election_control(&e, 1, &master, &hides, &event), "wrong SM_Key");
-}
-
-/* Whoever has it shows it to nobody, so that nothing tells a stranger from him but the key. */
-static void a_key_of_a_site_s_own_is_demanded(void **state)
-{
-	struct wire_sm_info hides = other(0x10, 9, SM_MASTER), master = hides;
-	struct election e = in_state(SM_STANDBY);
-	enum election_event event;
-
-	e.sm_key = 0xabc;
-	master.sm_key = hides.sm_key = 0;
-	assert_string_equal(election_control(&e, 1, &master, &hides, &event), "wrong SM_Key");
-	master.sm_key = 0xabc;
-	assert_null(election_control(&e, 1, &master, &hides, &event));
-}
-
-static void an_acknowledge_ends_a_rule_only_while_a_handover_is_out(void **state)
-{
-	struct wire_sm_info standby = other(0x10, 9, SM_STANDBY);
-	struct election e = in_state(SM_MASTER);
-	enum election_event event;
-
-	assert_non_null(election_control(&e, 2, &standby, NULL, &event));
-	election_take(&e, ELECTION_BETTER_WAITS);
-	assert_null(election_control(&e, 2, &standby, NULL, &event));
-	assert_int_equal(event, ELECTION_GIVEN);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,15 +365,11 @@ int main(void)
 		cmocka_unit_test(
 			who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone),
 		cmocka_unit_test(the_heir_is_the_highest_standby_of_ours),
-		cmocka_unit_test(a_control_without_a_key_is_taken_from_who_shows_none),
-		cmocka_unit_test(a_key_of_a_site_s_own_is_demanded),
 		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
 		cmocka_unit_test(the_answer_of_somebody_else_is_none),
 		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),
 		cmocka_unit_test(a_higher_one_that_is_no_master_yet_is_waited_for),
 		cmocka_unit_test(an_activity_count_that_stands_still_is_death_until_it_moves),
-		cmocka_unit_test(controls_are_judged_by_sender_key_and_state),
-		cmocka_unit_test(an_acknowledge_ends_a_rule_only_while_a_handover_is_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

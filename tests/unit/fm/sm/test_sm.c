@@ -267,10 +267,14 @@ static void control_packets_are_refused_without_effect(void **state)
 	assert_int_equal(sm_state(d->sm), SM_MASTER);
 }
 
-static const char *odd_controls(void *arg, uint32_t control, const struct wire_sm_info *sender)
+static enum control_verdict odd_controls(void *arg, uint32_t control,
+					 const struct wire_sm_info *sender, const char **why)
 {
 	assert_int_equal(sender->guid, 7);
-	return control % 2 ? NULL : "even";
+	*why = "even";
+	if (control == 5)
+		return CONTROL_DOUBTED;
+	return control % 2 ? CONTROL_OBEYED : CONTROL_REFUSED;
 }
 
 static void whoever_decides_takes_or_refuses_control_packets(void **state)
@@ -288,6 +292,21 @@ static void whoever_decides_takes_or_refuses_control_packets(void **state)
 		assert_int_equal(answer_header(d).status, mod % 2 ? 0 : 0x001c);
 	}
 	assert_int_equal(sm_stats(d->sm).controls_refused, 2);
+}
+
+/* Its sender repeats it, and by then it is known whether it may be. */
+static void a_doubted_control_packet_is_not_answered(void **state)
+{
+	struct desk *d = *state;
+	const struct wire_sm_info sender = { .guid = 7, .sm_key = SM_KEY, .state = SM_MASTER };
+	struct wire_mad set = request(WIRE_SMI_LID, WIRE_SET, 5);
+	uint8_t data[WIRE_SMP_DATA];
+
+	sm_on_control(d->sm, odd_controls);
+	wire_sm_info_encode(&sender, data);
+	arrive(d, &set, data, 42);
+	assert_int_equal(d->nsent, 0);
+	assert_int_equal(sm_stats(d->sm).controls_refused, 1);
 }
 
 static void it_makes_itself_heard_by_a_trap(void **state)
@@ -480,6 +499,7 @@ int main(void)
 		TEST(the_sm_key_that_everybody_knows_is_shown),
 		TEST(control_packets_are_refused_without_effect),
 		TEST(whoever_decides_takes_or_refuses_control_packets),
+		TEST(a_doubted_control_packet_is_not_answered),
 		TEST(who_is_not_master_leaves_traps_to_the_master),
 		TEST(it_makes_itself_heard_by_a_trap),
 		TEST(a_control_packet_with_a_wrong_mkey_is_dropped),
