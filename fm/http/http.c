@@ -19,6 +19,7 @@
 #include "fm/http/reply.h"
 #include "fm/http/request.h"
 #include "fm/http/serve.h"
+#include "fm/http/stream.h"
 #include "topology/mem.h"
 
 #define API	    "/api/v1/"
@@ -29,6 +30,7 @@ struct http {
 	struct serve *serve;
 	struct command_env env;
 	struct requests requests;
+	struct streams *streams;
 	char **names;		   /* that it is known by */
 	char token[TOKEN_MAX + 1]; /* "" = none is needed */
 };
@@ -123,6 +125,8 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 		return reply_metrics(http, connection);
 	if (strncmp(path, API, strlen(API)))
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
+	if (!strcmp(path, API "stream"))
+		return stream_reply(http->streams, connection, request);
 	return document_reply(&http->requests, &http->env, connection, path + strlen(API), request);
 }
 
@@ -188,6 +192,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct htt
 		return NULL;
 	}
 	http->requests.serve = http->serve;
+	http->streams = streams_new(&http->requests, fabric);
 	take_conf(http, conf, token);
 	log_line(LOG_CORE, LOG_NOTICE, "http%s://%s: metrics, documents and a page%s",
 		 *conf->cert_file ? "s" : "", conf->listen, *token ? ", with a token" : "");
@@ -214,6 +219,7 @@ void http_free(struct http *http)
 		return;
 	requests_resume_all(&http->requests);
 	serve_free(http->serve);
+	streams_free(http->streams);
 	host_names_free(http->names);
 	free(http);
 }

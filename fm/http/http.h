@@ -6,6 +6,7 @@
  *   /metrics      Prometheus text (exposition format 0.0.4)
  *   /api/v1/NAME  the document of `fmctl --json NAME`; its words and options are the query, see
  *                 query.h; gzip for those who take it, 304 by If-None-Match
+ *   /api/v1/stream  events and the status as they happen, see stream.h
  *   /             a page that shows the fabric and follows it
  *
  * Asked by a name that it is not known by (host_names.h), it answers 421; with a token set and not

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * stream: each stream knows the event that it is to send next and takes it from the log of events
+ * when the connection has room, so a client costs a cursor and one frame. Events and the timer of
+ * the status wake all streams; the status is made once for all of them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/http/reply.h"
+#include "fm/http/stream.h"
+#include "topology/mem.h"
+
+#define STATUS_US 2000000
+#define PIECE	  16384 /* of a response, at most so many bytes at a time */
+#define BATCH	  64	/* events that are written as text at a time */
+#define RETRY	  "retry: 1000\n\n"
+
+struct streams {
+	struct requests *all;
+	struct fabric *fabric;
+	struct loop_timer *timer;
+	unsigned count;
+	char *status; /* the frame, shared */
+	uint64_t status_serial;
+};
+
+struct stream {
+	struct request request;
+	struct streams *streams;
+	json_int_t next;	/* the sequence number of its next event */
+	uint64_t status_serial; /* of the status that it was sent */
+	char *out;		/* what is being sent; NULL = nothing */
+	size_t start, end;
+};
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+static json_int_t seq_of(const json_t *event)
+{
+	return json_integer_value(json_object_get(event, "seq"));
+}
+
+/* The sequence number that the next event will have. */
+static json_int_t next_seq(const struct streams *streams)
+{
+	json_t *newest = fabric_events(streams->fabric, 1);
+	json_int_t next = json_array_size(newest) ? seq_of(json_array_get(newest, 0)) + 1 : 0;
+
+	json_decref(newest);
+	return next;
+}
+
+static void write_event(FILE *out, const json_t *event)
+{
+	fprintf(out, "id: %" JSON_INTEGER_FORMAT "\nevent: event\ndata: ", seq_of(event));
+	json_dumpf(event, out, JSON_COMPACT);
+	fputs("\n\n", out);
+}
+
+/* Events from the stream's next one on, some of them. */
+static void write_events(struct stream *s, FILE *out)
+{
+	json_int_t missing = next_seq(s->streams) - s->next;
+	json_t *events, *event;
+	size_t i;
+
+	if (missing <= 0)
+		return;
+	events = fabric_events(s->streams->fabric,
+			       missing < UINT32_MAX ? (unsigned)missing : UINT32_MAX);
+	event = json_array_get(events, 0);
+	if (event && seq_of(event) > s->next)
+		fprintf(out, "event: gap\ndata: {\"lost\":%" JSON_INTEGER_FORMAT "}\n\n",
+			seq_of(event) - s->next);
+	json_array_foreach (events, i, event) {
+		if (i == BATCH)
+			break;
+		write_event(out, event);
+		s->next = seq_of(event) + 1;
+	}
+	json_decref(events);
+}
+
+static void write_status(struct stream *s, FILE *out)
+{
+	if (s->status_serial == s->streams->status_serial)
+		return;
+	s->status_serial = s->streams->status_serial;
+	fputs(s->streams->status, out);
+}
+
+/* Fills the empty buffer; false = there is nothing to send. */
+static bool fill(struct stream *s)
+{
+	FILE *out;
+
+	free(s->out);
+	s->out = NULL;
+	s->start = s->end = 0;
+	out = open_memstream(&s->out, &s->end);
+	write_events(s, out);
+	write_status(s, out);
+	fclose(out);
+	return s->end;
+}
+
+static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
+{
+	struct stream *s = arg;
+	size_t len;
+
+	if (s->start == s->end && !fill(s)) {
+		request_suspend(&s->request);
+		return 0;
+	}
+	len = s->end - s->start < most ? s->end - s->start : most;
+	memcpy(to, s->out + s->start, len);
+	s->start += len;
+	return (ssize_t)len;
+}
+
+/* ---- What wakes them ------------------------------------------------------------------------- */
+
+static enum MHD_Result stream_go_on(struct request *request)
+{
+	return MHD_YES; /* a stream's response is queued when it begins */
+}
+
+static void stream_end(struct request *request);
+static const struct request_ops stream_ops = { stream_go_on, stream_end };
+
+static void wake_all(struct streams *streams)
+{
+	for (struct request *r = streams->all->first; r; r = r->next)
+		if (r->ops == &stream_ops)
+			request_resume(r);
+}
+
+static void event_cb(void *arg, const json_t *event)
+{
+	wake_all(arg);
+}
+
+static void make_status(struct streams *streams)
+{
+	json_t *status = fabric_status(streams->fabric);
+	FILE *out;
+	size_t len;
+
+	free(streams->status);
+	out = open_memstream(&streams->status, &len);
+	fputs("event: status\ndata: ", out);
+	json_dumpf(status, out, JSON_COMPACT);
+	fputs("\n\n", out);
+	fclose(out);
+	json_decref(status);
+	streams->status_serial++;
+}
+
+static void timer_cb(void *arg)
+{
+	struct streams *streams = arg;
+
+	make_status(streams);
+	wake_all(streams);
+	loop_timer_set(streams->timer, STATUS_US);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void stream_end(struct request *request)
+{
+	struct stream *s = (struct stream *)request;
+
+	request_fini(request);
+	if (!--s->streams->count) {
+		fabric_unfollow(s->streams->fabric, s->streams);
+		loop_timer_stop(s->streams->timer);
+	}
+	free(s->out);
+	free(s);
+}
+
+/* Where it is to begin; an id that was never given is of another life, whose events are lost. */
+static json_int_t first_seq(const struct streams *streams, struct MHD_Connection *connection,
+			    bool *lost)
+{
+	const char *id = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID");
+	json_int_t next = next_seq(streams);
+	long long last;
+	char *end;
+
+	if (!id)
+		id = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since");
+	*lost = false;
+	if (!id || !*id)
+		return next;
+	errno = 0;
+	last = strtoll(id, &end, 10);
+	*lost = *end || errno || last < -1 || last >= next;
+	return *lost ? next : last + 1;
+}
+
+/* What a stream begins with. */
+static void greet(struct stream *s, bool lost)
+{
+	FILE *out = open_memstream(&s->out, &s->end);
+
+	fputs(RETRY, out);
+	if (lost)
+		fputs("event: gap\ndata: {\"lost\":null}\n\n", out);
+	fclose(out);
+}
+
+enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *connection,
+			     void **request)
+{
+	struct stream *s;
+	bool lost;
+
+	if (streams->count >= STREAMS_MAX)
+		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams");
+	if (!streams->count++) {
+		fabric_follow(streams->fabric, event_cb, streams);
+		make_status(streams);
+		loop_timer_set(streams->timer, STATUS_US);
+	}
+	s = mem_alloc(1, sizeof(*s));
+	request_init(&s->request, &stream_ops, streams->all, connection);
+	s->streams = streams;
+	s->next = first_seq(streams, connection, &lost);
+	greet(s, lost);
+	*request = s;
+	return reply_queue(
+		connection, MHD_HTTP_OK, "text/event-stream", NULL, false,
+		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, body_read, s, NULL));
+}
+
+struct streams *streams_new(struct requests *all, struct fabric *fabric)
+{
+	struct streams *streams = mem_alloc(1, sizeof(*streams));
+
+	streams->all = all;
+	streams->fabric = fabric;
+	streams->timer = loop_timer_new(all->loop, timer_cb, streams);
+	return streams;
+}
+
+void streams_free(struct streams *streams)
+{
+	if (!streams)
+		return;
+	loop_timer_free(streams->timer);
+	free(streams->status);
+	free(streams);
+}
