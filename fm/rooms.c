@@ -2,6 +2,7 @@
 #include "fm/rooms.h"
 #include "fm/adaptive/module.h"
 #include "fm/audit/module.h"
+#include "fm/hosts/module.h"
 #include "fm/isolation/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
@@ -54,6 +55,8 @@ fabric_modules fabric_rooms = {
 	&rebalance_module,
 	/* Behind the SA: who hears of groups that end goes by the new view. */
 	&multicast_module,
+	/* Behind those that say how hosts are: their parts are the present ones. */
+	&hosts_module,
 	/* Last: what others changed while the fabric settled is in what it notes. */
 	&restart_module,
 	NULL,

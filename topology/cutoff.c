@@ -42,41 +42,47 @@ static uint32_t largest(const struct search *s, uint32_t islands)
 	return best;
 }
 
-enum fate { REACHED, OFF, CUT_OFF, UNKNOWN };
-
 /* Of one cable of an HCA; *sw: its switch, where that is to blame. */
-static enum fate port_fate(const struct search *s, const struct topo_port *port, uint32_t *sw)
+static enum cutoff_fate port_fate(const struct search *s, const struct topo_port *port,
+				  uint32_t *sw)
 {
 	const struct topo_port *peer = topo_peer(s->t, port);
 
 	if (!peer || peer->node >= s->t->nswitches)
-		return UNKNOWN; /* no cable of it was ever met, or it leads to another host */
+		return CUTOFF_NOT_KNOWN; /* no cable was ever met, or it leads to another host */
 	*sw = peer->node;
 	if (s->island[peer->node] != s->main)
-		return CUT_OFF;
+		return CUTOFF_CUT_OFF;
 	if (port->link_up)
-		return REACHED;
-	return peer->state > TOPO_DOWN ? CUT_OFF : OFF;
+		return CUTOFF_REACHED;
+	return peer->state > TOPO_DOWN ? CUTOFF_CUT_OFF : CUTOFF_OFF;
 }
 
-static enum fate hca_fate(const struct search *s, uint32_t ca, uint32_t *sw)
+static enum cutoff_fate hca_fate(const struct search *s, uint32_t ca, uint32_t *sw)
 {
-	enum fate fate = UNKNOWN;
+	enum cutoff_fate fate = CUTOFF_NOT_KNOWN;
 
 	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
 		uint32_t at = TOPO_NONE;
-		enum fate one = port_fate(s, topo_port(s->t, ca, num), &at);
+		enum cutoff_fate one = port_fate(s, topo_port(s->t, ca, num), &at);
 
-		if (one == REACHED)
-			return REACHED;
-		if (one == OFF && fate == CUT_OFF)
+		if (one == CUTOFF_REACHED)
+			return CUTOFF_REACHED;
+		if (one == CUTOFF_OFF && fate == CUTOFF_CUT_OFF)
 			continue; /* one of its leaves is dead: that is the worse news */
-		if (one == UNKNOWN)
+		if (one == CUTOFF_NOT_KNOWN)
 			continue;
 		fate = one;
 		*sw = at;
 	}
 	return fate;
+}
+
+static enum cutoff_fate node_fate(const struct search *s, uint32_t node, uint32_t *sw)
+{
+	bool hca = s->t->nodes[node].type == TOPO_CA && topo_is_host(s->t, node);
+
+	return hca ? hca_fate(s, node, sw) : CUTOFF_NOT_KNOWN;
 }
 
 static void count_cut_off(const struct search *s, uint32_t *behind, struct cutoff *out)
@@ -85,12 +91,10 @@ static void count_cut_off(const struct search *s, uint32_t *behind, struct cutof
 
 	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
 		uint32_t sw = TOPO_NONE;
-		enum fate fate = t->nodes[ca].type == TOPO_CA && topo_is_host(t, ca)
-					 ? hca_fate(s, ca, &sw)
-					 : UNKNOWN;
+		enum cutoff_fate fate = node_fate(s, ca, &sw);
 
-		out->off += fate == OFF;
-		if (fate != CUT_OFF)
+		out->off += fate == CUTOFF_OFF;
+		if (fate != CUTOFF_CUT_OFF)
 			continue;
 		out->hcas++;
 		if (s->island[sw] == s->main && out->hca == TOPO_NONE)
@@ -103,15 +107,36 @@ static void count_cut_off(const struct search *s, uint32_t *behind, struct cutof
 	}
 }
 
-void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
+/* The caller frees its islands. */
+static struct search search_from(const struct topo *t, uint32_t from)
 {
-	uint32_t islands, *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
+	uint32_t islands;
 	struct search s = { .t = t, .island = islands_find(t, &islands) };
 
 	if (from == TOPO_NONE)
 		s.main = largest(&s, islands);
 	else
 		s.main = from < t->nswitches ? s.island[from] : island_of_ca(&s, from);
+	return s;
+}
+
+uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
+{
+	struct search s = search_from(t, from);
+	uint8_t *fates = mem_alloc(t->nnodes + 1, 1);
+	uint32_t sw;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes && s.main != TOPO_NONE; ca++)
+		fates[ca] = (uint8_t)node_fate(&s, ca, &sw);
+	free(s.island);
+	return fates;
+}
+
+void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
+{
+	uint32_t *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
+	struct search s = search_from(t, from);
+
 	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
 	if (s.main != TOPO_NONE)
 		count_cut_off(&s, behind, out);

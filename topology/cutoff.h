@@ -22,6 +22,15 @@ struct cutoff {
  * of ports.
  */
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out);
+/* What became of an HCA. */
+enum cutoff_fate {
+	CUTOFF_NOT_KNOWN, /* no cable of it to a switch was ever met; or the node is no HCA */
+	CUTOFF_REACHED,
+	CUTOFF_OFF,
+	CUTOFF_CUT_OFF
+};
+/* By node, as seen from `from`; free() gives it back. Linear in the number of ports. */
+uint8_t *cutoff_fates(const struct topo *t, uint32_t from);
 /* `32 HCAs cut off: leaf-su33-rail0 is down`; "" when none is. Returns snprintf's length. */
 int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf, size_t size);
 

@@ -176,3 +176,16 @@ uint32_t *host_group(struct topo *t, struct arena *arena)
 	free(w.host);
 	return w.device;
 }
+
+const char *host_device(const struct topo *t, uint32_t ca)
+{
+	const struct topo_node *node = &t->nodes[ca];
+	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
+	const char *rest = *host ? strstr(node->desc, host) : NULL;
+
+	if (!rest)
+		return node->desc;
+	rest += strlen(host);
+	rest += strspn(rest, " \t'\"/");
+	return *rest ? rest : node->desc;
+}

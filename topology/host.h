@@ -15,4 +15,10 @@ struct arena;
  */
 uint32_t *host_group(struct topo *t, struct arena *arena);
 
+/*
+ * What a CA is called within its machine: "mlx5_3"; its whole description where that has no more.
+ * As long as the snapshot.
+ */
+const char *host_device(const struct topo *t, uint32_t ca);
+
 #endif

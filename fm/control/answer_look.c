@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
+#include "fm/hosts/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
@@ -109,7 +110,7 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 {
 	const struct topo *t = command_topo(env, err);
 
-	return t && command_unpack(args, err, "{}") ? dump_json_hosts(t) : NULL;
+	return t && command_unpack(args, err, "{}") ? hosts_document(env->fabric) : NULL;
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 

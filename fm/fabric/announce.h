@@ -50,6 +50,12 @@ void fabric_publish_partitions(struct fabric *fabric, const struct partition_set
 			       const struct pkey_map *pkeys);
 
 /*
+ * What this room says of hosts (hook host() of fm/fabric/hooks_report.h) has changed beside what a
+ * publication changes: rooms hear of it at once, and merge what comes often.
+ */
+void fabric_report_hosts_changed(struct fabric *fabric);
+
+/*
  * A trap has come, `times` of it at once: rooms hear of it at once, and whether the port that it
  * names sent it.
  */

@@ -7,6 +7,9 @@
 #define FMD_FABRIC_HOOKS_REPORT_H
 
 #include <jansson.h>
+#include <stdint.h>
+
+struct host_verdict;
 
 struct fabric_report_hooks {
 	/* Alerts about the present state are counted anew: behind each update and poll. */
@@ -25,6 +28,13 @@ struct fabric_report_hooks {
 	 * published.
 	 */
 	void (*unhealthy)(const void *room, json_t *rows);
+	/*
+	 * Adds what this room knows of a host, by index of the published snapshot, where that is
+	 * not healthy.
+	 */
+	void (*host)(void *room, uint32_t host, struct host_verdict *verdict);
+	/* What host() says has changed for some host (fabric_report_hosts_changed()). */
+	void (*hosts_changed)(void *room);
 	/* Adds its members to the document of `fmctl --json status`. */
 	void (*status)(const void *room, json_t *doc);
 };

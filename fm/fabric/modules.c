@@ -145,6 +145,16 @@ void modules_status(const struct modules *m, json_t *doc)
 	EACH(m, report.status, doc);
 }
 
+void modules_host(struct modules *m, uint32_t host, struct host_verdict *verdict)
+{
+	EACH(m, report.host, host, verdict);
+}
+
+void modules_hosts_changed(struct modules *m)
+{
+	EACH(m, report.hosts_changed);
+}
+
 void modules_start(struct modules *m)
 {
 	EACH(m, start);

@@ -65,6 +65,8 @@ void modules_checkpoint(struct modules *modules);
 void modules_trap(struct modules *modules, const struct wire_notice *notice, uint16_t from_lid,
 		  unsigned times, bool forged);
 void modules_unhealthy(const struct modules *modules, json_t *rows);
+void modules_host(struct modules *modules, uint32_t host, struct host_verdict *verdict);
+void modules_hosts_changed(struct modules *modules);
 void modules_status(const struct modules *modules, json_t *doc);
 
 #endif

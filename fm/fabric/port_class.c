@@ -6,22 +6,17 @@
  * (fm/fabric/policy.h).
  */
 #include "fm/fabric/port_class.h"
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/name_patterns.h"
 #include "fm/fabric/pipe.h"
 #include "topology/mem.h"
 
 static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)
 {
-	char *list = mem_strdup(patterns), *rest = list, *pattern;
-	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
-	bool found = false;
+	const char *host = node->host == TOPO_NONE ? NULL : t->hosts[node->host].name;
 
-	while (!found && (pattern = strtok_r(rest, " \t", &rest)))
-		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, host, 0);
-	free(list);
-	return found;
+	return name_patterns_match(patterns, node->desc, host);
 }
 
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fm/fabric/fault.h"
+#include "fm/fabric/host.h"
 #include "fm/fabric/pipe.h"
 #include "fm/fabric/settle.h"
 #include "fm/fabric/update.h"
@@ -220,4 +221,10 @@ void fabric_unfollow(struct fabric *f, void *arg)
 void fabric_report_fini(struct fabric *f)
 {
 	fabric_unfollow(f, NULL);
+}
+
+void fabric_judge_host(struct fabric *f, uint32_t host, struct host_verdict *out)
+{
+	*out = (struct host_verdict){ 0 };
+	modules_host(f->modules, host, out);
 }

@@ -46,6 +46,11 @@ void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, cons
 	modules_quarantine(f->modules, node, port, why);
 }
 
+void fabric_report_hosts_changed(struct fabric *f)
+{
+	modules_hosts_changed(f->modules);
+}
+
 void fabric_request_lids_free(struct fabric *f, guid_t port_guid)
 {
 	uint32_t before = f->memory.count;

@@ -27,10 +27,45 @@ const json_t *table_value(const json_t *row, const char *key)
 	return row;
 }
 
+static const json_t *part_value(const json_t *row, const char *key, size_t len)
+{
+	char part[64];
+
+	snprintf(part, sizeof(part), "%.*s", (int)len, key);
+	return table_value(row, part);
+}
+
+static const char *share_text(const json_t *row, const char *key, char buf[CELL_SIZE])
+{
+	size_t len = strcspn(key, "/");
+
+	snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
+		 json_integer_value(part_value(row, key, len)),
+		 json_integer_value(table_value(row, key + len + 1)));
+	return buf;
+}
+
+static const char *list_text(const json_t *list, char buf[CELL_SIZE])
+{
+	size_t used = 0, index;
+	const json_t *item;
+
+	buf[0] = '\0';
+	json_array_foreach ((json_t *)list, index, item)
+		if (used < CELL_SIZE)
+			used += (size_t)snprintf(buf + used, CELL_SIZE - used, "%s%s",
+						 index ? "; " : "", json_string_value(item));
+	return buf;
+}
+
 static const char *cell_text(const json_t *row, const char *key, char buf[CELL_SIZE])
 {
 	const json_t *value = table_value(row, key);
 
+	if (strchr(key, '/'))
+		return share_text(row, key, buf);
+	if (strchr(key, '['))
+		return list_text(part_value(row, key, strcspn(key, "[")), buf);
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_STRING:
 		return json_string_value(value);

@@ -5,8 +5,12 @@
 
 #include "fm/fmctl/fmctl.h"
 
-struct table_column {		 /* at most 16; the last has no title */
-	const char *title, *key; /* "a.name": member `name` of member `a` */
+/*
+ * A key is "a.name" (member `name` of member `a`), "a/b" (two numbers, as 7/8) or "a[]" (texts, one
+ * behind the other; of any other list its length is shown).
+ */
+struct table_column { /* at most 16; the last has no title */
+	const char *title, *key;
 };
 
 void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/maintenance/module.h"
 #include <stdlib.h>
+#include "fm/core/host_verdict.h"
 #include "fm/fabric/view.h"
 #include "fm/maintenance/forget.h"
 #include "fm/maintenance/maintenance.h"
+#include "topology/host.h"
 #include "topology/mem.h"
 
 /* ---- Commands -------------------------------------------------------------------------------- */
@@ -108,6 +110,28 @@ static void unhealthy(const void *room, json_t *rows)
 	quarantines_rows(&m->quarantines, fabric_view(m->fabric).topo, rows);
 }
 
+/* A host's link stays in use, whatever is known of it. */
+static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
+{
+	const struct maintenance *m = room;
+	const struct topo *t = fabric_view(m->fabric).topo;
+	const struct topo_host *it = &t->hosts[host];
+
+	for (uint32_t i = 0; i < it->ncas && m->quarantines.known.count; i++) {
+		uint32_t ca = t->host_cas[it->first + i];
+
+		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
+			const char *why =
+				quarantines_why(&m->quarantines, t->nodes[ca].guid, (uint8_t)num);
+
+			if (why)
+				host_verdict_add(verdict, HOST_DEGRADED,
+						 "%.60s: link can't be trusted: %s",
+						 host_device(t, ca), why);
+		}
+	}
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
@@ -139,4 +163,5 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .update.annotate = annotate,
 						  .update.quarantine = quarantine,
 						  .update.link_fell = link_fell,
-						  .report.unhealthy = unhealthy };
+						  .report.unhealthy = unhealthy,
+						  .report.host = host_part };

@@ -258,6 +258,7 @@ static void changed(struct quarantines *qs)
 {
 	state_store_changed(qs->services->state, &list_file, qs);
 	fabric_request_reroute(qs->fabric, "quarantines changed");
+	fabric_report_hosts_changed(qs->fabric);
 	arm(qs);
 }
 
@@ -360,6 +361,17 @@ void quarantines_restore(struct quarantines *qs, const struct quarantine_list *r
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
+
+const char *quarantines_why(const struct quarantines *qs, guid_t node, uint8_t port)
+{
+	const struct quarantine *q;
+
+	if (!qs->known.count)
+		return NULL;
+	quarantines_take_lower_end(qs, &node, &port);
+	q = find(qs, node, port);
+	return q && !q->over ? q->why : NULL;
+}
 
 static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
 		      const struct topo *t, uint32_t port)

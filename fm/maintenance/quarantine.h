@@ -65,6 +65,12 @@ unsigned quarantines_release(struct quarantines *quarantines, const struct targe
 /* What was released is so again. */
 void quarantines_restore(struct quarantines *quarantines, const struct quarantine_list *released);
 
+/*
+ * Why the link at that port can't be trusted, where a quarantine of it is in force or would be if
+ * it carried transit; NULL = none. By either end.
+ */
+const char *quarantines_why(const struct quarantines *quarantines, guid_t node, uint8_t port);
+
 /* Appends a row for each that is in force; topo: the published snapshot. */
 void quarantines_rows(const struct quarantines *quarantines, const struct topo *topo, json_t *rows);
 

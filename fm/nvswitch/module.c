@@ -14,7 +14,9 @@
  */
 #include "fm/nvswitch/module.h"
 #include <stdlib.h>
+#include "fm/core/host_verdict.h"
 #include "fm/core/name_list.h"
+#include "fm/core/name_patterns.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/module_own.h"
@@ -49,6 +51,11 @@ static void remember_cb(void *arg)
 	nvlink_memory_changed(arg);
 }
 
+static void states_cb(void *arg)
+{
+	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
+}
+
 static void trouble_cb(void *arg, const char *what, const char *error)
 {
 	struct nvlink_room *r = arg;
@@ -56,8 +63,8 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 	trouble_set(r->services.alerts, what, error);
 }
 
-static const struct nvswitch_ops monitor_ops = { event_cb, reroute_cb, keep_cb, remember_cb,
-						 trouble_cb };
+static const struct nvswitch_ops monitor_ops = { event_cb,    reroute_cb, keep_cb,
+						 remember_cb, trouble_cb, states_cb };
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
@@ -124,6 +131,37 @@ static void review(void *room)
 	name_list_alert(alerts, "hosts-no-p2p", &hosts.no_p2p, "host NO_P2P", "hosts NO_P2P");
 }
 
+/* Nobody expects NVLinks of storage and management hosts. */
+static bool is_compute(const struct nvlink_room *r, const struct topo *t, uint32_t host)
+{
+	const struct conf_routing *conf = &r->services.conf->routing;
+	const char *name = t->hosts[host].name;
+	const char *desc = t->nodes[t->host_cas[t->hosts[host].first]].desc;
+
+	return !name_patterns_match(conf->storage_nodes, desc, name) &&
+	       !name_patterns_match(conf->management_nodes, desc, name);
+}
+
+/* Silence counts where somebody is to speak. */
+static void host_part(void *room, uint32_t host, struct host_verdict *verdict)
+{
+	static const enum host_state host_states[NVSWITCH_STATES] = {
+		[NVSWITCH_HEALTHY] = HOST_HEALTHY, [NVSWITCH_DEGRADED_LINK] = HOST_DEGRADED,
+		[NVSWITCH_NO_P2P] = HOST_NO_P2P,   [NVSWITCH_FATAL] = HOST_FATAL,
+		[NVSWITCH_UNKNOWN] = HOST_UNKNOWN,
+	};
+	const struct nvlink_room *r = room;
+	const struct topo *t = fabric_view(r->fabric).topo;
+	const struct nvswitch_known known = nvswitch_known(r->nvswitch, t->hosts[host].name);
+
+	if (!known.watched || known.state == NVSWITCH_HEALTHY)
+		return;
+	if (known.state == NVSWITCH_UNKNOWN && !is_compute(r, t, host))
+		return;
+	host_verdict_add(verdict, host_states[known.state], "NVLinks %s%s%s",
+			 nvswitch_state_name(known.state), *known.reason ? ": " : "", known.reason);
+}
+
 static void status(const void *room, json_t *doc)
 {
 	const struct nvlink_room *r = room;
@@ -185,4 +223,5 @@ const struct fabric_module nvlink_module = { .name = "nvlink",
 					     .update.route_input = route_input,
 					     .update.published = published,
 					     .report.review = review,
+					     .report.host = host_part,
 					     .report.status = status };

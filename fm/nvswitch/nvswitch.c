@@ -42,6 +42,7 @@ static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_
 	struct nvswitch *nv = arg;
 	struct health_host *mine = &nv->health.hosts[host - nv->health.hosts];
 
+	nv->states_changed = true;
 	if (!is_news(host, before))
 		return;
 	mine->announced = true;
@@ -209,6 +210,9 @@ static void step(struct nvswitch *nv)
 	nv->nchanges = 0;
 	if (take_memory_changes(nv))
 		nv->home.ops->remember(nv->home.arg);
+	if (nv->states_changed && nv->home.ops->states_changed)
+		nv->home.ops->states_changed(nv->home.arg);
+	nv->states_changed = false;
 	if (!reroute)
 		return;
 	nv->home.ops->keep(nv->home.arg);
@@ -277,6 +281,7 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	take_names(nv, names, count);
 	if (nv->home.conf)
 		sources_hosts_changed(nv->sources);
+	nv->states_changed = true;
 	step_soon(nv);
 }
 
@@ -285,6 +290,19 @@ enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *name)
 	unsigned host = health_find(&nv->health, name);
 
 	return host == UINT_MAX ? NVSWITCH_HEALTHY : nv->health.hosts[host].routed;
+}
+
+struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *name)
+{
+	unsigned index = health_find(&nv->health, name);
+	const struct health_host *host = index == UINT_MAX ? NULL : &nv->health.hosts[index];
+
+	if (!host)
+		return (struct nvswitch_known){ .state = NVSWITCH_UNKNOWN, .reason = "" };
+	return (struct nvswitch_known){ .state = host->state,
+					.watched =
+						host->nsources || host->state != NVSWITCH_UNKNOWN,
+					.reason = health_reason(host) };
 }
 
 bool nvswitch_has_ill(const struct nvswitch *nv)
@@ -428,6 +446,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 		return -1;
 	take_conf(nv, conf);
 	sources_take(nv->sources, opened);
+	nv->states_changed = true;
 	step_soon(nv);
 	return 0;
 }

@@ -40,6 +40,8 @@ struct nvswitch_ops {
 	 * A source can't be opened, for that reason: an alert, raised each time; NULL = it is over.
 	 */
 	void (*trouble)(void *arg, const char *what, const char *error);
+	/* What nvswitch_known() gives has changed, for some hosts; NULL = nobody asks that. */
+	void (*states_changed)(void *arg);
 };
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
@@ -61,6 +63,14 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 /* What routing is to take a host for; never UNKNOWN. */
 enum nvswitch_state nvswitch_routed(const struct nvswitch *nv, const char *host);
 bool nvswitch_has_ill(const struct nvswitch *nv); /* some host is routed as anything but HEALTHY */
+
+struct nvswitch_known {
+	enum nvswitch_state state;
+	bool watched;	    /* somebody is to speak of it, or has spoken, or an operator has */
+	const char *reason; /* until the next call of anything here */
+};
+/* How a host's NVLinks are. */
+struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *host);
 
 /* A manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
 int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,

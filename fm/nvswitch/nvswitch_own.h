@@ -28,6 +28,7 @@ struct nvswitch {
 	bool soon; /* a step is near */
 	struct change *changes;
 	unsigned nchanges;
+	bool states_changed; /* some host's, in that step; or who is watched has */
 };
 
 /* nvswitch_report.c */

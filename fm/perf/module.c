@@ -18,43 +18,14 @@
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/perf/judge.h"
-#include "fm/perf/perf.h"
+#include "fm/perf/module_own.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 
-#define CONFIRM		2  /* readings in a row over a limit: sick */
-#define RECOVER		10 /* under half of all: well */
 #define LANES_MAX	12
 #define TOLD_ONE_BY_ONE 20 /* cables below what they can, of one pass */
 
-struct slow {	     /* a cable that runs below what both ends can */
-	guid_t node; /* the end with the lower GUID */
-	uint8_t port;
-	uint8_t lanes, best_lanes;
-	enum topo_speed speed, best_speed;
-};
-
-struct link_health {
-	struct fabric *fabric;
-	struct fabric_services services;
-	struct waiters waiters; /* for the end of a pass */
-	struct perf *perf;
-	unsigned warned, sick; /* ports */
-	struct slow *slow;     /* by GUID and port */
-	unsigned nslow;
-};
-
 /* ---- Judgements ------------------------------------------------------------------------------ */
-
-static struct judge_limits limits_of(const struct conf *c);
-
-static json_t *why_of(const struct link_health *h, const struct judge_port *judged)
-{
-	struct judge_limits limits = limits_of(h->services.conf);
-
-	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
-			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
-}
 
 static void count_states(struct link_health *h, enum judge_state before, enum judge_state now)
 {
@@ -73,7 +44,7 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 	struct link_health *h = arg;
 	enum judge_state now = (enum judge_state)port->judged->state;
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
-	json_t *why = why_of(h, port->judged);
+	json_t *why = link_health_why(h, port->judged);
 	bool well = now == JUDGE_WELL;
 
 	count_states(h, before, now);
@@ -84,6 +55,8 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 		      well ? "" : json_string_value(why));
 	quarantine(h, port, json_string_value(why));
 	json_decref(why);
+	if (now == JUDGE_SICK || before == JUDGE_SICK)
+		fabric_report_hosts_changed(h->fabric);
 }
 
 /* ---- Cables below what they can -------------------------------------------------------------- */
@@ -110,7 +83,7 @@ static struct wire_port_info best_of(const struct wire_port_info *a, const struc
  * The cable at a port with its lower GUID's end; false when nothing is known of it, or it is not
  * Active.
  */
-static bool cable_at(const struct inv_node *node, uint8_t num, struct slow *out)
+static bool cable_at(const struct inv_node *node, uint8_t num, struct slow_link *out)
 {
 	const struct inv_port *a = &node->ports[num], *b;
 	struct wire_port_info x, y, best;
@@ -123,16 +96,16 @@ static bool cable_at(const struct inv_node *node, uint8_t num, struct slow *out)
 	wire_port_info_decode(a->info, &x);
 	wire_port_info_decode(b->info, &y);
 	best = best_of(&x, &y);
-	*out = (struct slow){ .node = node->guid,
-			      .port = num,
-			      .lanes = a->lanes,
-			      .speed = a->speed,
-			      .best_lanes = (uint8_t)wire_port_info_lanes(&best),
-			      .best_speed = wire_port_info_speed(&best) };
+	*out = (struct slow_link){ .node = node->guid,
+				   .port = num,
+				   .lanes = a->lanes,
+				   .speed = a->speed,
+				   .best_lanes = (uint8_t)wire_port_info_lanes(&best),
+				   .best_speed = wire_port_info_speed(&best) };
 	return true;
 }
 
-static bool is_slow(const struct slow *s)
+static bool is_slow(const struct slow_link *s)
 {
 	return s->lanes < s->best_lanes || s->speed < s->best_speed;
 }
@@ -145,7 +118,7 @@ struct paces {
 	enum topo_speed speed;
 };
 
-static void count_pace(struct paces *paces, const struct slow *s)
+static void count_pace(struct paces *paces, const struct slow_link *s)
 {
 	unsigned *count = &paces->count[s->speed][s->lanes <= LANES_MAX ? s->lanes : LANES_MAX];
 
@@ -157,7 +130,7 @@ static void count_pace(struct paces *paces, const struct slow *s)
 	paces->lanes = s->lanes <= LANES_MAX ? s->lanes : LANES_MAX;
 }
 
-static void expect_the_usual(const struct paces *paces, struct slow *s)
+static void expect_the_usual(const struct paces *paces, struct slow_link *s)
 {
 	if (paces->slow * 2 <= paces->cables)
 		return;
@@ -165,7 +138,8 @@ static void expect_the_usual(const struct paces *paces, struct slow *s)
 	s->best_speed = s->best_speed < paces->speed ? s->best_speed : paces->speed;
 }
 
-static const struct slow *slow_find(const struct slow *list, unsigned count, const struct slow *it)
+static const struct slow_link *slow_find(const struct slow_link *list, unsigned count,
+					 const struct slow_link *it)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (list[i].node == it->node && list[i].port == it->port)
@@ -173,7 +147,7 @@ static const struct slow *slow_find(const struct slow *list, unsigned count, con
 	return NULL;
 }
 
-static void tell_slow(const struct link_health *h, const struct slow *s)
+static void tell_slow(const struct link_health *h, const struct slow_link *s)
 {
 	event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 		      "%s: runs at %ux %s, both ends can do %ux %s",
@@ -182,9 +156,10 @@ static void tell_slow(const struct link_health *h, const struct slow *s)
 }
 
 /* All that run below what their ends can; and what is usual. */
-static struct slow *find_slow(const struct inventory *inv, struct paces *paces, unsigned *count)
+static struct slow_link *find_slow(const struct inventory *inv, struct paces *paces,
+				   unsigned *count)
 {
-	struct slow *list = NULL, s;
+	struct slow_link *list = NULL, s;
 	unsigned room = 0;
 
 	*count = 0;
@@ -205,13 +180,13 @@ static struct slow *find_slow(const struct inventory *inv, struct paces *paces, 
 static void compare_slow(struct link_health *h)
 {
 	struct paces paces = { 0 };
-	struct slow *before = h->slow;
+	struct slow_link *before = h->slow;
 	unsigned nbefore = h->nslow, found, told = 0;
 
 	h->slow = find_slow(h->services.inventory, &paces, &found);
 	h->nslow = 0;
 	for (unsigned i = 0; i < found; i++) {
-		struct slow s = h->slow[i];
+		struct slow_link s = h->slow[i];
 
 		expect_the_usual(&paces, &s);
 		if (!is_slow(&s))
@@ -224,6 +199,8 @@ static void compare_slow(struct link_health *h)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL,
 			      "fabric: %u more run below what both ends can",
 			      told - TOLD_ONE_BY_ONE);
+	if (told || h->nslow != nbefore)
+		fabric_report_hosts_changed(h->fabric);
 	free(before);
 }
 
@@ -307,7 +284,7 @@ static void add_row(void *arg, const struct perf_port *port)
 		return;
 	row = dump_json_sick_link(rows->topo, index,
 				  judge_state_name((enum judge_state)port->judged->state),
-				  why_of(rows->h, port->judged));
+				  link_health_why(rows->h, port->judged));
 	json_object_set_new(row, "rates", rates_json(port->judged));
 	json_object_set_new(row, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
@@ -316,7 +293,7 @@ static void add_row(void *arg, const struct perf_port *port)
 static void add_slow_rows(const struct rows *rows)
 {
 	for (unsigned i = 0; i < rows->h->nslow; i++) {
-		const struct slow *s = &rows->h->slow[i];
+		const struct slow_link *s = &rows->h->slow[i];
 		uint32_t index = topo_port_of(rows->topo, s->node, s->port);
 		json_t *why;
 
@@ -358,7 +335,7 @@ static void status(const void *room, json_t *doc)
 
 static json_t *document(const struct link_health *h)
 {
-	struct judge_limits limits = limits_of(h->services.conf);
+	struct judge_limits limits = link_health_limits(h->services.conf);
 	json_t *doc = summary(h), *rows = json_array(), *limit = json_object();
 
 	unhealthy(h, rows);
@@ -466,26 +443,10 @@ static void review(void *room)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct judge_limits limits_of(const struct conf *c)
-{
-	return (struct judge_limits){ .limit = { [JUDGE_SYMBOL] = c->perf.symbol_errors,
-						 [JUDGE_RCV] = c->perf.rcv_errors,
-						 [JUDGE_INTEGRITY] = c->perf.integrity_errors,
-						 [JUDGE_RECOVERED] = c->perf.link_recoveries,
-						 [JUDGE_DOWNED] = c->perf.link_losses,
-						 [JUDGE_FEC_UNCORRECTED] = c->perf.fec_uncorrected,
-						 [JUDGE_FEC_CORRECTED] = c->perf.fec_corrected,
-						 [JUDGE_FEC_SYMBOLS] = c->perf.fec_symbols,
-						 [JUDGE_DISCARDS] = c->perf.discards,
-						 [JUDGE_WAIT] = c->perf.wait_percent },
-				      .confirm = CONFIRM,
-				      .recover = RECOVER };
-}
-
 static struct perf_conf perf_conf(const struct conf *c)
 {
 	return (struct perf_conf){ .interval_ms = (unsigned)c->perf.interval_ms,
-				   .limits = limits_of(c) };
+				   .limits = link_health_limits(c) };
 }
 
 static void configure(void *room)
@@ -527,4 +488,5 @@ const struct fabric_module link_health_module = { .name = "link-health",
 						  .report.cancel = cancel,
 						  .report.abandon = abandon,
 						  .report.unhealthy = unhealthy,
+						  .report.host = link_health_host,
 						  .report.status = status };

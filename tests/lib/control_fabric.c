@@ -13,6 +13,11 @@ json_t *fabric_status(const struct fabric *f)
 	return json_pack("{s:s}", "state", "master");
 }
 
+json_t *hosts_document(struct fabric *f)
+{
+	return dump_json_hosts(f->topo);
+}
+
 const struct mcast_plan *multicast_trees(const struct fabric *f)
 {
 	return NULL;

@@ -13,6 +13,7 @@
 #include "fm/fabric/view.h"
 #include "fm/maintenance/module.h"
 #include "fm/control/control.h"
+#include "fm/hosts/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"

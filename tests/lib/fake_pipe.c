@@ -59,6 +59,20 @@ void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port,
 	fabric->asked.reason = why;
 }
 
+void fabric_report_hosts_changed(struct fabric *fabric)
+{
+	fabric->asked.hosts_changed++;
+}
+
+void fabric_judge_host(struct fabric *fabric, uint32_t host, struct host_verdict *out)
+{
+	*out = (struct host_verdict){ 0 };
+	if (fabric->host_part)
+		fabric->host_part(fabric, host, out);
+	if (fabric->module->report.host)
+		fabric->module->report.host(fabric->room, host, out);
+}
+
 void fabric_fault_open(struct fabric *fabric, const char *what)
 {
 	fabric->asked.faults++;

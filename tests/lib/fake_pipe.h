@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/core/log.h"
+#include "fm/fabric/host.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/progress.h"
@@ -34,7 +35,9 @@ struct fabric {
 	bool unsettled;			     /* what fabric_is_settled() denies */
 	unsigned lost;			     /* files that an alert was raised for */
 	bool standby, updating, programming; /* the test's to set */
-	bool left;			     /* what fabric_request_verification() answers */
+	/* What other rooms would say of a host; NULL = nothing. */
+	void (*host_part)(struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
+	bool left; /* what fabric_request_verification() answers */
 	bool own_loop;
 	struct program *own_program; /* NULL = it was given */
 	struct {
@@ -45,7 +48,7 @@ struct fabric {
 	} role;
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
-			improvements, faults, traps;
+			improvements, faults, traps, hosts_changed;
 		unsigned port_reregisters;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */

@@ -26,7 +26,8 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 {
 }
 
-static const struct nvswitch_ops ops = { event_cb, nothing_cb, nothing_cb, nothing_cb, trouble_cb };
+static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
+					 nothing_cb, trouble_cb, NULL };
 
 static const char *const kept[] = {
 	"version 1",

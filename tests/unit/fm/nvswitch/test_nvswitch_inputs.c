@@ -175,8 +175,8 @@ static int configure(struct fixture *f)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { event_cb, nothing_cb, nothing_cb, nothing_cb,
-						 trouble_cb };
+	static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
+						 nothing_cb, trouble_cb, NULL };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
 	char host[32];
 

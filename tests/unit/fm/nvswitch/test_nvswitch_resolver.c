@@ -175,8 +175,8 @@ static void say(const struct fixture *f, const char *host, const char *text)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { event_cb, nothing_cb, nothing_cb, nothing_cb,
-						 trouble_cb };
+	static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
+						 nothing_cb, trouble_cb, NULL };
 	static const char *const present[] = { HOST, "dgx-02" };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
 	const struct nvswitch_conf conf = { .url = "",

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Each room adds its part to a host's verdict when it is asked (fabric_judge_host()); this one adds
+ * what the snapshot says. What became of HCAs is found once a publication, by who asks first.
+ */
+#include "fm/hosts/module.h"
+#include <stdlib.h>
+#include "fm/fabric/host.h"
+#include "fm/fabric/view.h"
+#include "fm/hosts/ib_parts.h"
+#include "topology/cutoff.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+
+struct hosts_room {
+	struct fabric *fabric;
+	struct fabric_services services;
+	uint8_t *fates; /* enum cutoff_fate by node of the published snapshot; NULL = not known */
+};
+
+/* ---- Verdicts -------------------------------------------------------------------------------- */
+
+static void take_fates(struct hosts_room *r, const struct topo *t)
+{
+	const struct inv_node *local = r->services.inventory->local;
+
+	if (!r->fates)
+		r->fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
+}
+
+static void judge(void *room, uint32_t host, struct host_verdict *verdict)
+{
+	struct hosts_room *r = room;
+	const struct topo *t = fabric_view(r->fabric).topo;
+
+	take_fates(r, t);
+	ib_parts_add(t, r->fates, host, verdict);
+}
+
+void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
+{
+	fabric_judge_host(fabric, host, out);
+}
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+static json_t *reasons_json(const struct host_verdict *v)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < v->count; i++)
+		json_array_append_new(list, json_string(v->reasons[i].text));
+	if (v->more)
+		json_array_append_new(list, json_sprintf("and %u more", v->more));
+	return list;
+}
+
+void hosts_add_verdict(const struct host_verdict *v, json_t *row)
+{
+	json_object_set_new(row, "verdict", json_string(host_state_name(v->state)));
+	json_object_set_new(row, "reasons", reasons_json(v));
+	json_object_set_new(row, "hcas_up", json_integer(v->hcas_up));
+	json_object_set_new(row, "hcas_known", json_integer(v->hcas));
+}
+
+json_t *hosts_document(struct fabric *fabric)
+{
+	json_t *rows = dump_json_hosts(fabric_view(fabric).topo);
+
+	for (uint32_t host = 0; host < json_array_size(rows); host++) {
+		struct host_verdict verdict;
+
+		fabric_judge_host(fabric, host, &verdict);
+		hosts_add_verdict(&verdict, json_array_get(rows, host));
+	}
+	return rows;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void forget_fates(struct hosts_room *r)
+{
+	free(r->fates);
+	r->fates = NULL;
+}
+
+static void published(void *room, const struct topo *before)
+{
+	forget_fates(room);
+}
+
+static void *init(struct fabric *fabric)
+{
+	struct hosts_room *r = mem_alloc(1, sizeof(*r));
+
+	r->fabric = fabric;
+	r->services = fabric_services(fabric);
+	return r;
+}
+
+static void fini(void *room)
+{
+	struct hosts_room *r = room;
+
+	free(r->fates);
+	free(r);
+}
+
+const struct fabric_module hosts_module = { .name = "hosts",
+					    .init = init,
+					    .fini = fini,
+					    .update.publishing = published,
+					    .update.shown = published,
+					    .report.host = judge };

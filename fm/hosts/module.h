@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * module: one verdict a machine over its InfiniBand ports and its NVLinks
+ * (fm/core/host_verdict.h), as a room (fm/fabric/module.h).
+ */
+#ifndef FMD_HOSTS_MODULE_H
+#define FMD_HOSTS_MODULE_H
+
+#include "fm/core/host_verdict.h"
+#include "fm/fabric/module.h"
+
+extern const struct fabric_module hosts_module;
+
+/* Of a host of the published snapshot, by index, as it is now. */
+void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out);
+/* Adds "verdict", "reasons", "hcas_up" and "hcas_known" to a row about that host. */
+void hosts_add_verdict(const struct host_verdict *verdict, json_t *row);
+/* `fmctl --json hosts`: all of the published snapshot, with their verdicts; the caller owns it. */
+json_t *hosts_document(struct fabric *fabric);
+
+#endif
