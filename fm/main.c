@@ -95,6 +95,7 @@ static struct http_conf http_conf_of(const struct conf *conf)
 		.token_file = conf->http.token_file,
 		.cert_file = conf->http.cert_file,
 		.key_file = conf->http.key_file,
+		.ports = (enum conf_port_metrics)conf->http.port_metrics,
 	};
 }
 

@@ -17,10 +17,13 @@ struct conf_port {
 	int num;
 };
 
+enum conf_port_metrics { CONF_PORTS_OFF, CONF_PORTS_SWITCHES, CONF_PORTS_ALL };
+
 struct conf_http {
 	char listen[80]; /* ADDRESS:PORT; empty = no HTTP */
 	char hosts[512]; /* names that it answers to; empty = the default */
 	char token_file[256], cert_file[256], key_file[256];
+	int port_metrics; /* enum conf_port_metrics */
 };
 
 struct conf_sm {

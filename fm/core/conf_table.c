@@ -63,6 +63,11 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("http_token_file", http.token_file, ""),
 	TEXT_OPTION("http_cert_file", http.cert_file, ""),
 	TEXT_OPTION("http_key_file", http.key_file, ""),
+	{ .name = "port_metrics",
+	  .kind = CONF_WORD,
+	  FIELD(http.port_metrics),
+	  .number = CONF_PORTS_SWITCHES,
+	  .words = { "off", "switches", "all" } },
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
 	INT_OPTION("sm_priority", sm.priority, 0, 15, 0, NULL),

@@ -16,6 +16,7 @@
 #include "fm/http/http.h"
 #include "fm/http/metrics.h"
 #include "fm/http/page.h"
+#include "fm/http/port_reply.h"
 #include "fm/http/reply.h"
 #include "fm/http/request.h"
 #include "fm/http/serve.h"
@@ -25,6 +26,8 @@
 #define API	    "/api/v1/"
 #define TOKEN_MAX   512
 #define TOKEN_LEAST 16
+#define PORTS_MOST  4 /* answers with a series a port at a time: each holds a snapshot */
+#define METRICS	    "text/plain; version=0.0.4; charset=utf-8"
 
 struct http {
 	struct serve *serve;
@@ -33,6 +36,8 @@ struct http {
 	struct streams *streams;
 	char **names;		   /* that it is known by */
 	char token[TOKEN_MAX + 1]; /* "" = none is needed */
+	enum conf_port_metrics ports;
+	unsigned port_replies; /* on their way to clients */
 };
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
@@ -47,7 +52,20 @@ static enum MHD_Result reply_metrics(const struct http *http, struct MHD_Connect
 	metrics_write(status, out);
 	fclose(out);
 	json_decref(status);
-	return reply_text(connection, "text/plain; version=0.0.4; charset=utf-8", text, len);
+	return reply_text(connection, METRICS, text, len);
+}
+
+/* Never compressed: that would take longer than all the rest. */
+static enum MHD_Result reply_ports(struct http *http, struct MHD_Connection *connection)
+{
+	if (http->ports == CONF_PORTS_OFF)
+		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "port_metrics is \"off\"");
+	if (http->port_replies >= PORTS_MOST)
+		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    "too many of these at a time");
+	return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false,
+			   port_reply_new(http->env.fabric, http->ports == CONF_PORTS_ALL,
+					  &http->port_replies));
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -123,6 +141,8 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 		return reply_refuse(connection, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
 	if (!strcmp(path, "/metrics"))
 		return reply_metrics(http, connection);
+	if (!strcmp(path, "/metrics/ports"))
+		return reply_ports(http, connection);
 	if (strncmp(path, API, strlen(API)))
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
 	if (!strcmp(path, API "stream"))
@@ -171,6 +191,7 @@ static struct serve_conf serve_conf_of(const struct http_conf *conf)
 static void take_conf(struct http *http, const struct http_conf *conf, const char *token)
 {
 	strcpy(http->token, token);
+	http->ports = conf->ports;
 	host_names_free(http->names);
 	http->names = host_names_new(conf->hosts, conf->listen);
 }

@@ -17,6 +17,7 @@
 #define FMD_HTTP_HTTP_H
 
 #include <stddef.h>
+#include "fm/core/conf.h"
 #include "fm/core/loop.h"
 #include "fm/fabric/fabric.h"
 
@@ -27,6 +28,7 @@ struct http_conf {		/* "" = not set */
 	const char *hosts;	/* names that it answers to; "" = the default, see host_names.h */
 	const char *token_file; /* its first line is the bearer token (RFC 6750) */
 	const char *cert_file, *key_file; /* PEM: HTTP over TLS */
+	enum conf_port_metrics ports;	  /* whose ports have series */
 };
 
 /* NULL with a reason in err. */

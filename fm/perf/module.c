@@ -23,6 +23,7 @@
 #include "topology/mem.h"
 
 #define LANES_MAX	12
+#define PASSES_MISSED	3  /* a reading is old */
 #define TOLD_ONE_BY_ONE 20 /* cables below what they can, of one pass */
 
 /* ---- Judgements ------------------------------------------------------------------------------ */
@@ -372,6 +373,23 @@ const struct port_counters *link_health_counters(const struct fabric *fabric, gu
 	const struct port_counters *counters = perf_counters(h->perf, node, &nports);
 
 	return one_of(counters, nports, port);
+}
+
+const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,
+					     uint8_t *nports)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+
+	return perf_counters(h->perf, node, nports);
+}
+
+uint64_t link_health_oldest_us(const struct fabric *fabric)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+	uint64_t now = loop_now_us(h->services.loop);
+	uint64_t span = h->services.conf->perf.interval_ms * 1000ull * PASSES_MISSED;
+
+	return span && now > span ? now - span : 1; /* 0 = never read */
 }
 
 void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, void *arg)

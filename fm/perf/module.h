@@ -24,6 +24,14 @@ void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
 const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
 						 uint8_t port);
 /*
+ * Those of all ports of a node, port N at N - 1, of those never read counters_read_us() is 0;
+ * *nports is how many. NULL: no port of it was ever read.
+ */
+const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,
+					     uint8_t *nports);
+/* Readings of before are of ports that have not answered for three passes. */
+uint64_t link_health_oldest_us(const struct fabric *fabric);
+/*
  * All ports of the published snapshot that have a cable, up or down, in its order: by index in
  * topo.ports, with their latest reading or NULL. Nothing published: none.
  */

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <complib/cl_qmap.h>
 #include "fm/mad/batch.h"
 #include "fm/perf/perf.h"
+#include "fm/perf/readings.h"
 #include "topology/mem.h"
 
 #define TICK_US 50000
@@ -28,24 +28,6 @@ static const uint16_t job_attr[] = {
 	[JOB_TRAFFIC] = WIRE_PERF_COUNTERS_EXT,	    [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
 	[JOB_EXT] = WIRE_PERF_COUNTERS_EXT,	    [JOB_RCV] = WIRE_PERF_RCV_ERROR_DETAILS,
 	[JOB_XMIT] = WIRE_PERF_XMIT_DISCARD_DETAILS
-};
-
-struct detail { /* of a port that is not well */
-	uint16_t rcv[WIRE_PERF_DETAILS], xmit[WIRE_PERF_DETAILS];
-};
-
-struct pnode {
-	cl_map_item_t item; /* in perf.nodes, key = node GUID */
-	guid_t guid;
-	struct inv_node *inv; /* of this pass */
-	uint32_t silent_in;   /* the pass in which it did not answer */
-	bool has_caps, asked_caps, no_details;
-	struct wire_perf_caps caps;
-	uint8_t nports;
-	struct judge_port *judged;	/* [nports + 1] */
-	struct port_counters *counters; /* likewise, from port 1 on */
-	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
-	struct detail **details;	/* [nports + 1], NULL = well */
 };
 
 struct perf {
@@ -67,74 +49,6 @@ struct perf {
 	uint64_t began_us, mads_before;
 	struct perf_pass now, last;
 };
-
-/* ---- What is kept ---------------------------------------------------------------------------- */
-
-static struct pnode *node_find(const struct perf *p, guid_t guid)
-{
-	cl_map_item_t *item = cl_qmap_get(&p->nodes, guid);
-
-	return item == cl_qmap_end(&p->nodes) ? NULL : (struct pnode *)item;
-}
-
-static void node_free(struct perf *p, struct pnode *n)
-{
-	cl_qmap_remove_item(&p->nodes, &n->item);
-	for (unsigned i = 0; i <= n->nports; i++)
-		free(n->details[i]);
-	free(n->details);
-	free(n->judged);
-	free(n->counters);
-	free(n->fec);
-	free(n);
-}
-
-static struct pnode *node_of(struct perf *p, const struct inv_node *inv)
-{
-	struct pnode *n = node_find(p, inv->guid);
-
-	if (n && n->nports == inv->nports)
-		return n;
-	if (n)
-		node_free(p, n);
-	n = mem_alloc(1, sizeof(*n));
-	n->guid = inv->guid;
-	n->nports = inv->nports;
-	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
-	n->counters = mem_alloc(inv->nports, sizeof(*n->counters));
-	n->details = mem_alloc(inv->nports + 1u, sizeof(struct detail *));
-	cl_qmap_insert(&p->nodes, inv->guid, &n->item);
-	return n;
-}
-
-static void forget_gone(struct perf *p)
-{
-	cl_map_item_t *item = cl_qmap_head(&p->nodes);
-
-	while (item != cl_qmap_end(&p->nodes)) {
-		struct pnode *n = (struct pnode *)item;
-
-		item = cl_qmap_next(item);
-		if (!inventory_find(p->inv, n->guid))
-			node_free(p, n);
-	}
-}
-
-static struct perf_port view(const struct pnode *n, uint8_t num)
-{
-	struct perf_port port = { .node = n->guid,
-				  .num = num,
-				  .judged = &n->judged[num],
-				  .counters = &n->counters[num - 1] };
-	const struct detail *detail = n->details[num];
-
-	port.fec = n->fec ? &n->fec[num] : NULL;
-	if (detail) {
-		memcpy(port.rcv_details, detail->rcv, sizeof(detail->rcv));
-		memcpy(port.xmit_details, detail->xmit, sizeof(detail->xmit));
-	}
-	return port;
-}
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
@@ -172,16 +86,35 @@ static void ask_counters(struct perf *p, struct pnode *n, uint8_t num)
 }
 
 /* One after another: FEC, traffic where that is apart, errors. */
-static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
+static void ask_known(struct perf *p, struct pnode *n, uint8_t num)
 {
-	if (!n->asked_caps && !n->has_caps)
-		ask(p, n, num, JOB_CAPS);
-	n->asked_caps = true;
 	if (n->caps.fec)
 		ask(p, n, num, JOB_FEC);
 	else
 		ask_counters(p, n, num);
+}
+
+static void ask_port(struct perf *p, struct pnode *n, uint8_t num)
+{
 	p->asked++;
+	if (n->has_caps) {
+		ask_known(p, n, num);
+		return;
+	}
+	n->due[num / 64] |= 1ull << num % 64;
+	if (!n->asked_caps)
+		ask(p, n, num, JOB_CAPS);
+	n->asked_caps = true;
+}
+
+/* Which counters there are is known, or that there are but the oldest. */
+static void caps_met(struct perf *p, struct pnode *n)
+{
+	n->has_caps = true;
+	for (unsigned num = 1; num <= n->nports; num++)
+		if (n->due[num / 64] >> num % 64 & 1)
+			ask_known(p, n, (uint8_t)num);
+	memset(n->due, 0, sizeof(n->due));
 }
 
 static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -246,7 +179,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	ask_details(p, n, num);
 	if (!changed)
 		return;
-	port = view(n, num);
+	port = pnode_port(n, num);
 	p->ops->changed(p->arg, &port, before);
 }
 
@@ -292,7 +225,7 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	switch ((enum perf_job)job->kind) {
 	case JOB_CAPS:
 		wire_perf_caps_decode(data, &n->caps);
-		n->has_caps = true;
+		caps_met(p, n);
 		return;
 	case JOB_FEC:
 		fec_met(p, n, num, data);
@@ -335,7 +268,7 @@ static void traffic_refused(struct perf *p, struct pnode *n, uint8_t num)
 static void refused(struct perf *p, struct pnode *n, const struct batch_job *job)
 {
 	if (job->kind == JOB_CAPS)
-		n->has_caps = true; /* and none of them */
+		caps_met(p, n);
 	else if (job->kind == JOB_FEC)
 		fec_refused(p, n, (uint8_t)job->arg);
 	else if (job->kind == JOB_RCV || job->kind == JOB_XMIT)
@@ -381,10 +314,11 @@ static void take_turns(struct perf *p)
 	p->total = 0;
 	for (struct inv_node *inv = inventory_first(p->inv); inv;
 	     inv = inventory_next(p->inv, inv)) {
-		struct pnode *n = node_of(p, inv);
+		struct pnode *n = pnode_of(&p->nodes, inv);
 
 		n->inv = inv;
 		n->asked_caps = false;
+		memset(n->due, 0, sizeof(n->due));
 		p->turn[p->nturn++] = n;
 		for (unsigned num = 1; num <= n->nports; num++)
 			p->total += port_is_asked(inv, num);
@@ -428,7 +362,7 @@ static void pass_begin(struct perf *p, bool hurried)
 	p->next = 0;
 	p->asked = 0;
 	p->now = (struct perf_pass){ 0 };
-	forget_gone(p);
+	pnode_forget_gone(&p->nodes, p->inv);
 	take_turns(p);
 	p->began_us = loop_now_us(p->loop);
 	p->mads_before = batch_smps(p->batch);
@@ -525,7 +459,7 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 		const struct pnode *n = (const struct pnode *)item;
 
 		for (unsigned num = 1; num <= n->nports; num++) {
-			struct perf_port port = view(n, (uint8_t)num);
+			struct perf_port port = pnode_port(n, (uint8_t)num);
 
 			if (port.judged->state != JUDGE_WELL)
 				fn(arg, &port);
@@ -535,17 +469,17 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 
 bool perf_find(const struct perf *p, guid_t node, uint8_t num, struct perf_port *out)
 {
-	const struct pnode *n = node_find(p, node);
+	const struct pnode *n = pnode_find(&p->nodes, node);
 
 	if (!n || num > n->nports || !n->judged[num].read_us)
 		return false;
-	*out = view(n, num);
+	*out = pnode_port(n, num);
 	return true;
 }
 
 const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports)
 {
-	const struct pnode *n = node_find(p, node);
+	const struct pnode *n = pnode_find(&p->nodes, node);
 
 	*nports = n ? n->nports : 0;
 	return n ? n->counters : NULL;
@@ -587,7 +521,6 @@ void perf_free(struct perf *p)
 	batch_free(p->batch);
 	loop_timer_free(p->tick);
 	free(p->turn);
-	while (!cl_is_qmap_empty(&p->nodes))
-		node_free(p, (struct pnode *)cl_qmap_head(&p->nodes));
+	pnode_free_all(&p->nodes);
 	free(p);
 }

@@ -52,6 +52,9 @@ static void the_words_of_enforcement_classes_and_actions(void **state)
 	assert_string_equal(conf_word("nvswitch_fatal_class", CONF_CLASS_IDLE), "idle");
 	assert_string_equal(conf_word("health_action", CONF_WARN), "warn");
 	assert_string_equal(conf_word("health_action", CONF_QUARANTINE), "quarantine");
+	assert_string_equal(conf_word("port_metrics", CONF_PORTS_OFF), "off");
+	assert_string_equal(conf_word("port_metrics", CONF_PORTS_SWITCHES), "switches");
+	assert_string_equal(conf_word("port_metrics", CONF_PORTS_ALL), "all");
 }
 
 static void the_levels_are_those_of_the_log(void **state)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * port_metrics: a series a port as Prometheus text, in pieces: state, speed and width of the links
+ * of a snapshot, and the latest reading of their counters. Memory does not grow with the fabric.
+ *
+ * Counters have the names that treydock's infiniband_exporter gives them (infiniband_switch_port_..
+ * and infiniband_hca_port_..); what it does not have begins with fmd_port_. Ports without a known
+ * cable have no series; a counter has none until it is read, or when it was not read for long.
+ */
+#ifndef FMD_HTTP_PORT_METRICS_H
+#define FMD_HTTP_PORT_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "fm/perf/counters.h"
+#include "topology/topo.h"
+
+struct port_metrics_source {
+	/*
+	 * The readings of a node's ports, port N at N - 1; *nports is how many. NULL: none. They
+	 * are used until port_metrics_read() returns.
+	 */
+	const struct port_counters *(*counters)(void *arg, guid_t node, uint8_t *nports);
+	uint64_t (*oldest_us)(void *arg); /* readings before that are left out */
+	void *arg;
+};
+
+struct port_metrics;
+/* Takes a reference of `topo`; NULL = nothing is published, the text is empty. hcas: theirs too. */
+struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
+				      const struct port_metrics_source *source);
+/*
+ * The next bytes of the text, at most `room`; 0 = that was all. Looks at LOOKS ports at most or at
+ * those of one metric, so it takes a millisecond or two in the largest fabric.
+ */
+size_t port_metrics_read(struct port_metrics *m, char *to, size_t room);
+void port_metrics_free(struct port_metrics *m); /* NULL is fine */
+
+#endif

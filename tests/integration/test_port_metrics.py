@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A series a port, under /metrics/ports."""
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+
+import promtext
+from fabric import own_address
+
+HOST = "H-0002c90380000100"
+UPLINK = "S-0002c90300000100", 33
+SAMPLE = re.compile(r"([a-z0-9_]+)\{(.*)\} (\S+)$")
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
+SWITCH_PORTS = 12 * 64 + 12  # those to aggregation nodes too
+
+
+@pytest.fixture
+def web(start, pod_net):
+    """Counters are read when a test asks for it."""
+    def begin(**conf):
+        address = own_address()
+        fabric = start(pod_net, host=HOST, http_listen=f"{address}:9810", perf_interval=0, **conf)
+        fabric.url = f"http://{address}:9810/metrics/ports"
+        return fabric
+    return begin
+
+
+def page_of(fabric):
+    with urllib.request.urlopen(fabric.url, timeout=60) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        return answer.read().decode()
+
+
+def series(page):
+    """{name: {(guid, port): (labels, value)}}"""
+    found = {}
+    for line in page.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            labels = dict(LABEL.findall(labels))
+            found.setdefault(name, {})[labels["guid"], int(labels["port"])] = labels, float(value)
+    return found
+
+
+def test_links_have_series_from_the_first_sweep_on_and_counters_from_their_first_reading(web):
+    fabric = web()
+    page = page_of(fabric)
+    assert promtext.problems(page) == []
+    before = series(page)
+    assert len(before["fmd_port_state"]) == len(before["fmd_port_link_up"]) == SWITCH_PORTS
+    assert set(value for _, value in before["fmd_port_state"].values()) == {4}
+    assert not [name for name in before if name.endswith("_total")]
+
+    fabric.console('PerformanceSet "%s"[%d] PortCounters.PortXmitData=1000' % UPLINK, 'PerformanceSet "%s"[%d] PortCounters.SymbolErrorCounter=3' % UPLINK)
+    fabric.fmctl("health", "--read")
+    page = page_of(fabric)
+    assert promtext.problems(page) == []
+    if promtext.promtool():
+        assert promtext.promtool_says(page) == (0, "")
+    after, at = series(page), (UPLINK[0].replace("S-", "0x"), UPLINK[1])
+    assert all(len(ports) == SWITCH_PORTS for name, ports in after.items() if name.startswith("infiniband_switch_port_"))
+    labels, sent = after["infiniband_switch_port_transmit_data_bytes_total"][at]
+    assert (sent, after["infiniband_switch_port_symbol_error_total"][at][1]) == (4000, 3)
+    assert labels["node"] == "leaf-su01-rail0" and labels["peer"] == "spine-01" and int(labels["peer_port"]) > 0
+
+
+def test_a_link_that_is_down_says_so_and_keeps_its_series(web):
+    fabric = web()
+    fabric.console('Unlink "%s"[%d]' % UPLINK)
+    fabric.wait(lambda s: s["links_down"] == 1, "the cut is seen")
+    at, now = (UPLINK[0].replace("S-", "0x"), UPLINK[1]), series(page_of(fabric))
+    assert now["fmd_port_link_up"][at][1] == 0 and now["fmd_port_width_lanes"][at][1] == 0
+    assert sum(value for _, value in now["fmd_port_link_up"].values()) == SWITCH_PORTS - 2
+
+
+def test_whose_ports_have_series_is_configured_and_reloaded(web):
+    fabric = web(port_metrics="off")
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        page_of(fabric)
+    assert refusal.value.code == 404 and "port_metrics" in refusal.value.read().decode()
+    text = fabric.conf.read_text()
+    fabric.conf.write_text(text.replace('"off"', '"all"'))
+    fabric.fmctl("reload")
+    fabric.fmctl("health", "--read")
+    page = page_of(fabric)
+    assert promtext.problems(page) == []
+    now = series(page)
+    assert len(now["fmd_port_state"]) == 2 * (512 + 12)
+    assert len(now["infiniband_hca_port_transmit_data_bytes_total"]) == 256 + 12
+    assert not set(now["infiniband_hca_port_receive_errors_total"]) & set(now["infiniband_switch_port_receive_errors_total"])
