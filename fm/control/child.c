@@ -6,6 +6,9 @@
  * pipe, and the fabric meanwhile may change as it likes. The parent only moves bytes, no faster
  * than the asker takes them.
  *
+ * A copy that ends has gigabytes of pages to give back and may have to wait for its turn to do it:
+ * nobody waits for that in the loop, it is asked after until it is gone.
+ *
  * The copy keeps nothing of the parent's but the pipe: no descriptors, no signal handlers; it dies
  * with the parent, and it leaves by _exit() so that nobody's exit handlers run twice.
  */
@@ -19,11 +22,22 @@
 #include "fm/control/child.h"
 #include "topology/mem.h"
 
-#define PIECE 65536
+#define PIECE	     65536
+#define ASK_FIRST_US 500   /* after one that is about to end; then twice as long each time.. */
+#define ASK_MOST_US  20000 /* ..up to this */
+
+struct children {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct child *ending; /* their pipes are closed */
+	uint64_t ask_us;
+};
 
 struct child {
-	struct loop_fd *watch;
-	const struct child_ops *ops;
+	struct children *all;
+	struct child *next;	     /* of those that are ending */
+	struct loop_fd *watch;	     /* NULL = it is ending */
+	const struct child_ops *ops; /* NULL = it was killed: nobody is told */
 	void *arg;
 	pid_t pid;
 	int fd;
@@ -59,17 +73,65 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd)
 	_exit(status ? 1 : 0);
 }
 
-/* True when the child ended by itself and said that all is written. */
-static bool child_reap(struct child *child)
+/* ---- Its end --------------------------------------------------------------------------------- */
+
+/* The process is gone; *whole: it ended by itself and said that all is written. */
+static bool is_gone(const struct child *child, int flags, bool *whole)
 {
 	int status = -1;
+	pid_t pid;
 
-	loop_fd_free(child->watch);
-	close(child->fd);
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+	while ((pid = waitpid(child->pid, &status, flags)) < 0 && errno == EINTR)
 		;
-	free(child);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	*whole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return pid != 0;
+}
+
+/* Tells and frees those that are gone; true = some are left. */
+static bool reap(struct children *all)
+{
+	struct child **link = &all->ending;
+
+	while (*link) {
+		struct child *child = *link;
+		bool whole;
+
+		if (!is_gone(child, WNOHANG, &whole)) {
+			link = &child->next;
+			continue;
+		}
+		*link = child->next;
+		if (child->ops)
+			child->ops->end(child->arg, whole);
+		free(child);
+	}
+	return all->ending;
+}
+
+static void ask_cb(void *arg)
+{
+	struct children *all = arg;
+
+	if (!reap(all))
+		return;
+	all->ask_us = all->ask_us * 2 < ASK_MOST_US ? all->ask_us * 2 : ASK_MOST_US;
+	loop_timer_set(all->timer, all->ask_us);
+}
+
+/* Takes nothing more of it, and asks after it from the loop. */
+static void begin_end(struct child *child)
+{
+	struct children *all = child->all;
+
+	if (!child->watch)
+		return;
+	loop_fd_free(child->watch);
+	child->watch = NULL;
+	close(child->fd);
+	child->next = all->ending;
+	all->ending = child;
+	all->ask_us = ASK_FIRST_US;
+	loop_timer_set(all->timer, 0);
 }
 
 static void child_readable_cb(void *arg, unsigned events)
@@ -80,17 +142,15 @@ static void child_readable_cb(void *arg, unsigned events)
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (len > 0) {
+	if (len > 0)
 		child->ops->data(child->arg, piece, len);
-	} else {
-		const struct child_ops *ops = child->ops;
-		void *owner = child->arg;
-
-		ops->end(owner, child_reap(child));
-	}
+	else
+		begin_end(child);
 }
 
-struct child *child_start(struct loop *loop, const struct child_ops *ops, void *arg)
+/* ---- Its life -------------------------------------------------------------------------------- */
+
+struct child *child_start(struct children *all, const struct child_ops *ops, void *arg)
 {
 	struct child *child;
 	int ends[2];
@@ -110,14 +170,14 @@ struct child *child_start(struct loop *loop, const struct child_ops *ops, void *
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	child = mem_alloc(1, sizeof(*child));
-	*child = (struct child){ .ops = ops, .arg = arg, .pid = pid, .fd = ends[0] };
-	child->watch = loop_fd_new(loop, child->fd, LOOP_READ, child_readable_cb, child);
+	*child = (struct child){ .all = all, .ops = ops, .arg = arg, .pid = pid, .fd = ends[0] };
+	child->watch = loop_fd_new(all->loop, child->fd, LOOP_READ, child_readable_cb, child);
 	return child;
 }
 
 void child_pause(struct child *child, bool paused)
 {
-	if (child->paused == paused)
+	if (child->paused == paused || !child->watch)
 		return;
 	child->paused = paused;
 	loop_fd_set(child->watch, paused ? 0 : LOOP_READ);
@@ -127,6 +187,32 @@ void child_kill(struct child *child)
 {
 	if (!child)
 		return;
+	child->ops = NULL;
 	kill(child->pid, SIGKILL);
-	child_reap(child);
+	begin_end(child);
+}
+
+struct children *children_new(struct loop *loop)
+{
+	struct children *all = mem_alloc(1, sizeof(*all));
+
+	all->loop = loop;
+	all->timer = loop_timer_new(loop, ask_cb, all);
+	return all;
+}
+
+void children_free(struct children *all)
+{
+	if (!all)
+		return;
+	while (all->ending) {
+		struct child *child = all->ending;
+		bool whole;
+
+		all->ending = child->next;
+		is_gone(child, 0, &whole);
+		free(child);
+	}
+	loop_timer_free(all->timer);
+	free(all);
 }

@@ -12,18 +12,25 @@
 #include "fm/core/loop.h"
 
 struct child;
+struct children; /* of one owner */
+
+/* Of a loop that is simulated: only without children. */
+struct children *children_new(struct loop *loop);
+/* All children have ended or are killed: waits until the system has taken them. NULL is fine. */
+void children_free(struct children *children);
 
 typedef int child_write_fn(void *arg, FILE *out); /* in the child; 0 = the answer is whole */
 struct child_ops {
 	child_write_fn *write;
 	void (*data)(void *arg, const char *data, size_t len); /* in the parent */
-	void (*end)(void *arg, bool whole); /* once, last; the child is gone and freed */
+	/* once, last; the process is gone, and the child freed when it returns */
+	void (*end)(void *arg, bool whole);
 };
 
 /* NULL when the system gives no process; never calls back from inside. */
-struct child *child_start(struct loop *loop, const struct child_ops *ops, void *arg);
+struct child *child_start(struct children *children, const struct child_ops *ops, void *arg);
 void child_pause(struct child *child,
 		 bool paused);	      /* the reader is slow: take nothing more for now */
-void child_kill(struct child *child); /* no callback after; NULL is fine */
+void child_kill(struct child *child); /* at once, no callback after; NULL is fine */
 
 #endif

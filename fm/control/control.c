@@ -73,6 +73,7 @@ struct client {
 struct control {
 	struct loop *loop;
 	struct command_env env;
+	struct children *children;
 	struct client *clients;
 	unsigned nclients;
 	struct peer_rules rules;
@@ -220,7 +221,7 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 	c->command = command;
 	c->args = json_incref(args);
 	c->child_bytes = 0;
-	c->child = child_start(c->control->loop, &child_ops, c);
+	c->child = child_start(c->control->children, &child_ops, c);
 	if (c->child)
 		return;
 	json_decref(c->args);
@@ -541,6 +542,7 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 		return NULL;
 	}
 	control->path = mem_strdup(socket_path);
+	control->children = children_new(loop);
 	control->listener = listener_new(loop, control->fd, "control socket", accept_cb, control);
 	return control;
 }
@@ -551,6 +553,7 @@ void control_free(struct control *control)
 		return;
 	while (control->clients)
 		client_free(control->clients);
+	children_free(control->children);
 	listener_free(control->listener);
 	close(control->fd);
 	unlink(control->path);

@@ -169,7 +169,7 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 	request_init(&r->request, &reply_ops, all, connection);
 	r->ops = ops;
 	r->arg = arg;
-	r->child = full ? NULL : child_start(all->loop, &child_ops, r);
+	r->child = full ? NULL : child_start(all->children, &child_ops, r);
 	if (!r->child) {
 		reply_end(&r->request);
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/control/child.h"
 #include "fm/core/log.h"
 #include "fm/http/document.h"
 #include "fm/http/host_names.h"
@@ -213,6 +214,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct htt
 		return NULL;
 	}
 	http->requests.serve = http->serve;
+	http->requests.children = children_new(loop);
 	http->streams = streams_new(&http->requests, fabric);
 	take_conf(http, conf, token);
 	log_line(LOG_CORE, LOG_NOTICE, "http%s://%s: metrics, documents and a page%s",
@@ -241,6 +243,7 @@ void http_free(struct http *http)
 	requests_resume_all(&http->requests);
 	serve_free(http->serve);
 	streams_free(http->streams);
+	children_free(http->requests.children);
 	host_names_free(http->names);
 	free(http);
 }

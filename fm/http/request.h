@@ -11,12 +11,14 @@
 #include <stdbool.h>
 #include "fm/core/loop.h"
 
+struct children;
 struct serve;
 struct request;
 
 struct requests { /* all of a server's; none holds more than their owners allow */
 	struct loop *loop;
 	struct serve *serve;
+	struct children *children; /* that write documents */
 	struct request *first;
 };
 struct request_ops {

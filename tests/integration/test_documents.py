@@ -111,3 +111,63 @@ def test_document_that_did_not_change_is_not_sent_again(web, name):
         again = ask(web, name, {"If-None-Match": tag, "Accept-Encoding": encoding})
         assert (again.status, again.body) == (304, b"") and again.headers["ETag"]
     assert ask(web, name, {"If-None-Match": '"00000000000000000000"'}).status == 200
+
+
+# ---- What the page draws, and where it looks for things
+
+
+def test_map_has_every_switch_and_every_cable_between_switches(web):
+    whole, rows = document(web, "map"), web.ask("switches")
+    switches = whole["switches"]
+    for key in "name", "guid", "lid", "role", "level", "su", "rail":
+        assert switches[key] == [row[key] for row in rows]
+    between = {}
+    for link in web.ask("links"):
+        if link["b"]["role"] in ("leaf", "spine", "core"):
+            ends = link["a"]["name"], link["b"]["name"]
+            between[ends] = between.get(ends, 0) + 1
+    assert {(switches["name"][row[0]], switches["name"][row[1]]): row[2] for row in whole["trunks"]} == between
+    assert all(len(row) == 3 for row in whole["trunks"])  # nothing is wrong
+    assert switches["hcas"] == [32] * 8 + [0] * 4 and not any(switches["hcas_down"])
+
+
+def trunk(web, lower, upper):
+    """(links, down, cordoned, set aside ..)."""
+    whole = document(web, "map")
+    names = whole["switches"]["name"]
+    row, = [row for row in whole["trunks"] if (names[row[0]], names[row[1]]) == (lower, upper)]
+    return (row[2:] + [0] * 6)[:7]
+
+
+def test_map_shows_what_is_down_and_what_is_cordoned(start, pod_net):
+    address = own_address()
+    web = start(pod_net, HOST, http_listen=f"{address}:9810")
+    web.address = address, 9810
+    spine = web.ask("switches")[8]
+    links = [link for link in web.ask("links") if (link["a"]["guid"], link["b"]["guid"]) == ("0x" + LEAF[2:], spine["guid"])]
+    web.console(f'Unlink "{LEAF}"[{links[0]["a"]["port"]}]')
+    web.wait(lambda s: s["links_down"] == 1, "the cut is seen")
+    assert trunk(web, "leaf-su01-rail0", spine["name"])[:3] == [len(links), 1, 0]
+    web.ask("cordon", f'{LEAF}:{links[1]["a"]["port"]}')
+    assert trunk(web, "leaf-su01-rail0", spine["name"])[:4] == [len(links), 1, 1, 0]
+    web.console(f'Unlink "{LEAF}"[2]')
+    web.wait(lambda s: s["links_down"] == 2, "the second cut is seen")
+    assert document(web, "map")["switches"]["hcas_down"][0] == 1
+
+
+@pytest.mark.parametrize("text, kind, name", [
+    ("su01-05", "host", "dgx-su01-05"), ("DGX-SU01-05", "host", "dgx-su01-05"), ("rail3", "leaf", "leaf-su01-rail3"),
+    ("spine-02", "spine", "spine-02"), ("0x0002c90380002100", "HCA", "dgx-su01-05 mlx5_0"), ("380002100", "HCA", "dgx-su01-05 mlx5_0"),
+    ("H-0002c90380002100", "HCA", "dgx-su01-05 mlx5_0"), ("lid:257", "leaf", "leaf-su01-rail0"), ("0x101", "leaf", "leaf-su01-rail0"),
+    ("0x0002c90380002101", "HCA", "dgx-su01-05 mlx5_0")])
+def test_search_finds_by_name_guid_and_lid(web, text, kind, name):
+    row = document(web, "search", text=text)[0]
+    assert (row["kind"], row["name"]) == (kind, name) and row["what"]
+
+
+def test_search_finds_groups_and_partitions(web):
+    group = web.ask("groups")[0]
+    for text in group["mlid"], group["mgid"], "mlid:" + group["mlid"]:
+        assert any(row["kind"] == "group" and row["name"] == group["mgid"] for row in document(web, "search", text=text))
+    assert document(web, "search", text="no such thing") == [] and document(web, "search", text="") == []
+    assert len(document(web, "search", text="dgx")) == 24
