@@ -18,6 +18,7 @@ int dump_lst(const struct topo *t, FILE *out);	 /* OpenSM's opensm-subnet.lst, L
  * The whole: {"nodes":[..],"links":[..],"hosts":[..],"levels":N}.
  */
 json_t *dump_json(const struct topo *t);
+json_t *dump_json_node(const struct topo *t, uint32_t node);
 json_t *dump_json_nodes(const struct topo *t, bool switches_only);
 json_t *dump_json_link(
 	const struct topo *t,
@@ -25,6 +26,7 @@ json_t *dump_json_link(
 /* The same of an unhealthy link, with its state in a word and why (a reference that it takes). */
 json_t *dump_json_sick_link(const struct topo *t, uint32_t port, const char *state, json_t *why);
 json_t *dump_json_links(const struct topo *t, bool down_only);
+json_t *dump_json_host(const struct topo *t, uint32_t host);
 json_t *dump_json_hosts(const struct topo *t);
 
 #endif

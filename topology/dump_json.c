@@ -78,7 +78,7 @@ static void set_links(const struct topo *t, uint32_t n, json_t *row)
 		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
 }
 
-static json_t *node_row(const struct topo *t, uint32_t n)
+json_t *dump_json_node(const struct topo *t, uint32_t n)
 {
 	static const char *const types[] = { "?", "ca", "switch", "router" };
 	const struct topo_node *node = &t->nodes[n];
@@ -106,7 +106,7 @@ json_t *dump_json_nodes(const struct topo *t, bool switches_only)
 	json_t *rows = json_array();
 
 	for (uint32_t n = 0; n < (switches_only ? t->nswitches : t->nnodes); n++)
-		json_array_append_new(rows, node_row(t, n));
+		json_array_append_new(rows, dump_json_node(t, n));
 	return rows;
 }
 
@@ -174,8 +174,9 @@ json_t *dump_json_links(const struct topo *t, bool down_only)
 	return rows;
 }
 
-static json_t *host_row(const struct topo *t, const struct topo_host *host)
+json_t *dump_json_host(const struct topo *t, uint32_t h)
 {
+	const struct topo_host *host = &t->hosts[h];
 	const uint32_t *cas = t->host_cas + host->first;
 	const struct topo_port *worst = NULL;
 	json_t *row = json_object(), *hcas = json_array();
@@ -187,7 +188,7 @@ static json_t *host_row(const struct topo *t, const struct topo_host *host)
 		    (best->state == worst->state &&
 		     best->speed * best->width < worst->speed * worst->width))
 			worst = best;
-		json_array_append_new(hcas, node_row(t, cas[i]));
+		json_array_append_new(hcas, dump_json_node(t, cas[i]));
 	}
 	json_object_set_new(row, "name", json_string(host->name));
 	json_object_set_new(row, "guid", json_guid(t->nodes[cas[0]].guid));
@@ -205,7 +206,7 @@ json_t *dump_json_hosts(const struct topo *t)
 	json_t *rows = json_array();
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
-		json_array_append_new(rows, host_row(t, &t->hosts[h]));
+		json_array_append_new(rows, dump_json_host(t, h));
 	return rows;
 }
 

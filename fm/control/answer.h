@@ -13,11 +13,14 @@
 
 #define COMMAND_ERROR_SIZE 512
 
+struct filter;
+
 /* What commands work on. */
 struct command_env {
 	struct fabric *fabric;
 	control_reload_fn *reload;
 	void *reload_arg;
+	const struct filter *filter; /* the rows that are asked for (filter.h); NULL = all */
 };
 
 /* A result (the caller owns it), or NULL with the reason in err[COMMAND_ERROR_SIZE]. */
@@ -48,6 +51,13 @@ const struct command *command_at(unsigned index);     /* all of them in turn; NU
 bool command_is_act(const struct command *command, json_t *args);
 /* Whether those may ask it who may only look. */
 bool command_only_looks(const struct command *command, json_t *args);
+
+/*
+ * What the command answers: with its filters taken out of the arguments and resolved, and its rows
+ * sorted. The caller's, or NULL with the reason in err[COMMAND_ERROR_SIZE].
+ */
+json_t *command_answer(const struct command_env *env, const struct command *command, json_t *args,
+		       char *err);
 
 /* For answers: the reason goes into err, and NULL comes back. */
 __attribute__((format(printf, 2, 3))) json_t *command_refuse(char *err, const char *format, ...);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
+#include "fm/control/filter.h"
 #include "fm/hosts/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
@@ -70,54 +71,105 @@ const struct command_run topology_run = { .answer = answer_topology, .long_answe
 static json_t *answer_nodes(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
+	json_t *rows;
 
-	return t && command_unpack(args, err, "{}") ? dump_json_nodes(t, false) : NULL;
+	if (!t || !command_unpack(args, err, "{}"))
+		return NULL;
+	rows = json_array();
+	for (uint32_t n = 0; n < t->nnodes; n++)
+		if (filter_has_node(env->filter, n))
+			json_array_append_new(rows, dump_json_node(t, n));
+	return rows;
 }
 const struct command_run nodes_run = { .answer = answer_nodes, .long_answer = true };
 
 static json_t *answer_switches(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
+	json_t *rows;
 
-	return t && command_unpack(args, err, "{}") ? adaptive_switches(env->fabric) : NULL;
+	if (!t || !command_unpack(args, err, "{}"))
+		return NULL;
+	rows = adaptive_switches(env->fabric);
+	filter_switches(env->filter, rows);
+	return rows;
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
 
+static json_t *links_of(const struct topo *t, const struct filter *filter)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t p = 0; p < t->nports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p &&
+		    filter_has_link(filter, p))
+			json_array_append_new(rows, dump_json_link(t, p));
+	return rows;
+}
+
+/* Those that are down have since when, those that are not trusted have why. */
 static json_t *answer_links(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	int down = 0, sick = 0;
+	const struct filter *filter = env->filter;
+	json_t *rows;
+	int sick = 0;
 
-	if (!t || !command_unpack(args, err, "{s?b, s?b}", "down", &down, "sick", &sick))
+	if (!t || !command_unpack(args, err, "{s?b}", "sick", &sick))
 		return NULL;
-	if (sick)
-		return fabric_unhealthy(env->fabric);
-	return down ? links_down(env->fabric) : dump_json_links(t, false);
+	if (!sick && !(filter && (filter->unhealthy || filter->down)))
+		return links_of(t, filter);
+	rows = sick || filter->unhealthy ? fabric_unhealthy(env->fabric) : links_down(env->fabric);
+	filter_links(filter, rows);
+	return rows;
 }
 const struct command_run links_run = { .answer = answer_links, .long_answer = true };
 
 static json_t *answer_health(const struct command_env *env, json_t *args, char *err)
 {
+	json_t *doc;
 	int now = 0;
 
-	return command_unpack(args, err, "{s?b}", "read", &now) ? link_health(env->fabric) : NULL;
+	if (!command_unpack(args, err, "{s?b}", "read", &now))
+		return NULL;
+	doc = link_health(env->fabric);
+	filter_links(env->filter, json_object_get(doc, "links"));
+	return doc;
 }
 const struct command_run health_run = { .answer = answer_health,
 					.long_answer = true,
 					.act = link_health_read };
 
+/* Of hosts the verdict says whether they are healthy, whose links are but a part of that. */
+static bool is_asked(const void *arg, uint32_t host, const struct host_verdict *verdict)
+{
+	struct filter places = *(const struct filter *)arg;
+
+	if (places.unhealthy && verdict->state == HOST_HEALTHY)
+		return false;
+	places.unhealthy = false;
+	return filter_has_host(&places, host);
+}
+
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
 
-	return t && command_unpack(args, err, "{}") ? hosts_document(env->fabric) : NULL;
+	return t && command_unpack(args, err, "{}")
+		       ? hosts_document(env->fabric, env->filter ? is_asked : NULL, env->filter)
+		       : NULL;
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
+	json_t *doc;
 
-	return command_unpack(args, err, "{}") ? nvlink_hosts(env->fabric) : NULL;
+	if (!command_unpack(args, err, "{}"))
+		return NULL;
+	doc = nvlink_hosts(env->fabric);
+	filter_hosts(env->filter, json_object_get(doc, "hosts"), "host");
+	return doc;
 }
 const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answer = true };
 

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "fm/control/answer.h"
 
-#define COLUMNS(...)					    NULL
 #define COMMAND(name_, arguments_, help_, run_, view_, ...) extern const struct command_run run_;
 #include "fm/control/commands.def"
 #undef COMMAND

@@ -175,7 +175,7 @@ static int child_answer(void *arg, FILE *out)
 	const struct client *c = arg;
 	const struct command_env *env = &c->control->env;
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = c->command->run->answer(env, c->args, err);
+	json_t *result = command_answer(env, c->command, c->args, err);
 	bool text = result && c->command->run->text;
 
 	fputs(answer_line(result, err), out);
@@ -232,7 +232,7 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 static void answer_now(struct client *c, const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->run->answer(&c->control->env, args, err);
+	json_t *result = command_answer(&c->control->env, command, args, err);
 
 	client_reply(c, result, err);
 }
@@ -280,7 +280,7 @@ static void event_cb(void *arg, const json_t *event)
 static void answer_and_follow(struct client *c, const struct command *command, json_t *args)
 {
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command->run->answer(&c->control->env, args, err);
+	json_t *result = command_answer(&c->control->env, command, args, err);
 
 	if (result) {
 		c->following = true;
@@ -533,7 +533,8 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 	struct control *control = mem_alloc(1, sizeof(*control));
 
 	control->loop = loop;
-	control->env = (struct command_env){ fabric, reload, arg };
+	control->env =
+		(struct command_env){ .fabric = fabric, .reload = reload, .reload_arg = arg };
 	control->rules = peer_rules_read();
 	control->fd = socket_file_listen(socket_path, peer_rules_share(&control->rules),
 					 CLIENTS_MAX, err, err_size);

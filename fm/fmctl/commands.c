@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * commands: fmctl's table of commands, and how one runs by its row alone: the words and the flag
+ * commands: fmctl's table of commands, and how one runs by its row alone: the words and the options
  * that were typed make the request, the answer goes to the row's view. Views with a `run` of their
  * own do all that themselves.
  */
 #include <getopt.h>
 #include <string.h>
+#include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
-#include "fm/fmctl/table.h"
 
-#define COLUMNS(...)                                                                               \
-	(const struct table_column[])                                                              \
-	{                                                                                          \
-		__VA_ARGS__,                                                                       \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
 #define COMMAND(name_, arguments_, help_, run_, view_, ...) extern const struct fmctl_view view_;
 #include "fm/control/commands.def"
 #undef COMMAND
@@ -43,20 +35,6 @@ const struct command *fmctl_command_find(const char *name)
 	return NULL;
 }
 
-/* The one long flag a command knows: 1 = given, 0 = not, -1 = something else is there. */
-static int read_flag(int argc, char **argv, const char *name)
-{
-	const struct option longs[] = { { name, no_argument, NULL, 'f' }, { 0 } };
-	int given = 0, c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c != 'f')
-			return -1;
-		given = 1;
-	}
-	return optind == argc ? given : -1;
-}
-
 static int count_words(const struct command *command)
 {
 	int count = 0;
@@ -66,24 +44,108 @@ static int count_words(const struct command *command)
 	return count;
 }
 
-/* What is asked with the words or the flag of the row; false = it is not so used. */
-static bool read_arguments(const struct command *command, int argc, char **argv, json_t *args,
-			   bool *given)
-{
-	int words = count_words(command), flag;
+/* ---- What was typed -------------------------------------------------------------------------- */
 
-	if (command->flag) {
-		flag = read_flag(argc, argv, command->flag);
-		*given = flag > 0;
-		json_object_set_new(args, command->flag, json_boolean(flag > 0));
-		return flag >= 0;
+enum { FLAG = COMMAND_OPTIONS_MAX }; /* beside the indices of options */
+
+struct typed { /* what getopt is to know of a command */
+	struct option longs[COMMAND_OPTIONS_MAX + 2];
+	char letters[2 * COMMAND_OPTIONS_MAX + 1];
+};
+
+static void list_options(const struct command *command, struct typed *typed)
+{
+	const struct command_option *option;
+	unsigned count = 0;
+	char *letter = typed->letters;
+
+	for (; (option = command_option_at(command, count)) && count < COMMAND_OPTIONS_MAX;
+	     count++) {
+		typed->longs[count] =
+			(struct option){ option->name,
+					 option->value ? required_argument : no_argument, NULL,
+					 (int)count + 1 };
+		if (option->letter)
+			*letter++ = option->letter;
+		if (option->letter && option->value)
+			*letter++ = ':';
 	}
-	*given = argc > 1;
-	if (argc == 1 && command->words_optional)
+	if (command->flag)
+		typed->longs[count] = (struct option){ command->flag, no_argument, NULL, FLAG + 1 };
+}
+
+/* c: as getopt gave it, an index and one or a letter. */
+static const struct command_option *option_of(const struct command *command, int c)
+{
+	const struct command_option *option;
+
+	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
+		if ((int)i + 1 == c || (option->letter && option->letter == c))
+			return option;
+	return NULL;
+}
+
+/* The name of a column is told here, ahead of asking. */
+static bool is_sortable(const struct command *command, const struct command_option *option,
+			const char *text)
+{
+	if (strcmp(option->name, "sort") || command_column_find(command, text + (*text == '-')))
 		return true;
-	for (int i = 0; i < words && i + 1 < argc; i++)
-		json_object_set_new(args, command->words[i], json_string(argv[i + 1]));
-	return argc == words + 1;
+	fprintf(stderr, "fmctl: %s: no column %s; fmctl help %s names them\n", command->name, text,
+		command->name);
+	return false;
+}
+
+int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args)
+{
+	struct typed typed = { 0 };
+	char err[256];
+	int c;
+
+	list_options(command, &typed);
+	while ((c = getopt_long(argc, argv, typed.letters, typed.longs, NULL)) != -1) {
+		const struct command_option *option = c == '?' ? NULL : option_of(command, c);
+
+		if (c == FLAG + 1) {
+			json_object_set_new(args, command->flag, json_true());
+		} else if (!option || !is_sortable(command, option, optarg)) {
+			return -1;
+		} else if (command_option_put(option, optarg, args, err, sizeof(err))) {
+			fprintf(stderr, "fmctl: %s: %s\n", command->name, err);
+			return -1;
+		}
+	}
+	return optind;
+}
+
+/* ---- By the row alone ------------------------------------------------------------------------ */
+
+/* What is asked, by the row; false = the command is not so used. */
+static bool read_arguments(const struct command *command, int argc, char **argv, json_t *args)
+{
+	int first = fmctl_read_options(command, argc, argv, args), words = count_words(command);
+
+	if (first < 0)
+		return false;
+	for (int i = 0; i < words && first + i < argc; i++)
+		json_object_set_new(args, command->words[i], json_string(argv[first + i]));
+	return argc - first == words || (argc == first && command->words_optional);
+}
+
+/* What a flag makes an act of answers for all: what is asked beside it is a question of its own. */
+static struct fmctl_answer ask_by_row(const struct fmctl *ctl, json_t *args)
+{
+	const struct command *command = ctl->command;
+	struct fmctl_answer answer;
+
+	if (!ctl->given || !command->flag_acts || json_object_size(args) == 1)
+		return fmctl_ask(ctl, command->name, json_incref(args));
+	answer = fmctl_ask(ctl, command->name, json_pack("{s:b}", command->flag, 1));
+	if (answer.status != FMCTL_DONE)
+		return answer;
+	json_decref(answer.result);
+	json_object_del(args, command->flag);
+	return fmctl_ask(ctl, command->name, json_incref(args));
 }
 
 static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
@@ -92,8 +154,11 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	struct fmctl_answer answer = { .status = FMCTL_USAGE };
 	json_t *args = json_object();
 
-	if (read_arguments(command, argc, argv, args, &ctl->given))
-		answer = fmctl_ask(ctl, command->name, json_incref(args));
+	if (read_arguments(command, argc, argv, args)) {
+		ctl->given = command->flag ? json_is_true(json_object_get(args, command->flag))
+					   : optind < argc;
+		answer = ask_by_row(ctl, args);
+	}
 	json_decref(args);
 	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : command->view->show)(ctl, answer.result);

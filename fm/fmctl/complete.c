@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
 
 static bool takes_value(const char *option)
@@ -52,15 +53,26 @@ static bool is_literal(const char *text, size_t len)
 	return len > 1;
 }
 
+/* An option of the command's row is offered by that. */
+static bool is_of_row(const struct command *command, const char *text, size_t len)
+{
+	const struct command_option *option;
+
+	for (unsigned i = 0; len > 2 && (option = command_option_at(command, i)); i++)
+		if (strlen(option->name) == len - 2 && !strncmp(option->name, text + 2, len - 2))
+			return true;
+	return false;
+}
+
 /* Of "--fail|--cordon", "logs": each alternative. */
-static void print_literals(const char *piece, size_t len)
+static void print_literals(const struct command *command, const char *piece, size_t len)
 {
 	const char *end = piece + len;
 
 	while (piece < end) {
 		size_t part = strcspn(piece, "| []\n");
 
-		if (is_literal(piece, part))
+		if (is_literal(piece, part) && !is_of_row(command, piece, part))
 			printf("%.*s\n", (int)part, piece);
 		piece += part + 1;
 	}
@@ -94,7 +106,7 @@ static bool begins_line(const char *piece, size_t len)
 	return len == strlen("fmctl") && !strncmp(piece, "fmctl", len);
 }
 
-static void print_arguments(const char *usage, const char *before)
+static void print_arguments(const struct command *command, const char *usage, const char *before)
 {
 	const char *piece, *value;
 	size_t len, value_len;
@@ -103,7 +115,7 @@ static void print_arguments(const char *usage, const char *before)
 		value_len = len;
 		value = value_of(piece, &value_len);
 		if (value && before && has_alternative(piece, len, before)) {
-			print_literals(value, value_len);
+			print_literals(command, value, value_len);
 			return;
 		}
 	}
@@ -112,12 +124,35 @@ static void print_arguments(const char *usage, const char *before)
 		value = begins_line(piece, len) ? next_piece(piece + len, &value_len)
 						: value_of(piece, &value_len);
 		if (!begins_line(piece, len))
-			print_literals(piece, len);
+			print_literals(command, piece, len);
 		if (value) {
 			piece = value;
 			len = value_len;
 		}
 	}
+}
+
+/* `before`: --name, or the option's letter. */
+static bool is_option(const struct command_option *option, const char *before)
+{
+	return (!strncmp(before, "--", 2) && !strcmp(option->name, before + 2)) ||
+	       (option->letter && before[0] == '-' && before[1] == option->letter && !before[2]);
+}
+
+/* Of the row: the values that the option before spells out, if it takes one; true = it does. */
+static bool print_options(const struct command *command, const char *before)
+{
+	const struct command_option *option;
+
+	for (unsigned i = 0; before && (option = command_option_at(command, i)); i++) {
+		if (!option->value || !is_option(option, before))
+			continue;
+		print_literals(command, option->value, strlen(option->value));
+		return true;
+	}
+	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
+		printf("--%s\n", option->name);
+	return false;
 }
 
 /*
@@ -139,6 +174,7 @@ void fmctl_complete(int count, char **words)
 
 	if (at == count)
 		print_names();
-	else if (command)
-		print_arguments(arguments_of(command), count > at + 1 ? words[count - 1] : NULL);
+	else if (command && !print_options(command, count > at + 1 ? words[count - 1] : NULL))
+		print_arguments(command, arguments_of(command),
+				count > at + 1 ? words[count - 1] : NULL);
 }

@@ -44,6 +44,12 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 				  char **argv);
 
 /*
+ * The options of the command's row, and its flag, into args. The index of the first word in argv;
+ * -1 = it is not so used, which was said on stderr.
+ */
+int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
+
+/*
  * complete.c: what may come next, a word a line, behind these words of a line that begins with
  * fmctl.
  */
@@ -71,8 +77,7 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
 				      const json_t *result); /* nvswitch_blocks.c */
 
 /* show.c: documents as people read them, to stdout. */
-fmctl_show_fn show_json, show_text, show_columns, show_sick, show_events, show_settled, show_lines,
-	show_proof;
+fmctl_show_fn show_json, show_text, show_columns, show_events, show_settled, show_lines, show_proof;
 void show_trial(const json_t *rows);  /* hosts whose NVLinks were assumed to be otherwise */
 void show_payers(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
 

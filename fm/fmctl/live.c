@@ -54,26 +54,6 @@ static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **ar
 }
 const struct fmctl_view topology_view = { .run = run_topology };
 
-static enum fmctl_exit run_links(const struct fmctl *ctl, int argc, char **argv)
-{
-	static const struct option longs[] = { { "down", no_argument, NULL, 'd' },
-					       { "sick", no_argument, NULL, 's' },
-					       { 0 } };
-	int c, which = 0;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == '?' || (which && which != c))
-			return FMCTL_USAGE;
-		which = c;
-	}
-	if (optind < argc)
-		return FMCTL_USAGE;
-	return fmctl_ask_and_show(
-		ctl, "links", json_pack("{s:b, s:b}", "down", which == 'd', "sick", which == 's'),
-		which == 's' ? show_sick : show_columns);
-}
-const struct fmctl_view links_view = { .run = run_links };
-
 static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const char *file)
 {
 	char path[4096];

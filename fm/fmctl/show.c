@@ -250,17 +250,6 @@ void show_columns(const struct fmctl *ctl, const json_t *result)
 }
 const struct fmctl_view by_columns = { .show = show_columns };
 
-void show_sick(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{ "FROM", "a.name" }, { "PORT", "a.port" }, { "TO", "b.name" },
-		{ "PORT", "b.port" }, { "UP", "up" },	    { "SICK", "sick" },
-		{ "FOR", "left_s" },  { "WHY", "why" },	    { 0 }
-	};
-
-	table_print(ctl, result, columns);
-}
-
 static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
@@ -273,7 +262,7 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 	       json_number_value(json_object_get(result, "pass_ms")),
 	       (long long)integer(result, "silent"));
 	if (json_array_size(links))
-		show_sick(ctl, links);
+		show_columns(ctl, result);
 }
 const struct fmctl_view health_view = { .show = show_health };
 

@@ -11,37 +11,11 @@
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256
 
-const json_t *table_value(const json_t *row, const char *key)
-{
-	char part[64];
-
-	while (row) {
-		size_t len = strcspn(key, ".");
-
-		snprintf(part, sizeof(part), "%.*s", (int)len, key);
-		row = json_object_get(row, part);
-		if (!key[len])
-			break;
-		key += len + 1;
-	}
-	return row;
-}
-
-static const json_t *part_value(const json_t *row, const char *key, size_t len)
-{
-	char part[64];
-
-	snprintf(part, sizeof(part), "%.*s", (int)len, key);
-	return table_value(row, part);
-}
-
 static const char *share_text(const json_t *row, const char *key, char buf[CELL_SIZE])
 {
-	size_t len = strcspn(key, "/");
-
 	snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
-		 json_integer_value(part_value(row, key, len)),
-		 json_integer_value(table_value(row, key + len + 1)));
+		 json_integer_value(table_value(row, key)),
+		 json_integer_value(table_value(row, strchr(key, '/') + 1)));
 	return buf;
 }
 
@@ -65,12 +39,13 @@ static const char *cell_text(const json_t *row, const char *key, char buf[CELL_S
 	if (strchr(key, '/'))
 		return share_text(row, key, buf);
 	if (strchr(key, '['))
-		return list_text(part_value(row, key, strcspn(key, "[")), buf);
+		return list_text(value, buf);
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_STRING:
 		return json_string_value(value);
 	case JSON_INTEGER:
-		snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		snprintf(buf, CELL_SIZE, "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(value) + (strchr(key, '+') != NULL));
 		return buf;
 	case JSON_REAL:
 		snprintf(buf, CELL_SIZE, "%.2f", json_real_value(value));

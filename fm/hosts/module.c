@@ -63,15 +63,21 @@ void hosts_add_verdict(const struct host_verdict *v, json_t *row)
 	json_object_set_new(row, "hcas_known", json_integer(v->hcas));
 }
 
-json_t *hosts_document(struct fabric *fabric)
+json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg)
 {
-	json_t *rows = dump_json_hosts(fabric_view(fabric).topo);
+	const struct topo *t = fabric_view(fabric).topo;
+	json_t *rows = json_array();
 
-	for (uint32_t host = 0; host < json_array_size(rows); host++) {
+	for (uint32_t host = 0; host < t->nhosts; host++) {
 		struct host_verdict verdict;
+		json_t *row;
 
 		fabric_judge_host(fabric, host, &verdict);
-		hosts_add_verdict(&verdict, json_array_get(rows, host));
+		if (asked && !asked(arg, host, &verdict))
+			continue;
+		row = dump_json_host(t, host);
+		hosts_add_verdict(&verdict, row);
+		json_array_append_new(rows, row);
 	}
 	return rows;
 }

@@ -15,7 +15,11 @@ extern const struct fabric_module hosts_module;
 void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out);
 /* Adds "verdict", "reasons", "hcas_up" and "hcas_known" to a row about that host. */
 void hosts_add_verdict(const struct host_verdict *verdict, json_t *row);
-/* `fmctl --json hosts`: all of the published snapshot, with their verdicts; the caller owns it. */
-json_t *hosts_document(struct fabric *fabric);
+/*
+ * `fmctl --json hosts`: those of the published snapshot that are asked for (NULL = all), with their
+ * verdicts; the caller owns it.
+ */
+typedef bool hosts_asked_fn(const void *arg, uint32_t host, const struct host_verdict *verdict);
+json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg);
 
 #endif

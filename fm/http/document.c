@@ -47,7 +47,7 @@ static enum MHD_Result take_option(void *arg, enum MHD_ValueKind kind, const cha
 static json_t *make(const struct document *d, uint64_t *rows, char err[COMMAND_ERROR_SIZE])
 {
 	const struct query *query = &d->query;
-	json_t *result = query->command->run->answer(d->env, query->args, err);
+	json_t *result = command_answer(d->env, query->command, query->args, err);
 
 	*rows = CHILD_REPLY_UNKNOWN;
 	if (!result || !query->paged)

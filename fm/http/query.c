@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * query: which options a command has is read off its usage, `[--down|--sick] [-n N] [--leaf LEAF]`:
- * the one place that says it for people, for the shell's completion and for this. A name that is
+ * query: which options a command has is told by its row: its filters and options
+ * (fm/control/option.h), and else its usage, `[-n N] [--format FORMAT]`: there a name that is
  * followed by a blank and a word takes a value, and one by N a number.
  */
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/control/option.h"
 #include "fm/http/query.h"
 
 #define NAME_END " ]|[="
@@ -112,15 +113,27 @@ static void take_value(struct query *query, enum kind kind, const char *key, con
 	}
 }
 
+static void take_option(struct query *query, const struct command_option *option, const char *value)
+{
+	char err[QUERY_ERROR];
+
+	if ((option->value || !is_false(value)) &&
+	    command_option_put(option, value, query->args, err, sizeof(err)))
+		refuse(query, "%s", err);
+}
+
 void query_take(struct query *query, const char *key, const char *value)
 {
 	const struct command *command = query->command;
+	const struct command_option *option = command_option_find(command, key);
 	bool acts = command->flag_acts && !strcmp(command->flag, key);
 	enum kind kind = acts			 ? NO_OPTION
 			 : is_word(command, key) ? TEXT
 						 : option_kind(command, key);
 
-	if (kind != NO_OPTION)
+	if (option)
+		take_option(query, option, value);
+	else if (kind != NO_OPTION)
 		take_value(query, kind, key, value);
 	else if (!strcmp(key, "offset") || !strcmp(key, "limit"))
 		take_page(query, key, value);

@@ -63,7 +63,8 @@ def test_completion_begins_with_the_commands():
 
 
 @pytest.mark.parametrize("words, offered", [
-    (["links"], ["--down", "--sick"]),
+    (["links"], ["--leaf", "--rail", "--su", "--host", "--down", "--unhealthy", "--class", "--sick", "--sort"]),
+    (["links", "--class"], ["compute", "storage", "management", "idle", "crossrail"]), (["links", "--leaf"], []),
     (["topology"], ["--format"]),
     (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "lst"]),
     (["--json", "-s", "/run/x", "check"], ["--readback"]),

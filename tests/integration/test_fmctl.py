@@ -93,7 +93,7 @@ def test_dead_socket_ends_with_3(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "all"], ["links", "--down", "--sick"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
+    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "a", "b"], ["links", "--su", "0"], ["links", "--rail", "x"], ["links", "--class", "royal"], ["links", "--sort", "moon"], ["switches", "--class", "storage"], ["status", "--su", "1"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
     ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
     ["topology", "--format"], ["check", "--readback", "leaf-1"]])
 def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
@@ -134,9 +134,11 @@ def test_full_disk_is_no_success(tmp_path, serve):
     (["topology", "--format", "slurm"], ("topology", {"format": "slurm"})),
     (["nodes"], ("nodes", {})),
     (["switches"], ("switches", {})),
-    (["links"], ("links", {"down": False, "sick": False})),
-    (["links", "--down", "--json"], ("links", {"down": True, "sick": False})),
-    (["links", "--sick"], ("links", {"down": False, "sick": True})),
+    (["links"], ("links", {})),
+    (["links", "--down", "--json"], ("links", {"down": True})),
+    (["links", "--sick"], ("links", {"sick": True})),
+    (["links", "--sort", "-down since", "leaf-01", "--su", "2", "--down"], ("links", {"sort": "-down since", "what": "leaf-01", "su": 2, "down": True})),
+    (["hosts", "--class", "storage", "--leaf=leaf-01"], ("hosts", {"class": "storage", "leaf": "leaf-01"})),
     (["release", "leaf-01:9"], ("release", {"what": "leaf-01:9"})),
     (["forget", "leaf-01:9"], ("forget", {"what": "leaf-01:9"})),
     (["forget", "--down"], ("forget", {"down": True})),

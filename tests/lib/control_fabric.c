@@ -13,9 +13,20 @@ json_t *fabric_status(const struct fabric *f)
 	return json_pack("{s:s}", "state", "master");
 }
 
-json_t *hosts_document(struct fabric *f)
+/* All are healthy, but the one that was told to be not. */
+json_t *hosts_document(struct fabric *f, hosts_asked_fn *asked, const void *arg)
 {
-	return dump_json_hosts(f->topo);
+	json_t *rows = json_array();
+
+	for (uint32_t h = 0; h < f->topo->nhosts; h++) {
+		const struct host_verdict verdict = { .state = h + 1 == f->unhealthy_host
+								       ? HOST_DEGRADED
+								       : HOST_HEALTHY };
+
+		if (!asked || asked(arg, h, &verdict))
+			json_array_append_new(rows, dump_json_host(f->topo, h));
+	}
+	return rows;
 }
 
 const struct mcast_plan *multicast_trees(const struct fabric *f)
@@ -112,7 +123,8 @@ json_t *adaptive_switches(const struct fabric *f)
 
 json_t *fabric_unhealthy(const struct fabric *f)
 {
-	return json_pack("[{s:s}]", "sick", "quarantined");
+	return f->unhealthy ? json_deep_copy(f->unhealthy)
+			    : json_pack("[{s:s}]", "sick", "quarantined");
 }
 
 void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
@@ -179,6 +191,12 @@ struct fabric_policy nvlink_policy(const struct fabric *f, const struct topo *va
 				   const uint8_t *states)
 {
 	return (struct fabric_policy){ 0 };
+}
+
+struct fabric_policy fabric_policy(const struct fabric *f, const struct topo *t,
+				   const struct fabric_module *without)
+{
+	return (struct fabric_policy){ .classes = f->classes };
 }
 
 void fabric_policy_fini(struct fabric_policy *policy)

@@ -38,7 +38,10 @@ struct fabric {
 	fabric_event_fn *event_fn; /* of the follower */
 	void *event_arg;
 	bool cordon_on;
-	const char *refusal; /* it is not master */
+	const char *refusal;	 /* it is not master */
+	uint32_t unhealthy_host; /* + 1, 0 = none */
+	json_t *unhealthy;	 /* rows of links; NULL = one of no known link */
+	uint8_t *classes;	 /* of its policy, by port: taken when asked for */
 };
 
 void finish_act(struct fabric *f, json_t *result, const char *error);

@@ -225,7 +225,7 @@ static void a_row_of_hosts_has_the_verdict_and_its_hcas_as_before(void **state)
 
 	world_init(&w, pod(1));
 	cut(&w, 7);
-	rows = hosts_document(w.fabric);
+	rows = hosts_document(w.fabric, NULL, NULL);
 	row = json_array_get(rows, index_of(fabric_topo(w.fabric), HOST));
 	assert_string_equal(json_string_value(json_object_get(row, "name")), HOST);
 	assert_string_equal(json_string_value(json_object_get(row, "verdict")), "DEGRADED");

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* filter: which rows of a list are asked for. */
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/filter.h"
+#include "fm/fabric/policy.h"
+#include "fm/fabric/view.h"
+#include "routing/ftree/route.h"
+#include "topology/mem.h"
+
+static const struct filter_place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static uint32_t host_by_name(const struct topo *t, const char *name)
+{
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (!strcmp(t->hosts[h].name, name))
+			return h;
+	return TOPO_NONE;
+}
+
+/* Any text that names something; NULL = anywhere. */
+static bool read_place(const struct topo *t, const char *text, struct filter_place *place,
+		       char *err)
+{
+	*place = anywhere;
+	if (!text)
+		return true;
+	place->host = host_by_name(t, text);
+	if (place->host == TOPO_NONE)
+		place->node = topo_resolve(t, text, &place->port, err, COMMAND_ERROR_SIZE);
+	return place->host != TOPO_NONE || place->node != TOPO_NONE;
+}
+
+static bool read_leaf(struct filter *f, const char *text, char *err)
+{
+	if (!read_place(f->topo, text, &f->leaf, err))
+		return false;
+	if (!text || (f->leaf.node < f->topo->nswitches && !f->leaf.port))
+		return true;
+	command_refuse(err, "%s is no switch", text);
+	return false;
+}
+
+/* A host by its name, or by any of its HCAs. */
+static bool read_host(struct filter *f, const char *text, char *err)
+{
+	if (!read_place(f->topo, text, &f->host, err))
+		return false;
+	if (f->host.node != TOPO_NONE)
+		f->host.host = f->topo->nodes[f->host.node].host;
+	f->host.node = TOPO_NONE;
+	f->host.port = 0;
+	if (!text || f->host.host != TOPO_NONE)
+		return true;
+	command_refuse(err, "%s is no host", text);
+	return false;
+}
+
+static bool read_class(struct filter *f, const struct fabric *fabric, const char *text, char *err)
+{
+	static const char *const names[] = { [ROUTE_COMPUTE] = "compute",
+					     [ROUTE_STORAGE] = "storage",
+					     [ROUTE_MANAGEMENT] = "management",
+					     [ROUTE_IDLE] = "idle",
+					     [ROUTE_CROSSRAIL] = "crossrail" };
+	struct fabric_policy policy;
+
+	for (int class = 0; text && class < (int)(sizeof(names) / sizeof(names[0])); class ++)
+		if (!strcmp(names[class], text))
+			f->class = class;
+	if (!text)
+		return true;
+	if (f->class < 0) {
+		command_refuse(err, "no class %s", text);
+		return false;
+	}
+	policy = fabric_policy(fabric, f->topo, NULL);
+	f->classes = policy.classes;
+	policy.classes = NULL;
+	fabric_policy_fini(&policy);
+	return true;
+}
+
+static uint32_t port_of_end(const struct topo *t, const json_t *end)
+{
+	const char *guid = json_string_value(json_object_get(end, "guid"));
+
+	return guid ? topo_port_of(t, strtoull(guid, NULL, 0),
+				   (unsigned)json_integer_value(json_object_get(end, "port")))
+		    : TOPO_NONE;
+}
+
+static void read_sick(struct filter *f, const struct fabric *fabric)
+{
+	json_t *rows = fabric_unhealthy(fabric), *row;
+	size_t i;
+
+	f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));
+	json_array_foreach (rows, i, row) {
+		uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
+
+		if (port == TOPO_NONE)
+			continue;
+		f->sick[port] = true;
+		if (f->topo->ports[port].peer != TOPO_NONE)
+			f->sick[f->topo->ports[port].peer] = true;
+	}
+	json_decref(rows);
+}
+
+/* Taken out of the arguments; what is no text, number or flag where one belongs is refused. */
+static bool unpack(struct filter *f, unsigned filters, json_t *args, json_t *mine,
+		   const char *texts[4], char *err)
+{
+	static const char *const keys[] = { "leaf", "rail",	 "su",	  "host",
+					    "down", "unhealthy", "class", "what" };
+	int down = 0, unhealthy = 0, su = 0;
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_t *value = json_object_get(args, keys[i]);
+
+		if (!value || (i < 7 && !(filters & 1u << i)))
+			continue;
+		json_object_set(mine, keys[i], value);
+		json_object_del(args, keys[i]);
+	}
+	if (!command_unpack(mine, err, "{s?s s?i s?i s?s s?b s?b s?s s?s}", "leaf", &texts[0],
+			    "rail", &f->rail, "su", &su, "host", &texts[1], "down", &down,
+			    "unhealthy", &unhealthy, "class", &texts[2], "what", &texts[3]))
+		return false;
+	f->su = su - 1;
+	f->down = down;
+	f->unhealthy = unhealthy;
+	return true;
+}
+
+bool filter_read(struct filter *f, const struct command_env *env, unsigned filters, json_t *args,
+		 char *err)
+{
+	const char *texts[4] = { NULL, NULL, NULL, NULL };
+	json_t *mine = json_object();
+	bool good;
+
+	*f = (struct filter){ .topo = fabric_view(env->fabric).topo,
+			      .what = anywhere,
+			      .leaf = anywhere,
+			      .host = anywhere,
+			      .rail = -1,
+			      .class = -1 };
+	good = unpack(f, filters, args, mine, texts, err);
+	if (good && json_object_size(mine))
+		good = command_topo(env, err) && read_leaf(f, texts[0], err) &&
+		       read_host(f, texts[1], err) && read_class(f, env->fabric, texts[2], err) &&
+		       read_place(f->topo, texts[3], &f->what, err);
+	if (good && f->unhealthy)
+		read_sick(f, env->fabric);
+	json_decref(mine);
+	return good;
+}
+
+void filter_fini(struct filter *f)
+{
+	free(f->classes);
+	free(f->sick);
+}
+
+/* ---- Places ---------------------------------------------------------------------------------- */
+
+static bool is_anywhere(const struct filter_place *place)
+{
+	return place->node == TOPO_NONE && place->host == TOPO_NONE;
+}
+
+static bool is_at(const struct filter *f, const struct filter_place *place, uint32_t node)
+{
+	return place->node == node ||
+	       (place->host != TOPO_NONE && f->topo->nodes[node].host == place->host);
+}
+
+static bool is_port_at(const struct filter *f, const struct filter_place *place,
+		       const struct topo_port *port)
+{
+	return is_at(f, place, port->node) && (!place->port || place->port == port->num);
+}
+
+static bool is_near(const struct filter *f, const struct filter_place *place, uint32_t node)
+{
+	const struct topo *t = f->topo;
+
+	if (is_anywhere(place) || is_at(f, place, node))
+		return true;
+	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, node, num));
+
+		if (peer && is_port_at(f, place, peer))
+			return true;
+	}
+	return false;
+}
+
+/* ---- Nodes, hosts ---------------------------------------------------------------------------- */
+
+static bool is_down(const struct topo_port *port)
+{
+	return port->peer != TOPO_NONE && !port->link_up;
+}
+
+static bool has_class(const struct filter *f, const struct topo_port *port)
+{
+	uint32_t index = (uint32_t)(port - f->topo->ports);
+
+	return topo_is_host(f->topo, port->node) && port->num &&
+	       (f->classes ? f->classes[index] : ROUTE_COMPUTE) == f->class;
+}
+
+static bool has_port(const struct filter *f, uint32_t node,
+		     bool (*is)(const struct filter *f, const struct topo_port *port))
+{
+	for (unsigned num = 1; num <= f->topo->nodes[node].nports; num++)
+		if (is(f, topo_port(f->topo, node, num)))
+			return true;
+	return false;
+}
+
+static bool port_is_down(const struct filter *f, const struct topo_port *port)
+{
+	return is_down(port);
+}
+
+static bool port_is_sick(const struct filter *f, const struct topo_port *port)
+{
+	return f->sick[port - f->topo->ports];
+}
+
+static bool is_asked(const struct filter *f, uint32_t n)
+{
+	const struct topo_node *node = &f->topo->nodes[n];
+
+	return (f->rail < 0 || node->rail == f->rail) && (f->su < 0 || node->su == f->su) &&
+	       is_near(f, &f->leaf, n) && is_near(f, &f->host, n) &&
+	       (!f->down || has_port(f, n, port_is_down)) &&
+	       (!f->unhealthy || has_port(f, n, port_is_sick)) &&
+	       (f->class < 0 || has_port(f, n, has_class));
+}
+
+bool filter_has_node(const struct filter *f, uint32_t node)
+{
+	return !f || ((is_anywhere(&f->what) || is_at(f, &f->what, node)) && is_asked(f, node));
+}
+
+bool filter_has_switch(const struct filter *f, uint32_t node)
+{
+	return !f || (is_near(f, &f->what, node) && is_asked(f, node));
+}
+
+bool filter_has_host(const struct filter *f, uint32_t host)
+{
+	const struct topo_host *h = f ? &f->topo->hosts[host] : NULL;
+
+	for (uint32_t i = 0; h && i < h->ncas; i++)
+		if (filter_has_switch(f, f->topo->host_cas[h->first + i]))
+			return true;
+	return !h;
+}
+
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+/* b NULL = no cable is known. */
+static bool is_either(const struct filter *f, const struct filter_place *place,
+		      const struct topo_port *a, const struct topo_port *b)
+{
+	return is_anywhere(place) || is_port_at(f, place, a) || (b && is_port_at(f, place, b));
+}
+
+bool filter_has_link(const struct filter *f, uint32_t port)
+{
+	const struct topo_port *a = f ? &f->topo->ports[port] : NULL;
+	const struct topo_port *b = f ? topo_peer(f->topo, a) : NULL;
+	const struct topo_node *at = f ? &f->topo->nodes[a->node] : NULL;
+	const struct topo_node *to = b ? &f->topo->nodes[b->node] : at;
+
+	if (!f)
+		return true;
+	return is_either(f, &f->what, a, b) && is_either(f, &f->leaf, a, b) &&
+	       is_either(f, &f->host, a, b) &&
+	       (f->rail < 0 || at->rail == f->rail || to->rail == f->rail) &&
+	       (f->su < 0 || at->su == f->su || to->su == f->su) && (!f->down || is_down(a)) &&
+	       (!f->unhealthy || f->sick[port]) &&
+	       (f->class < 0 || has_class(f, a) || (b && has_class(f, b)));
+}
+
+/* ---- Rows that others made ------------------------------------------------------------------- */
+
+void filter_switches(const struct filter *f, json_t *rows)
+{
+	for (size_t i = json_array_size(rows); f && i-- > 0;) {
+		const json_t *guid = json_object_get(json_array_get(rows, i), "guid");
+		const char *text = json_string_value(guid);
+		uint32_t node = text ? topo_find(f->topo, strtoull(text, NULL, 0)) : TOPO_NONE;
+
+		if (node != TOPO_NONE && !filter_has_switch(f, node))
+			json_array_remove(rows, i);
+	}
+}
+
+void filter_links(const struct filter *f, json_t *rows)
+{
+	for (size_t i = json_array_size(rows); f && i-- > 0;) {
+		const json_t *row = json_array_get(rows, i);
+		uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
+
+		if (port != TOPO_NONE && !filter_has_link(f, port))
+			json_array_remove(rows, i);
+	}
+}
+
+void filter_hosts(const struct filter *f, json_t *rows, const char *key)
+{
+	for (size_t i = json_array_size(rows); f && i-- > 0;) {
+		const char *name = json_string_value(json_object_get(json_array_get(rows, i), key));
+		uint32_t host = name ? host_by_name(f->topo, name) : TOPO_NONE;
+
+		if (host != TOPO_NONE && !filter_has_host(f, host))
+			json_array_remove(rows, i);
+	}
+}

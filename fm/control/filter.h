@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * filter: which rows of a list are asked for. All that was asked has to be true of a row: of a link
+ * by either of its ends, of a host by one of its HCAs.
+ *
+ *   what         a host's HCAs, a node, or a port's link; of switches and hosts, also what is
+ *                cabled to that
+ *   leaf, host   that switch, that host's HCAs, and what is cabled to them
+ *   rail, su     a node's own
+ *   down         with a link that is down
+ *   unhealthy    with a link that is not trusted (`links --sick`)
+ *   class        what routing takes an HCA for; no switch is of a class
+ */
+#ifndef FMD_CONTROL_FILTER_H
+#define FMD_CONTROL_FILTER_H
+
+#include "fm/control/answer.h"
+
+struct filter_place { /* both TOPO_NONE = anywhere */
+	uint32_t node, host;
+	unsigned port; /* of the node, 0 = all of them */
+};
+struct filter {
+	const struct topo *topo; /* that of the answer; borrowed */
+	struct filter_place what, leaf, host;
+	int rail, su, class; /* from 0; -1 = any */
+	bool down, unhealthy;
+	uint8_t *classes; /* enum route_class by port of topo; NULL = all compute */
+	bool *sick;	  /* by port of topo, where unhealthy is asked for */
+};
+
+/*
+ * Takes the arguments that are the filters' out of args. False: what they name is not there, the
+ * reason is in err[COMMAND_ERROR_SIZE]. filter_fini() ends it, whatever came of it.
+ */
+bool filter_read(struct filter *f, const struct command_env *env, unsigned filters, json_t *args,
+		 char *err);
+void filter_fini(struct filter *f);
+
+/* Whether the row is asked for; a filter of NULL asks for all. port: either end of the link. */
+bool filter_has_node(const struct filter *f, uint32_t node);
+bool filter_has_switch(const struct filter *f, uint32_t node);
+bool filter_has_host(const struct filter *f, uint32_t host);
+bool filter_has_link(const struct filter *f, uint32_t port);
+/*
+ * Takes the others out of rows that were made without it: rows of switches by "guid", of links by
+ * "a", of hosts by the name under that key. A row that tells of none stays.
+ */
+void filter_switches(const struct filter *f, json_t *rows);
+void filter_links(const struct filter *f, json_t *rows);
+void filter_hosts(const struct filter *f, json_t *rows, const char *key);
+
+#endif
