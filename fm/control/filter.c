@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/filter.h"
-#include "fm/fabric/policy.h"
 #include "fm/fabric/view.h"
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
