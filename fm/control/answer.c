@@ -58,7 +58,7 @@ const struct tables *command_tables(const struct command_env *env, char *err)
 	return tables;
 }
 
-/* The column that is asked for, taken out of the arguments; NULL = none. False: there is no such. */
+/* The column that is asked for, out of the arguments; NULL = none. False: there is no such. */
 static bool take_sort(const struct command *command, json_t *args, struct row_order *order,
 		      char *err)
 {

@@ -6,8 +6,8 @@
  *   COMMAND(name, arguments, help, run, view, members of struct command..)
  *
  * `run` is what fmd does (a struct command_run, see answer.h), `view` what fmctl does (a struct
- * fmctl_view, see fm/fmctl/fmctl.h): each program sees its own and leaves the other out. By `words`,
- * `flag`, `filters` and `options` fmctl makes the request of what was typed, and http of a query
+ * fmctl_view, see fm/fmctl/fmctl.h): each program sees its own and leaves the other out. By
+ * `words`, `flag`, `filters` and `options` fmctl makes the request of what was typed, and http of a query
  * (option.h); by `columns` fmctl prints the answer's rows, and the answer is sorted. A command that
  * is no more than that needs no code in fmctl. Usage, help and bash's completion are made of the
  * row; a test holds the manual page and README to the list.

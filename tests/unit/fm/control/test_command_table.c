@@ -42,7 +42,9 @@ static void every_row_has_its_way_to_an_answer(void **state)
 	}
 }
 
-/* A usage in capitals, a key each, but for filters: what fmctl asks by itself has as many of both. */
+/*
+ * A usage in capitals, a key each, but for filters: what fmctl asks by itself has as many of both.
+ */
 static void words_are_those_of_usage(void **state)
 {
 	const struct command *c;
