@@ -161,14 +161,29 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 
+static void drop_healthy(json_t *hosts)
+{
+	for (size_t i = json_array_size(hosts); i-- > 0;) {
+		const json_t *state = json_object_get(json_array_get(hosts, i), "state");
+
+		if (json_is_string(state) && !strcmp(json_string_value(state), "HEALTHY"))
+			json_array_remove(hosts, i);
+	}
+}
+
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
-	json_t *doc;
+	struct filter places = env->filter ? *env->filter : (struct filter){ 0 };
+	json_t *doc, *hosts;
 
 	if (!command_unpack(args, err, "{}"))
 		return NULL;
 	doc = nvlink_hosts(env->fabric);
-	filter_hosts(env->filter, json_object_get(doc, "hosts"), "host");
+	hosts = json_object_get(doc, "hosts");
+	if (places.unhealthy)
+		drop_healthy(hosts);
+	places.unhealthy = false; /* that was said of NVLinks, not of cables */
+	filter_hosts(env->filter ? &places : NULL, hosts, "host");
 	return doc;
 }
 const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answer = true };

@@ -89,6 +89,7 @@ struct command {
 	bool words_optional; /* all of them may be left away */
 	const char *flag;    /* `--flag` makes this argument true, else it is false; NULL = none */
 	bool looks;	     /* changes nothing: also for those who may only look */
+	bool offline;	     /* fmctl does it without fmd */
 	bool flag_acts;	     /* .. unless the flag is given: then it is an act */
 	unsigned filters;    /* of enum command_filter */
 	const struct command_option *options; /* further ones, of its own; NULL = none */
@@ -101,7 +102,7 @@ struct command {
 	unsigned optional_columns;     /* so many of the last are left out where no row has them */
 	const struct command_run *run; /* in fmd */
 	const struct fmctl_view *view; /* in fmctl */
-	const char *ends; /* exit codes of fmctl beyond those of all commands; NULL = none */
+	const char *fails_when;	       /* exit code 1 of fmctl has this meaning too; NULL = none */
 };
 
 #endif

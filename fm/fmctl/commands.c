@@ -18,20 +18,21 @@ static const struct command commands[] = {
 	{ .name = name_, .arguments = arguments_, .help = help_, .view = &(view_), __VA_ARGS__ },
 #include "fm/control/commands.def"
 #undef COMMAND
+	{ 0 },
 };
 
 const struct fmctl_view no_view = { 0 };
 
-const struct command *fmctl_command_at(unsigned index)
+const struct command *fmctl_commands(void)
 {
-	return index < sizeof(commands) / sizeof(commands[0]) ? &commands[index] : NULL;
+	return commands;
 }
 
 const struct command *fmctl_command_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(commands[i].name, name) && commands[i].help)
-			return &commands[i];
+	for (const struct command *c = commands; c->name; c++)
+		if (!strcmp(c->name, name) && c->help)
+			return c;
 	return NULL;
 }
 
@@ -42,80 +43,6 @@ static int count_words(const struct command *command)
 	while (count < COMMAND_WORDS && command->words[count])
 		count++;
 	return count;
-}
-
-/* ---- What was typed -------------------------------------------------------------------------- */
-
-enum { FLAG = COMMAND_OPTIONS_MAX }; /* beside the indices of options */
-
-struct typed { /* what getopt is to know of a command */
-	struct option longs[COMMAND_OPTIONS_MAX + 2];
-	char letters[2 * COMMAND_OPTIONS_MAX + 1];
-};
-
-static void list_options(const struct command *command, struct typed *typed)
-{
-	const struct command_option *option;
-	unsigned count = 0;
-	char *letter = typed->letters;
-
-	for (; (option = command_option_at(command, count)) && count < COMMAND_OPTIONS_MAX;
-	     count++) {
-		typed->longs[count] =
-			(struct option){ option->name,
-					 option->value ? required_argument : no_argument, NULL,
-					 (int)count + 1 };
-		if (option->letter)
-			*letter++ = option->letter;
-		if (option->letter && option->value)
-			*letter++ = ':';
-	}
-	if (command->flag)
-		typed->longs[count] = (struct option){ command->flag, no_argument, NULL, FLAG + 1 };
-}
-
-/* c: as getopt gave it, an index and one or a letter. */
-static const struct command_option *option_of(const struct command *command, int c)
-{
-	const struct command_option *option;
-
-	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
-		if ((int)i + 1 == c || (option->letter && option->letter == c))
-			return option;
-	return NULL;
-}
-
-/* The name of a column is told here, ahead of asking. */
-static bool is_sortable(const struct command *command, const struct command_option *option,
-			const char *text)
-{
-	if (strcmp(option->name, "sort") || command_column_find(command, text + (*text == '-')))
-		return true;
-	fprintf(stderr, "fmctl: %s: no column %s; fmctl help %s names them\n", command->name, text,
-		command->name);
-	return false;
-}
-
-int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args)
-{
-	struct typed typed = { 0 };
-	char err[256];
-	int c;
-
-	list_options(command, &typed);
-	while ((c = getopt_long(argc, argv, typed.letters, typed.longs, NULL)) != -1) {
-		const struct command_option *option = c == '?' ? NULL : option_of(command, c);
-
-		if (c == FLAG + 1) {
-			json_object_set_new(args, command->flag, json_true());
-		} else if (!option || !is_sortable(command, option, optarg)) {
-			return -1;
-		} else if (command_option_put(option, optarg, args, err, sizeof(err))) {
-			fprintf(stderr, "fmctl: %s: %s\n", command->name, err);
-			return -1;
-		}
-	}
-	return optind;
 }
 
 /* ---- By the row alone ------------------------------------------------------------------------ */

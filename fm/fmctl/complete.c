@@ -28,9 +28,7 @@ static int find_command(int count, char **words)
 
 static void print_names(void)
 {
-	const struct command *command;
-
-	for (unsigned i = 0; (command = fmctl_command_at(i)); i++)
+	for (const struct command *command = fmctl_commands(); command->name; command++)
 		if (command->help)
 			puts(command->name);
 	puts("--json\n--socket\n--timeout\n--help\n--version");

@@ -13,24 +13,6 @@
 #define DEFAULT_SOCKET "/run/fmd/fmd.sock"
 #define TIMEOUT_S      10
 
-static void print_help(FILE *out)
-{
-	const struct command *c;
-
-	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json] COMMAND ...\n\n", out);
-	for (unsigned i = 0; (c = fmctl_command_at(i)); i++) {
-		int used;
-
-		if (!c->help)
-			continue;
-		used = fprintf(out, "  %s %s", c->name, c->arguments);
-		if (used > 26)
-			used = fprintf(out, "\n") - 1;
-		fprintf(out, "%*s%s\n", 28 - used, "", c->help);
-	}
-	fputs("\nplan and generate need no fmd. See fmctl(1).\n", out);
-}
-
 /* --json may stand anywhere; true when it was there. */
 static bool take_json_flag(int *argc, char **argv)
 {
@@ -46,6 +28,12 @@ static bool take_json_flag(int *argc, char **argv)
 	argv[kept] = NULL;
 	*argc = kept;
 	return found;
+}
+
+/* `fmctl COMMAND --help`; a command that prints usage of its own is asked itself. */
+static bool asks_for_help(int argc, char **argv)
+{
+	return argc == 2 && !strcmp(argv[1], "--help");
 }
 
 static bool colour_wanted(void)
@@ -86,7 +74,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 		if (c == 't' && read_seconds(optarg, &ctl->timeout_s))
 			continue;
 		if (c == 'h')
-			print_help(stdout);
+			fmctl_print_help(ctl, stdout);
 		else if (c == 'V')
 			puts("fmctl " FMD_VERSION);
 		*status = c == '?' || c == 't' ? FMCTL_USAGE : FMCTL_DONE;
@@ -94,7 +82,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	}
 	if (optind < argc)
 		return optind;
-	print_help(stderr);
+	fmctl_print_help(ctl, stderr);
 	*status = FMCTL_USAGE;
 	return 0;
 }
@@ -103,9 +91,11 @@ int main(int argc, char **argv)
 {
 	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
-			     .colour = colour_wanted() };
+			     .colour = colour_wanted(),
+			     .commands = fmctl_commands() };
 	const struct command *command;
 	int status = FMCTL_DONE, first;
+	double seconds;
 
 	if (argc > 1 && !strcmp(argv[1], "--complete")) {
 		fmctl_complete(argc - 2, argv + 2);
@@ -120,7 +110,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fmctl: no command %s; fmctl --help names them\n", argv[first]);
 		return FMCTL_USAGE;
 	}
-	status = fmctl_command_run(&ctl, command, argc - first, argv + first);
+	argc -= first;
+	argv += first;
+	if (!fmctl_take_watch(&argc, argv, &seconds))
+		return FMCTL_USAGE;
+	if (asks_for_help(argc, argv))
+		fmctl_print_command(command);
+	else if (seconds > 0)
+		status = fmctl_watch(&ctl, command, argc, argv, seconds);
+	else
+		status = fmctl_command_run(&ctl, command, argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("fmctl: output");
 		return FMCTL_FAILED;

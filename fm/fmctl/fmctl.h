@@ -14,11 +14,12 @@ enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DA
 
 struct fmctl {
 	const char *socket;
-	unsigned timeout_s;	       /* without any answer or sign of progress; 0 = none */
-	bool json;		       /* one document instead of tables */
-	bool colour;		       /* stdout is a terminal */
-	const struct command *command; /* that runs */
-	bool given;		       /* its words, or its flag */
+	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
+	bool json;			/* one document instead of tables */
+	bool colour;			/* stdout is a terminal */
+	const struct command *commands; /* all of them; a name of NULL ends them */
+	const struct command *command;	/* that runs */
+	bool given;			/* its words, or its flag */
 };
 
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);
@@ -37,23 +38,36 @@ struct fmctl_view {
 };
 
 /* commands.c: the table. */
-const struct command *fmctl_command_at(unsigned index); /* all in turn, NULL = no more */
+const struct command *fmctl_commands(void); /* all of them; a name of NULL ends them */
 const struct command *fmctl_command_find(
 	const char *name); /* of what may be typed; NULL = no such */
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv);
 
 /*
- * The options of the command's row, and its flag, into args. The index of the first word in argv;
- * -1 = it is not so used, which was said on stderr.
- */
-int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
-
-/*
  * complete.c: what may come next, a word a line, behind these words of a line that begins with
  * fmctl.
  */
 void fmctl_complete(int count, char **words);
+
+/*
+ * options.c: the options of the command's row, and its flag, into args. The index of the first word
+ * in argv; -1 = it is not so used, which was said on stderr.
+ */
+int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
+
+/* help.c: all commands, or one with its options, columns and exit codes. */
+void fmctl_print_help(const struct fmctl *ctl, FILE *out);
+void fmctl_print_command(const struct command *command);
+
+/*
+ * watch.c: takes --watch out of the arguments: *seconds, 0 = it is not there. False: they are none,
+ * which was said.
+ */
+bool fmctl_take_watch(int *argc, char **argv, double *seconds);
+/* The command again and again; returns when it can't go on. */
+enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *command, int argc,
+			    char **argv, double seconds);
 
 /* ask.c: one question, one answer. */
 struct fmctl_answer {

@@ -295,9 +295,9 @@ static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char
 	return answer.status;
 }
 
-static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
+static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *args)
 {
-	struct fmctl_answer answer = fmctl_ask(ctl, "nvswitch", NULL);
+	struct fmctl_answer answer = fmctl_ask(ctl, "nvswitch", json_incref(args));
 
 	if (answer.status == FMCTL_DONE && name && !strcmp(name, "logs"))
 		(ctl->json ? show_json : show_senders)(
@@ -312,14 +312,29 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name)
 	return answer.status;
 }
 
+static enum fmctl_exit run_words(const struct fmctl *ctl, int argc, char **argv, json_t *args)
+{
+	bool filtered = json_object_size(args) > 0;
+
+	if (argc == 3 && !strcmp(argv[0], "set") && !filtered)
+		return set(ctl, argv[1], strcmp(argv[2], "clear") ? argv[2] : NULL);
+	if (argc == 2 && !strcmp(argv[0], "clear") && !filtered)
+		return set(ctl, argv[1], NULL);
+	if (!argc)
+		return list(ctl, NULL, args);
+	if (argc == 1 && strcmp(argv[0], "set") && strcmp(argv[0], "clear") && !filtered)
+		return list(ctl, argv[0], args);
+	return FMCTL_USAGE;
+}
+
 static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "set"))
-		return set(ctl, argv[2], strcmp(argv[3], "clear") ? argv[3] : NULL);
-	if (argc == 3 && !strcmp(argv[1], "clear"))
-		return set(ctl, argv[2], NULL);
-	if (argc == 1 || (argc == 2 && strcmp(argv[1], "set") && strcmp(argv[1], "clear")))
-		return list(ctl, argc == 2 ? argv[1] : NULL);
-	return FMCTL_USAGE;
+	json_t *args = json_object();
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	enum fmctl_exit status =
+		first < 0 ? FMCTL_USAGE : run_words(ctl, argc - first, argv + first, args);
+
+	json_decref(args);
+	return status;
 }
 const struct fmctl_view nvswitch_view = { .run = run_nvswitch };

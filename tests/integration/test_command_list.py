@@ -27,10 +27,25 @@ def manual_tags():
 
 def test_help_names_each_command_with_its_arguments_in_the_order_of_the_table():
     text = subprocess.run([FMCTL, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout
-    shown = re.findall(r"^  (\S+) (.*)$", text, re.M)
+    shown = re.findall(r"^  ([^-\s]\S*) (.*)$", text, re.M)
     assert [name for name, _ in shown if name in TYPED] == list(TYPED)
     for name, rest in shown:
         assert rest.startswith(TYPED[name])
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_help_of_a_command_has_usage_options_columns_and_exit_codes(name):
+    text = subprocess.run([FMCTL, "help", name], capture_output=True, text=True, timeout=10, check=True).stdout
+    assert text.startswith(f"usage: fmctl {name}") and "exit codes:" in text
+    assert subprocess.run([FMCTL, name, "--help"], capture_output=True, text=True, timeout=10, check=True).stdout == text
+    for option in complete(name):
+        assert not option.startswith("--") or option in text
+
+
+def test_help_of_what_is_no_command_is_a_usage_error():
+    for words in (["help", "moon"], ["help", "follow"], ["help", "links", "nodes"]):
+        done = subprocess.run([FMCTL, *words], capture_output=True, text=True, timeout=10)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr
 
 
 def test_what_only_fmctl_asks_for_can_not_be_typed():
@@ -68,7 +83,7 @@ def test_completion_begins_with_the_commands():
     (["topology"], ["--format"]),
     (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "lst"]),
     (["--json", "-s", "/run/x", "check"], ["--readback"]),
-    (["nvswitch"], ["logs", "blocks", "set", "clear"]),
+    (["nvswitch"], ["--leaf", "--su", "--host", "--unhealthy", "--sort", "logs", "blocks", "set", "clear"]),
     (["whatif", "--cordon"], []), (["path"], []), (["moon"], []), (["follow"], []),
     (["plan", "--engine"], ["ftree", "updn", "updn-root"]),
     (["generate", "--system"], ["a100", "h100", "b200"])])

@@ -93,7 +93,7 @@ def test_dead_socket_ends_with_3(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "a", "b"], ["links", "--su", "0"], ["links", "--rail", "x"], ["links", "--class", "royal"], ["links", "--sort", "moon"], ["switches", "--class", "storage"], ["status", "--su", "1"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
+    [], ["frobnicate"], ["--frobnicate"], ["status", "now"], ["links", "--up"], ["links", "a", "b"], ["links", "--su", "0"], ["links", "--rail", "x"], ["links", "--class", "royal"], ["links", "--sort", "moon"], ["switches", "--class", "storage"], ["status", "--su", "1"], ["status", "--watch=0"], ["status", "--watch=x"], ["reroute", "--watch"], ["generate", "superpod", "--su", "1", "--watch"], ["nvswitch", "dgx-01", "--su", "1"], ["release"], ["forget"], ["forget", "a", "b"], ["lft"],
     ["path", "one"], ["dump"], ["events", "-n", "many"], ["events", "-n", "-1"], ["loglevel"],
     ["topology", "--format"], ["check", "--readback", "leaf-1"]])
 def test_wrong_usage_ends_with_2_and_asks_nobody(tmp_path, serve, arguments):
@@ -308,3 +308,44 @@ def test_generate_writes_what_plan_reads(tmp_path):
 def test_offline_usage_ends_with_2(tmp_path, arguments):
     run = fmctl(tmp_path, *arguments)
     assert run.returncode == 2 and run.stderr and run.stdout == ""
+
+
+# ---- Again and again
+
+def test_watch_asks_again_and_again_until_it_is_interrupted(tmp_path, serve):
+    server = serve(good([LINK]))
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch=0.1", "--down"], stdout=subprocess.PIPE, text=True)
+    try:
+        lines = [process.stdout.readline() for _ in range(9)]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=100)
+    assert [line[:6] for line in lines] == 3 * ["FROM  ", "leaf-1", "\n"]
+    assert "\033" not in "".join(lines)
+    assert server.requests[:3] == 3 * [("links", {"down": True})]
+
+
+def test_watch_of_a_daemon_that_is_not_there_ends_with_3(tmp_path):
+    assert fmctl(tmp_path, "status", "--watch").returncode == 3
+
+
+def test_watch_redraws_a_terminal(tmp_path, serve):
+    serve(good([LINK]))
+    master, slave = os.openpty()
+    process = subprocess.Popen([FMCTL, "-s", tmp_path / "fmd.sock", "links", "--watch", "0.1"], stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    try:
+        while shown.count(b"\033[H\033[2J") < 3:
+            shown += os.read(master, 4096)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=100)
+        os.close(master)
+    assert b"every 0.1 s: fmctl links" in shown and b"leaf-1" in shown
+
+
+def test_health_read_with_a_filter_reads_first_then_asks(tmp_path, serve):
+    server = serve(good({"links": []}))
+    assert fmctl(tmp_path, "health", "--read", "--leaf", "leaf-1").returncode == 0
+    assert server.requests == [("health", {"read": True}), ("health", {"leaf": "leaf-1"})]

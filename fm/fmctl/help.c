@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* help: all commands, or one of them: usage, options, columns and exit codes, read off its row. */
+#include <string.h>
+#include "fm/control/option.h"
+#include "fm/fmctl/fmctl.h"
+
+#define INDENT 28
+#define WIDTH  100
+
+void fmctl_print_help(const struct fmctl *ctl, FILE *out)
+{
+
+	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json] COMMAND ...\n\n", out);
+	for (const struct command *c = ctl->commands; c->name; c++) {
+		int used;
+
+		if (!c->help)
+			continue;
+		used = fprintf(out, "  %s %s", c->name, c->arguments);
+		if (used > INDENT - 2)
+			used = fprintf(out, "\n") - 1;
+		fprintf(out, "%*s%s\n", INDENT - used, "", c->help);
+	}
+	fputs("\n"
+	      "  --timeout SECONDS         without an answer or a sign that fmd is at work; 10, 0 "
+	      "= "
+	      "for ever\n"
+	      "  --json                    one JSON document; may stand anywhere\n"
+	      "  --watch [SECONDS]         behind a command that looks: again and again, every 2 "
+	      "s\n"
+	      "\nplan, generate and help need no fmd. fmctl help COMMAND tells more of one; see "
+	      "fmctl(1).\n",
+	      out);
+}
+
+static void print_option(const struct command_option *option)
+{
+	int used = printf("  --%s", option->name);
+
+	if (option->letter)
+		used += printf(", -%c", option->letter);
+	if (option->value)
+		used += printf(" %s", option->value);
+	if (used > INDENT - 2)
+		used = printf("\n") - 1;
+	printf("%*s%s\n", INDENT - used, "", option->help);
+}
+
+static void print_options(const struct command *command)
+{
+	const struct command_option *option;
+
+	puts("\noptions:");
+	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
+		print_option(option);
+	if (command->looks && !command->offline)
+		print_option(&(struct command_option){
+			.name = "watch",
+			.value = "[SECONDS]",
+			.help = "again and again, every 2 s if nothing is said" });
+	print_option(
+		&(struct command_option){ .name = "json", .help = "one JSON document, no table" });
+	if (!command->offline)
+		puts("  (before the command: -s SOCKET, --timeout SECONDS: 10, 0 = for ever)");
+}
+
+static void print_columns(const struct command *command)
+{
+	const struct table_column *column = command->columns;
+	int used = 0;
+
+	if (!column)
+		return;
+	printf("\ncolumns, with their keys in JSON%s%s%s:\n", command->rows ? " (rows of \"" : "",
+	       command->rows ? command->rows : "", command->rows ? "\")" : "");
+	for (; column->title; column++) {
+		int key = (int)strcspn(column->key, "+");
+		int length = (int)strlen(column->title) + key + 5;
+
+		if (used && used + length > WIDTH) {
+			putchar('\n');
+			used = 0;
+		}
+		used += printf("%s%s (%.*s)%s", used ? " " : "  ", column->title, key, column->key,
+			       column[1].title ? "," : "");
+	}
+	putchar('\n');
+}
+
+static void print_exits(const struct command *command)
+{
+	printf("\nexit codes:\n  0  done\n  1  refused or failed, with the reason on stderr%s%s\n"
+	       "  2  not so used\n",
+	       command->fails_when ? "; also when " : "",
+	       command->fails_when ? command->fails_when : "");
+	if (!command->offline)
+		puts("  3  no fmd serves the socket");
+}
+
+void fmctl_print_command(const struct command *command)
+{
+	if (command->view->usage)
+		fputs(command->view->usage, stdout);
+	else
+		printf("usage: fmctl %s%s%s\n", command->name, *command->arguments ? " " : "",
+		       command->arguments);
+	printf("\n%s\n", command->help);
+	if (!command->view->usage)
+		print_options(command);
+	print_columns(command);
+	print_exits(command);
+	if (strstr(command->arguments, "WHAT") || command->filters)
+		puts("\nWHAT is a host, a node or NODE:PORT, by name, GUID or LID: see fmctl(1).");
+}
+
+static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
+{
+	const struct command *command = ctl->commands;
+
+	if (argc > 2)
+		return FMCTL_USAGE;
+	if (argc < 2) {
+		fmctl_print_help(ctl, stdout);
+		return FMCTL_DONE;
+	}
+	while (command->name && (!command->help || strcmp(command->name, argv[1])))
+		command++;
+	if (command->name) {
+		fmctl_print_command(command);
+		return FMCTL_DONE;
+	}
+	fprintf(stderr, "fmctl: no command %s; fmctl --help names them\n", argv[1]);
+	return FMCTL_USAGE;
+}
+const struct fmctl_view help_view = { .run = run_help };
