@@ -26,8 +26,8 @@ struct fmctl_view;
 struct table_column {
 	const char *title;
 	/*
-	 * "a.name": member `name` of member `a`; "a/b": two numbers, as 7/8; "a[]": texts, one behind
-	 * the other, of any other list its length; "su+1": JSON counts from 0, people from 1
+	 * "a.name": member `name` of member `a`; "a/b": two numbers, as 7/8; "a[]": texts, one
+	 * behind the other (of any other list its length); "su+1": JSON counts from 0, people from 1
 	 */
 	const char *key;
 };

@@ -57,8 +57,8 @@ static void words_are_those_of_usage(void **state)
 		for (const char *at = c->arguments; *at;
 		     at += strcspn(at, " "), at += strspn(at, " "))
 			capitals += at[strspn(at, "[")] >= 'A' && at[strspn(at, "[")] <= 'Z';
-		capitals -= strstr(c->arguments, "[FILTER") != NULL;
-		assert_true(!c->filters == !strstr(c->arguments, "[FILTER"));
+		capitals -= strstr(c->arguments, "FILTER ..") != NULL;
+		assert_true(!c->filters == !strstr(c->arguments, "FILTER .."));
 		if (keys && capitals != keys)
 			fail_msg("%s %s: %u keys", c->name, c->arguments, keys);
 		if (c->words_optional)
