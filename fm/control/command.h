@@ -27,7 +27,8 @@ struct table_column {
 	const char *title;
 	/*
 	 * "a.name": member `name` of member `a`; "a/b": two numbers, as 7/8; "a[]": texts, one
-	 * behind the other (of any other list its length); "su+1": JSON counts from 0, people from 1
+	 * behind the other (of any other list its length); "su+1": JSON counts from 0, people do
+	 * from 1
 	 */
 	const char *key;
 };
