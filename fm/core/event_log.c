@@ -12,9 +12,12 @@
 #include "topology/mem.h"
 #include "topology/text.h"
 
+#define LEVELS (LOG_DEBUG - LOG_ERR + 1)
+
 struct event_log {
 	unsigned capacity;
 	uint64_t next; /* sequence number of the next event */
+	uint64_t added[LEVELS];
 	json_t **ring;
 	event_log_fn *fn;
 	void *arg;
@@ -71,6 +74,7 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	text_clean(text, sizeof(text), text); /* a long one may be cut within a character */
 	log_line(LOG_CORE, level, "%s", text);
 	event_now(when);
+	events->added[level - LOG_ERR]++;
 	json_decref(*place);
 	*place = json_pack("{sI ss ss ss so}", "seq", (json_int_t)events->next++, "time", when,
 			   "level", level_name(level), "kind", kind, "text", json_string(text));
@@ -86,6 +90,16 @@ void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg)
 {
 	events->fn = fn;
 	events->arg = arg;
+}
+
+json_t *event_log_counts(const struct event_log *events)
+{
+	json_t *doc = json_object();
+
+	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
+		json_object_set_new(doc, level_name((enum log_level)level),
+				    json_integer((json_int_t)events->added[level - LOG_ERR]));
+	return doc;
 }
 
 json_t *event_log_json(const struct event_log *events, unsigned count)

@@ -31,6 +31,9 @@ void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
  */
 json_t *event_log_json(const struct event_log *events, unsigned count);
 
+/* How many were added of each level, {"error": ..}; the caller owns it. */
+json_t *event_log_counts(const struct event_log *events);
+
 #define EVENT_TIME 40
 void event_now(char when[EVENT_TIME]); /* the wall-clock UTC, as in "time" */
 

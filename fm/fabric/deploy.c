@@ -150,6 +150,8 @@ static void keep_figures(struct fabric *f, const struct program_result *result)
 	f->figures.programmed = *result;
 	f->figures.program_ms = result->took_us / 1e3;
 	f->figures.reroutes += result->blocks > 0;
+	if (result->blocks)
+		f->figures.rerouted_us = loop_now_us(f->loop);
 }
 
 static void programmed(void *arg, const struct program_result *result)

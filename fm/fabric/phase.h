@@ -30,9 +30,10 @@ struct progress {
 /* Of the latest of each kind, for the status. */
 struct figures {
 	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
-	unsigned reroutes; /* updates that changed tables, since the beginning */
-	uint64_t polls;	   /* light sweeps that ended, since the beginning */
-	bool check_whole;  /* the latest proof was of all entries */
+	unsigned reroutes;    /* updates that changed tables, since the beginning */
+	uint64_t rerouted_us; /* the latest of them; 0 = none */
+	uint64_t polls;	      /* light sweeps that ended, since the beginning */
+	bool check_whole;     /* the latest proof was of all entries */
 	unsigned sweep_smps, silent, partial;
 	unsigned silent_logged;		    /* nodes */
 	unsigned links_failed, links_fresh; /* as in bringup_result */

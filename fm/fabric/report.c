@@ -126,6 +126,17 @@ static json_t *figures_json(const struct fabric *f)
 			 (json_int_t)f->figures.polls);
 }
 
+/* What happened since this manager began; seconds since tables were changed last. */
+static json_t *past_json(const struct fabric *f)
+{
+	uint64_t rerouted = f->figures.rerouted_us;
+
+	return json_pack(
+		"{so so si}", "events_by_level", event_log_counts(f->events), "reroute_age_s",
+		rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
+		"lft_blocks_failed", (int)f->figures.programmed.failed);
+}
+
 json_t *fabric_status(const struct fabric *f)
 {
 	json_t *doc = json_pack(
@@ -134,8 +145,8 @@ json_t *fabric_status(const struct fabric *f)
 		f->now.routed.engine ? f->now.routed.engine
 				     : route_engine_name(f->conf.routing.engine),
 		"sm_lid", (int)f->now.sm_lid);
-	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f), stages_json(f),
-			    smp_json(f) };
+	json_t *parts[] = { cutoff_json(f), topo_json(f), figures_json(f),
+			    stages_json(f), smp_json(f),  past_json(f) };
 
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		json_object_update(doc, parts[i]);

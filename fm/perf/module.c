@@ -322,11 +322,13 @@ static void unhealthy(const void *room, json_t *list)
 static json_t *summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
+	uint64_t now = loop_now_us(h->services.loop);
 
-	return json_pack("{si si si si si sf sI}", "warned", (int)h->warned, "sick", (int)h->sick,
-			 "slow", (int)h->nslow, "ports_read", (int)pass.ports, "silent",
-			 (int)pass.silent, "pass_ms", pass.took_us / 1e3, "pass_mads",
-			 (json_int_t)pass.mads);
+	return json_pack("{si si si si si sf sI so}", "warned", (int)h->warned, "sick",
+			 (int)h->sick, "slow", (int)h->nslow, "ports_read", (int)pass.ports,
+			 "silent", (int)pass.silent, "pass_ms", pass.took_us / 1e3, "pass_mads",
+			 (json_int_t)pass.mads, "pass_age_s",
+			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null());
 }
 
 static void status(const void *room, json_t *doc)

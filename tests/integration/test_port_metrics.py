@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A series a port, under /metrics/ports."""
+"""A series a port, under /metrics/ports; and what /metrics says of all of them."""
 import re
 import urllib.error
 import urllib.request
@@ -90,3 +90,22 @@ def test_whose_ports_have_series_is_configured_and_reloaded(web):
     assert len(now["fmd_port_state"]) == 2 * (512 + 12)
     assert len(now["infiniband_hca_port_transmit_data_bytes_total"]) == 256 + 12
     assert not set(now["infiniband_hca_port_receive_errors_total"]) & set(now["infiniband_switch_port_receive_errors_total"])
+
+
+PROMISED = ["fmd_hcas_cut_off", "fmd_role_changes_total", "fmd_alerts", "fmd_mlids_used", "fmd_mlids_capacity"]
+
+
+def test_the_fabric_has_figures_of_what_an_operator_waits_for(web):
+    fabric = web()
+    fabric.fmctl("health", "--read")
+    with urllib.request.urlopen(fabric.url.replace("/ports", ""), timeout=60) as answer:
+        page = answer.read().decode()
+    assert promtext.problems(page) == []
+    figures = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+    assert not [name for name in PROMISED if name not in figures]
+    assert figures['fmd_state{state="up"}'] == figures['fmd_role{role="master"}'] == "1"
+    assert figures['fmd_state{state="no-link"}'] == figures["fmd_health_links_slow"] == "0"
+    assert int(figures["fmd_counters_ports_read"]) == 2 * (512 + 12)
+    assert 0 <= float(figures["fmd_counters_pass_age_seconds"]) < 600
+    assert 0 <= float(figures["fmd_last_reroute_age_seconds"]) < 600
+    assert int(figures['fmd_events_total{level="notice"}']) > 0 and int(figures["fmd_lft_blocks_failed"]) == 0

@@ -76,6 +76,28 @@ static void members_become_samples_with_a_label(void **state)
 	free(text);
 }
 
+static void a_word_becomes_a_sample_for_each_that_it_may_be(void **state)
+{
+	char *text = text_of("{\"state\": \"no-link\", \"role\": \"an odd \\\"one\\\"\"}");
+
+	assert_line(text, "fmd_state{state=\"no-link\"} 1");
+	assert_line(text, "fmd_state{state=\"up\"} 0");
+	assert_line(text, "fmd_role{role=\"master\"} 0");
+	assert_line(text, "fmd_role{role=\"an odd \\\"one\\\"\"} 1");
+	free(text);
+}
+
+static void a_list_is_counted_by_what_its_objects_say(void **state)
+{
+	char *text = text_of("{\"alerts\": [{\"what\": \"isolated\"}, {\"what\": \"links-slow\"},"
+			     " {\"what\": \"isolated\"}]}");
+
+	assert_line(text, "fmd_alerts 3");
+	assert_line(text, "fmd_alerts_by_kind{what=\"isolated\"} 2");
+	assert_line(text, "fmd_alerts_by_kind{what=\"links-slow\"} 1");
+	free(text);
+}
+
 static void each_metric_says_once_what_it_is(void **state)
 {
 	char *text = text_of("{\"switches\": 1, \"smps_sent\": 2, \"sa\": {\"requests\": 3}}");
@@ -99,6 +121,8 @@ int main(void)
 		cmocka_unit_test(list_becomes_its_length),
 		cmocka_unit_test(what_the_document_lacks_is_left_out),
 		cmocka_unit_test(members_become_samples_with_a_label),
+		cmocka_unit_test(a_word_becomes_a_sample_for_each_that_it_may_be),
+		cmocka_unit_test(a_list_is_counted_by_what_its_objects_say),
 		cmocka_unit_test(each_metric_says_once_what_it_is),
 	};
 
