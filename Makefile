@@ -131,7 +131,7 @@ $(B)/tests/$(basename $(notdir $(1))): $(call obj,$(1) $(call fakes,$(1)) $(TEST
 endef
 $(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
-$(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(ARCHIVES)
+$(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

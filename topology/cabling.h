@@ -1,49 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling: cables in the wrong place: HCAs on the leaf of another rail, and what differs from a
- * plan. A plan is a snapshot too; its nodes are those of the same description, for GUIDs are not
- * planned.
+ * cabling: cables that are not where they should be, each as an instruction: where to go, what is
+ * there, what is expected, what to do.
+ *
+ * What should be is told by a plan, or by the regular pattern of the fabric itself: what most of
+ * its like have at the same place. What the pattern cannot tell is left out, never guessed. A
+ * known cable that is down at the moment is a cable where it is.
  */
 #ifndef FMD_TOPOLOGY_CABLING_H
 #define FMD_TOPOLOGY_CABLING_H
 
+#include <jansson.h>
 #include "topology/topo.h"
 
 enum cabling_kind {
-	CABLING_RAIL, /* a: the HCA, b: the leaf it is on, a_found: the leaf of its rail (port 0) */
-	CABLING_ABSENT,	   /* a: a planned node that is not there; its cables are not told */
-	CABLING_ELSEWHERE, /* a, b: a planned cable; one of its ports leads elsewhere */
-	CABLING_MISSING,   /* a, b: a planned cable; both its ports lead nowhere */
-	CABLING_DOWN,	   /* a, b: as planned, and down */
-	CABLING_EXTRA,	   /* a, b: a cable that is in no plan */
-	CABLING_UNKNOWN,   /* a: a node that is in no plan; its cables are not told */
+	CABLING_RAIL,	     /* an HCA on the leaf of another rail */
+	CABLING_ABSENT,	     /* a planned node that is not there; its cables are not told */
+	CABLING_ELSEWHERE,   /* a planned cable; one of its ports leads elsewhere */
+	CABLING_MISSING,     /* an expected cable; both its ports lead nowhere */
+	CABLING_DOWN,	     /* as planned, and down */
+	CABLING_EXTRA,	     /* a cable that nothing asks for */
+	CABLING_UNKNOWN,     /* a node that is in no plan; its cables are not told */
+	CABLING_SWAP,	     /* two cables exchanged */
+	CABLING_LEAF,	     /* an HCA on the leaf of another scalable unit */
+	CABLING_UPLINK_PORT, /* an HCA where others have a cable between switches */
+	CABLING_PORT,	     /* the right switch, another of its ports */
+	CABLING_SWITCH,	     /* a cable between switches that leads to another one */
+	CABLING_DOUBLED,     /* the same, and that one has its share from here already */
+	CABLING_SAME_TIER,   /* leaf to leaf, spine to spine */
+	CABLING_NO_HCA,	     /* a host without an HCA that its like have */
+	CABLING_HOST,	     /* a whole host on the leaves of another scalable unit */
+	CABLING_SPEED,	     /* a link slower than its like */
+	CABLING_WIDTH,	     /* a link with fewer lanes than its like */
 };
 
 struct cabling_end {
-	const char *name; /* in a snapshot; NULL = nothing */
-	uint8_t port;
+	const char *name; /* in a snapshot, or in the result's arena; NULL = nothing */
+	uint8_t port;	  /* 0 = any */
+	bool only;	  /* the node has no other port: people need no number */
 };
 
+/*
+ * A finding. `at` is where to go. Of a cable that is wrong `found` is its other end, `expected`
+ * what should be connected to `at`, and `belongs` what the other end should be connected to; any
+ * of them may be nothing. A swap is `at` with `found`, and `other` with `other_found`.
+ */
 struct cabling_item {
 	enum cabling_kind kind;
-	struct cabling_end a, b;
-	struct cabling_end a_found, b_found; /* where they lead */
-	int16_t rail, leaf_rail;
+	struct cabling_end at, found, expected, belongs;
+	struct cabling_end other, other_found;
+	struct cabling_end a, b;	     /* the cable that is expected, or the one found */
+	struct cabling_end a_found, b_found; /* where its ends lead */
+	int16_t rail, leaf_rail;	     /* CABLING_RAIL; -1 = none */
+	int16_t su, leaf_su;		     /* CABLING_HOST: where it is expected, and is */
+	uint8_t speed, width;		     /* of a link slower than its like.. */
+	uint8_t usual_speed, usual_width;    /* ..and theirs */
+	bool one_of;	    /* of parallel cables nobody can tell which: `at` is one */
+	uint32_t votes, of; /* who expects it, of how many; 0 = a plan does */
 };
+
+struct arena;
 
 struct cabling {
 	uint32_t count;
 	struct cabling_item *items;
-	uint32_t compared;   /* HCAs with a rail, or planned cables */
+	uint32_t compared;   /* HCAs with a rail; cables that something is expected of */
+	uint32_t cables;     /* of the fabric */
 	uint32_t not_unique; /* nodes left out, as others have their description */
+	struct arena *arena; /* texts of its own */
 };
 
-/* Items refer to the snapshots' texts. */
+/* Items refer to the snapshots' texts, so these have to live as long. */
 struct cabling *cabling_rails(const struct topo *t);
+struct cabling *cabling_pattern(const struct topo *t);
 struct cabling *cabling_compare(const struct topo *plan, const struct topo *t);
 void cabling_free(struct cabling *c); /* NULL is fine */
 
+/*
+ * A plan: an ibnetdiscover file, or a table of cable ends with commas between, as UFM's NDT. Its
+ * nodes are those of the same description, as GUIDs are not planned. A table names a switch also
+ * by the system's name within its description. NULL with `path:line: reason` in err.
+ */
+struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size);
+struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
+				const struct topo *t, char *err, size_t err_size);
+
 const char *cabling_kind_name(enum cabling_kind kind);
-int cabling_describe(const struct cabling_item *item, char *buf, size_t size); /* as snprintf */
+/* One line: what is wrong, where, what is there, what is expected. As snprintf. */
+int cabling_describe(const struct cabling_item *item, char *buf, size_t size);
+/* What to do. As snprintf. */
+int cabling_instruct(const struct cabling_item *item, char *buf, size_t size);
+/* {"compared", "differ": [..], "not_unique"}; the caller owns it. */
+json_t *cabling_json(const struct cabling *c);
 
 #endif

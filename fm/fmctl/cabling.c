@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fmctl cabling: cables in the wrong place. fmd gives the fabric as it is, down cables too; a plan
- * is an ibnetdiscover file of the caller's, read here: fmd opens no files for others.
+ * fmctl cabling: cables in the wrong place. What the fabric's own pattern tells is fmd's answer;
+ * for a plan fmd gives the fabric as it is, down cables too, and the plan, a file of the caller's,
+ * is read here: fmd opens no files for others.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 #include "topology/cabling.h"
-#include "topology/netfile.h"
 #include "topology/topo_builder.h"
 
 /* ---- The fabric out of fmd's document -------------------------------------------------------- */
@@ -73,127 +73,135 @@ static struct topo *read_fabric(const json_t *document)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-static json_t *end_json(const struct cabling_end *end)
+static size_t count_findings(const json_t *part)
 {
-	return end->name ? json_pack("{ss si}", "name", end->name, "port", (int)end->port)
-			 : json_null();
+	return json_array_size(json_object_get(part, "differ"));
 }
 
-static json_t *item_json(const struct cabling_item *item)
+static void print_finding(const struct fmctl *ctl, const json_t *row)
 {
-	char text[768];
-	json_t *row;
+	const char *instruction = string(row, "instruction");
+	json_int_t of = json_integer_value(table_value(row, "of"));
 
-	cabling_describe(item, text, sizeof(text));
-	row = json_pack("{ss ss so so so so}", "kind", cabling_kind_name(item->kind), "text", text,
-			"a", end_json(&item->a), "b", end_json(&item->b), "a_leads_to",
-			end_json(&item->a_found), "b_leads_to", end_json(&item->b_found));
-	if (item->kind != CABLING_RAIL)
-		return row;
-	json_object_del(row, "a_leads_to");
-	json_object_del(row, "b_leads_to");
-	json_object_set_new(row, "rail", json_integer(item->rail));
-	json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
-	json_object_set_new(row, "belongs_on",
-			    item->a_found.name ? json_string(item->a_found.name) : json_null());
-	return row;
+	printf("  %s\n", string(row, "text"));
+	printf("      %s", instruction);
+	if (of && !table_value(row, "expected.width"))
+		printf(" (%lld of %lld say so)", json_integer_value(table_value(row, "votes")), of);
+	putchar('\n');
 }
 
-static json_t *cabling_json(const struct cabling *c)
-{
-	json_t *items = json_array();
-
-	for (uint32_t i = 0; i < c->count; i++)
-		json_array_append_new(items, item_json(&c->items[i]));
-	return json_pack("{si so si}", "compared", (int)c->compared, "differ", items, "not_unique",
-			 (int)c->not_unique);
-}
-
-static void print_part(const char *label, const json_t *part, const char *what, const char *none)
+static void print_part(const struct fmctl *ctl, const char *label, const json_t *part,
+		       const char *none)
 {
 	const json_t *rows = json_object_get(part, "differ"), *row;
 	json_int_t left_out = json_integer_value(json_object_get(part, "not_unique"));
 	size_t i;
 
-	printf("%-12s%lld %s checked, ", label,
-	       json_integer_value(json_object_get(part, "compared")), what);
+	printf("%-12s%lld of %lld cables can be told, ", label,
+	       json_integer_value(json_object_get(part, "compared")),
+	       json_integer_value(json_object_get(part, "cables")));
 	if (json_array_size(rows))
-		printf("%zu findings\n", json_array_size(rows));
+		printf("%zu finding%s\n", json_array_size(rows),
+		       json_array_size(rows) == 1 ? "" : "s");
 	else
 		puts(none);
 	if (left_out)
 		printf("%-12s%lld nodes left out: others have the same name\n", "", left_out);
 	json_array_foreach ((json_t *)rows, i, row)
-		printf("  %s\n", string(row, "text"));
+		print_finding(ctl, row);
 }
 
 static void show_cabling(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *plan = json_object_get(result, "plan");
 
-	print_part("rails", json_object_get(result, "rails"), "HCAs",
-		   "no miswired rails found (uplinks are compared with --plan only)");
+	print_part(ctl, "pattern", json_object_get(result, "pattern"),
+		   "none is out of the pattern");
 	if (plan)
-		print_part("plan", plan, "links", "no difference from the plan");
+		print_part(ctl, "plan", plan, "no difference from the plan");
 }
 
-static json_t *compare(const struct topo *t, const struct topo *plan)
-{
-	struct cabling *rails = cabling_rails(t);
-	struct cabling *differ = plan ? cabling_compare(plan, t) : NULL;
-	json_t *result = json_pack("{so}", "rails", cabling_json(rails));
+struct order {
+	const char *plan; /* path, NULL = none */
+	bool check;
+};
 
-	if (differ)
-		json_object_set_new(result, "plan", cabling_json(differ));
-	cabling_free(rails);
-	cabling_free(differ);
-	return result;
-}
-
-/* Takes nothing; says itself what is wrong. */
-static enum fmctl_exit answer(const struct fmctl *ctl, const struct topo *plan)
+/* The fabric, as fmd gives it; NULL when that failed: *status says how, stderr why. */
+static struct topo *ask_fabric(const struct fmctl *ctl, enum fmctl_exit *status)
 {
 	struct fmctl_answer asked =
 		fmctl_ask(ctl, "topology", json_pack("{s:s}", "format", "json"));
 	struct topo *t;
-	json_t *result;
 
+	*status = asked.status;
 	if (asked.status != FMCTL_DONE)
-		return asked.status;
+		return NULL;
 	t = read_fabric(asked.result);
 	json_decref(asked.result);
 	if (!t) {
 		fputs("fmctl: cabling: fmd's answer is no fabric\n", stderr);
+		*status = FMCTL_FAILED;
+	}
+	return t;
+}
+
+static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_t *result)
+{
+	enum fmctl_exit status;
+	struct topo *t = ask_fabric(ctl, &status), *plan;
+	struct cabling *differ;
+	char err[512];
+
+	if (!t)
+		return status;
+	plan = cabling_plan_read(path, t, err, sizeof(err));
+	if (!plan) {
+		fprintf(stderr, "fmctl: cabling: %s\n", err);
+		topo_unref(t);
 		return FMCTL_FAILED;
 	}
-	result = compare(t, plan);
-	(ctl->json ? show_json : show_cabling)(ctl, result);
-	json_decref(result);
+	differ = cabling_compare(plan, t);
+	json_object_set_new(result, "plan", cabling_json(differ));
+	cabling_free(differ);
+	topo_unref(plan);
 	topo_unref(t);
 	return FMCTL_DONE;
 }
 
+static enum fmctl_exit answer(const struct fmctl *ctl, const struct order *order)
+{
+	struct fmctl_answer asked = fmctl_ask(ctl, "cabling", json_object());
+	size_t findings;
+
+	if (asked.status == FMCTL_DONE && order->plan)
+		asked.status = add_plan(ctl, order->plan, asked.result);
+	if (asked.status != FMCTL_DONE) {
+		json_decref(asked.result);
+		return asked.status;
+	}
+	(ctl->json ? show_json : show_cabling)(ctl, asked.result);
+	findings = count_findings(json_object_get(asked.result, "pattern")) +
+		   count_findings(json_object_get(asked.result, "plan"));
+	json_decref(asked.result);
+	return order->check && findings ? FMCTL_FAILED : FMCTL_DONE;
+}
+
 static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **argv)
 {
-	static const struct option longs[] = { { "plan", required_argument, NULL, 'p' }, { 0 } };
-	const char *path = NULL;
-	struct topo *plan = NULL;
-	enum fmctl_exit status;
-	char err[512];
+	static const struct option longs[] = { { "plan", required_argument, NULL, 'p' },
+					       { "check", no_argument, NULL, 'c' },
+					       { 0 } };
+	struct order order = { 0 };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) == 'p')
-		path = optarg;
-	if (c != -1 || optind != argc)
-		return FMCTL_USAGE;
-	if (path)
-		plan = netfile_read(path, err, sizeof(err));
-	if (path && !plan) {
-		fprintf(stderr, "fmctl: cabling: %s\n", err);
-		return FMCTL_FAILED;
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'p')
+			order.plan = optarg;
+		else if (c == 'c')
+			order.check = true;
+		else
+			return FMCTL_USAGE;
 	}
-	status = answer(ctl, plan);
-	topo_unref(plan);
-	return status;
+	return optind == argc ? answer(ctl, &order) : FMCTL_USAGE;
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };

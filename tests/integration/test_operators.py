@@ -165,15 +165,26 @@ def test_swapped_rails_are_named_with_and_without_the_plan(start, pod_net, tmp_p
     assert {row["a"]["name"]: (row["rail"], row["leaf_rail"], row["belongs_on"])
             for row in found["rails"]["differ"]} == {
                 "dgx-su01-05 mlx5_0": (0, 1, "leaf-su01-rail0"), "dgx-su01-05 mlx5_3": (1, 0, "leaf-su01-rail1")}
-    assert {row["kind"] for row in found["plan"]["differ"]} == {"elsewhere"} and len(found["plan"]["differ"]) == 2
+    for part in ("pattern", "plan"):
+        assert [row["kind"] for row in found[part]["differ"]] == ["swap"], found[part]
+    swap = found["plan"]["differ"][0]
+    assert (swap["at"], swap["found"]) == ({"name": "leaf-su01-rail0", "port": 5}, {"name": "dgx-su01-05 mlx5_3", "port": 1})
     shown = fabric.fmctl("cabling").stdout
     assert "belongs on leaf-su01-rail0" in shown and "plan" not in shown
+    assert fabric.fmctl("cabling", "--check", check=False).returncode == 1
 
 
 def test_fabric_that_is_as_planned_has_no_findings(pod, pod_net, tmp_path):
     found = pod.ask("cabling", "--plan", pod_net)
     assert (found["rails"]["differ"], found["plan"]["differ"]) == ([], [])
-    assert found["plan"]["compared"] == 512
+    assert (found["plan"]["compared"], found["pattern"]["compared"], found["pattern"]["differ"]) == (512, 512, [])
+    assert pod.fmctl("cabling", "--check", "--plan", pod_net).returncode == 0
+    table = tmp_path / "plan.csv"
+    table.write_text("StartDevice,StartPort,EndDevice,EndPort\ndgx-su01-05 mlx5_0,Port 1,leaf-su01-rail0,Port 6\n")
+    rows = pod.ask("cabling", "--plan", table)["plan"]["differ"]
+    assert {row["text"] for row in rows if row["kind"] == "elsewhere"} == {
+        "not as planned at leaf-su01-rail0 port 5: has dgx-su01-05 mlx5_0, which does not belong there",
+        "not as planned at leaf-su01-rail0 port 6: has dgx-su01-06 mlx5_0, expected dgx-su01-05 mlx5_0"}
     assert pod.fmctl("cabling", "--plan", tmp_path / "none.net", check=False).returncode == 1
     assert pod.fmctl("cabling", "now", check=False).returncode == 2
 

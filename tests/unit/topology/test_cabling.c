@@ -108,25 +108,63 @@ static void swapped_rails_are_found_without_a_plan(void **state)
 {
 	struct topo *t = pod(1), *swapped = rewire(t, swapped_out, swapped_in, NULL);
 
-	assert_finds(cabling_rails(swapped),
-		     HCA0 " p1 is of rail 0, and on " LEAF1 " p5 of rail 1; it belongs on " LEAF0
-			  "\n" HCA1 " p1 is of rail 1, and on " LEAF0
-			  " p5 of rail 0; it belongs on " LEAF1 "\n");
+	assert_finds(cabling_pattern(swapped),
+		     "swap at " LEAF0 " port 5 and " LEAF1 " port 5 (" HCA1 ", " HCA0 ")\n");
+	assert_finds(cabling_rails(swapped), "wrong rail at " LEAF1 " port 5: has " HCA0
+					     " of rail 0, expected an HCA of its own rail\n"
+					     "wrong rail at " LEAF0 " port 5: has " HCA1
+					     " of rail 1, expected an HCA of its own rail\n");
 	topo_unref(t);
 	topo_unref(swapped);
 }
 
-static void swapped_cables_are_two_lines_against_the_plan(void **state)
+static void swapped_cables_are_one_line_against_the_plan(void **state)
 {
 	struct topo *t = pod(1), *swapped = rewire(t, swapped_out, swapped_in, NULL);
 
 	assert_finds(cabling_compare(t, swapped),
-		     LEAF0 " p5 is connected to " HCA1 " p1, expected " HCA0 " p1; " HCA0
-			   " p1 is connected to " LEAF1 " p5, expected " LEAF0 " p5\n" LEAF1
-			   " p5 is connected to " HCA0 " p1, expected " HCA1 " p1; " HCA1
-			   " p1 is connected to " LEAF0 " p5, expected " LEAF1 " p5\n");
+		     "swap at " LEAF0 " port 5 and " LEAF1 " port 5 (" HCA1 ", " HCA0 ")\n");
 	topo_unref(t);
 	topo_unref(swapped);
+}
+
+/* As a technician reads it, with and without a plan. */
+static void two_hosts_exchanged_on_a_leaf_are_one_line(void **state)
+{
+	static const struct cable out[] = { { .a = LEAF0, .a_port = 17 },
+					    { .a = LEAF0, .a_port = 18 },
+					    { 0 } };
+	static const struct cable in[] = { { LEAF0, "dgx-su01-18 mlx5_0", 17, 1 },
+					   { LEAF0, "dgx-su01-17 mlx5_0", 18, 1 },
+					   { 0 } };
+	static const char line[] = "swap at leaf-su01-rail0: ports 17 and 18 (dgx-su01-18 mlx5_0, "
+				   "dgx-su01-17 mlx5_0)\n";
+	struct topo *t = pod(1), *swapped = rewire(t, out, in, NULL);
+
+	assert_finds(cabling_pattern(swapped), line);
+	assert_finds(cabling_compare(t, swapped), line);
+	topo_unref(t);
+	topo_unref(swapped);
+}
+
+static void an_hca_in_an_uplinks_port_is_told_with_what_to_do(void **state)
+{
+	static const struct cable out[] = { { .a = LEAF0, .a_port = 5 },
+					    { .a = LEAF0, .a_port = 40 },
+					    { 0 } };
+	static const struct cable in[] = { { LEAF0, HCA0, 40, 1 }, { 0 } };
+	struct topo *t = pod(1), *moved = rewire(t, out, in, NULL);
+	struct cabling *c = cabling_pattern(moved);
+	char text[512];
+
+	assert_int_equal(c->count, 1);
+	cabling_instruct(&c->items[0], text, sizeof(text));
+	assert_string_equal(text, HCA0 " belongs on " LEAF0 " port 5; then connect " LEAF0
+				       " port 40 to spine-01 port 8");
+	assert_finds(c, "HCA in a port for switches at " LEAF0 " port 40: has " HCA0
+			", expected spine-01 port 8\n");
+	topo_unref(t);
+	topo_unref(moved);
 }
 
 static void missing_down_and_extra_cables_are_told_apart(void **state)
@@ -137,9 +175,13 @@ static void missing_down_and_extra_cables_are_told_apart(void **state)
 		    *cut = rewire(t, out, NULL, NULL);
 	struct topo *down = damage_cut(cut, find_desc(cut, LEAF1), 7);
 
-	assert_finds(cabling_compare(t, down), LEAF0 " p5 - " HCA0 " p1: missing\n" LEAF1
-						     " p7 - dgx-su01-07 mlx5_3 p1: down\n");
-	assert_finds(cabling_compare(plan, t), LEAF0 " p64 - spine-04 p8: not planned\n");
+	assert_finds(cabling_compare(t, down),
+		     "missing cable at " LEAF0 " port 5: has nothing, expected " HCA0
+		     "\ndown at " LEAF1 " port 7: the cable to dgx-su01-07 mlx5_3 is as planned, "
+		     "and down\n");
+	assert_finds(cabling_compare(plan, t),
+		     "cable too many at " LEAF0 " port 64: has spine-04 port 8, which does not "
+		     "belong there\n");
 	topo_unref(t);
 	topo_unref(plan);
 	topo_unref(cut);
@@ -174,7 +216,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fabric_as_it_should_be_has_no_findings),
 		cmocka_unit_test(swapped_rails_are_found_without_a_plan),
-		cmocka_unit_test(swapped_cables_are_two_lines_against_the_plan),
+		cmocka_unit_test(swapped_cables_are_one_line_against_the_plan),
+		cmocka_unit_test(two_hosts_exchanged_on_a_leaf_are_one_line),
+		cmocka_unit_test(an_hca_in_an_uplinks_port_is_told_with_what_to_do),
 		cmocka_unit_test(missing_down_and_extra_cables_are_told_apart),
 		cmocka_unit_test(a_node_that_came_or_went_is_one_line),
 		cmocka_unit_test(nodes_without_a_name_of_their_own_are_left_out),

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* cabling_hosts: scalable units, their leaves and the ports of their hosts; inside of cabling. */
+#ifndef FMD_TOPOLOGY_CABLING_HOSTS_H
+#define FMD_TOPOLOGY_CABLING_HOSTS_H
+
+#include "topology/cabling_own.h"
+
+struct host_place {
+	struct wiring_votes votes; /* HCAs at the port, of those with a rail and a cable */
+	uint8_t port;
+};
+
+struct units {
+	const struct topo *t;
+	const struct wiring *w;
+	uint32_t count, rails;
+	uint32_t *leaf;		   /* [unit][rail]: TOPO_NONE = none, TOPO_NONE - 1 = several */
+	struct host_place *places; /* by host */
+	uint32_t *same, *all;	   /* by unit: HCAs at their host's port; all */
+};
+
+void units_init(struct units *u, const struct wiring *w);
+void units_fini(struct units *u);
+int units_of_host(const struct units *u, uint32_t host);      /* -1 = none */
+uint32_t units_leaf(const struct units *u, int su, int rail); /* TOPO_NONE = none, or several */
+bool units_has_rails(const struct units *u, uint32_t host);
+unsigned units_port(const struct units *u, uint32_t host); /* of its leaves; 0 = not known */
+
+#endif

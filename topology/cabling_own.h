@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cabling_own: what the files of cabling share: what is found and what is expected, port by port.
+ *
+ * Those who know something of a port (cabling_hosts.c, cabling_uplinks.c, cabling_plan.c) write
+ * what is expected into a wiring; cabling_findings.c compares that with what is found.
+ *
+ * A vertex is a port of the snapshot, by its index, or, behind these, an end that no port stands
+ * for: some port of a switch, an HCA that is not there. A vertex has one found cable and one
+ * expected cable at most, and both are kept at both ends.
+ */
+#ifndef FMD_TOPOLOGY_CABLING_OWN_H
+#define FMD_TOPOLOGY_CABLING_OWN_H
+
+#include "topology/cabling.h"
+
+struct wiring_votes {
+	uint32_t votes, of;
+};
+
+struct wiring {
+	const struct topo *t;
+	struct cabling *result;
+	bool planned; /* expectations are a plan's */
+	uint32_t nvertices, room;
+	uint32_t *found; /* by vertex: the far end of its cable, TOPO_NONE = none */
+	uint32_t *want;	 /* by vertex: the far end expected, TOPO_NONE = nothing known */
+	bool *stray;	 /* by vertex: its cable has no place in the pattern or plan */
+	bool *one_of;	 /* by vertex: its cable is as good as those beside it to the same switch */
+	struct wiring_votes *votes; /* by vertex: of what is wanted */
+	struct cabling_end *ends;   /* by vertex */
+	uint32_t *node;		    /* by vertex: in t->nodes; TOPO_NONE = not there */
+};
+
+/* Levels and likenesses of switches, stray cables or not (cabling_tiers.c). */
+struct tiers {
+	const struct topo *t;
+	uint8_t *level;	     /* by switch: as most of those have it that are like it */
+	uint32_t *up, *down; /* by switch: one of those with the same parents, children */
+	uint32_t *first;     /* by switch: where its neighbours begin in `near` */
+	uint32_t *near;	     /* switches, each once */
+};
+
+void wiring_init(struct wiring *w, const struct topo *t);
+void wiring_fini(struct wiring *w);
+/* An end of its own; port 0 = any. The text is the result's or a snapshot's. */
+uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8_t port);
+/* False: one of them is expected somewhere else. */
+bool wiring_expect(struct wiring *w, uint32_t a, uint32_t b, struct wiring_votes votes);
+void wiring_drop(struct wiring *w, uint32_t vertex); /* takes an expectation back */
+static inline bool wiring_is_port(const struct wiring *w, uint32_t vertex)
+{
+	return vertex < w->t->nports;
+}
+
+/* At least part/whole as num/den. */
+static inline bool most(uint64_t part, uint64_t whole, unsigned num, unsigned den)
+{
+	return part * den >= whole * num;
+}
+
+struct cabling *cabling_new(void);
+void cabling_add(struct cabling *c, const struct cabling_item *item);
+void cabling_sort(struct cabling *c); /* as one walks: by switch and port */
+struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *port);
+const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca);
+
+void tiers_init(struct tiers *tiers, const struct topo *t);
+void tiers_fini(struct tiers *tiers);
+
+void cabling_expect_hosts(struct wiring *w);				  /* cabling_hosts.c */
+void cabling_find_lost_hcas(struct wiring *w);				  /* cabling_hcas.c */
+void cabling_find_moved_hosts(struct wiring *w);			  /* cabling_hcas.c */
+void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers); /* cabling_uplinks.c */
+void cabling_find_strays(struct wiring *w, const struct tiers *tiers);	  /* cabling_strays.c */
+void cabling_find_slow(struct wiring *w);				  /* cabling_speed.c */
+void cabling_tell(struct wiring *w, const struct tiers *tiers);		  /* cabling_findings.c */
+/* What a wrong cable of the pattern is called; cabling_kinds.c. */
+enum cabling_kind cabling_kind_of(const struct wiring *w, const struct tiers *tiers, uint32_t at);
+
+#endif

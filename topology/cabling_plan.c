@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cabling_plan: a fabric held against its plan. Nodes are the same when their descriptions are;
+ * those whose description is not unique on both sides are left out. A node that came or went is one
+ * finding, and says it for its cables.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/cabling_own.h"
+#include "topology/mem.h"
+#include "topology/names.h"
+
+#define AMBIGUOUS (TOPO_NONE - 1)
+
+struct side {
+	const struct topo *t;
+	uint32_t *node_of_name; /* by name: the node, TOPO_NONE or AMBIGUOUS */
+	uint32_t *other;	/* by node: the same node on the other side, or those */
+};
+
+/* Aggregation nodes are inside of switches and not cabled by anybody: no name stands for one. */
+static void find_names(struct side *side, struct names *names, uint32_t room)
+{
+	side->node_of_name = mem_alloc(room, sizeof(uint32_t));
+	memset(side->node_of_name, 0xff, room * sizeof(uint32_t));
+	for (uint32_t n = 0; n < side->t->nnodes; n++) {
+		const char *desc = side->t->nodes[n].desc;
+		uint32_t id = names_id(names, desc, strlen(desc));
+
+		bool names_it = *desc && !side->t->nodes[n].sharp;
+
+		side->node_of_name[id] =
+			names_it && side->node_of_name[id] == TOPO_NONE ? n : AMBIGUOUS;
+	}
+}
+
+/* Every description is in the set by now: names_id() adds none. */
+static void find_others(struct side *side, const struct side *across, struct names *names)
+{
+	side->other = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
+	for (uint32_t n = 0; n < side->t->nnodes; n++) {
+		const char *desc = side->t->nodes[n].desc;
+		uint32_t id = names_id(names, desc, strlen(desc));
+
+		side->other[n] =
+			side->node_of_name[id] == AMBIGUOUS ? AMBIGUOUS : across->node_of_name[id];
+	}
+}
+
+static bool is_node(uint32_t other)
+{
+	return other < AMBIGUOUS;
+}
+
+static void tell_nodes(struct cabling *c, const struct side *side, enum cabling_kind kind)
+{
+	for (uint32_t n = 0; n < side->t->nnodes; n++) {
+		struct cabling_end end = { .name = side->t->nodes[n].desc };
+
+		c->not_unique += side->other[n] == AMBIGUOUS && !side->t->nodes[n].sharp;
+		if (side->other[n] == TOPO_NONE)
+			cabling_add(c, &(struct cabling_item){ .kind = kind,
+							       .at = end,
+							       .a = end,
+							       .rail = -1,
+							       .leaf_rail = -1 });
+	}
+}
+
+/* The port that the plan means, one of its own where the node has no port of that number. */
+static uint32_t planned_end(struct wiring *w, const struct side *plan, const struct topo_port *port)
+{
+	uint32_t node = plan->other[port->node];
+
+	if (port->num <= w->t->nodes[node].nports)
+		return w->t->nodes[node].port0 + port->num;
+	return wiring_add_end(w, node, w->t->nodes[node].desc, port->num);
+}
+
+static void expect_planned(struct wiring *w, const struct side *plan)
+{
+	for (uint32_t p = 0; p < plan->t->nports; p++) {
+		const struct topo_port *port = &plan->t->ports[p], *peer = topo_peer(plan->t, port);
+
+		if (!peer || port->peer < p || !is_node(plan->other[port->node]) ||
+		    !is_node(plan->other[peer->node]))
+			continue;
+		wiring_expect(w, planned_end(w, plan, port), planned_end(w, plan, peer),
+			      (struct wiring_votes){ 0 });
+	}
+}
+
+/* Cables between planned nodes that nobody planned, and planned ones that are down. */
+static void judge_found(struct wiring *w, const struct side *real)
+{
+	for (uint32_t p = 0; p < w->t->nports; p++) {
+		uint32_t peer = w->found[p];
+
+		if (peer == TOPO_NONE || peer < p)
+			continue;
+		if (!is_node(real->other[w->node[p]]) || !is_node(real->other[w->node[peer]]))
+			continue;
+		if (w->want[p] == TOPO_NONE && w->want[peer] == TOPO_NONE)
+			w->stray[p] = w->stray[peer] = true;
+		else if (w->want[p] == peer && !w->t->ports[p].link_up)
+			cabling_add(w->result, &(struct cabling_item){ .kind = CABLING_DOWN,
+								       .at = w->ends[p],
+								       .found = w->ends[peer],
+								       .a = w->ends[p],
+								       .b = w->ends[peer],
+								       .a_found = w->ends[peer],
+								       .b_found = w->ends[p] });
+	}
+}
+
+struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo *t)
+{
+	struct side plan = { .t = plan_topo }, real = { .t = t };
+	uint32_t room = plan_topo->nnodes + t->nnodes + 1;
+	struct names names = { 0 };
+	struct wiring w;
+
+	wiring_init(&w, t);
+	w.planned = true;
+	find_names(&plan, &names, room);
+	find_names(&real, &names, room);
+	find_others(&plan, &real, &names);
+	find_others(&real, &plan, &names);
+	tell_nodes(w.result, &plan, CABLING_ABSENT);
+	expect_planned(&w, &plan);
+	judge_found(&w, &real);
+	cabling_tell(&w, NULL);
+	tell_nodes(w.result, &real, CABLING_UNKNOWN);
+	cabling_sort(w.result);
+	free(plan.node_of_name);
+	free(plan.other);
+	free(real.node_of_name);
+	free(real.other);
+	names_fini(&names);
+	wiring_fini(&w);
+	return w.result;
+}

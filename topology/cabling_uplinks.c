@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * cabling_uplinks: cables between switches as the pattern of their port numbers has them.
+ *
+ * Switches with the same parents (a family) have the same parent at the same port number, and those
+ * with the same children the same child: each port is put to the vote, upwards and downwards, and
+ * both together name a cable. Where switches are alone or two with their children (the cores of a
+ * small group), all of their level vote, and not on the child but on the pod it is of.
+ *
+ * A family counts where 80% of its cables are at the port where most have them: else its cables
+ * are only counted (cabling_counts.c). Parallel cables between two switches may stand in any order.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "topology/cabling_uplinks.h"
+#include "topology/mem.h"
+
+#define VOTERS 3 /* of two that differ nobody is right */
+
+static uint32_t *list_members(const struct tiers *tiers, const uint32_t *family, uint32_t *first)
+{
+	uint32_t n = tiers->t->nswitches, *members = mem_alloc(n + 1, sizeof(*members));
+	uint32_t *next = mem_alloc(n + 1, sizeof(*next));
+
+	memset(first, 0, (n + 1) * sizeof(*first));
+	for (uint32_t sw = 0; sw < n; sw++)
+		first[family[sw] + 1]++;
+	for (uint32_t sw = 0; sw < n; sw++)
+		first[sw + 1] += first[sw];
+	memcpy(next, first, n * sizeof(*next));
+	for (uint32_t sw = 0; sw < n; sw++)
+		members[next[family[sw]]++] = sw;
+	free(next);
+	return members;
+}
+
+/* The switch behind a port that is one level higher, or lower; TOPO_NONE = none. */
+static uint32_t far_switch(const struct ballot *b, uint32_t sw, unsigned num)
+{
+	const struct tiers *tiers = b->tiers;
+	uint32_t peer = num > tiers->t->nodes[sw].nports
+				? TOPO_NONE
+				: b->w->found[tiers->t->nodes[sw].port0 + num];
+	uint32_t far = peer == TOPO_NONE ? TOPO_NONE : b->w->node[peer];
+
+	if (far == TOPO_NONE || far >= tiers->t->nswitches ||
+	    tiers->level[far] != tiers->level[sw] + b->step)
+		return TOPO_NONE;
+	return far;
+}
+
+/* What a far end counts as: itself, or the pod it is of. */
+static uint32_t label_of(const struct ballot *b, uint32_t far)
+{
+	return far == TOPO_NONE || !b->by_pod ? far : b->tiers->down[far];
+}
+
+/* The label that most members have at a port; of equals the first. */
+static struct choice vote_on(struct ballot *b, const uint32_t *members, uint32_t n, unsigned num)
+{
+	struct choice best = { .label = TOPO_NONE, .of = n };
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t label = label_of(b, far_switch(b, members[i], num));
+
+		if (label == TOPO_NONE) {
+			best.none++;
+			continue;
+		}
+		if (++b->count[label] > best.votes) {
+			best.votes = b->count[label];
+			best.label = label;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t label = label_of(b, far_switch(b, members[i], num));
+
+		if (label != TOPO_NONE)
+			b->count[label] = 0;
+	}
+	return best;
+}
+
+static unsigned most_ports(const struct topo *t, const uint32_t *members, uint32_t n)
+{
+	unsigned nports = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (t->nodes[members[i]].nports > nports)
+			nports = t->nodes[members[i]].nports;
+	return nports;
+}
+
+/* The child of the pod that a switch is cabled to most; TOPO_NONE when two are close. */
+static uint32_t child_of_pod(const struct ballot *b, uint32_t sw, uint32_t pod)
+{
+	unsigned most_cables = 0, second = 0;
+	uint32_t best = TOPO_NONE;
+
+	for (uint32_t i = b->tiers->first[sw]; i < b->tiers->first[sw + 1]; i++) {
+		uint32_t child = b->tiers->near[i];
+		unsigned cables = 0;
+
+		if (b->tiers->level[child] + 1 != b->tiers->level[sw] ||
+		    b->tiers->down[child] != pod)
+			continue;
+		for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++)
+			cables += far_switch(b, sw, num) == child;
+		if (cables > most_cables) {
+			second = most_cables;
+			most_cables = cables;
+			best = child;
+		} else if (cables > second) {
+			second = cables;
+		}
+	}
+	return most_cables > second * 2 ? best : TOPO_NONE;
+}
+
+static bool is_decided(const struct choice *choice)
+{
+	return choice->votes >= 2 && most(choice->votes, choice->of, 2, 3);
+}
+
+static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct choice choice)
+{
+	uint32_t port = b->tiers->t->nodes[sw].port0 + num;
+
+	b->spoke[sw] = true;
+	if (choice.votes * 2 > choice.of && !b->by_pod)
+		b->lead[port] = choice.label;
+	if (is_decided(&choice)) {
+		b->at[port] = b->by_pod ? child_of_pod(b, sw, choice.label) : choice.label;
+		b->votes[port] = (struct wiring_votes){ choice.votes, choice.of };
+	} else if (most(choice.none, choice.of, 3, 4)) {
+		b->empty[port] = true;
+	}
+}
+
+/* A switch of which more than two in five ports are otherwise is another kind. */
+static bool is_like_others(const struct ballot *b, uint32_t sw, const struct choice *choices)
+{
+	uint32_t same = 0, all = 0;
+
+	for (unsigned num = 1; num <= b->tiers->t->nodes[sw].nports; num++) {
+		if (!is_decided(&choices[num]))
+			continue;
+		all++;
+		same += label_of(b, far_switch(b, sw, num)) == choices[num].label;
+	}
+	return all && most(same, all, 3, 5);
+}
+
+/* False: their port numbers have no pattern. */
+static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
+{
+	unsigned nports = most_ports(b->tiers->t, members, n);
+	struct choice *choices = mem_alloc(nports + 1, sizeof(*choices));
+	uint32_t cables = 0, usual = 0;
+	bool regular;
+
+	for (unsigned num = 1; num <= nports; num++) {
+		choices[num] = vote_on(b, members, n, num);
+		cables += n - choices[num].none;
+		usual += is_decided(&choices[num]) ? choices[num].votes : 0;
+	}
+	regular = cables && most(usual, cables, 4, 5);
+	for (uint32_t i = 0; i < n && regular; i++)
+		for (unsigned num = 1; num <= b->tiers->t->nodes[members[i]].nports &&
+				       is_like_others(b, members[i], choices);
+		     num++)
+			write_choice(b, members[i], num, choices[num]);
+	free(choices);
+	return regular;
+}
+
+/* All switches of a level whose families are too small to vote. */
+static void vote_by_level(struct ballot *b, const uint32_t *first, const uint32_t *members)
+{
+	const struct tiers *tiers = b->tiers;
+	uint32_t *list = mem_alloc(tiers->t->nswitches + 1, sizeof(*list));
+
+	b->by_pod = true;
+	for (unsigned level = 1; level <= TOPO_MAX_LEVEL; level++) {
+		uint32_t n = 0;
+
+		for (uint32_t f = 0; f < tiers->t->nswitches; f++)
+			for (uint32_t i = first[f]; i < first[f + 1]; i++)
+				if (first[f + 1] - first[f] < VOTERS &&
+				    tiers->level[members[i]] == level)
+					list[n++] = members[i];
+		if (n > VOTERS)
+			vote_of(b, list, n);
+	}
+	b->by_pod = false;
+	free(list);
+}
+
+static void hold_ballot(struct ballot *b, const struct wiring *w, const struct tiers *tiers,
+			int step)
+{
+	uint32_t *first = mem_alloc(tiers->t->nswitches + 2, sizeof(*first));
+	uint32_t *members = list_members(tiers, step > 0 ? tiers->up : tiers->down, first);
+
+	*b = (struct ballot){ .w = w,
+			      .tiers = tiers,
+			      .step = step,
+			      .count = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->count)),
+			      .at = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->at)),
+			      .votes = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->votes)),
+			      .empty = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->empty)),
+			      .spoke = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->spoke)),
+			      .regular = mem_alloc(tiers->t->nswitches + 1, sizeof(*b->regular)) };
+	b->lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead));
+	memset(b->at, 0xff, tiers->t->nswitch_ports * sizeof(*b->at));
+	memset(b->lead, 0xff, tiers->t->nswitch_ports * sizeof(*b->lead));
+	for (uint32_t f = 0; f < tiers->t->nswitches; f++)
+		if (first[f + 1] - first[f] >= VOTERS)
+			b->regular[f] = vote_of(b, members + first[f], first[f + 1] - first[f]);
+	if (step < 0)
+		vote_by_level(b, first, members);
+	free(first);
+	free(members);
+}
+
+static void end_ballot(struct ballot *b)
+{
+	free(b->count);
+	free(b->at);
+	free(b->lead);
+	free(b->votes);
+	free(b->empty);
+	free(b->spoke);
+	free(b->regular);
+}
+
+/* ---- Cables of both ballots ------------------------------------------------------------------ */
+
+/* A found cable is right where both ends agree, or the upper one has no opinion. */
+static bool is_right(const struct wiring *w, const struct ballot *up, const struct ballot *down,
+		     uint32_t port)
+{
+	uint32_t peer = w->found[port];
+
+	return peer != TOPO_NONE && peer < w->t->nswitch_ports && w->node[peer] == up->at[port] &&
+	       (down->at[peer] == w->node[port] || down->at[peer] == TOPO_NONE);
+}
+
+/* The next port of a switch that expects another one and is not promised yet; 0 = none. */
+static unsigned next_port(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other,
+			  unsigned from)
+{
+	for (unsigned num = from; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t port = w->t->nodes[sw].port0 + num;
+
+		if (at[port] == other && w->want[port] == TOPO_NONE)
+			return num;
+	}
+	return 0;
+}
+
+/*
+ * A switch with fewer cables than its like, filled port by port: its last port is empty, and its
+ * cable is in a port before it, whose own cable is in another one. That is how it was built.
+ */
+static void forget_shifted(const struct wiring *w, struct ballot *up, uint32_t sw)
+{
+	uint32_t port0 = w->t->nodes[sw].port0, empty = w->t->nodes[sw].nports;
+
+	while (empty && up->lead[port0 + empty] == TOPO_NONE)
+		empty--;
+	if (!empty || w->found[port0 + empty] != TOPO_NONE)
+		return;
+	for (uint32_t num = empty; --num;) {
+		uint32_t port = port0 + num;
+
+		if (up->at[port] == TOPO_NONE || w->want[port] != TOPO_NONE ||
+		    far_switch(up, sw, num) != up->lead[port0 + empty])
+			continue;
+		up->at[port0 + empty] = TOPO_NONE;
+		empty = num;
+	}
+	if (w->found[port0 + empty] != TOPO_NONE)
+		up->at[port0 + empty] = TOPO_NONE;
+}
+
+static uint32_t count_ports(const struct wiring *w, const uint32_t *at, uint32_t sw, uint32_t other)
+{
+	uint32_t count = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++)
+		count += at[w->t->nodes[sw].port0 + num] == other;
+	return count;
+}
+
+/* Ports that most of the like have a cable in, but not to one and the same switch. */
+static uint32_t count_open(const struct wiring *w, const struct ballot *b, uint32_t sw,
+			   uint32_t *last)
+{
+	uint32_t count = 0;
+
+	for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
+		uint32_t port = w->t->nodes[sw].port0 + num;
+
+		if (b->at[port] == TOPO_NONE && !b->empty[port] && w->want[port] == TOPO_NONE) {
+			*last = port;
+			count++;
+		}
+	}
+	return count;
+}
+
+/*
+ * Where both sides have an opinion of how many cables there are between two switches, and not the
+ * same one, nothing is known.
+ */
+static bool is_disputed(const struct wiring *w, const struct ballot *up, const struct ballot *down,
+			uint32_t sw, uint32_t other)
+{
+	uint32_t ups = count_ports(w, up->at, sw, other), last,
+		 downs = count_ports(w, down->at, other, sw);
+
+	return down->spoke[other] &&
+	       (ups < downs || ups > downs + count_open(w, down, other, &last));
+}
+
+static void expect_cable(struct wiring *w, const struct ballot *up, const struct ballot *down,
+			 uint32_t port)
+{
+	uint32_t sw = w->node[port], other = up->at[port], end;
+	unsigned num = next_port(w, down->at, other, sw, 1);
+
+	if (num)
+		end = w->t->nodes[other].port0 + num;
+	else if (!down->spoke[other] || count_open(w, down, other, &end) != 1)
+		end = wiring_add_end(w, other, w->t->nodes[other].desc, 0);
+	wiring_expect(w, port, end, up->votes[port]);
+}
+
+/* Cables in ports where most of the family have none are told if they are rare (strays.c). */
+static void mark_odd_ports(struct wiring *w, const struct ballot *up)
+{
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		uint32_t peer = w->found[p];
+
+		if (up->empty[p] && peer != TOPO_NONE && peer < w->t->nswitch_ports &&
+		    up->tiers->level[w->node[peer]] == up->tiers->level[w->node[p]] + 1 &&
+		    w->want[p] == TOPO_NONE && w->want[peer] == TOPO_NONE)
+			w->stray[p] = w->stray[peer] = true;
+	}
+}
+
+void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers)
+{
+	struct ballot up, down;
+
+	hold_ballot(&up, w, tiers, 1);
+	hold_ballot(&down, w, tiers, -1);
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		if (up.at[p] != TOPO_NONE && is_right(w, &up, &down, p))
+			wiring_expect(w, p, w->found[p], up.votes[p]);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		forget_shifted(w, &up, sw);
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		if (up.at[p] != TOPO_NONE && w->want[p] == TOPO_NONE &&
+		    !is_disputed(w, &up, &down, w->node[p], up.at[p]))
+			expect_cable(w, &up, &down, p);
+	mark_odd_ports(w, &up);
+	cabling_count_uplinks(w, tiers, up.regular);
+	end_ballot(&up);
+	end_ballot(&down);
+}
