@@ -26,6 +26,7 @@ struct conf {
 	struct conf_partition partition;
 	struct qos_keys qos;
 	struct conf_nvswitch nvswitch;
+	struct conf_hosts hosts;
 	struct conf_perf perf;
 	struct conf_audit audit;
 	struct conf_mad mad;

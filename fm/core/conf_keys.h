@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "fm/core/conf_health.h"
 #include "topology/topo.h"
 
 struct conf_port {
@@ -60,12 +61,6 @@ struct conf_rebalance {
 	int hold_ms; /* 0 = off */
 };
 
-struct conf_quarantine {
-	int flap_count, flap_window_ms; /* falls within: quarantine; 0 = never */
-	int time_ms, time_max_ms;
-	int min_uplinks; /* percent that a leaf keeps */
-};
-
 enum conf_enforce { CONF_ENFORCE_IN = 1, CONF_ENFORCE_OUT = 2 };
 struct conf_partition {
 	char file[256]; /* empty: all ports are in the default partition */
@@ -86,17 +81,6 @@ struct conf_nvswitch {
 	int guard;				       /* percent of the hosts; 100 = none */
 	int degraded_class, no_p2p_class, fatal_class; /* enum conf_class */
 	int degraded_weight, no_p2p_weight, fatal_weight;
-};
-
-enum conf_action { CONF_WARN, CONF_QUARANTINE };
-struct conf_perf {
-	int interval_ms;				 /* of a pass over all counters; 0 = none */
-	int symbol_errors, rcv_errors, integrity_errors; /* a minute */
-	int link_recoveries, link_losses;		 /* an hour */
-	int fec_uncorrected, fec_corrected;		 /* blocks a minute */
-	int fec_symbols;				 /* wrong ones in a billion */
-	int discards, wait_percent;			 /* a minute; of the time */
-	int action;					 /* enum conf_action */
 };
 
 struct conf_audit {

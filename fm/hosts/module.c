@@ -8,15 +8,10 @@
 #include "fm/fabric/host.h"
 #include "fm/fabric/view.h"
 #include "fm/hosts/ib_parts.h"
+#include "fm/hosts/room.h"
 #include "topology/cutoff.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
-
-struct hosts_room {
-	struct fabric *fabric;
-	struct fabric_services services;
-	uint8_t *fates; /* enum cutoff_fate by node of the published snapshot; NULL = not known */
-};
 
 /* ---- Verdicts -------------------------------------------------------------------------------- */
 
@@ -82,17 +77,61 @@ json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void 
 	return rows;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-static void forget_fates(struct hosts_room *r)
+static void status(const void *room, json_t *doc)
 {
-	free(r->fates);
-	r->fates = NULL;
+	const struct hosts_room *r = room;
+	json_t *counts = json_object();
+
+	for (int state = 0; state < HOST_STATES; state++)
+		json_object_set_new(counts, host_state_name((enum host_state)state),
+				    json_integer(r->counts[state]));
+	json_object_set_new(doc, "host_verdicts", counts);
 }
 
-static void published(void *room, const struct topo *before)
+/* ---- What changes ---------------------------------------------------------------------------- */
+
+/* A node's index may be another's by now. */
+static void publishing(void *room, const struct topo *before)
 {
-	forget_fates(room);
+	struct hosts_room *r = room;
+
+	free(r->fates);
+	r->fates = NULL;
+	passes_restart(r);
+}
+
+static void hosts_changed(void *room)
+{
+	passes_request(room);
+}
+
+/* Links had the time to come up. */
+static void settled(void *room)
+{
+	struct hosts_room *r = room;
+
+	if (r->settled)
+		return;
+	r->settled = true;
+	passes_restart(r);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static int check(const struct conf *conf, char *err, size_t err_size)
+{
+	return hook_check("host_hook", conf->hosts.hook, err, err_size);
+}
+
+static void configure(void *room)
+{
+	passes_configure(room);
+}
+
+static void load(void *room)
+{
+	passes_load(room);
+	passes_configure(room);
 }
 
 static void *init(struct fabric *fabric)
@@ -101,6 +140,7 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
+	passes_init(r);
 	return r;
 }
 
@@ -108,13 +148,20 @@ static void fini(void *room)
 {
 	struct hosts_room *r = room;
 
+	passes_fini(r);
 	free(r->fates);
 	free(r);
 }
 
 const struct fabric_module hosts_module = { .name = "hosts",
+					    .check = check,
 					    .init = init,
 					    .fini = fini,
-					    .update.publishing = published,
-					    .update.shown = published,
-					    .report.host = judge };
+					    .load = load,
+					    .configure = configure,
+					    .update.publishing = publishing,
+					    .update.shown = publishing,
+					    .deploy.settled = settled,
+					    .report.host = judge,
+					    .report.hosts_changed = hosts_changed,
+					    .report.status = status };

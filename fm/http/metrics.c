@@ -72,6 +72,8 @@ static const struct metric metrics[] = {
 	       "hcas_cut_off"),
 	METRIC("fmd_hcas_off", GAUGE, "Known channel adapters whose own link is seen down",
 	       "hcas_off"),
+	METRIC("fmd_hosts", GAUGE, "Machines by the verdict on their HCAs, links and NVLinks",
+	       "host_verdicts", .label = "verdict"),
 	METRIC("fmd_links", GAUGE, "Cables known, links of aggregation nodes left out", "links"),
 	METRIC("fmd_aggregation_nodes", GAUGE, "SHARP aggregation nodes", "aggregation_nodes"),
 	METRIC("fmd_links_special", GAUGE, "Links of aggregation nodes, inside of switches",

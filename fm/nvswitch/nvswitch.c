@@ -12,13 +12,11 @@
  * Names that the fabric does not know are counted and never kept, so a forger makes a number grow
  * and nothing else.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "fm/nvswitch/nvswitch_own.h"
 #include "topology/mem.h"
 #include "topology/text.h"
@@ -139,24 +137,37 @@ static const char *jobs_run(enum nvswitch_state state)
 	return state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
 }
 
+/*
+ * Beside what every hook gets (fm/core/hook.h):
+ *   FMD_REASON FMD_SYSTEM
+ *   FMD_GPU FMD_PCI     the GPU that the reason is about: its index, its PCI address; empty where
+ *                       it is about none, or that is not known
+ *   FMD_ACTION          what mends it: "none", "restart job", "reset GPU", "reboot", "contact
+ *                       support"
+ *   FMD_JOBS            whether jobs of several GPUs can still run: "yes", "no", "unknown"
+ *   FMD_EVIDENCE        all that is known, a line a finding: STATE: words (source)
+ */
 static void run_hook(struct nvswitch *nv, const struct change *change)
 {
 	const struct health_host *host = &nv->health.hosts[change->host];
 	const struct nvswitch_finding *worst = health_worst(host);
 	char gpu[16] = "", *evidence = nvswitch_evidence_text(nv, host);
-	const struct hook_call call = {
-		.host = host->name,
-		.state = nvswitch_state_name(host->state),
-		.old_state = nvswitch_state_name(change->before),
-		.reason = health_reason(host),
-		.system = nvswitch_host_system(host),
-		.gpu = gpu,
-		.pci = worst ? worst->pci : "",
-		.action = nvswitch_remedy_name(worst ? (enum nvswitch_remedy)worst->remedy
-						     : NVSWITCH_REMEDY_NONE),
-		.jobs = jobs_run(host->state),
-		.evidence = evidence,
+	enum nvswitch_remedy remedy =
+		worst ? (enum nvswitch_remedy)worst->remedy : NVSWITCH_REMEDY_NONE;
+	const struct hook_variable more[] = {
+		{ "FMD_REASON", health_reason(host) },
+		{ "FMD_SYSTEM", nvswitch_host_system(host) },
+		{ "FMD_GPU", gpu },
+		{ "FMD_PCI", worst ? worst->pci : "" },
+		{ "FMD_ACTION", nvswitch_remedy_name(remedy) },
+		{ "FMD_JOBS", jobs_run(host->state) },
+		{ "FMD_EVIDENCE", evidence },
 	};
+	const struct hook_call call = { .host = host->name,
+					.state = nvswitch_state_name(host->state),
+					.old_state = nvswitch_state_name(change->before),
+					.more = more,
+					.count = sizeof(more) / sizeof(more[0]) };
 
 	if (worst && worst->gpu >= 0)
 		snprintf(gpu, sizeof(gpu), "%d", worst->gpu);
@@ -461,11 +472,7 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 		snprintf(err, err_size, "syslog_allow: %s", why);
 		return -1;
 	}
-	if (*conf->hook && access(conf->hook, X_OK)) {
-		snprintf(err, err_size, "nvswitch_hook: %s: %s", conf->hook, strerror(errno));
-		return -1;
-	}
-	return 0;
+	return hook_check("nvswitch_hook", conf->hook, err, err_size);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

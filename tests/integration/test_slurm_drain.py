@@ -66,6 +66,15 @@ def test_where_it_resumes_is_the_sites_choice(slurm, resume_at, resumes):
     assert did == resumes
 
 
+@pytest.mark.parametrize("drain_at,drains", [(None, ["NO_P2P", "FATAL", "CUT_OFF"]), ("DEGRADED", ["DEGRADED", "NO_P2P", "FATAL", "CUT_OFF"]),
+                                             ("CUT_OFF", ["CUT_OFF"]), ("never", [])])
+def test_it_drains_by_the_verdict_on_a_host(slurm, drain_at, drains):
+    if drain_at:
+        slurm.settings(drain_at=drain_at)
+    did = [state for state in ("HEALTHY", "UNKNOWN", "DEGRADED", "NO_P2P", "FATAL", "CUT_OFF") if "state=drain" in slurm.tell(state)]
+    assert did == drains
+
+
 def test_what_others_drained_is_left_alone(slurm):
     slurm.node("DOWN+DRAIN", "bad fan")
     assert slurm.tell("FATAL") == [] and slurm.tell("HEALTHY") == []

@@ -15,17 +15,17 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "fm/nvswitch/hook.h"
+#include "fm/core/hook.h"
 #include "topology/mem.h"
 
-#define AT_A_TIME 4
-#define LOOK_US	  20000
-#define VARIABLES 11
+#define AT_A_TIME     4
+#define LOOK_US	      20000
+#define OWN_VARIABLES 4 /* beside the caller's */
 
 struct call { /* waiting, or running */
 	struct call *next;
 	char *host, *old_state;
-	char *variables[VARIABLES + 1];
+	char **variables; /* ends with NULL */
 	pid_t pid;
 	uint64_t deadline_us;
 };
@@ -43,8 +43,9 @@ struct hook {
 
 static void call_free(struct call *call)
 {
-	for (unsigned i = 0; i < VARIABLES; i++)
-		free(call->variables[i]);
+	for (char **variable = call->variables; *variable; variable++)
+		free(*variable);
+	free(call->variables);
 	free(call->host);
 	free(call->old_state);
 	free(call);
@@ -209,20 +210,17 @@ static struct call *call_new(const struct hook_call *from, const char *old_state
 {
 	struct call *call = mem_alloc(1, sizeof(*call));
 	const char *path = getenv("PATH");
+	char **variable = mem_alloc(from->count + OWN_VARIABLES + 1, sizeof(*variable));
 
 	call->host = mem_strdup(from->host);
 	call->old_state = mem_strdup(old_state);
-	call->variables[0] = mem_printf("FMD_HOST=%s", from->host);
-	call->variables[1] = mem_printf("FMD_STATE=%s", from->state);
-	call->variables[2] = mem_printf("FMD_OLD_STATE=%s", old_state);
-	call->variables[3] = mem_printf("FMD_REASON=%s", from->reason);
-	call->variables[4] = mem_printf("FMD_SYSTEM=%s", from->system);
-	call->variables[5] = mem_printf("FMD_GPU=%s", from->gpu);
-	call->variables[6] = mem_printf("FMD_PCI=%s", from->pci);
-	call->variables[7] = mem_printf("FMD_ACTION=%s", from->action);
-	call->variables[8] = mem_printf("FMD_JOBS=%s", from->jobs);
-	call->variables[9] = mem_printf("FMD_EVIDENCE=%s", from->evidence);
-	call->variables[10] = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
+	call->variables = variable;
+	*variable++ = mem_printf("FMD_HOST=%s", from->host);
+	*variable++ = mem_printf("FMD_STATE=%s", from->state);
+	*variable++ = mem_printf("FMD_OLD_STATE=%s", old_state);
+	*variable++ = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
+	for (unsigned i = 0; i < from->count; i++)
+		*variable++ = mem_printf("%s=%s", from->more[i].name, from->more[i].value);
 	return call;
 }
 
@@ -288,4 +286,12 @@ void hook_free(struct hook *hook)
 	loop_timer_free(hook->timer);
 	free(hook->program);
 	free(hook);
+}
+
+int hook_check(const char *key, const char *program, char *err, size_t err_size)
+{
+	if (!*program || !access(program, X_OK))
+		return 0;
+	snprintf(err, err_size, "%s: %s: %s", key, program, strerror(errno));
+	return -1;
 }
