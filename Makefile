@@ -85,7 +85,7 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/fm/http/page.o: fm/http/page.html
+$(B)/fm/http/page.o: $(wildcard fm/http/page/*)
 
 define archive_rule
 $(B)/lib$(1).a: $(call obj,$(SRC_$(1)))

@@ -6,7 +6,7 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-bool page_has(const char *path); /* "/" */
+bool page_has(const char *path); /* "/", "/page/main.js" .. */
 enum MHD_Result page_reply(struct MHD_Connection *connection, const char *path);
 
 #endif

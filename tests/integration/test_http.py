@@ -96,8 +96,21 @@ def test_page_is_whole_and_asks_only_for_what_exists(web):
     status, headers, body = ask(web, "/")
     text = body.decode()
     assert status == 200 and headers["Content-Type"].startswith("text/html") and text.rstrip().endswith("</html>")
-    for name in re.findall(r'get\("([a-z]+)', text):
-        assert ask(web, f"/api/v1/{name}")[0] == 200
+    files = set(re.findall(r'"(/page/[^"]+)"', text))
+    while more := {f"/page/{name}" for file in files for name in re.findall(r'from "\./([a-z]+\.js)"', ask(web, file)[2].decode())} - files:
+        files |= more
+    scripts = [ask(web, file) for file in files]
+    assert len(files) > 5 and all(answer[0] == 200 for answer in scripts)
+    documents = {name for answer in scripts for name in re.findall(r'get\("([a-z]+)"', answer[2].decode())}
+    assert {"status", "map", "hosts", "events"} <= documents
+    for name in documents - {"show", "top"}:
+        assert ask(web, f"/api/v1/{name}")[0] in (200, 400), name  # 400: it wants words
+
+
+def test_page_may_run_its_own_scripts_alone(web):
+    policy = ask(web, "/")[1]["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', ask(web, "/")[2].decode())
 
 
 @pytest.mark.parametrize("path", ["/api/v1/reroute", "/api/v1/cordon", "/api/v1/reload", "/api/v1/dump", "/api/v1/",

@@ -1,0 +1,116 @@
+// details: one thing with all that is known of it (the document `show`: what stands alone are facts, lists of objects are tables), and
+// the path between two.
+import { get } from "./api.js";
+import { h, link, mark, section, showAddress, svg, table } from "./dom.js";
+import { genericTable, value, words } from "./views.js";
+
+const AGAIN_MS = 5000;
+const isRows = item => Array.isArray(item) && item.some(row => row && typeof row === "object");
+const isPart = item => item && typeof item === "object" && !Array.isArray(item) && item.name === undefined;
+
+function facts(document) {
+  const plain = Object.entries(document).filter(([, item]) => !isRows(item) && !isPart(item) && !(Array.isArray(item) && !item.length));
+  return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, value(key, item)))));
+}
+
+function parts(document, level = 2) {
+  const out = [];
+  for (const [key, item] of Object.entries(document)) {
+    if (isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, `${words(key)} (${item.length})`), genericTable(item, words(key))));
+    else if (isPart(item) && Object.keys(item).length) out.push(h("section.part", {}, h("h" + level, {}, words(key)), facts(item), parts(item, Math.min(level + 1, 5))));
+  }
+  return out;
+}
+
+// Without the document `show`: what search knows of it.
+async function found(what) {
+  const rows = await get("search", { text: what });
+  if (!rows.length) throw new Error(`nothing has ${what} in its name, GUID or LID`);
+  return { kind: "found", matches: rows };
+}
+
+export function showView(state, what) {
+  const body = h("div.show", { "aria-busy": "true" }, h("p.soft", {}, "Asking …"));
+  const hops = h("a", { href: "#/path/" + encodeURIComponent(what) + "/" }, "Path from here …");
+  const element = section(null, { class: "wide" }, h("div.bar", {}, h("h2", {}, what), h("button", { type: "button", onclick: () => history.back() }, "Back"), hops), body);
+  let text = "", gone = false, timer = null;
+  const ask = async () => {
+    clearTimeout(timer);
+    try {
+      const document = await get("show", { what }, { keep: true }).catch(error => error.status === 404 ? found(what) : Promise.reject(error));
+      const now = JSON.stringify(document);
+      if (gone) return;
+      if (now !== text) draw(document);
+      text = now;
+    } catch (error) {
+      if (!gone) body.replaceChildren(h("p.bad", { role: "alert" }, error.message));
+      text = "";
+    }
+    body.removeAttribute("aria-busy");
+    if (!gone) timer = setTimeout(ask, AGAIN_MS);
+  };
+  const draw = document => {
+    const { kind, name } = document, scroll = scrollY;
+    element.querySelector("h2").textContent = [kind, name ?? what].filter(Boolean).join(" ");
+    body.replaceChildren(facts(document), ...parts(document).flat(Infinity));
+    scrollTo(0, scroll);
+  };
+  ask();
+  return { title: what, element, update: part => { if (part === "map") ask(); }, leave: () => { gone = true; clearTimeout(timer); } };
+}
+
+// ---- Paths
+
+const HEIGHTS = { core: 3, spine: 2, leaf: 1 };
+const height = hop => HEIGHTS[hop.role] ?? 0;
+
+// Hops from left to right, as high as their tier; the numbers are ports.
+function drawing(hops, backward) {
+  const step = 150, top = Math.max(...hops.map(height)), y = hop => 34 + (top - height(hop)) * 62, x = i => 75 + i * step, width = hops.length * step;
+  const cables = hops.slice(0, -1).map((hop, i) => {
+    const ax = x(i), ay = y(hop), bx = x(i + 1), by = y(hops[i + 1]), near = (a, b) => a + (b - a) * 0.3;
+    return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }),
+      svg("text", { x: near(ax, bx), y: near(ay, by) - 6, class: "port" }, `${hop.out_port ?? ""}`), svg("text", { x: near(bx, ax), y: near(by, ay) - 6, class: "port" }, `${hops[i + 1].in_port ?? ""}`),
+      svg("text", { x: (ax + bx) / 2, y: (ay + by) / 2 + 16, class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
+  });
+  const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - 66, y: y(hop) - 17, width: 132, height: 34, rx: height(hop) ? 3 : 15 }),
+    svg("text", { x: x(i), y: y(hop) - 1, textLength: hop.name.length > 19 ? 124 : null, lengthAdjust: "spacingAndGlyphs" }, hop.name), svg("text", { x: x(i), y: y(hop) + 12, class: "role" }, `${hop.role}, LID ${hop.lid}`)));
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": backward ? "The way back" : "The path" },
+    svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${top * 62 + 70}`, width, height: top * 62 + 70, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
+}
+
+const hopTable = hops => table([["Node", hop => link(hop.guid, hop.name)], ["Role", hop => hop.role], ["LID", hop => hop.lid, "num"], ["In", hop => hop.in_port ?? "–", "num"], ["Out", hop => hop.out_port ?? "–", "num"],
+  ["Rate", hop => hop.speed ? `${hop.speed} ${hop.width}x` : "–"]], hops, { label: "Hops" });
+
+export function pathView(state, from = "", to = "") {
+  const list = h("datalist", { id: "ends" }), body = h("div", {});
+  const end = (label, text) => h("input", { type: "search", list: "ends", "aria-label": label, placeholder: label, value: text, required: true, spellcheck: "false", oninput: event => suggest(event.target.value) });
+  const a = end("From", from), b = end("To", to);
+  let asked = 0;
+  const suggest = async text => {
+    const mine = ++asked;
+    if (text.length < 2) return;
+    const rows = await get("search", { text }).catch(() => []);
+    if (mine === asked) list.replaceChildren(...rows.filter(row => row.kind !== "group" && row.kind !== "partition").map(row => h("option", { value: row.name })));
+  };
+  const go = event => {
+    event?.preventDefault();
+    location.hash = `#/path/${encodeURIComponent(a.value.trim())}/${encodeURIComponent(b.value.trim())}`;
+  };
+  const one = async (x, y) => (await get("path", { from: x, to: y })).hops;
+  const ask = async () => {
+    if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs; of a host with several HCAs, the HCA: dgx-su01-01 mlx5_0."));
+    try {
+      const [there, back] = await Promise.all([one(from, to), one(to, from).catch(() => null)]);
+      const same = back && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
+      body.replaceChildren(h("h3", {}, mark("ok"), ` ${there.length - 1} links from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
+        ...(back ? [h("h3", {}, same ? "The way back goes by the same switches" : `The way back goes by other switches, ${back.length - 1} links`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no way back.")]));
+    } catch (error) {
+      body.replaceChildren(h("p.bad", { role: "alert" }, mark("dead"), " ", error.message));
+    }
+  };
+  const swap = () => { [a.value, b.value] = [b.value, a.value]; go(); };
+  const element = section(null, { class: "wide" }, h("form.bar", { onsubmit: go }, h("h2", {}, "Path"), a, h("button", { type: "button", onclick: swap, title: "Swap", "aria-label": "Swap the ends" }, "⇄"), b, h("button", { type: "submit" }, "Trace"), list), body);
+  ask();
+  return { title: "Path", element, update: what => { if (what === "map") ask(); }, focus: from ? b : a };
+}

@@ -1,0 +1,268 @@
+// main: state, the stream that keeps it true, the views, the search box and the keys.
+import { Stream, get } from "./api.js";
+import { $, h, say, showAddress } from "./dom.js";
+import { pathView, showView } from "./details.js";
+import { Events, clock, number, span } from "./model.js";
+import { eventsView, fabricView, hostsView, switchesView, trafficView } from "./views.js";
+
+const FIRST_EVENTS = 200, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
+
+const state = { status: null, map: null, hosts: null, nvlink: null, events: new Events(), by: sessionStorage.getItem("by") ?? "state", utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
+let view = null, gone = null;  // gone: since when there is no data, as time
+
+// ---- What is shown
+
+const VIEWS = [["", "Fabric", () => fabricView(state)], ["hosts", "Hosts", () => hostsView(state)], ["switches", "Switches", () => switchesView(state)], ["path", "Path", rest => pathView(state, ...rest)],
+  ["events", "Events", () => eventsView(state)], ["traffic", "Traffic", () => trafficView(state)]];
+
+function route() {
+  const [name = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(part => { try { return decodeURIComponent(part); } catch { return part; } });
+  if (name === "show") return showView(state, rest.join("/"));
+  if (name === "block") return fabricView(state, Number(rest[0]));
+  return (VIEWS.find(([key]) => key === name) ?? VIEWS[0])[2](rest);
+}
+
+function go() {
+  view?.leave?.();
+  view = route();
+  $("content").replaceChildren(view.element);
+  document.title = `${view.title} – fmd`;
+  const now = location.hash.replace(/^#\/?/, "").split("/")[0];
+  for (const item of $("nav").children) item.toggleAttribute("aria-current", item.dataset.view === (now === "block" ? "" : now));
+  if (view.needs === "hosts") takeHosts();
+  if (view.needs === "history") takeHistory();
+  view.update?.("clock");
+  scrollTo(0, 0);
+  view.focus?.focus();
+}
+
+const tell = what => view?.update?.(what);
+
+// ---- Documents
+
+let mapTimer = null, mapAsked = 0, mapBusy = false;
+
+async function takeMap() {
+  clearTimeout(mapTimer);
+  mapTimer = null;
+  if (mapBusy) return askMap();
+  mapBusy = true;
+  mapAsked = performance.now();
+  try {
+    const document = await get("map", {}, { keep: true });
+    if (document !== state.mapDocument) {
+      const { makeMap } = await import("./model.js");
+      state.mapDocument = document;
+      state.map = makeMap(document);
+      tell("map");
+    }
+  } catch (error) {
+    if (error.status !== 503 && error.status !== 400) console.warn("map:", error.message);
+    askMap(1000);
+  }
+  mapBusy = false;
+}
+
+// Soon after something happened, but never again before what was asked has had its time.
+function askMap(after = MAP_AFTER_MS) {
+  mapTimer ??= setTimeout(takeMap, after);
+}
+
+let hostsAsked = -HOSTS_EVERY_MS;
+async function takeHosts() {
+  if (performance.now() - hostsAsked < HOSTS_EVERY_MS && state.hosts) return tell("hosts");
+  hostsAsked = performance.now();
+  try {
+    const [hosts, nvlink] = await Promise.all([get("hosts", {}, { keep: true }), get("nvswitch", {}, { keep: true }).catch(() => null)]);
+    if (hosts === state.hosts && nvlink === state.nvlinkDocument) return;
+    state.hosts = hosts;
+    state.nvlinkDocument = nvlink;
+    state.nvlink = new Map((nvlink?.hosts ?? []).map(host => [host.host, host.state]));
+    tell("hosts");
+  } catch (error) { console.warn("hosts:", error.message); }
+}
+
+let history = false;
+async function takeHistory(count = ALL_EVENTS) {
+  if (history && count === ALL_EVENTS) return;
+  history = count === ALL_EVENTS;
+  try {
+    state.events.replace(await get("events", { n: count }));
+    tell("events");
+  } catch (error) { history = false; console.warn("events:", error.message); }
+}
+
+// ---- What happens
+
+function onStatus(status) {
+  const before = state.status, changes = ["serial", "links", "links_down", "links_cordoned", "links_quarantined", "links_isolated", "switches", "hcas", "hcas_off", "hcas_cut_off", "state"];
+  state.status = status;
+  if (before && changes.some(key => before[key] !== status[key])) askMap();
+  if (performance.now() - mapAsked > MAP_EVERY_MS) askMap(0);
+  if (status.hcas_cut_off || view?.needs === "hosts") takeHosts();
+  header();
+  tell("status");
+}
+
+let eventsDue = null;
+function onEvent(event) {
+  state.events.add([event]);
+  askMap();
+  eventsDue ??= requestAnimationFrame(() => { eventsDue = null; tell("events"); });
+  if (event.level === "error" || event.level === "warning") say(event.text);
+}
+
+function onFrame(kind, data) {
+  if (kind === "status") onStatus(data);
+  else if (kind === "event") onEvent(data);
+  else if (kind === "gap") takeHistory(history ? ALL_EVENTS : FIRST_EVENTS).then(() => askMap(0));
+}
+
+const stream = new Stream({
+  frame: onFrame,
+  alive: () => { state.heard = performance.now(); state.heardAt = Date.now(); state.lost = null; live(); },
+  lost: why => { state.lost = why; live(); },
+});
+
+// No data is loud: what is shown is as it was, and says since when.
+function live() {
+  const silent = state.heardAt ? Date.now() - state.heardAt : 0, stale = silent > STALE_MS || (state.lost && !state.heardAt);
+  document.body.classList.toggle("stale", Boolean(stale));
+  $("stale").hidden = !stale;
+  if (stale) {
+    const text = state.heardAt ? `NO DATA since ${clock(state.heardAt, state.utc)} (${span(silent / 1000)}): what stands here is old.` : "NO DATA: fmd does not answer.";
+    $("stale").textContent = `${text} ${state.lost ? `Reason: ${state.lost}. ` : ""}Trying again …`;
+    if (!gone) gone = Date.now();
+  } else if (gone) {
+    gone = null;
+    askMap(0);
+    say("Data again.");
+  }
+  $("seen").textContent = state.heardAt ? clock(Date.now(), state.utc) + (state.utc ? " UTC" : "") : "";
+}
+
+const GOOD = new Set(["up"]), CHANGING = new Set(["changing", "bringup", "starting"]);
+function header() {
+  const s = state.status;
+  $("state").textContent = `${GOOD.has(s.state) ? "✓" : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
+  $("state").className = "pill " + (GOOD.has(s.state) ? (s.alerts?.length ? "part" : "ok") : CHANGING.has(s.state) ? "part" : "dead");
+  $("state").title = `${s.role ?? ""}, engine ${s.engine}, ${s.levels} tiers, ${number(s.lids)} LIDs, up for ${span(s.uptime_s)}`;
+}
+
+// ---- Search
+
+let rows = [], chosen = -1, asked = 0;
+const find = $("find"), found = $("found");
+
+function showFound() {
+  found.hidden = !rows.length;
+  find.setAttribute("aria-expanded", String(rows.length > 0));
+  find.setAttribute("aria-activedescendant", chosen < 0 ? "" : "found" + chosen);
+  found.replaceChildren(...rows.map((row, i) => h("li", { id: "found" + i, role: "option", "aria-selected": String(i === chosen), onmousedown: event => { event.preventDefault(); open(i); } },
+    h("span.kind", {}, row.kind), h("b", {}, row.name), h("span.soft", {}, row.detail ?? ""))));
+  found.children[chosen]?.scrollIntoView({ block: "nearest" });
+}
+
+async function search() {
+  const text = find.value.trim(), mine = ++asked;
+  if (!text) { rows = []; return showFound(); }
+  const result = await get("search", { text }).catch(error => [{ kind: "", name: error.message, what: null }]);
+  if (mine !== asked) return;
+  rows = result.length ? result : [{ kind: "", name: "nothing found; Enter asks for it as it is", what: text }];
+  chosen = -1;
+  showFound();
+}
+
+function open(i) {
+  const what = i >= 0 ? rows[i].what : rows.length === 1 ? rows[0].what : find.value.trim();
+  if (!what) return;
+  rows = [];
+  asked++;
+  find.value = "";
+  showFound();
+  find.blur();
+  location.hash = showAddress(what);
+}
+
+let typed = null;
+find.oninput = () => { clearTimeout(typed); typed = setTimeout(search, 120); };
+find.onblur = () => { rows = []; showFound(); };
+find.onfocus = () => { if (find.value) search(); };
+find.onkeydown = event => {
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    chosen = Math.max(-1, Math.min(rows.length - 1, chosen + (event.key === "ArrowDown" ? 1 : -1)));
+    event.preventDefault();
+    showFound();
+  } else if (event.key === "Escape") { find.value = ""; find.blur(); }
+};
+$("search").onsubmit = event => { event.preventDefault(); open(chosen); };
+
+// ---- Choices that stay, and keys
+
+const THEMES = ["auto", "light", "dark"];
+function theme(next) {
+  let now = localStorage.getItem("theme") ?? "auto";
+  if (next) localStorage.setItem("theme", now = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length]);
+  document.documentElement.dataset.theme = now;
+  $("theme").textContent = { auto: "◐", light: "☀", dark: "☾" }[now];
+  $("theme").setAttribute("aria-label", `Colours: ${now}`);
+  tell("clock");
+}
+function zone(next) {
+  if (next) { state.utc = !state.utc; localStorage.setItem("utc", state.utc ? "1" : "0"); }
+  $("zone").textContent = state.utc ? "UTC" : "local";
+  $("zone").setAttribute("aria-label", `Times: ${state.utc ? "UTC" : "local"}`);
+  live();
+  tell("clock");
+}
+
+const KEYS = [["/", "search"], ["1 – 6", "views, in their order"], ["p", "path between two"], ["m", "to the map; there: arrows, n = next fault, Enter = open"], ["t", "local time or UTC"], ["d", "light, dark, as the system has it"], ["Esc", "back to the fabric"], ["?", "this"]];
+function keys() {
+  const dialog = $("keys");
+  if (dialog.open) return dialog.close();
+  dialog.replaceChildren(h("h2", {}, "Keys"), h("dl.keys", {}, KEYS.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])), h("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+  dialog.showModal();
+}
+
+function press(event) {
+  const { key } = event, typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
+  if (key === "Escape" && !typing) location.hash = "#/";
+  if (typing) return;
+  if (key === "/") { event.preventDefault(); find.focus(); }
+  else if (key >= "1" && key <= String(VIEWS.length)) location.hash = "#/" + VIEWS[key - 1][0];
+  else if (key === "p") { event.preventDefault(); location.hash = "#/path"; }
+  else if (key === "m") document.querySelector(".map canvas")?.focus();
+  else if (key === "t") zone(true);
+  else if (key === "d") theme(true);
+  else if (key === "?") keys();
+}
+
+// ---- Begin
+
+$("nav").append(...VIEWS.map(([key, title], i) => h("a", { href: "#/" + key, "data-view": key, title: `${title} (${i + 1})` }, title)));
+$("theme").onclick = () => theme(true);
+$("zone").onclick = () => zone(true);
+$("help").onclick = keys;
+document.onkeydown = press;
+addEventListener("hashchange", go);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => tell("clock"));
+theme();
+zone();
+
+async function begin() {
+  try {
+    const [status, events] = await Promise.all([get("status"), get("events", { n: FIRST_EVENTS }), takeMap()]);
+    state.events.add(events);
+    onStatus(status);
+    go();
+    stream.start(state.events.newest);
+  } catch (error) {
+    state.lost = error.message;
+    live();
+    setTimeout(begin, 1000);
+  }
+}
+setInterval(live, 1000);
+begin();
+window.fmd = { state, stream };  // for tests, and for who looks in the console

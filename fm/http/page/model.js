@@ -1,0 +1,234 @@
+// model: what is made of fmd's documents, without a screen. Pure.
+export const KEPT_EVENTS = 2000;
+const LOWER = 0, UPPER = 1, LINKS = 2, DOWN = 3, CORDONED = 4, ASIDE = 5, UNHEALTHY = 6, LOAD = 7, ERRORS = 8;
+
+// ---- States: each has a word, a rank (the worst is shown first) and, in map.js and style.css, a colour and a shape.
+
+export const STATES = {
+  ok: { rank: 0, text: "whole" }, cordoned: { rank: 1, text: "cordoned" }, aside: { rank: 2, text: "set aside" },
+  unhealthy: { rank: 3, text: "unhealthy" }, part: { rank: 4, text: "some links down" }, dead: { rank: 5, text: "all links down" },
+};
+
+export function trunkState(trunk) {
+  if (trunk.down >= trunk.links) return "dead";
+  if (trunk.down) return "part";
+  if (trunk.unhealthy) return "unhealthy";
+  if (trunk.aside) return "aside";
+  return trunk.cordoned ? "cordoned" : "ok";
+}
+
+export function switchState(sw) {
+  if (!sw.links) return "dead";
+  return sw.links_down ? "part" : "ok";
+}
+
+export const worse = (a, b) => STATES[a].rank >= STATES[b].rank ? a : b;
+
+// 0 .. 4 by load in per cent, by errors a minute.
+export const loadStep = load => load < 1 ? 0 : load < 25 ? 1 : load < 50 ? 2 : load < 75 ? 3 : 4;
+export const errorStep = errors => errors < 1 ? 0 : errors < 10 ? 1 : errors < 100 ? 2 : errors < 1000 ? 3 : 4;
+export const LOAD_STEPS = ["below 1% or not known", "to 25%", "to 50%", "to 75%", "above 75%"];
+export const ERROR_STEPS = ["none, or not known", "1 a minute", "10 a minute", "100 a minute", "1,000 a minute"];
+
+// ---- The map
+
+const trunkOf = row => ({
+  lower: row[LOWER], upper: row[UPPER], links: row[LINKS], down: row[DOWN] ?? 0, cordoned: row[CORDONED] ?? 0, aside: row[ASIDE] ?? 0,
+  unhealthy: row[UNHEALTHY] ?? 0, load: row[LOAD] ?? 0, errors: row[ERRORS] ?? 0,
+});
+
+function switchesOf(columns) {
+  const keys = Object.keys(columns);
+  return (columns.name ?? []).map((_, index) => {
+    const sw = { index };
+    for (const key of keys) sw[key] = columns[key][index];
+    return sw;
+  });
+}
+
+function finder(count) {
+  const parent = Int32Array.from({ length: count }, (_, i) => i);
+  const find = i => { while (parent[i] !== i) i = parent[i] = parent[parent[i]]; return i; };
+  return { find, join: (a, b) => { parent[find(a)] = find(b); } };
+}
+
+const NUMBERS = /(\d+)/;
+export function natural(a, b) {
+  const x = String(a).split(NUMBERS), y = String(b).split(NUMBERS);
+  for (let i = 0; i < x.length && i < y.length; i++) {
+    const order = i % 2 ? x[i] - y[i] : x[i] < y[i] ? -1 : x[i] > y[i] ? 1 : 0;
+    if (order) return order;
+  }
+  return x.length - y.length;
+}
+
+// Rails, units and names of a block's members make its title.
+function titleOf(block, switches, index) {
+  const units = [...new Set(block.lower.map(i => switches[i].su).filter(su => su != null))].sort((a, b) => a - b);
+  const spine = switches[block.upper[0]], leaf = switches[block.lower[0]];
+  const roles = `${block.lower.length} ${plural(leaf.role, block.lower.length)} × ${block.upper.length} ${plural(spine.role, block.upper.length)}`;
+  const rails = [...new Set(block.lower.map(i => switches[i].rail))];
+  if (!block.level && units.length && rails.length === 1 && rails[0] != null) return `Rail ${rails[0]}, SU ${ranges(units.map(su => su + 1))}: ${roles}`;
+  if (!block.level && units.length && units.length < 12) return `Pod ${index + 1} (SU ${ranges(units.map(su => su + 1))}): ${roles}`;
+  return `${block.level ? "Group" : "Pod"} ${index + 1}: ${roles}`;
+}
+
+export const plural = (word, count) => count === 1 ? word : word.endsWith("h") ? word + "es" : word === "leaf" ? "leaves" : word + "s";
+
+export function ranges(numbers) {
+  const out = [];
+  for (const n of numbers) {
+    const last = out[out.length - 1];
+    if (last && last[1] === n - 1) last[1] = n;
+    else out.push([n, n]);
+  }
+  return out.map(([a, b]) => a === b ? `${a}` : `${a}–${b}`).join(", ");
+}
+
+// Trunks between the same two tiers that hang together are a block: a pod, or cores with their spines.
+function blocksOf(switches, trunks) {
+  const byTiers = new Map();
+  for (const trunk of trunks) {
+    const key = switches[trunk.lower].level * 16 + switches[trunk.upper].level;
+    if (!byTiers.has(key)) byTiers.set(key, []);
+    byTiers.get(key).push(trunk);
+  }
+  const blocks = [];
+  for (const [key, members] of [...byTiers].sort((a, b) => a[0] - b[0])) {
+    const sets = finder(switches.length), found = new Map();
+    for (const trunk of members) sets.join(trunk.lower, trunk.upper);
+    for (const trunk of members) {
+      const root = sets.find(trunk.lower);
+      if (!found.has(root)) found.set(root, { level: key >> 4, lower: new Set(), upper: new Set(), trunks: [] });
+      const block = found.get(root);
+      block.lower.add(trunk.lower);
+      block.upper.add(trunk.upper);
+      block.trunks.push(trunk);
+    }
+    const order = (a, b) => natural(switches[a].name, switches[b].name);
+    const list = [...found.values()].map(block => ({ ...block, lower: [...block.lower].sort(order), upper: [...block.upper].sort(order) }))
+      .sort((a, b) => order(a.lower[0], b.lower[0]));
+    list.forEach((block, index) => { block.title = titleOf(block, switches, index); });
+    blocks.push(...list);
+  }
+  blocks.forEach((block, index) => { block.id = index; });
+  return blocks;
+}
+
+export function makeMap(document) {
+  const switches = switchesOf(document.switches), trunks = document.trunks.map(trunkOf), lonely = new Set(switches.keys());
+  for (const trunk of trunks) {
+    trunk.state = trunkState(trunk);
+    lonely.delete(trunk.lower);
+    lonely.delete(trunk.upper);
+  }
+  for (const sw of switches) sw.state = switchState(sw);
+  const blocks = blocksOf(switches, trunks);
+  return {
+    levels: document.levels, switches, trunks, blocks, lonely: [...lonely],
+    leaves: switches.filter(sw => sw.level === 0).length,
+    faults: faultsOf(switches, trunks),
+  };
+}
+
+// What is not whole, the worst first: dead switches, HCAs down, trunks.
+function faultsOf(switches, trunks) {
+  const list = [];
+  for (const sw of switches) {
+    if (sw.state === "dead") list.push({ rank: 20, state: "dead", sw, text: `${sw.name}: all ${sw.links_down} links down` });
+    else if (sw.hcas_down) list.push({ rank: 8, state: "part", sw, text: `${sw.name}: ${sw.hcas_down} of ${sw.hcas} HCAs down` });
+  }
+  for (const trunk of trunks)
+    if (trunk.state !== "ok" && switches[trunk.lower].state !== "dead" && switches[trunk.upper].state !== "dead")
+      list.push({ rank: STATES[trunk.state].rank, state: trunk.state, trunk, text: trunkText(switches, trunk) });
+  return list.sort((a, b) => b.rank - a.rank);
+}
+
+export function trunkText(switches, trunk) {
+  const parts = [`${trunk.links - trunk.down} of ${trunk.links} ${plural("link", trunk.links)} up`];
+  if (trunk.cordoned) parts.push(`${trunk.cordoned} cordoned`);
+  if (trunk.aside) parts.push(`${trunk.aside} in quarantine or isolated`);
+  if (trunk.unhealthy) parts.push(`${trunk.unhealthy} unhealthy`);
+  if (trunk.load) parts.push(`busiest ${trunk.load}%`);
+  if (trunk.errors) parts.push(`${number(trunk.errors)} errors a minute`);
+  return `${switches[trunk.lower].name} – ${switches[trunk.upper].name}: ${parts.join(", ")}`;
+}
+
+// ---- Hosts
+
+export const VERDICTS = ["CUT_OFF", "FATAL", "NO_P2P", "DEGRADED", "UNKNOWN", "HEALTHY"];
+const LINK_STATES = ["Down", "Init", "Armed", "Active"];
+
+export const hcaState = hca => hca.state === "Active" ? "ok" : LINK_STATES.indexOf(hca.state) > 0 ? "part" : "dead";
+
+export function hostVerdict(host) {
+  if (host.verdict) return host.verdict;
+  const states = (host.hcas ?? []).map(hcaState);
+  return states.every(state => state === "dead") ? "CUT_OFF" : states.some(state => state !== "ok") ? "DEGRADED" : "HEALTHY";
+}
+
+export const worstFirst = hosts => [...hosts].sort((a, b) => rankOf(a) - rankOf(b) || natural(a.name, b.name));
+const rankOf = host => { const rank = VERDICTS.indexOf(hostVerdict(host)); return rank < 0 ? 0 : rank; };
+
+// ---- Events: the newest KEPT_EVENTS, each once, oldest first
+
+export class Events {
+  constructor() { this.list = []; this.serial = 0; }
+
+  get newest() { return this.list.length ? this.list[this.list.length - 1].seq : null; }
+
+  add(events) {
+    for (const event of events)
+      if (this.newest === null || event.seq > this.newest) this.list.push(event);
+    if (this.list.length > KEPT_EVENTS * 1.25) this.list.splice(0, this.list.length - KEPT_EVENTS);
+    this.serial++;
+  }
+
+  replace(events) { this.list = []; this.add(events); }
+
+  // {kind, level, text, minutes}: those that fit all, newest first, at most `most`; `now` in ms.
+  filtered({ kind, level, text, minutes }, most, now) {
+    const out = [], words = (text ?? "").toLowerCase().split(/\s+/).filter(Boolean), since = minutes ? now - minutes * 60000 : 0;
+    let total = 0;
+    for (let i = this.list.length - 1; i >= 0; i--) {
+      const event = this.list[i];
+      if (kind && event.kind !== kind || level && LEVELS.indexOf(event.level) > LEVELS.indexOf(level)) continue;
+      if (since && Date.parse(event.time) < since) continue;
+      if (words.length && !words.every(word => event.text.toLowerCase().includes(word))) continue;
+      if (out.length < most) out.push(event);
+      total++;
+    }
+    return { rows: out, total };
+  }
+
+  kinds() { return [...new Set(this.list.map(event => event.kind))].sort(); }
+}
+export const LEVELS = ["error", "warning", "notice", "info", "debug"];
+
+// ---- Alerts: who is cut off comes first, whatever else is older
+
+const FIRST = ["hcas-cut-off", "no-link", "no-device", "unreachable"];
+export const alertOrder = alerts => [...alerts].sort((a, b) => place(a) - place(b) || String(b.since).localeCompare(String(a.since)));
+const place = alert => { const i = FIRST.indexOf(alert.what); return i < 0 ? FIRST.length : i; };
+
+// ---- Figures for people
+
+export const number = n => n == null ? "–" : Number(n).toLocaleString("en");
+export const duration = ms => ms == null ? "–" : ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1e4 ? `${Math.round(ms)} ms` : `${(ms / 1e3).toFixed(1)} s`;
+export function span(s) {
+  if (s == null) return "–";
+  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 7200) return `${Math.round(s / 60)} min`;
+  return s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} days`;
+}
+
+const two = n => String(n).padStart(2, "0");
+// The time of day, with the date where it is not today's.
+export function clock(time, utc, now = new Date()) {
+  const at = new Date(time);
+  if (isNaN(at)) return String(time ?? "");
+  const date = utc ? at.toISOString().slice(0, 10) : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const today = utc ? now.toISOString().slice(0, 10) : `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  const hours = utc ? at.toISOString().slice(11, 19) : `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return date === today ? hours : `${date} ${hours}`;
+}
