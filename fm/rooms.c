@@ -6,6 +6,7 @@
 #include "fm/isolation/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
+#include "fm/naming/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
@@ -23,7 +24,12 @@
  * (tests/unit/daemon/test_fabric_trace.c) holds the order.
  */
 fabric_modules fabric_rooms = {
-	/* First: what a sweep found is of no use where the own port has left its fabric. */
+	/* Ahead of all others: nodes have their names in what those say when they begin. */
+	&naming_module,
+	/*
+	 * First of those that hear of sweeps: what a sweep found is of no use where the own port
+	 * has left its fabric.
+	 */
 	&sm_module,
 	/* Behind it: ports are asked for their LIDs when a take-over is certain. */
 	&lids_module,

@@ -18,6 +18,7 @@
 #include "topology/topo_builder.h"
 #include "topology/topo_own.h"
 #include "topology/mem.h"
+#include "topology/node_names.h"
 #include "topology/text.h"
 
 #include <errno.h>
@@ -109,13 +110,13 @@ static void make_room(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
 	}
 }
 
-static const char *copy_desc(struct topo_builder *b, const char *desc)
+static const char *copy_text(struct topo_builder *b, const char *text)
 {
-	size_t len = desc ? strnlen(desc, DESC_MAX) : 0;
+	size_t len = text ? strnlen(text, DESC_MAX) : 0;
 	char *copy = arena_alloc(b->arena, len + 1, 1);
 
 	if (len)
-		text_clean(desc, len, copy);
+		text_clean(text, len, copy);
 	return copy;
 }
 
@@ -146,7 +147,7 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 	b->nodes[handle] = (struct topo_node){
 		.guid = attr->guid,
 		.sys_guid = attr->sys_guid,
-		.desc = copy_desc(b, attr->desc),
+		.desc = copy_text(b, attr->desc),
 		.port0 = b->nports,
 		.vendor = attr->vendor,
 		.revision = attr->revision,
@@ -159,6 +160,7 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 		.enhanced_port0 = attr->enhanced_port0,
 		.sharp = attr->sharp,
 	};
+	b->nodes[handle].label = attr->label ? copy_text(b, attr->label) : b->nodes[handle].desc;
 	b->nnodes++;
 	add_ports(b, handle, attr->nports);
 	hash_insert(b, handle);
@@ -225,6 +227,18 @@ int topo_builder_cordon(struct topo_builder *b, int node, unsigned num)
 	return 0;
 }
 
+void topo_builder_name(struct topo_builder *b, const struct node_names *names)
+{
+	if (!node_names_count(names))
+		return;
+	for (uint32_t n = 0; n < b->nnodes; n++) {
+		const char *name = node_names_find(names, b->nodes[n].guid);
+
+		if (name)
+			b->nodes[n].label = copy_text(b, name);
+	}
+}
+
 struct topo_builder *topo_builder_from(const struct topo *t)
 {
 	struct topo_builder *b = topo_builder_new();
@@ -238,6 +252,9 @@ struct topo_builder *topo_builder_from(const struct topo *t)
 	b->nports = t->nports;
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		b->nodes[n].desc = arena_strdup(b->arena, t->nodes[n].desc);
+		b->nodes[n].label = t->nodes[n].label == t->nodes[n].desc
+					    ? b->nodes[n].desc
+					    : arena_strdup(b->arena, t->nodes[n].label);
 		hash_insert(b, n);
 	}
 	return b;
@@ -413,6 +430,7 @@ struct topo *topo_freeze(struct topo_builder *b)
 	index_guids(own);
 	b->arena = NULL; /* the snapshot's now */
 	topo_builder_free(b);
+	naming_assign(t, own->arena);
 	level_assign(t);
 	rail_assign(t, own->arena);
 	return t;

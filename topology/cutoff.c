@@ -160,12 +160,12 @@ int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, siz
 		return snprintf(buf, size, "%s", "");
 	if (c->worst == TOPO_NONE)
 		return snprintf(buf, size, "%u HCA%s cut off: the link of %s%s is not Active",
-				c->hcas, c->hcas == 1 ? "" : "s", t->nodes[c->hca].desc,
+				c->hcas, c->hcas == 1 ? "" : "s", t->nodes[c->hca].name,
 				c->hcas == 1 ? "" : " and others");
 	if (c->switches > 1)
 		snprintf(more, sizeof(more), ", and so %s %u more", c->switches == 2 ? "is" : "are",
 			 c->switches - 1);
 	return snprintf(buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
-			t->nodes[c->worst].desc, is_dead(t, c->worst) ? "down" : "not reached",
+			t->nodes[c->worst].name, is_dead(t, c->worst) ? "down" : "not reached",
 			more);
 }

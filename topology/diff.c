@@ -216,7 +216,7 @@ static int describe_link(const struct topo *older, const struct topo *newer,
 	uint32_t n = item->kind == DIFF_LINK_GONE ? item->old_node : item->new_node;
 	const struct topo_port *port = topo_port(t, n, item->port), *peer = topo_peer(t, port),
 			       *was;
-	const char *name = t->nodes[n].desc, *peer_name = t->nodes[peer->node].desc;
+	const char *name = t->nodes[n].name, *peer_name = t->nodes[peer->node].name;
 
 	if (item->kind != DIFF_LINK_SPEED)
 		return snprintf(buf, size, "%s p%u - %s p%u: %s", name, port->num, peer_name,
@@ -235,12 +235,12 @@ int diff_describe(const struct topo *older, const struct topo *newer, const stru
 
 	switch (item->kind) {
 	case DIFF_NODE_NEW:
-		return snprintf(buf, size, "%s 0x%016" PRIx64 ": new", node->desc, node->guid);
+		return snprintf(buf, size, "%s 0x%016" PRIx64 ": new", node->name, node->guid);
 	case DIFF_NODE_GONE:
-		return snprintf(buf, size, "%s 0x%016" PRIx64 ": gone", node->desc, node->guid);
+		return snprintf(buf, size, "%s 0x%016" PRIx64 ": gone", node->name, node->guid);
 	case DIFF_DESC:
 		return snprintf(buf, size, "%s 0x%016" PRIx64 ": name changed, was '%s'",
-				node->desc, node->guid, older->nodes[item->old_node].desc);
+				node->name, node->guid, older->nodes[item->old_node].desc);
 	default:
 		return describe_link(older, newer, item, buf, size);
 	}

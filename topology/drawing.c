@@ -108,7 +108,7 @@ static struct place *sorted_places(const struct topo *t, const struct drawing *d
 		const struct topo_node *node = &t->nodes[sw];
 
 		places[sw] = (struct place){ t->nlevels - 1u - node->level, sw,
-					     names_id(&names, node->desc, strlen(node->desc)),
+					     names_id(&names, node->name, strlen(node->name)),
 					     node->su, node->rail };
 	}
 	rank = names_rank(&names);
@@ -197,7 +197,7 @@ struct drawing *drawing_new(const struct topo *t)
 	d->nrows = t->nlevels + 1u;
 	d->boxes = mem_alloc(d->nboxes, sizeof(*d->boxes));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		d->boxes[sw].label = mem_strdup(t->nodes[sw].desc);
+		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
 	label_groups(t, d, box_of_host);
 	place_boxes(t, d);
 	collect_lines(t, d, box_of_host);

@@ -61,7 +61,7 @@ static struct text_order *order_switches(const struct topo *t)
 		const struct topo_node *node = &t->nodes[sw];
 
 		order[sw] =
-			(struct text_order){ sw, names_id(&names, node->desc, strlen(node->desc)),
+			(struct text_order){ sw, names_id(&names, node->name, strlen(node->name)),
 					     node->su, node->rail, node->level };
 	}
 	rank = names_rank(&names);
@@ -106,7 +106,7 @@ static void text_switch(const struct topo *t, uint32_t sw, FILE *out)
 		up += port->link_up;
 		down += port->peer != TOPO_NONE && !port->link_up;
 	}
-	fprintf(out, "  %-32s 0x%016" PRIx64 "  lid %-5u  %u of %u ports up", node->desc,
+	fprintf(out, "  %-32s 0x%016" PRIx64 "  lid %-5u  %u of %u ports up", node->name,
 		node->guid, topo_port(t, sw, 0)->lid, up, outer);
 	if (node->rail >= 0)
 		fprintf(out, ", rail %d", node->rail);
@@ -172,8 +172,8 @@ static void text_down(const struct topo *t, FILE *out)
 		const struct topo_port *a = &t->ports[p], *b = topo_peer(t, a);
 
 		if (b && p < a->peer && !a->link_up)
-			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].desc, a->num,
-				t->nodes[b->node].desc, b->num);
+			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].name, a->num,
+				t->nodes[b->node].name, b->num);
 	}
 }
 
@@ -206,7 +206,7 @@ static void lst_end(const struct topo *t, const struct topo_port *port, FILE *ou
 		node->type == TOPO_SWITCH ? topo_port(t, port->node, 0) : port;
 	char desc[80];
 
-	snprintf(desc, sizeof(desc), "%s", node->desc);
+	snprintf(desc, sizeof(desc), "%s", node->label);
 	for (char *p = desc; *p; p++) /* braces delimit fields */
 		if (*p == '{' || *p == '}')
 			*p = '.';

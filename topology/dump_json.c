@@ -2,12 +2,13 @@
 /*
  * dump_json: a snapshot as JSON, the same shapes for `fmctl --json` and for HTTP.
  *
- * A row of nodes, switches or hosts has name, guid, lid, role, rail, su, state, speed, width,
- * and what its kind adds; GUIDs are texts "0x%016x", as JSON's numbers end at 2^53; a rail or
- * unit that a node does not have is null. A node's state, speed and width are those of its best
- * port, a host's those of its worst CA: the one that makes a job wait. A switch's links_cordoned
- * are the cables that are cordoned at its own end. A row of links has its
- * two ends under "a" and "b", the end with the lower node index (switches first) as a.
+ * A row of nodes, switches or hosts has name (as people know it), guid, lid, role, rail, su,
+ * state, speed, width, and what its kind adds, for a node its NodeDescription; GUIDs are texts
+ * "0x%016x", as JSON's numbers end at 2^53; a rail or unit that a node does not have is null. A
+ * node's state, speed and width are those of its best port, a host's those of its worst CA: the one
+ * that makes a job wait. A switch's links_cordoned are the cables that are cordoned at its own end.
+ * A row of links has its two ends under "a" and "b", the end with the lower node index (switches
+ * first) as a.
  */
 #include "topology/dump.h"
 #include "topology/mem.h"
@@ -85,7 +86,8 @@ json_t *dump_json_node(const struct topo *t, uint32_t n)
 	const struct topo_port *best = best_port(t, n);
 	json_t *row = json_object();
 
-	json_object_set_new(row, "name", json_string(node->desc));
+	json_object_set_new(row, "name", json_string(node->name));
+	json_object_set_new(row, "description", json_string(node->desc));
 	json_object_set_new(row, "guid", json_guid(node->guid));
 	json_object_set_new(row, "lid", json_integer(node_lid(t, n, best)));
 	json_object_set_new(row, "type", json_string(types[node->type]));
@@ -115,7 +117,7 @@ static json_t *link_end(const struct topo *t, const struct topo_port *port)
 	const struct topo_node *node = &t->nodes[port->node];
 	json_t *end = json_object();
 
-	json_object_set_new(end, "name", json_string(node->desc));
+	json_object_set_new(end, "name", json_string(node->name));
 	json_object_set_new(end, "guid", json_guid(node->guid));
 	json_object_set_new(end, "port", json_integer(port->num));
 	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));

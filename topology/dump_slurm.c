@@ -116,7 +116,7 @@ static void find_homes(struct slurm *s)
 /* "MF0;SLG04-16:MQM8700/U1" -> "SLG04-16"; what is no word, or generic, goes by GUID. */
 static char *switch_name(const struct topo_node *node)
 {
-	const char *text = node->desc, *semicolon = strchr(text, ';');
+	const char *text = node->label, *semicolon = strchr(text, ';');
 	size_t len;
 
 	if (node->su >= 0)

@@ -8,18 +8,24 @@
  * Mellanox Technologies") or an unset host name names no host: such a CA is a host of its own,
  * named by its GUID. SHARP aggregation nodes and routers are no hosts.
  *
+ * A name of the node-name-map counts where it is of that form, host and device ("dgx-07 mlx5_3").
+ * One that is not names the CA alone: what rdma-ndd wrote says better which CAs are one machine;
+ * where it says nothing, the CA is a host of that name.
+ *
  * Hosts stand in natural order of their names, so that neither GUIDs nor the order of discovery
  * show in what people read or in what is numbered after it.
  */
 #include "topology/host.h"
 #include "topology/mem.h"
 #include "topology/names.h"
+#include "topology/naming.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct slice {
 	const char *text;
@@ -44,47 +50,59 @@ static struct slice trim(const char *text, size_t len)
 	return (struct slice){ text, len };
 }
 
-static bool slice_is(struct slice s, const char *text)
+static bool starts(struct slice s, const char *text)
 {
-	return s.len == strlen(text) && memcmp(s.text, text, s.len) == 0;
+	return s.len > strlen(text) && strncasecmp(s.text, text, strlen(text)) == 0;
 }
 
-/* Descriptions that come with the hardware or its driver and name no host. */
-static bool is_generic(const char *desc, struct slice first)
+/* "mlx5_3", "HCA-1", "U1", and nothing behind it. */
+static bool is_device(struct slice s)
 {
-	static const char *const makers[] = { "ConnectX", "InfiniHost", "BlueField", "QLogic" };
-	static const char *const unset[] = { "localhost", "(none)", "localhost.localdomain" };
+	static const char *const kinds[] = { "mlx", "HCA", "hfi", "qib", "ib", "U" };
 
-	if (first.len == 0 || strstr(desc, "Mellanox Technologies"))
-		return true;
-	if (first.len > 2 && memcmp(first.text, "MT", 2) == 0 &&
-	    isdigit((unsigned char)first.text[2]))
-		return true;
-	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
-		if (strncmp(first.text, makers[i], strlen(makers[i])) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
-		if (slice_is(first, unset[i]))
+	if (!s.len || !isdigit((unsigned char)s.text[s.len - 1]) || memchr(s.text, ' ', s.len))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (starts(s, kinds[i]))
 			return true;
 	return false;
 }
 
-static void read_desc(struct host_work *w, uint32_t n)
+/* The first word, and what follows it. */
+static void split(const char *text, struct slice *first, struct slice *rest)
+{
+	struct slice all = trim(text, strlen(text));
+
+	*first = all;
+	for (first->len = 0; first->len < all.len; first->len++)
+		if (isspace((unsigned char)all.text[first->len]) ||
+		    strchr("'\"/", all.text[first->len]))
+			break;
+	*rest = trim(first->text + first->len, all.len - first->len);
+}
+
+/* Names no host by any text: it is one by itself. */
+static void by_itself(struct host_work *w, const struct topo_node *node, struct slice *first,
+		      struct slice *rest)
+{
+	char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
+
+	sprintf(name, "0x%016" PRIx64, node->guid);
+	*first = node->label == node->desc ? (struct slice){ name, strlen(name) }
+					   : trim(node->label, strlen(node->label));
+	rest->len = 0;
+}
+
+static void read_names(struct host_work *w, uint32_t n)
 {
 	const struct topo_node *node = &w->t->nodes[n];
-	struct slice all = trim(node->desc, strlen(node->desc)), first = all, rest;
+	struct slice first, rest;
 
-	for (first.len = 0; first.len < all.len; first.len++)
-		if (isspace((unsigned char)all.text[first.len]) ||
-		    strchr("'\"/", all.text[first.len]))
-			break;
-	rest = trim(first.text + first.len, all.len - first.len);
-	if (is_generic(node->desc, first)) {
-		char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
-
-		sprintf(name, "0x%016" PRIx64, node->guid);
-		first = (struct slice){ name, strlen(name) };
-		rest.len = 0;
+	split(node->label, &first, &rest);
+	if (node->label == node->desc || !is_device(rest)) {
+		split(node->desc, &first, &rest);
+		if (naming_is_factory(node->desc))
+			by_itself(w, node, &first, &rest);
 	}
 	w->host[n] = names_id(&w->hosts, first.text, first.len);
 	w->device[n] = rest.len ? names_id(&w->devices, rest.text, rest.len) : TOPO_NONE;
@@ -167,7 +185,7 @@ uint32_t *host_group(struct topo *t, struct arena *arena)
 	memset(w.device, 0xff, t->nnodes * sizeof(*w.device));
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
 		if (t->nodes[n].type == TOPO_CA && !t->nodes[n].sharp)
-			read_desc(&w, n);
+			read_names(&w, n);
 	free(to_ranks(&w, w.device, &w.devices));
 	make_hosts(&w);
 	fill_hosts(&w);
@@ -181,11 +199,13 @@ const char *host_device(const struct topo *t, uint32_t ca)
 {
 	const struct topo_node *node = &t->nodes[ca];
 	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
-	const char *rest = *host ? strstr(node->desc, host) : NULL;
+	const char *rest = *host ? strstr(node->label, host) : NULL;
 
+	if (*host && !rest)
+		rest = strstr(node->desc, host);
 	if (!rest)
-		return node->desc;
+		return node->name;
 	rest += strlen(host);
 	rest += strspn(rest, " \t'\"/");
-	return *rest ? rest : node->desc;
+	return *rest ? rest : node->name;
 }

@@ -34,7 +34,7 @@ static void write_header(const struct topo_node *node, const struct topo_port *p
 	if (node->type == TOPO_SWITCH)
 		fprintf(out, "(%" PRIx64 ")", node->guid);
 	fprintf(out, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# \"%s\"", kinds[node->type], node->nports,
-		type_letter(node), node->guid, node->desc);
+		type_letter(node), node->guid, node->label);
 	if (node->type == TOPO_SWITCH)
 		fprintf(out, " %s port 0 lid %u lmc %u", node->enhanced_port0 ? "enhanced" : "base",
 			port0->lid, port0->lmc);
@@ -58,7 +58,7 @@ static void write_port(const struct topo *t, const struct topo_port *port, FILE 
 	fputs("\t\t# ", out);
 	if (node->type != TOPO_SWITCH)
 		fprintf(out, "lid %u lmc %u ", port->lid, port->lmc);
-	fprintf(out, "\"%s\" lid %u", other->desc,
+	fprintf(out, "\"%s\" lid %u", other->label,
 		other->type == TOPO_SWITCH ? topo_port(t, peer->node, 0)->lid : peer->lid);
 	if (port->speed && port->width)
 		fprintf(out, " %ux%s", port->width, topo_speed_name(port->speed));

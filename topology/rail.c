@@ -387,7 +387,7 @@ static void rails_from_leaves(struct rail_work *w, struct vote *votes)
 	uint32_t *id = mem_alloc(w->t->nswitches, sizeof(*id)), *rank, n = 0, i = 0;
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		id[sw] = names_id(&names, w->nodes[sw].desc, strlen(w->nodes[sw].desc));
+		id[sw] = names_id(&names, w->nodes[sw].label, strlen(w->nodes[sw].label));
 	rank = names_rank(&names);
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
 		uint32_t u = w->unit_of_leaf[sw];

@@ -125,7 +125,7 @@ bool risk_find(const struct topo *t, struct risk *out)
 
 int risk_describe(const struct topo *t, const struct risk *r, char *buf, size_t size)
 {
-	const char *name = t->nodes[r->sw].desc, *above = topo_role_name(t->nodes[r->above].role);
+	const char *name = t->nodes[r->sw].name, *above = topo_role_name(t->nodes[r->above].role);
 	char more[48] = "";
 
 	if (r->switches > 1)

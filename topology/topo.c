@@ -8,8 +8,9 @@
  *
  * An operator's WHAT is read from the most exact meaning to the loosest: the whole text as a node
  * (descriptions may hold colons and spaces: "MF0;leaf-3:MQM8700/U1"), then as NODE:PORT or
- * NODE[PORT]; within each, GUID, whole description, one word of it, its beginning. The first
- * meaning that names nodes at all decides; it must name one.
+ * NODE[PORT]; within each, GUID, whole name, one word of it, its beginning. The first
+ * meaning that names nodes at all decides; it must name one. A node is found by its name and by its
+ * NodeDescription.
  */
 #include "topology/topo.h"
 #include "topology/topo_own.h"
@@ -108,6 +109,13 @@ static bool desc_matches(const char *desc, const char *text, size_t len, enum ma
 	}
 }
 
+static bool is_called(const struct topo_node *node, const char *text, size_t len,
+		      enum match_kind kind)
+{
+	return desc_matches(node->name, text, len, kind) ||
+	       (node->desc != node->name && desc_matches(node->desc, text, len, kind));
+}
+
 static void match_add(struct match *m, uint32_t node)
 {
 	if (m->count == 0)
@@ -151,7 +159,7 @@ static struct match match_node(const struct topo *t, const char *text)
 	}
 	for (enum match_kind kind = MATCH_WHOLE; kind < MATCH_KINDS && !m.count && len; kind++)
 		for (uint32_t n = 0; n < t->nnodes; n++)
-			if (desc_matches(t->nodes[n].desc, text, len, kind))
+			if (is_called(&t->nodes[n], text, len, kind))
 				match_add(&m, n);
 	return m;
 }
@@ -209,8 +217,8 @@ static uint32_t match_report(const struct topo *t, const char *what, struct matc
 		snprintf(err, size,
 			 "'%s' matches %" PRIu32 " nodes, among them '%s' (0x%016" PRIx64
 			 ") and '%s' (0x%016" PRIx64 ")",
-			 what, m.count, t->nodes[m.first].desc, t->nodes[m.first].guid,
-			 t->nodes[m.second].desc, t->nodes[m.second].guid);
+			 what, m.count, t->nodes[m.first].name, t->nodes[m.first].guid,
+			 t->nodes[m.second].name, t->nodes[m.second].guid);
 	return TOPO_NONE;
 }
 
@@ -239,7 +247,7 @@ uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, ch
 	if (node == TOPO_NONE || num < 0)
 		return node;
 	if (!port_exists(&t->nodes[node], num)) {
-		snprintf(err, err_size, "'%s' has ports 1 to %u, not %d", t->nodes[node].desc,
+		snprintf(err, err_size, "'%s' has ports 1 to %u, not %d", t->nodes[node].name,
 			 t->nodes[node].nports, num);
 		return TOPO_NONE;
 	}

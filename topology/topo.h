@@ -55,7 +55,7 @@ uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* 
 
 /*
  * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..),
- * `S-..`/`H-..`, or a node description matched whole, else by a word of it or its beginning, which
+ * `S-..`/`H-..`, or its name or NodeDescription, whole, else a word of it or its beginning, which
  * must be unique. *port is 0 when none was written; 0 itself is no port to write. Returns the node
  * index, or TOPO_NONE with the reason in err.
  */

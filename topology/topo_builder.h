@@ -8,6 +8,7 @@
 
 #include "topology/topo_value.h"
 
+struct node_names;
 struct topo_builder;
 
 /* What the maker knows of a port; fields as in struct topo_port. */
@@ -21,7 +22,8 @@ struct topo_port_attr {
 
 struct topo_node_attr {
 	guid_t guid, sys_guid;
-	const char *desc; /* copied */
+	const char *desc;  /* copied */
+	const char *label; /* copied; NULL = desc */
 	uint32_t vendor, revision;
 	uint16_t device, lft_cap, mft_cap, pkey_cap;
 	uint8_t type, nports;
@@ -45,6 +47,8 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
 /* Keeps a cable's transit off, as seen from this port; 0 or -ERANGE. */
 int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
+/* Nodes that the map has a name for get it as their label. */
+void topo_builder_name(struct topo_builder *b, const struct node_names *names);
 /* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */
 struct topo_builder *topo_builder_from(const struct topo *t);
 
@@ -75,6 +79,7 @@ struct topo *topo_ref_frozen(const struct topo *t);
 /* ---- Inside the layer --------------------------------------------------------------- */
 /* Called by topo_freeze() on the not yet published snapshot, in this order. */
 struct arena;
+void naming_assign(struct topo *t, struct arena *arena); /* naming.c: node.name */
 void level_assign(struct topo *t);		       /* level.c: node.level, node.role, nlevels */
 void rail_assign(struct topo *t, struct arena *arena); /* rail.c: hosts, node.host, .rail, .su */
 

@@ -58,9 +58,12 @@ struct topo_end {
 
 struct topo_node {
 	guid_t guid, sys_guid;
-	const char *desc; /* NodeDescription, never NULL */
-	uint32_t port0;	  /* index of port number 0 in topo.ports */
-	uint32_t vendor;  /* VendorID */
+	const char *desc;  /* NodeDescription, never NULL */
+	const char *label; /* the name that a node-name-map gives, else desc: what dumps print */
+	const char
+		*name;	 /* the same as texts show it, so that nodes can be told apart (naming.h) */
+	uint32_t port0;	 /* index of port number 0 in topo.ports */
+	uint32_t vendor; /* VendorID */
 	uint32_t revision;
 	uint32_t host;	     /* CAs: index in topo.hosts, else TOPO_NONE */
 	uint16_t device;     /* DeviceID */

@@ -41,7 +41,7 @@ static const char *name_of(const struct adaptive_room *r, guid_t guid)
 {
 	const struct inv_node *node = inventory_find(r->services.inventory, guid);
 
-	return node ? node->desc : "a switch";
+	return node ? node->name : "a switch";
 }
 
 static void report(const struct adaptive_room *r, const struct adaptive_switch *sw)

@@ -45,7 +45,7 @@ static const char *name_of(const struct repairs *r, guid_t guid)
 	const struct topo *t = fabric_view(r->fabric).topo;
 	uint32_t sw = t ? topo_find(t, guid) : TOPO_NONE;
 
-	return sw == TOPO_NONE ? "gone" : t->nodes[sw].desc;
+	return sw == TOPO_NONE ? "gone" : t->nodes[sw].name;
 }
 
 static void report_lft(const struct repairs *r, const struct table_block *at)

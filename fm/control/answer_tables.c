@@ -18,7 +18,7 @@ static json_t *json_guid(guid_t guid)
 static json_t *lft_entry(const struct topo *t, uint32_t owner, uint32_t lid, uint8_t port)
 {
 	return json_pack("{s:i, s:i, s:s}", "lid", (int)lid, "port", (int)port, "to",
-			 t->nodes[t->ports[owner].node].desc);
+			 t->nodes[t->ports[owner].node].name);
 }
 
 /* One row for each LID that somebody has; port null = packets to it are dropped. */
@@ -59,8 +59,8 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	if (port)
 		return command_refuse(err, "%s: a table is a whole switch's, not a port's", what);
 	if (sw->type != TOPO_SWITCH)
-		return command_refuse(err, "%s is no switch", sw->desc);
-	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->desc, "guid", json_guid(sw->guid),
+		return command_refuse(err, "%s is no switch", sw->name);
+	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
 			 "lid", (int)fabric_view(env->fabric).lids->lid_of_port[sw->port0],
 			 "entries", lft_entries(env, node));
 }
@@ -86,7 +86,7 @@ static uint32_t resolve_end(const struct command_env *env, const char *what, cha
 	for (unsigned p = port ? port : 1; p <= (port ? port : n->nports); p++)
 		if (lids->lid_of_port[n->port0 + p])
 			return n->port0 + p;
-	command_refuse(err, "%s has no port with a LID", n->desc);
+	command_refuse(err, "%s has no port with a LID", n->name);
 	return TOPO_NONE;
 }
 
@@ -109,7 +109,7 @@ static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
 
 	if (node->type == TOPO_SWITCH)
 		lid_port = 0;
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->desc, "guid",
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name, "guid",
 			 json_guid(node->guid), "role", topo_role_name(node->role), "lid",
 			 (int)lids->lid_of_port[node->port0 + lid_port], "in_port",
 			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",

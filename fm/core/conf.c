@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include "fm/core/conf.h"
 #include "fm/core/conf_table.h"
+#include "topology/node_names.h"
 
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)
 {
@@ -339,12 +340,23 @@ int conf_load_but_partitions(const char *path, struct conf *conf, char *err, siz
 	return status;
 }
 
+int conf_check_names(const struct conf *conf, char *err, size_t err_size)
+{
+	struct node_names *names;
+
+	if (!*conf->node_name_map)
+		return 0;
+	names = node_names_read(conf->node_name_map, err, err_size);
+	node_names_unref(names);
+	return names ? 0 : -1;
+}
+
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 {
 	struct conf aside;
 
 	if (conf_load_but_partitions(path, &aside, err, err_size) ||
-	    conf_check_partitions(&aside, err, err_size))
+	    conf_check_partitions(&aside, err, err_size) || conf_check_names(&aside, err, err_size))
 		return -1;
 	*conf = aside;
 	return 0;

@@ -15,6 +15,7 @@
 struct conf {
 	struct conf_port port;
 	char state_dir[256], socket[108];
+	char node_name_map[256]; /* empty = none */
 	struct conf_http http;
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	struct conf_sm sm;
@@ -39,11 +40,12 @@ struct partition_options conf_partition_options(const struct conf *conf);
 /* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
 /*
- * The same in two steps: the partitions' file may be bad where another can take its place
- * (partitions_kept()).
+ * The same in two steps, without the files that a start does without: the partitions' where another
+ * can take its place (partitions_kept()), and node_name_map.
  */
 int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size);
 int conf_check_partitions(const struct conf *conf, char *err, size_t err_size);
+int conf_check_names(const struct conf *conf, char *err, size_t err_size); /* node_name_map */
 /*
  * Whether a running manager may take `next` in the place of `now`: 0; or -1 with the reason in err.
  * LMC and M_Key can't change under a fabric in use: all LIDs would move, ports would refuse what

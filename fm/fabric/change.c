@@ -135,7 +135,7 @@ static void log_switch(struct changes *s, uint32_t sw, bool down)
 		      down ? "switch-down" : "switch-up",
 		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
 				(int)links, "hcas", (int)hosts),
-		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->desc, node->guid,
+		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
 		      topo_role_name(node->role), down ? "down" : "up", means);
 }
 
@@ -159,13 +159,13 @@ static void name_switches(const struct changes *s, const uint32_t *list, unsigne
 	int used;
 
 	if (count == 1) {
-		snprintf(buf, size, "%s %s %s", topo_role_name(node->role), node->desc, what);
+		snprintf(buf, size, "%s %s %s", topo_role_name(node->role), node->name, what);
 		return;
 	}
 	used = snprintf(buf, size, "%u switches %s:", count, what);
 	for (unsigned i = 0; i < count && i < NAMED && used > 0 && (size_t)used < size; i++)
 		used += snprintf(buf + used, size - (size_t)used, "%s %s", i ? "," : "",
-				 s->newer->nodes[list[i]].desc);
+				 s->newer->nodes[list[i]].name);
 	if (count > NAMED && used > 0 && (size_t)used < size)
 		snprintf(buf + used, size - (size_t)used, ", ..");
 }
@@ -274,7 +274,7 @@ static void log_item(struct changes *s, const struct diff_item *item)
 	used = diff_describe(s->older, s->newer, item, text, sizeof(text));
 	if (before && used > 0 && (size_t)used < sizeof(text))
 		snprintf(text + used, sizeof(text) - (size_t)used, ", in place of %s 0x%016" PRIx64,
-			 before->desc, before->guid);
+			 before->name, before->guid);
 	count_item(s, item, text);
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL, "%s", text);
@@ -361,8 +361,8 @@ static void log_bounces(struct changes *s)
 		if (now->peer == TOPO_NONE || now->peer < p || !has_bounced(s, p))
 			continue;
 		snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
-			 newer->nodes[now->node].desc, now->num,
-			 newer->nodes[newer->ports[now->peer].node].desc,
+			 newer->nodes[now->node].name, now->num,
+			 newer->nodes[newer->ports[now->peer].node].name,
 			 newer->ports[now->peer].num);
 		if (!now->link_up && !has_retrained(&s->older->ports[p], now) &&
 		    !s->losses++) /* others lead around it meanwhile */
@@ -388,10 +388,10 @@ static void log_reboots(struct changes *s)
 		if (!node || !node->rebooted)
 			continue;
 		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL,
-			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->desc,
+			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->name,
 			      node->guid);
 		if (!s->losses++)
-			snprintf(s->loss, sizeof(s->loss), "switch %s rebooted", node->desc);
+			snprintf(s->loss, sizeof(s->loss), "switch %s rebooted", node->name);
 	}
 }
 
@@ -413,10 +413,10 @@ void fabric_log_silent(struct fabric *f)
 			event_log_add(f->events, LOG_WARNING, "silent", NULL,
 				      "%s 0x%016" PRIx64
 				      ": unresponsive to SMPs (link up); forwarding unchanged",
-				      node->desc, node->guid);
+				      node->name, node->guid);
 		else if (!node->gone)
 			event_log_add(f->events, LOG_NOTICE, "answers", NULL,
-				      "%s 0x%016" PRIx64 ": answers again", node->desc, node->guid);
+				      "%s 0x%016" PRIx64 ": answers again", node->name, node->guid);
 	}
 }
 

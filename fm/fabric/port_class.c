@@ -16,7 +16,8 @@ static bool matches_any(const char *patterns, const struct topo *t, const struct
 {
 	const char *host = node->host == TOPO_NONE ? NULL : t->hosts[node->host].name;
 
-	return name_patterns_match(patterns, node->desc, host);
+	return name_patterns_match(patterns, node->desc, host) ||
+	       name_patterns_match(patterns, node->name, NULL);
 }
 
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)

@@ -64,9 +64,13 @@ static enum job_said collect(void *arg)
 
 static enum job_said make_snapshot(void *arg)
 {
-	struct update *u = ((struct fabric *)arg)->update;
+	struct fabric *f = arg;
+	struct update *u = f->update;
+	bool named = u->draft.builder != NULL;
 
 	u->next.topo = fabric_snapshot_freeze(&u->draft);
+	if (named)
+		inventory_take_names(sweep_inventory(f->sweep), u->next.topo);
 	u->next.shapes = u->draft.shapes;
 	u->next.links = u->draft.links;
 	return JOB_NEXT;

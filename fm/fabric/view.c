@@ -11,5 +11,5 @@ const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid
 {
 	uint32_t port = fabric_view_port_of_lid(view, lid);
 
-	return port == TOPO_NONE ? "unknown" : view->topo->nodes[view->topo->ports[port].node].desc;
+	return port == TOPO_NONE ? "unknown" : view->topo->nodes[view->topo->ports[port].node].name;
 }

@@ -42,7 +42,7 @@ static void warn_of_silent(struct fabric *f)
 	for (const struct inv_node *n = f->now.topo ? inventory_first(inv) : NULL; n;
 	     n = inventory_next(inv, n))
 		if (inv_is_switch(n) && n->silent && !n->gone)
-			name_list_add(&silent, n->desc);
+			name_list_add(&silent, n->name);
 	name_list_alert(f->alerts, "switches-silent", &silent, "switch does not answer",
 			"switches do not answer");
 }

@@ -108,7 +108,7 @@ static unsigned label_px(const struct topo *t, const uint32_t *switches, uint32_
 	size_t longest = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		size_t len = strnlen(t->nodes[switches[i]].desc, LABEL_MAX);
+		size_t len = strnlen(t->nodes[switches[i]].name, LABEL_MAX);
 
 		longest = len > longest ? len : longest;
 	}
@@ -162,7 +162,7 @@ static void put_labels(const struct panel *panel, FILE *out)
 	for (uint32_t r = 0; r < map->nrows; r += step) {
 		fprintf(out, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">", panel->x - 4,
 			panel->y + r * panel->cell + half + FONT / 3);
-		put_text(out, panel->t->nodes[map->rows[r]].desc, LABEL_MAX);
+		put_text(out, panel->t->nodes[map->rows[r]].name, LABEL_MAX);
 		fputs("</text>\n", out);
 	}
 	for (uint32_t c = 0; c < map->ncolumns; c += step) {
@@ -170,7 +170,7 @@ static void put_labels(const struct panel *panel, FILE *out)
 
 		fprintf(out, "<text x=\"%u\" y=\"%u\" transform=\"rotate(-90 %u %u)\">", x,
 			panel->y - 4, x, panel->y - 4);
-		put_text(out, panel->t->nodes[map->columns[c]].desc, LABEL_MAX);
+		put_text(out, panel->t->nodes[map->columns[c]].name, LABEL_MAX);
 		fputs("</text>\n", out);
 	}
 }
@@ -189,9 +189,9 @@ static void put_cell(const struct panel *panel, const struct load_cell *cell, FI
 		fputs("url(#dead)", out);
 	fputs(cell->live && cell->live < cell->cables ? "\" stroke=\"#000\"><title>" : "\"><title>",
 	      out);
-	put_text(out, panel->t->nodes[map->rows[cell->row]].desc, SIZE_MAX);
+	put_text(out, panel->t->nodes[map->rows[cell->row]].name, SIZE_MAX);
 	fputs(" - ", out);
-	put_text(out, panel->t->nodes[map->columns[cell->column]].desc, SIZE_MAX);
+	put_text(out, panel->t->nodes[map->columns[cell->column]].name, SIZE_MAX);
 	fprintf(out,
 		": %u of %u cables, up %" PRIu64 ", down %" PRIu64
 		" flows, busiest %.2f of the mean</title></rect>\n",
@@ -305,8 +305,8 @@ static void print_columns(const struct plan *p, const struct load_map *map, FILE
 	fprintf(out, "%*s", 28, "");
 	for (uint32_t c = 0; c < map->ncolumns; c++)
 		fputc(c % 10 ? '.' : '|', out);
-	fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].desc,
-		p->topo->nodes[map->columns[map->ncolumns - 1]].desc);
+	fprintf(out, "\n%*s%s .. %s\n", 28, "", p->topo->nodes[map->columns[0]].name,
+		p->topo->nodes[map->columns[map->ncolumns - 1]].name);
 }
 
 static void print_map(const struct plan *p, const struct load_map *map, FILE *out)
@@ -319,7 +319,7 @@ static void print_map(const struct plan *p, const struct load_map *map, FILE *ou
 	for (uint32_t r = 0; r < map->nrows; r++) {
 		uint32_t column = 0;
 
-		fprintf(out, "%-27.27s ", p->topo->nodes[map->rows[r]].desc);
+		fprintf(out, "%-27.27s ", p->topo->nodes[map->rows[r]].name);
 		for (; next < map->ncells && map->cells[next].row == r; next++) {
 			fprintf(out, "%*s%c", (int)(map->cells[next].column - column), "",
 				cell_char(&map->cells[next]));

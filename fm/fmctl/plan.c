@@ -19,6 +19,7 @@
 #include "fm/opensm/osm_dump.h"
 #include "topology/mem.h"
 #include "topology/netfile.h"
+#include "topology/node_names.h"
 #include "topology/topo_builder.h"
 
 static double now_ms(void)
@@ -37,7 +38,7 @@ static const char usage_text[] =
 	"                  [--fail WHAT]... [--storage PATTERNS] [--lfts FILE]\n"
 	"                  [--nvswitch HOST=STATE]... [--config FILE] "
 	"[--rebalance[=ENTRIES]]\n"
-	"                  [--heatmap FILE.svg|-] [--repeat N]\n";
+	"                  [--heatmap FILE.svg|-] [--node-name-map FILE] [--repeat N]\n";
 
 static enum fmctl_exit usage(void)
 {
@@ -78,6 +79,9 @@ static bool take_option(struct plan *p, int option, const char *value)
 		p->limits.gain = REBALANCE_GAIN;
 		return p->limits.entries && p->limits.entries <= REBALANCE_MOST &&
 		       (!value || !*end);
+	case 'm':
+		p->name_map = value;
+		return true;
 	case 'r':
 		p->repeat = strtoul(value, &end, 10);
 		return !*end && p->repeat >= 1 && p->repeat <= PLAN_MAX_REPEAT;
@@ -100,6 +104,7 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 		{ "fail", required_argument, NULL, 'f' },
 		{ "heatmap", required_argument, NULL, 'h' },
 		{ "lfts", required_argument, NULL, 'l' },
+		{ "node-name-map", required_argument, NULL, 'm' },
 		{ "nvswitch", required_argument, NULL, 'n' },
 		{ "rebalance", optional_argument, NULL, 'b' },
 		{ "repeat", required_argument, NULL, 'r' },
@@ -153,7 +158,8 @@ static bool matches_any(const char *patterns, const struct topo *t, const struct
 	bool found = false;
 
 	while (!found && (pattern = strtok_r(rest, " ", &rest)))
-		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, host, 0);
+		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, node->name, 0) ||
+			!fnmatch(pattern, host, 0);
 	free(list);
 	return found;
 }
@@ -180,12 +186,33 @@ static enum fmctl_exit find_storage(struct plan *p)
 	return FMCTL_USAGE;
 }
 
+/* The file's fabric with the names that the map has for it. */
+static struct topo *read_fabric(const struct plan *p, char *err, size_t err_size)
+{
+	struct node_names *names = NULL;
+	struct topo *t;
+	struct topo_builder *named;
+
+	if (p->name_map && !(names = node_names_read(p->name_map, err, err_size)))
+		return NULL;
+	t = netfile_read(p->netfile, err, err_size);
+	if (!t || !names) {
+		node_names_unref(names);
+		return t;
+	}
+	named = topo_builder_from(t);
+	topo_builder_name(named, names);
+	topo_unref(t);
+	node_names_unref(names);
+	return topo_freeze(named);
+}
+
 static enum fmctl_exit load(struct plan *p)
 {
 	char err[512];
 	enum fmctl_exit status = FMCTL_DONE;
 
-	p->intact = netfile_read(p->netfile, err, sizeof(err));
+	p->intact = read_fabric(p, err, sizeof(err));
 	if (!p->intact) {
 		fprintf(stderr, "fmctl: plan: %s\n", err);
 		return FMCTL_USAGE;

@@ -21,6 +21,7 @@ struct plan {
 	const char *netfile;
 	const char *lfts, *heatmap; /* files to write, NULL = none */
 	const char *foreign;	    /* tables to measure instead of computing some */
+	const char *name_map;	    /* a file of names; NULL = none */
 	const char *storage;	    /* patterns of storage nodes */
 	const char *fails[PLAN_MAX_FAILS];
 	const char *assumed[PLAN_MAX_FAILS]; /* "HOST=STATE" */

@@ -33,7 +33,7 @@ static void add_link(const struct topo *t, const struct topo_port *port, enum cu
 {
 	const struct topo_port *peer = topo_peer(t, port);
 	struct port_name name = name_of(t, port);
-	const char *far = t->nodes[peer->node].desc;
+	const char *far = t->nodes[peer->node].name;
 
 	if (fate == CUTOFF_CUT_OFF)
 		host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u", name.text, far,

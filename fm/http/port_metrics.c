@@ -152,10 +152,10 @@ static char *put_labels(char *to, const struct topo *t, const struct topo_port *
 {
 	const struct topo_port *peer = topo_peer(t, port);
 
-	to = put_escaped(put(to, "{node=\""), t->nodes[port->node].desc);
+	to = put_escaped(put(to, "{node=\""), t->nodes[port->node].name);
 	to = put_guid(put(to, "\",guid=\""), t->nodes[port->node].guid);
 	to = put_number(put(to, "\",port=\""), port->num);
-	to = put_escaped(put(to, "\",peer=\""), t->nodes[peer->node].desc);
+	to = put_escaped(put(to, "\",peer=\""), t->nodes[peer->node].name);
 	to = put_number(put(to, "\",peer_port=\""), peer->num);
 	return put(to, "\"} ");
 }

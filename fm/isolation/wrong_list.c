@@ -107,7 +107,7 @@ static void sum_up(const void *owner, FILE *out)
 		if (!is_saved(wrong))
 			continue;
 		if (node)
-			fprintf(out, "%s%s", comma, node->desc);
+			fprintf(out, "%s%s", comma, node->name);
 		else
 			fprintf(out, "%s0x%016" PRIx64, comma, wrong->at.sw);
 		comma = ", ";

@@ -170,7 +170,7 @@ static void meet(struct wrong_table *wrong)
 	isolation_add_judged(wrong->isolation, wrong->at.sw, ISOLATED_WRONG_TABLES);
 	log_line(LOG_SWEEP, LOG_WARNING,
 		 "%s: did not hold the tables that it acknowledged before the restart",
-		 node_of(wrong)->desc);
+		 node_of(wrong)->name);
 }
 
 void wrong_tables_mark(struct isolation *is)

@@ -79,7 +79,7 @@ static void sum_up(const void *owner, FILE *out)
 
 		fprintf(out, "%s", i ? ", " : "");
 		if (node)
-			fprintf(out, "%s", node->desc);
+			fprintf(out, "%s", node->name);
 		else
 			fprintf(out, "0x%016" PRIx64, cordon->node);
 		if (cordon->port)
@@ -167,9 +167,9 @@ static const char *covered_by(const struct cordons *c, const struct topo *t,
 	const struct topo_port *peer = target_far_end(t, target->node, target->port);
 
 	if (has(c, target->guid, 0))
-		return t->nodes[target->node].desc;
+		return t->nodes[target->node].name;
 	if (peer && has(c, t->nodes[peer->node].guid, 0))
-		return t->nodes[peer->node].desc;
+		return t->nodes[peer->node].name;
 	return NULL;
 }
 

@@ -15,10 +15,10 @@ bool target_find(const struct topo *t, const char *what, struct target *target, 
 		return false;
 	target->guid = t->nodes[target->node].guid;
 	if (target->port)
-		snprintf(target->name, sizeof(target->name), "%s p%u", t->nodes[target->node].desc,
+		snprintf(target->name, sizeof(target->name), "%s p%u", t->nodes[target->node].name,
 			 target->port);
 	else
-		snprintf(target->name, sizeof(target->name), "%s", t->nodes[target->node].desc);
+		snprintf(target->name, sizeof(target->name), "%s", t->nodes[target->node].name);
 	return true;
 }
 

@@ -23,7 +23,7 @@ static json_t *json_member(const struct multicast *m, const struct topo *t,
 	uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
 
 	return json_pack("{so ss ss si sb sb}", "guid", json_sprintf("0x%016" PRIx64, member->port),
-			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc,
+			 "name", port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
 			 "joined", joined(member), "state", (int)member->state, "proxy",
 			 member->proxy, "waits", absent_is_awaited(m, own));
 }
@@ -63,7 +63,7 @@ static const char *root_name(const struct topo *t, const struct mcast_tree *tree
 		uint32_t sw = t ? topo_find(t, tree->hops[h].guid) : TOPO_NONE;
 
 		if (tree->hops[h].sw == tree->root && sw != TOPO_NONE)
-			return t->nodes[sw].desc;
+			return t->nodes[sw].name;
 	}
 	return NULL;
 }
@@ -119,7 +119,7 @@ json_t *multicast_figures_json(const struct multicast *m)
 		"members", (int)sa_groups_members(m->groups), "waiting", (int)m->absent.waiting,
 		"mlids", (int)sa_groups_mlids(m->groups), "mlids_room",
 		(int)sa_groups_capacity(m->groups), "smallest_switch",
-		sw == TOPO_NONE ? NULL : t->nodes[sw].desc, "with_turns", (int)m->trees.with_turns,
+		sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns", (int)m->trees.with_turns,
 		"mft_blocks_written", (json_int_t)mft_blocks_written(m->services.mft), "rounds",
 		(json_int_t)m->trees.rounds, "failed", (int)m->trees.result.failed);
 }

@@ -29,7 +29,7 @@ static const char *name_of(const struct topo *t, guid_t port)
 {
 	uint32_t i = topo_find_port(t, port);
 
-	return i == TOPO_NONE ? "a port that is not here" : t->nodes[t->ports[i].node].desc;
+	return i == TOPO_NONE ? "a port that is not here" : t->nodes[t->ports[i].node].name;
 }
 
 static void log_use(const struct multicast *m, const struct topo *t, unsigned used,
@@ -44,7 +44,7 @@ static void log_use(const struct multicast *m, const struct topo *t, unsigned us
 		      "fabric: %u of %u multicast LIDs are in use%s; %s has room for no more; %s "
 		      "(port GUID 0x%016llx) is in most groups: %u",
 		      used, capacity, used < capacity ? "" : ": no group can be made",
-		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].desc, name_of(t, port),
+		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].name, name_of(t, port),
 		      (unsigned long long)port, groups);
 }
 

@@ -187,7 +187,7 @@ static void tell_narrow(struct multicast *m, const struct mcast_group *group,
 		if (sw != TOPO_NONE && !is_on(tree, sw))
 			used += (size_t)snprintf(
 				names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-				t->nodes[t->ports[group->members[i].port].node].desc);
+				t->nodes[t->ports[group->members[i].port].node].name);
 	}
 	event_log_add(
 		m->services.events, LOG_WARNING, "mcast-narrow",

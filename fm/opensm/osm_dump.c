@@ -52,7 +52,7 @@ static void write_lft_entry(const struct osm_dump_view *v, FILE *out, uint32_t l
 	const struct topo_node *node = &v->topo->nodes[end->node];
 
 	fprintf(out, "0x%04x %03u # %s portguid 0x%016" PRIx64 ": '%s'\n", lid, port,
-		type_name(node->type), end->guid, node->desc);
+		type_name(node->type), end->guid, node->label);
 }
 
 static int write_lfts(const struct osm_dump_view *v, FILE *out)
@@ -61,7 +61,7 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 		const struct topo_node *sw = &v->topo->nodes[s];
 
 		fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
-			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->desc);
+			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->label);
 		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 			uint8_t port = entry_of(v, s, lid);
 

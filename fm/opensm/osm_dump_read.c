@@ -106,7 +106,7 @@ static bool read_entry(struct reader *r, struct lex l)
 	if (lid > r->last)
 		return refuse(r, "LID %" PRIu64 " is beyond the heading's", lid);
 	if (port > r->t->nodes[r->sw].nports && port != TABLES_NO_ROUTE)
-		return refuse(r, "%s has no port %" PRIu64, r->t->nodes[r->sw].desc, port);
+		return refuse(r, "%s has no port %" PRIu64, r->t->nodes[r->sw].name, port);
 	if (!lid)
 		return true;
 	tables_row(&r->out->tables, r->sw)[lid] = port;

@@ -48,7 +48,7 @@ static json_t *json_member(const struct partition_report *r, uint32_t port, uint
 	const struct topo_node *node = &r->topo->nodes[p->node];
 	int index = held_at(r, port, key);
 
-	return json_pack("{ss so si si ss so sb}", "name", node->desc, "guid",
+	return json_pack("{ss so si si ss so sb}", "name", node->name, "guid",
 			 json_sprintf("0x%016" PRIx64, p->guid), "port", (int)p->num, "lid",
 			 (int)r->lids->lid_of_port[port], "membership",
 			 key & PKEY_FULL ? "full" : "limited", "index",

@@ -198,7 +198,7 @@ static bool read_node(struct inventory *inv, const char *line)
 	struct wire_node_info info = { .base_version = 1, .class_version = 1 };
 	struct inv_node *node;
 	unsigned ports, device, cap, lft_cap, mft_cap, flags;
-	char type[16];
+	char type[16], desc[sizeof(node->desc)];
 	int kind, name = 0;
 
 	if (sscanf(line,
@@ -220,8 +220,8 @@ static bool read_node(struct inventory *inv, const char *line)
 	node->sw.mft_cap = (uint16_t)mft_cap;
 	node->sw.flags = (uint8_t)flags;
 	node->gone = true;
-	snprintf(node->desc, sizeof(node->desc), "%.*s", (int)strcspn(line + name + 1, "\n"),
-		 line + name + 1);
+	snprintf(desc, sizeof(desc), "%.*s", (int)strcspn(line + name + 1, "\n"), line + name + 1);
+	inventory_set_desc(inv, node, desc);
 	return true;
 }
 

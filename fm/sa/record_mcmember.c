@@ -66,7 +66,7 @@ static void tell_full(struct sa *sa, uint32_t port, const struct sa_mcast_share 
 		return;
 	share->any->told = true;
 	sa_tell(sa, "%s p%u 0x%016llx is in %u multicast groups, and is let into no more (%s)",
-		t->nodes[t->ports[port].node].desc, t->ports[port].num,
+		t->nodes[t->ports[port].node].name, t->ports[port].num,
 		(unsigned long long)t->ports[port].guid, share->groups, why);
 }
 

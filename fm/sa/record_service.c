@@ -101,7 +101,7 @@ static void tell_full(struct sa *sa, guid_t port, unsigned count)
 		return;
 	owner->told = true;
 	sa_tell(sa, "%s p%u 0x%016llx has registered %u services, of %u in all: no more",
-		t->nodes[t->ports[at].node].desc, t->ports[at].num, (unsigned long long)port, count,
+		t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, count,
 		sa->services.count);
 }
 

@@ -27,7 +27,7 @@ static const char *name_of(const struct sa *sa, uint16_t lid)
 	const struct topo *t = sa->view.topo;
 	uint32_t port = t ? sa_port_by_lid(sa, lid) : TOPO_NONE;
 
-	return port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].desc;
+	return port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name;
 }
 
 static void tell(struct sa *sa, uint16_t lid)

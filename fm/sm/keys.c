@@ -118,7 +118,7 @@ static void stand_still(struct keys *k, const struct foreign *found)
 	alert_raise(k->alerts, "foreign-m-key", "",
 		    "%u of %u nodes hold an M_Key of another manager (the first: %s): nothing is "
 		    "written; %s",
-		    found->nodes, found->of, found->first->desc, advice(k->conf));
+		    found->nodes, found->of, found->first->name, advice(k->conf));
 }
 
 const char *keys_refusal(const struct keys *k)

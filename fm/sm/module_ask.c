@@ -47,7 +47,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 	node->ports[num].sm_asked = true;
 	if (find(q, other.guid))
 		return;
-	snprintf(other.name, sizeof(other.name), "%s", node->desc);
+	snprintf(other.name, sizeof(other.name), "%s", node->name);
 	q->others = mem_resize(q->others, q->nothers + 1, sizeof(*q->others));
 	q->others[q->nothers] = mem_alloc(1, sizeof(other));
 	*q->others[q->nothers++] = other;

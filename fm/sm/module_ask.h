@@ -14,7 +14,7 @@ struct sm_room;
 struct other { /* a subnet manager that is not this one */
 	struct sm_room *room;
 	guid_t guid; /* of its port */
-	char name[65];
+	char name[NAMING_MAX];
 	struct mad_path path;
 	uint16_t lid; /* 0 = none */
 	mad_token token;

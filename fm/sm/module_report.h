@@ -27,7 +27,7 @@ struct reports {
 	struct loop_timer *calm;
 	struct {
 		uint64_t begun_us, heard_us; /* begun_us 0 = none is under way */
-		char from[65];
+		char from[NAMING_MAX];
 	} taking;
 	double take_over_ms; /* the latest, 0 = none */
 	unsigned take_overs;

@@ -149,7 +149,10 @@ static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node)
 
 static void desc_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
-	wire_node_desc_decode(data, node->desc);
+	char desc[65];
+
+	wire_node_desc_decode(data, desc);
+	inventory_set_desc(&s->inv, node, desc);
 	node->have_desc = true;
 	node->desc_stale = false;
 	if (is_to_be_asked(s, node))

@@ -23,12 +23,12 @@ void inventory_update_paths(
 
 /* `sw leaf-03 0x...`, `ca ... p1`; port < 0: the node alone. */
 struct inv_name {
-	char text[112];
+	char text[128];
 };
 struct inv_name inventory_name(const struct inv_node *node, int port);
 /* A link by one of its ends, both of them named; by GUID where that end is not known. */
 struct inv_link_name {
-	char text[160];
+	char text[212];
 };
 struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t node, uint8_t port);
 

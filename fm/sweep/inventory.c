@@ -12,6 +12,7 @@
 #include "fm/sweep/inventory.h"
 #include "fm/sweep/pkey_plan.h"
 #include "topology/mem.h"
+#include "topology/node_names.h"
 
 void inventory_init(struct inventory *inv)
 {
@@ -40,6 +41,7 @@ static void give_number(struct inventory *inv, struct inv_node *node)
 
 void inventory_fini(struct inventory *inv)
 {
+	const struct node_names *names = inv->names;
 	struct inv_node *node, *next;
 
 	for (node = inventory_first(inv); node; node = next) {
@@ -52,6 +54,7 @@ void inventory_fini(struct inventory *inv)
 	}
 	free(inv->marks);
 	inventory_init(inv);
+	inv->names = names;
 }
 
 static struct inv_node *item_node(const struct inventory *inv, const cl_map_item_t *item)
@@ -92,6 +95,46 @@ struct inv_node *inventory_from(const struct inventory *inv, guid_t guid)
 	return node ? node : item_node(inv, cl_qmap_get_next(&inv->nodes, guid));
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc)
+{
+	const char *label = node_names_find(inv->names, node->guid);
+
+	snprintf(node->desc, sizeof(node->desc), "%s", desc);
+	naming_alone(node->desc, label ? label : node->desc, node->guid, node->name);
+}
+
+void inventory_name_nodes(struct inventory *inv, const struct node_names *names)
+{
+	inv->names = names;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		char desc[sizeof(node->desc)];
+
+		memcpy(desc, node->desc, sizeof(desc));
+		inventory_set_desc(inv, node, desc);
+	}
+	inv->shapes++;
+}
+
+void inventory_take_names(struct inventory *inv, const struct topo *topo)
+{
+	uint32_t sw = 0, ca = topo->nswitches;
+
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		uint32_t *at = inv_is_switch(node) ? &sw : &ca;
+		uint32_t end = inv_is_switch(node) ? topo->nswitches : topo->nnodes;
+
+		while (*at < end && topo->nodes[*at].guid < node->guid)
+			++*at;
+		if (*at < end && topo->nodes[*at].guid == node->guid &&
+		    strcmp(node->desc, topo->nodes[*at].desc) == 0)
+			snprintf(node->name, sizeof(node->name), "%s", topo->nodes[*at].name);
+	}
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
 void inventory_set_stranger(struct inventory *inv, struct inv_node *node, bool on)
 {
 	if (!inv_is_switch(node) || node->stranger == on)
@@ -110,6 +153,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->nports = info->nports;
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	node->unread = inv_is_switch(node);
+	inventory_set_desc(inv, node, "");
 	give_number(inv, node);
 	inv->shapes++;
 	inventory_set_stranger(inv, node, true);
@@ -512,9 +556,9 @@ static const char *type_name(uint8_t type)
 struct inv_name inventory_name(const struct inv_node *node, int port)
 {
 	struct inv_name name;
-	const char *gap = node->have_desc && node->desc[0] ? " " : "";
+	const char *gap = strncmp(node->name, "0x", 2) ? " " : "";
 	int len = snprintf(name.text, sizeof(name.text), "%s%s%s 0x%016" PRIx64,
-			   type_name(node->info.type), gap, *gap ? node->desc : "", node->guid);
+			   type_name(node->info.type), gap, *gap ? node->name : "", node->guid);
 
 	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
 		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);
@@ -530,9 +574,9 @@ struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t gui
 	if (!port)
 		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
 	else if (!port->peer)
-		snprintf(name.text, sizeof(name.text), "%s p%u", node->desc, num);
+		snprintf(name.text, sizeof(name.text), "%s p%u", node->name, num);
 	else
-		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->desc, num,
-			 port->peer->desc, port->peer_port);
+		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->name, num,
+			 port->peer->name, port->peer_port);
 	return name;
 }

@@ -13,9 +13,8 @@
 #define FMD_SWEEP_INVENTORY_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include "fm/sweep/inv_answers.h"
-#include "fm/sweep/inv_node.h"
+#include "fm/sweep/inv_names.h"
 #include "fm/sweep/inv_paths.h"
 #include "topology/topo_builder.h"
 
@@ -51,12 +50,13 @@ struct inventory {
 	uint16_t sm_lid;	 /* ours, the conductor's; 0 = not known yet */
 	uint32_t clock;		 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and cables that came, moved or went, and GUIDs of ports */
+	const struct node_names *names; /* borrowed; NULL = no map */
 	uint8_t local_port;
 	bool paths_stale; /* a cable went down or became suspect since inventory_update_paths() */
 };
 
 void inventory_init(struct inventory *inv);
-void inventory_fini(struct inventory *inv);
+void inventory_fini(struct inventory *inv); /* empty again; the map of names stays */
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid); /* or NULL */
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);
 void inventory_remove(struct inventory *inv, struct inv_node *node);

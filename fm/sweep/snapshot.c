@@ -124,6 +124,7 @@ struct topo_builder *inventory_draft(const struct inventory *inv)
 	}
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
 		snapshot_links(b, inv, node);
+	topo_builder_name(b, inv->names);
 	return b;
 }
 

@@ -287,11 +287,11 @@ static void change_trap(struct change_traps *t, const struct wire_notice *notice
 		return;
 	if (log_allow(&t->log, now_us(t), LOG_BURST))
 		log_line(LOG_TRAP, LOG_INFO, "trap %u from LID %u (%s)", notice->trap, lid,
-			 node ? node->desc : "unknown");
+			 node ? node->name : "unknown");
 	if (node && notice->trap == TRAP_CAPABILITY)
 		name_may_differ(t, node->guid);
 	if (node)
-		accept(t, node->guid, node->desc, notice->trap == TRAP_LINK_STATE);
+		accept(t, node->guid, node->name, notice->trap == TRAP_LINK_STATE);
 	else if (view.topo)
 		accept(t, 0, "", false); /* somebody we have not met */
 	else

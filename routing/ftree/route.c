@@ -452,7 +452,7 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 					"the tree leaves %llu pairs of leaves without a path, "
 					"first \"%s\" to \"%s\"; ",
 					(unsigned long long)o->open_pairs,
-					t->nodes[o->open_from].desc, t->nodes[o->open_to].desc);
+					t->nodes[o->open_from].name, t->nodes[o->open_to].name);
 	if (used < size)
 		snprintf(text + used, size - used,
 			 "flows on the busiest cable %llu instead of the tree's %llu, cables "

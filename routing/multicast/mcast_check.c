@@ -43,7 +43,7 @@ static bool fail(struct judge *j, const char *format, ...)
 
 static const char *hop_name(const struct judge *j, uint32_t hop)
 {
-	return j->t->nodes[j->tree->hops[hop].sw].desc;
+	return j->t->nodes[j->tree->hops[hop].sw].name;
 }
 
 /* The hop behind a switch's port, or TOPO_NONE. */
@@ -80,9 +80,9 @@ static bool index_hops(struct judge *j)
 			return fail(j, "hop %u: no such switch", i);
 		if (!carries(j, h->sw))
 			return fail(j, "%s has no place for the group in its table",
-				    j->t->nodes[h->sw].desc);
+				    j->t->nodes[h->sw].name);
 		if (j->hop_of[h->sw])
-			return fail(j, "%s is on the tree twice", j->t->nodes[h->sw].desc);
+			return fail(j, "%s is on the tree twice", j->t->nodes[h->sw].name);
 		j->hop_of[h->sw] = i + 1;
 		j->part[i] = i;
 		j->above[i] = TOPO_NONE;
@@ -98,13 +98,13 @@ static bool port_is_sound(struct judge *j, uint32_t hop, unsigned num)
 	const struct topo_port *port;
 
 	if (num > sw->nports)
-		return fail(j, "%s has no port %u", sw->desc, num);
+		return fail(j, "%s has no port %u", sw->name, num);
 	port = &j->t->ports[sw->port0 + num];
 	if (num && !port->link_up)
-		return fail(j, "%s[%u]: the cable is dead", sw->desc, num);
+		return fail(j, "%s[%u]: the cable is dead", sw->name, num);
 	if (num && j->t->ports[port->peer].node < j->t->nswitches &&
 	    hop_behind(j, j->tree->hops[hop].sw, num) == TOPO_NONE)
-		return fail(j, "%s[%u] leads to a switch off the tree", sw->desc, num);
+		return fail(j, "%s[%u] leads to a switch off the tree", sw->name, num);
 	return true;
 }
 
@@ -182,7 +182,7 @@ static bool member_is_served(struct judge *j, const struct mcast_member *member,
 		++*left_out;
 		return (j->tree->root == TOPO_NONE && member->send_only) || j->tree->narrow ||
 		       may_be_left_out(j, sw) ||
-		       fail(j, "%s has a member and is off the tree", j->t->nodes[sw].desc);
+		       fail(j, "%s has a member and is off the tree", j->t->nodes[sw].name);
 	}
 	j->member[hop] = true;
 	j->receivers[hop] += !member->send_only;

@@ -32,7 +32,7 @@ static void judge_cycles(struct check *c)
 	for (unsigned i = 0; i < length && at < end; i++) {
 		const struct topo_port *port = &c->t->ports[c->cdg.port_of[cycle[i]]];
 
-		at += snprintf(at, end - at, " %s[%u]", c->t->nodes[port->node].desc, port->num);
+		at += snprintf(at, end - at, " %s[%u]", c->t->nodes[port->node].name, port->num);
 	}
 }
 

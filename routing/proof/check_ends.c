@@ -13,9 +13,9 @@ static void name_entry(struct check *c, const char *what, uint32_t sw, uint32_t 
 		return;
 	uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
 	snprintf(c->report->first, sizeof(c->report->first),
-		 "%s: from %s (0x%016llx) to LID %u (%s)", what, t->nodes[sw].desc,
+		 "%s: from %s (0x%016llx) to LID %u (%s)", what, t->nodes[sw].name,
 		 (unsigned long long)t->nodes[sw].guid, lid,
-		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].desc);
+		 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
 }
 
 bool check_delivers(const struct check *c, uint32_t sw, unsigned out, uint32_t lid)

@@ -236,7 +236,7 @@ static void name_gap(struct check *c, const struct check_count *count, uint32_t 
 	from = &c->t->nodes[count->from];
 	snprintf(c->report->first, sizeof(c->report->first),
 		 "%s: from %s (0x%016llx) to LID %u (%s)", count->loop ? "loop" : "unreachable",
-		 from->desc, (unsigned long long)from->guid, lid, c->t->nodes[dest->node].desc);
+		 from->name, (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
 }
 
 static void sum_lid(struct check *c, uint32_t lid, const struct topo_port *dest)

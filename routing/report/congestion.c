@@ -97,13 +97,18 @@ static void add_target(struct flows *f, uint32_t host)
 	f->targets[f->ntargets++] = host;
 }
 
+static bool named_storage(const struct topo_node *node)
+{
+	return strcasestr(node->desc, "storage") || strcasestr(node->label, "storage");
+}
+
 static void list_targets(struct flows *f, const bool *storage)
 {
 	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
 	for (uint32_t i = 0; i < f->nhosts; i++) {
 		uint32_t node = f->hosts[i].node;
 
-		if (storage ? storage[node] : !!strcasestr(f->t->nodes[node].desc, "storage"))
+		if (storage ? storage[node] : named_storage(&f->t->nodes[node]))
 			add_target(f, i);
 	}
 	if (f->ntargets)

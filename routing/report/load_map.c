@@ -69,7 +69,7 @@ static int compare_switches(const void *a, const void *b, void *topo)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct topo_node *nodes = ((const struct topo *)topo)->nodes;
-	const char *p = nodes[x].desc, *q = nodes[y].desc;
+	const char *p = nodes[x].name, *q = nodes[y].name;
 	int order = names_compare(p, strlen(p), q, strlen(q));
 
 	return order ? order : x < y ? -1 : x > y;

@@ -58,8 +58,8 @@ static json_t *row(const struct topo *t, const struct payer *payer)
 {
 	const struct topo_port *port = &t->ports[payer->port], *leaf = topo_peer(t, port);
 
-	return json_pack("{ss ss* sf sf}", "hca", t->nodes[port->node].desc, "leaf",
-			 leaf ? t->nodes[leaf->node].desc : NULL, "before", payer->before, "then",
+	return json_pack("{ss ss* sf sf}", "hca", t->nodes[port->node].name, "leaf",
+			 leaf ? t->nodes[leaf->node].name : NULL, "before", payer->before, "then",
 			 payer->then);
 }
 

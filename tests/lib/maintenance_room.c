@@ -26,7 +26,7 @@ static struct inv_node *room_add(struct fabric *f, guid_t guid, uint8_t type, ui
 					     .port_guid = guid };
 	struct inv_node *node = inventory_add(&f->inventory, &info);
 
-	snprintf(node->desc, sizeof(node->desc), "%s", name);
+	inventory_set_desc(&f->inventory, node, name);
 	node->have_desc = true;
 	if (type == TOPO_CA)
 		inventory_set_port_guid(&f->inventory, node, 1, guid);

@@ -58,7 +58,7 @@ static struct inv_node *world_node(struct world *w, guid_t guid, uint8_t type, u
 	};
 	struct inv_node *node = inventory_add(&w->inv, &info);
 
-	snprintf(node->desc, sizeof(node->desc), "%s", desc);
+	inventory_set_desc(&w->inv, node, desc);
 	node->have_desc = true;
 	for (unsigned p = 1; type != TOPO_SWITCH && p <= nports; p++)
 		node->port_guids[p] = guid + p;

@@ -11,6 +11,8 @@ static inline void assert_same_node(const struct topo_node *a, const struct topo
 	assert_int_equal(a->guid, b->guid);
 	assert_int_equal(a->sys_guid, b->sys_guid);
 	assert_string_equal(a->desc, b->desc);
+	assert_string_equal(a->label, b->label);
+	assert_string_equal(a->name, b->name);
 	assert_int_equal(a->port0, b->port0);
 	assert_int_equal(a->vendor, b->vendor);
 	assert_int_equal(a->device, b->device);

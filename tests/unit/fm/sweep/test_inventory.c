@@ -253,7 +253,7 @@ static void snapshot_shows_down_cables_as_such(void **state)
 	uint32_t d;
 
 	square_init(&s);
-	strcpy(s.ca->desc, "sharp Mellanox Technologies Aggregation Node");
+	inventory_set_desc(&s.inv, s.ca, "sharp Mellanox Technologies Aggregation Node");
 	s.ca->port_guids[1] = 0x2;
 	inventory_link_down(&s.inv, s.d, 1);
 	t = inventory_snapshot(&s.inv);
@@ -324,7 +324,7 @@ static void a_snapshot_made_again_is_the_same_as_a_new_one(void **state)
 
 static void rename_ca(struct square *s)
 {
-	strcpy(s->ca->desc, "another");
+	inventory_set_desc(&s->inv, s->ca, "another");
 }
 
 static void give_port_guid(struct square *s)
@@ -389,7 +389,7 @@ static void name_tells_type_description_guid_and_port(void **state)
 
 	square_init(&s);
 	assert_string_equal(inventory_name(s.a, 3).text, "sw 0x00000000000000a0 p3");
-	strcpy(s.ca->desc, "dgx-01 HCA-1");
+	inventory_set_desc(&s.inv, s.ca, "dgx-01 HCA-1");
 	s.ca->have_desc = true;
 	assert_string_equal(inventory_name(s.ca, -1).text, "ca dgx-01 HCA-1 0x0000000000000001");
 	inventory_fini(&s.inv);

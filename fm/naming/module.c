@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The node-name-map. The file is read when fmd starts and at each reload; the inventory borrows
+ * what was read, and the update that follows each reload brings the names into the next snapshot.
+ * A file that is bad changes nothing: a reload is refused before it comes here, and a start, which
+ * must not fail for names, goes on without and has an alert.
+ */
+#include "fm/naming/module.h"
+#include <stdlib.h>
+#include "topology/mem.h"
+#include "topology/node_names.h"
+
+struct naming_room {
+	struct fabric_services services;
+	struct node_names *names; /* NULL = no map */
+};
+
+/* True: *names is what the file says (NULL without a file); false: it is bad, and that is told. */
+static bool load_file(const struct naming_room *r, struct node_names **names)
+{
+	const char *path = r->services.conf->node_name_map;
+	char err[512];
+
+	*names = *path ? node_names_read(path, err, sizeof(err)) : NULL;
+	if (*path && !*names) {
+		event_log_add(r->services.events, LOG_ERR, "names-refused", NULL,
+			      "fabric: names of nodes unchanged: %s", err);
+		trouble_set(r->services.alerts, "node_name_map", err);
+		return false;
+	}
+	trouble_set(r->services.alerts, "node_name_map", NULL);
+	return true;
+}
+
+static uint32_t count_here(const struct naming_room *r)
+{
+	uint32_t here = 0;
+
+	for (uint32_t i = 0; i < node_names_count(r->names); i++)
+		here += inventory_find(r->services.inventory, node_names_guid(r->names, i)) != NULL;
+	return here;
+}
+
+static void log_names(const struct naming_room *r)
+{
+	uint32_t count = node_names_count(r->names), here = count_here(r);
+
+	if (count)
+		event_log_add(r->services.events, LOG_NOTICE, "names",
+			      json_pack("{si si}", "names", (int)count, "nodes", (int)here),
+			      "fabric: %u names by %s, %u of them of nodes that are known", count,
+			      r->services.conf->node_name_map, here);
+	else
+		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
+			      "fabric: no node_name_map any more, nodes are called by their "
+			      "NodeDescriptions");
+}
+
+static void configure(void *room)
+{
+	struct naming_room *r = room;
+	struct node_names *next, *before = r->names;
+
+	if (!load_file(r, &next))
+		return;
+	if (node_names_equal(next, before)) {
+		node_names_unref(next);
+		return;
+	}
+	r->names = next;
+	inventory_name_nodes(r->services.inventory, next);
+	node_names_unref(before);
+	log_names(r);
+}
+
+static void *init(struct fabric *fabric)
+{
+	struct naming_room *r = mem_alloc(1, sizeof(*r));
+
+	r->services = fabric_services(fabric);
+	if (load_file(r, &r->names))
+		inventory_name_nodes(r->services.inventory, r->names);
+	return r;
+}
+
+static void fini(void *room)
+{
+	struct naming_room *r = room;
+
+	inventory_name_nodes(r->services.inventory, NULL);
+	node_names_unref(r->names);
+	free(r);
+}
+
+const struct fabric_module naming_module = {
+	.name = "naming", .init = init, .fini = fini, .configure = configure
+};

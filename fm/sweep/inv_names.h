@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * inv_names: what nodes of the inventory are called (see inventory.h). inv_node.name is made here
+ * alone.
+ */
+#ifndef FMD_SWEEP_INV_NAMES_H
+#define FMD_SWEEP_INV_NAMES_H
+
+#include "fm/sweep/inv_node.h"
+
+struct inventory;
+struct node_names;
+
+/* A NodeDescription was read; "" = none yet. */
+void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc);
+/* Another map, or NULL: it is borrowed. All nodes are named anew. */
+void inventory_name_nodes(struct inventory *inv, const struct node_names *names);
+/* What a snapshot calls nodes, where others of the fabric decide too (topology/naming.h). */
+void inventory_take_names(struct inventory *inv, const struct topo *topo);
+
+#endif

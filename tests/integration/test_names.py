@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A node-name-map as OpenSM and infiniband-diags have it: nodes are called by it, found by it, and a bad one changes nothing."""
+import json
+import re
+import signal
+import subprocess
+
+from fabric import program
+
+SM_HOST = "H-0002c90380000100"
+
+
+def leaf_of(net):
+    """(GUID, description) of the first leaf of a file"""
+    return re.search(r'^Switch\s+\d+\s+"S-([0-9a-f]{16})"\s+# "(leaf-[^"]+)"', open(net).read(), re.M).groups()
+
+
+def test_names_of_the_map_are_in_lists_events_and_dumps(start, pod_net, tmp_path):
+    guid, desc = leaf_of(pod_net)
+    names = tmp_path / "names"
+    names.write_text(f'# rack 1\n0x{guid} "rack 1 lower leaf"\n')
+    fabric = start(pod_net, SM_HOST, node_name_map=str(names))
+    fabric.wait_up()
+    row, = (s for s in fabric.ask("switches") if s["guid"] == f"0x{guid}")
+    assert (row["name"], row["description"]) == ("rack 1 lower leaf", desc)
+    assert fabric.ask("lft", "rack 1 lower leaf")["guid"] == fabric.ask("lft", desc)["guid"] == f"0x{guid}"
+    assert '# "rack 1 lower leaf" ' in fabric.fmctl("topology", "--format", "ibnetdiscover").stdout
+    assert "('rack 1 lower leaf'):" in (fabric.dump() / "opensm-lfts.dump").read_text()
+    assert any("rack 1 lower leaf" in hop["name"] for hop in fabric.ask("path", *two_hosts_of(pod_net, guid))["hops"])
+    cut = next(link for link in fabric.ask("links") if f"0x{guid}" in (link["a"]["guid"], link["b"]["guid"]) and link["b"]["role"] == "spine")
+    fabric.fmctl("cordon", f"rack 1 lower leaf:{cut['a' if cut['a']['guid'].endswith(guid) else 'b']['port']}")
+    assert any("rack 1 lower leaf" in event["text"] for event in fabric.ask("events", "-n", 50))
+    moved = fabric.status()["lft_blocks_written"]
+    names.write_text(f'0x{guid} "leaf of rack 2"\n')
+    fabric.fmd.send_signal(signal.SIGHUP)
+    fabric.wait(lambda status: any(s["name"] == "leaf of rack 2" for s in fabric.ask("switches")), "the new name is shown")
+    assert fabric.status()["lft_blocks_written"] == moved
+
+
+def two_hosts_of(net, guid):
+    """Two HCAs at that leaf, by GUID."""
+    text = open(net).read()
+    block = re.search(rf'^Switch[^\n]*"S-{guid}".*?(?:\n\n|\Z)', text, re.M | re.S).group()
+    return re.findall(r'"(H-[0-9a-f]{16})"', block)[:2]
+
+
+def test_a_bad_map_is_refused_by_its_line_and_the_old_names_stay(start, pod_net, tmp_path):
+    guid, desc = leaf_of(pod_net)
+    names = tmp_path / "names"
+    names.write_text(f'0x{guid} "lower leaf"\n')
+    fabric = start(pod_net, SM_HOST, node_name_map=str(names))
+    fabric.wait_up()
+    names.write_text(f'0x{guid} "upper leaf"\nnonsense\n')
+    refused = fabric.fmctl("reload", check=False)
+    assert refused.returncode == 1 and f"{names}:2: " in refused.stderr, refused.stderr
+    assert fabric.ask("lft", "lower leaf")["guid"] == f"0x{guid}"
+    conf = tmp_path / "check.conf"
+    conf.write_text(f'node_name_map = "{names}";\n')
+    checked = subprocess.run([program("fmd"), "--check-config", conf], capture_output=True, text=True)
+    assert checked.returncode == 1 and f"{names}:2: " in checked.stderr
+
+
+def test_plan_reads_a_map(pod_net, tmp_path):
+    guid, desc = leaf_of(pod_net)
+    names = tmp_path / "names"
+    names.write_text(f'0x{guid} "rack 1 lower leaf"\n')
+    words = [program("fmctl"), "--json", "plan", pod_net, "--fail", "rack 1 lower leaf"]
+    assert subprocess.run(words, capture_output=True).returncode == 2
+    done = subprocess.run([*words, "--node-name-map", names], capture_output=True, text=True)
+    assert json.loads(done.stdout)["delta"]["switches"] > 0, done.stderr
+    names.write_text("0x10\n")
+    done = subprocess.run([*words, "--node-name-map", names], capture_output=True, text=True)
+    assert done.returncode == 2 and f"{names}:1: " in done.stderr
