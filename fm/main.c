@@ -150,6 +150,11 @@ static void stop_cb(void *arg)
 	loop_stop(d->loop);
 }
 
+static void handed_over(void *arg, json_t *result, const char *error)
+{
+	stop_cb(arg);
+}
+
 /*
  * A standby that takes over at once is worth some milliseconds, to all hosts; a second signal does
  * not wait for it.
@@ -165,7 +170,8 @@ static void terminate_cb(void *arg)
 	log_line(LOG_CORE, LOG_NOTICE, "ends: asked to");
 	sd_notify(0, "STOPPING=1");
 	d->ending = loop_timer_new(d->loop, stop_cb, d);
-	loop_timer_set(d->ending, sm_hand_over(d->fabric, stop_cb, d) ? HAND_OVER_US : 0);
+	loop_timer_set(d->ending, HAND_OVER_US);
+	sm_hand_over(d->fabric, NULL, handed_over, d);
 }
 
 static void watchdog_cb(void *arg)

@@ -8,6 +8,7 @@
 #include "fm/core/log.h"
 #include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
+#include "fm/sm/module.h"
 
 const struct command_run reroute_run = { .act = fabric_reroute };
 const struct command_run sweep_run = { .act = fabric_sweep };
@@ -61,6 +62,18 @@ static void act_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, 
 		maintenance_forget(fabric, what, fn, arg);
 }
 const struct command_run forget_run = { .ask = act_forget };
+
+static void act_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *manager = NULL;
+
+	if (command_unpack(args, err, "{s?s}", "manager", &manager))
+		sm_hand_over(fabric, manager, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+const struct command_run handover_run = { .ask = act_handover };
 
 static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {

@@ -171,9 +171,15 @@ static int foreign_master(const struct election *e, const struct wire_sm_info *o
 }
 
 int election_handover_peer(const struct election *e, const struct wire_sm_info *others,
-			   unsigned count)
+			   unsigned count, guid_t whom)
 {
-	return highest(e, others, count, bit(SM_STANDBY));
+	if (!whom)
+		return highest(e, others, count, bit(SM_STANDBY));
+	for (unsigned i = 0; i < count; i++)
+		if (others[i].guid == whom && others[i].state == SM_STANDBY &&
+		    !election_ignores(e, &others[i]))
+			return (int)i;
+	return -1;
 }
 
 static enum election_event judge_as_master(const struct election *e,

@@ -109,8 +109,8 @@ enum election_action election_take(struct election *e, enum election_event event
 /* The configuration was read anew. */
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
 			uint64_t sm_key);
-/* Whom an operator's wish would make master: the highest standby, or -1. */
+/* Whom an operator's wish would make master: that standby, or the highest (whom 0); -1 = nobody. */
 int election_handover_peer(const struct election *e, const struct wire_sm_info *others,
-			   unsigned count);
+			   unsigned count, guid_t whom);
 
 #endif

@@ -5,7 +5,10 @@
  * all changes of role, for it brings them about.
  */
 #include "fm/sm/module.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
 #include "fm/sm/module_own.h"
@@ -185,6 +188,14 @@ static const char *refusal(void *room)
 	return sm_refusal(room);
 }
 
+static void cancel(void *room, const void *arg)
+{
+	struct sm_room *r = room;
+
+	if (r->wish.arg == arg)
+		r->wish.fn = NULL;
+}
+
 static void status(const void *room, json_t *doc)
 {
 	sm_status(room, doc);
@@ -192,18 +203,54 @@ static void status(const void *room, json_t *doc)
 
 /* ---- For operators --------------------------------------------------------------------------- */
 
-bool sm_hand_over(struct fabric *fabric, loop_fn *done, void *arg)
+/* By name or port GUID; 0 = no such manager is known, or several have that name. */
+static guid_t find_manager(const struct sm_room *r, const char *text)
+{
+	guid_t found = 0;
+	char guid[20];
+
+	for (unsigned i = 0; i < r->rounds.nothers; i++) {
+		const struct other *other = r->rounds.others[i];
+
+		snprintf(guid, sizeof(guid), "0x%016" PRIx64, other->guid);
+		if (!strcasecmp(text, guid))
+			return other->guid;
+		if (!strcmp(text, other->name)) {
+			if (found)
+				return 0;
+			found = other->guid;
+		}
+	}
+	return found;
+}
+
+static const char *cannot_hand_over(const struct sm_room *r)
+{
+	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER)
+		return "this subnet manager is not master";
+	if (r->core.handing || r->wish.open)
+		return "a handover is under way";
+	return r->rounds.nothers ? NULL : "no other subnet manager is known";
+}
+
+void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg)
 {
 	struct sm_room *r = fabric_room(fabric, &sm_module);
+	const char *error = cannot_hand_over(r);
+	struct wish wish = {
+		.open = true, .since_us = loop_now_us(r->services.loop), .fn = fn, .arg = arg
+	};
 
-	if (!fabric_is_master(fabric) || r->core.state != SM_MASTER || r->core.handing || r->wish ||
-	    !r->rounds.nothers)
-		return false;
-	r->wish = done;
-	r->wish_arg = arg;
-	r->refused_until_us = 0;
-	sm_ask_round(r);
-	return true;
+	if (!error && manager) {
+		wish.whom = find_manager(r, manager);
+		if (!wish.whom)
+			error = "no other subnet manager of that name or port GUID is known, or "
+				"several are: see fmctl status";
+	}
+	if (error)
+		fn(arg, NULL, error);
+	else
+		sm_wish(r, &wish);
 }
 
 const char *sm_failed(const struct fabric *fabric)
@@ -297,5 +344,6 @@ const struct fabric_module sm_module = { .name = "sm",
 					 .update.ready = ready,
 					 .update.unchanged = unchanged,
 					 .deploy.settled = settled,
+					 .report.cancel = cancel,
 					 .report.refusal = refusal,
 					 .report.status = status };

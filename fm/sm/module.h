@@ -9,14 +9,16 @@
 
 #include "fm/core/loop.h"
 #include "fm/fabric/module.h"
+#include "fm/fabric/waiters.h"
 
 extern const struct fabric_module sm_module;
 
 /*
- * An operator's wish: the highest standby is made master. False: this manager is not master, or no
- * other is known. Else done comes once, whether the other took the fabric over or not.
+ * An operator's wish: that standby is made master, whatever its rank. manager: as fmctl status
+ * names it, or its port GUID; NULL = the highest. fn is called once, perhaps before this returns,
+ * unless the client (arg) is gone: {"to","port_guid","took_ms"}, or why the other is not master.
  */
-bool sm_hand_over(struct fabric *fabric, loop_fn *done, void *arg);
+void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
 
 /*
  * Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL

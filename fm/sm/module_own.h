@@ -14,6 +14,7 @@
 #include "fm/core/loop.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/role.h"
+#include "fm/fabric/waiters.h"
 #include "fm/sm/election.h"
 #include "fm/sm/keys.h"
 #include "fm/sm/module_ask.h"
@@ -27,6 +28,14 @@ struct polls { /* module_poll.c */
 	uint64_t heard_us, polled_us;
 	unsigned count;
 	mad_token poll;
+};
+
+struct wish { /* of an operator who hands over */
+	bool open;
+	guid_t whom; /* 0 = the highest standby */
+	uint64_t since_us;
+	waiter_fn *fn; /* NULL: its client is gone */
+	void *arg;
 };
 
 struct sm_room {
@@ -48,8 +57,7 @@ struct sm_room {
 	bool peer_silent;	   /* did not answer our latest HANDOVER */
 	uint64_t refused_until_us; /* no HANDOVER before that */
 	uint64_t verified_us;	   /* when sm_verify() last asked */
-	loop_fn *wish;		   /* of an operator who hands over; NULL = none is under way */
-	void *wish_arg;
+	struct wish wish;
 
 	struct reports reports;
 };
@@ -62,6 +70,8 @@ void sm_role_fini(struct sm_room *r); /* ends what is under way, too; before sm_
  * the master that is polled.
  */
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom);
+/* The others are asked, and the one that is wished for gets a HANDOVER. */
+void sm_wish(struct sm_room *r, const struct wish *wish);
 /* The own port has left its fabric: this manager is nobody's master and nobody's standby. */
 void sm_leave(struct sm_room *r);
 /*

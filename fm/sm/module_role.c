@@ -18,6 +18,7 @@
  * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in
  * the transaction's own callback.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "fm/fabric/progress.h"
 #include "fm/fabric/request.h"
@@ -112,14 +113,29 @@ static void begin_again(struct sm_room *r)
 			   "who is master is to be found out");
 }
 
-/* An operator's hand-over came to an end, one way or the other. */
-static void end_wish(struct sm_room *r)
+/* An operator's hand-over came to an end; why: the other is not master, NULL = it is. */
+static void end_wish(struct sm_room *r, const char *why)
 {
-	loop_fn *wish = r->wish;
+	struct wish wish = r->wish;
+	json_t *result = NULL;
 
-	r->wish = NULL;
-	if (wish)
-		wish(r->wish_arg);
+	r->wish = (struct wish){ 0 };
+	if (!wish.open || !wish.fn)
+		return;
+	if (!why)
+		result = json_pack(
+			"{ss so sI}", "to", r->peer.name, "port_guid",
+			json_sprintf("0x%016" PRIx64, r->peer.guid), "took_ms",
+			(json_int_t)((loop_now_us(r->services.loop) - wish.since_us) / 1000));
+	wish.fn(wish.arg, result, why);
+	json_decref(result);
+}
+
+void sm_wish(struct sm_room *r, const struct wish *wish)
+{
+	r->wish = *wish;
+	r->refused_until_us = 0;
+	sm_ask_round(r);
 }
 
 static void handed(void *arg, const struct mad_answer *answer);
@@ -212,7 +228,9 @@ static void handed(void *arg, const struct mad_answer *answer)
 	r->handover = 0;
 	r->peer_silent = answer->result == MAD_TIMEOUT;
 	sm_take(r, answer->result == MAD_OK ? ELECTION_GIVEN : ELECTION_KEPT, &r->peer);
-	end_wish(r);
+	end_wish(r, answer->result == MAD_OK ? NULL
+		    : r->peer_silent	     ? "it did not answer the HANDOVER"
+					     : "it refused the HANDOVER");
 }
 
 /* The master that was met, also where it has disabled this manager. */
@@ -221,14 +239,18 @@ static bool is_polling(const struct sm_room *r)
 	return r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE;
 }
 
+/* The other's ACKNOWLEDGE may come ahead of its answer. */
+static bool role_given(const struct sm_room *r)
+{
+	return r->handover && r->core.state == SM_STANDBY;
+}
+
 /* Whatever was under way for the role before ends. */
 static void end_role(struct sm_room *r)
 {
 	keys_end(&r->keys);
 	sm_stop_asking(r);
 	sm_stop_polling(r);
-	mad_cancel(r->services.mad, r->handover);
-	r->handover = 0;
 	loop_timer_stop(r->due);
 	if (r->core.state != SM_MASTER)
 		alert_end(r->services.alerts, "two-masters", "");
@@ -236,7 +258,9 @@ static void end_role(struct sm_room *r)
 		alert_end(r->services.alerts, "foreign-master", "");
 	if (r->core.state != SM_NOT_ACTIVE)
 		alert_end(r->services.alerts, "disabled", "");
-	end_wish(r);
+	end_wish(r, role_given(r) ? NULL : "this subnet manager is master no more");
+	mad_cancel(r->services.mad, r->handover);
+	r->handover = 0;
 }
 
 void sm_role_changed(struct sm_room *r, enum fabric_role role)
@@ -328,11 +352,11 @@ static void show_to_sa(struct sm_room *r)
 static enum election_event choose(struct sm_room *r, const struct wire_sm_info *infos,
 				  unsigned count, int *index)
 {
-	if (r->wish && r->core.state == SM_MASTER && !r->core.handing) {
-		*index = election_handover_peer(&r->core, infos, count);
+	if (r->wish.open && r->core.state == SM_MASTER && !r->core.handing) {
+		*index = election_handover_peer(&r->core, infos, count, r->wish.whom);
 		if (*index >= 0)
 			return ELECTION_GIVE;
-		end_wish(r);
+		end_wish(r, "no such manager answers that it is standby");
 	}
 	return election_judge(&r->core, infos, count, index);
 }

@@ -152,6 +152,29 @@ def test_a_higher_fmd_that_comes_later_takes_nothing(start, pod_net, second):
     assert held(lower) == before
 
 
+def test_an_operator_hands_over_and_back(start, pod_net, second):
+    one = start(pod_net, HERE, **FAST)
+    before = held(one)
+    alone = one.fmctl("handover", check=False)
+    assert alone.returncode == 1 and "no other subnet manager" in alone.stderr, alone
+    two = second(one, **FAST)
+    two.start_fmd(THERE)
+    one.wait(lambda s: [o["state"] for o in s["election"]["others"]] == ["standby"], "the master knows of it")
+    name = one.status()["election"]["others"][0]["name"]
+    nobody = one.fmctl("handover", "nobody", check=False)
+    assert nobody.returncode == 1 and "no other subnet manager of that name" in nobody.stderr, nobody
+    answer = one.ask("handover", name)
+    assert answer["to"] == name and answer["took_ms"] < 5000
+    two.wait(managed, "it was handed the fabric")
+    one.wait(lambda s: s["sm"] == "standby", "the other stands by")
+    refused = one.fmctl("handover", check=False)
+    assert refused.returncode == 1 and "stands by" in refused.stderr, refused
+    two.wait(lambda s: [o["state"] for o in s["election"]["others"]] == ["standby"], "the new master knows of it")
+    two.ask("handover", two.status()["election"]["others"][0]["port_guid"])
+    one.wait(managed, "it was handed back")
+    assert held(one) == before
+
+
 def test_a_higher_fmd_is_handed_the_fabric(start, pod_net, second):
     lower = start(pod_net, HERE, **FAST, **UNDAMPED)
     before = held(lower)

@@ -111,6 +111,11 @@ void maintenance_forget(struct fabric *f, const char *what, fabric_done_fn *fn, 
 	maintenance_cordon(f, what ? what : "all that is down", false, fn, arg);
 }
 
+void sm_hand_over(struct fabric *f, const char *manager, fabric_done_fn *fn, void *arg)
+{
+	maintenance_cordon(f, manager ? manager : "the highest", false, fn, arg);
+}
+
 json_t *links_down(const struct fabric *f)
 {
 	return dump_json_links(f->topo, true);

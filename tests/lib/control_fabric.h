@@ -20,6 +20,7 @@
 #include "fm/adaptive/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
+#include "fm/sm/module.h"
 #include "routing/proof/check.h"
 #include "topology/dump.h"
 #include "topology/mem.h"

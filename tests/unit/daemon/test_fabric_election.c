@@ -108,9 +108,17 @@ static unsigned all_reregistered(const struct world *w)
 	return count;
 }
 
-static void count_cb(void *arg)
+struct handed {
+	unsigned done, errors;
+};
+
+static void handed_cb(void *arg, json_t *result, const char *error)
 {
-	++*(unsigned *)arg;
+	struct handed *handed = arg;
+
+	handed->done++;
+	handed->errors += error != NULL;
+	assert_true(!result == (error != NULL));
 }
 
 static uint16_t *lids_held(const struct world *w)
@@ -357,19 +365,24 @@ static void a_higher_one_that_comes_back_does_not_take_it_back(void **state)
 static void a_hand_over_by_wish_stays(void **state)
 {
 	struct pair p;
-	unsigned done = 0;
+	struct handed handed = { 0 };
 
 	pair_init(&p, small_tree(), 9, 3);
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
-	assert_false(sm_hand_over(p.a.fabric, count_cb, &done)); /* nobody is there */
+	sm_hand_over(p.a.fabric, NULL, handed_cb, &handed); /* nobody is there */
+	assert_int_equal(handed.errors, 1);
 	start_b(&p);
 	run_for(&p.a, 15 * SECOND_US);
 	assert_true(rules(&p.a));
-	assert_true(sm_hand_over(p.a.fabric, count_cb, &done));
-	assert_false(sm_hand_over(p.a.fabric, count_cb, &done));
+	sm_hand_over(p.a.fabric, "node-9999 HCA-1", handed_cb, &handed);
+	assert_int_equal(handed.errors, 2);
+	sm_hand_over(p.a.fabric, NULL, handed_cb, &handed);
+	sm_hand_over(p.a.fabric, NULL, handed_cb, &handed); /* one is under way */
+	assert_int_equal(handed.errors, 3);
 	run_for(&p.a, SECOND_US);
-	assert_int_equal(done, 1);
+	assert_int_equal(handed.done, 4);
+	assert_int_equal(handed.errors, 3);
 	assert_true(is(&p.a, "standby"));
 	assert_well_managed_by(&p.b);
 	assert_int_equal(status_number(&p.a, "election", "priority"), 0);
@@ -386,15 +399,15 @@ static void a_hand_over_by_wish_stays(void **state)
 static void the_end_of_a_master_need_not_be_a_silence(void **state)
 {
 	struct pair p;
-	unsigned done = 0;
+	struct handed handed = { 0 };
 
 	pair_init(&p, small_tree(), 0, 0);
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
 	start_b(&p);
 	run_for(&p.a, 15 * SECOND_US);
-	assert_true(sm_hand_over(p.a.fabric, count_cb, &done));
-	while (!done)
+	sm_hand_over(p.a.fabric, NULL, handed_cb, &handed);
+	while (!handed.done)
 		run_for(&p.a, 1000);
 	stop(&p.a);
 	run_for(&p.b, SECOND_US / 2);
@@ -416,9 +429,9 @@ static void changes_of_role_are_counted_and_too_many_told(void **state)
 	assert_int_equal(status_number(&p.a, NULL, "role_changes"), 0);
 	for (unsigned i = 1; i <= 4; i++) {
 		struct world *from = i % 2 ? &p.a : &p.b;
-		unsigned done = 0;
+		struct handed handed = { 0 };
 
-		assert_true(sm_hand_over(from->fabric, count_cb, &done));
+		sm_hand_over(from->fabric, NULL, handed_cb, &handed);
 		run_for(&p.a, 15 * SECOND_US);
 		assert_int_equal(status_number(&p.a, NULL, "role_changes"), i);
 		assert_int_equal(count_alerts(&p.a, "role-changes", ""), i > 3);

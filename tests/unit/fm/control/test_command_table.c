@@ -70,8 +70,9 @@ static void words_are_those_of_usage(void **state)
 
 static void only_these_change_something(void **state)
 {
-	static const char *const acting[] = { "reroute",       "sweep",	  "cordon", "uncordon",
-					      "release",       "forget",  "reload", "nvswitch-set",
+	static const char *const acting[] = { "reroute",       "sweep",	  "cordon",
+					      "uncordon",      "release", "forget",
+					      "handover",      "reload",  "nvswitch-set",
 					      "health-report", "loglevel" };
 	json_t *none = json_object();
 	const struct command *c;

@@ -259,15 +259,19 @@ static void who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone(v
 	assert_int_equal(election_priority(&e), 5);
 }
 
-static void the_heir_is_the_highest_standby_of_ours(void **state)
+static void a_handover_by_wish_goes_to_the_highest_standby_of_ours_or_to_the_one_named(void **state)
 {
 	struct wire_sm_info all[] = { other(0x10, 9, SM_NOT_ACTIVE), other(0x20, 3, SM_STANDBY),
 				      other(0x30, 4, SM_STANDBY), other(0x40, 8, SM_STANDBY) };
 	struct election e = damped(SM_MASTER);
 
 	all[3].sm_key = 2;
-	assert_int_equal(election_handover_peer(&e, all, 4), 2);
-	assert_int_equal(election_handover_peer(&e, all, 1), -1);
+	assert_int_equal(election_handover_peer(&e, all, 4, 0), 2);
+	assert_int_equal(election_handover_peer(&e, all, 1, 0), -1);
+	assert_int_equal(election_handover_peer(&e, all, 4, 0x20), 1);
+	assert_int_equal(election_handover_peer(&e, all, 4, 0x10), -1); /* no standby */
+	assert_int_equal(election_handover_peer(&e, all, 4, 0x40), -1); /* another SM_Key */
+	assert_int_equal(election_handover_peer(&e, all, 4, 0x50), -1);
 }
 
 /* ---- Polls ----------------------------------------------------------------------------------- */
@@ -364,7 +368,8 @@ int main(void)
 		cmocka_unit_test(a_lowered_priority_goes_before_that),
 		cmocka_unit_test(
 			who_gave_by_an_operators_wish_shows_0_until_the_new_master_is_gone),
-		cmocka_unit_test(the_heir_is_the_highest_standby_of_ours),
+		cmocka_unit_test(
+			a_handover_by_wish_goes_to_the_highest_standby_of_ours_or_to_the_one_named),
 		cmocka_unit_test(silence_of_so_many_polls_in_a_row_is_a_dead_master),
 		cmocka_unit_test(the_answer_of_somebody_else_is_none),
 		cmocka_unit_test(a_master_that_ceased_to_be_one_is_lost_at_once),

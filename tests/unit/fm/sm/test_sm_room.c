@@ -288,26 +288,40 @@ static void without_its_device_it_is_away_and_what_was_swept_is_of_no_use(void *
 	end(&r);
 }
 
-static void done_cb(void *arg)
+struct handed {
+	unsigned done;
+	const char *error; /* the latest */
+};
+
+static void handed_cb(void *arg, json_t *result, const char *error)
 {
-	++*(unsigned *)arg;
+	struct handed *handed = arg;
+
+	handed->done++;
+	handed->error = error;
 }
 
 static void an_operator_hands_over_to_a_standby_only(void **state)
 {
-	unsigned done = 0;
+	struct handed handed = { 0 };
 	struct room r;
 
 	begin(&r);
 	become_master(&r);
-	assert_false(sm_hand_over(&r.f, done_cb, &done)); /* nobody is there */
+	sm_hand_over(&r.f, NULL, handed_cb, &handed);
+	assert_string_equal(handed.error, "no other subnet manager is known");
 	meet(&r, 5, SM_STANDBY, 0);
 	sweep(&r);
 	fake_run_for(&r.f, 10000);
-	assert_true(sm_hand_over(&r.f, done_cb, &done));
-	assert_false(sm_hand_over(&r.f, done_cb, &done));
+	sm_hand_over(&r.f, "elsewhere", handed_cb, &handed);
+	assert_int_equal(handed.done, 2);
+	sm_hand_over(&r.f, NULL, handed_cb, &handed);
+	assert_int_equal(handed.done, 2);
+	sm_hand_over(&r.f, NULL, handed_cb, &handed);
+	assert_string_equal(handed.error, "a handover is under way");
 	fake_run_for(&r.f, 5 * SECOND_US);
-	assert_int_equal(done, 1);
+	assert_int_equal(handed.done, 4);
+	assert_string_equal(handed.error, "it refused the HANDOVER");
 	assert_int_equal(fake_events(&r.f, "handover", NULL) > 0, 1);
 	end(&r);
 }
