@@ -7,7 +7,8 @@
  *   - a ring of four ports is two cables exchanged: one finding, a swap;
  *   - an expected edge alone is a missing cable, a wrong one alone a cable too many;
  *   - in all others each wrong cable is a finding, and names the expectations at both its ends.
- * A missing cable and one too many at the same switch are one cable in the wrong place.
+ * A missing cable and one too many at the same switch, where only the pattern speaks, are one cable
+ * in the wrong place.
  */
 #include <stdlib.h>
 #include "topology/cabling_own.h"
@@ -277,7 +278,8 @@ static void join_pairs(struct cabling *c)
 		struct cabling_item *extra = &c->items[i];
 
 		if (!extra->found.name || extra->expected.name || extra->belongs.name ||
-		    extra->other.name || extra->kind == CABLING_HOST)
+		    extra->other.name || extra->kind == CABLING_HOST ||
+		    extra->kind == CABLING_SAME_TIER)
 			continue;
 		for (uint32_t j = 0; j < c->count && !extra->other.name; j++)
 			if (c->items[j].kind == CABLING_MISSING && c->items[j].at.name &&
@@ -303,7 +305,8 @@ void cabling_tell(struct wiring *w, const struct tiers *tiers)
 		collect_chain(&tell, v);
 		tell_chain(&tell);
 	}
-	join_pairs(w->result);
+	if (tiers)
+		join_pairs(w->result);
 	free(tell.seen);
 	free(tell.chain);
 }

@@ -24,6 +24,7 @@
 #include "topology/mem.h"
 #include "topology/names.h"
 #include "topology/netfile.h"
+#include "topology/text.h"
 #include "topology/topo_builder.h"
 
 #define COLUMNS_MAX 64
@@ -204,14 +205,16 @@ static void list_systems(struct table *table)
 static uint32_t device_of(struct table *table, const char *name)
 {
 	uint32_t id = names_find(&table->devices, name, strlen(name)), system;
+	char *clean;
 
 	if (id != NAMES_NONE)
 		return id;
 	system = names_find(&table->systems, name, strlen(name));
 	if (system != NAMES_NONE && table->of_system[system] != TOPO_NONE)
 		name = table->t->nodes[table->of_system[system]].desc;
-	name = arena_strdup(table->arena, name);
-	return names_id(&table->devices, name, strlen(name));
+	clean = arena_strdup(table->arena, name);
+	text_clean(clean, strlen(clean), clean);
+	return names_id(&table->devices, clean, strlen(clean));
 }
 
 static bool read_end(struct table *table, const char *device, const char *port, struct end *end)

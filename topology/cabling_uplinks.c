@@ -119,7 +119,22 @@ static uint32_t child_of_pod(const struct ballot *b, uint32_t sw, uint32_t pod)
 
 static bool is_decided(const struct choice *choice)
 {
-	return choice->votes >= 2 && most(choice->votes, choice->of, 2, 3);
+	return choice->votes >= 2 && (choice->backed || most(choice->votes, choice->of, 2, 3));
+}
+
+/* Of four that are half of one mind the next port decides: parallel cables stand side by side. */
+static void back_halves(struct choice *choices, unsigned nports)
+{
+	for (unsigned num = 1; num <= nports; num++) {
+		struct choice *choice = &choices[num];
+
+		if (choice->of != 4 || choice->votes != 2)
+			continue;
+		choice->backed = (num > 1 && choices[num - 1].votes > 2 &&
+				  choices[num - 1].label == choice->label) ||
+				 (num < nports && choices[num + 1].votes > 2 &&
+				  choices[num + 1].label == choice->label);
+	}
 }
 
 static void write_choice(struct ballot *b, uint32_t sw, unsigned num, struct choice choice)
@@ -164,6 +179,7 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 		cables += n - choices[num].none;
 		usual += is_decided(&choices[num]) ? choices[num].votes : 0;
 	}
+	back_halves(choices, nports);
 	regular = cables && most(usual, cables, 4, 5);
 	for (uint32_t i = 0; i < n && regular; i++)
 		for (unsigned num = 1; num <= b->tiers->t->nodes[members[i]].nports &&

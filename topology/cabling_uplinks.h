@@ -8,6 +8,7 @@
 struct choice { /* of a family, for a port number */
 	uint32_t label, votes, of;
 	uint32_t none; /* members without such a cable there */
+	bool backed;   /* by the ports beside it */
 };
 
 struct ballot {

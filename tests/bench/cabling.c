@@ -111,7 +111,8 @@ static void dead_links(struct bench *b, const char *name, const struct topo *t)
 }
 
 /* Units that are not full yet: the last hosts of each, and some in between, are not there. */
-static void partly_populated(struct bench *b, const char *name, const struct topo *t)
+static void partly_populated(struct bench *b, const char *name, const struct topo *t,
+			     unsigned rounds, unsigned *kind)
 {
 	struct miswiring *m = miswiring_new(t, 1);
 	uint64_t random = b->seed++;
@@ -124,6 +125,8 @@ static void partly_populated(struct bench *b, const char *name, const struct top
 	part = miswiring_freeze(m);
 	snprintf(text, sizeof(text), "%s, partly populated", name);
 	intact(b, text, part);
+	for (unsigned i = 0; i < rounds; i++)
+		one_round(b, text, part, kind);
 	topo_unref(part);
 	miswiring_free(m);
 }
@@ -142,7 +145,7 @@ static void one_pod(struct bench *b, const char *system, unsigned su, unsigned r
 	snprintf(name, sizeof(name), "%s %u SU", system, su);
 	intact(b, name, t);
 	dead_links(b, name, t);
-	partly_populated(b, name, t);
+	partly_populated(b, name, t, rounds / 2, kind);
 	for (unsigned i = 0; i < rounds; i++)
 		one_round(b, name, t, kind);
 	topo_unref(t);

@@ -5,7 +5,7 @@
     run.py [--bin FOLDER] [--programs FOLDER] [--json FILE] [SECTION...]
 
 FOLDERs hold fmd and fmctl, and the benchmark programs. Sections, all by default: bringup, devices, route, idle, restart, fault, health,
-perf, sa, storm, mcast, records, osmtest, fabrics, quality. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH
+perf, sa, storm, mcast, records, osmtest, fabrics, quality, cabling. From the environment, so that `make bench BENCH=bringup BENCH_SIZES=1024` works: BENCH
 (sections), RIG (ibsim; fmsim: bringup, devices, restart, fault and sa by default), BENCH_DEVICE (fmsim's time of an SMP, 20us),
 BENCH_SIZES (HCAs), BENCH_SHARP=0 (no aggregation nodes), BENCH_REPEAT (runs of each), BENCH_JSON. Prints README's table of
 Performance; progress goes to stderr. A bound that is missed is said in the last line and is no failure of the benchmark: it ends with 0, and with 1 when it could not measure.
@@ -23,6 +23,7 @@ import time
 sys.dont_write_bytecode = True
 
 import bringup
+import cabling
 import devices
 import fault
 import health
@@ -42,7 +43,7 @@ import world as w
 
 SECTIONS = {"bringup": bringup, "devices": devices, "route": routing, "idle": idle, "restart": restart, "fault": fault, "health": health,
             "perf": perf, "sa": sa, "storm": storm, "mcast": mcast, "records": records, "osmtest": osmtest, "fabrics": real,
-            "quality": quality}
+            "quality": quality, "cabling": cabling}
 ON_FMSIM = ["bringup", "devices", "restart", "fault", "sa"]  # the others are ibsim's
 
 

@@ -35,6 +35,9 @@ const struct mistake_words mistake_words[MISTAKES] = {
 	[MISTAKE_CORE_PORTS] = { "spines exchanged at a core", NULL },
 	[MISTAKE_LOST_CORE] = { "cable to a core missing", NULL },
 	[MISTAKE_LEAF_CORE] = { "leaf to core", NULL },
+	[MISTAKE_FREE_PORT] = { "HCA in a free port of its leaf", NULL },
+	[MISTAKE_FREE_LEAF] = { "HCA in a free port of another leaf", NULL },
+	[MISTAKE_EXTRA] = { "cable within a tier, in free ports", NULL },
 	[MISTAKE_SLOW_HCA] = { "HCA's link at a lower speed", NULL },
 	[MISTAKE_SLOW_UPLINK] = { "switches' link at a lower speed", NULL },
 	[MISTAKE_NARROW] = { "x2 of x4", NULL },
@@ -409,6 +412,53 @@ static bool add_hca_uplink(struct miswiring *m, enum mistake mistake)
 		      KIND(UPLINK_PORT));
 }
 
+/* A port without a cable, but the one that leads to an aggregation node; TOPO_NONE = none found. */
+static uint32_t pick_unused(struct miswiring *m, unsigned level, const struct topo_node *on)
+{
+	for (unsigned i = 0; i < TRIES * 10; i++) {
+		uint32_t p =
+			on ? on->port0 + 1 + below(m, on->nports) : below(m, m->t->nswitch_ports);
+		const struct topo_node *sw = node_of(m, p);
+
+		if (m->t->ports[p].num && m->t->ports[p].num < sw->nports && sw->level == level &&
+		    m->t->ports[p].peer == TOPO_NONE && is_free(m, p))
+			return p;
+	}
+	return TOPO_NONE;
+}
+
+static bool add_in_free_port(struct miswiring *m, enum mistake mistake)
+{
+	uint32_t hca = pick(m, 0, false), to;
+
+	if (hca == TOPO_NONE)
+		return false;
+	to = pick_unused(m, 0, mistake == MISTAKE_FREE_PORT ? node_of(m, hca) : NULL);
+	if (to == TOPO_NONE || (mistake == MISTAKE_FREE_LEAF && node_of(m, to) == node_of(m, hca)))
+		return false;
+	return replug(m, mistake, hca, to,
+		      mistake == MISTAKE_FREE_PORT ? KIND(PORT) : KIND(RAIL) | KIND(LEAF));
+}
+
+static bool add_extra(struct miswiring *m)
+{
+	unsigned level = below(m, 2);
+	uint32_t a = pick_unused(m, level, NULL), b;
+
+	b = a == TOPO_NONE ? a : pick_unused(m, level, NULL);
+	if (b == TOPO_NONE || node_of(m, a) == node_of(m, b))
+		return false;
+	own(m, a);
+	own(m, b);
+	join(m, a, b);
+	plant(m, (struct planted){ .mistake = MISTAKE_EXTRA,
+				   .keys = { a, b },
+				   .nkeys = 2,
+				   .kinds = KIND(SAME_TIER),
+				   .plan_kinds = KIND(EXTRA) });
+	return true;
+}
+
 static bool add_leaf_core(struct miswiring *m)
 {
 	uint32_t uplink = pick(m, 0, true), spine = pick(m, 1, true);
@@ -441,6 +491,11 @@ bool miswiring_add(struct miswiring *m, enum mistake mistake)
 		return p != TOPO_NONE && slow_down(m, mistake, p);
 	case MISTAKE_LEAF_CORE:
 		return add_leaf_core(m);
+	case MISTAKE_FREE_PORT:
+	case MISTAKE_FREE_LEAF:
+		return add_in_free_port(m, mistake);
+	case MISTAKE_EXTRA:
+		return add_extra(m);
 	default:
 		return add_pair(m, mistake);
 	}

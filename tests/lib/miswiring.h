@@ -30,6 +30,9 @@ enum mistake {
 	MISTAKE_CORE_PORTS,  /* cables of a core to two spines, at each other's port of the core */
 	MISTAKE_LOST_CORE,   /* no cable from a spine to one of its cores */
 	MISTAKE_LEAF_CORE,   /* an uplink of a leaf in a core's port, whose cable is out */
+	MISTAKE_FREE_PORT,   /* an HCA in a free port of its leaf */
+	MISTAKE_FREE_LEAF,   /* an HCA in a free port of another leaf */
+	MISTAKE_EXTRA,	     /* a cable more, between free ports of two leaves or two spines */
 	MISTAKE_SLOW_HCA,    /* one speed below its like */
 	MISTAKE_SLOW_UPLINK,
 	MISTAKE_NARROW,	   /* x2 of x4 */

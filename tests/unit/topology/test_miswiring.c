@@ -64,6 +64,20 @@ static void plant_and_judge(const struct topo *t, unsigned rounds, uint64_t seed
 	}
 }
 
+/* The last hosts of each unit are not there, and some in between. */
+static struct topo *partly_populated(const struct topo *t)
+{
+	struct miswiring *m = miswiring_new(t, 1);
+	struct topo *part;
+
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		if (h % 32 > 20 || h % 7 == 0)
+			miswiring_take_out_host(m, h);
+	part = miswiring_freeze(m);
+	miswiring_free(m);
+	return part;
+}
+
 static void judge_pods(bool planned)
 {
 	static const struct {
@@ -78,10 +92,12 @@ static void judge_pods(bool planned)
 	unsigned planted = 0;
 
 	for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++) {
-		struct topo *t = make(pods[i].system, pods[i].su);
+		struct topo *t = make(pods[i].system, pods[i].su), *part = partly_populated(t);
 
 		plant_and_judge(t, pods[i].rounds, 1 + i * 100, planned, verdicts);
+		plant_and_judge(part, pods[i].rounds, 51 + i * 100, planned, verdicts);
 		topo_unref(t);
+		topo_unref(part);
 	}
 	for (unsigned k = 0; k < MISTAKES; k++) {
 		planted += verdicts[k].planted;
@@ -91,7 +107,7 @@ static void judge_pods(bool planned)
 			fail_msg("%s: %u planted, %u found, %u named", mistake_words[k].name,
 				 verdicts[k].planted, verdicts[k].found, verdicts[k].named);
 	}
-	assert_true(planted >= 180);
+	assert_true(planted >= 340);
 }
 
 static void miswirings_of_all_kinds_are_named_by_the_pattern(void **state)
@@ -169,16 +185,10 @@ static void intact_pods_have_no_findings(void **state)
 
 static void a_partly_populated_pod_has_no_findings(void **state)
 {
-	struct topo *t = make(GENERATE_H100, 4), *part;
-	struct miswiring *m = miswiring_new(t, 1);
+	struct topo *t = make(GENERATE_H100, 4), *part = partly_populated(t);
 
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		if (h % 32 > 20 || h % 7 == 0)
-			miswiring_take_out_host(m, h);
-	part = miswiring_freeze(m);
 	assert_nothing(cabling_pattern(part), "partly populated");
 	topo_unref(part);
-	miswiring_free(m);
 	topo_unref(t);
 }
 
