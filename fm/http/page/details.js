@@ -64,19 +64,24 @@ export function showView(state, what) {
 const HEIGHTS = { core: 3, spine: 2, leaf: 1 };
 const height = hop => HEIGHTS[hop.role] ?? 0;
 
+// Where a cable comes out of a box, as a share of its length.
+const HALF = { x: 66, y: 17 }, STEP = 190, RISE = 84;
+const exit = (dx, dy) => Math.min(HALF.x / Math.abs(dx), dy ? HALF.y / Math.abs(dy) : 1);
+
+function cable(hop, next, ax, ay, bx, by) {
+  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.1, at = share => ({ x: ax + dx * share + (dy > 0 ? 11 : dy < 0 ? -11 : 0), y: ay + dy * share - 5 });
+  return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }), svg("text", { ...at(out), class: "port" }, `${hop.out_port ?? ""}`), svg("text", { ...at(1 - out), class: "port" }, `${next.in_port ?? ""}`),
+    svg("text", { x: (ax + bx) / 2 + (dy > 0 ? -30 : dy < 0 ? 30 : 0), y: (ay + by) / 2 + 13, class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
+}
+
 // Hops from left to right, as high as their tier; the numbers are ports.
 function drawing(hops, backward) {
-  const step = 150, top = Math.max(...hops.map(height)), y = hop => 34 + (top - height(hop)) * 62, x = i => 75 + i * step, width = hops.length * step;
-  const cables = hops.slice(0, -1).map((hop, i) => {
-    const ax = x(i), ay = y(hop), bx = x(i + 1), by = y(hops[i + 1]), near = (a, b) => a + (b - a) * 0.3;
-    return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }),
-      svg("text", { x: near(ax, bx), y: near(ay, by) - 6, class: "port" }, `${hop.out_port ?? ""}`), svg("text", { x: near(bx, ax), y: near(by, ay) - 6, class: "port" }, `${hops[i + 1].in_port ?? ""}`),
-      svg("text", { x: (ax + bx) / 2, y: (ay + by) / 2 + 16, class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
-  });
-  const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - 66, y: y(hop) - 17, width: 132, height: 34, rx: height(hop) ? 3 : 15 }),
+  const top = Math.max(...hops.map(height)), y = hop => 24 + (top - height(hop)) * RISE, x = i => HALF.x + 8 + i * STEP, width = x(hops.length - 1) + HALF.x + 8, tall = top * RISE + 48;
+  const cables = hops.slice(0, -1).map((hop, i) => cable(hop, hops[i + 1], x(i), y(hop), x(i + 1), y(hops[i + 1])));
+  const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - HALF.x, y: y(hop) - HALF.y, width: 2 * HALF.x, height: 2 * HALF.y, rx: height(hop) ? 3 : 15 }),
     svg("text", { x: x(i), y: y(hop) - 1, textLength: hop.name.length > 19 ? 124 : null, lengthAdjust: "spacingAndGlyphs" }, hop.name), svg("text", { x: x(i), y: y(hop) + 12, class: "role" }, `${hop.role}, LID ${hop.lid}`)));
   return h("div.scroll", { tabindex: 0, role: "region", "aria-label": backward ? "The way back" : "The path" },
-    svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${top * 62 + 70}`, width, height: top * 62 + 70, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
+    svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
 }
 
 const hopTable = hops => table([["Node", hop => link(hop.guid, hop.name)], ["Role", hop => hop.role], ["LID", hop => hop.lid, "num"], ["In", hop => hop.in_port ?? "–", "num"], ["Out", hop => hop.out_port ?? "–", "num"],

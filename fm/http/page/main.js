@@ -8,7 +8,7 @@ import { eventsView, fabricView, hostsView, switchesView, trafficView } from "./
 const FIRST_EVENTS = 200, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
 
 const state = { status: null, map: null, hosts: null, nvlink: null, events: new Events(), by: sessionStorage.getItem("by") ?? "state", utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
-let view = null, gone = null;  // gone: since when there is no data, as time
+let view = null, gone = null, pathKey = false;  // gone: since when there is no data, as time
 
 // ---- What is shown
 
@@ -33,7 +33,8 @@ function go() {
   if (view.needs === "history") takeHistory();
   view.update?.("clock");
   scrollTo(0, 0);
-  view.focus?.focus();
+  if (pathKey) view.focus?.focus();
+  pathKey = false;
 }
 
 const tell = what => view?.update?.(what);
@@ -186,7 +187,7 @@ function open(i) {
 
 let typed = null;
 find.oninput = () => { clearTimeout(typed); typed = setTimeout(search, 120); };
-find.onblur = () => { rows = []; showFound(); };
+find.onblur = () => { asked++; rows = []; showFound(); };
 find.onfocus = () => { if (find.value) search(); };
 find.onkeydown = event => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -227,11 +228,16 @@ function keys() {
 function press(event) {
   const { key } = event, typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
-  if (key === "Escape" && !typing) location.hash = "#/";
+  if (key === "Escape") typing ? event.target.blur() : location.hash = "#/";
   if (typing) return;
   if (key === "/") { event.preventDefault(); find.focus(); }
   else if (key >= "1" && key <= String(VIEWS.length)) location.hash = "#/" + VIEWS[key - 1][0];
-  else if (key === "p") { event.preventDefault(); location.hash = "#/path"; }
+  else if (key === "p") {
+    event.preventDefault();
+    pathKey = true;
+    if (location.hash.startsWith("#/path")) go();
+    else location.hash = "#/path";
+  }
   else if (key === "m") document.querySelector(".map canvas")?.focus();
   else if (key === "t") zone(true);
   else if (key === "d") theme(true);

@@ -4,11 +4,11 @@
 import { h, say } from "./dom.js";
 import { LOAD_STEPS, ERROR_STEPS, STATES, errorStep, loadStep, plural, trunkText } from "./model.js";
 
-const DRAWN = 64, GAP = 22, TITLE = 18, SIDE = 6, NAMED = 58, LEAST = 7;
+const DRAWN = 64, GAP = 22, TITLE = 18, SIDE = 6, NAMED = 58, LEAST = 7, DENSE = 256;
 
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 function palette() {
-  const names = ["ok", "pale", "cordoned", "aside", "unhealthy", "part", "dead", "ink", "soft", "line", "card", "note"];
+  const names = ["ok", "pale", "cordoned", "aside", "unhealthy", "part", "dead", "ink", "soft", "line", "card", "back", "note"];
   const out = Object.fromEntries(names.map(name => [name, css("--" + name)]));
   out.load = [0, 1, 2, 3, 4].map(step => css("--load" + step));
   out.error = [0, 1, 2, 3, 4].map(step => css("--error" + step));
@@ -184,6 +184,7 @@ export class FabricMap {
     const { block, x, y, cell } = item, { switches } = this.map, { colors } = this;
     const row = new Map(block.lower.map((i, n) => [i, n])), column = new Map(block.upper.map((i, n) => [i, n])), size = cell > 4 ? cell - 1 : cell;
     item.cells = new Map();
+    if (this.by !== "state") { g.fillStyle = colors.back; g.fillRect(x, y, item.w, item.h); }
     g.font = "11px system-ui, sans-serif";
     g.fillStyle = colors.soft;
     g.fillText(item.w < 260 ? item.w < 120 ? block.title.replace(/[:(].*/, "") : block.title.replace(/:.*/, "") : block.title, x, y - 5);
@@ -225,7 +226,12 @@ export class FabricMap {
     for (const trunk of [...this.trunks].sort((a, b) => rank(a) - rank(b))) this.paintTrunk(g, trunk);
     g.textAlign = "left";
     g.font = "12px system-ui, sans-serif";
-    for (const label of this.labels) { g.fillStyle = colors.soft; g.fillText(label.text, 2, label.y + 4); }
+    for (const label of this.labels) {
+      g.fillStyle = colors.card;
+      g.fillRect(0, label.y - 8, g.measureText(label.text).width + 8, 16);
+      g.fillStyle = colors.soft;
+      g.fillText(label.text, 2, label.y + 4);
+    }
     for (const [i, node] of nodes) this.paintNode(g, switches[i], node);
   }
 
@@ -235,12 +241,14 @@ export class FabricMap {
     const state = this.by === "state", step = state ? 0 : this.stepOf(trunk), bad = state ? trunk.state !== "ok" : step > 0;
     g.strokeStyle = state ? (bad ? colors[trunk.state] : colors.pale) : this.ramp()[step];
     g.lineWidth = state ? (bad ? 2.2 : 1) : 0.8 + step * 0.9;
+    if (!bad && this.trunks.length > DENSE) g.globalAlpha = 0.45;
     g.setLineDash(!state || !bad ? [] : trunk.state === "dead" ? [2, 5] : trunk.state === "part" ? [9, 4] : [5, 2]);
     g.beginPath();
     g.moveTo(a.x, a.y - a.size / 2);
     g.lineTo(b.x, b.y + b.size / 2);
     g.stroke();
     g.setLineDash([]);
+    g.globalAlpha = 1;
     if (state && bad) {
       const near = 0.22;
       drawState(g, trunk.state, a.x + (b.x - a.x) * near - 5, a.y + (b.y - a.y) * near - 5, 10, colors);

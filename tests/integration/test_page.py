@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The page, as a headless Chromium has it: what an operator sees of the fabric, finds, and is told."""
+import json
+
+import pytest
+
+from browser import Browser
+from fabric import Fabric, own_address, poll
+
+HOST = "H-0002c90380000100"
+LEAF, SECOND_LEAF = "S-0002c90300000100", "S-0002c90300000200"
+TOKEN = "a-token-of-some-length"
+READY = "fmd.state.map && document.querySelector('.map canvas').height > 50"
+
+
+@pytest.fixture(scope="module")
+def web(pod_net, tmp_path_factory):
+    address = own_address()
+    fabric = Fabric(tmp_path_factory.mktemp("web"), pod_net, http_listen=f"{address}:9810")
+    fabric.address = address, 9810
+    try:
+        fabric.start_fmd(HOST)
+        fabric.wait_up()
+        yield fabric
+    finally:
+        fabric.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(web, chromium):
+    """The page, freshly opened; no script may have failed by the end."""
+    chromium.errors.clear()
+    chromium.resize(1280, 900)
+    chromium.open("about:blank")
+    chromium.open(f"http://{web.address[0]}:{web.address[1]}/")
+    chromium.wait(READY, "the map is drawn")
+    yield chromium
+    assert chromium.errors == []
+
+
+def go(page, view, what, says):
+    page.run(f"location.hash = {json.dumps(view)}")
+    page.wait(f"document.querySelector('#content').innerText.includes({json.dumps(says)})", what)
+
+
+def restored(web):
+    web.wait(lambda s: s["links_down"] == 0 and s["hcas_cut_off"] == 0 and s["state"] == "up", "all is back")
+
+
+def test_fabric_is_drawn_with_its_figures(page):
+    page.wait("document.querySelector('#state').textContent.includes('up')", "the state")
+    assert "No alerts" in page.text("#alerts") and "256" in page.text(".tiles")
+    assert page.run("fmd.state.map.switches.length") == 12 and page.run("fmd.state.map.trunks.length") == 32
+    drawn = "(c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)"
+    assert page.run(f"{drawn}(document.querySelector('.map canvas'))") > 5  # colours
+
+
+def test_cut_cable_is_seen_without_asking(web, page):
+    web.console(f'Unlink "{LEAF}"[33]')
+    try:
+        page.wait("document.querySelector('.fabric').innerText.includes('leaf-su01-rail0 p33')", "the event")
+        page.wait("fmd.state.map.trunks.some(t => t.state === 'part' && t.down === 1)", "the map")
+        page.wait("document.querySelector('#content').innerText.includes('7 of 8 links up')", "what is not whole")
+    finally:
+        web.console(f'Relink "{LEAF}"')
+    page.wait("!fmd.state.map.faults.length", "all is whole again")
+    restored(web)
+
+
+def test_hosts_that_are_cut_off_come_first(web, page):
+    web.console(f'Unlink "{SECOND_LEAF}"')
+    try:
+        page.wait("document.querySelector('#content .cutoff')", "the banner")
+        page.wait("document.querySelector('.cutoff').innerText.includes('leaf-su01-rail1')", "behind what")
+        assert "32 HCAs cut off" in page.text(".cutoff")
+        assert page.run("document.querySelector('#content').firstElementChild.firstElementChild.firstElementChild.className") == "cutoff"
+        go(page, "#/hosts", "hosts by verdict", "rail1")
+        assert "DEGRADED" in page.text("tbody tr") and page.run("document.querySelectorAll('tbody tr:first-child .rails .s-dead').length") == 1
+    finally:
+        web.console(f'Relink "{SECOND_LEAF}"')
+    restored(web)
+    page.run("location.hash = '#/'")
+    page.wait("!document.querySelector('.cutoff')", "nobody is cut off")
+
+
+def test_search_finds_and_shows(page):
+    page.press("/")
+    page.type("su01-07")
+    page.wait("document.querySelectorAll('#found [role=option]').length > 8", "what was found")
+    assert page.text("#found li").startswith("host")
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    page.press("Enter")
+    page.wait("location.hash.startsWith('#/show/')", "it is gone to")
+    page.wait("document.querySelector('#content').innerText.includes('dgx-su01-07 mlx5_0')", "what it is")
+
+
+@pytest.mark.parametrize("what", ["lid:257", "0x0002c90300000100", "leaf-su01-rail0"])
+def test_enter_shows_what_was_typed(page, what):
+    page.press("/")
+    page.type(what)
+    page.press("Enter")
+    page.wait("document.querySelector('#content').innerText.includes('leaf-su01-rail0')", "the leaf")
+
+
+def test_path_is_drawn_hop_by_hop(web, page):
+    hops = web.ask("path", "dgx-su01-01 mlx5_0", "dgx-su01-20 mlx5_3")["hops"]
+    go(page, "#/path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_3", "the path", "4 links from")
+    drawn = page.run("[...document.querySelectorAll('svg.path:not(.back) .hop text:nth-of-type(1)')].map(t => t.textContent)")
+    assert drawn == [hop["name"] for hop in hops]
+    go(page, "#/path/dgx-su01-01 mlx5_0/nobody", "that there is none", "nobody")
+    assert page.run("document.querySelector('#content [role=alert]').innerText")
+
+
+def test_events_are_filtered(web, page):
+    web.ask("cordon", f"{LEAF}:34")
+    web.ask("uncordon", f"{LEAF}:34")
+    go(page, "#/events", "the history", "uncordoned")
+    rows = "[...document.querySelectorAll('tbody tr')].map(r => r.innerText)"
+    page.run("(s => { s.value = 'cordoned'; s.onchange(); })(document.querySelector('select[aria-label=Kind]'))")
+    assert page.run(rows) and all("\tcordoned\t" in row for row in page.run(rows))
+    page.run("(i => { i.value = 'no such words'; i.oninput(); })(document.querySelector('input[aria-label^=Filter]'))")
+    assert page.run(rows) == []
+
+
+def test_every_view_is_reached_by_a_key_and_none_is_wider_than_a_telephone(page):
+    page.resize(400, 860, touch=True)
+    for key, title in enumerate(["Fabric", "Hosts", "Switches", "Path", "Events", "Traffic"], 1):
+        page.press(str(key))
+        page.wait(f"document.title.startsWith({json.dumps(title)})", title)
+        page.wait("document.querySelector('#content').innerText.length > 20", "something stands there")
+        assert page.run("document.documentElement.scrollWidth") <= 400, title
+        assert page.run("[...document.querySelectorAll('button, input, select, canvas, [role=region]')].filter(e => !(e.innerText || '').trim() && !e.ariaLabel && "
+                        "!e.getAttribute('aria-label') && !e.labels?.length).length") == 0, title  # each has a name
+
+
+def test_map_is_walked_by_keys(web, page):
+    web.ask("cordon", f"{SECOND_LEAF}:40")
+    try:
+        page.wait("fmd.state.map.faults.length", "the cordon")
+        page.press("m")
+        page.press("ArrowRight")
+        page.wait("document.querySelector('#said').textContent.includes('LID')", "where the focus is")
+        page.press("Enter")
+        page.wait("location.hash.startsWith('#/show/')", "it opens")
+    finally:
+        web.ask("uncordon", f"{SECOND_LEAF}:40")
+
+
+def test_times_are_local_or_utc_and_colours_light_or_dark(page):
+    back = "getComputedStyle(document.body).backgroundColor"
+    page.run("localStorage.clear()")
+    light = page.run(back)
+    page.press("d")
+    page.press("d")
+    assert page.run(back) != light
+    page.press("t")
+    assert page.text("#zone") == "UTC" and page.text("#seen").endswith("UTC")
+    page.run("localStorage.clear()")
+
+
+def test_silence_is_loud_and_ends_by_itself(web, page):
+    web.stop_fmd()
+    page.wait("!document.querySelector('#stale').hidden && document.querySelector('#stale').textContent.includes('NO DATA since')", "no data")
+    assert page.run("getComputedStyle(document.querySelector('main')).filter") != "none"
+    web.start_fmd(HOST)
+    web.wait_up()
+    page.wait("document.querySelector('#stale').hidden", "data again")
+    page.wait("fmd.state.status.state === 'up' && document.querySelector('#state').textContent.includes('up')", "the fabric is up")
+
+
+def test_page_asks_for_the_token(start, pod_net, chromium, tmp_path):
+    address, file = own_address(), tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    start(pod_net, HOST, http_listen=f"{address}:9810", http_token_file=str(file))
+    chromium.errors.clear()
+    given = chromium.call("Page.addScriptToEvaluateOnNewDocument", source=f"window.prompt = () => {json.dumps(TOKEN)};")["identifier"]
+    try:
+        chromium.open(f"http://{address}:9810/")
+        chromium.wait(READY, "the map is drawn")
+        chromium.wait("fmd.stream.last !== null && !fmd.state.lost", "the stream goes")
+        assert chromium.run("sessionStorage.getItem('token')") == TOKEN and chromium.errors == []
+    finally:
+        chromium.call("Page.removeScriptToEvaluateOnNewDocument", identifier=given)
+
+
+def test_names_of_the_fabric_are_never_read_as_html(web, page):
+    evil = "<img src=x onerror=fmd.hacked=1><b>bold"
+    if web.rig != "fmsim":
+        return  # names on ibsim do not change
+    web.ibsim.tell(f'describe {SECOND_LEAF} "{evil}"')
+    try:
+        web.wait(lambda s: any(row["name"] == evil for row in web.ask("switches")), "the new name")
+        page.wait("fmd.state.map.switches.some(s => s.name.includes('<b>'))", "the page has it")
+        go(page, "#/switches", "its name as it is", "<b>bold")
+        assert not page.run("Boolean(document.querySelector('#content img, #content b'))") and page.run("fmd.hacked === undefined")
+    finally:
+        web.ibsim.tell(f'describe {SECOND_LEAF} "leaf-su01-rail1"')
+        web.wait(lambda s: not any(row["name"] == evil for row in web.ask("switches")), "the old name")
