@@ -144,9 +144,9 @@ unit: $(UNIT_BIN)
 deps:
 	$(Q)etc/install-packages etc/packages.txt
 
-# promtool judges /metrics; its package would start a service, so that one file is all that is taken of it.
+# promtool judges /metrics, prometheus asks what the dashboard asks; their package would start a service, so these files are all that is taken of it.
 promtool: deps
-	$(Q)etc/unpack-tool prometheus usr/bin/promtool build/tools
+	$(Q)etc/unpack-tool prometheus build/tools usr/bin/promtool usr/bin/prometheus
 
 check integration: promtool
 check integration chaos demo bench bench-pair fuzz: deps
@@ -238,6 +238,7 @@ install: all
 	$(call put,644,etc/fmsim.1,$(PREFIX)/share/man/man1/fmsim.1)
 	$(call put,644,etc/partitions.conf.example,$(SYSCONFDIR)/fmd/partitions.conf.example)
 	$(foreach list,$(wildcard etc/dcgm/*.csv),$(call put,644,$(list),$(PREFIX)/share/doc/fmd/dcgm/$(notdir $(list)));) true
+	$(foreach file,$(wildcard etc/prometheus/*.yml) etc/grafana/fmd.json,$(call put,644,$(file),$(PREFIX)/share/doc/fmd/$(patsubst etc/%,%,$(file)));) true
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)
 	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
 	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)

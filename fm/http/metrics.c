@@ -201,6 +201,8 @@ static const struct metric metrics[] = {
 	       "health.warned"),
 	METRIC("fmd_counters_pass_age_seconds", GAUGE,
 	       "Since the latest pass over the counters of all ports ended", "health.pass_age_s"),
+	METRIC("fmd_counters_interval_seconds", GAUGE, "perf_interval; 0 = on demand alone",
+	       "health.interval_s"),
 	METRIC("fmd_counters_pass_seconds", GAUGE, "What that pass took", "health.pass_ms",
 	       .scale = MS),
 	METRIC("fmd_counters_ports_read", GAUGE, "Ports read in it", "health.ports_read"),

@@ -324,11 +324,12 @@ static json_t *summary(const struct link_health *h)
 	struct perf_pass pass = perf_last_pass(h->perf);
 	uint64_t now = loop_now_us(h->services.loop);
 
-	return json_pack("{si si si si si sf sI so}", "warned", (int)h->warned, "sick",
+	return json_pack("{si si si si si sf sI so sf}", "warned", (int)h->warned, "sick",
 			 (int)h->sick, "slow", (int)h->nslow, "ports_read", (int)pass.ports,
 			 "silent", (int)pass.silent, "pass_ms", pass.took_us / 1e3, "pass_mads",
 			 (json_int_t)pass.mads, "pass_age_s",
-			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null());
+			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+			 "interval_s", h->services.conf->perf.interval_ms / 1e3);
 }
 
 static void status(const void *room, json_t *doc)
@@ -345,7 +346,6 @@ static json_t *document(const struct link_health *h)
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(limit, judge_key((enum judge_kind)kind),
 				    json_real(limits.limit[kind]));
-	json_object_set_new(doc, "interval_s", json_real(h->services.conf->perf.interval_ms / 1e3));
 	json_object_set_new(doc, "limits", limit);
 	json_object_set_new(doc, "links", rows);
 	return doc;
