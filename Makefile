@@ -5,7 +5,7 @@
 #   make demo       a fabric to watch        make bench     side by side with OpenSM
 #   make unit       the unit tests alone     make fuzz      every decoder and parser, FUZZ_S= seconds each
 #   make chaos      random faults on ibsim   make install   DESTDIR= PREFIX=
-#   make deb        a Debian package in build/
+#   make deb        a Debian package in build/; make rpm: one for RHEL and its like (where rpmbuild is)
 # Options: RIG=fmsim|ibsim (of the integration tests, default fmsim)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
@@ -77,7 +77,7 @@ submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
 .PHONY: all unit unit-build deps promtool check check-now syntax integration integration-now chaos chaos-now demo demo-now bench bench-now bench-pair bench-pair-now
-.PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb clean
+.PHONY: format format-check check-layers fuzz fuzz-now fuzz-all install deb rpm clean
 all: $(BIN)/fmd $(BIN)/fmctl $(SIM)
 
 $(B)/%.o: %.c
@@ -226,11 +226,15 @@ $(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,$(PREFIX)/lib/systemd/system)
+UDEVDIR ?= $(if $(filter /usr,$(PREFIX)),/lib/udev,$(SYSCONFDIR)/udev)
+SYSUSERSDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/sysusers.d,$(SYSCONFDIR)/sysusers.d)
+TMPFILESDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/tmpfiles.d,$(SYSCONFDIR)/tmpfiles.d)
 put = install -D -m $(1) $(2) $(DESTDIR)$(3)
 install: all
 	$(call put,755,$(BIN)/fmd,$(PREFIX)/sbin/fmd)
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
+	$(call put,644,etc/fmd-metrics.7,$(PREFIX)/share/man/man7/fmd-metrics.7)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
 	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)
 	$(call put,755,$(BIN)/fmsim,$(PREFIX)/bin/fmsim)
@@ -240,12 +244,21 @@ install: all
 	$(foreach list,$(wildcard etc/dcgm/*.csv),$(call put,644,$(list),$(PREFIX)/share/doc/fmd/dcgm/$(notdir $(list)));) true
 	$(foreach file,$(wildcard etc/prometheus/*.yml) etc/grafana/fmd.json,$(call put,644,$(file),$(PREFIX)/share/doc/fmd/$(patsubst etc/%,%,$(file)));) true
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)
-	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
+	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@bindir@|$(PREFIX)/bin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
 	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)
+	$(call put,644,etc/fmd.udev,$(UDEVDIR)/rules.d/60-fmd.rules)
+	$(call put,644,etc/fmd.sysusers,$(SYSUSERSDIR)/fmd.conf)
+	$(call put,644,etc/fmd.tmpfiles,$(TMPFILESDIR)/fmd.conf)
 	test -e $(DESTDIR)$(SYSCONFDIR)/fmd/fmd.conf || $(call put,640,etc/fmd.conf,$(SYSCONFDIR)/fmd/fmd.conf)
 
 deb: all
 	$(Q)BIN=$(BIN) VERSION=$(or $(VERSION),0) MAKE="$(MAKE)" etc/packaging/build-deb build
+
+# Without the dependencies being asked for: Debian's rpmbuild knows none of its packages. The names are those of RHEL and its like.
+RPM_OUT ?= $(CURDIR)/build
+rpm: all
+	$(Q)rpmbuild -bb --nodeps --quiet --define "_topdir $(RPM_OUT)/rpm" --define "fmd_source $(CURDIR)" --define "fmd_version $(or $(VERSION),0)" --define "fmd_make $(MAKE) BIN=$(BIN)" etc/packaging/fmd.spec
+	$(Q)cp $(RPM_OUT)/rpm/RPMS/*/fmd-*.rpm $(RPM_OUT)/
 
 clean:
 	rm -rf build

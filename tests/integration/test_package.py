@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The service and the package: who fmd runs as and within which bounds, and that a package is all that a simulated fabric needs. Nothing is installed."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from fabric import ROOT, program
+
+BIN = program("fmd").parent
+EXPOSURE = 2.0
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **options)
+
+
+def needs(tool):
+    return pytest.mark.skipif(not shutil.which(tool), reason=f"no {tool}")
+
+
+@pytest.fixture(scope="module")
+def make():
+    """make that takes what is built already: -o keeps it from building that again."""
+    kept = [word for name in ("fmd", "fmctl", "fmsim", "libfmsim-umad.so") for word in ("-o", str(BIN / name))]
+    return ["make", "-C", str(ROOT), f"BIN={BIN}", *kept]
+
+
+@pytest.fixture(scope="module")
+def package(make, tmp_path_factory):
+    """(the .deb, the folder that it was unpacked to)"""
+    if not shutil.which("dpkg-deb"):
+        pytest.skip("no dpkg-deb")
+    out = tmp_path_factory.mktemp("package")
+    built = run(ROOT / "etc/packaging/build-deb", out, cwd=ROOT, env={**os.environ, "BIN": str(BIN), "VERSION": "1.2.3", "MAKE": " ".join(make)})
+    assert built.returncode == 0, built.stdout + built.stderr
+    deb, = out.glob("fmd_1.2.3_*.deb")
+    assert run("dpkg-deb", "-x", deb, out / "root").returncode == 0
+    return deb, out / "root"
+
+
+@needs("systemd-analyze")
+def test_the_service_is_bounded(package, tmp_path):
+    unit = package[1] / "lib/systemd/system/fmd.service"
+    said = run("systemd-analyze", "security", "--offline=true", unit)
+    exposure = re.search(r"Overall exposure level for fmd.service: ([\d.]+)", said.stdout)
+    assert exposure and float(exposure[1]) <= EXPOSURE, said.stdout + said.stderr
+    open_unit = tmp_path / "fmd.service"  # the figure is not always low
+    open_unit.write_text("".join(line for line in unit.open() if not line.startswith(("User=", "Capability", "Protect", "SystemCall"))))
+    said = run("systemd-analyze", "security", "--offline=true", open_unit)
+    assert float(re.search(r"level for fmd.service: ([\d.]+)", said.stdout)[1]) > EXPOSURE
+
+
+@needs("systemd-sysusers")
+def test_its_user_and_groups_are_made(package, tmp_path):
+    (tmp_path / "etc").mkdir()
+    made = run("systemd-sysusers", f"--root={tmp_path}", package[1] / "usr/lib/sysusers.d/fmd.conf")
+    assert made.returncode == 0, made.stderr
+    users = dict(line.split(":", 1) for line in (tmp_path / "etc/passwd").read_text().splitlines())
+    groups = {line.split(":")[0]: line.split(":")[3] for line in (tmp_path / "etc/group").read_text().splitlines()}
+    assert "fmd" in users and {"fmd", "fmd-admin"} <= set(groups)
+    assert groups["fmd-admin"] == "fmd" and groups["fmd"] == ""
+    unit = (package[1] / "lib/systemd/system/fmd.service").read_text()
+    assert "User=fmd\nGroup=fmd\nSupplementaryGroups=fmd-admin\n" in unit
+
+
+def test_the_management_devices_are_given_to_its_user_alone(package):
+    """Group fmd is of those who may look, and a device is the whole fabric."""
+    rule, = [line for line in (package[1] / "lib/udev/rules.d/60-fmd.rules").read_text().splitlines() if not line.startswith("#")]
+    assert 'SUBSYSTEM=="infiniband_mad"' in rule and "umad[0-9]*|issm[0-9]*" in rule
+    assert 'OWNER="fmd"' in rule and 'MODE="0600"' in rule
+
+
+def test_a_reload_is_fmctls_so_that_it_fails_with_the_reason(package, start, pod_net):
+    unit = (package[1] / "lib/systemd/system/fmd.service").read_text()
+    assert "\nExecReload=/usr/bin/fmctl reload\n" in unit
+    fabric = start(pod_net)
+    with open(fabric.conf, "a") as conf:
+        conf.write("sweep_interval = -3;\n")
+    done = run(package[1] / "usr/bin/fmctl", "-s", fabric.socket, "reload")
+    assert done.returncode == 1 and re.search(r"fmd\.conf:\d+: .*sweep_interval", done.stderr), done.stderr
+    assert fabric.status()["fabric_up"]
+
+
+def test_from_the_package_to_a_routed_fabric_are_three_commands(package, tmp_path):
+    """The first installs; the other two as README has them."""
+    block = re.search(r"without any hardware:\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1].splitlines()
+    assert len(block) == 3 and block[0].startswith("apt-get install -y ./fmd_")
+    usr = package[1] / "usr"
+    done = run("sh", "-ec", "\n".join(block[1:]), cwd=tmp_path, env={**os.environ, "PATH": f"{usr}/bin:{usr}/sbin:/usr/bin:/bin"})
+    assert done.returncode == 0 and "UP; this subnet manager is master" in done.stdout and "256 HCAs" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_package_says_what_it_is(package):
+    fields = run("dpkg-deb", "-f", package[0]).stdout
+    assert "Package: fmd\nVersion: 1.2.3\n" in fields and "Recommends: rdma-core" in fields
+    assert re.search(r"Depends: .*libibumad3.*systemd", fields)
+    for path in ("usr/share/doc/fmd/changelog.gz", "usr/share/doc/fmd/copyright", "usr/share/doc/fmd/grafana/fmd.json", "usr/share/man/man7/fmd-metrics.7.gz",
+                 "usr/share/bash-completion/completions/fmctl", "usr/lib/tmpfiles.d/fmd.conf"):
+        assert (package[1] / path).is_file(), path
+
+
+@needs("lintian")
+def test_lintian_finds_nothing_to_warn_of(package):
+    said = run("lintian", "--allow-root", "--tag-display-limit", "0", package[0])
+    assert not re.findall(r"^[EW]: .*", said.stdout, re.M) and said.returncode == 0, said.stdout + said.stderr
+
+
+@needs("rpmbuild")
+def test_the_spec_builds_a_package_with_the_same_files(make, package, tmp_path):
+    built = run(*make, "rpm", f"RPM_OUT={tmp_path}", "VERSION=1.2.3")
+    assert built.returncode == 0, built.stdout + built.stderr
+    rpm, = tmp_path.glob("fmd-1.2.3-1.*.rpm")
+    files = set(run("rpm", "-qpl", "--nosignature", rpm).stdout.split())
+    root = package[1]
+    ours = {f"/{path.relative_to(root)}" for path in root.rglob("*") if path.is_file()}
+    left = {path for path in ours if path not in files and not path.startswith(("/usr/share/doc/fmd/c", "/usr/share/doc/fmd/CHANGELOG", "/usr/share/lintian"))}
+    assert {path.replace("/lib/", "/usr/lib/", 1) for path in left} <= files
