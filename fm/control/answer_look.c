@@ -15,9 +15,6 @@
 #include "topology/dump.h"
 #include "topology/netfile.h"
 
-#define EVENTS_DEFAULT 20
-#define EVENTS_MAX     10000
-
 static json_t *answer_status(const struct command_env *env, json_t *args, char *err)
 {
 
@@ -187,19 +184,6 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 	return doc;
 }
 const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answer = true };
-
-static json_t *answer_events(const struct command_env *env, json_t *args, char *err)
-{
-	int count = EVENTS_DEFAULT;
-
-	if (!command_unpack(args, err, "{s?i}", "count", &count))
-		return NULL;
-	if (count < 0 || count > EVENTS_MAX)
-		return command_refuse(err, "count is outside 0..%d", EVENTS_MAX);
-	return fabric_events(env->fabric, (unsigned)count);
-}
-const struct command_run events_run = { .answer = answer_events };
-const struct command_run follow_run = { .answer = answer_events, .follows = true };
 
 /* ---- Multicast ---- */
 

@@ -29,6 +29,7 @@
 #include "fm/control/answer.h"
 #include "fm/control/child.h"
 #include "fm/control/control.h"
+#include "fm/control/events.h"
 #include "fm/control/peer.h"
 #include "fm/control/socket_file.h"
 #include "fm/core/listener.h"
@@ -56,16 +57,17 @@ struct client {
 	struct loop_timer *progress; /* NULL until a request wants it */
 	unsigned events;	     /* watched now */
 	struct buffer out;
-	struct child *child;	       /* writes the present answer */
-	size_t child_bytes;	       /* had from it */
-	const struct command *command; /* the present one, for the child */
-	json_t *args;		       /* its arguments */
-	bool acting;		       /* the fabric owes a callback */
-	bool following;		       /* gets each event */
-	bool late;		       /* followed too slowly: gets no more */
-	bool serving;		       /* inside client_serve() */
-	bool eof;		       /* the peer sends no more */
-	bool broken;		       /* to be dropped */
+	struct child *child;		 /* writes the present answer */
+	size_t child_bytes;		 /* had from it */
+	const struct command *command;	 /* the present one, for the child */
+	json_t *args;			 /* its arguments */
+	bool acting;			 /* the fabric owes a callback */
+	bool following;			 /* gets each event.. */
+	struct event_query events_asked; /* ..of these */
+	bool late;			 /* followed too slowly: gets no more */
+	bool serving;			 /* inside client_serve() */
+	bool eof;			 /* the peer sends no more */
+	bool broken;			 /* to be dropped */
 	size_t in_len;
 	char in[LINE_SIZE];
 };
@@ -261,7 +263,7 @@ static void event_cb(void *arg, const json_t *event)
 	struct client *c = arg;
 	char *text;
 
-	if (c->late)
+	if (c->late || !event_query_has(&c->events_asked, event))
 		return;
 	if (buffer_len(&c->out) > OUT_HIGH) {
 		client_reply(c, NULL, "events were not read fast enough: what comes next is lost");

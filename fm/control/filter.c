@@ -7,29 +7,15 @@
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
 
-static const struct filter_place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
+static const struct place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static uint32_t host_by_name(const struct topo *t, const char *name)
-{
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		if (!strcmp(t->hosts[h].name, name))
-			return h;
-	return TOPO_NONE;
-}
-
-/* Any text that names something; NULL = anywhere. */
-static bool read_place(const struct topo *t, const char *text, struct filter_place *place,
-		       char *err)
+/* NULL = anywhere. */
+static bool read_place(const struct topo *t, const char *text, struct place *place, char *err)
 {
 	*place = anywhere;
-	if (!text)
-		return true;
-	place->host = host_by_name(t, text);
-	if (place->host == TOPO_NONE)
-		place->node = topo_resolve(t, text, &place->port, err, COMMAND_ERROR_SIZE);
-	return place->host != TOPO_NONE || place->node != TOPO_NONE;
+	return !text || place_read(t, text, place, err);
 }
 
 static bool read_leaf(struct filter *f, const char *text, char *err)
@@ -167,24 +153,24 @@ void filter_fini(struct filter *f)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static bool is_anywhere(const struct filter_place *place)
+static bool is_anywhere(const struct place *place)
 {
 	return place->node == TOPO_NONE && place->host == TOPO_NONE;
 }
 
-static bool is_at(const struct filter *f, const struct filter_place *place, uint32_t node)
+static bool is_at(const struct filter *f, const struct place *place, uint32_t node)
 {
 	return place->node == node ||
 	       (place->host != TOPO_NONE && f->topo->nodes[node].host == place->host);
 }
 
-static bool is_port_at(const struct filter *f, const struct filter_place *place,
+static bool is_port_at(const struct filter *f, const struct place *place,
 		       const struct topo_port *port)
 {
 	return is_at(f, place, port->node) && (!place->port || place->port == port->num);
 }
 
-static bool is_near(const struct filter *f, const struct filter_place *place, uint32_t node)
+static bool is_near(const struct filter *f, const struct place *place, uint32_t node)
 {
 	const struct topo *t = f->topo;
 
@@ -267,8 +253,8 @@ bool filter_has_host(const struct filter *f, uint32_t host)
 /* ---- Links ----------------------------------------------------------------------------------- */
 
 /* b NULL = no cable is known. */
-static bool is_either(const struct filter *f, const struct filter_place *place,
-		      const struct topo_port *a, const struct topo_port *b)
+static bool is_either(const struct filter *f, const struct place *place, const struct topo_port *a,
+		      const struct topo_port *b)
 {
 	return is_anywhere(place) || is_port_at(f, place, a) || (b && is_port_at(f, place, b));
 }
@@ -319,7 +305,7 @@ void filter_hosts(const struct filter *f, json_t *rows, const char *key)
 {
 	for (size_t i = json_array_size(rows); f && i-- > 0;) {
 		const char *name = json_string_value(json_object_get(json_array_get(rows, i), key));
-		uint32_t host = name ? host_by_name(f->topo, name) : TOPO_NONE;
+		uint32_t host = name ? place_host(f->topo, name) : TOPO_NONE;
 
 		if (host != TOPO_NONE && !filter_has_host(f, host))
 			json_array_remove(rows, i);

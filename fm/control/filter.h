@@ -15,14 +15,11 @@
 #define FMD_CONTROL_FILTER_H
 
 #include "fm/control/answer.h"
+#include "fm/control/place.h"
 
-struct filter_place { /* both TOPO_NONE = anywhere */
-	uint32_t node, host;
-	unsigned port; /* of the node, 0 = all of them */
-};
 struct filter {
 	const struct topo *topo; /* that of the answer; borrowed */
-	struct filter_place what, leaf, host;
+	struct place what, leaf, host;
 	int rail, su, class; /* from 0; -1 = any */
 	bool down, unhealthy;
 	uint8_t *classes; /* enum route_class by port of topo; NULL = all compute */

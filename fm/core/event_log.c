@@ -7,12 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "fm/core/event_log.h"
+#include "fm/core/event_query.h"
 #include "topology/mem.h"
 #include "topology/text.h"
 
-#define LEVELS (LOG_DEBUG - LOG_ERR + 1)
+#define LEVELS	(LOG_DEBUG - LOG_ERR + 1)
+#define SEQ_END (1LL << 53) /* JSON's numbers end there for most */
 
 struct event_log {
 	unsigned capacity;
@@ -47,18 +48,6 @@ static const char *level_name(enum log_level level)
 	static const char *const names[] = { "error", "warning", "notice", "info", "debug" };
 
 	return names[level - LOG_ERR];
-}
-
-void event_now(char when[EVENT_TIME])
-{
-	struct timespec now;
-	struct tm utc;
-	size_t used;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	used = strftime(when, EVENT_TIME, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(when + used, EVENT_TIME - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
@@ -102,14 +91,96 @@ json_t *event_log_counts(const struct event_log *events)
 	return doc;
 }
 
+uint64_t event_log_next(const struct event_log *events)
+{
+	return events->next;
+}
+
+static uint64_t first_held(const struct event_log *events)
+{
+	return events->next < events->capacity ? 0 : events->next - events->capacity;
+}
+
+/* What was restored may have gaps, in which older events stand. */
+static json_t *at(const struct event_log *events, uint64_t seq)
+{
+	json_t *event = events->ring[seq % events->capacity];
+
+	return event && (uint64_t)json_integer_value(json_object_get(event, "seq")) == seq ? event
+											   : NULL;
+}
+
+const json_t *event_log_at(const struct event_log *events, uint64_t seq)
+{
+	return seq >= first_held(events) && seq < events->next ? at(events, seq) : NULL;
+}
+
+json_t *event_log_find(const struct event_log *events, const struct event_query *query,
+		       unsigned count)
+{
+	uint64_t first = first_held(events);
+	json_t *out = json_array(), *newest = json_array();
+
+	for (uint64_t seq = events->next; seq-- > first && json_array_size(newest) < count;) {
+		json_t *event = at(events, seq);
+
+		if (event && event_query_has(query, event))
+			json_array_append(newest, event);
+	}
+	for (size_t i = json_array_size(newest); i-- > 0;)
+		json_array_append(out, json_array_get(newest, i));
+	json_decref(newest);
+	return out;
+}
+
 json_t *event_log_json(const struct event_log *events, unsigned count)
 {
-	uint64_t held = events->next < events->capacity ? events->next : events->capacity;
-	json_t *out = json_array();
+	static const struct event_query all;
 
-	if (count < held)
-		held = count;
-	for (uint64_t seq = events->next - held; seq < events->next; seq++)
-		json_array_append(out, events->ring[seq % events->capacity]);
-	return out;
+	return event_log_find(events, &all, count);
+}
+
+/* ---- Another life ---------------------------------------------------------------------------- */
+
+static bool is_event(const json_t *row)
+{
+	json_int_t seq = json_integer_value(json_object_get(row, "seq"));
+
+	return json_is_integer(json_object_get(row, "seq")) && seq >= 0 && seq < SEQ_END &&
+	       json_is_string(json_object_get(row, "time")) &&
+	       json_is_string(json_object_get(row, "kind")) &&
+	       json_is_string(json_object_get(row, "level")) &&
+	       json_is_string(json_object_get(row, "text"));
+}
+
+static void put(struct event_log *events, json_t *row, uint64_t seq)
+{
+	json_t **place = &events->ring[seq % events->capacity];
+
+	json_decref(*place);
+	*place = row;
+	events->next = seq + 1;
+}
+
+void event_log_restore(struct event_log *events, const json_t *rows)
+{
+	json_t *present = event_log_json(events, events->capacity), *row;
+	size_t i;
+
+	for (unsigned at = 0; at < events->capacity; at++) {
+		json_decref(events->ring[at]);
+		events->ring[at] = NULL;
+	}
+	events->next = 0;
+	json_array_foreach ((json_t *)rows, i, row) {
+		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+
+		if (is_event(row) && seq >= events->next)
+			put(events, json_incref(row), seq);
+	}
+	json_array_foreach (present, i, row) {
+		json_object_set_new(row, "seq", json_integer((json_int_t)events->next));
+		put(events, json_incref(row), events->next);
+	}
+	json_decref(present);
 }

@@ -7,9 +7,11 @@
 #define FMD_CORE_EVENT_LOG_H
 
 #include <jansson.h>
+#include "fm/core/event_time.h"
 #include "fm/core/log.h"
 
 struct event_log;
+struct event_query;
 
 struct event_log *event_log_new(unsigned capacity);
 void event_log_free(struct event_log *events); /* NULL is fine */
@@ -21,6 +23,16 @@ void event_log_free(struct event_log *events); /* NULL is fine */
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   json_t *details, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/*
+ * What another life of this log held, oldest first, rows as of event_log_json(): it stands before
+ * what is here, whose numbers go on behind it. Rows that are no events are left out. The array is
+ * borrowed.
+ */
+void event_log_restore(struct event_log *events, const json_t *rows);
+uint64_t event_log_next(const struct event_log *events); /* number of the next event */
+/* Borrowed until the next one is added; NULL = it is not held (any more). */
+const json_t *event_log_at(const struct event_log *events, uint64_t seq);
+
 /* Each event from now on, as it is added; one listener, which adds none. NULL = nobody. */
 typedef void event_log_fn(void *arg, const json_t *event);
 void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
@@ -30,11 +42,11 @@ void event_log_listen(struct event_log *events, event_log_fn *fn, void *arg);
  * {"seq","time","level","kind","text", details..}.
  */
 json_t *event_log_json(const struct event_log *events, unsigned count);
+/* The same of those that are asked for (event_query.h), the newest `count` of them. */
+json_t *event_log_find(const struct event_log *events, const struct event_query *query,
+		       unsigned count);
 
 /* How many were added of each level, {"error": ..}; the caller owns it. */
 json_t *event_log_counts(const struct event_log *events);
-
-#define EVENT_TIME 40
-void event_now(char when[EVENT_TIME]); /* the wall-clock UTC, as in "time" */
 
 #endif

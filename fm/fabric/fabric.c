@@ -26,8 +26,6 @@
 #include "fm/fabric/warn.h"
 #include "topology/mem.h"
 
-#define EVENTS_KEPT 2000
-
 /* ---- Sweeps, and the update behind them ------------------------------------------------------ */
 
 /* What is found settled is older than the update. */
@@ -306,11 +304,13 @@ static void renew(struct fabric *f)
 			      .events = f->events,
 			      .alerts = f->alerts,
 			      .store = f->store,
+			      .event_files = f->event_files,
 			      .modules = f->modules,
 			      .role = f->role,
 			      .clients.followers = f->clients.followers };
 	parts_init(f);
 	parts_load(f);
+	event_files_changed(f->event_files);
 	fabric_warn(f);
 }
 
@@ -361,6 +361,7 @@ static void store_init(struct fabric *f)
 	state_store_retry(f->store, f->conf.retry_interval_ms * 1000ull);
 	state_store_set_writable(f->store, false); /* until it is master */
 	state_store_listen(f->store, saved, f);
+	f->event_files = event_files_new(f->store, f->events);
 }
 
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
@@ -419,7 +420,9 @@ void fabric_free(struct fabric *f)
 	parts_fini(f, true);
 	modules_free(f->modules);
 	fabric_role_fini(f);
+	event_log_listen(f->events, NULL, NULL);
 	state_store_free(f->store);
+	event_files_free(f->event_files);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_report_fini(f);

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include "fm/core/conf.h"
+#include "fm/core/event_query.h"
 #include "fm/core/loop.h"
 #include "fm/fabric/policy.h"
 #include "fm/fabric/waiters.h"
@@ -72,6 +73,9 @@ void fabric_client_gone(struct fabric *fabric, void *arg);
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);
+/* The same of those that are asked for (fm/core/event_query.h). */
+json_t *fabric_find_events(const struct fabric *fabric, const struct event_query *query,
+			   unsigned count);
 /*
  * Each event from now on, as it happens. The callback comes from anywhere: it follows and unfollows
  * nobody.

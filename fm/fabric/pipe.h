@@ -34,6 +34,7 @@
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
+#include "fm/state/event_files.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "routing/proof/check_change.h"
@@ -72,6 +73,7 @@ struct fabric {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct state_store *store; /* files of state_dir */
+	struct event_files *event_files;
 	struct modules *modules;
 	struct role role;
 	struct clients clients;

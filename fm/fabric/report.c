@@ -195,12 +195,19 @@ json_t *fabric_events(const struct fabric *f, unsigned count)
 	return event_log_json(f->events, count);
 }
 
+json_t *fabric_find_events(const struct fabric *f, const struct event_query *query, unsigned count)
+{
+	return event_log_find(f->events, query, count);
+}
+
 /* ---- Followers ------------------------------------------------------------------------------- */
 
 void fabric_report_event(void *arg, const json_t *event)
 {
 	const struct fabric *f = arg;
 
+	if (f->event_files)
+		event_files_added(f->event_files);
 	for (const struct follower *it = f->clients.followers; it; it = it->next)
 		it->fn(it->arg, event);
 }

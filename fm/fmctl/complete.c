@@ -149,7 +149,7 @@ static bool print_options(const struct command *command, const char *before)
 		return true;
 	}
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
-		printf("--%s\n", option->name);
+		printf("%s%s\n", option->name[1] ? "--" : "-", option->name);
 	return false;
 }
 

@@ -35,9 +35,10 @@ void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 
 static void print_option(const struct command_option *option)
 {
-	int used = printf("  --%s", option->name);
+	bool letter = option->letter && !option->name[1];
+	int used = letter ? printf("  -%c", option->letter) : printf("  --%s", option->name);
 
-	if (option->letter)
+	if (option->letter && !letter)
 		used += printf(", -%c", option->letter);
 	if (option->value)
 		used += printf(" %s", option->value);

@@ -94,28 +94,17 @@ const struct fmctl_view dump_view = { .run = run_dump };
 
 static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv)
 {
-	bool follow = false;
-	long count = 20;
-	char *end;
-	int c;
+	json_t *args = json_object();
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	bool follow = json_is_true(json_object_get(args, "follow"));
 
-	while ((c = getopt(argc, argv, "fn:")) != -1) {
-		if (c == 'f') {
-			follow = true;
-		} else if (c == 'n') {
-			count = strtol(optarg, &end, 10);
-			if (*end || count < 0 || count > 10000)
-				return FMCTL_USAGE;
-		} else {
-			return FMCTL_USAGE;
-		}
-	}
-	if (optind != argc)
+	json_object_del(args, "follow");
+	if (first != argc) {
+		json_decref(args);
 		return FMCTL_USAGE;
-	if (follow)
-		return fmctl_ask_events(ctl, json_pack("{s:i}", "count", (int)count), show_events);
-	return fmctl_ask_and_show(ctl, "events", json_pack("{s:i}", "count", (int)count),
-				  show_events);
+	}
+	return follow ? fmctl_ask_events(ctl, args, show_events)
+		      : fmctl_ask_and_show(ctl, "events", args, show_events);
 }
 const struct fmctl_view events_view = { .run = run_events };
 

@@ -323,7 +323,7 @@ void show_events(const struct fmctl *ctl, const json_t *events)
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 		} else {
-			printf("%s  ", string(event, "time"));
+			printf("%s  %-7s  ", string(event, "time"), string(event, "level"));
 			if (bad)
 				print_coloured(ctl, false, string(event, "text"));
 			else
