@@ -283,10 +283,12 @@ static void answer_and_follow(struct client *c, const struct command *command, j
 {
 	char err[COMMAND_ERROR_SIZE] = "";
 	json_t *result = command_answer(&c->control->env, command, args, err);
+	struct fabric *fabric = c->control->env.fabric;
+	int count;
 
-	if (result) {
+	if (result && events_query(fabric, args, &c->events_asked, &count, err)) {
 		c->following = true;
-		fabric_follow(c->control->env.fabric, event_cb, c);
+		fabric_follow(fabric, event_cb, c);
 	}
 	client_reply(c, result, err);
 }

@@ -375,6 +375,8 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->progress.started_us = loop_now_us(loop);
 	f->events = event_log_new(EVENTS_KEPT);
 	event_log_listen(f->events, fabric_report_event, f);
+	event_log_add(f->events, LOG_NOTICE, "started", json_pack("{ss}", "version", FMD_VERSION),
+		      "fmd: started, version " FMD_VERSION);
 	f->alerts = alerts_new(loop, f->events);
 	store_init(f);
 	fabric_role_init(f, change_role);
