@@ -15,13 +15,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include "fm/control/answer.h"
+#include "fm/control/traffic.h"
 #include "fm/fabric/view.h"
-#include "fm/perf/module.h"
 #include "topology/mem.h"
 
-#define BITS_A_BYTE 8
-#define MBPS	    1e6
-#define MINUTE_S    60
+#define MINUTE_S 60
 
 enum { LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS, FIGURES };
 
@@ -99,22 +97,17 @@ static bool is_lower(const struct topo *t, uint32_t a, uint32_t b)
 						      : a < b;
 }
 
-/* What leaves the port, in per cent of its rate; 0 = not known. */
+/* 0 = not known. */
 static double load_of(const struct map *map, uint32_t port)
 {
-	const struct topo_port *p = &map->t->ports[port];
-	const struct port_counters *c = map->counters[port];
-	double rate = topo_lane_mbps(p->speed) * p->width * MBPS;
+	double load = traffic_load(&map->t->ports[port], map->counters[port]);
 
-	if (!c || !counters_rated(c, PERF_XMIT_DATA) || rate <= 0)
-		return 0;
-	return fmin(100, 100 * c->rate[PERF_XMIT_DATA] * BITS_A_BYTE / rate);
+	return isnan(load) ? 0 : load;
 }
 
 static double errors_of(const struct map *map, uint32_t port)
 {
-	const struct port_counters *c = map->counters[port];
-	double rate = c ? counters_error_rate(c) : 0;
+	double rate = traffic_errors(map->counters[port]);
 
 	return isnan(rate) ? 0 : rate * MINUTE_S;
 }

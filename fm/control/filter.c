@@ -276,6 +276,15 @@ bool filter_has_link(const struct filter *f, uint32_t port)
 	       (f->class < 0 || has_class(f, a) || (b && has_class(f, b)));
 }
 
+bool filter_has_port(const struct filter *f, uint32_t port)
+{
+	const struct topo_port *at = f ? &f->topo->ports[port] : NULL;
+
+	if (f && !f->what.port && !is_anywhere(&f->what) && !is_at(f, &f->what, at->node))
+		return false;
+	return filter_has_link(f, port);
+}
+
 /* ---- Rows that others made ------------------------------------------------------------------- */
 
 void filter_switches(const struct filter *f, json_t *rows)

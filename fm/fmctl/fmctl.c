@@ -12,6 +12,7 @@
 
 #define DEFAULT_SOCKET "/run/fmd/fmd.sock"
 #define TIMEOUT_S      10
+#define LIVE_S	       2
 
 /* --json may stand anywhere; true when it was there. */
 static bool take_json_flag(int *argc, char **argv)
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
 	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
 			     .colour = colour_wanted(),
+			     .terminal = isatty(STDOUT_FILENO),
 			     .commands = fmctl_commands() };
 	const struct command *command;
 	int status = FMCTL_DONE, first;
@@ -114,6 +116,8 @@ int main(int argc, char **argv)
 	argv += first;
 	if (!fmctl_take_watch(&argc, argv, &seconds))
 		return FMCTL_USAGE;
+	if (command->live && ctl.terminal && !ctl.json && seconds == 0)
+		seconds = LIVE_S;
 	if (asks_for_help(argc, argv))
 		fmctl_print_command(command);
 	else if (seconds > 0)

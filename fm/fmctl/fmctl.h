@@ -16,7 +16,8 @@ struct fmctl {
 	const char *socket;
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
-	bool colour;			/* stdout is a terminal */
+	bool terminal;			/* stdout is one.. */
+	bool colour;			/* ..that shows colours */
 	const struct command *commands; /* all of them; a name of NULL ends them */
 	const struct command *command;	/* that runs */
 	bool given;			/* its words, or its flag */
@@ -92,6 +93,9 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
 
 /* show.c: documents as people read them, to stdout. */
 fmctl_show_fn show_json, show_text, show_columns, show_events, show_settled, show_lines, show_proof;
+/* A table; of the last columns, as many as are optional, those that no row says are left out. */
+void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
+	       unsigned optional);
 void show_trial(const json_t *rows);  /* hosts whose NVLinks were assumed to be otherwise */
 void show_payers(const json_t *pays); /* and who shares links with them by that; NULL = nothing */
 

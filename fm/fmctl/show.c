@@ -226,27 +226,32 @@ static bool is_said(const json_t *rows, const char *key)
 	json_array_foreach ((json_t *)rows, index, row) {
 		const json_t *value = table_value(row, key);
 
-		if (json_is_true(value) || json_is_string(value) || json_integer_value(value) > 0)
+		if (json_is_true(value) || json_is_string(value) || json_number_value(value) > 0)
 			return true;
 	}
 	return false;
 }
 
-/* Each of the last optional columns is there only when a row says it. */
-void show_columns(const struct fmctl *ctl, const json_t *result)
+void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
+	       unsigned optional)
 {
-	const struct command *command = ctl->command;
-	const json_t *rows = command->rows ? json_object_get(result, command->rows) : result;
-	const struct table_column *columns = command->columns;
-	struct table_column shown[16] = { 0 };
+	struct table_column shown[17] = { 0 };
 	unsigned count = 0, kept = 0;
 
 	while (columns[count].title)
 		count++;
-	for (unsigned i = 0; i < count; i++)
-		if (i + command->optional_columns < count || is_said(rows, columns[i].key))
+	for (unsigned i = 0; i < count && kept < 16; i++)
+		if (i + optional < count || is_said(rows, columns[i].key))
 			shown[kept++] = columns[i];
 	table_print(ctl, rows, shown);
+}
+
+void show_columns(const struct fmctl *ctl, const json_t *result)
+{
+	const struct command *command = ctl->command;
+
+	show_rows(ctl, command->rows ? json_object_get(result, command->rows) : result,
+		  command->columns, command->optional_columns);
 }
 const struct fmctl_view by_columns = { .show = show_columns };
 

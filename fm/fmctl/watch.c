@@ -147,7 +147,7 @@ enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *comma
 			    char **argv, double seconds)
 {
 	const struct watch w = { ctl, command, argc, argv, seconds };
-	bool terminal = isatty(STDOUT_FILENO), first = true;
+	bool first = true;
 
 	if (!command->looks || command->offline) {
 		fprintf(stderr,
@@ -157,11 +157,11 @@ enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command *comma
 		return FMCTL_USAGE;
 	}
 	while (true) {
-		enum fmctl_exit status = terminal ? redraw(&w) : run_once(&w);
+		enum fmctl_exit status = ctl->terminal ? redraw(&w) : run_once(&w);
 
 		if (status == FMCTL_USAGE || (first && status == FMCTL_NO_DAEMON))
 			return status;
-		if (!terminal)
+		if (!ctl->terminal)
 			putchar('\n');
 		if (fflush(stdout) || ferror(stdout))
 			return FMCTL_FAILED;

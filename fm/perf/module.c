@@ -367,6 +367,13 @@ static const struct port_counters *one_of(const struct port_counters *counters, 
 	return read ? &counters[num - 1] : NULL;
 }
 
+uint64_t link_health_now_us(const struct fabric *fabric)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+
+	return loop_now_us(h->services.loop);
+}
+
 const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
 						 uint8_t port)
 {

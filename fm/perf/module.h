@@ -17,6 +17,8 @@ json_t *link_health(const struct fabric *fabric);
 /* Reads all counters now; then that document. */
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
 
+/* The clock that readings go by (counters.h). */
+uint64_t link_health_now_us(const struct fabric *fabric);
 /*
  * The latest reading of a port; NULL = never read. Borrowed until control returns to the loop. That
  * of a port whose link is down is of before (counters_read_us()).

@@ -170,8 +170,16 @@ void link_health_read(struct fabric *f, fabric_done_fn *fn, void *arg)
 	fabric_reroute(f, fn, arg);
 }
 
+uint64_t link_health_now_us(const struct fabric *f)
+{
+	return f->now_us;
+}
+
 void link_health_each_port(const struct fabric *f, port_counters_fn *fn, void *arg)
 {
+	for (uint32_t p = 0; f->counters && p < f->topo->nports; p++)
+		if (f->topo->ports[p].peer != TOPO_NONE)
+			fn(arg, p, counters_read_us(&f->counters[p]) ? &f->counters[p] : NULL);
 }
 
 int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,

@@ -39,7 +39,9 @@ struct fabric {
 	fabric_event_fn *event_fn; /* of the follower */
 	void *event_arg;
 	bool cordon_on;
-	const char *refusal;	 /* it is not master */
+	const char *refusal;		/* it is not master */
+	struct port_counters *counters; /* by port; NULL = nothing was read */
+	uint64_t now_us;
 	uint32_t unhealthy_host; /* + 1, 0 = none */
 	json_t *unhealthy;	 /* rows of links; NULL = one of no known link */
 	uint8_t *classes;	 /* of its policy, by port: taken when asked for */

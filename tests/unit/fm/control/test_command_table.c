@@ -51,12 +51,17 @@ static void words_are_those_of_usage(void **state)
 
 	for (unsigned row = 0; (c = command_at(row)); row++) {
 		unsigned keys = 0, capitals = 0;
+		bool value = false; /* of the option before */
 
 		while (keys < COMMAND_WORDS && c->words[keys])
 			keys++;
 		for (const char *at = c->arguments; *at;
-		     at += strcspn(at, " "), at += strspn(at, " "))
-			capitals += at[strspn(at, "[")] >= 'A' && at[strspn(at, "[")] <= 'Z';
+		     at += strcspn(at, " "), at += strspn(at, " ")) {
+			char first = at[strspn(at, "[")];
+
+			capitals += !value && first >= 'A' && first <= 'Z';
+			value = first == '-' && at[strcspn(at, " ]")] == ' ';
+		}
 		capitals -= strstr(c->arguments, "FILTER ..") != NULL;
 		assert_true(!c->filters == !strstr(c->arguments, "FILTER .."));
 		if (keys && capitals != keys)

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * answer_counters: what ports have counted, and which links are busiest by that. A row of counters
+ * is one port with a cable; a row of `top` is one link, by the end that sends more.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "fm/control/answer.h"
+#include "fm/control/filter.h"
+#include "fm/control/traffic.h"
+#include "fm/fabric/view.h"
+#include "topology/dump.h"
+#include "topology/mem.h"
+
+#define TOP_DEFAULT 10
+#define TOP_MAX	    1000
+
+struct listing {
+	const struct topo *t;
+	const struct filter *filter;
+	uint64_t now_us;
+	bool rates;
+	json_t *rows;
+};
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static json_t *end_json(const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_node *node = &t->nodes[port->node];
+
+	return json_pack("{ss so si}", "name", node->desc, "guid",
+			 json_sprintf("0x%016llx", (unsigned long long)node->guid), "port",
+			 (int)port->num);
+}
+
+static void set_rates(json_t *row, const struct topo_port *port, const struct port_counters *c)
+{
+	json_object_set_new(row, "xmit_gbps", traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
+	json_object_set_new(row, "rcv_gbps", traffic_json(traffic_gbps(c, PERF_RCV_DATA)));
+	json_object_set_new(row, "load_percent", traffic_json(traffic_load(port, c)));
+}
+
+static void add_port(void *arg, uint32_t index, const struct port_counters *c)
+{
+	struct listing *l = arg;
+	const struct topo_port *port = &l->t->ports[index], *peer = topo_peer(l->t, port);
+	json_t *row, *counters;
+
+	if (!filter_has_port(l->filter, index))
+		return;
+	row = end_json(l->t, port);
+	json_object_set_new(row, "to", end_json(l->t, peer));
+	json_object_set_new(row, "state", json_string(topo_state_name(port->state)));
+	json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
+	json_object_set_new(row, "width", json_integer(port->width));
+	counters = c ? counters_json(c, l->now_us) : json_object();
+	if (!l->rates)
+		json_object_del(counters, "rates");
+	json_object_update_missing(row, counters);
+	json_decref(counters);
+	if (l->rates)
+		set_rates(row, port, c);
+	json_array_append_new(l->rows, row);
+}
+
+static json_t *answer_counters(const struct command_env *env, json_t *args, char *err)
+{
+	struct listing l = { .t = command_topo(env, err),
+			     .filter = env->filter,
+			     .now_us = link_health_now_us(env->fabric) };
+	int rates = 0;
+
+	if (!l.t || !command_unpack(args, err, "{s?b}", "rates", &rates))
+		return NULL;
+	l.rates = rates;
+	l.rows = json_array();
+	link_health_each_port(env->fabric, add_port, &l);
+	return l.rows;
+}
+const struct command_run counters_run = { .answer = answer_counters, .long_answer = true };
+
+/* ---- top ------------------------------------------------------------------------------------- */
+
+struct busy {				     /* a link */
+	uint32_t port;			     /* the end that sends more */
+	double load, errors;		     /* NAN: not known */
+	const struct port_counters *ends[2]; /* of that port, and of the other */
+};
+
+struct ranking {
+	const struct topo *t;
+	const struct filter *filter;
+	const struct port_counters **counters; /* by port */
+	struct busy *links;
+	uint32_t count;
+};
+
+static void keep_counters(void *arg, uint32_t port, const struct port_counters *c)
+{
+	struct ranking *r = arg;
+
+	r->counters[port] = c;
+}
+
+/* Of two figures the larger, of one that is not known the other. */
+static struct busy link_of(const struct ranking *r, uint32_t port)
+{
+	uint32_t peer = r->t->ports[port].peer;
+	const struct port_counters *a = r->counters[port], *b = r->counters[peer];
+	double there = traffic_load(&r->t->ports[port], a);
+	double back = traffic_load(&r->t->ports[peer], b);
+	bool turned = !(there >= back) && !isnan(back);
+
+	return (struct busy){ .port = turned ? peer : port,
+			      .load = turned ? back : there,
+			      .errors = fmax(traffic_errors(a), traffic_errors(b)),
+			      .ends = { turned ? b : a, turned ? a : b } };
+}
+
+static void list_links(struct ranking *r)
+{
+	for (uint32_t p = 0; p < r->t->nports; p++) {
+		const struct topo_port *port = &r->t->ports[p], *peer = topo_peer(r->t, port);
+
+		if (!peer || port->peer < p || !port->link_up || r->t->nodes[peer->node].sharp ||
+		    r->t->nodes[port->node].sharp || !filter_has_link(r->filter, p))
+			continue;
+		r->links[r->count++] = link_of(r, p);
+	}
+}
+
+static int compare(double a, double b, const struct busy *x, const struct busy *y)
+{
+	a = isnan(a) ? -1 : a;
+	b = isnan(b) ? -1 : b;
+	if (a != b)
+		return a > b ? -1 : 1;
+	return x->port < y->port ? -1 : x->port > y->port;
+}
+
+static int by_load(const void *va, const void *vb)
+{
+	const struct busy *a = va, *b = vb;
+
+	return compare(a->load, b->load, a, b);
+}
+
+static int by_errors(const void *va, const void *vb)
+{
+	const struct busy *a = va, *b = vb;
+
+	return compare(a->errors, b->errors, a, b);
+}
+
+static json_t *busy_row(const struct ranking *r, const struct busy *link, uint64_t now_us)
+{
+	const struct topo_port *port = &r->t->ports[link->port];
+	const struct port_counters *c = link->ends[0];
+	json_t *row = json_object();
+
+	json_object_set_new(row, "from", end_json(r->t, port));
+	json_object_set_new(row, "to", end_json(r->t, topo_peer(r->t, port)));
+	json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
+	json_object_set_new(row, "width", json_integer(port->width));
+	json_object_set_new(row, "load_percent", traffic_json(link->load));
+	json_object_set_new(row, "gbps", traffic_json(traffic_gbps(c, PERF_XMIT_DATA)));
+	json_object_set_new(row, "back_gbps",
+			    traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)));
+	json_object_set_new(row, "errors_per_s", traffic_json(link->errors));
+	json_object_set_new(row, "age_s",
+			    c ? json_real((double)(now_us - counters_read_us(c)) / 1e6)
+			      : json_null());
+	return row;
+}
+
+/* The first of them, as far as their figure says something. */
+static json_t *first_rows(struct ranking *r, int most, uint64_t now_us,
+			  int (*order)(const void *, const void *), bool errors)
+{
+	json_t *rows = json_array();
+
+	qsort(r->links, r->count, sizeof(*r->links), order);
+	for (uint32_t i = 0; i < r->count && i < (uint32_t)most; i++) {
+		const struct busy *link = &r->links[i];
+
+		if (!((errors ? link->errors : link->load) > 0))
+			break;
+		json_array_append_new(rows, busy_row(r, link, now_us));
+	}
+	return rows;
+}
+
+static json_t *answer_top(const struct command_env *env, json_t *args, char *err)
+{
+	struct ranking r = { .t = command_topo(env, err), .filter = env->filter };
+	int most = TOP_DEFAULT, known = 0;
+	json_t *load, *errors;
+
+	if (!r.t || !command_unpack(args, err, "{s?i}", "n", &most))
+		return NULL;
+	if (most < 1 || most > TOP_MAX)
+		return command_refuse(err, "n is outside 1..%d", TOP_MAX);
+	r.counters = mem_alloc(r.t->nports + 1u, sizeof(*r.counters));
+	r.links = mem_alloc(r.t->nlinks + 1u, sizeof(*r.links));
+	link_health_each_port(env->fabric, keep_counters, &r);
+	list_links(&r);
+	for (uint32_t i = 0; i < r.count; i++)
+		known += !isnan(r.links[i].load);
+	load = first_rows(&r, most, link_health_now_us(env->fabric), by_load, false);
+	errors = first_rows(&r, most, link_health_now_us(env->fabric), by_errors, true);
+	free(r.counters);
+	free(r.links);
+	return json_pack("{si si so so}", "links", (int)r.count, "known", known, "hottest", load,
+			 "errors", errors);
+}
+const struct command_run top_run = { .answer = answer_top, .long_answer = true };
