@@ -50,10 +50,20 @@ struct changes {
 		*up; /* switches of the newer snapshot that lost all links, or have some again */
 	unsigned ndown, nup;
 	unsigned logged[CHANGE_KINDS];
-	unsigned bounces;
+	unsigned bounces, reboots;
+	uint64_t first;		     /* number of its first event, if it has any */
 	unsigned losses, repairs;    /* of links and nodes, as far as no switch stands for them */
 	char loss[256], repair[256]; /* the first of them */
 };
+
+/* All events of a fault name the first of them. Takes the reference; NULL = no details. */
+static json_t *of_fault(const struct changes *s, json_t *details)
+{
+	json_t *all = details ? details : json_object();
+
+	json_object_set_new(all, "fault", json_integer((json_int_t)s->first));
+	return all;
+}
 
 /* ---- Switches that come and go --------------------------------------------------------------- */
 
@@ -133,8 +143,8 @@ static void log_switch(struct changes *s, uint32_t sw, bool down)
 			 words_plural(links, "link", "links"));
 	event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 		      down ? "switch-down" : "switch-up",
-		      json_pack("{ss si si}", "role", topo_role_name(node->role), "cables",
-				(int)links, "hcas", (int)hosts),
+		      of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
+					    "cables", (int)links, "hcas", (int)hosts)),
 		      "%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
 		      topo_role_name(node->role), down ? "down" : "up", means);
 }
@@ -145,8 +155,8 @@ static void log_switches(struct changes *s, const uint32_t *list, unsigned count
 		log_switch(s, list[i], down);
 	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
-			      down ? "switch-down" : "switch-up", NULL, "fabric: %u more %s %s",
-			      count - LOGGED_ONE_BY_ONE,
+			      down ? "switch-down" : "switch-up", of_fault(s, NULL),
+			      "fabric: %u more %s %s", count - LOGGED_ONE_BY_ONE,
 			      words_plural(count - LOGGED_ONE_BY_ONE, "switch", "switches"),
 			      down ? "down" : "up");
 }
@@ -277,7 +287,8 @@ static void log_item(struct changes *s, const struct diff_item *item)
 			 before->name, before->guid);
 	count_item(s, item, text);
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, change_words[item->kind].level, kind, NULL, "%s", text);
+		event_log_add(s->f->events, change_words[item->kind].level, kind, of_fault(s, NULL),
+			      "%s", text);
 }
 
 static void log_rest(const struct changes *s, unsigned kind)
@@ -287,8 +298,8 @@ static void log_rest(const struct changes *s, unsigned kind)
 
 	if (rest)
 		event_log_add(
-			s->f->events, change_words[kind].level, change_words[kind].kind, NULL,
-			"fabric: %u more %s", rest,
+			s->f->events, change_words[kind].level, change_words[kind].kind,
+			of_fault(s, NULL), "fabric: %u more %s", rest,
 			words_plural(rest, change_words[kind].one, change_words[kind].several));
 }
 
@@ -350,44 +361,68 @@ static void log_items(struct changes *s, const struct diff *d)
 
 /* ---- What snapshots do not show -------------------------------------------------------------- */
 
+/* The switch began anew, and its links with it. */
+static const struct inv_node *rebooted(const struct changes *s, uint32_t node)
+{
+	const struct inv_node *inv =
+		node < s->newer->nswitches
+			? inventory_find(sweep_inventory(s->f->sweep), s->newer->nodes[node].guid)
+			: NULL;
+
+	return inv && inv->rebooted ? inv : NULL;
+}
+
+static void log_bounce(struct changes *s, const struct topo_port *now)
+{
+	const struct topo *newer = s->newer;
+	const struct topo_port *peer = topo_peer(newer, now);
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
+		 newer->nodes[now->node].name, now->num, newer->nodes[peer->node].name, peer->num);
+	if (!now->link_up && !has_retrained(&s->older->ports[now - newer->ports], now) &&
+	    !s->losses++) /* others lead around it meanwhile */
+		snprintf(s->loss, sizeof(s->loss), "%s", text);
+	if (s->bounces++ < LOGGED_ONE_BY_ONE)
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", of_fault(s, NULL), "%s",
+			      text);
+}
+
+/* Links of a switch that began anew are logged by that. */
 static void log_bounces(struct changes *s)
 {
 	const struct topo *newer = s->newer;
 
 	for (uint32_t p = 0; p < newer->nports; p++) {
-		const struct topo_port *now = &newer->ports[p];
-		char text[256];
+		const struct topo_port *now = &newer->ports[p], *peer = topo_peer(newer, now);
 
-		if (now->peer == TOPO_NONE || now->peer < p || !has_bounced(s, p))
+		if (!peer || now->peer < p || !has_bounced(s, p))
 			continue;
-		snprintf(text, sizeof(text), "%s p%u - %s p%u: fell and came back",
-			 newer->nodes[now->node].name, now->num,
-			 newer->nodes[newer->ports[now->peer].node].name,
-			 newer->ports[now->peer].num);
-		if (!now->link_up && !has_retrained(&s->older->ports[p], now) &&
-		    !s->losses++) /* others lead around it meanwhile */
-			snprintf(s->loss, sizeof(s->loss), "%s", text);
-		if (s->bounces++ < LOGGED_ONE_BY_ONE)
-			event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL, "%s", text);
 		modules_link_fell(s->f->modules, newer->nodes[now->node].guid, now->num);
+		if (!rebooted(s, now->node) && !rebooted(s, peer->node))
+			log_bounce(s, now);
 	}
 	if (s->bounces > LOGGED_ONE_BY_ONE)
-		event_log_add(s->f->events, LOG_WARNING, "link-bounced", NULL,
+		event_log_add(s->f->events, LOG_WARNING, "link-bounced", of_fault(s, NULL),
 			      "fabric: %u more links fell and came back",
 			      s->bounces - LOGGED_ONE_BY_ONE);
 }
 
-/* Called before program_apply(), which resets the mark. */
+/*
+ * Called before program_apply(), which resets the mark. A switch that had no link is not lost by
+ * that: it comes back, and its first links are its event.
+ */
 static void log_reboots(struct changes *s)
 {
-	const struct inventory *inv = sweep_inventory(s->f->sweep);
-
 	for (uint32_t sw = 0; sw < s->newer->nswitches; sw++) {
-		const struct inv_node *node = inventory_find(inv, s->newer->nodes[sw].guid);
+		const struct inv_node *node = rebooted(s, sw);
+		uint32_t was = node ? topo_find(s->older, node->guid) : TOPO_NONE;
+		unsigned hosts;
 
-		if (!node || !node->rebooted)
+		s->reboots += node != NULL;
+		if (!node || was == TOPO_NONE || !live_links(s->older, was, &hosts))
 			continue;
-		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", NULL,
+		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", of_fault(s, NULL),
 			      "%s 0x%016" PRIx64 ": rebooted, its tables are gone", node->name,
 			      node->guid);
 		if (!s->losses++)
@@ -432,6 +467,7 @@ static void name_more(char *buf, size_t size, const char *first, unsigned count)
 
 static void name_fault(const struct changes *s)
 {
+	uint64_t event = event_log_next(s->f->events) > s->first ? s->first : 0;
 	char what[300];
 
 	if (s->ndown)
@@ -439,7 +475,7 @@ static void name_fault(const struct changes *s)
 	else if (s->losses)
 		name_more(what, sizeof(what), s->loss, s->losses);
 	if (s->ndown || s->losses) {
-		fabric_fault_name(s->f, true, what);
+		fabric_fault_name(s->f, true, what, event);
 		return;
 	}
 	if (s->nup)
@@ -447,7 +483,7 @@ static void name_fault(const struct changes *s)
 	else if (s->repairs)
 		name_more(what, sizeof(what), s->repair, s->repairs);
 	if (s->nup || s->repairs)
-		fabric_fault_name(s->f, false, what);
+		fabric_fault_name(s->f, false, what, event);
 }
 
 /* Some link has come up, and is published when it is Active. */
@@ -486,7 +522,9 @@ static enum fabric_change what_changed(const struct changes *s, bool differs)
 enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older,
 				      const struct topo *newer)
 {
-	struct changes s = { .f = f, .older = older, .newer = newer };
+	struct changes s = {
+		.f = f, .older = older, .newer = newer, .first = event_log_next(f->events)
+	};
 	struct diff *d = diff_new(older, newer);
 	enum fabric_change change;
 	bool differs, training;
@@ -500,7 +538,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	log_switches(&s, s.up, s.nup, false);
 	fabric_log_silent(f);
 	name_fault(&s);
-	differs = d->count || s.bounces || s.losses;
+	differs = d->count || s.bounces || s.losses || s.reboots;
 	training = trains(&s);
 	if (training)
 		fabric_fault_training(f);

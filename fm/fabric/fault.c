@@ -30,12 +30,14 @@ struct fault {
 	bool loss;    /* some of that is lost */
 	bool trains;  /* a link came up, and is being brought up */
 	char what[256];
+	uint64_t event;	      /* the first that told of it, 0 = none did */
 	uint64_t detected_us; /* trap received, or light sweep answered */
 	uint64_t proven_us;   /* 0 until it is published */
 };
 
 struct answer { /* of the latest fault, or repair */
 	char what[256];
+	uint64_t event;
 	double proven_ms, programmed_ms; /* since it was detected */
 	uint64_t entries;
 	unsigned blocks;
@@ -89,13 +91,14 @@ void fabric_fault_open(struct fabric *f, const char *what)
 	begin_urgent(f);
 }
 
-void fabric_fault_name(struct fabric *f, bool loss, const char *what)
+void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t event)
 {
 	struct fault *fault = &f->faults->pending;
 
 	fabric_fault_open(f, what);
 	fault->differs = true;
 	fault->loss = loss;
+	fault->event = event;
 	snprintf(fault->what, sizeof(fault->what), "%s", what);
 }
 
@@ -136,6 +139,8 @@ static void join(struct fault *newer, const struct fault *older)
 	newer->detected_us = older->detected_us;
 	if (older->differs && (older->loss || !newer->loss) && !(newer->differs && newer->loss))
 		snprintf(newer->what, sizeof(newer->what), "%s", older->what);
+	if (older->event)
+		newer->event = older->event;
 	newer->differs |= older->differs;
 	newer->loss |= older->loss;
 }
@@ -164,10 +169,14 @@ void fabric_fault_published(struct fabric *f)
 
 static json_t *details(const struct answer *a, unsigned switches, json_t *risk)
 {
-	return json_pack("{sf sf sI si si sO}", "detected_to_proven_ms", a->proven_ms,
-			 "detected_to_programmed_ms", a->programmed_ms, "lft_entries_changed",
-			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks, "switches",
-			 (int)switches, "at_risk", risk);
+	json_t *doc = json_pack("{ss sf sf sI si si sO}", "what", a->what, "detected_to_proven_ms",
+				a->proven_ms, "detected_to_programmed_ms", a->programmed_ms,
+				"lft_entries_changed", (json_int_t)a->entries, "lft_blocks_written",
+				(int)a->blocks, "switches", (int)switches, "at_risk", risk);
+
+	if (a->event)
+		json_object_set_new(doc, "fault", json_integer((json_int_t)a->event));
+	return doc;
 }
 
 /* The risk is that of now, standing damage with it, for the next fault meets both. */
@@ -202,6 +211,7 @@ void fabric_fault_programmed(struct fabric *f)
 	if (!fault->differs && !programmed->blocks)
 		return; /* a late trap: an earlier sweep had found what it says */
 	snprintf(a->what, sizeof(a->what), "%s", fault->what);
+	a->event = fault->event;
 	a->proven_ms = ms_between(fault->detected_us, fault->proven_us);
 	a->programmed_ms = ms_between(fault->detected_us, loop_now_us(f->loop));
 	a->entries = programmed->entries;

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct fabric;
 
@@ -16,9 +17,9 @@ void fabric_faults_fini(struct fabric *f);
 
 /*
  * A snapshot differs from the published one by that; loss: something is down, gone or slower. Opens
- * a fault if none is open.
+ * a fault if none is open. event: number of the first one that told of it, 0 = none did.
  */
-void fabric_fault_name(struct fabric *f, bool loss, const char *what);
+void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t event);
 /* A link has come up and is not Active yet: its repair is logged when tables lead over it. */
 void fabric_fault_training(struct fabric *f);
 void fabric_fault_trained(struct fabric *f); /* bring-up has ended, and no update follows from it */

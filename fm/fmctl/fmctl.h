@@ -92,7 +92,7 @@ enum fmctl_exit fmctl_nvswitch_blocks(const struct fmctl *ctl,
 				      const json_t *result); /* nvswitch_blocks.c */
 
 /* show.c: documents as people read them, to stdout. */
-fmctl_show_fn show_json, show_text, show_columns, show_events, show_settled, show_lines, show_proof;
+fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof;
 /* A table; of the last columns, as many as are optional, those that no row says are left out. */
 void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
 	       unsigned optional);

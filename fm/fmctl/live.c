@@ -90,24 +90,6 @@ static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 }
 const struct fmctl_view dump_view = { .run = run_dump };
 
-/* ---- Events ---- */
-
-static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv)
-{
-	json_t *args = json_object();
-	int first = fmctl_read_options(ctl->command, argc, argv, args);
-	bool follow = json_is_true(json_object_get(args, "follow"));
-
-	json_object_del(args, "follow");
-	if (first != argc) {
-		json_decref(args);
-		return FMCTL_USAGE;
-	}
-	return follow ? fmctl_ask_events(ctl, args, show_events)
-		      : fmctl_ask_and_show(ctl, "events", args, show_events);
-}
-const struct fmctl_view events_view = { .run = run_events };
-
 /* ---- Acts ---- */
 
 static enum fmctl_exit run_forget(const struct fmctl *ctl, int argc, char **argv)

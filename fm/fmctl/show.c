@@ -315,29 +315,6 @@ static void show_partitions(const struct fmctl *ctl, const json_t *result)
 }
 const struct fmctl_view partitions_view = { .show = show_partitions };
 
-/* One line an event, so that `events -f` and grep go together; with --json too. */
-void show_events(const struct fmctl *ctl, const json_t *events)
-{
-	const json_t *event;
-	size_t index;
-
-	json_array_foreach ((json_t *)events, index, event) {
-		bool bad = !strcmp(string(event, "level"), "error") ||
-			   !strcmp(string(event, "level"), "warning");
-
-		if (ctl->json) {
-			json_dumpf(event, stdout, JSON_COMPACT);
-		} else {
-			printf("%s  %-7s  ", string(event, "time"), string(event, "level"));
-			if (bad)
-				print_coloured(ctl, false, string(event, "text"));
-			else
-				fputs(string(event, "text"), stdout);
-		}
-		putchar('\n');
-	}
-}
-
 /* ---- check ---- */
 
 static void show_check(const struct fmctl *ctl, const json_t *result)

@@ -349,3 +349,12 @@ def test_health_read_with_a_filter_reads_first_then_asks(tmp_path, serve):
     server = serve(good({"links": []}))
     assert fmctl(tmp_path, "health", "--read", "--leaf", "leaf-1").returncode == 0
     assert server.requests == [("health", {"read": True}), ("health", {"leaf": "leaf-1"})]
+
+
+def test_a_fault_and_its_answer_are_one_line_and_two_events(tmp_path, serve):
+    told = [{"seq": 7, "time": "T1", "level": "warning", "kind": "link-down", "text": "leaf-1 p33: down", "fault": 7},
+            {"seq": 8, "time": "T2", "level": "notice", "kind": "rerouted", "text": "leaf-1 p33: down: rerouted in 3 ms", "what": "leaf-1 p33: down", "fault": 7},
+            {"seq": 9, "time": "T3", "level": "notice", "kind": "restored", "text": "x: in use in 3 ms", "what": "x", "fault": 5}]
+    serve(good(told))
+    assert fmctl(tmp_path, "events").stdout.splitlines() == ["T1  warning  leaf-1 p33: down; rerouted in 3 ms", "T3  notice   x: in use in 3 ms"]
+    assert json.loads(fmctl(tmp_path, "--json", "events").stdout) == told
