@@ -1,38 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * complete: what bash may offer behind a line typed so far, read off the usage of the commands:
- * behind an option that takes a value the values that usage spells out, else the options and the
- * words that are to be typed as they stand. What usage has in capitals is the user's, and a file's
- * name is bash's own business.
+ * complete: what bash may offer behind a line typed so far, read off the rows and the usage of the
+ * commands: behind an option that takes a value the values that usage spells out, else the options
+ * and the words that are to be typed as they stand. What usage has in capitals is a name that fmd
+ * knows (complete_names.c), or the user's; a file's name is bash's own business.
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "fm/control/option.h"
-#include "fm/fmctl/fmctl.h"
+#include "fm/fmctl/complete.h"
+#include "topology/mem.h"
 
-static bool takes_value(const char *option)
+static void offer(const struct offers *offers, const char *text)
 {
-	return !strcmp(option, "-s") || !strcmp(option, "--socket") || !strcmp(option, "--timeout");
+	offer_text(offers, text, strlen(text));
+}
+
+/* ---- Ahead of the command -------------------------------------------------------------------- */
+
+static bool is_socket(const char *option)
+{
+	return !strcmp(option, "-s") || !strcmp(option, "--socket");
 }
 
 /* Of the words of a line, the command's index; count = it is yet to be typed. */
-static int find_command(int count, char **words)
+static int find_command(struct fmctl *ctl, int count, char **words)
 {
 	int i = 0;
 
-	while (i < count && words[i][0] == '-')
-		i += takes_value(words[i]) ? 2 : 1;
+	while (i < count && words[i][0] == '-') {
+		if (is_socket(words[i]) && i + 1 < count)
+			ctl->socket = words[i + 1];
+		i += is_socket(words[i]) || !strcmp(words[i], "--timeout") ? 2 : 1;
+	}
 	return i < count ? i : count;
 }
 
-static void print_names(void)
+static void offer_commands(const struct offers *offers)
 {
 	for (const struct command *command = fmctl_commands(); command->name; command++)
 		if (command->help)
-			puts(command->name);
-	puts("--json\n--socket\n--timeout\n--help\n--version");
+			offer(offers, command->name);
 }
+
+static void offer_globals(const struct offers *offers)
+{
+	static const char *const globals[] = { "--json", "--socket", "--timeout", "--help",
+					       "--version" };
+
+	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+		offer(offers, globals[i]);
+}
+
+/* ---- Usage ----------------------------------------------------------------------------------- */
 
 /* The next piece of usage, cut at blanks and brackets: "--format", "text|json|svg", "WHAT". */
 static const char *next_piece(const char *at, size_t *len)
@@ -63,7 +85,8 @@ static bool is_of_row(const struct command *command, const char *text, size_t le
 }
 
 /* Of "--fail|--cordon", "logs": each alternative. */
-static void print_literals(const struct command *command, const char *piece, size_t len)
+static void offer_literals(const struct offers *offers, const struct command *command,
+			   const char *piece, size_t len)
 {
 	const char *end = piece + len;
 
@@ -71,7 +94,7 @@ static void print_literals(const struct command *command, const char *piece, siz
 		size_t part = strcspn(piece, "| []\n");
 
 		if (is_literal(piece, part) && !is_of_row(command, piece, part))
-			printf("%.*s\n", (int)part, piece);
+			offer_text(offers, piece, part);
 		piece += part + 1;
 	}
 }
@@ -104,53 +127,52 @@ static bool begins_line(const char *piece, size_t len)
 	return len == strlen("fmctl") && !strncmp(piece, "fmctl", len);
 }
 
-static void print_arguments(const struct command *command, const char *usage, const char *before)
+/* Literals and names. */
+static void offer_piece(const struct offers *offers, const struct command *command,
+			const char *piece, size_t len)
+{
+	offer_literals(offers, command, piece, len);
+	if (len == strlen("COMMAND") && !strncmp(piece, "COMMAND", len))
+		offer_commands(offers);
+	else
+		offer_names(offers, piece, len);
+}
+
+/* The value of the option before, if usage tells of one. */
+static bool offer_usage_value(const struct offers *offers, const struct command *command,
+			      const char *usage, const char *before)
+{
+	const char *piece, *value;
+	size_t len, value_len;
+
+	for (piece = usage; before && (piece = next_piece(piece, &len)); piece += len) {
+		value_len = len;
+		value = value_of(piece, &value_len);
+		if (value && has_alternative(piece, len, before)) {
+			offer_piece(offers, command, value, value_len);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void offer_usage(const struct offers *offers, const struct command *command,
+			const char *usage)
 {
 	const char *piece, *value;
 	size_t len, value_len;
 
 	for (piece = usage; (piece = next_piece(piece, &len)); piece += len) {
 		value_len = len;
-		value = value_of(piece, &value_len);
-		if (value && before && has_alternative(piece, len, before)) {
-			print_literals(command, value, value_len);
-			return;
-		}
-	}
-	for (piece = usage; (piece = next_piece(piece, &len)); piece += len) {
-		value_len = len;
 		value = begins_line(piece, len) ? next_piece(piece + len, &value_len)
 						: value_of(piece, &value_len);
 		if (!begins_line(piece, len))
-			print_literals(command, piece, len);
+			offer_piece(offers, command, piece, len);
 		if (value) {
 			piece = value;
 			len = value_len;
 		}
 	}
-}
-
-/* `before`: --name, or the option's letter. */
-static bool is_option(const struct command_option *option, const char *before)
-{
-	return (!strncmp(before, "--", 2) && !strcmp(option->name, before + 2)) ||
-	       (option->letter && before[0] == '-' && before[1] == option->letter && !before[2]);
-}
-
-/* Of the row: the values that the option before spells out, if it takes one; true = it does. */
-static bool print_options(const struct command *command, const char *before)
-{
-	const struct command_option *option;
-
-	for (unsigned i = 0; before && (option = command_option_at(command, i)); i++) {
-		if (!option->value || !is_option(option, before))
-			continue;
-		print_literals(command, option->value, strlen(option->value));
-		return true;
-	}
-	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
-		printf("%s%s\n", option->name[1] ? "--" : "-", option->name);
-	return false;
 }
 
 /*
@@ -165,14 +187,155 @@ static const char *arguments_of(const struct command *command)
 	return name ? name + strlen(command->name) : command->arguments;
 }
 
-void fmctl_complete(int count, char **words)
-{
-	int at = find_command(count, words);
-	const struct command *command = at < count ? fmctl_command_find(words[at]) : NULL;
+/* ---- The row --------------------------------------------------------------------------------- */
 
-	if (at == count)
-		print_names();
-	else if (command && !print_options(command, count > at + 1 ? words[count - 1] : NULL))
-		print_arguments(command, arguments_of(command),
-				count > at + 1 ? words[count - 1] : NULL);
+/* `before`: --name, or the option's letter. */
+static bool is_option(const struct command_option *option, const char *before)
+{
+	return (!strncmp(before, "--", 2) && !strcmp(option->name, before + 2)) ||
+	       (option->letter && before[0] == '-' && before[1] == option->letter && !before[2]);
+}
+
+/* By their keys in JSON, which have no blanks; in capitals they stand in the table. */
+static void offer_columns(const struct offers *offers, const struct command *command)
+{
+	const char *down = *offers->word == '-' ? "-" : "";
+	char name[64];
+
+	for (const struct table_column *column = command->columns; column->title; column++) {
+		snprintf(name, sizeof(name), "%s%.*s", down, (int)strcspn(column->key, "+/["),
+			 column->key);
+		offer(offers, name);
+	}
+}
+
+/* The value of the option before, if it is one of the row that takes one. */
+static bool offer_value(const struct offers *offers, const struct command *command,
+			const char *before)
+{
+	const struct command_option *option;
+
+	for (unsigned i = 0; before && (option = command_option_at(command, i)); i++) {
+		if (!option->value || !is_option(option, before))
+			continue;
+		if (!strcmp(option->name, "sort"))
+			offer_columns(offers, command);
+		else
+			offer_piece(offers, command, option->value, strlen(option->value));
+		return true;
+	}
+	return false;
+}
+
+static void offer_options(const struct offers *offers, const struct command *command)
+{
+	const struct command_option *option;
+	char name[64];
+
+	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {
+		snprintf(name, sizeof(name), "%s%s", option->name[1] ? "--" : "-", option->name);
+		offer(offers, name);
+	}
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static void complete(const struct offers *asked, int count, char **words)
+{
+	struct fmctl ctl = *asked->ctl;
+	struct offers mine = *asked, *offers = &mine;
+	unsigned kinds = 0;
+	int at = find_command(&ctl, count, words);
+	const struct command *command = at < count ? fmctl_command_find(words[at]) : NULL;
+	const char *before = count > at + 1 ? words[count - 1] : NULL;
+
+	offers->ctl = &ctl;
+	offers->asked = &kinds;
+	ctl.command = command;
+	if (at == count) {
+		offer_commands(offers);
+		offer_globals(offers);
+		return;
+	}
+	if (!command || offer_value(offers, command, before) ||
+	    offer_usage_value(offers, command, arguments_of(command), before))
+		return;
+	offer_options(offers, command);
+	offer_usage(offers, command, arguments_of(command));
+}
+
+void fmctl_complete(const struct fmctl *ctl, int count, char **words)
+{
+	struct offers offers = { .ctl = ctl, .word = "" };
+
+	complete(&offers, count, words);
+}
+
+/* ---- A line as it stands --------------------------------------------------------------------- */
+
+#define WORDS_MAX 256
+
+struct line {
+	char *text; /* the words without quotes, one behind the other, each with its NUL */
+	char *words[WORDS_MAX];
+	int count;
+	char quote;  /* that is open at the end, 0 = none */
+	size_t skip; /* of the last word: up to the last ':' or '=' outside of quotes */
+};
+
+/* A character that is a part of a word; `bare`: outside of quotes, and not escaped. */
+static void take_char(struct line *line, char **to, char c, bool bare)
+{
+	*(*to)++ = c;
+	if (bare && (c == ':' || c == '='))
+		line->skip = (size_t)(*to - line->words[line->count]);
+}
+
+static void end_word(struct line *line, char **to)
+{
+	*(*to)++ = '\0';
+	line->count += line->count + 2 < WORDS_MAX;
+	line->words[line->count] = *to;
+	line->skip = 0;
+}
+
+/* As a shell reads it; the last word is what is being typed, and may be empty. */
+static void read_line(struct line *line, const char *text)
+{
+	char *to = line->text = mem_alloc(strlen(text) + 2, 1);
+	bool inside = false;
+
+	line->words[0] = to;
+	for (; *text; text++) {
+		if (line->quote && *text == line->quote) {
+			line->quote = 0;
+		} else if (*text == '\\' && line->quote != '\'' && text[1]) {
+			take_char(line, &to, *++text, false);
+		} else if (!line->quote && (*text == '\'' || *text == '"')) {
+			line->quote = *text;
+		} else if (!line->quote && (*text == ' ' || *text == '\t')) {
+			if (inside)
+				end_word(line, &to);
+			inside = false;
+			continue;
+		} else {
+			take_char(line, &to, *text, !line->quote);
+		}
+		inside = true;
+	}
+	*to = '\0';
+}
+
+void fmctl_complete_line(const struct fmctl *ctl, const char *text)
+{
+	struct line line = { 0 };
+	struct offers offers = { .ctl = ctl };
+
+	read_line(&line, text);
+	offers.word = line.words[line.count];
+	offers.skip = line.skip;
+	offers.bare = !line.quote;
+	if (line.count)
+		complete(&offers, line.count - 1, line.words + 1);
+	free(line.text);
 }

@@ -88,6 +88,17 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	return 0;
 }
 
+/* For a shell, which waits: fmd has a second. what: "" = words, "-line" = one line. */
+static int complete(struct fmctl *ctl, int count, char **words, const char *what)
+{
+	ctl->timeout_s = 1;
+	if (!*what)
+		fmctl_complete(ctl, count, words);
+	else if (!strcmp(what, "-line") && count == 1)
+		fmctl_complete_line(ctl, words[0]);
+	return FMCTL_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
@@ -99,10 +110,8 @@ int main(int argc, char **argv)
 	int status = FMCTL_DONE, first;
 	double seconds;
 
-	if (argc > 1 && !strcmp(argv[1], "--complete")) {
-		fmctl_complete(argc - 2, argv + 2);
-		return FMCTL_DONE;
-	}
+	if (argc > 1 && !strncmp(argv[1], "--complete", 10))
+		return complete(&ctl, argc - 2, argv + 2, argv[1] + 10);
 	ctl.json = take_json_flag(&argc, argv);
 	first = read_options(&ctl, argc, argv, &status);
 	if (!first)

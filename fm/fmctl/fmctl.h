@@ -47,9 +47,10 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 
 /*
  * complete.c: what may come next, a word a line, behind these words of a line that begins with
- * fmctl.
+ * fmctl; or behind such a line as it stands in a shell: what is to take the place of its last word.
  */
-void fmctl_complete(int count, char **words);
+void fmctl_complete(const struct fmctl *ctl, int count, char **words);
+void fmctl_complete_line(const struct fmctl *ctl, const char *line);
 
 /*
  * options.c: the options of the command's row, and its flag, into args. The index of the first word

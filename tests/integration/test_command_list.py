@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -91,9 +92,14 @@ def test_completion_offers_what_usage_spells_out(words, offered):
     assert complete(*words) == offered
 
 
-def test_completion_works_in_bash(tmp_path):
-    script = f'''PATH={FMCTL.parent}:$PATH; source {ROOT}/etc/completion/fmctl
-COMP_WORDS=(fmctl topology --format s); COMP_CWORD=3; _fmctl; echo "${{COMPREPLY[@]}}"
-COMP_WORDS=(fmctl un); COMP_CWORD=1; _fmctl; echo "${{COMPREPLY[@]}}"'''
+def complete_in_bash(*lines):
+    """What bash would put in place of the last word, by the function that is installed."""
+    script = f"PATH={FMCTL.parent}:$PATH; source {ROOT}/etc/completion/fmctl\n" + "".join(
+        f'COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; _fmctl; printf "%s|" "${{COMPREPLY[@]}}"; echo\n' for line in lines)
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=10, check=True)
-    assert done.stdout.splitlines() == ["svg slurm", "uncordon"]
+    return [line.rstrip("|").split("|") for line in done.stdout.splitlines()]
+
+
+def test_completion_works_in_bash():
+    assert complete_in_bash("fmctl topology --format s", "fmctl un", "fmctl --json  links --le", "fmctl links --sort -up", "fmctl help unc") == [
+        ["svg", "slurm"], ["uncordon"], ["--leaf"], ["-up"], ["uncordon"]]

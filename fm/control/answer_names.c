@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * answer_names: what may be typed next, for a shell's completion: the names of a kind that begin
+ * with what is typed already. HCAs come where a host's name is typed out, and ports behind `NODE:`,
+ * so that a fabric of 16,384 HCAs offers its 2,048 hosts.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "fm/control/answer.h"
+#include "fm/fabric/view.h"
+#include "fm/multicast/module.h"
+#include "fm/partition/module.h"
+
+#define NAMES_MAX 8192
+
+struct names_asked {
+	const struct command_env *env;
+	const struct topo *t; /* NULL = nothing is published yet */
+	const char *prefix;
+	size_t len;
+	json_t *list;
+};
+
+static void offer(struct names_asked *n, const char *name)
+{
+	if (!strncmp(name, n->prefix, n->len) && json_array_size(n->list) < NAMES_MAX)
+		json_array_append_new(n->list, json_string(name));
+}
+
+static void offer_ports(struct names_asked *n, uint32_t node)
+{
+	const struct topo_node *at = &n->t->nodes[node];
+	char name[128];
+
+	for (unsigned num = 1; num <= at->nports; num++) {
+		snprintf(name, sizeof(name), "%s:%u", at->desc, num);
+		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
+			offer(n, name);
+	}
+}
+
+/* Whether the prefix is `NODE:`, and maybe more; then its ports are offered. */
+static bool is_port_of(struct names_asked *n, uint32_t node)
+{
+	size_t len = strlen(n->t->nodes[node].desc);
+
+	if (n->len <= len || n->prefix[len] != ':' ||
+	    strncmp(n->t->nodes[node].desc, n->prefix, len))
+		return false;
+	offer_ports(n, node);
+	return true;
+}
+
+static void offer_switches(struct names_asked *n, bool leaves)
+{
+	for (uint32_t sw = 0; n->t && sw < n->t->nswitches; sw++)
+		if (!leaves || n->t->nodes[sw].level == 0)
+			offer(n, n->t->nodes[sw].desc);
+}
+
+static void list_leaves(struct names_asked *n)
+{
+	offer_switches(n, true);
+}
+
+static void list_switches(struct names_asked *n)
+{
+	offer_switches(n, false);
+}
+
+static void list_hosts(struct names_asked *n)
+{
+	for (uint32_t h = 0; n->t && h < n->t->nhosts; h++)
+		offer(n, n->t->hosts[h].name);
+}
+
+static void list_parts(struct names_asked *n)
+{
+	size_t before = json_array_size(n->list);
+
+	list_hosts(n);
+	list_switches(n);
+	for (uint32_t node = 0; n->t && node < n->t->nnodes; node++)
+		if (is_port_of(n, node))
+			return;
+	for (uint32_t node = n->t ? n->t->nswitches : 0; n->t && node < n->t->nnodes; node++)
+		if (topo_is_host(n->t, node) &&
+		    (strchr(n->prefix, ' ') || json_array_size(n->list) == before))
+			offer(n, n->t->nodes[node].desc);
+}
+
+static void list_keys(struct names_asked *n, json_t *rows, const char *key)
+{
+	json_t *seen = json_object(), *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *name = json_string_value(json_object_get(row, key));
+
+		if (name && !json_object_get(seen, name)) {
+			json_object_set_new(seen, name, json_true());
+			offer(n, name);
+		}
+	}
+	json_decref(seen);
+	json_decref(rows);
+}
+
+static void list_kinds(struct names_asked *n)
+{
+	list_keys(n, fabric_events(n->env->fabric, NAMES_MAX), "kind");
+}
+
+static void list_groups(struct names_asked *n)
+{
+	list_keys(n, multicast_groups(n->env->fabric), "mlid");
+}
+
+static void list_partitions(struct names_asked *n)
+{
+	list_keys(n, partitions_document(n->env->fabric, NULL), "name");
+}
+
+static const struct {
+	const char *kind;
+	void (*list)(struct names_asked *n);
+} lists[] = {
+	{ "what", list_parts },		  { "host", list_hosts },  { "switch", list_switches },
+	{ "leaf", list_leaves },	  { "event", list_kinds }, { "group", list_groups },
+	{ "partition", list_partitions },
+};
+
+static json_t *answer_names(const struct command_env *env, json_t *args, char *err)
+{
+	struct names_asked n = { .env = env, .t = fabric_view(env->fabric).topo, .prefix = "" };
+	const char *kind;
+
+	if (!command_unpack(args, err, "{s:s s?s}", "kind", &kind, "prefix", &n.prefix))
+		return NULL;
+	n.len = strlen(n.prefix);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (!strcmp(lists[i].kind, kind)) {
+			n.list = json_array();
+			lists[i].list(&n);
+			return n.list;
+		}
+	return command_refuse(err, "no names of kind %s", kind);
+}
+const struct command_run names_run = { .answer = answer_names };
