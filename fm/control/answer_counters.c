@@ -29,7 +29,7 @@ static json_t *end_json(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
 
-	return json_pack("{ss so si}", "name", node->desc, "guid",
+	return json_pack("{ss so si}", "name", node->name, "guid",
 			 json_sprintf("0x%016llx", (unsigned long long)node->guid), "port",
 			 (int)port->num);
 }

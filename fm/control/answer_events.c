@@ -23,7 +23,7 @@ static void set_subjects(const struct fabric *fabric, const char *what, struct e
 	if (!t || !place_read(t, what, &place, err))
 		return;
 	snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s",
-		 place.host != TOPO_NONE ? t->hosts[place.host].name : t->nodes[place.node].desc);
+		 place.host != TOPO_NONE ? t->hosts[place.host].name : t->nodes[place.node].name);
 	if (place.host == TOPO_NONE)
 		snprintf(query->subjects[1], sizeof(query->subjects[1]), "0x%016" PRIx64,
 			 t->nodes[place.node].guid);

@@ -33,7 +33,7 @@ static void offer_ports(struct names_asked *n, uint32_t node)
 	char name[128];
 
 	for (unsigned num = 1; num <= at->nports; num++) {
-		snprintf(name, sizeof(name), "%s:%u", at->desc, num);
+		snprintf(name, sizeof(name), "%s:%u", at->name, num);
 		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
 			offer(n, name);
 	}
@@ -42,10 +42,10 @@ static void offer_ports(struct names_asked *n, uint32_t node)
 /* Whether the prefix is `NODE:`, and maybe more; then its ports are offered. */
 static bool is_port_of(struct names_asked *n, uint32_t node)
 {
-	size_t len = strlen(n->t->nodes[node].desc);
+	size_t len = strlen(n->t->nodes[node].name);
 
 	if (n->len <= len || n->prefix[len] != ':' ||
-	    strncmp(n->t->nodes[node].desc, n->prefix, len))
+	    strncmp(n->t->nodes[node].name, n->prefix, len))
 		return false;
 	offer_ports(n, node);
 	return true;
@@ -55,7 +55,7 @@ static void offer_switches(struct names_asked *n, bool leaves)
 {
 	for (uint32_t sw = 0; n->t && sw < n->t->nswitches; sw++)
 		if (!leaves || n->t->nodes[sw].level == 0)
-			offer(n, n->t->nodes[sw].desc);
+			offer(n, n->t->nodes[sw].name);
 }
 
 static void list_leaves(struct names_asked *n)
@@ -86,7 +86,7 @@ static void list_parts(struct names_asked *n)
 	for (uint32_t node = n->t ? n->t->nswitches : 0; n->t && node < n->t->nnodes; node++)
 		if (topo_is_host(n->t, node) &&
 		    (strchr(n->prefix, ' ') || json_array_size(n->list) == before))
-			offer(n, n->t->nodes[node].desc);
+			offer(n, n->t->nodes[node].name);
 }
 
 static void list_keys(struct names_asked *n, json_t *rows, const char *key)
