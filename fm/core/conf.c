@@ -109,15 +109,18 @@ static int store_number(const struct load *load, struct conf *conf,
 			const struct conf_option *option, const config_setting_t *setting,
 			double value)
 {
-	bool off = option->kind == CONF_SECONDS && value == 0;
+	bool fraction = option->kind != CONF_INTEGER, off = fraction && value == 0;
 	const char *unit = option->unit ? option->unit : "";
 
 	if (!off && !(value >= option->min && value <= option->max))
 		return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s", option->name, value,
 			      option->min, option->max, *unit ? " " : "", unit,
-			      option->kind == CONF_SECONDS ? " (0 = off)" : "");
-	*(int *)field(conf, option) =
-		option->kind == CONF_SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
+			      fraction ? " (0 = off)" : "");
+	if (option->kind == CONF_REAL)
+		*(double *)field(conf, option) = value;
+	else
+		*(int *)field(conf, option) =
+			option->kind == CONF_SECONDS ? (int)(value * 1000 + 0.5) : (int)value;
 	return 0;
 }
 
@@ -130,13 +133,13 @@ static int load_number(const struct load *load, struct conf *conf, const struct 
 		return store_number(load, conf, option, setting,
 				    (double)config_setting_get_int64(setting));
 	case CONFIG_TYPE_FLOAT:
-		if (option->kind == CONF_SECONDS)
+		if (option->kind != CONF_INTEGER)
 			return store_number(load, conf, option, setting,
 					    config_setting_get_float(setting));
 		break;
 	}
 	return refuse(load, setting, "%s: a%s number is expected", option->name,
-		      option->kind == CONF_SECONDS ? "" : " whole");
+		      option->kind == CONF_INTEGER ? " whole" : "");
 }
 
 static int load_word(const struct load *load, struct conf *conf, const struct conf_option *option,
@@ -196,7 +199,8 @@ static int load_setting(const struct load *load, struct conf *conf, const config
 
 	if (!option)
 		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
-	if (option->kind == CONF_INTEGER || option->kind == CONF_SECONDS)
+	if (option->kind == CONF_INTEGER || option->kind == CONF_SECONDS ||
+	    option->kind == CONF_REAL)
 		return load_number(load, conf, option, setting);
 	if (option->kind == CONF_FLAG)
 		return load_flag(load, conf, option, setting);
@@ -251,6 +255,8 @@ void conf_default(struct conf *conf)
 			*(bool *)field(conf, o) = o->number;
 		else if (o->kind == CONF_SECONDS)
 			*(int *)field(conf, o) = (int)(o->number * 1000);
+		else if (o->kind == CONF_REAL)
+			*(double *)field(conf, o) = o->number;
 		else if (o->kind == CONF_HEX64)
 			parse_hex64(o->text, field(conf, o));
 		else
@@ -298,7 +304,8 @@ static int check_order(const struct load *load, const struct conf *conf, const c
 static int check_together(const struct load *load, const struct conf *conf, const config_t *config)
 {
 	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
-	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max"))
+	    check_order(load, conf, config, "quarantine_time", "quarantine_time_max") ||
+	    check_order(load, conf, config, "health_ber_window", "health_ber_long_window"))
 		return -1;
 	if (conf->sm.mkey && conf->sa.key == 1)
 		return refuse(load, line_of(config, "sa_key", "m_key"),

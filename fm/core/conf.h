@@ -29,6 +29,7 @@ struct conf {
 	struct conf_nvswitch nvswitch;
 	struct conf_hosts hosts;
 	struct conf_perf perf;
+	struct conf_ber ber;
 	struct conf_audit audit;
 	struct conf_mad mad;
 	struct conf_ports ports; /* what ports are set to */

@@ -27,7 +27,17 @@ struct conf_perf {
 	int fec_uncorrected, fec_corrected;		 /* blocks a minute */
 	int fec_symbols;				 /* wrong ones in a billion */
 	int discards, wait_percent;			 /* a minute; of the time */
-	int action;					 /* enum conf_action */
+	int action;					 /* enum conf_action.. */
+	int fec_action;					 /* ..of what error correction counts */
+};
+
+struct conf_ber { /* error rates of links over time */
+	int window_ms, long_window_ms;
+	double limit, long_limit; /* share of the bits; 0 = not judged */
+	int clean_ms;		  /* until a link returns */
+	int max_links;		  /* at once, or 0.5 % of them */
+	char exclude[1024];	  /* patterns of names, by blanks */
+	bool dry_run;
 };
 
 #endif

@@ -19,6 +19,10 @@
 		.name = n, .kind = CONF_SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,  \
 		.unit = "s"                                                                        \
 	}
+#define REAL_OPTION(n, f, lo, hi, value)                                                           \
+	{                                                                                          \
+		.name = n, .kind = CONF_REAL, FIELD(f), .min = lo, .max = hi, .number = value      \
+	}
 #define HEX_OPTION(n, f, value)                                                                    \
 	{                                                                                          \
 		.name = n, .kind = CONF_HEX64, FIELD(f), .text = value                             \
@@ -190,6 +194,19 @@ const struct conf_option conf_options[] = {
 	  FIELD(perf.action),
 	  .number = CONF_QUARANTINE,
 	  .words = { "warn", "quarantine" } },
+	{ .name = "health_fec_action",
+	  .kind = CONF_WORD,
+	  FIELD(perf.fec_action),
+	  .number = CONF_WARN,
+	  .words = { "warn", "quarantine" } },
+	SECONDS_OPTION("health_ber_window", ber.window_ms, 60, 86400, 720),
+	REAL_OPTION("health_ber_limit", ber.limit, 1e-20, 1e-3, 1e-14),
+	SECONDS_OPTION("health_ber_long_window", ber.long_window_ms, 60, 604800, 7500),
+	REAL_OPTION("health_ber_long_limit", ber.long_limit, 1e-20, 1e-3, 1e-15),
+	SECONDS_OPTION("health_ber_clean_time", ber.clean_ms, 1, 604800, 600),
+	INT_OPTION("health_ber_max_links", ber.max_links, 0, 1000000, 10, NULL),
+	TEXT_OPTION("health_ber_exclude", ber.exclude, ""),
+	FLAG_OPTION("health_ber_dry_run", ber.dry_run),
 
 	INT_OPTION("audit_rate", audit.rate, 0, 100000, 100, "blocks/s"),
 	SECONDS_OPTION("audit_after", audit.after_ms, 1, 86400, 60),

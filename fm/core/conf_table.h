@@ -15,14 +15,15 @@ enum conf_kind {
 	CONF_TEXT,    /* char array */
 	CONF_WORD,    /* int: the number of one of `words` */
 	CONF_FLAG,    /* bool */
+	CONF_REAL,    /* double; 0 = off */
 };
 
 struct conf_option {
 	const char *name;
 	enum conf_kind kind;
 	size_t offset, size;  /* of the field in struct conf */
-	double min, max;      /* INTEGER, SECONDS */
-	double number;	      /* default: INTEGER, SECONDS, FLAG, WORD */
+	double min, max;      /* INTEGER, SECONDS, REAL */
+	double number;	      /* default: INTEGER, SECONDS, REAL, FLAG, WORD */
 	const char *text;     /* default: HEX64, TEXT */
 	const char *unit;     /* for messages; NULL = none */
 	const char *words[9]; /* WORD, the last NULL.. */

@@ -23,6 +23,18 @@ struct wire_notice;
 void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
 
 /*
+ * A link between switches, by either end, has had too many errors for a long time. Asked anew with
+ * each reading: it carries no transit until it is clean, unless it is needed, excluded, or there
+ * are too many of those. What was decided is an event when it changes; an update follows by itself.
+ */
+void fabric_request_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why);
+/*
+ * For how long a link's error rates, at both its ends, were read and below their limits; 0 = they
+ * are not, or nobody knows.
+ */
+uint64_t fabric_link_clean_us(struct fabric *fabric, guid_t node, uint8_t port);
+
+/*
  * What is wrong may change paths: the time of its reroute counts from now. Requests to the SA have
  * a part of the time only while it is open. One that is open already goes on. What the update finds
  * gives it another name.

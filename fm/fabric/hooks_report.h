@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include "topology/topo.h"
 
 struct host_verdict;
 
@@ -35,6 +36,8 @@ struct fabric_report_hooks {
 	void (*host)(void *room, uint32_t host, struct host_verdict *verdict);
 	/* What host() says has changed for some host (fabric_report_hosts_changed()). */
 	void (*hosts_changed)(void *room);
+	/* For fabric_link_clean_us(); the first room that has it is asked. */
+	uint64_t (*link_clean_us)(const void *room, guid_t node, uint8_t port);
 	/* Adds its members to the document of `fmctl --json status`. */
 	void (*status)(const void *room, json_t *doc);
 };

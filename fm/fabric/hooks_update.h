@@ -47,6 +47,8 @@ struct fabric_update_hooks {
 	void (*link_fell)(void *room, guid_t node, uint8_t port);
 	/* Another room finds a link unhealthy, by either end (fabric_request_quarantine()). */
 	void (*quarantine)(void *room, guid_t node, uint8_t port, const char *why);
+	/* A link has too many errors still (fabric_request_hold()). */
+	void (*hold)(void *room, guid_t node, uint8_t port, const char *why);
 	/* fabric_request_isolate() was called. */
 	void (*isolate)(void *room, guid_t node, uint8_t port, enum isolation_cause cause);
 	/* Adds to what routing goes by; of any snapshot, for what-if too. */

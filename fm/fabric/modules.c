@@ -86,6 +86,19 @@ void modules_quarantine(struct modules *m, guid_t node, uint8_t port, const char
 	EACH(m, update.quarantine, node, port, why);
 }
 
+void modules_hold(struct modules *m, guid_t node, uint8_t port, const char *why)
+{
+	EACH(m, update.hold, node, port, why);
+}
+
+uint64_t modules_link_clean_us(const struct modules *m, guid_t node, uint8_t port)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->table[i]->report.link_clean_us)
+			return m->table[i]->report.link_clean_us(m->rooms[i], node, port);
+	return 0;
+}
+
 void modules_review(struct modules *m)
 {
 	EACH(m, report.review);

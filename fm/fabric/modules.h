@@ -54,6 +54,8 @@ void modules_shown(struct modules *modules, const struct topo *before);
 void modules_settled(struct modules *modules);
 void modules_mismatch(struct modules *modules, guid_t sw, uint32_t block);
 void modules_quarantine(struct modules *modules, guid_t node, uint8_t port, const char *why);
+void modules_hold(struct modules *modules, guid_t node, uint8_t port, const char *why);
+uint64_t modules_link_clean_us(const struct modules *modules, guid_t node, uint8_t port);
 void modules_review(struct modules *modules);
 void modules_cancel(struct modules *modules, const void *arg);
 void modules_abandon(struct modules *modules, const char *why);

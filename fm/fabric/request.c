@@ -46,6 +46,16 @@ void fabric_request_quarantine(struct fabric *f, guid_t node, uint8_t port, cons
 	modules_quarantine(f->modules, node, port, why);
 }
 
+void fabric_request_hold(struct fabric *f, guid_t node, uint8_t port, const char *why)
+{
+	modules_hold(f->modules, node, port, why);
+}
+
+uint64_t fabric_link_clean_us(struct fabric *f, guid_t node, uint8_t port)
+{
+	return modules_link_clean_us(f->modules, node, port);
+}
+
 void fabric_report_hosts_changed(struct fabric *f)
 {
 	modules_hosts_changed(f->modules);

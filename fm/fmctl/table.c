@@ -78,6 +78,14 @@ struct layout {
 	bool number[COLUMNS_MAX];
 };
 
+/* Or how many of something there are. */
+static bool is_number(const json_t *row, const char *key)
+{
+	const json_t *value = strchr(key, '[') ? NULL : table_value(row, key);
+
+	return json_is_number(value) || json_is_array(value);
+}
+
 static void measure(struct layout *layout, const json_t *row)
 {
 	char buf[CELL_SIZE];
@@ -88,7 +96,7 @@ static void measure(struct layout *layout, const json_t *row)
 
 		if (width > layout->width[i])
 			layout->width[i] = width;
-		if (json_is_number(table_value(row, key)) || json_is_array(table_value(row, key)))
+		if (is_number(row, key))
 			layout->number[i] = true;
 	}
 }

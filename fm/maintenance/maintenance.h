@@ -6,6 +6,7 @@
 #include "fm/fabric/operation.h"
 #include "fm/maintenance/cordon.h"
 #include "fm/maintenance/flap.h"
+#include "fm/maintenance/hold.h"
 #include "fm/maintenance/quarantine.h"
 
 struct maintenance {
@@ -13,6 +14,7 @@ struct maintenance {
 	struct fabric_services services;
 	struct cordons cordons;
 	struct quarantines quarantines;
+	struct holds holds;
 	struct flaps flaps;
 };
 

@@ -49,6 +49,7 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 	}
 	change = change_new(m, &target, CHANGE_RELEASE);
 	change->links = quarantines_release(&m->quarantines, &target, &change->released);
+	holds_released(&m->holds, &change->released);
 	if (change->released.count)
 		change_start(change, fn, arg);
 	else
@@ -70,6 +71,7 @@ static void load(void *room)
 
 	cordons_load(&m->cordons);
 	quarantines_load(&m->quarantines);
+	holds_load(&m->holds);
 }
 
 static void annotate(void *room, struct inventory *inventory)
@@ -83,6 +85,11 @@ static void annotate(void *room, struct inventory *inventory)
 static void quarantine(void *room, guid_t node, uint8_t port, const char *why)
 {
 	quarantines_add(&((struct maintenance *)room)->quarantines, node, port, why);
+}
+
+static void hold(void *room, guid_t node, uint8_t port, const char *why)
+{
+	holds_ask(&((struct maintenance *)room)->holds, node, port, why);
 }
 
 static void link_fell(void *room, guid_t node, uint8_t port)
@@ -142,6 +149,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->cordons = (struct cordons){ .fabric = fabric, .services = &m->services };
 	quarantines_init(&m->quarantines, fabric, &m->services);
+	holds_init(&m->holds, fabric, &m->services, &m->quarantines);
 	flaps_init(&m->flaps);
 	return m;
 }
@@ -151,6 +159,7 @@ static void fini(void *room)
 	struct maintenance *m = room;
 
 	cordons_fini(&m->cordons);
+	holds_fini(&m->holds);
 	quarantines_fini(&m->quarantines);
 	flaps_fini(&m->flaps);
 	free(m);
@@ -162,6 +171,7 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .load = load,
 						  .update.annotate = annotate,
 						  .update.quarantine = quarantine,
+						  .update.hold = hold,
 						  .update.link_fell = link_fell,
 						  .report.unhealthy = unhealthy,
 						  .report.host = host_part };

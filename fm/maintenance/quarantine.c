@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * quarantine: a line of state_dir/quarantine is `GUID PORT UNTIL SECONDS WHY`, UNTIL in seconds
- * since 1970. What is over is kept in it for as long as it is remembered.
+ * since 1970, -1 for a hold. What is over is kept in it for as long as it is remembered.
  */
 #include "fm/maintenance/quarantine.h"
 #include <inttypes.h>
@@ -9,11 +9,14 @@
 #include <string.h>
 #include <time.h>
 #include "fm/fabric/request.h"
+#include "fm/fabric/view.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
 
-#define LISTED_MAX 1024
-#define SECOND_US  1000000ull
+#define LISTED_MAX  1024
+#define SECOND_US   1000000ull
+#define HELD	    -1	  /* in the place of UNTIL */
+#define CLEAN_MAX_S 86400 /* that a hold grows to */
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
@@ -82,6 +85,10 @@ static int parse_line(const struct quarantines *qs, const char *line, struct qua
 		return -1;
 	q->port = (uint8_t)num;
 	snprintf(q->why, sizeof(q->why), "%.*s", (int)strcspn(line + used, "\n"), line + used);
+	q->held = until == HELD;
+	q->until_us = UINT64_MAX;
+	if (q->held)
+		return 1;
 	left = until - (long long)time(NULL);
 	if (left > (long long)q->seconds) /* the clock was set */
 		left = q->seconds;
@@ -114,17 +121,25 @@ static void forget_list(void *arg)
 	qs->known.count = 0;
 }
 
+/* By the wall-clock, for the file. */
+static long long until_of(const struct quarantines *qs, const struct quarantine *q)
+{
+	int64_t now_us = (int64_t)loop_now_us(qs->services->loop);
+
+	if (q->held && !q->over)
+		return HELD;
+	return (long long)time(NULL) + ((int64_t)q->until_us - now_us) / (int64_t)SECOND_US;
+}
+
 static void write_list(const void *arg, FILE *out)
 {
 	const struct quarantines *qs = arg;
-	int64_t now_us = (int64_t)loop_now_us(qs->services->loop);
 
 	for (unsigned i = 0; i < qs->known.count; i++) {
 		const struct quarantine *q = &qs->known.list[i];
-		int64_t left_s = ((int64_t)q->until_us - now_us) / (int64_t)SECOND_US;
 
-		fprintf(out, "0x%016" PRIx64 " %u %lld %u %s\n", q->node, q->port,
-			(long long)(time(NULL) + left_s), q->seconds, q->why);
+		fprintf(out, "0x%016" PRIx64 " %u %lld %u %s\n", q->node, q->port, until_of(qs, q),
+			q->seconds, q->why);
 	}
 }
 
@@ -181,11 +196,50 @@ static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node
 	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine.min_uplinks;
 }
 
-static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
-		      const struct inv_port *port)
+static bool carries(const struct inv_port *port)
 {
-	return leaf_needs(qs, node, port) ||
-	       leaf_needs(qs, port->peer, &port->peer->ports[port->peer_port]);
+	const struct inv_port *far = &port->peer->ports[port->peer_port];
+
+	return port->link_up && !port->cordoned && !far->cordoned && !port->quarantined &&
+	       !far->quarantined;
+}
+
+/* Whether that is the switch's last link that carries transit to the other's tier. */
+static bool is_last_way(const struct topo *t, const struct inv_node *node,
+			const struct inv_port *link)
+{
+	uint32_t far = topo_find(t, link->peer->guid);
+
+	for (unsigned p = 1; p <= node->nports && far != TOPO_NONE; p++) {
+		const struct inv_port *port = &node->ports[p];
+		uint32_t other = port->peer ? topo_find(t, port->peer->guid) : TOPO_NONE;
+
+		if (port != link && other < t->nswitches && carries(port) &&
+		    t->nodes[other].level == t->nodes[far].level)
+			return false;
+	}
+	return true;
+}
+
+static bool is_needed(const struct quarantines *qs, const struct inv_node *node,
+		      const struct inv_port *port, bool held)
+{
+	const struct inv_port *far = &port->peer->ports[port->peer_port];
+	const struct topo *t = fabric_view(qs->fabric).topo;
+
+	if (leaf_needs(qs, node, port) || leaf_needs(qs, port->peer, far))
+		return true;
+	return held && t && (is_last_way(t, node, port) || is_last_way(t, port->peer, far));
+}
+
+bool quarantines_need_link(const struct quarantines *qs, guid_t guid, uint8_t num)
+{
+	const struct quarantine q = { .node = guid, .port = num };
+	struct inv_node *node;
+	const struct inv_port *port = port_of(qs, guid, num, &node);
+
+	return !port || !is_between_switches(qs, &q) || !fabric_view(qs->fabric).topo ||
+	       is_needed(qs, node, port, true);
 }
 
 static void waive(struct quarantines *qs, struct quarantine *q)
@@ -214,7 +268,7 @@ void quarantines_mark(struct quarantines *qs)
 
 		if (q->over || q->waived || !is_between_switches(qs, q))
 			continue;
-		if (is_needed(qs, node, port))
+		if (is_needed(qs, node, port, q->held))
 			waive(qs, q);
 		port->quarantined = !q->waived;
 	}
@@ -237,6 +291,8 @@ static void drop(struct quarantines *qs, struct quarantine *q)
 /* A quarantine lasts to until_us, and is remembered for as long again. */
 static uint64_t next_due(const struct quarantine *q)
 {
+	if (q->held && !q->over)
+		return UINT64_MAX;
 	return q->over ? q->until_us + q->seconds * SECOND_US : q->until_us;
 }
 
@@ -265,7 +321,8 @@ static void changed(struct quarantines *qs)
 static void end(struct quarantines *qs, struct quarantine *q)
 {
 	q->over = true;
-	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL, "%s: released after %u s",
+	event_log_add(qs->services->events, LOG_NOTICE, "released", NULL,
+		      q->held ? "%s: released, clean for %u s" : "%s: released after %u s",
 		      name_of(qs, q).text, q->seconds);
 }
 
@@ -288,6 +345,14 @@ static void due_cb(void *arg)
 }
 
 /* Twice as long as the last one, while that is remembered. */
+static unsigned next_clean_time(const struct quarantines *qs, const struct quarantine *last)
+{
+	unsigned first = (unsigned)qs->services->conf->ber.clean_ms / 1000;
+	unsigned length = last && last->held ? last->seconds * 2 : first;
+
+	return length < CLEAN_MAX_S ? length : CLEAN_MAX_S;
+}
+
 static unsigned next_length(const struct quarantines *qs, const struct quarantine *last)
 {
 	unsigned first = (unsigned)qs->services->conf->quarantine.time_ms / 1000;
@@ -301,7 +366,12 @@ static void log_begin(struct quarantines *qs, const struct quarantine *q)
 {
 	json_t *details = json_pack("{si ss}", "seconds", (int)q->seconds, "why", q->why);
 
-	if (is_between_switches(qs, q))
+	if (q->held)
+		event_log_add(
+			qs->services->events, LOG_WARNING, "quarantined", details,
+			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
+			name_of(qs, q).text, q->seconds, q->why);
+	else if (is_between_switches(qs, q))
 		event_log_add(qs->services->events, LOG_WARNING, "quarantined", details,
 			      "%s: quarantined for %u s, isolated from routing: %s",
 			      name_of(qs, q).text, q->seconds, q->why);
@@ -310,23 +380,56 @@ static void log_begin(struct quarantines *qs, const struct quarantine *q)
 			      "%s: %s; a host's cable stays in use", name_of(qs, q).text, q->why);
 }
 
+static void begin(struct quarantines *qs, struct quarantine *last, struct quarantine *new,
+		  const char *why)
+{
+	snprintf(new->why, sizeof(new->why), "%s", why);
+	if (last)
+		*last = *new;
+	else
+		append(&qs->known, new);
+	log_begin(qs, new);
+	changed(qs);
+}
+
 void quarantines_add(struct quarantines *qs, guid_t guid, uint8_t num, const char *why)
 {
 	struct quarantine *last, new = { .node = guid, .port = num };
 
 	quarantines_take_lower_end(qs, &new.node, &new.port);
 	last = find(qs, new.node, new.port);
-	if (!last && qs->known.count == LISTED_MAX)
+	if ((!last && qs->known.count == LISTED_MAX) || (last && last->held && !last->over))
 		return;
 	new.seconds = next_length(qs, last);
 	new.until_us = loop_now_us(qs->services->loop) + new.seconds *SECOND_US;
-	snprintf(new.why, sizeof(new.why), "%s", why);
-	if (last)
-		*last = new;
-	else
-		append(&qs->known, &new);
-	log_begin(qs, &new);
+	begin(qs, last, &new, why);
+}
+
+void quarantines_hold(struct quarantines *qs, guid_t guid, uint8_t num, const char *why)
+{
+	struct quarantine *last = find(qs, guid, num);
+	struct quarantine new = { .node = guid, .port = num, .held = true, .until_us = UINT64_MAX };
+
+	if (!last && qs->known.count == LISTED_MAX)
+		return;
+	new.seconds = next_clean_time(qs, last);
+	begin(qs, last, &new, why);
+}
+
+void quarantines_end_hold(struct quarantines *qs, guid_t guid, uint8_t num)
+{
+	struct quarantine *q = find(qs, guid, num);
+
+	if (!q || !q->held || q->over)
+		return;
+	q->until_us = loop_now_us(qs->services->loop);
+	end(qs, q);
 	changed(qs);
+}
+
+const struct quarantine *quarantines_find(const struct quarantines *qs, guid_t node, uint8_t port)
+{
+	return find(qs, node, port);
 }
 
 unsigned quarantines_release(struct quarantines *qs, const struct target *target,
@@ -385,8 +488,13 @@ static json_t *row_of(const struct quarantines *qs, const struct quarantine *q,
 					  json_string(q->why));
 
 	json_object_set_new(row, "seconds", json_integer(q->seconds));
-	json_object_set_new(row, "left_s",
-			    json_integer(q->until_us > now ? (q->until_us - now) / SECOND_US : 0));
+	json_object_set_new(
+		row, "left_s",
+		q->held ? json_null()
+			: json_integer(q->until_us > now
+					       ? (json_int_t)((q->until_us - now) / SECOND_US)
+					       : 0));
+	json_object_set_new(row, "until_clean", json_boolean(q->held));
 	return row;
 }
 

@@ -6,6 +6,8 @@
  * each quarantine of the same link, until it has held for as long as the last one lasted. The end
  * of a quarantine is an event, as its beginning.
  *
+ * A link that is held (hold.h) is quarantined until its errors have ended, however long that takes.
+ *
  * A leaf keeps `quarantine_min_uplinks` percent of its uplinks. The quarantine that takes it below,
  * at first or later when other links die, is waived, the newest first, and stays so, lest it go to
  * and fro. A host's link carries no transit: it is logged, shown and otherwise left alone.
@@ -23,6 +25,7 @@ struct quarantine { /* of a link, by its end with the lower GUID */
 	uint8_t port;
 	bool over;	   /* remembered only, for the length of the next one */
 	bool waived;	   /* a leaf needs it */
+	bool held;	   /* it lasts until its link was clean for that many seconds */
 	unsigned seconds;  /* it lasts.. */
 	uint64_t until_us; /* ..to then, by the loop's clock; remembered for as long again */
 	char why[QUARANTINE_WHY];
@@ -55,6 +58,21 @@ void quarantines_take_lower_end(const struct quarantines *quarantines, guid_t *n
  * QUARANTINE_WHY.
  */
 void quarantines_add(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
+
+/* ---- For hold.c ------------------------------------------------------------------------------ */
+
+/* By the end with the lower GUID; NULL = not listed. Until the list changes. */
+const struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_t node,
+					  uint8_t port);
+/* Holds a link, by the end with the lower GUID; as quarantines_add(). Twice as long each time. */
+void quarantines_hold(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
+/* Its link was clean for as long as it takes: an event, noted, and a reroute is requested. */
+void quarantines_end_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
+/*
+ * Whether a leaf would have too few uplinks without that link, or a switch no other to the next
+ * tier; also where it is none between switches, or not known.
+ */
+bool quarantines_need_link(const struct quarantines *quarantines, guid_t node, uint8_t port);
 
 /*
  * Ends and forgets all of the target's: moved to `released`, noted, to be saved, and a reroute is

@@ -34,9 +34,17 @@ static void count_states(struct link_health *h, enum judge_state before, enum ju
 	h->sick += (now == JUDGE_SICK) - (before == JUDGE_SICK);
 }
 
+static int action_of(const struct conf_perf *conf, enum judge_kind kind)
+{
+	return kind >= JUDGE_FEC_UNCORRECTED && kind <= JUDGE_FEC_SYMBOLS ? conf->fec_action
+									  : conf->action;
+}
+
 static void quarantine(struct link_health *h, const struct perf_port *port, const char *why)
 {
-	if (port->judged->state == JUDGE_SICK && h->services.conf->perf.action == CONF_QUARANTINE)
+	int action = action_of(&h->services.conf->perf, (enum judge_kind)port->judged->why);
+
+	if (port->judged->state == JUDGE_SICK && action == CONF_QUARANTINE)
 		fabric_request_quarantine(h->fabric, port->node, port->num, why);
 }
 
@@ -283,9 +291,14 @@ static void add_row(void *arg, const struct perf_port *port)
 
 	if (index == TOPO_NONE)
 		return;
-	row = dump_json_sick_link(rows->topo, index,
-				  judge_state_name((enum judge_state)port->judged->state),
-				  link_health_why(rows->h, port->judged));
+	if (port->judged->state == JUDGE_WELL)
+		row = dump_json_sick_link(rows->topo, index, "errors",
+					  json_string(link_health_ber_why(rows->h, port).text));
+	else
+		row = dump_json_sick_link(rows->topo, index,
+					  judge_state_name((enum judge_state)port->judged->state),
+					  link_health_why(rows->h, port->judged));
+	json_object_set_new(row, "ber", link_health_ber_json(rows->h, port));
 	json_object_set_new(row, "rates", rates_json(port->judged));
 	json_object_set_new(row, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
@@ -324,10 +337,10 @@ static json_t *summary(const struct link_health *h)
 	struct perf_pass pass = perf_last_pass(h->perf);
 	uint64_t now = loop_now_us(h->services.loop);
 
-	return json_pack("{si si si si si sf sI so sf}", "warned", (int)h->warned, "sick",
-			 (int)h->sick, "slow", (int)h->nslow, "ports_read", (int)pass.ports,
-			 "silent", (int)pass.silent, "pass_ms", pass.took_us / 1e3, "pass_mads",
-			 (json_int_t)pass.mads, "pass_age_s",
+	return json_pack("{si si si si si si sf sI so sf}", "warned", (int)h->warned, "sick",
+			 (int)h->sick, "slow", (int)h->nslow, "over_error_rate", (int)h->over,
+			 "ports_read", (int)pass.ports, "silent", (int)pass.silent, "pass_ms",
+			 pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
 			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
 			 "interval_s", h->services.conf->perf.interval_ms / 1e3);
 }
@@ -347,6 +360,7 @@ static json_t *document(const struct link_health *h)
 		json_object_set_new(limit, judge_key((enum judge_kind)kind),
 				    json_real(limits.limit[kind]));
 	json_object_set_new(doc, "limits", limit);
+	json_object_set_new(doc, "ber", link_health_ber_summary(h));
 	json_object_set_new(doc, "links", rows);
 	return doc;
 }
@@ -419,12 +433,21 @@ void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, vo
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
+static void count_over(void *arg, const struct perf_port *port)
+{
+	struct link_health *h = arg;
+
+	h->over += ber_is_over(port->ber);
+}
+
 static void passed(void *arg, const struct perf_pass *pass)
 {
 	struct link_health *h = arg;
 	json_t *doc;
 
 	compare_slow(h);
+	h->over = 0;
+	perf_each_unwell(h->perf, count_over, h);
 	if (!h->waiters.first)
 		return;
 	doc = document(h);
@@ -473,7 +496,8 @@ static void review(void *room)
 static struct perf_conf perf_conf(const struct conf *c)
 {
 	return (struct perf_conf){ .interval_ms = (unsigned)c->perf.interval_ms,
-				   .limits = link_health_limits(c) };
+				   .limits = link_health_limits(c),
+				   .ber = link_health_ber_conf(c) };
 }
 
 static void configure(void *room)
@@ -486,7 +510,7 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct perf_ops ops = { changed, passed };
+	static const struct perf_ops ops = { changed, link_health_ber, passed };
 	struct link_health *h = mem_alloc(1, sizeof(*h));
 	struct fabric_services services = fabric_services(fabric);
 	const struct perf_conf conf = perf_conf(services.conf);
@@ -516,4 +540,5 @@ const struct fabric_module link_health_module = { .name = "link-health",
 						  .report.abandon = abandon,
 						  .report.unhealthy = unhealthy,
 						  .report.host = link_health_host,
+						  .report.link_clean_us = link_health_clean_us,
 						  .report.status = status };

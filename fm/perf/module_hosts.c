@@ -35,8 +35,12 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 		host_verdict_add(v, HOST_DEGRADED, "%.60s: runs at %ux %s, can do %ux %s", hca,
 				 slow->lanes, topo_speed_name(slow->speed), slow->best_lanes,
 				 topo_speed_name(slow->best_speed));
-	if (!h->sick || !perf_find(h->perf, node, end->num, &port) ||
-	    port.judged->state != JUDGE_SICK)
+	if ((!h->sick && !h->over) || !perf_find(h->perf, node, end->num, &port))
+		return;
+	if (ber_is_over(port.ber))
+		host_verdict_add(v, HOST_DEGRADED, "%.40s: %s", hca,
+				 link_health_ber_why(h, &port).text);
+	if (port.judged->state != JUDGE_SICK)
 		return;
 	why = link_health_why(h, port.judged);
 	host_verdict_add(v, HOST_DEGRADED, "%.60s: link unhealthy: %s", hca,
@@ -50,7 +54,7 @@ void link_health_host(void *room, uint32_t host, struct host_verdict *v)
 	const struct topo *t = fabric_view(h->fabric).topo;
 	const struct topo_host *it = &t->hosts[host];
 
-	if (!h->sick && !h->nslow)
+	if (!h->sick && !h->nslow && !h->over)
 		return;
 	for (uint32_t i = 0; i < it->ncas; i++) {
 		uint32_t ca = t->host_cas[it->first + i];

@@ -167,6 +167,19 @@ static void ask_details(struct perf *p, struct pnode *n, uint8_t num)
 		ask(p, n, num, JOB_XMIT);
 }
 
+static void judge_ber(struct perf *p, struct pnode *n, uint8_t num)
+{
+	const struct ber_reading reading = pnode_ber_reading(n, num, loop_now_us(p->loop));
+	bool changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
+	struct perf_port port;
+
+	n->bits_s[num] = (float)reading.bits_s;
+	if (!changed && !ber_is_over(&n->ber[num]))
+		return;
+	port = pnode_port(n, num);
+	p->ops->ber(p->arg, &port, changed);
+}
+
 static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
 {
 	enum judge_state before = (enum judge_state)n->judged[num].state;
@@ -177,10 +190,11 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	p->now.ports++;
 	keep_detail(n, num);
 	ask_details(p, n, num);
-	if (!changed)
-		return;
-	port = pnode_port(n, num);
-	p->ops->changed(p->arg, &port, before);
+	if (changed) {
+		port = pnode_port(n, num);
+		p->ops->changed(p->arg, &port, before);
+	}
+	judge_ber(p, n, num);
 }
 
 static void fec_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t *data)
@@ -461,7 +475,7 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 		for (unsigned num = 1; num <= n->nports; num++) {
 			struct perf_port port = pnode_port(n, (uint8_t)num);
 
-			if (port.judged->state != JUDGE_WELL)
+			if (port.judged->state != JUDGE_WELL || ber_is_over(port.ber))
 				fn(arg, &port);
 		}
 	}
@@ -489,6 +503,8 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 {
 	bool sooner = conf->interval_ms != p->conf.interval_ms;
 
+	if (memcmp(conf->ber.window_us, p->conf.ber.window_us, sizeof(conf->ber.window_us)))
+		pnode_forget_ber(&p->nodes);
 	p->conf = *conf;
 	if (p->running || !sooner)
 		return;

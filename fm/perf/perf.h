@@ -16,6 +16,7 @@
 
 #include "fm/core/loop.h"
 #include "fm/mad/mad.h"
+#include "fm/perf/ber.h"
 #include "fm/perf/counters.h"
 #include "fm/perf/judge.h"
 #include "fm/sweep/inventory.h"
@@ -23,6 +24,7 @@
 struct perf_conf {
 	unsigned interval_ms; /* of a pass; 0 = only on demand */
 	struct judge_limits limits;
+	struct ber_conf ber;
 };
 
 struct perf_pass {		/* the latest that ended */
@@ -36,11 +38,15 @@ struct perf_port { /* what is known of a port */
 	const struct judge_port *judged;
 	const struct port_counters *counters; /* the latest reading */
 	const struct judge_fec *fec;	      /* NULL = not counted */
+	const struct ber_port *ber;
+	double bits_s; /* of its link, by speed and width */
 	uint16_t rcv_details[WIRE_PERF_DETAILS], xmit_details[WIRE_PERF_DETAILS];
 };
 
 struct perf_ops {
 	void (*changed)(void *arg, const struct perf_port *port, enum judge_state before);
+	/* Each reading at which its error rate is over a limit, and when it is no more. */
+	void (*ber)(void *arg, const struct perf_port *port, bool changed);
 	void (*passed)(void *arg, const struct perf_pass *pass);
 };
 
@@ -53,7 +59,7 @@ void perf_configure(struct perf *p, const struct perf_conf *conf);
 void perf_read_now(struct perf *p);
 struct perf_pass perf_last_pass(const struct perf *p);
 
-/* Ports that are not well, by node GUID and number. */
+/* Ports that are not well by counters or by their error rate, by node GUID and number. */
 typedef void perf_port_fn(void *arg, const struct perf_port *port);
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg);
 bool perf_find(const struct perf *p, guid_t node, uint8_t num,

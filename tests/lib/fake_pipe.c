@@ -59,6 +59,18 @@ void fabric_request_quarantine(struct fabric *fabric, guid_t node, uint8_t port,
 	fabric->asked.reason = why;
 }
 
+void fabric_request_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
+{
+	fabric->asked.holds++;
+	fabric->asked.refreshed = node;
+	fabric->asked.reason = why;
+}
+
+uint64_t fabric_link_clean_us(struct fabric *fabric, guid_t node, uint8_t port)
+{
+	return fabric->link_clean_us;
+}
+
 void fabric_report_hosts_changed(struct fabric *fabric)
 {
 	fabric->asked.hosts_changed++;

@@ -35,6 +35,7 @@ struct fabric {
 	bool unsettled;			     /* what fabric_is_settled() denies */
 	unsigned lost;			     /* files that an alert was raised for */
 	bool standby, updating, programming; /* the test's to set */
+	uint64_t link_clean_us;		     /* of all links: what fabric_link_clean_us() answers */
 	/* What other rooms would say of a host; NULL = nothing. */
 	void (*host_part)(struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
 	bool left; /* what fabric_request_verification() answers */
@@ -48,7 +49,7 @@ struct fabric {
 	} role;
 	struct {
 		unsigned sweeps, reroutes, retries, refreshes, reregisters, quarantines,
-			improvements, faults, traps, hosts_changed;
+			improvements, faults, traps, hosts_changed, holds;
 		unsigned port_reregisters;
 		unsigned mft_written, mft_mismatches;
 		guid_t refreshed; /* the latest */

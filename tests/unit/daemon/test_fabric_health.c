@@ -14,7 +14,8 @@ static void health_init(struct world *w, int action)
 {
 	world_init(w, pod(1));
 	w->conf.perf.interval_ms = PASS_US / 1000;
-	w->conf.perf.action = action;
+	w->conf.perf.action = w->conf.perf.fec_action = action;
+	w->conf.ber.limit = w->conf.ber.long_limit = 0; /* test_link_errors.c */
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, 2 * PASS_US);
 }

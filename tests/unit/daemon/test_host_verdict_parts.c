@@ -201,9 +201,10 @@ static void links_with_errors_at_either_end_degrade_a_host(void **state)
 		run_for(&w, 60 * SECOND_US);
 	}
 	assert_int_equal(judge(&w).state, HOST_DEGRADED);
-	assert_int_equal(judge(&w).count, 2);
+	assert_int_equal(judge(&w).count, 3);
 	assert_non_null(strstr(judge(&w).reasons[0].text, "mlx5_6: link can't be trusted: 1"));
-	assert_non_null(strstr(judge(&w).reasons[1].text, "mlx5_6: link unhealthy: 1"));
+	assert_non_null(strstr(judge(&w).reasons[1].text, "mlx5_6: symbol BER "));
+	assert_non_null(strstr(judge(&w).reasons[2].text, "mlx5_6: link unhealthy: 1"));
 	world_fini(&w);
 }
 

@@ -77,6 +77,7 @@ static void begin(struct room *r, enum conf_action action)
 	r->f.conf.perf.interval_ms = INTERVAL_MS;
 	r->f.conf.perf.symbol_errors = 10;
 	r->f.conf.perf.action = action;
+	r->f.conf.ber.limit = r->f.conf.ber.long_limit = 0;
 	link_health_module.configure(r->f.room);
 	r->leaf = r->b.found->nodes[0].guid;
 	for (r->uplink = 1;; r->uplink++) {

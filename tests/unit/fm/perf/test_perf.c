@@ -21,7 +21,7 @@ static const struct perf_conf conf = {
 struct reader {
 	struct bench b;
 	struct perf *perf;
-	unsigned passes, changes;
+	unsigned passes, changes, over;
 	enum judge_state state; /* of the last change .. */
 	guid_t node;		/* .. and whose */
 	uint8_t num;
@@ -49,7 +49,14 @@ static void passed_cb(void *arg, const struct perf_pass *pass)
 		loop_stop(r->b.loop);
 }
 
-static const struct perf_ops ops = { changed_cb, passed_cb };
+static void ber_cb(void *arg, const struct perf_port *port, bool changed)
+{
+	struct reader *r = arg;
+
+	r->over += changed && ber_is_over(port->ber);
+}
+
+static const struct perf_ops ops = { changed_cb, ber_cb, passed_cb };
 
 static void programmed_cb(void *arg, const struct program_result *result)
 {

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/maintenance/hold.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/name_patterns.h"
+#include "fm/fabric/announce.h"
+#include "fm/fabric/view.h"
+#include "topology/mem.h"
+
+#define LOOK_US	    10000000 /* between two looks at what is held or refused */
+#define REFUSED_MAX 1024
+#define SECOND_US   1000000ull
+#define SHARE	    200 /* one link of so many may be held where that is more than max_links */
+
+static struct inv_link_name name_of(const struct holds *h, guid_t node, uint8_t port)
+{
+	return inventory_link_name(h->services->inventory, node, port);
+}
+
+/* ---- Whether a link may be held -------------------------------------------------------------- */
+
+static const struct inv_port *port_of(const struct holds *h, guid_t guid, uint8_t num,
+				      const struct inv_node **node)
+{
+	*node = inventory_find(h->services->inventory, guid);
+	return *node && num && num <= (*node)->nports ? &(*node)->ports[num] : NULL;
+}
+
+static bool end_is_excluded(const char *patterns, const struct inv_node *node, uint8_t num)
+{
+	char *guid = mem_printf("0x%016" PRIx64, node->guid);
+	char *port = mem_printf("%s:%u", node->desc, num),
+	     *guid_port = mem_printf("%s:%u", guid, num);
+	bool is = name_patterns_match(patterns, node->desc, port) ||
+		  name_patterns_match(patterns, guid, guid_port);
+
+	free(guid);
+	free(port);
+	free(guid_port);
+	return is;
+}
+
+static bool is_excluded(const struct holds *h, const struct inv_node *node,
+			const struct inv_port *port, uint8_t num)
+{
+	const char *patterns = h->services->conf->ber.exclude;
+
+	return end_is_excluded(patterns, node, num) ||
+	       end_is_excluded(patterns, port->peer, port->peer_port);
+}
+
+static unsigned count_held(const struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < known->count; i++)
+		count += known->list[i].held && !known->list[i].over;
+	return count;
+}
+
+static unsigned held_max(const struct holds *h)
+{
+	const struct topo *t = fabric_view(h->fabric).topo;
+	unsigned most = (unsigned)h->services->conf->ber.max_links;
+	unsigned share = t ? topo_links(t) / SHARE : 0;
+
+	return most && share > most ? share : most;
+}
+
+static struct hold_refused *find_refused(const struct holds *h, guid_t node, uint8_t port)
+{
+	for (unsigned i = 0; i < h->nrefused; i++)
+		if (h->refused[i].node == node && h->refused[i].port == port)
+			return &h->refused[i];
+	return NULL;
+}
+
+static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
+{
+	const struct hold_refused *before = find_refused(h, guid, num);
+	const struct inv_node *node;
+	const struct inv_port *port = port_of(h, guid, num, &node);
+
+	if (!port || !port->peer || !inv_is_switch(node) || !inv_is_switch(port->peer))
+		return HOLD_HOST_LINK;
+	if (is_excluded(h, node, port, num))
+		return HOLD_EXCLUDED;
+	if (before && before->why == HOLD_RELEASED)
+		return HOLD_RELEASED;
+	if (quarantines_need_link(h->quarantines, guid, num))
+		return HOLD_NEEDED;
+	if (count_held(h) >= held_max(h))
+		return HOLD_FULL;
+	return h->services->conf->ber.dry_run ? HOLD_DRY_RUN : HOLD_YES;
+}
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+static const char *const reasons[] = {
+	[HOLD_HOST_LINK] = "a host's link stays in use",
+	[HOLD_EXCLUDED] = "excluded by health_ber_exclude, it stays in use",
+	[HOLD_RELEASED] = "released by an operator, it stays in use",
+	[HOLD_NEEDED] = "it stays in use: a switch would have too few other links to the next tier",
+	[HOLD_FULL] =
+		"it stays in use: as many links as may be (health_ber_max_links) are isolated",
+	[HOLD_DRY_RUN] = "dry run: it would be isolated from routing",
+};
+
+static void look_soon(struct holds *h)
+{
+	if (!loop_timer_armed(h->timer))
+		loop_timer_set(h->timer, LOOK_US);
+}
+
+static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t port)
+{
+	struct hold_refused *it = find_refused(h, node, port);
+
+	if (it || h->nrefused == REFUSED_MAX)
+		return it;
+	h->refused = mem_resize(h->refused, h->nrefused + 1, sizeof(*h->refused));
+	it = &h->refused[h->nrefused++];
+	*it = (struct hold_refused){ .node = node, .port = port, .why = HOLD_YES };
+	look_soon(h);
+	return it;
+}
+
+static void refuse(struct holds *h, guid_t node, uint8_t port, enum hold_answer answer,
+		   const char *why)
+{
+	struct hold_refused *it = note_refused(h, node, port);
+
+	if (!it || it->why == answer)
+		return;
+	it->why = answer;
+	event_log_add(h->services->events, LOG_WARNING, "quarantine-refused",
+		      json_pack("{ss}", "why", why), "%s: %s; %s", name_of(h, node, port).text, why,
+		      reasons[answer]);
+}
+
+static void drop_refused(struct holds *h, struct hold_refused *it)
+{
+	*it = h->refused[--h->nrefused];
+}
+
+void holds_ask(struct holds *h, guid_t node, uint8_t port, const char *why)
+{
+	const struct quarantine *q;
+	struct hold_refused *refused;
+	enum hold_answer answer;
+
+	quarantines_take_lower_end(h->quarantines, &node, &port);
+	q = quarantines_find(h->quarantines, node, port);
+	if (q && !q->over)
+		return; /* one for a time ends, and this is asked again then */
+	answer = judge(h, node, port);
+	if (answer != HOLD_YES) {
+		refuse(h, node, port, answer, why);
+		return;
+	}
+	refused = find_refused(h, node, port);
+	if (refused)
+		drop_refused(h, refused);
+	quarantines_hold(h->quarantines, node, port, why);
+	look_soon(h);
+}
+
+void holds_released(struct holds *h, const struct quarantine_list *released)
+{
+	for (unsigned i = 0; i < released->count; i++) {
+		const struct quarantine *q = &released->list[i];
+		struct hold_refused *it = q->held ? note_refused(h, q->node, q->port) : NULL;
+
+		if (it)
+			it->why = HOLD_RELEASED;
+	}
+}
+
+/* ---- What becomes of it ---------------------------------------------------------------------- */
+
+static void end_clean(struct holds *h)
+{
+	const struct quarantine_list *known = &h->quarantines->known;
+
+	for (unsigned i = 0; i < known->count; i++) {
+		const struct quarantine *q = &known->list[i];
+
+		if (q->held && !q->over &&
+		    fabric_link_clean_us(h->fabric, q->node, q->port) >= q->seconds * SECOND_US)
+			quarantines_end_hold(h->quarantines, q->node, q->port);
+	}
+}
+
+static void forget_clean(struct holds *h)
+{
+	for (unsigned i = h->nrefused; i-- > 0;)
+		if (fabric_link_clean_us(h->fabric, h->refused[i].node, h->refused[i].port))
+			drop_refused(h, &h->refused[i]);
+}
+
+static void timer_cb(void *arg)
+{
+	struct holds *h = arg;
+
+	end_clean(h);
+	forget_clean(h);
+	if (count_held(h) || h->nrefused)
+		look_soon(h);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void holds_load(struct holds *h)
+{
+	if (count_held(h))
+		look_soon(h);
+}
+
+void holds_init(struct holds *h, struct fabric *fabric, const struct fabric_services *services,
+		struct quarantines *quarantines)
+{
+	*h = (struct holds){ .fabric = fabric, .services = services, .quarantines = quarantines };
+	h->timer = loop_timer_new(services->loop, timer_cb, h);
+}
+
+void holds_fini(struct holds *h)
+{
+	loop_timer_free(h->timer);
+	free(h->refused);
+}
