@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A series a port, under /metrics/ports; and what /metrics says of all of them."""
 import re
+import socket
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
 
 import promtext
-from fabric import own_address
+from fabric import own_address, poll
 
 HOST = "H-0002c90380000100"
 UPLINK = "S-0002c90300000100", 33
@@ -90,6 +92,33 @@ def test_whose_ports_have_series_is_configured_and_reloaded(web):
     assert len(now["fmd_port_state"]) == 2 * (512 + 12)
     assert len(now["infiniband_hca_port_transmit_data_bytes_total"]) == 256 + 12
     assert not set(now["infiniband_hca_port_receive_errors_total"]) & set(now["infiniband_switch_port_receive_errors_total"])
+
+
+def test_clients_that_do_not_read_hold_no_more_than_a_few_snapshots(web):
+    """Each answer on its way holds the snapshot that it began with; whoever comes beyond is refused, and served when one is done."""
+    fabric = web(port_metrics="all")
+    fabric.fmctl("health", "--read")
+    address = urllib.parse.urlsplit(fabric.url)
+    slow = []
+    for _ in range(4):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect((address.hostname, address.port))
+        client.sendall(f"GET {address.path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 200"
+        slow.append(client)
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        page_of(fabric)
+    assert refusal.value.code == 503
+    for client in slow:
+        client.close()
+
+    def served():
+        try:
+            return page_of(fabric)
+        except urllib.error.HTTPError as error:
+            assert error.code == 503
+    assert promtext.problems(poll(served, "a place is free again")) == []
 
 
 PROMISED = ["fmd_hcas_cut_off", "fmd_role_changes_total", "fmd_alerts", "fmd_mlids_used", "fmd_mlids_capacity"]
