@@ -250,6 +250,8 @@ install: all
 	$(call put,644,etc/fmd.sysusers,$(SYSUSERSDIR)/fmd.conf)
 	$(call put,644,etc/fmd.tmpfiles,$(TMPFILESDIR)/fmd.conf)
 	test -e $(DESTDIR)$(SYSCONFDIR)/fmd/fmd.conf || $(call put,640,etc/fmd.conf,$(SYSCONFDIR)/fmd/fmd.conf)
+	$(call put,755,etc/packaging/setup,$(PREFIX)/lib/fmd/setup)
+	test -n "$(DESTDIR)" -o "$$(id -u)" != 0 || etc/packaging/setup $(SYSUSERSDIR)/fmd.conf $(TMPFILESDIR)/fmd.conf
 
 deb: all
 	$(Q)BIN=$(BIN) VERSION=$(or $(VERSION),0) MAKE="$(MAKE)" etc/packaging/build-deb build

@@ -94,6 +94,24 @@ def test_from_the_package_to_a_routed_fabric_are_three_commands(package, tmp_pat
     assert done.returncode == 0 and "UP; this subnet manager is master" in done.stdout and "256 HCAs" in done.stdout, done.stdout + done.stderr
 
 
+def test_what_is_installed_sets_the_machine_up_and_starts_nothing(package, tmp_path):
+    """With tools that only tell what they were asked."""
+    tools, asked = tmp_path / "tools", tmp_path / "asked"
+    tools.mkdir()
+    for name in ("systemd-sysusers", "systemd-tmpfiles", "udevadm", "systemctl", "deb-systemd-invoke"):
+        (tools / name).write_text(f"#!/bin/sh\necho {name} $* >>{asked}\n")
+        (tools / name).chmod(0o755)
+    files = [package[1] / f"usr/lib/{folder}/fmd.conf" for folder in ("sysusers.d", "tmpfiles.d")]
+    done = run(package[1] / "usr/lib/fmd/setup", *files, env={"PATH": f"{tools}:/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    lines = asked.read_text().splitlines()
+    assert lines[:2] == [f"systemd-sysusers {files[0]}", f"systemd-tmpfiles --create {files[1]}"]
+    assert not [line for line in lines if "start" in line]
+    assert run("dpkg-deb", "-e", package[0], tmp_path / "control").returncode == 0
+    script = (tmp_path / "control/postinst").read_text()
+    assert all(f"/{path.relative_to(package[1])}" in script for path in files) and "/usr/lib/fmd/setup " in script
+
+
 def test_the_package_says_what_it_is(package):
     fields = run("dpkg-deb", "-f", package[0]).stdout
     assert "Package: fmd\nVersion: 1.2.3\n" in fields and "Recommends: rdma-core" in fields
