@@ -5,6 +5,7 @@
 #include "fm/hosts/module.h"
 #include "fm/isolation/module.h"
 #include "fm/maintenance/module.h"
+#include "fm/mirror/module.h"
 #include "fm/multicast/module.h"
 #include "fm/naming/module.h"
 #include "fm/nvswitch/module.h"
@@ -57,6 +58,8 @@ fabric_modules fabric_rooms = {
 	&change_traps_module,
 	/* Behind error traps: their rows come first in `links --sick`. */
 	&link_health_module,
+	/* Anywhere: nobody else knows other managers' files. */
+	&mirror_module,
 	/* Anywhere: what it adds to routing, overrides, nobody else does. */
 	&rebalance_module,
 	/* Behind the SA: who hears of groups that end goes by the new view. */

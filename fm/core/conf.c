@@ -64,6 +64,8 @@ const char *conf_word(const char *key, int number)
 	return NULL;
 }
 
+#define LIST_MOST 1024
+
 /* Where a message goes, and the file that was asked for. */
 struct load {
 	const char *path;
@@ -159,11 +161,29 @@ static int load_word(const struct load *load, struct conf *conf, const struct co
 	return refuse(load, setting, "%s = \"%s\" is none of %s", option->name, text, known);
 }
 
+/* An array of texts is the same as a text with blanks between them. NULL: it is neither. */
+static const char *text_of(const config_setting_t *setting, char list[LIST_MOST])
+{
+	size_t used = 0;
+
+	if (config_setting_type(setting) != CONFIG_TYPE_ARRAY)
+		return config_setting_get_string(setting);
+	list[0] = '\0';
+	for (int i = 0; i < config_setting_length(setting) && used < LIST_MOST; i++) {
+		const char *text = config_setting_get_string_elem(setting, i);
+
+		if (!text)
+			return NULL;
+		used += (size_t)snprintf(list + used, LIST_MOST - used, "%s%s", i ? " " : "", text);
+	}
+	return list;
+}
+
 static int load_text(const struct load *load, struct conf *conf, const struct conf_option *option,
 		     const config_setting_t *setting)
 {
-	const char *text = config_setting_get_string(setting);
-	char why[128];
+	char why[128], list[LIST_MOST];
+	const char *text = text_of(setting, list);
 
 	if (!text)
 		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
@@ -301,6 +321,26 @@ static int check_order(const struct load *load, const struct conf *conf, const c
 		      least * scale, high, most * scale);
 }
 
+/* Both ends prove who they are: what one tells of the fabric the other manages by. */
+static int check_mirror(const struct load *load, const struct conf *conf, const config_t *config)
+{
+	const struct conf_mirror *m = &conf->mirror;
+	unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
+
+	if (files % 3)
+		return refuse(
+			load, line_of(config, "peer_cert", "peer_key"),
+			"peer_cert, peer_key and peer_ca go together: one of them is not set");
+	if (files && *m->psk_file)
+		return refuse(load, line_of(config, "peer_psk_file", "peer_cert"),
+			      "either peer_psk_file or peer_cert, peer_key and peer_ca: not both");
+	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
+		return refuse(load, line_of(config, "peers", "peer_listen"),
+			      "peers prove who they are: peer_psk_file, or peer_cert, peer_key and "
+			      "peer_ca, is not set");
+	return 0;
+}
+
 static int check_together(const struct load *load, const struct conf *conf, const config_t *config)
 {
 	if (check_order(load, conf, config, "hold_down", "hold_down_max") ||
@@ -321,6 +361,8 @@ static int check_together(const struct load *load, const struct conf *conf, cons
 		return refuse(
 			load, line_of(config, "http_cert_file", "http_key_file"),
 			"http_cert_file and http_key_file go together: one of them is not set");
+	if (check_mirror(load, conf, config))
+		return -1;
 	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
 		return refuse(load, line_of(config, "nvswitch_url", "nvswitch_ca_file"),
 			      "nvswitch_url is https: nvswitch_ca_file is needed, and not set");

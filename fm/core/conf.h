@@ -19,6 +19,7 @@ struct conf {
 	struct conf_http http;
 	int retry_interval_ms; /* of opening what could not be opened; 0 = never */
 	struct conf_sm sm;
+	struct conf_mirror mirror;
 	struct conf_sa sa;
 	struct conf_sweep sweep;
 	struct conf_routing routing;

@@ -26,6 +26,20 @@ bool conf_check_http(const char *text, char *why, size_t size)
 	return false;
 }
 
+bool conf_check_peers(const char *text, char *why, size_t size)
+{
+	char word[80];
+	struct address address;
+	int used;
+
+	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
+		if (!address_parse(word, &address) || !*address.host) {
+			snprintf(why, size, "\"%.60s\": HOST:PORT is expected", word);
+			return false;
+		}
+	return true;
+}
+
 bool conf_check_syslog(const char *text, char *why, size_t size)
 {
 	struct address address;

@@ -68,6 +68,10 @@ struct conf_partition {
 	bool allow_both;
 };
 
+struct conf_mirror { /* of the other managers: fm/mirror */
+	char listen[80], peers[512], cert[256], key[256], ca[256], psk_file[256];
+};
+
 enum conf_class { CONF_CLASS_UNCHANGED, CONF_CLASS_CROSSRAIL, CONF_CLASS_IDLE };
 struct conf_nvswitch {
 	char url[256], hosts_file[256], alias_file[256], ca_file[256];

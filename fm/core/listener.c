@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
+#include "fm/core/address.h"
 #include "fm/core/listener.h"
 #include "fm/core/log.h"
 #include "topology/mem.h"
@@ -99,4 +103,47 @@ unsigned listener_allowance(unsigned percent, unsigned most)
 		return 4;
 	share = limit.rlim_cur > RESERVED ? (limit.rlim_cur - RESERVED) * percent / 100 : 0;
 	return share < 4 ? 4 : share < most ? (unsigned)share : most;
+}
+
+/* ---- Sockets --------------------------------------------------------------------------------- */
+
+static struct addrinfo *resolve_listen(const char *where)
+{
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
+	struct addrinfo *found = NULL;
+	struct address at;
+	char port[8];
+
+	if (!address_parse(where, &at))
+		return NULL;
+	snprintf(port, sizeof(port), "%u", at.port);
+	return getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) ? NULL : found;
+}
+
+static int open_socket(const struct addrinfo *at, int type)
+{
+	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, status;
+
+	if (fd < 0)
+		return -errno;
+	if (type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, at->ai_addr, at->ai_addrlen) &&
+	    (type != SOCK_STREAM || !listen(fd, SOMAXCONN)))
+		return fd;
+	status = -errno;
+	close(fd);
+	return status;
+}
+
+int listener_socket(const char *where, int type)
+{
+	struct addrinfo *found = resolve_listen(where);
+	int fd;
+
+	if (!found)
+		return -EINVAL;
+	fd = open_socket(found, type);
+	freeaddrinfo(found);
+	return fd;
 }

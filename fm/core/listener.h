@@ -22,6 +22,12 @@ struct listener;
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
 
 /*
+ * A socket of that type (SOCK_STREAM: it listens, SOCK_DGRAM) at ADDRESS:PORT, a numeric address,
+ * so that nothing waits for a name; non-blocking and close-on-exec, the caller's. Or -errno.
+ */
+int listener_socket(const char *where, int type);
+
+/*
  * `fd` listens already, non-blocking; it stays the caller's to close. `name` is for the log and
  * outlives the listener.
  */

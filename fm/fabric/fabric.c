@@ -347,7 +347,7 @@ static void change_role(void *arg)
 	}
 }
 
-static void saved(void *arg)
+static void saved(void *arg, const char *name, int status)
 {
 	struct fabric *f = arg;
 

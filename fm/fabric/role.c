@@ -32,6 +32,11 @@ bool fabric_may_sweep(const struct fabric *f)
 	       f->role.now != FABRIC_ROLE_STANDBY;
 }
 
+guid_t fabric_master(const struct fabric *f)
+{
+	return f->role.now == FABRIC_ROLE_STANDBY ? f->role.master : 0;
+}
+
 bool fabric_took_over(const struct fabric *f)
 {
 	return f->role.took_over;
@@ -68,6 +73,7 @@ void fabric_role_enter(struct fabric *f)
 {
 	f->role.now = f->role.next.role;
 	f->role.took_over = f->role.next.took_over;
+	f->role.master = f->role.next.master;
 	f->role.paused &= !f->role.resumes;
 	f->role.waits = false;
 	keep_sets_back(f);

@@ -17,6 +17,7 @@
 #define FMD_FABRIC_ROLE_H
 
 #include <stdbool.h>
+#include "topology/topo.h"
 
 struct fabric;
 
@@ -35,6 +36,9 @@ enum fabric_role fabric_role(const struct fabric *fabric);
  */
 bool fabric_took_over(const struct fabric *fabric);
 
+/* Whom a STANDBY stands by for; 0 = not known, or another role. */
+guid_t fabric_master(const struct fabric *fabric);
+
 struct fabric_role_change {
 	enum fabric_role role;
 	/*
@@ -46,6 +50,7 @@ struct fabric_role_change {
 	/* As master: another manager was at work until now. */
 	bool took_over;
 	bool reregister; /* hosts have registered with that one */
+	guid_t master;	 /* STANDBY: the port GUID of whom it stands by for; 0 = not known */
 };
 
 /*

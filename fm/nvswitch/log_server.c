@@ -342,36 +342,6 @@ static int open_kmsg(struct log_server *s, const char *path)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-/* A numeric address: nothing waits for a name. */
-static struct addrinfo *resolve_listen(const char *where)
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
-	struct addrinfo *found = NULL;
-	struct address at;
-	char port[8];
-
-	if (!address_parse(where, &at))
-		return NULL;
-	snprintf(port, sizeof(port), "%u", at.port);
-	return getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) ? NULL : found;
-}
-
-static int open_socket(const struct addrinfo *at, int type)
-{
-	int fd = socket(at->ai_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, status;
-
-	if (fd < 0)
-		return -errno;
-	if (type == SOCK_STREAM)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(fd, at->ai_addr, at->ai_addrlen) &&
-	    (type != SOCK_STREAM || !listen(fd, SOMAXCONN)))
-		return fd;
-	status = -errno;
-	close(fd);
-	return status;
-}
-
 /* Past the system's bound only with a privilege that a service need not have. */
 static void enlarge_buffer(int fd)
 {
@@ -389,12 +359,7 @@ static void enlarge_buffer(int fd)
 
 static int open_at(struct log_server *s, const char *where, int type)
 {
-	struct addrinfo *found = resolve_listen(where);
-
-	if (!found)
-		return -EINVAL;
-	s->fd = open_socket(found, type);
-	freeaddrinfo(found);
+	s->fd = listener_socket(where, type);
 	return s->fd < 0 ? s->fd : 0;
 }
 

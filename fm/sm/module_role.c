@@ -24,6 +24,7 @@
 #include "fm/fabric/request.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
+#include "fm/state/state_copy.h"
 #include "topology/mem.h"
 
 #define REFUSED_US 10000000 /* until a HANDOVER that was not taken is tried again */
@@ -52,6 +53,12 @@ static bool others_were_master(const struct sm_room *r)
 	return r->was_away && r->rounds.njudged;
 }
 
+/* What hosts registered with the master until now. */
+static bool is_known(const struct sm_room *r)
+{
+	return state_store_is_copied(r->services.state);
+}
+
 /* Of the fabric as it was just swept. */
 static void become_master(struct sm_room *r)
 {
@@ -62,7 +69,7 @@ static void become_master(struct sm_room *r)
 	fabric_change_role(r->fabric,
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
 							 .took_over = took_over,
-							 .reregister = took_over },
+							 .reregister = took_over && !is_known(r) },
 			   "no better manager answered");
 }
 
@@ -73,19 +80,21 @@ static void become_master(struct sm_room *r)
 static void take_over(struct sm_room *r, const char *reason)
 {
 	sm_report_taking(r, &r->peer, 0);
-	fabric_change_role(
-		r->fabric,
-		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
-					      .anew = true,
-					      .took_over = true,
-					      .reregister = !fabric_is_master(r->fabric) },
-		reason);
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){
+				   .role = FABRIC_ROLE_MASTER,
+				   .anew = true,
+				   .took_over = true,
+				   .reregister = !fabric_is_master(r->fabric) && !is_known(r) },
+			   reason);
 }
 
 static void stand_by(struct sm_room *r, const char *reason)
 {
 	fabric_pause(r->fabric, true, reason);
-	fabric_change_role(r->fabric, &(struct fabric_role_change){ .role = FABRIC_ROLE_STANDBY },
+	fabric_change_role(r->fabric,
+			   &(struct fabric_role_change){ .role = FABRIC_ROLE_STANDBY,
+							 .master = r->polls.master.guid },
 			   reason);
 }
 

@@ -103,6 +103,7 @@ static enum state_said take(char *text, size_t size, const char *name, struct st
 		return STATE_DAMAGED;
 	c->length = size - head - END_SIZE;
 	memmove(text, text + head, c->length);
+	text[c->length] = '\0';
 	c->bytes = text;
 	return STATE_WHOLE;
 }

@@ -27,7 +27,8 @@ enum state_said {
 };
 
 struct state_content {
-	char *bytes; /* the caller's: free() gives it back; NULL unless WHOLE or OLD */
+	/* the caller's: free() gives it back; NULL unless WHOLE or OLD; of WHOLE a 0 follows it */
+	char *bytes;
 	size_t length;
 	const char *why; /* DAMAGED: a literal, "cut short" .. */
 };

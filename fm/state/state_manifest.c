@@ -86,6 +86,12 @@ int state_manifest_save(struct state_manifest *m, const char *path)
 	return state_file_save(path, STATE_MANIFEST, write_list, m);
 }
 
+void state_manifest_each(const struct state_manifest *m, state_name_fn *fn, void *arg)
+{
+	for (const struct listed *it = m->list; it; it = it->next)
+		fn(arg, it->name);
+}
+
 /* ---- What is about to be written ------------------------------------------------------------- */
 
 bool state_manifest_note(struct state_manifest *m, const struct state_file *file, const void *owner)

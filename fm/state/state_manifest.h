@@ -23,6 +23,7 @@ enum state_said state_manifest_load(struct state_manifest *m, const char *path,
 bool state_manifest_lists(const struct state_manifest *m, const char *name);
 /* What it says of that file, the manifest's; "" = nothing. */
 const char *state_manifest_summary(const struct state_manifest *m, const char *name);
+void state_manifest_each(const struct state_manifest *m, state_name_fn *fn, void *arg);
 /* The file is about to be written. True: the manifest is another by that. */
 bool state_manifest_note(struct state_manifest *m, const struct state_file *file,
 			 const void *owner);

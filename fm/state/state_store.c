@@ -19,16 +19,24 @@ char *state_store_path(const struct state_store *s, const char *name)
 	return mem_printf("%s/%s", s->folder, name);
 }
 
+static void free_foreign(struct kept *k)
+{
+	free((char *)k->file->name);
+	free((struct state_file *)k->file);
+	k->foreign = false;
+}
+
 struct kept *state_store_kept(struct state_store *s, const struct state_file *file)
 {
 	struct kept **link = &s->files;
 
-	while (*link && (*link)->file != file)
+	while (*link && strcmp((*link)->file->name, file->name) != 0)
 		link = &(*link)->next;
-	if (!*link) {
+	if (!*link)
 		*link = mem_alloc(1, sizeof(**link));
-		(*link)->file = file;
-	}
+	else if ((*link)->foreign)
+		free_foreign(*link);
+	(*link)->file = file;
 	return *link;
 }
 
@@ -104,7 +112,7 @@ static uint64_t next_us(const struct state_store *s)
 	return next;
 }
 
-static void schedule(struct state_store *s)
+void state_store_schedule(struct state_store *s)
 {
 	uint64_t now = loop_now_us(s->loop), next = next_us(s);
 
@@ -114,20 +122,24 @@ static void schedule(struct state_store *s)
 		loop_timer_set(s->timer, next > now ? next - now : 0);
 }
 
+static uint64_t gather_us(const struct state_store *s, uint64_t us)
+{
+	return s->gather_most_us && s->gather_most_us < us ? s->gather_most_us : us;
+}
+
 void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
 {
 	struct kept *k = state_store_kept(s, file);
-	uint64_t now = loop_now_us(s->loop);
-	uint64_t most = file->gather_max_us ? file->gather_max_us : file->gather_us;
+	uint64_t now = loop_now_us(s->loop), gather = gather_us(s, file->gather_us);
+	uint64_t most = gather_us(s, file->gather_max_us ? file->gather_max_us : file->gather_us);
 
 	k->owner = owner;
 	if (!k->due)
 		k->since_us = now;
 	k->due = true;
 	k->in_memory = k->failed = false;
-	k->at_us = now + file->gather_us < k->since_us + most ? now + file->gather_us
-							      : k->since_us + most;
-	schedule(s);
+	k->at_us = now + gather < k->since_us + most ? now + gather : k->since_us + most;
+	state_store_schedule(s);
 }
 
 void state_store_unchanged(struct state_store *s, const struct state_file *file)
@@ -135,7 +147,7 @@ void state_store_unchanged(struct state_store *s, const struct state_file *file)
 	struct kept *k = state_store_kept(s, file);
 
 	k->due = k->reform;
-	schedule(s);
+	state_store_schedule(s);
 }
 
 bool state_store_is_due(const struct state_store *s, const struct state_file *file)
@@ -212,8 +224,9 @@ static void wrote(struct state_store *s, struct kept *k, int status)
 	}
 	k->lane_held = false;
 	state_alerts_wrote(s->alerts, k->file->name, status);
-	if (s->wrote)
-		s->wrote(s->arg);
+	for (unsigned i = 0; i < STATE_LISTENERS; i++)
+		if (s->listeners[i].wrote)
+			s->listeners[i].wrote(s->listeners[i].arg, k->file->name, status);
 }
 
 /* The child: one status a file, in their order. The manifest goes last: what it lists is there. */
@@ -240,8 +253,10 @@ static void write_here(struct state_store *s, struct lane *lane)
 		k->lane = NULL;
 		wrote(s, k, write_file(s, k));
 	}
-	if (s->manifest_due)
+	if (s->manifest_due) {
 		s->manifest_due = write_manifest(s) != 0;
+		s->has_manifest |= !s->manifest_due;
+	}
 	lane->count = 0;
 }
 
@@ -297,6 +312,7 @@ static void fill(struct state_store *s, unsigned number, bool all)
 /* With retry_us 0 the next change of what it lists brings it again, and that alone. */
 static void manifest_wrote(struct state_store *s, int code)
 {
+	s->has_manifest |= !code;
 	s->manifest_at_us = code ? loop_now_us(s->loop) + s->retry_us : 0;
 	s->manifest_due |= code && s->retry_us;
 }
@@ -359,7 +375,7 @@ static void step(void *arg)
 		fill(s, i, false);
 		start(s, lane);
 	}
-	schedule(s);
+	state_store_schedule(s);
 }
 
 /* ---- The end, and a change of role ----------------------------------------------------------- */
@@ -391,7 +407,7 @@ void state_store_detach(struct state_store *s)
 		k->failed = false;
 		k->owner = NULL;
 	}
-	schedule(s);
+	state_store_schedule(s);
 }
 
 void state_store_flush(struct state_store *s)
@@ -419,16 +435,30 @@ struct state_store *state_store_new(struct loop *loop, const char *folder, struc
 	return s;
 }
 
-void state_store_listen(struct state_store *s, loop_fn *fn, void *arg)
+static void set_listener(struct state_store *s, const void *of, state_wrote_fn *fn, void *arg)
 {
-	s->wrote = fn;
-	s->arg = arg;
+	for (unsigned i = 0; i < STATE_LISTENERS; i++)
+		if (s->listeners[i].arg == of) {
+			s->listeners[i].wrote = fn;
+			s->listeners[i].arg = arg;
+			return;
+		}
+}
+
+void state_store_listen(struct state_store *s, state_wrote_fn *fn, void *arg)
+{
+	set_listener(s, NULL, fn, arg);
+}
+
+void state_store_unlisten(struct state_store *s, const void *arg)
+{
+	set_listener(s, arg, NULL, NULL);
 }
 
 void state_store_set_writable(struct state_store *s, bool writable)
 {
 	s->writable = writable;
-	schedule(s);
+	state_store_schedule(s);
 }
 
 void state_store_retry(struct state_store *s, uint64_t retry_us)
@@ -442,6 +472,8 @@ static void kept_free(struct state_store *s)
 		struct kept *k = s->files;
 
 		s->files = k->next;
+		if (k->foreign)
+			free_foreign(k);
 		free(k->held);
 		free(k);
 	}

@@ -26,6 +26,7 @@
 #include "fm/core/loop.h"
 
 struct state_store;
+typedef void state_name_fn(void *arg, const char *name); /* of a file of state_dir */
 
 /*
  * A file of state_dir. All of its functions are of its owner, who is their argument; those that
@@ -51,10 +52,13 @@ void state_store_free(struct state_store *store); /* NULL is fine; ends children
 /* Before what could not be written is written again; 0 = never again. */
 void state_store_retry(struct state_store *store, uint64_t retry_us);
 /*
- * Each time that a file was written, or could not be; one listener. It may say that files have
- * changed.
+ * Each time that a file was written, or could not be (status: -errno); STATE_LISTENERS at most.
+ * They may say that files have changed.
  */
-void state_store_listen(struct state_store *store, loop_fn *wrote, void *arg);
+typedef void state_wrote_fn(void *arg, const char *name, int status);
+#define STATE_LISTENERS 2
+void state_store_listen(struct state_store *store, state_wrote_fn *wrote, void *arg);
+void state_store_unlisten(struct state_store *store, const void *arg);
 /*
  * Only a master writes: a standby knows less than its files, which serve it when it takes over.
  * What becomes due meanwhile waits, and is dropped where its owner ends before.

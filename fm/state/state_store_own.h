@@ -20,6 +20,7 @@ struct kept {
 	bool in_memory;	   /* .. but for what `held` has: its owner is gone */
 	bool failed;	   /* the last write, and nothing has changed since */
 	bool reform;	   /* the disk has the old form, or nothing: written even when unchanged */
+	bool foreign;	   /* file is its own to free: only state_store_put() named it */
 	bool lane_held;	   /* what is on its way is `held` */
 	uint64_t since_us; /* the first change that is due */
 	uint64_t at_us;	   /* it is to be written */
@@ -41,9 +42,13 @@ struct state_store {
 	struct loop *loop;
 	char *folder;
 	struct state_alerts *alerts;
-	loop_fn *wrote; /* NULL = nobody is told */
-	void *arg;	/* of wrote */
+	struct {
+		state_wrote_fn *wrote; /* NULL = a free place */
+		void *arg;
+	} listeners[STATE_LISTENERS];
+	uint64_t gather_most_us; /* 0 = as files have it */
 	bool writable;
+	bool copied; /* of who was master until now */
 	uint64_t retry_us;
 	struct kept *files;
 	struct state_manifest manifest;
@@ -54,6 +59,10 @@ struct state_store {
 	struct loop_timer *timer;
 };
 
+/* Before what another manager sent is written: more of it follows. */
+#define STATE_PUT_US 200000
+
+void state_store_schedule(struct state_store *store); /* something may be due sooner by now */
 char *state_store_path(const struct state_store *store, const char *name); /* the caller's */
 /* Of that file; made when it is asked for first. */
 struct kept *state_store_kept(struct state_store *store, const struct state_file *file);

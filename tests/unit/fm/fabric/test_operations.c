@@ -76,7 +76,7 @@ static void answer(void *arg, json_t *result, const char *error)
 
 /* ---- The pipe -------------------------------------------------------------------------------- */
 
-static void saved(void *arg)
+static void saved(void *arg, const char *name, int status)
 {
 	struct pipe *p = arg;
 

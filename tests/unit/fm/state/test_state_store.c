@@ -61,7 +61,7 @@ static const struct state_file file = { .name = "value",
 					.write = write_value,
 					.summary = write_summary };
 
-static void saved(void *arg)
+static void saved(void *arg, const char *name, int status)
 {
 	struct world *w = arg;
 

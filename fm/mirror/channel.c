@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A channel ends for many reasons and inside many calls. Whatever it is, it is only noted; the
+ * channel's timer then runs at once, tells its owner and frees it. So it ends in one place.
+ */
+#include "fm/mirror/channel.h"
+#include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/dns.h>
+#include <event2/event.h>
+#include <openssl/ssl.h>
+#include "topology/mem.h"
+
+#define SILENCE_S    10 /* pings come more often */
+#define BACKLOG_MOST (128u << 20)
+#define PSK_MOST     64 /* bytes */
+#define PSK_LEAST    16
+#define IDENTITY     "fmd"
+
+struct channel_tls {
+	SSL_CTX *context;
+	unsigned char psk[PSK_MOST];
+	size_t psk_length; /* 0 = certificates */
+};
+
+struct channel {
+	struct loop *loop;
+	const struct channel_ops *ops; /* NULL: its owner has closed it */
+	void *arg;
+	struct bufferevent *bev;
+	struct evdns_base *dns;
+	struct loop_timer *end;
+	struct frame_reader reader;
+	bool ended;
+	char why[120];
+};
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+static unsigned give_psk(const struct channel_tls *tls, unsigned char *psk, unsigned most)
+{
+	if (most < tls->psk_length)
+		return 0;
+	memcpy(psk, tls->psk, tls->psk_length);
+	return (unsigned)tls->psk_length;
+}
+
+static unsigned client_psk(SSL *ssl, const char *hint, char *identity, unsigned identity_most,
+			   unsigned char *psk, unsigned most)
+{
+	snprintf(identity, identity_most, "%s", IDENTITY);
+	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
+}
+
+static unsigned server_psk(SSL *ssl, const char *identity, unsigned char *psk, unsigned most)
+{
+	if (strcmp(identity, IDENTITY) != 0)
+		return 0;
+	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
+}
+
+/* NULL, or what is wrong with a file that nobody else may read. */
+static const char *secret_error(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return "can not be read";
+	return st.st_mode & (S_IRWXG | S_IRWXO) ? "can be accessed by others than its owner: "
+						  "chmod 0600"
+						: NULL;
+}
+
+static size_t parse_hex(const char *text, unsigned char *out, size_t most)
+{
+	size_t digits = strspn(text, "0123456789abcdefABCDEF");
+
+	if (digits % 2 || digits / 2 > most || digits / 2 < PSK_LEAST ||
+	    text[digits + strspn(text + digits, " \t\r\n")])
+		return 0;
+	for (size_t i = 0; i < digits / 2; i++)
+		sscanf(text + 2 * i, "%2hhx", &out[i]);
+	return digits / 2;
+}
+
+static const char *read_psk(struct channel_tls *tls, const char *path)
+{
+	char line[2 * PSK_MOST + 8] = "";
+	FILE *in = fopen(path, "re");
+
+	if (!in)
+		return "can not be read";
+	if (!fgets(line, sizeof(line), in))
+		line[0] = '\0';
+	fclose(in);
+	tls->psk_length = parse_hex(line, tls->psk, PSK_MOST);
+	if (!tls->psk_length)
+		return "its first line is not 32 to 128 hexadecimal digits";
+	SSL_CTX_set_app_data(tls->context, tls);
+	SSL_CTX_set_psk_client_callback(tls->context, client_psk);
+	SSL_CTX_set_psk_server_callback(tls->context, server_psk);
+	return SSL_CTX_set_ciphersuites(tls->context, "TLS_AES_128_GCM_SHA256") ? NULL : "TLS";
+}
+
+/* NULL, or *file and what is wrong with it. */
+static const char *set_keys(struct channel_tls *tls, const struct channel_conf *conf,
+			    const char **file)
+{
+	const char *why;
+
+	*file = *conf->psk_file ? conf->psk_file : conf->key_file;
+	why = secret_error(*file);
+	if (why || *conf->psk_file)
+		return why ? why : read_psk(tls, *file);
+	*file = conf->cert_file;
+	if (SSL_CTX_use_certificate_chain_file(tls->context, *file) != 1)
+		return "is no certificate";
+	*file = conf->key_file;
+	if (SSL_CTX_use_PrivateKey_file(tls->context, *file, SSL_FILETYPE_PEM) != 1)
+		return "is no private key of that certificate";
+	*file = conf->ca_file;
+	if (SSL_CTX_load_verify_locations(tls->context, *file, NULL) != 1)
+		return "is no certificate";
+	SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	return NULL;
+}
+
+struct channel_tls *channel_tls_new(const struct channel_conf *conf, char *err, size_t err_size)
+{
+	struct channel_tls *tls = mem_alloc(1, sizeof(*tls));
+	const char *file = "TLS", *why = "unavailable";
+
+	tls->context = SSL_CTX_new(TLS_method());
+	if (tls->context && SSL_CTX_set_min_proto_version(tls->context, TLS1_3_VERSION))
+		why = set_keys(tls, conf, &file);
+	ERR_clear_error();
+	if (!why)
+		return tls;
+	snprintf(err, err_size, "%s: %s", file, why);
+	channel_tls_free(tls);
+	return NULL;
+}
+
+void channel_tls_free(struct channel_tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_CTX_free(tls->context);
+	OPENSSL_cleanse(tls->psk, sizeof(tls->psk));
+	free(tls);
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+/* The first reason stands. */
+static void end_soon(struct channel *c, const char *why)
+{
+	if (c->ended)
+		return;
+	c->ended = true;
+	snprintf(c->why, sizeof(c->why), "%s", why);
+	if (c->bev)
+		bufferevent_disable(c->bev, EV_READ | EV_WRITE);
+	loop_timer_set(c->end, 0);
+}
+
+static void end_cb(void *arg)
+{
+	struct channel *c = arg;
+
+	if (c->ops)
+		c->ops->closed(c->arg, c, c->why);
+	if (c->bev)
+		bufferevent_free(c->bev);
+	if (c->dns)
+		evdns_base_free(c->dns, 0);
+	frame_reader_fini(&c->reader);
+	loop_timer_free(c->end);
+	free(c);
+}
+
+void channel_close(struct channel *c)
+{
+	c->ops = NULL;
+	end_soon(c, "closed");
+}
+
+/* ---- What comes ------------------------------------------------------------------------------ */
+
+static void take_frames(struct channel *c)
+{
+	struct frame frame;
+	enum frame_read got = FRAME_NONE;
+
+	while (!c->ended && (got = frame_next(&c->reader, &frame)) == FRAME_READ) {
+		if (c->ops)
+			c->ops->frame(c->arg, c, &frame);
+		json_decref(frame.head);
+		frame_done(&c->reader);
+	}
+	if (!c->ended && got == FRAME_BAD)
+		end_soon(c, "what it sends is nothing that managers send");
+}
+
+static void read_cb(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *input = bufferevent_get_input(bev);
+	struct channel *c = arg;
+	struct evbuffer_iovec piece;
+
+	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
+		frame_feed(&c->reader, piece.iov_base, piece.iov_len);
+		evbuffer_drain(input, piece.iov_len);
+	}
+	take_frames(c);
+}
+
+static const char *reason(struct channel *c, short what)
+{
+	unsigned long code = bufferevent_get_openssl_error(c->bev);
+
+	if (code && ERR_reason_error_string(code))
+		return ERR_reason_error_string(code);
+	if (what & BEV_EVENT_TIMEOUT)
+		return "it is silent";
+	return what & BEV_EVENT_EOF ? "it has closed the connection" : "no connection";
+}
+
+static void event_cb(struct bufferevent *bev, short what, void *arg)
+{
+	struct channel *c = arg;
+
+	if (c->ended)
+		return;
+	if (!(what & BEV_EVENT_CONNECTED)) {
+		end_soon(c, reason(c, what));
+		return;
+	}
+	bufferevent_enable(bev, EV_READ | EV_WRITE);
+	if (c->ops)
+		c->ops->opened(c->arg, c);
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, int fd,
+				   const struct channel_ops *ops, void *arg)
+{
+	const struct timeval silence = { .tv_sec = SILENCE_S };
+	struct channel *c = mem_alloc(1, sizeof(*c));
+	struct event_base *base = loop_event_base(loop);
+	SSL *ssl = base ? SSL_new(tls->context) : NULL;
+
+	*c = (struct channel){ .loop = loop, .ops = ops, .arg = arg };
+	c->end = loop_timer_new(loop, end_cb, c);
+	if (ssl)
+		c->bev = bufferevent_openssl_socket_new(
+			base, fd, ssl,
+			fd < 0 ? BUFFEREVENT_SSL_CONNECTING : BUFFEREVENT_SSL_ACCEPTING,
+			BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+	if (!c->bev) {
+		end_soon(c, "TLS is unavailable");
+		return c;
+	}
+	bufferevent_setcb(c->bev, read_cb, NULL, event_cb, c);
+	bufferevent_set_timeouts(c->bev, &silence, &silence);
+	return c;
+}
+
+struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, const char *host,
+				unsigned port, const struct channel_ops *ops, void *arg)
+{
+	struct channel *c = channel_new(loop, tls, -1, ops, arg);
+
+	if (c->ended)
+		return c;
+	c->dns = evdns_base_new(loop_event_base(loop), EVDNS_BASE_INITIALIZE_NAMESERVERS |
+							       EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+	if (bufferevent_socket_connect_hostname(c->bev, c->dns, AF_UNSPEC, host, (int)port))
+		end_soon(c, "no connection");
+	return c;
+}
+
+struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
+			       const struct channel_ops *ops, void *arg)
+{
+	struct channel *c = channel_new(loop, tls, fd, ops, arg);
+
+	if (!c->ended)
+		bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+	return c;
+}
+
+void channel_send(struct channel *c, enum frame_type type, json_t *head, const char *body,
+		  size_t length)
+{
+	size_t bytes;
+	char *frame = c->ended ? NULL : frame_encode(type, head, body, length, &bytes);
+
+	json_decref(head);
+	if (!frame)
+		return;
+	if (evbuffer_get_length(bufferevent_get_output(c->bev)) + bytes > BACKLOG_MOST)
+		end_soon(c, "it does not take what is sent");
+	else
+		bufferevent_write(c->bev, frame, bytes);
+	free(frame);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/mirror/contents.h"
+#include <stdlib.h>
+#include <string.h>
+#include "topology/mem.h"
+
+struct content *contents_find(struct contents *c, const char *name)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (!strcmp(c->list[i].name, name))
+			return &c->list[i];
+	return NULL;
+}
+
+const struct text *contents_text(const struct contents *c, const char *name)
+{
+	static char nothing[1];
+	static const struct text empty = { nothing, 0 };
+	const struct content *found = contents_find((struct contents *)c, name);
+
+	return found ? &found->text : &empty;
+}
+
+bool contents_set(struct contents *c, const char *name, struct text text)
+{
+	struct content *it = contents_find(c, name);
+
+	if (!it && c->count < CONTENTS_MOST) {
+		it = &c->list[c->count++];
+		*it = (struct content){ .name = mem_strdup(name) };
+	}
+	if (!it) {
+		free(text.bytes);
+		return false;
+	}
+	free(it->text.bytes);
+	it->text = text;
+	return true;
+}
+
+void contents_fini(struct contents *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		free(c->list[i].name);
+		free(c->list[i].text.bytes);
+	}
+	c->count = 0;
+}

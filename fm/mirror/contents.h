@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* contents: files by name. Pure. */
+#ifndef FMD_MIRROR_CONTENTS_H
+#define FMD_MIRROR_CONTENTS_H
+
+#include <stdbool.h>
+#include "fm/mirror/delta.h"
+
+#define CONTENTS_MOST 64 /* files */
+
+struct content {
+	char *name;
+	struct text text;
+	bool listed; /* for the caller */
+};
+
+/* Zero-initialised is empty. */
+struct contents {
+	struct content list[CONTENTS_MOST];
+	unsigned count;
+};
+
+/* Of that file; empty when there is none. Until the next call that changes it. */
+const struct text *contents_text(const struct contents *c, const char *name);
+struct content *contents_find(struct contents *c, const char *name); /* NULL = there is none */
+/* Takes over the text. False: there are too many files, and the text is freed. */
+bool contents_set(struct contents *c, const char *name, struct text text);
+void contents_fini(struct contents *c); /* empty again */
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * As standby. What each peer sends is kept in memory; of the one that the election made master a
+ * whole copy is put on disk, and from then on each of its changes. What it does not have is empty
+ * here as well: the files of a manager that returns are older than those of who was master
+ * meanwhile.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/core/address.h"
+#include "fm/mirror/own.h"
+#include "fm/state/state_file.h"
+
+#define RETRY_US 2000000
+
+static bool is_followed(const struct peer *p)
+{
+	return p->master && p->who.port_guid &&
+	       fabric_master(p->mirror->fabric) == p->who.port_guid;
+}
+
+/* ---- On disk --------------------------------------------------------------------------------- */
+
+static void put(struct mirror *m, const struct content *file)
+{
+	state_store_put(m->services.state, file->name, file->text.bytes, file->text.length);
+}
+
+static void empty_others(void *arg, const char *name)
+{
+	struct peer *p = arg;
+	size_t length = 0;
+
+	if (!mirror_has(name) || contents_find(&p->contents, name))
+		return;
+	free(state_store_on_disk(p->mirror->services.state, name, &length));
+	if (length)
+		state_store_put(p->mirror->services.state, name, "", 0);
+}
+
+static void adopt(struct peer *p)
+{
+	struct mirror *m = p->mirror;
+
+	for (unsigned i = 0; i < p->contents.count; i++)
+		put(m, &p->contents.list[i]);
+	state_store_each(m->services.state, empty_others, p);
+	if (m->copied != p->who.port_guid)
+		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL,
+			      "fabric: state_dir is a copy of what %s (port GUID 0x%016" PRIx64
+			      ") keeps",
+			      p->who.name, p->who.port_guid);
+	m->copied = p->who.port_guid;
+	state_store_set_copied(m->services.state, true);
+}
+
+void copy_follow(struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++)
+		if (m->peers[i].whole && is_followed(&m->peers[i]))
+			adopt(&m->peers[i]);
+}
+
+bool copy_is_whole(const struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++)
+		if (m->peers[i].whole && is_followed(&m->peers[i]))
+			return true;
+	return false;
+}
+
+/* ---- What a peer sends ----------------------------------------------------------------------- */
+
+static void lose(struct peer *p, const char *why)
+{
+	snprintf(p->error, sizeof(p->error), "%s", why);
+	contents_fini(&p->contents);
+	p->channel = NULL;
+	p->opened = p->master = p->whole = false;
+	p->who = (struct manager){ 0 };
+	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
+}
+
+static void refuse(struct peer *p, const char *why)
+{
+	channel_close(p->channel);
+	lose(p, why);
+}
+
+static bool sum_is(const struct text *text, const char *sum)
+{
+	return strtoull(sum, NULL, 16) == state_sum(text->bytes, text->length);
+}
+
+static bool is_plain_name(const char *name)
+{
+	return *name && !strchr(name, '/') && *name != '.' && strlen(name) < MIRROR_NAME;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *take_file(struct peer *p, const struct frame *frame)
+{
+	json_int_t keep_head, keep_tail, length, seq;
+	const char *name, *sum;
+	struct text text;
+	struct delta d;
+
+	if (json_unpack(frame->head, "{ss sI sI sI ss sI}", "name", &name, "keep_head", &keep_head,
+			"keep_tail", &keep_tail, "length", &length, "sum", &sum, "seq", &seq) ||
+	    !is_plain_name(name) || keep_head < 0 || keep_tail < 0)
+		return "a file that is none";
+	if (!mirror_has(name))
+		return NULL;
+	d = (struct delta){ (size_t)keep_head, (size_t)keep_tail, frame->body, frame->length };
+	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
+		return "a change of a file that is not here";
+	if (text.length != (size_t)length || !sum_is(&text, sum)) {
+		free(text.bytes);
+		return "a change that does not lead to the file that it should";
+	}
+	if (!contents_set(&p->contents, name, text))
+		return "too many files";
+	p->seq = (uint64_t)seq;
+	if (p->whole && is_followed(p))
+		put(p->mirror, contents_find(&p->contents, name));
+	return NULL;
+}
+
+static void take_whole(struct peer *p, const struct frame *frame)
+{
+	json_int_t seq = 0;
+
+	json_unpack(frame->head, "{sI}", "seq", &seq);
+	p->seq = (uint64_t)seq;
+	p->whole = true;
+	if (is_followed(p))
+		adopt(p);
+}
+
+static void take_role(struct peer *p, const struct frame *frame)
+{
+	int master = 0;
+
+	json_unpack(frame->head, "{sb}", "master", &master);
+	contents_fini(&p->contents);
+	p->master = master;
+	p->whole = false;
+}
+
+static void answer_ping(struct peer *p)
+{
+	channel_send(p->channel, FRAME_TAKEN,
+		     json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole",
+			       p->whole && is_followed(p)),
+		     NULL, 0);
+}
+
+static void received(void *arg, struct channel *channel, const struct frame *frame)
+{
+	struct peer *p = arg;
+	const char *wrong = NULL;
+
+	p->heard_us = loop_now_us(p->mirror->services.loop);
+	if (frame->type == FRAME_HELLO && !mirror_meet(&p->who, frame))
+		wrong = "it speaks another protocol";
+	else if (frame->type == FRAME_ROLE)
+		take_role(p, frame);
+	else if (frame->type == FRAME_FILE)
+		wrong = take_file(p, frame);
+	else if (frame->type == FRAME_WHOLE)
+		take_whole(p, frame);
+	else if (frame->type == FRAME_PING)
+		answer_ping(p);
+	if (wrong)
+		refuse(p, wrong);
+}
+
+static void opened(void *arg, struct channel *channel)
+{
+	struct peer *p = arg;
+
+	p->opened = true;
+	p->error[0] = '\0';
+	p->heard_us = loop_now_us(p->mirror->services.loop);
+	channel_send(channel, FRAME_HELLO, mirror_hello(p->mirror), NULL, 0);
+}
+
+static void closed(void *arg, struct channel *channel, const char *why)
+{
+	lose(arg, why);
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+static void connect_to(struct peer *p)
+{
+	static const struct channel_ops ops = { opened, received, closed };
+	struct mirror *m = p->mirror;
+	struct address address;
+
+	if (address_parse(p->address, &address))
+		p->channel = channel_connect(m->services.loop, m->tls, address.host, address.port,
+					     &ops, p);
+}
+
+void copy_tick(struct mirror *m)
+{
+	uint64_t now = loop_now_us(m->services.loop);
+
+	for (unsigned i = 0; i < m->npeers; i++)
+		if (!m->peers[i].channel && now >= m->peers[i].retry_us)
+			connect_to(&m->peers[i]);
+}
+
+void copy_close(struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++) {
+		if (m->peers[i].channel)
+			channel_close(m->peers[i].channel);
+		lose(&m->peers[i], "closed");
+	}
+	m->npeers = 0;
+}
+
+/* ---- For operators --------------------------------------------------------------------------- */
+
+const char *copy_error(const struct mirror *m)
+{
+	for (unsigned i = 0; i < m->npeers; i++)
+		if (m->peers[i].error[0])
+			return m->peers[i].error;
+	for (unsigned i = 0; i < m->npeers; i++)
+		if (is_followed(&m->peers[i]))
+			return "its copy is not whole yet";
+	return "no peer says that it is the master of this fabric";
+}
+
+json_t *copy_json(const struct mirror *m)
+{
+	uint64_t now = loop_now_us(m->services.loop);
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; i < m->npeers; i++) {
+		const struct peer *p = &m->peers[i];
+
+		json_array_append_new(
+			rows,
+			json_pack("{ss ss so sb sb sb sI so}", "address", p->address, "name",
+				  p->who.name, "port_guid",
+				  json_sprintf("0x%016" PRIx64, p->who.port_guid), "connected",
+				  p->opened, "master", p->master, "whole", p->whole, "age_ms",
+				  (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
+				  p->error[0] ? json_string(p->error) : json_null()));
+	}
+	return rows;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * frame: what two managers send each other, as bytes. A frame is four bytes, its length without
+ * them, most significant first; one byte, its type; a JSON object; a line feed; and what follows
+ * the object, any bytes. Pure.
+ *
+ * Who does not know a type, or a member, leaves it: managers of different versions understand each
+ * other.
+ */
+#ifndef FMD_MIRROR_FRAME_H
+#define FMD_MIRROR_FRAME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_MOST (256u << 20) /* of a frame's length */
+
+enum frame_type {
+	FRAME_HELLO = 'H', /* {"protocol","port_guid","name","takeover"}: first, both ways */
+	FRAME_ROLE = 'R',  /* {"master","takeover"}: of who was asked; anew when it changes */
+	/*
+	 * {"name","keep_head","keep_tail","length","sum","seq"}: a file of state_dir is so many
+	 * bytes of what it was, the bytes that follow, and so many of its end; all of it has that
+	 * length and sum (state_sum(), in hexadecimal)
+	 */
+	FRAME_FILE = 'F',
+	FRAME_WHOLE = 'W', /* {"names","seq"}: all there is was sent; other files are none */
+	FRAME_PING = 'P',  /* {"seq"}: what was sent until now */
+	FRAME_TAKEN = 'T', /* {"seq","whole"}: the answer: what has arrived */
+};
+
+struct frame {
+	enum frame_type type;
+	json_t *head;	  /* an object */
+	const char *body; /* borrowed */
+	size_t length;	  /* of the body */
+};
+
+/* The bytes, the caller's; NULL = it is too long. Takes no reference of head. */
+char *frame_encode(enum frame_type type, const json_t *head, const char *body, size_t body_length,
+		   size_t *length);
+
+/* What has arrived and is not a whole frame yet. Zero-initialised is empty. */
+struct frame_reader {
+	char *bytes;
+	size_t length, room;
+};
+
+/*
+ * The next whole frame of what was fed; its head is the caller's. FRAME_BAD: these are no frames,
+ * and the reader is of no use any more.
+ */
+enum frame_read { FRAME_NONE, FRAME_READ, FRAME_BAD };
+void frame_feed(struct frame_reader *r, const char *bytes, size_t length);
+enum frame_read frame_next(struct frame_reader *r, struct frame *frame);
+/* What frame_next() gave is not used any more. */
+void frame_done(struct frame_reader *r);
+void frame_reader_fini(struct frame_reader *r);
+
+#endif

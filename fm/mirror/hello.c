@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What both ends of a channel say of themselves, and which files go over it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/mirror/own.h"
+
+bool mirror_has(const char *name)
+{
+	return strcmp(name, "tables") != 0 && strncmp(name, "events", strlen("events")) != 0;
+}
+
+static guid_t own_guid(const struct mirror *m)
+{
+	return mad_port_info(m->services.mad)->port_guid;
+}
+
+json_t *mirror_hello(const struct mirror *m)
+{
+	char name[MIRROR_NAME] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	return json_pack("{si so ss sI}", "protocol", MIRROR_PROTOCOL, "port_guid",
+			 json_sprintf("0x%016" PRIx64, own_guid(m)), "name", name, "takeover",
+			 (json_int_t)m->takeovers);
+}
+
+bool mirror_meet(struct manager *who, const struct frame *hello)
+{
+	const char *guid, *name;
+	int protocol;
+
+	if (json_unpack(hello->head, "{si ss ss}", "protocol", &protocol, "port_guid", &guid,
+			"name", &name) ||
+	    protocol < MIRROR_PROTOCOL - 1 || protocol > MIRROR_PROTOCOL + 1)
+		return false;
+	who->port_guid = strtoull(guid, NULL, 16);
+	snprintf(who->name, sizeof(who->name), "%s", name);
+	return who->port_guid != 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The door of the mirror: hooks of the pipe, the configuration, the listening socket and the clock.
+ * The room goes on over all changes of role, for it outlives the manager that it copies.
+ */
+#include "fm/mirror/module.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fm/mirror/own.h"
+#include "topology/mem.h"
+
+#define ALONE_US  30000000 /* without a copy, until that is an alert */
+#define GATHER_US 1000000  /* of files while they are copied */
+
+/* ---- Take-overs ------------------------------------------------------------------------------ */
+
+static unsigned read_takeovers(void *arg, FILE *in)
+{
+	struct mirror *m = arg;
+
+	return fscanf(in, "%" SCNu64, &m->takeovers) != 1;
+}
+
+static void forget_takeovers(void *arg)
+{
+	struct mirror *m = arg;
+
+	m->takeovers = 0;
+}
+
+static void write_takeovers(const void *arg, FILE *out)
+{
+	const struct mirror *m = arg;
+
+	fprintf(out, "%" PRIu64 "\n", m->takeovers);
+}
+
+/* How often a manager became master, of all that ever wrote these files. */
+static const struct state_file takeovers_file = {
+	.name = "takeovers",
+	.form = "a number",
+	.read = read_takeovers,
+	.forget = forget_takeovers,
+	.write = write_takeovers,
+};
+
+static void role(void *room, enum fabric_role now)
+{
+	struct mirror *m = room;
+
+	m->services = fabric_services(m->fabric);
+	m->alone_us = loop_now_us(m->services.loop);
+	if (now == FABRIC_ROLE_MASTER) {
+		state_store_read(m->services.state, &takeovers_file, m);
+		m->takeovers++;
+		state_store_changed(m->services.state, &takeovers_file, m);
+		m->copied = 0;
+		source_begin(m);
+	} else {
+		source_end(m);
+		copy_follow(m);
+	}
+}
+
+/* ---- The clock ------------------------------------------------------------------------------- */
+
+/* As long as it may take until a dead master's place is taken, a copy of it is as good as ever. */
+static uint64_t copy_lasts_us(const struct mirror *m)
+{
+	const struct conf_sm *sm = &m->services.conf->sm;
+
+	return 2ull * 1000 * (unsigned)sm->polling_timeout_ms * (unsigned)sm->polling_retries +
+	       4 * MIRROR_TICK_US;
+}
+
+static void review_standby(struct mirror *m, uint64_t alone_us)
+{
+	if (alone_us > copy_lasts_us(m) && m->copied) {
+		m->copied = 0;
+		state_store_set_copied(m->services.state, false);
+	}
+	if (alone_us > ALONE_US)
+		alert_raise(m->services.alerts, "mirror", "",
+			    "what the master keeps is not copied to this manager: %s",
+			    copy_error(m));
+}
+
+static void review_master(struct mirror *m, uint64_t alone_us)
+{
+	if (alone_us > ALONE_US && *m->services.conf->mirror.listen)
+		alert_raise(m->services.alerts, "mirror", "",
+			    "no other manager has a whole copy of what this one keeps");
+}
+
+static void review(struct mirror *m)
+{
+	bool master = fabric_is_master(m->fabric);
+	uint64_t now = loop_now_us(m->services.loop);
+
+	if (master ? source_is_copied(m) : copy_is_whole(m)) {
+		m->alone_us = now;
+		alert_end(m->services.alerts, "mirror", "");
+		return;
+	}
+	if (master)
+		review_master(m, now - m->alone_us);
+	else if (fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers)
+		review_standby(m, now - m->alone_us);
+	else
+		alert_end(m->services.alerts, "mirror", "");
+}
+
+static void tick(void *arg)
+{
+	struct mirror *m = arg;
+
+	copy_tick(m);
+	if (fabric_is_master(m->fabric))
+		source_ping(m);
+	state_store_set_gather(m->services.state, m->readers ? GATHER_US : 0);
+	review(m);
+	loop_timer_set(m->tick, MIRROR_TICK_US);
+}
+
+/* ---- Configuration --------------------------------------------------------------------------- */
+
+static struct channel_conf channel_conf(const struct conf_mirror *c)
+{
+	return (struct channel_conf){ c->cert, c->key, c->ca, c->psk_file };
+}
+
+static bool is_wanted(const struct conf_mirror *c)
+{
+	return *c->listen || *c->peers;
+}
+
+static int check(const struct conf *conf, char *err, size_t err_size)
+{
+	const struct channel_conf files = channel_conf(&conf->mirror);
+	struct channel_tls *tls;
+
+	if (!is_wanted(&conf->mirror))
+		return 0;
+	tls = channel_tls_new(&files, err, err_size);
+	channel_tls_free(tls);
+	return tls ? 0 : -1;
+}
+
+static void accepted(void *arg, int fd, const struct sockaddr *from)
+{
+	source_accept(arg, fd);
+}
+
+static void stop_listening(struct mirror *m)
+{
+	listener_free(m->listener);
+	m->listener = NULL;
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	m->listening[0] = '\0';
+}
+
+static void listen_at(struct mirror *m, const char *where)
+{
+	if (!strcmp(m->listening, where))
+		return;
+	stop_listening(m);
+	if (!*where)
+		return;
+	m->fd = listener_socket(where, SOCK_STREAM);
+	if (m->fd < 0) {
+		trouble_set(m->services.alerts, "peer_listen", strerror(-m->fd));
+		return;
+	}
+	snprintf(m->listening, sizeof(m->listening), "%s", where);
+	m->listener = listener_new(m->services.loop, m->fd, "peers", accepted, m);
+}
+
+static void take_peers(struct mirror *m, const char *text)
+{
+	int used;
+
+	for (; m->npeers < MIRROR_PEERS; text += used) {
+		struct peer *p = &m->peers[m->npeers];
+
+		*p = (struct peer){ .mirror = m };
+		if (sscanf(text, "%63s%n", p->address, &used) != 1)
+			break;
+		m->npeers++;
+	}
+}
+
+static void stop(struct mirror *m)
+{
+	source_close(m);
+	copy_close(m);
+	channel_tls_free(m->tls);
+	m->tls = NULL;
+}
+
+/* Certificates and keys may be others under the same names: all connections begin anew. */
+static void configure(void *room)
+{
+	struct mirror *m = room;
+	const struct conf_mirror *c = &m->services.conf->mirror;
+	const struct channel_conf files = channel_conf(c);
+	char err[512] = "";
+
+	stop(m);
+	loop_timer_stop(m->tick);
+	if (is_wanted(c) && !loop_is_simulated(m->services.loop))
+		m->tls = channel_tls_new(&files, err, sizeof(err));
+	trouble_set(m->services.alerts, "peer_listen", NULL);
+	trouble_set(m->services.alerts, "peers", *err ? err : NULL);
+	listen_at(m, m->tls ? c->listen : "");
+	if (!m->tls)
+		return;
+	take_peers(m, c->peers);
+	loop_timer_set(m->tick, 0);
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------- */
+
+static void wrote(void *arg, const char *name, int status)
+{
+	struct mirror *m = arg;
+
+	if (!status && m->tls && fabric_is_master(m->fabric))
+		source_wrote(m, name);
+}
+
+static void status(const void *room, json_t *doc)
+{
+	const struct mirror *m = room;
+	bool master = fabric_is_master(m->fabric);
+
+	if (!m->tls)
+		return;
+	json_object_set_new(doc, "mirror",
+			    json_pack("{sb sI so so}", "whole",
+				      master ? source_is_copied(m) : copy_is_whole(m), "takeovers",
+				      (json_int_t)m->takeovers, "peers", copy_json(m), "standbys",
+				      source_json(m)));
+}
+
+static void start(void *room)
+{
+	configure(room);
+}
+
+static void *init(struct fabric *fabric)
+{
+	struct mirror *m = mem_alloc(1, sizeof(*m));
+
+	m->fabric = fabric;
+	m->services = fabric_services(fabric);
+	m->fd = -1;
+	m->tick = loop_timer_new(m->services.loop, tick, m);
+	m->alone_us = loop_now_us(m->services.loop);
+	state_store_listen(m->services.state, wrote, m);
+	return m;
+}
+
+static void fini(void *room)
+{
+	struct mirror *m = room;
+
+	state_store_unlisten(m->services.state, m);
+	stop(m);
+	stop_listening(m);
+	contents_fini(&m->own);
+	loop_timer_free(m->tick);
+	free(m);
+}
+
+const struct fabric_module mirror_module = { .name = "mirror",
+					     .lasts = true,
+					     .check = check,
+					     .init = init,
+					     .fini = fini,
+					     .start = start,
+					     .configure = configure,
+					     .role = role,
+					     .report.status = status };

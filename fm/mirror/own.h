@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * own: what the files of this room share. Calls go down this list:
+ *
+ *   module.c   the hooks, the configuration, the listening socket, the clock
+ *   source.c   as master: what is on disk goes to all managers that copy it
+ *   copy.c     as standby: what other managers send; of the one that is master it is put on disk
+ *   hello.c    what both ends say of themselves, and which files go over
+ *
+ * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
+ * whether it is master, and sends its files when it is. A copy counts when all of it is there
+ * (FRAME_WHOLE), and from a manager that the election made master.
+ */
+#ifndef FMD_MIRROR_OWN_H
+#define FMD_MIRROR_OWN_H
+
+#include "fm/core/listener.h"
+#include "fm/core/loop.h"
+#include "fm/fabric/module.h"
+#include "fm/mirror/channel.h"
+#include "fm/mirror/contents.h"
+#include "fm/state/state_copy.h"
+
+#define MIRROR_PROTOCOL 1
+#define MIRROR_TICK_US	500000 /* between two pings, and between two tries to connect at least */
+#define MIRROR_PEERS	8
+#define MIRROR_NAME	64
+
+struct mirror;
+
+struct manager {	  /* at the other end of a channel, as its HELLO has it */
+	guid_t port_guid; /* 0 = it has not said so yet */
+	char name[MIRROR_NAME];
+};
+
+struct reader { /* a manager that copies this one */
+	struct reader *next;
+	struct mirror *mirror;
+	struct channel *channel;
+	struct manager who;
+	uint64_t taken; /* the latest that it has, and.. */
+	bool whole;	/* ..it has all before that, too */
+	uint64_t heard_us;
+};
+
+struct peer { /* a manager that this one copies */
+	struct mirror *mirror;
+	char address[MIRROR_NAME]; /* HOST:PORT, as configured */
+	struct channel *channel;   /* NULL = not connected */
+	bool opened;
+	struct manager who;
+	bool master;  /* it says so */
+	bool whole;   /* `contents` is all it has.. */
+	uint64_t seq; /* ..as of this */
+	uint64_t heard_us, retry_us;
+	struct contents contents;
+	char error[160]; /* "" = none */
+};
+
+struct mirror {
+	struct fabric *fabric;
+	struct fabric_services services; /* those of the present life */
+	struct channel_tls *tls;	 /* NULL = neither listens nor connects */
+	char listening[80];
+	int fd;
+	struct listener *listener;
+	struct loop_timer *tick;
+
+	struct reader *readers;
+	struct contents own; /* as readers have it */
+	uint64_t seq;	     /* of the latest change that was sent */
+	uint64_t takeovers;  /* of all managers that wrote these files, one after the other */
+
+	struct peer peers[MIRROR_PEERS];
+	unsigned npeers;
+	guid_t copied;	   /* of whom state_dir is a copy now; 0 = nobody */
+	uint64_t alone_us; /* since when nobody has a whole copy, or there is nothing to copy */
+};
+
+/* hello.c */
+/* False: no other manager needs it; tables are read from the switches. */
+bool mirror_has(const char *name);
+json_t *mirror_hello(const struct mirror *m);
+/* False: it is none that this manager understands. */
+bool mirror_meet(struct manager *who, const struct frame *hello);
+
+/* source.c */
+void source_accept(struct mirror *m, int fd);
+void source_begin(struct mirror *m); /* master now: what is on disk goes out */
+void source_end(struct mirror *m);   /* master no more */
+void source_wrote(struct mirror *m, const char *name);
+void source_ping(struct mirror *m);
+bool source_is_copied(const struct mirror *m); /* somebody has all that is on disk */
+void source_close(struct mirror *m);	       /* all channels */
+json_t *source_json(const struct mirror *m);
+
+/* copy.c */
+void copy_tick(struct mirror *m); /* connects where it is time */
+/* The master is another, or is one now: of whom a whole copy is there, that is put on disk. */
+void copy_follow(struct mirror *m);
+bool copy_is_whole(const struct mirror *m);	/* of the manager that is master */
+const char *copy_error(const struct mirror *m); /* why not; in words */
+void copy_close(struct mirror *m);
+json_t *copy_json(const struct mirror *m);
+
+#endif

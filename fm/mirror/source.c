@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * As master. What readers get is what the store has written, for that is whole and in order: each
+ * file when it was written, by what has changed of it. All readers have the same, and a new one
+ * gets all of it first.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/mirror/own.h"
+#include "fm/state/state_file.h"
+#include "topology/mem.h"
+
+static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
+			 const struct text *all)
+{
+	return json_pack("{ss sI sI sI so sI}", "name", name, "keep_head", (json_int_t)d->keep_head,
+			 "keep_tail", (json_int_t)d->keep_tail, "length", (json_int_t)all->length,
+			 "sum", json_sprintf("%016" PRIx64, state_sum(all->bytes, all->length)),
+			 "seq", (json_int_t)m->seq);
+}
+
+static void send_file(const struct mirror *m, struct reader *r, const struct content *file)
+{
+	const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
+
+	channel_send(r->channel, FRAME_FILE, file_head(m, file->name, &all, &file->text), all.bytes,
+		     all.length);
+}
+
+static void send_all(const struct mirror *m, struct reader *r)
+{
+	json_t *names = json_array();
+
+	for (unsigned i = 0; i < m->own.count; i++) {
+		send_file(m, r, &m->own.list[i]);
+		json_array_append_new(names, json_string(m->own.list[i].name));
+	}
+	channel_send(r->channel, FRAME_WHOLE,
+		     json_pack("{so sI}", "names", names, "seq", (json_int_t)m->seq), NULL, 0);
+}
+
+static void send_role(const struct mirror *m, struct reader *r)
+{
+	bool master = fabric_is_master(m->fabric);
+
+	r->whole = false;
+	channel_send(r->channel, FRAME_ROLE,
+		     json_pack("{sb sI}", "master", master, "takeover", (json_int_t)m->takeovers),
+		     NULL, 0);
+	if (master)
+		send_all(m, r);
+}
+
+/* ---- Readers --------------------------------------------------------------------------------- */
+
+static void drop(struct reader *r)
+{
+	struct reader **link = &r->mirror->readers;
+
+	while (*link != r)
+		link = &(*link)->next;
+	*link = r->next;
+	free(r);
+}
+
+static void opened(void *arg, struct channel *channel)
+{
+	const struct reader *r = arg;
+
+	channel_send(channel, FRAME_HELLO, mirror_hello(r->mirror), NULL, 0);
+}
+
+static void taken(struct reader *r, const struct frame *frame)
+{
+	json_int_t seq = 0;
+	int whole = 0;
+
+	if (json_unpack(frame->head, "{sI sb}", "seq", &seq, "whole", &whole))
+		return;
+	r->taken = (uint64_t)seq;
+	r->whole = whole;
+	r->heard_us = loop_now_us(r->mirror->services.loop);
+}
+
+static void received(void *arg, struct channel *channel, const struct frame *frame)
+{
+	struct reader *r = arg;
+
+	if (frame->type == FRAME_TAKEN)
+		taken(r, frame);
+	if (frame->type != FRAME_HELLO || r->who.port_guid)
+		return;
+	if (!mirror_meet(&r->who, frame)) {
+		channel_close(channel);
+		drop(r);
+		return;
+	}
+	send_role(r->mirror, r);
+}
+
+static void closed(void *arg, struct channel *channel, const char *why)
+{
+	const struct reader *r = arg;
+
+	if (r->who.port_guid)
+		log_line(LOG_CORE, LOG_NOTICE, "%s does not copy this manager any more: %s",
+			 r->who.name, why);
+	drop(arg);
+}
+
+void source_accept(struct mirror *m, int fd)
+{
+	static const struct channel_ops ops = { opened, received, closed };
+	struct reader *r = mem_alloc(1, sizeof(*r));
+
+	r->mirror = m;
+	r->heard_us = loop_now_us(m->services.loop);
+	r->next = m->readers;
+	m->readers = r;
+	r->channel = channel_accept(m->services.loop, m->tls, fd, &ops, r);
+}
+
+void source_close(struct mirror *m)
+{
+	while (m->readers) {
+		channel_close(m->readers->channel);
+		drop(m->readers);
+	}
+}
+
+/* ---- What is on disk ------------------------------------------------------------------------- */
+
+static void load(void *arg, const char *name)
+{
+	struct mirror *m = arg;
+	struct text text;
+
+	if (!mirror_has(name))
+		return;
+	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
+	if (text.bytes)
+		contents_set(&m->own, name, text);
+}
+
+static void tell_role(struct mirror *m)
+{
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			send_role(m, r);
+}
+
+void source_begin(struct mirror *m)
+{
+	contents_fini(&m->own);
+	m->seq++;
+	state_store_each(m->services.state, load, m);
+	tell_role(m);
+}
+
+void source_end(struct mirror *m)
+{
+	contents_fini(&m->own);
+	tell_role(m);
+}
+
+void source_wrote(struct mirror *m, const char *name)
+{
+	struct text text;
+	struct delta delta;
+
+	if (!mirror_has(name))
+		return;
+	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
+	if (!text.bytes)
+		return;
+	m->seq++;
+	delta = delta_of(contents_text(&m->own, name), &text);
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
+				     delta.bytes, delta.length);
+	contents_set(&m->own, name, text);
+}
+
+void source_ping(struct mirror *m)
+{
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			channel_send(r->channel, FRAME_PING,
+				     json_pack("{sI}", "seq", (json_int_t)m->seq), NULL, 0);
+}
+
+bool source_is_copied(const struct mirror *m)
+{
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken == m->seq)
+			return true;
+	return false;
+}
+
+json_t *source_json(const struct mirror *m)
+{
+	uint64_t now = loop_now_us(m->services.loop);
+	json_t *rows = json_array();
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		json_array_append_new(
+			rows, json_pack("{ss so sb sI sI}", "name", r->who.name, "port_guid",
+					json_sprintf("0x%016" PRIx64, r->who.port_guid), "whole",
+					r->whole, "behind", (json_int_t)(m->seq - r->taken),
+					"age_ms", (json_int_t)((now - r->heard_us) / 1000)));
+	return rows;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Files that come from another manager, or go there. */
+#include "fm/state/state_copy.h"
+#include <stdlib.h>
+#include <string.h>
+#include "fm/state/state_store_own.h"
+#include "topology/mem.h"
+
+static struct kept *kept_of(struct state_store *s, const char *name)
+{
+	struct state_file *file;
+	struct kept *k = s->files;
+
+	while (k && strcmp(k->file->name, name) != 0)
+		k = k->next;
+	if (k)
+		return k;
+	file = mem_alloc(1, sizeof(*file));
+	*file = (struct state_file){ .name = mem_strdup(name) };
+	k = state_store_kept(s, file);
+	k->foreign = true;
+	return k;
+}
+
+/* Who owns it has no part in that, so neither has its summary. */
+static bool list(struct state_store *s, const char *name)
+{
+	const struct state_file bare = { .name = name };
+
+	return state_manifest_note(&s->manifest, &bare, NULL);
+}
+
+void state_store_put(struct state_store *s, const char *name, const char *content, size_t length)
+{
+	struct kept *k = kept_of(s, name);
+
+	free(k->held);
+	k->held = mem_alloc(length + 1, 1);
+	memcpy(k->held, content, length);
+	k->held_length = length;
+	k->due = k->in_memory = true;
+	k->lane_held = k->failed = false; /* what is on its way is older */
+	k->at_us = loop_now_us(s->loop) + STATE_PUT_US;
+	s->manifest_due |= list(s, name);
+	state_store_schedule(s);
+}
+
+void state_store_each(const struct state_store *s, state_name_fn *fn, void *arg)
+{
+	state_manifest_each(&s->manifest, fn, arg);
+}
+
+void state_store_set_copied(struct state_store *s, bool copied)
+{
+	s->copied = copied;
+}
+
+bool state_store_is_copied(const struct state_store *s)
+{
+	return s->copied;
+}
+
+char *state_store_on_disk(const struct state_store *s, const char *name, size_t *length)
+{
+	char *path = state_store_path(s, name);
+	struct state_content c;
+	enum state_said said = state_file_load(path, name, &c);
+
+	free(path);
+	*length = said == STATE_WHOLE ? c.length : 0;
+	if (said == STATE_WHOLE)
+		return c.bytes;
+	free(c.bytes);
+	return NULL;
+}
+
+void state_store_set_gather(struct state_store *s, uint64_t most_us)
+{
+	s->gather_most_us = most_us;
+}

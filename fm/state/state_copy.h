@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * state_copy: state_dir as another manager has it, or is to have it: what the mirror needs of the
+ * store (fm/mirror/module.h).
+ */
+#ifndef FMD_STATE_STATE_COPY_H
+#define FMD_STATE_STATE_COPY_H
+
+#include "fm/state/state_store.h"
+
+/*
+ * The file of that name is another manager's: `content`, which is copied. It is written whoever is
+ * master, and read from memory until then. An owner that is there by now does not hear of it.
+ */
+void state_store_put(struct state_store *store, const char *name, const char *content,
+		     size_t length);
+/* What is on disk of it; the bytes are the caller's, NULL = there is nothing that is whole. */
+char *state_store_on_disk(const struct state_store *store, const char *name, size_t *length);
+/* Each file that was ever written, but for the manifest. */
+void state_store_each(const struct state_store *store, state_name_fn *fn, void *arg);
+/*
+ * Whether state_dir has what the manager that was master until now knew: what hosts registered with
+ * that one is known here.
+ */
+void state_store_set_copied(struct state_store *store, bool copied);
+bool state_store_is_copied(const struct state_store *store);
+/*
+ * No file gathers changes for longer than this from its next change on, for another manager waits
+ * for them; 0 = as its owner says.
+ */
+void state_store_set_gather(struct state_store *store, uint64_t most_us);
+
+#endif

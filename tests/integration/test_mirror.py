@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Two fmd of which the standby mirrors its master: what one knows, the other knows when it takes over."""
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+HERE, THERE, HOST = "H-0002c90380000100", "H-0002c9038000ff00", "H-0002c90380008300"
+CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
+MGID = "ff12401bffff00000000000000000042"
+SPINE = "S-0002c90300000900"
+OFF = ["H-0002c90380000a00", "H-0002c90380000b00", "H-0002c90380000c00"]
+FAST = {"sminfo_polling_timeout": 1500}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def port_guid(host):
+    return f"0x{int(host[2:], 16) + 1:016x}"
+
+
+def managed(status):
+    return status["sm"] == "master" and status["state"] == "up"
+
+
+def secret(path, text="00112233445566778899aabbccddeeff\n", mode=0o600):
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+@pytest.fixture
+def two(start, pod_net, tmp_path):
+    """two(**conf of both): a master and its standby, each other's peers."""
+    mine = []
+
+    def begin(conf=None, standby_conf=None):
+        ports = free_port(), free_port()
+        psk = {"peer_psk_file": secret(tmp_path / "psk")} if conf is None else conf
+        master = start(pod_net, HERE, peer_listen=f"127.0.0.1:{ports[0]}", peers=f"127.0.0.1:{ports[1]}", **psk, **FAST)
+        mine.append(master.another(peer_listen=f"127.0.0.1:{ports[1]}", peers=f"127.0.0.1:{ports[0]}",
+                                   **(psk if standby_conf is None else standby_conf), **FAST))
+        mine[-1].start_fmd(THERE)
+        mine[-1].wait(lambda s: s["sm"] == "standby", "it stands by")
+        return master, mine[-1]
+
+    try:
+        yield begin
+    finally:
+        for it in mine:
+            it.stop()
+
+
+def whole(standby):
+    return standby.wait(lambda s: s["mirror"]["whole"], "it has a whole copy")
+
+
+MIRRORED = ["aliases", "cables", "cordons", "groups", "lids", "nvswitch", "services", "subscriptions"]
+
+
+def files(fabric):
+    found = {name: fabric.state_dir / name for name in MIRRORED}
+    return {name: path.read_bytes() for name, path in found.items() if path.exists()}
+
+
+def client(fabric, *arguments, host=HOST):
+    return fabric.run(sys.executable, CLIENT, fabric.status()["sm_lid"], *arguments, host=host)
+
+
+def kept(fabric):
+    status = fabric.status()
+    return {"lids": fabric.lids(), "down": sorted((r["a"]["name"], r["b"]["name"]) for r in fabric.ask("links", "--down")),
+            "cordoned": status["links_cordoned"], "hosts": {h["host"]: h["state"] for h in fabric.ask("nvswitch")["hosts"]},
+            "members": {g["mgid"]: g["full"] for g in fabric.ask("groups")}}
+
+
+def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
+    master, standby = two()
+    whole(standby)
+    master.console(*[f'Unlink "{host}"' for host in OFF])
+    master.wait_up(lambda s: s["links_down"] == len(OFF), "three hosts are off")
+    master.fmctl("cordon", SPINE)
+    master.fmctl("nvswitch", "set", "dgx-su01-05", "NO_P2P")
+    client(master, "join", port_guid(HOST), MGID, "1")
+    client(master, "register", port_guid(HOST), "0x1234", "storage")
+    client(master, "subscribe")
+    master.wait(lambda s: any(g["full"] and g["tree"] for g in master.ask("groups")), "a host has joined")
+    before = kept(master)
+    assert before["cordoned"] > 0 and len(before["down"]) == len(OFF)
+    master.wait(lambda s: files(standby) == files(master) and len(files(master)) == len(MIRRORED),
+                "the standby's files are the master's")
+    master.stop_fmd(signal.SIGKILL)
+    status = standby.wait(managed, "it has taken over")
+    assert status["lft_blocks_written"] == 0 and status["multicast"]["mft_blocks_written"] == 0
+    assert (status["sa"]["services"], status["sa"]["subscriptions"]) == (1, 1)
+    assert not [e for e in standby.ask("events", "-n", "200") if "register anew" in e["text"] or "cleared" in e["text"]]
+    standby.wait(lambda s: kept(standby) == before, "all is as it was")
+    assert status["mirror"]["takeovers"] == 2
+
+
+def test_who_returns_has_what_was_done_meanwhile(two):
+    master, standby = two()
+    whole(standby)
+    master.fmctl("cordon", SPINE)
+    standby.wait(lambda s: (standby.state_dir / "cordons").exists(), "the cordon is there")
+    master.stop_fmd(signal.SIGKILL)
+    standby.wait(managed, "it has taken over")
+    assert standby.status()["links_cordoned"] > 0
+    standby.fmctl("uncordon", SPINE)
+    master.start_fmd(HERE)
+    master.wait(lambda s: s["sm"] == "standby", "the first stands by now")
+    whole(master)
+    standby.stop_fmd(signal.SIGKILL)
+    status = master.wait(managed, "it is master again")
+    assert status["links_cordoned"] == 0 and status["mirror"]["takeovers"] == 3
+
+
+def certificate(folder, name, ca):
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+    if not (folder / f"{ca}.key").exists():
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{ca}.key", "-out", f"{ca}.pem", "-subj", f"/CN={ca}")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+    openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial", "-out", f"{name}.pem")
+    (folder / f"{name}.key").chmod(0o600)
+    return {"peer_cert": str(folder / f"{name}.pem"), "peer_key": str(folder / f"{name}.key"), "peer_ca": str(folder / f"{ca}.pem")}
+
+
+def test_certificates_of_one_ca_serve_both_ends(two, tmp_path):
+    _, standby = two(certificate(tmp_path, "one", "ca"), certificate(tmp_path, "two", "ca"))
+    assert whole(standby)["mirror"]["peers"][0]["error"] is None
+
+
+@pytest.mark.parametrize("kind", ["certificate", "psk"])
+def test_a_peer_that_can_not_prove_who_it_is_gets_nothing(two, tmp_path, kind):
+    if kind == "psk":
+        keys = [{"peer_psk_file": secret(tmp_path / f"psk{n}", f"{n}0112233445566778899aabbccddeeff\n")} for n in (1, 2)]
+    else:
+        keys = [certificate(tmp_path, "one", "ca"), certificate(tmp_path, "two", "otherca")]
+    master, standby = two(*keys)
+    status = standby.wait(lambda s: s["mirror"]["peers"][0]["error"], "it is refused")
+    assert not status["mirror"]["whole"] and not status["mirror"]["peers"][0]["master"]
+    assert managed(master.status()) and not master.status()["mirror"]["whole"]
+
+
+@pytest.mark.parametrize("lines, said", [
+    ('peers = ["mgmt2:9811"];', "peers prove who they are"),
+    ('peers = ["mgmt2"]; peer_psk_file = "psk";', '"mgmt2": HOST:PORT is expected'),
+    ('peer_listen = "0.0.0.0:9811"; peer_cert = "a"; peer_key = "b";', "go together"),
+    ('peers = ["mgmt2:9811", "mgmt3:9811"]; peer_psk_file = "PSK";', None)])
+def test_what_can_not_work_is_refused_with_its_line(start, pod_net, tmp_path, lines, said):
+    fabric = start(pod_net, HERE)
+    path = tmp_path / "fmd.conf"
+    path.write_text(lines.replace("PSK", secret(tmp_path / "psk")) + "\n")
+    done = fabric.run(pathlib.Path(fabric.fmd.args[0]), "--check-config", path, check=False)
+    assert (done.returncode, said is None or said in done.stderr) == (1 if said else 0, True), done
+    if said:
+        assert f"{path}:1:" in done.stderr
+
+
+def test_a_secret_that_others_can_read_is_refused(start, pod_net, tmp_path):
+    fabric = start(pod_net, HERE)
+    path = tmp_path / "fmd.conf"
+    path.write_text(f'peers = "mgmt2:9811"; peer_psk_file = "{secret(tmp_path / "psk", mode=0o644)}";\n')
+    done = fabric.run(pathlib.Path(fabric.fmd.args[0]), "--check-config", path, check=False)
+    assert done.returncode == 1 and "chmod 0600" in done.stderr

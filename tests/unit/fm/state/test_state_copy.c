@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Files of state_dir that come from another manager, and go there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/state/state_copy.h"
+#include "topology/mem.h"
+
+#define SECOND_US 1000000
+
+struct world {
+	struct loop *loop;
+	struct loop_timer *stop;
+	struct event_log *events;
+	struct alerts *alerts;
+	struct state_store *store;
+	char folder[32];
+	unsigned value, value_read;
+	unsigned wrote, mirrored; /* as two listeners heard */
+};
+
+static unsigned read_value(void *owner, FILE *in)
+{
+	struct world *w = owner;
+
+	return fscanf(in, "%u", &w->value_read) != 1;
+}
+
+static void forget_value(void *owner)
+{
+	struct world *w = owner;
+
+	w->value_read = 0;
+}
+
+static void write_value(const void *owner, FILE *out)
+{
+	const struct world *w = owner;
+
+	fprintf(out, "%u\n", w->value);
+}
+
+static void summarize(const void *owner, FILE *out)
+{
+	write_value(owner, out);
+}
+
+static const struct state_file file = { .name = "value",
+					.form = "a number",
+					.read = read_value,
+					.forget = forget_value,
+					.write = write_value,
+					.summary = summarize,
+					.gather_us = 60 * SECOND_US };
+
+static void count_wrote(void *arg, const char *name, int status)
+{
+	++*(unsigned *)arg;
+}
+
+static void stop(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void run_for(struct world *w, uint64_t us)
+{
+	loop_timer_set(w->stop, us);
+	assert_int_equal(loop_run(w->loop), 0);
+}
+
+static void reopen(struct world *w)
+{
+	state_store_free(w->store);
+	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
+}
+
+static unsigned value_read(struct world *w)
+{
+	w->value_read = 0;
+	assert_int_equal(state_store_read(w->store, &file, w), 0);
+	return w->value_read;
+}
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	log_set_level(-1, -1);
+	strcpy(w->folder, "/tmp/fmd-test-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	w->loop = loop_new_simulated();
+	w->stop = loop_timer_new(w->loop, stop, w->loop);
+	w->events = event_log_new(100);
+	w->alerts = alerts_new(w->loop, w->events);
+	reopen(w);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	char command[64];
+
+	state_store_free(w->store);
+	alerts_free(w->alerts);
+	event_log_free(w->events);
+	loop_timer_free(w->stop);
+	loop_free(w->loop);
+	snprintf(command, sizeof(command), "rm -rf %s", w->folder);
+	free(w);
+	return system(command);
+}
+
+/* ---- Here ------------------------------------------------------------------------------------ */
+
+static void what_another_sent_is_written_by_a_standby_too(void **state)
+{
+	struct world *w = *state;
+
+	state_store_set_writable(w->store, false);
+	state_store_put(w->store, "value", "7\n", 2);
+	run_for(w, SECOND_US);
+	reopen(w);
+	assert_int_equal(value_read(w), 7);
+}
+
+static void it_is_read_before_it_is_written(void **state)
+{
+	struct world *w = *state;
+
+	state_store_set_writable(w->store, false);
+	state_store_put(w->store, "value", "7\n", 2);
+	assert_int_equal(value_read(w), 7);
+	state_store_put(w->store, "value", "8\n", 2);
+	assert_int_equal(value_read(w), 8);
+	run_for(w, SECOND_US);
+	assert_int_equal(value_read(w), 8);
+}
+
+static void what_its_owner_knows_less_than_does_not_come_back(void **state)
+{
+	struct world *w = *state;
+
+	w->value = 3;
+	state_store_set_writable(w->store, false);
+	state_store_changed(w->store, &file, w); /* a standby's own */
+	state_store_put(w->store, "value", "7\n", 2);
+	state_store_detach(w->store);
+	state_store_set_writable(w->store, true);
+	assert_int_equal(value_read(w), 7);
+	run_for(w, 120 * SECOND_US);
+	reopen(w);
+	assert_int_equal(value_read(w), 7);
+}
+
+static void a_master_goes_on_from_there(void **state)
+{
+	struct world *w = *state;
+
+	state_store_put(w->store, "value", "7\n", 2);
+	assert_int_equal(value_read(w), 7);
+	w->value = 9;
+	state_store_changed(w->store, &file, w);
+	run_for(w, 120 * SECOND_US);
+	reopen(w);
+	assert_int_equal(value_read(w), 9);
+}
+
+/* A standby that began with an empty state_dir. */
+static void a_manifest_that_was_just_written_is_there(void **state)
+{
+	struct world *w = *state;
+	json_t *alerts;
+
+	state_store_put(w->store, "value", "7\n", 2);
+	run_for(w, SECOND_US);
+	assert_int_equal(value_read(w), 7);
+	alerts = alerts_json(w->alerts);
+	assert_int_equal(json_array_size(alerts), 0);
+	json_decref(alerts);
+}
+
+static void files_that_nobody_here_knows_are_kept(void **state)
+{
+	struct world *w = *state;
+	size_t length;
+	char *bytes;
+
+	state_store_put(w->store, "newer", "of a newer fmd\n", 15);
+	run_for(w, SECOND_US);
+	reopen(w);
+	bytes = state_store_on_disk(w->store, "newer", &length);
+	assert_int_equal(length, 15);
+	assert_memory_equal(bytes, "of a newer fmd\n", 15);
+	free(bytes);
+	assert_null(state_store_on_disk(w->store, "none", &length));
+	assert_int_equal(length, 0);
+}
+
+/* ---- There ----------------------------------------------------------------------------------- */
+
+static void note_name(void *arg, const char *name)
+{
+	char *names = arg;
+
+	strcat(names, name);
+	strcat(names, " ");
+}
+
+static void all_that_was_ever_written_is_named(void **state)
+{
+	struct world *w = *state;
+	char names[64] = "";
+
+	state_store_changed(w->store, &file, w);
+	state_store_put(w->store, "newer", "", 0);
+	run_for(w, 120 * SECOND_US);
+	reopen(w);
+	state_store_each(w->store, note_name, names);
+	assert_string_equal(names, "newer value ");
+}
+
+static void a_file_gathers_no_longer_than_the_copy_may_be_behind(void **state)
+{
+	struct world *w = *state;
+
+	state_store_listen(w->store, count_wrote, &w->wrote);
+	state_store_listen(w->store, count_wrote, &w->mirrored);
+	state_store_changed(w->store, &file, w);
+	run_for(w, 2 * SECOND_US);
+	assert_int_equal(w->wrote, 0);
+	state_store_set_gather(w->store, SECOND_US);
+	state_store_changed(w->store, &file, w);
+	run_for(w, 2 * SECOND_US);
+	assert_int_equal(w->wrote, 1);
+	assert_int_equal(w->mirrored, 1);
+	state_store_unlisten(w->store, &w->mirrored);
+	state_store_changed(w->store, &file, w);
+	run_for(w, 2 * SECOND_US);
+	assert_int_equal(w->wrote, 2);
+	assert_int_equal(w->mirrored, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_another_sent_is_written_by_a_standby_too),
+		TEST(it_is_read_before_it_is_written),
+		TEST(what_its_owner_knows_less_than_does_not_come_back),
+		TEST(a_master_goes_on_from_there),
+		TEST(a_manifest_that_was_just_written_is_there),
+		TEST(files_that_nobody_here_knows_are_kept),
+		TEST(all_that_was_ever_written_is_named),
+		TEST(a_file_gathers_no_longer_than_the_copy_may_be_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
