@@ -13,8 +13,7 @@
 #include "fm/mirror/own.h"
 #include "topology/mem.h"
 
-#define ALONE_US  30000000 /* without a copy, until that is an alert */
-#define GATHER_US 1000000  /* of files while they are copied */
+#define ALONE_US 30000000 /* without a copy, until that is an alert */
 
 /* ---- Take-overs ------------------------------------------------------------------------------ */
 
@@ -121,7 +120,7 @@ static void tick(void *arg)
 	copy_tick(m);
 	if (fabric_is_master(m->fabric))
 		source_ping(m);
-	state_store_set_gather(m->services.state, m->readers ? GATHER_US : 0);
+	state_store_set_hasty(m->services.state, m->readers != NULL);
 	review(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
 }

@@ -74,7 +74,7 @@ char *state_store_on_disk(const struct state_store *s, const char *name, size_t 
 	return NULL;
 }
 
-void state_store_set_gather(struct state_store *s, uint64_t most_us)
+void state_store_set_hasty(struct state_store *s, bool hasty)
 {
-	s->gather_most_us = most_us;
+	s->hasty = hasty;
 }

@@ -25,9 +25,12 @@ void state_store_each(const struct state_store *store, state_name_fn *fn, void *
 void state_store_set_copied(struct state_store *store, bool copied);
 bool state_store_is_copied(const struct state_store *store);
 /*
- * No file gathers changes for longer than this from its next change on, for another manager waits
- * for them; 0 = as its owner says.
+ * Another manager waits for changes: from its next one on a file gathers them no longer than
+ * STATE_HASTE_US, or STATE_SHARE times as long as it took to write it last; never longer than its
+ * owner says.
  */
-void state_store_set_gather(struct state_store *store, uint64_t most_us);
+#define STATE_HASTE_US 50000
+#define STATE_SHARE    20
+void state_store_set_hasty(struct state_store *store, bool hasty);
 
 #endif

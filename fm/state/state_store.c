@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fm/core/log.h"
+#include "fm/state/state_copy.h"
 #include "fm/state/state_store_own.h"
 #include "topology/mem.h"
 
@@ -122,16 +123,21 @@ void state_store_schedule(struct state_store *s)
 		loop_timer_set(s->timer, next > now ? next - now : 0);
 }
 
-static uint64_t gather_us(const struct state_store *s, uint64_t us)
+static uint64_t gather_us(const struct state_store *s, const struct kept *k, uint64_t us)
 {
-	return s->gather_most_us && s->gather_most_us < us ? s->gather_most_us : us;
+	uint64_t least = STATE_SHARE * k->took_us;
+
+	if (least < STATE_HASTE_US)
+		least = STATE_HASTE_US;
+	return s->hasty && least < us ? least : us;
 }
 
 void state_store_changed(struct state_store *s, const struct state_file *file, void *owner)
 {
 	struct kept *k = state_store_kept(s, file);
-	uint64_t now = loop_now_us(s->loop), gather = gather_us(s, file->gather_us);
-	uint64_t most = gather_us(s, file->gather_max_us ? file->gather_max_us : file->gather_us);
+	uint64_t now = loop_now_us(s->loop), gather = gather_us(s, k, file->gather_us);
+	uint64_t most =
+		gather_us(s, k, file->gather_max_us ? file->gather_max_us : file->gather_us);
 
 	k->owner = owner;
 	if (!k->due)
@@ -289,6 +295,7 @@ static void start(struct state_store *s, struct lane *lane)
 		return;
 	}
 	lane->said = ends[0];
+	lane->began_us = loop_now_us(s->loop);
 	lane->wait_us = REAP_MIN_US;
 	s->manifest_due &= !lane->lists;
 }
@@ -331,6 +338,7 @@ static void close_lane(struct state_store *s, struct lane *lane, int code)
 		if (read(lane->said, &status, sizeof(status)) != sizeof(status))
 			status = -EIO;
 		files[i]->lane = NULL;
+		files[i]->took_us = loop_now_us(s->loop) - lane->began_us;
 		wrote(s, files[i], status);
 	}
 	close(lane->said);

@@ -24,6 +24,7 @@ struct kept {
 	bool lane_held;	   /* what is on its way is `held` */
 	uint64_t since_us; /* the first change that is due */
 	uint64_t at_us;	   /* it is to be written */
+	uint64_t took_us;  /* the latest write of it, and of what went with it */
 	struct lane *lane; /* on its way; NULL = not */
 	char *held;	   /* rendered, and not on disk yet */
 	size_t held_length;
@@ -34,6 +35,7 @@ struct lane {
 	int said;  /* a pipe: a status a file */
 	struct kept *files[LANE_FILES];
 	unsigned count;
+	uint64_t began_us;
 	bool lists;	  /* writes the manifest as well */
 	uint64_t wait_us; /* before it is looked at again */
 };
@@ -46,7 +48,7 @@ struct state_store {
 		state_wrote_fn *wrote; /* NULL = a free place */
 		void *arg;
 	} listeners[STATE_LISTENERS];
-	uint64_t gather_most_us; /* 0 = as files have it */
+	bool hasty; /* another manager waits for what is written */
 	bool writable;
 	bool copied; /* of who was master until now */
 	uint64_t retry_us;

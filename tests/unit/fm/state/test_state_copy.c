@@ -228,7 +228,7 @@ static void all_that_was_ever_written_is_named(void **state)
 	assert_string_equal(names, "newer value ");
 }
 
-static void a_file_gathers_no_longer_than_the_copy_may_be_behind(void **state)
+static void a_file_is_written_at_once_while_another_manager_waits(void **state)
 {
 	struct world *w = *state;
 
@@ -237,9 +237,9 @@ static void a_file_gathers_no_longer_than_the_copy_may_be_behind(void **state)
 	state_store_changed(w->store, &file, w);
 	run_for(w, 2 * SECOND_US);
 	assert_int_equal(w->wrote, 0);
-	state_store_set_gather(w->store, SECOND_US);
+	state_store_set_hasty(w->store, true);
 	state_store_changed(w->store, &file, w);
-	run_for(w, 2 * SECOND_US);
+	run_for(w, 2 * STATE_HASTE_US);
 	assert_int_equal(w->wrote, 1);
 	assert_int_equal(w->mirrored, 1);
 	state_store_unlisten(w->store, &w->mirrored);
@@ -261,7 +261,7 @@ int main(void)
 		TEST(a_manifest_that_was_just_written_is_there),
 		TEST(files_that_nobody_here_knows_are_kept),
 		TEST(all_that_was_ever_written_is_named),
-		TEST(a_file_gathers_no_longer_than_the_copy_may_be_behind),
+		TEST(a_file_is_written_at_once_while_another_manager_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
