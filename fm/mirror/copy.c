@@ -149,7 +149,7 @@ static void take_role(struct peer *p, const struct frame *frame)
 	p->whole = false;
 }
 
-static void answer_ping(struct peer *p)
+static void acknowledge(struct peer *p)
 {
 	channel_send(p->channel, FRAME_TAKEN,
 		     json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole",
@@ -171,10 +171,10 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = take_file(p, frame);
 	else if (frame->type == FRAME_WHOLE)
 		take_whole(p, frame);
-	else if (frame->type == FRAME_PING)
-		answer_ping(p);
 	if (wrong)
 		refuse(p, wrong);
+	else if (p->whole || frame->type == FRAME_PING)
+		acknowledge(p);
 }
 
 static void opened(void *arg, struct channel *channel)

@@ -53,6 +53,10 @@ static void role(void *room, enum fabric_role now)
 
 	m->services = fabric_services(m->fabric);
 	m->alone_us = loop_now_us(m->services.loop);
+	/* Who asks for the next master has still what its master until now has sent. */
+	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
+		state_store_set_copied(m->services.state, false);
+	m->was_master = now == FABRIC_ROLE_MASTER;
 	if (now == FABRIC_ROLE_MASTER) {
 		state_store_read(m->services.state, &takeovers_file, m);
 		m->takeovers++;
@@ -120,7 +124,6 @@ static void tick(void *arg)
 	copy_tick(m);
 	if (fabric_is_master(m->fabric))
 		source_ping(m);
-	state_store_set_hasty(m->services.state, m->readers != NULL);
 	review(m);
 	loop_timer_set(m->tick, MIRROR_TICK_US);
 }

@@ -73,7 +73,8 @@ struct mirror {
 
 	struct peer peers[MIRROR_PEERS];
 	unsigned npeers;
-	guid_t copied;	   /* of whom state_dir is a copy now; 0 = nobody */
+	guid_t copied; /* of whom state_dir is a copy now; 0 = nobody */
+	bool was_master;
 	uint64_t alone_us; /* since when nobody has a whole copy, or there is nothing to copy */
 };
 

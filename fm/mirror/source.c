@@ -52,16 +52,36 @@ static void send_role(const struct mirror *m, struct reader *r)
 		send_all(m, r);
 }
 
+bool source_is_copied(const struct mirror *m)
+{
+	for (const struct reader *r = m->readers; r; r = r->next)
+		if (r->whole && r->taken == m->seq)
+			return true;
+	return false;
+}
+
 /* ---- Readers --------------------------------------------------------------------------------- */
+
+/* What is written is waited for. */
+static void haste(struct mirror *m)
+{
+	bool anybody = false;
+
+	for (const struct reader *r = m->readers; r; r = r->next)
+		anybody |= r->who.port_guid != 0;
+	state_store_set_hasty(m->services.state, anybody);
+}
 
 static void drop(struct reader *r)
 {
 	struct reader **link = &r->mirror->readers;
+	struct mirror *m = r->mirror;
 
 	while (*link != r)
 		link = &(*link)->next;
 	*link = r->next;
 	free(r);
+	haste(m);
 }
 
 static void opened(void *arg, struct channel *channel)
@@ -81,6 +101,7 @@ static void taken(struct reader *r, const struct frame *frame)
 	r->taken = (uint64_t)seq;
 	r->whole = whole;
 	r->heard_us = loop_now_us(r->mirror->services.loop);
+	state_store_set_copied(r->mirror->services.state, source_is_copied(r->mirror));
 }
 
 static void received(void *arg, struct channel *channel, const struct frame *frame)
@@ -96,6 +117,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		drop(r);
 		return;
 	}
+	haste(r->mirror);
 	send_role(r->mirror, r);
 }
 
@@ -175,6 +197,7 @@ void source_wrote(struct mirror *m, const char *name)
 	if (!text.bytes)
 		return;
 	m->seq++;
+	state_store_set_copied(m->services.state, false);
 	delta = delta_of(contents_text(&m->own, name), &text);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
@@ -189,14 +212,6 @@ void source_ping(struct mirror *m)
 		if (r->who.port_guid)
 			channel_send(r->channel, FRAME_PING,
 				     json_pack("{sI}", "seq", (json_int_t)m->seq), NULL, 0);
-}
-
-bool source_is_copied(const struct mirror *m)
-{
-	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->whole && r->taken == m->seq)
-			return true;
-	return false;
 }
 
 json_t *source_json(const struct mirror *m)

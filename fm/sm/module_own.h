@@ -32,7 +32,8 @@ struct polls { /* module_poll.c */
 
 struct wish { /* of an operator who hands over */
 	bool open;
-	guid_t whom; /* 0 = the highest standby */
+	bool passed_on; /* what this manager keeps is where it is to go, or has been waited for */
+	guid_t whom;	/* 0 = the highest standby */
 	uint64_t since_us;
 	waiter_fn *fn; /* NULL: its client is gone */
 	void *arg;
@@ -47,7 +48,8 @@ struct sm_room {
 	struct election core;
 	struct rounds rounds;
 	struct polls polls;
-	struct loop_timer *due; /* of a poll; as MASTER: to ask the others again */
+	struct loop_timer *due;	    /* of a poll; as MASTER: to ask the others again */
+	struct loop_timer *passing; /* of a wish: until what is kept here is passed on */
 
 	bool stood_by;	   /* another was master meanwhile */
 	bool was_away;	   /* the own port was, and another may have been master */

@@ -27,9 +27,11 @@
 #include "fm/state/state_copy.h"
 #include "topology/mem.h"
 
-#define REFUSED_US 10000000 /* until a HANDOVER that was not taken is tried again */
-#define SILENCE_US 1000000  /* .. that was not answered */
-#define VERIFY_US  100000
+#define REFUSED_US	10000000 /* until a HANDOVER that was not taken is tried again */
+#define SILENCE_US	1000000	 /* .. that was not answered */
+#define VERIFY_US	100000
+#define PASSING_US	2000000
+#define PASSING_STEP_US 5000
 
 static uint64_t period_us(const struct sm_room *r)
 {
@@ -140,11 +142,35 @@ static void end_wish(struct sm_room *r, const char *why)
 	json_decref(result);
 }
 
+/*
+ * The next master goes on with what this one keeps in state_dir, where it copies that: what has
+ * just changed is waited for, no longer than PASSING_US.
+ */
+static void pass_on(void *arg)
+{
+	struct sm_room *r = arg;
+	bool done = state_store_passed_on(r->services.state);
+	bool late = loop_now_us(r->services.loop) - r->wish.since_us >= PASSING_US;
+
+	if (!r->wish.open)
+		return;
+	if (!done && !late) {
+		loop_timer_set(r->passing, PASSING_STEP_US);
+		return;
+	}
+	if (!done)
+		event_log_add(r->services.events, LOG_WARNING, "handover", NULL,
+			      "fabric: no other manager has a whole copy of what this one keeps: "
+			      "handed over all the same");
+	r->refused_until_us = 0;
+	r->wish.passed_on = true;
+	sm_ask_round(r);
+}
+
 void sm_wish(struct sm_room *r, const struct wish *wish)
 {
 	r->wish = *wish;
-	r->refused_until_us = 0;
-	sm_ask_round(r);
+	pass_on(r);
 }
 
 static void handed(void *arg, const struct mad_answer *answer);
@@ -361,7 +387,7 @@ static void show_to_sa(struct sm_room *r)
 static enum election_event choose(struct sm_room *r, const struct wire_sm_info *infos,
 				  unsigned count, int *index)
 {
-	if (r->wish.open && r->core.state == SM_MASTER && !r->core.handing) {
+	if (r->wish.passed_on && r->core.state == SM_MASTER && !r->core.handing) {
 		*index = election_handover_peer(&r->core, infos, count, r->wish.whom);
 		if (*index >= 0)
 			return ELECTION_GIVE;
@@ -485,10 +511,12 @@ void sm_role_init(struct sm_room *r)
 	r->rounds.judge = round_over;
 	r->polls.polled = polled;
 	r->due = loop_timer_new(r->services.loop, due_cb, r);
+	r->passing = loop_timer_new(r->services.loop, pass_on, r);
 }
 
 void sm_role_fini(struct sm_room *r)
 {
 	end_role(r);
 	loop_timer_free(r->due);
+	loop_timer_free(r->passing);
 }

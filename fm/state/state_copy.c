@@ -78,3 +78,25 @@ void state_store_set_hasty(struct state_store *s, bool hasty)
 {
 	s->hasty = hasty;
 }
+
+static bool hurry(struct state_store *s)
+{
+	uint64_t now = loop_now_us(s->loop);
+	bool settled = true, sooner = false;
+
+	for (struct kept *k = s->files; k; k = k->next) {
+		settled &= !k->due && !k->held && !k->lane;
+		if (k->due && !k->failed && k->at_us > now) {
+			k->at_us = now;
+			sooner = true;
+		}
+	}
+	if (sooner) /* else it would put off what is under way */
+		state_store_schedule(s);
+	return settled;
+}
+
+bool state_store_passed_on(struct state_store *s)
+{
+	return !s->hasty || (hurry(s) && s->copied);
+}

@@ -19,8 +19,9 @@ char *state_store_on_disk(const struct state_store *store, const char *name, siz
 /* Each file that was ever written, but for the manifest. */
 void state_store_each(const struct state_store *store, state_name_fn *fn, void *arg);
 /*
- * Whether state_dir has what the manager that was master until now knew: what hosts registered with
- * that one is known here.
+ * As standby: whether state_dir has what the manager that was master until now knew; what hosts
+ * registered with that one is known here. As master: whether another manager has all that was
+ * written.
  */
 void state_store_set_copied(struct state_store *store, bool copied);
 bool state_store_is_copied(const struct state_store *store);
@@ -32,5 +33,11 @@ bool state_store_is_copied(const struct state_store *store);
 #define STATE_HASTE_US 50000
 #define STATE_SHARE    20
 void state_store_set_hasty(struct state_store *store, bool hasty);
+/*
+ * What another manager is about to go on with: all changes are written without gathering any more.
+ * True: there is nothing that another manager waits for, or none waits. To be asked again until
+ * then.
+ */
+bool state_store_passed_on(struct state_store *store);
 
 #endif
