@@ -45,8 +45,8 @@ struct role { /* role.c; goes on where all else begins anew */
 	enum fabric_role now;
 	bool paused, took_over;
 	guid_t master; /* of a STANDBY; 0 = not known */
-	bool waits;   /* `next` is to be served */
-	bool resumes; /* it was asked for behind the pause, and ends it */
+	bool waits;    /* `next` is to be served */
+	bool resumes;  /* it was asked for behind the pause, and ends it */
 	struct fabric_role_change next;
 	struct loop_timer *timer;
 };
