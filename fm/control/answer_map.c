@@ -140,6 +140,12 @@ static void add_cable(struct map *map, const struct topo_port *a)
 	}
 }
 
+/* What is there is not nothing, however little. */
+static json_int_t whole(double figure)
+{
+	return figure > 0 && figure < 1 ? 1 : llround(figure);
+}
+
 static void add_row(struct map *map, uint32_t lower, const struct trunk *trunk)
 {
 	json_t *row = json_pack("[ii]", (int)lower, (int)trunk->upper);
@@ -148,7 +154,7 @@ static void add_row(struct map *map, uint32_t lower, const struct trunk *trunk)
 	while (trunk->figure[last] <= 0)
 		last--;
 	for (int i = 0; i <= last; i++)
-		json_array_append_new(row, json_integer((json_int_t)ceil(trunk->figure[i])));
+		json_array_append_new(row, json_integer(whole(trunk->figure[i])));
 	json_array_append_new(map->rows, row);
 }
 

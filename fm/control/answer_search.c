@@ -14,6 +14,7 @@
 
 #define ROWS_MAX   24
 #define HEX_LEAST  4 /* digits of a GUID from which on it is looked for */
+#define HEX_MOST   16
 #define MLID_FIRST 0xc000
 
 enum rank { FIRST, BEHIND, RANKS };
@@ -21,7 +22,8 @@ enum rank { FIRST, BEHIND, RANKS };
 struct search {
 	const struct topo *t;
 	const char *text;
-	const char *hex; /* the text as a part of a GUID; NULL = it is none */
+	unsigned digits; /* the text as a part of a GUID: so many hex digits of it.. */
+	guid_t part;	 /* ..and their value; digits 0 = it is none */
 	long lid;	 /* the text as a LID; -1 = it is none */
 	json_t *rows[RANKS];
 };
@@ -55,12 +57,12 @@ static void add(struct search *s, enum rank rank, const char *kind, const char *
 
 static bool has_guid(const struct search *s, guid_t guid)
 {
-	char text[20];
+	guid_t mask = s->digits == HEX_MOST ? ~0ull : (1ull << s->digits * 4) - 1;
 
-	if (!s->hex || !guid)
-		return false;
-	snprintf(text, sizeof(text), "%016llx", (unsigned long long)guid);
-	return strcasestr(text, s->hex);
+	for (unsigned low = 0; s->digits && guid && low + s->digits <= HEX_MOST; low++)
+		if ((guid >> low * 4 & mask) == s->part)
+			return true;
+	return false;
 }
 
 static bool has_lid(const struct search *s, const struct topo_port *port)
@@ -159,11 +161,14 @@ static const char *without_kind(const char *text)
 static void read_numbers(struct search *s)
 {
 	const char *digits = !strncasecmp(s->text, "0x", 2) ? s->text + 2 : s->text;
+	size_t count = strspn(digits, "0123456789abcdefABCDEF");
 	char *end;
 	long lid = strtol(s->text, &end, 0);
 
-	if (strlen(digits) >= HEX_LEAST && digits[strspn(digits, "0123456789abcdefABCDEF")] == '\0')
-		s->hex = digits;
+	if (count >= HEX_LEAST && count <= HEX_MOST && !digits[count]) {
+		s->digits = (unsigned)count;
+		s->part = strtoull(digits, NULL, 16);
+	}
 	s->lid = *end || end == s->text || lid >= MLID_FIRST ? -1 : lid;
 }
 

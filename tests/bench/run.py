@@ -30,6 +30,7 @@ import health
 import idle
 import mcast
 import osmtest
+import page
 import perf
 import quality
 import real
@@ -56,7 +57,7 @@ def arguments():
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--programs", default="build/release/bench")
     parser.add_argument("--json", default=os.environ.get("BENCH_JSON"))
-    parser.add_argument("sections", nargs="*", default=words("BENCH") or (ON_FMSIM if w.rig() is w.Fmsim else list(SECTIONS)))
+    parser.add_argument("sections", nargs="*", default=words("BENCH") or (ON_FMSIM if w.rig() is w.Fmsim else [name for name in SECTIONS if name not in ALONE]))
     options = parser.parse_args()
     options.sizes = [int(word) for word in words("BENCH_SIZES")]
     options.repeat = int(os.environ.get("BENCH_REPEAT") or 0)

@@ -13,11 +13,11 @@ function facts(document) {
   return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, value(key, item)))));
 }
 
-function parts(document, level = 2) {
+function parts(document, level = 2, owner = document.node ?? document.name) {
   const out = [];
   for (const [key, item] of Object.entries(document)) {
-    if (isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, `${words(key)} (${item.length})`), genericTable(item, words(key))));
-    else if (isPart(item) && Object.keys(item).length) out.push(h("section.part", {}, h("h" + level, {}, words(key)), facts(item), parts(item, Math.min(level + 1, 5))));
+    if (isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, `${words(key)} (${item.length})`), genericTable(item, words(key), owner)));
+    else if (isPart(item) && Object.keys(item).length) out.push(h("section.part", {}, h("h" + level, {}, words(key)), facts(item), parts(item, Math.min(level + 1, 5), owner)));
   }
   return out;
 }
@@ -52,6 +52,7 @@ export function showView(state, what) {
   const draw = document => {
     const { kind, name } = document, scroll = scrollY;
     element.querySelector("h2").textContent = [kind, name ?? what].filter(Boolean).join(" ");
+    hops.href = "#/path/" + encodeURIComponent(document.of ?? name ?? what) + "/";
     body.replaceChildren(facts(document), ...parts(document).flat(Infinity));
     scrollTo(0, scroll);
   };
@@ -65,11 +66,11 @@ const HEIGHTS = { core: 3, spine: 2, leaf: 1 };
 const height = hop => HEIGHTS[hop.role] ?? 0;
 
 // Where a cable comes out of a box, as a share of its length.
-const HALF = { x: 66, y: 17 }, STEP = 190, RISE = 84;
+const HALF = { x: 66, y: 17 }, STEP = 200, RISE = 100;
 const exit = (dx, dy) => Math.min(HALF.x / Math.abs(dx), dy ? HALF.y / Math.abs(dy) : 1);
 
 function cable(hop, next, ax, ay, bx, by) {
-  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.1, at = share => ({ x: ax + dx * share + (dy > 0 ? 11 : dy < 0 ? -11 : 0), y: ay + dy * share - 5 });
+  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.12, at = share => ({ x: ax + dx * share + (dy > 0 ? 12 : dy < 0 ? -12 : 0), y: ay + dy * share + (share < 0.5 === dy < 0 ? -3 : 2) });
   return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }), svg("text", { ...at(out), class: "port" }, `${hop.out_port ?? ""}`), svg("text", { ...at(1 - out), class: "port" }, `${next.in_port ?? ""}`),
     svg("text", { x: (ax + bx) / 2 + (dy > 0 ? -30 : dy < 0 ? 30 : 0), y: (ay + by) / 2 + 13, class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
 }

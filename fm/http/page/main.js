@@ -2,7 +2,7 @@
 import { Stream, get } from "./api.js";
 import { $, h, say, showAddress } from "./dom.js";
 import { pathView, showView } from "./details.js";
-import { Events, clock, number, span } from "./model.js";
+import { Events, KEPT_EVENTS, clock, makeMap, number, span } from "./model.js";
 import { eventsView, fabricView, hostsView, switchesView, trafficView } from "./views.js";
 
 const FIRST_EVENTS = 200, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
@@ -52,7 +52,6 @@ async function takeMap() {
   try {
     const document = await get("map", {}, { keep: true });
     if (document !== state.mapDocument) {
-      const { makeMap } = await import("./model.js");
       state.mapDocument = document;
       state.map = makeMap(document);
       tell("map");
@@ -88,7 +87,7 @@ async function takeHistory(count = ALL_EVENTS) {
   if (history && count === ALL_EVENTS) return;
   history = count === ALL_EVENTS;
   try {
-    state.events.replace(await get("events", { n: count }));
+    state.events.replace(await get("events", { n: count }), count === ALL_EVENTS ? KEPT_EVENTS : undefined);
     tell("events");
   } catch (error) { history = false; console.warn("events:", error.message); }
 }

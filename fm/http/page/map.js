@@ -152,6 +152,7 @@ export class FabricMap {
       this.still.width = this.canvas.width;
       this.still.height = this.canvas.height;
       this.still.getContext("2d").drawImage(this.canvas, 0, 0);
+      if (!performance.getEntriesByName("drawn").length) performance.mark("drawn");
     } else {
       g.setTransform(1, 0, 0, 1, 0, 0);
       g.clearRect(0, 0, this.canvas.width, this.canvas.height);

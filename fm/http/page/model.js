@@ -1,5 +1,5 @@
 // model: what is made of fmd's documents, without a screen. Pure.
-export const KEPT_EVENTS = 2000;
+export const KEPT_EVENTS = 2000, KEPT_AT_FIRST = 400;
 const LOWER = 0, UPPER = 1, LINKS = 2, DOWN = 3, CORDONED = 4, ASIDE = 5, UNHEALTHY = 6, LOAD = 7, ERRORS = 8;
 
 // ---- States: each has a word, a rank (the worst is shown first) and, in map.js and style.css, a colour and a shape.
@@ -170,21 +170,27 @@ export function hostVerdict(host) {
 export const worstFirst = hosts => [...hosts].sort((a, b) => rankOf(a) - rankOf(b) || natural(a.name, b.name));
 const rankOf = host => { const rank = VERDICTS.indexOf(hostVerdict(host)); return rank < 0 ? 0 : rank; };
 
-// ---- Events: the newest KEPT_EVENTS, each once, oldest first
+// ---- Events: the newest, each once, oldest first; what the page shows of them
+
+const shown = ({ seq, time, level, kind, text }) => ({ seq, time, level, kind, text });
 
 export class Events {
-  constructor() { this.list = []; this.serial = 0; }
+  constructor() { this.list = []; this.most = KEPT_AT_FIRST; }
 
   get newest() { return this.list.length ? this.list[this.list.length - 1].seq : null; }
 
   add(events) {
     for (const event of events)
-      if (this.newest === null || event.seq > this.newest) this.list.push(event);
-    if (this.list.length > KEPT_EVENTS * 1.25) this.list.splice(0, this.list.length - KEPT_EVENTS);
-    this.serial++;
+      if (this.newest === null || event.seq > this.newest) this.list.push(shown(event));
+    if (this.list.length > this.most * 1.25) this.list = this.list.slice(-this.most);
   }
 
-  replace(events) { this.list = []; this.add(events); }
+  // All that fmd has of them; from then on more are kept, for who looks at the history.
+  replace(events, most = this.most) {
+    this.most = most;
+    this.list = [];
+    this.add(events);
+  }
 
   // {kind, level, text, minutes}: those that fit all, newest first, at most `most`; `now` in ms.
   filtered({ kind, level, text, minutes }, most, now) {

@@ -205,7 +205,7 @@ export function trafficView(state) {
 
 // ---- Rows of any document as a table
 
-const LINKED = new Set(["name", "guid", "node", "host", "peer", "switch", "leaf", "from", "to", "mlid", "far_end", "peer_name", "member", "node_guid", "port_guid"]);
+const LINKED = new Set(["name", "to", "of", "path_from", "guid", "node", "host", "peer", "switch", "leaf", "from", "mlid", "far_end", "peer_name", "member", "node_guid", "port_guid"]);
 const words = key => key.replace(/_/g, " ");
 
 export function value(key, item) {
@@ -220,10 +220,16 @@ export function value(key, item) {
   return LINKED.has(key) && item.length < 70 ? link(item) : item;
 }
 
-export function genericTable(rows, label) {
+// A port's number leads to the port, where its node is known: `owner` of rows that do not say.
+function cell(key, row, owner) {
+  const node = key === "port" ? row.name ?? row.node ?? (row.hca ? null : owner) : key === "to_port" ? row.to : null;
+  return node && row[key] ? link(`${node}:${row[key]}`, row[key]) : value(key, row[key]);
+}
+
+export function genericTable(rows, label, owner) {
   const keys = [...new Set(rows.flatMap(row => row && typeof row === "object" ? Object.keys(row) : []))];
   if (!keys.length) return h("p", {}, rows.map((row, i) => [i ? ", " : "", value("name", row)]));
   const used = keys.filter(key => rows.some(row => row[key] !== null && row[key] !== undefined));
-  return table(used.map(key => [words(key), row => value(key, row[key]), rows.every(row => row[key] == null || typeof row[key] === "number") ? "num" : ""]), rows.slice(0, 500), { label });
+  return table(used.map(key => [words(key), row => cell(key, row, owner), rows.every(row => row[key] == null || typeof row[key] === "number") ? "num" : ""]), rows.slice(0, 500), { label });
 }
 export { words };

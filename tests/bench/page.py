@@ -1,0 +1,250 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The page in a headless Chromium, on a fabric of fmsim: what comes over the network until it is drawn, how long that takes, how soon an
+event is seen, and what JavaScript's heap has grown by after as many events as an hour has at 20 a second.
+
+    page.py [--units 64] [--tries 5] [--events 72000] [--screens FOLDER]
+
+The hour is made shorter: a proxy stands between page and fmd, hands on all documents, and sends the stream's events as fast as the page
+takes them, with a status for each 40 of them, as in two seconds; meanwhile fmd's own cables are cordoned and uncordoned, so that the map
+changes all the time. The heap is measured after forced collections: a minute's events after the page was drawn, and at the end.
+"""
+import argparse
+import http.client
+import http.server
+import itertools
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests/integration"))
+os.environ.setdefault("FMD_BIN", str(ROOT / "build"))
+from browser import Browser  # noqa: E402
+from fabric import Fabric, own_address, program  # noqa: E402
+import table  # noqa: E402
+
+UNITS, TRIES, EVENTS, A_SECOND, STATUS_EVERY = 64, 5, 72000, 20, 40
+WARM = 60 * A_SECOND
+BYTES_MOST, DRAWN_MOST_S, SEEN_MOST_S, HEAP_MOST = 1 << 20, 2, 1, 0.05
+AT_A_TIME, PAUSE_S = 40, 0.04
+DRAWN = "window.fmd && performance.getEntriesByName('drawn').length"
+SEEN = """new Promise(done => { const look = () => {
+  const cell = [...document.querySelectorAll('td.what')].find(cell => cell.innerText.includes(%s));
+  if (!cell) return false;
+  requestAnimationFrame(() => done(Date.now()));
+  return true; };
+  if (!look()) { const observer = new MutationObserver(() => { if (look()) observer.disconnect(); });
+    observer.observe(document.body, { subtree: true, childList: true }); } })"""
+
+
+def fabric_of(scratch, units):
+    net = scratch / "pod.net"
+    with open(net, "w") as out:
+        subprocess.run([program("fmctl"), "generate", "superpod", "--su", str(units), "--system", "h100"], stdout=out, check=True)
+    address = own_address()
+    fabric = Fabric(scratch, net, rig="fmsim", http_listen=f"{address}:9810")
+    fabric.address = address, 9810
+    return fabric
+
+
+# ---- Drawing, and events that are seen
+
+
+def drawing(browser, address):
+    """(seconds from the navigation's beginning to the first drawing, bytes that came until then)."""
+    browser.open("about:blank")
+    browser.call("Network.clearBrowserCache")
+    browser.bytes = 0
+    browser.open(address)
+    browser.wait(DRAWN, "the map is drawn")
+    return browser.run("performance.getEntriesByName('drawn')[0].startTime") / 1000, browser.bytes
+
+
+def seen(fabric, browser, leaf, port):
+    """Seconds from an event's time to the frame that shows it."""
+    before = fabric.ask("events", "-n", "1")[-1]["seq"]
+    fabric.ask("cordon", f"{leaf}:{port}")
+    event = next(event for event in fabric.ask("events", "-n", "20") if event["seq"] > before and event["kind"] == "cordoned")
+    shown = browser.run(SEEN % json.dumps(event["text"]))
+    fabric.ask("uncordon", f"{leaf}:{port}")
+    when = browser.run(f"Date.parse({json.dumps(event['time'])})")
+    return (shown - when) / 1000
+
+
+# ---- The hour
+
+
+class Proxy(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, to, events):
+        super().__init__(("127.0.0.1", 0), Hands)
+        self.to, self.events, self.sent = to, events, 0
+
+    def frames(self, first, status):
+        for n in range(self.events):
+            event = {"seq": first + n, "time": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "level": ["warning", "notice"][n % 2],
+                     "kind": ["link-down", "rerouted"][n % 2],
+                     "text": f"leaf-su{n % 64 + 1:02}-rail{n % 8} p{n % 64 + 1} - spine-p{n % 16 + 1:02}-{n % 32 + 1:02} p{n % 61}: down, {n}",
+                     "detected_to_programmed_ms": n / 7, "lft_entries_changed": n, "switches": n % 1280}
+            yield f"id: {first + n}\nevent: event\ndata: {json.dumps(event)}\n\n"
+            if n % STATUS_EVERY == 0:
+                yield f"event: status\ndata: {json.dumps(status | {'uptime_s': n // A_SECOND})}\n\n"
+
+
+class Hands(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        try:
+            if self.path.startswith("/api/v1/stream"):
+                self.stream()
+            else:
+                self.hand_on()
+        except OSError:  # the page has gone
+            self.close_connection = True
+
+    def ask(self, path):
+        client = http.client.HTTPConnection(*self.server.to, timeout=60)
+        client.request("GET", path, headers={key: self.headers[key] for key in ("Accept-Encoding", "If-None-Match") if key in self.headers})
+        answer = client.getresponse()
+        body = answer.read()
+        client.close()
+        return answer, body
+
+    def hand_on(self):
+        answer, body = self.ask(self.path)
+        self.send_response(answer.status)
+        for key, value in answer.headers.items():
+            if key not in ("Connection", "Date", "Transfer-Encoding", "Content-Length"):
+                self.send_header(key, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def stream(self):
+        """All events, once; then statuses until the page goes."""
+        status = self.status()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if not self.server.sent:
+            self.server.sent = 1
+            every = self.server.frames(int(self.headers.get("Last-Event-ID", -1)) + 1, status)
+            while piece := list(itertools.islice(every, AT_A_TIME)):
+                self.wfile.write("".join(piece).encode())
+                time.sleep(PAUSE_S)
+        while True:
+            self.wfile.write(f"event: status\ndata: {json.dumps(status)}\n\n".encode())
+            time.sleep(2)
+
+    def status(self):
+        client = http.client.HTTPConnection(*self.server.to, timeout=60)
+        client.request("GET", "/api/v1/status")
+        return json.loads(client.getresponse().read())
+
+
+def disturb(fabric, leaf, over):
+    """Cables of a leaf are cordoned and uncordoned until it is over."""
+    port = 33
+    while not over.is_set():
+        fabric.fmctl("cordon", f"{leaf}:{port}", check=False)
+        fabric.fmctl("uncordon", f"{leaf}:{port}", check=False)
+        port = 33 + (port - 32) % 32
+
+
+def hour(fabric, browser, leaf, events):
+    """(bytes of heap when the page was drawn, a minute later, at the end; seconds that it took)."""
+    proxy, over = Proxy(fabric.address, events), threading.Event()
+    threads = [threading.Thread(target=proxy.serve_forever, daemon=True), threading.Thread(target=disturb, args=(fabric, leaf, over), daemon=True)]
+    proxy.sent = 1  # not yet
+    threads[0].start()
+    try:
+        browser.open(f"http://127.0.0.1:{proxy.server_port}/")
+        browser.wait(DRAWN, "the map is drawn")
+        browser.wait("fmd.state.events.newest !== null && fmd.stream.heard", "the stream goes")
+        first, cold, began = browser.run("fmd.state.events.newest"), browser.heap(), time.monotonic()
+        proxy.sent = 0
+        threads[1].start()
+        browser.run("fmd.stream.start()")
+        browser.wait(f"fmd.state.events.newest >= {first + min(events, WARM)}", "a minute's events came", 600)
+        before = browser.heap()
+        browser.wait(f"fmd.state.events.newest >= {first + events}", "all events came", 3600)
+        took = time.monotonic() - began
+        over.set()
+        threads[1].join()
+        time.sleep(3)
+        return cold, before, browser.heap(), took
+    finally:
+        over.set()
+        proxy.shutdown()
+
+
+# ---- All of it
+
+
+def measure(units, tries, events, screens=None):
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        fabric = fabric_of(scratch, units)
+        try:
+            fabric.start_fmd()
+            fabric.wait_up(deadline_s=300)
+            leaf = fabric.ask("switches")[0]["guid"]
+            with Browser(scratch, 1400, 1100) as browser:
+                address = f"http://{fabric.address[0]}:{fabric.address[1]}/"
+                drawn = [drawing(browser, address) for _ in range(tries)]
+                if screens:
+                    browser.screenshot(pathlib.Path(screens) / f"bench-su{units}.png")
+                late = [seen(fabric, browser, leaf, 33 + n) for n in range(tries)]
+                heap = hour(fabric, browser, leaf, events) if events else (0, 0, 0, 0)
+                return {"units": units, "hcas": fabric.status()["hcas"], "drawn_s": [s for s, _ in drawn], "bytes": [b for _, b in drawn], "seen_s": late,
+                        "heap_drawn": heap[0], "heap_before": heap[1], "heap_after": heap[2], "events": events, "events_took_s": heap[3], "errors": browser.errors}
+        finally:
+            fabric.stop()
+
+
+def rows(raw):
+    what = f"Page, {raw['hcas']:,} HCAs: to its first drawing"
+    made = [table.limit(what, statistics.median(raw["drawn_s"]), None, "s", DRAWN_MOST_S),
+            table.limit(table.DETAIL + "bytes that come for it", max(raw["bytes"]), None, "", BYTES_MOST),
+            table.limit(table.DETAIL + "an event is seen, worst", max(raw["seen_s"]), None, "s", SEEN_MOST_S)]
+    if raw["events"]:
+        grown = raw["heap_after"] / raw["heap_before"] - 1
+        made.append(table.limit(f"{table.DETAIL}heap grows by, {raw['events']:,} events", max(grown, 0), None, "", HEAP_MOST))
+    return made
+
+
+def run(world, options):
+    raw = measure(UNITS, options.repeat or TRIES, EVENTS)
+    yield rows(raw), raw
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--units", type=int, default=UNITS)
+    parser.add_argument("--tries", type=int, default=TRIES)
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--screens")
+    options = parser.parse_args()
+    raw = measure(options.units, options.tries, options.events, options.screens)
+    print(json.dumps(raw))
+    for row in rows(raw):
+        print(" | ".join(row.cells()))
+    sys.exit(any(row.met is False for row in rows(raw)))
+
+
+if __name__ == "__main__":
+    main()
