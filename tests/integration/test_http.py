@@ -83,9 +83,18 @@ def test_metrics_are_taken_by_strict_parsers(web):
 
 @pytest.mark.parametrize("name, command", [
     ("topology", ["topology", "--format", "json"]), ("nodes", ["nodes"]), ("switches", ["switches"]),
-    ("links", ["links"]), ("links?down=1", ["links", "--down"]), ("hosts", ["hosts"]), ("events?n=5", ["events", "-n", "5"])])
+    ("links", ["links"]), ("links?down=1", ["links", "--down"]), ("hosts", ["hosts"]), ("events?n=5", ["events", "-n", "5"]),
+    ("events?kind=up&level=notice&since=1h", ["events", "--kind", "up", "--level", "notice", "--since", "1h"]),
+    ("hosts?su=1&sort=-name", ["hosts", "--su", "1", "--sort", "-name"]), ("nodes?what=dgx-su01-05&rail=3", ["nodes", "dgx-su01-05", "--rail", "3"]),
+    ("links?host=dgx-su01-05&down=0", ["links", "--host", "dgx-su01-05"]), ("links?leaf=leaf-su01-rail0&class=compute", ["links", "--leaf", "leaf-su01-rail0", "--class", "compute"])])
 def test_documents_are_those_of_fmctl(web, name, command):
     assert document(web, name) == web.ask(*command)
+
+
+def test_filters_that_a_document_does_not_know_are_refused(web):
+    for name in ("status?su=1", "switches?class=compute", "links?su=0", "links?rail=x", "links?sort=moon", "links?class=royal", "top?n=0"):
+        status, _, body = ask(web, f"/api/v1/{name}")
+        assert status == 400 and json.loads(body)["error"], name
 
 
 def test_status_has_the_same_keys(web):
