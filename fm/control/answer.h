@@ -41,6 +41,7 @@ struct command_run {
 	command_act_fn *act;
 	command_ask_fn *ask; /* the same with arguments */
 	bool long_answer;    /* grows with the fabric: for a child to write */
+	unsigned long_count; /* the same of one with a larger "count", or "since"; 0 = none is */
 	bool follows;	     /* events come behind the answer, until the client goes */
 };
 extern const struct command_run no_run; /* of what fmctl does alone */
@@ -49,6 +50,8 @@ const struct command *command_find(const char *name); /* by fmd's table; NULL = 
 const struct command *command_at(unsigned index);     /* all of them in turn; NULL = no more */
 /* Whether it is answered by a callback, as `act` and `ask` are. */
 bool command_is_act(const struct command *command, json_t *args);
+/* Whether its answer is for a child to write: it would hold the loop. */
+bool command_is_long(const struct command *command, json_t *args);
 /* Whether those may ask it who may only look. */
 bool command_only_looks(const struct command *command, json_t *args);
 

@@ -11,6 +11,7 @@
 
 #define COUNT_DEFAULT 20
 #define COUNT_MAX     10000
+#define COUNT_AT_ONCE 1000 /* some 5 ms */
 
 /* By its name, and a node by its GUID as well; what there is not (any more) by what was typed. */
 static void set_subjects(const struct fabric *fabric, const char *what, struct event_query *query)
@@ -69,5 +70,17 @@ static json_t *answer_events(const struct command_env *env, json_t *args, char *
 		return NULL;
 	return fabric_find_events(env->fabric, &query, (unsigned)count);
 }
-const struct command_run events_run = { .answer = answer_events };
-const struct command_run follow_run = { .answer = answer_events, .follows = true };
+const struct command_run events_run = { .answer = answer_events, .long_count = COUNT_AT_ONCE };
+
+/* The loop writes what is there already: no more than it can at once. */
+static json_t *answer_follow(const struct command_env *env, json_t *args, char *err)
+{
+	struct event_query query;
+	int count;
+
+	if (!events_query(env->fabric, args, &query, &count, err))
+		return NULL;
+	return fabric_find_events(env->fabric, &query,
+				  count > COUNT_AT_ONCE ? COUNT_AT_ONCE : (unsigned)count);
+}
+const struct command_run follow_run = { .answer = answer_follow, .follows = true };

@@ -45,3 +45,13 @@ bool command_only_looks(const struct command *command, json_t *args)
 {
 	return command->looks && !(command->flag_acts && has_flag(command, args));
 }
+
+bool command_is_long(const struct command *command, json_t *args)
+{
+	unsigned most = command->run->long_count;
+	const json_t *count = json_object_get(args, "count");
+
+	return command->run->long_answer ||
+	       (most && (count ? json_integer_value(count) > (json_int_t)most
+			       : json_object_get(args, "since") != NULL));
+}

@@ -345,7 +345,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		answer_by_act(c, command, args);
 	} else if (command->run->follows) {
 		answer_and_follow(c, command, args);
-	} else if (command->run->long_answer) {
+	} else if (command_is_long(command, args)) {
 		answer_by_child(c, command, args);
 	} else {
 		answer_now(c, command, args);

@@ -118,7 +118,7 @@ static enum MHD_Result answer_now(struct document *d, struct MHD_Connection *con
 static enum MHD_Result answer(struct requests *all, struct document *d,
 			      struct MHD_Connection *connection, void **request)
 {
-	bool by_now = !d->query.command->run->long_answer;
+	bool by_now = !command_is_long(d->query.command, d->query.args);
 
 	if (*d->query.error) {
 		char why[QUERY_ERROR];

@@ -114,6 +114,27 @@ static void a_flag_makes_an_act_of_a_look(void **state)
 	}
 }
 
+static void a_long_list_of_events_is_for_a_child(void **state)
+{
+	static const struct {
+		const char *args;
+		bool is_long;
+	} cases[] = { { "{}", false },
+		      { "{\"count\":1000}", false },
+		      { "{\"count\":1001}", true },
+		      { "{\"since\":\"1h\"}", true },
+		      { "{\"since\":\"1h\",\"count\":5}", false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *args = json_loads(cases[i].args, 0, NULL);
+
+		assert_true(command_is_long(command_find("events"), args) == cases[i].is_long);
+		assert_true(command_is_long(command_find("links"), args));
+		assert_false(command_is_long(command_find("status"), args));
+		json_decref(args);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +143,7 @@ int main(void)
 		cmocka_unit_test(words_are_those_of_usage),
 		cmocka_unit_test(only_these_change_something),
 		cmocka_unit_test(a_flag_makes_an_act_of_a_look),
+		cmocka_unit_test(a_long_list_of_events_is_for_a_child),
 	};
 	return cmocka_run_group_tests_name("command_table", tests, NULL, NULL);
 }
