@@ -35,8 +35,17 @@ typedef void command_act_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg
 /* Takes the arguments first; what is wrong with them is the callback's error. */
 typedef void command_ask_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg);
 
+/*
+ * Puts the rows of an answer that is a list, one after another, so that memory does not grow with
+ * their number; `put` takes the reference. False with the reason in err: none was put.
+ */
+typedef void command_put_fn(void *arg, json_t *row);
+typedef bool command_rows_fn(const struct command_env *env, json_t *args, command_put_fn *put,
+			     void *arg, char *err);
+
 struct command_run {
 	command_answer_fn *answer;
+	command_rows_fn *rows; /* in place of `answer` */
 	command_text_fn *text;
 	command_act_fn *act;
 	command_ask_fn *ask; /* the same with arguments */
@@ -61,6 +70,14 @@ bool command_only_looks(const struct command *command, json_t *args);
  */
 json_t *command_answer(const struct command_env *env, const struct command *command, json_t *args,
 		       char *err);
+
+/*
+ * The same as text, row by row, for what can be answered so: `head` goes before the first row, and
+ * the end is the caller's. False with the reason in err: nothing was written.
+ */
+bool command_can_stream(const struct command *command, json_t *args);
+bool command_stream(const struct command_env *env, const struct command *command, json_t *args,
+		    const char *head, FILE *out, char *err);
 
 /* For answers: the reason goes into err, and NULL comes back. */
 __attribute__((format(printf, 2, 3))) json_t *command_refuse(char *err, const char *format, ...);

@@ -20,7 +20,8 @@ struct listing {
 	const struct filter *filter;
 	uint64_t now_us;
 	bool rates;
-	json_t *rows;
+	command_put_fn *put;
+	void *arg; /* of put */
 };
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -61,24 +62,26 @@ static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 	json_decref(counters);
 	if (l->rates)
 		set_rates(row, port, c);
-	json_array_append_new(l->rows, row);
+	l->put(l->arg, row);
 }
 
-static json_t *answer_counters(const struct command_env *env, json_t *args, char *err)
+static bool rows_counters(const struct command_env *env, json_t *args, command_put_fn *put,
+			  void *arg, char *err)
 {
 	struct listing l = { .t = command_topo(env, err),
 			     .filter = env->filter,
-			     .now_us = link_health_now_us(env->fabric) };
+			     .now_us = link_health_now_us(env->fabric),
+			     .put = put,
+			     .arg = arg };
 	int rates = 0;
 
 	if (!l.t || !command_unpack(args, err, "{s?b}", "rates", &rates))
-		return NULL;
+		return false;
 	l.rates = rates;
-	l.rows = json_array();
 	link_health_each_port(env->fabric, add_port, &l);
-	return l.rows;
+	return true;
 }
-const struct command_run counters_run = { .answer = answer_counters, .long_answer = true };
+const struct command_run counters_run = { .rows = rows_counters, .long_answer = true };
 
 /* ---- top ------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
+#include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
@@ -65,20 +66,19 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 }
 const struct command_run topology_run = { .answer = answer_topology, .long_answer = true };
 
-static json_t *answer_nodes(const struct command_env *env, json_t *args, char *err)
+static bool rows_nodes(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
+		       char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	json_t *rows;
 
 	if (!t || !command_unpack(args, err, "{}"))
-		return NULL;
-	rows = json_array();
+		return false;
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		if (filter_has_node(env->filter, n))
-			json_array_append_new(rows, dump_json_node(t, n));
-	return rows;
+			put(arg, dump_json_node(t, n));
+	return true;
 }
-const struct command_run nodes_run = { .answer = answer_nodes, .long_answer = true };
+const struct command_run nodes_run = { .rows = rows_nodes, .long_answer = true };
 
 static json_t *answer_switches(const struct command_env *env, json_t *args, char *err)
 {
@@ -93,34 +93,40 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
 
-static json_t *links_of(const struct topo *t, const struct filter *filter)
+static void put_links(const struct command_env *env, command_put_fn *put, void *arg)
 {
-	json_t *rows = json_array();
+	const struct topo *t = fabric_view(env->fabric).topo;
 
 	for (uint32_t p = 0; p < t->nports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p &&
-		    filter_has_link(filter, p))
-			json_array_append_new(rows, dump_json_link(t, p));
-	return rows;
+		    filter_has_link(env->filter, p))
+			put(arg, dump_json_link(t, p));
 }
 
 /* Those that are down have since when, those that are not trusted have why. */
-static json_t *answer_links(const struct command_env *env, json_t *args, char *err)
+static bool rows_links(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
+		       char *err)
 {
-	const struct topo *t = command_topo(env, err);
 	const struct filter *filter = env->filter;
-	json_t *rows;
 	int sick = 0;
+	json_t *rows, *row;
+	size_t i;
 
-	if (!t || !command_unpack(args, err, "{s?b}", "sick", &sick))
-		return NULL;
-	if (!sick && !(filter && (filter->unhealthy || filter->down)))
-		return links_of(t, filter);
-	rows = sick || filter->unhealthy ? fabric_unhealthy(env->fabric) : links_down(env->fabric);
+	if (!command_topo(env, err) || !command_unpack(args, err, "{s?b}", "sick", &sick))
+		return false;
+	if (!sick && !(filter && (filter->unhealthy || filter->down))) {
+		put_links(env, put, arg);
+		return true;
+	}
+	rows = sick || (filter && filter->unhealthy) ? fabric_unhealthy(env->fabric)
+						     : links_down(env->fabric);
 	filter_links(filter, rows);
-	return rows;
+	json_array_foreach (rows, i, row)
+		put(arg, json_incref(row));
+	json_decref(rows);
+	return true;
 }
-const struct command_run links_run = { .answer = answer_links, .long_answer = true };
+const struct command_run links_run = { .rows = rows_links, .long_answer = true };
 
 static json_t *answer_health(const struct command_env *env, json_t *args, char *err)
 {

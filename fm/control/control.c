@@ -168,6 +168,19 @@ static void act_done_cb(void *arg, json_t *result, const char *error)
 		client_settle(c);
 }
 
+/* In the child: the rows of a list. */
+static int child_stream(const struct client *c, FILE *out)
+{
+	char err[COMMAND_ERROR_SIZE] = "";
+
+	if (command_stream(&c->control->env, c->command, c->args, "{\"ok\":true,\"result\":[", out,
+			   err))
+		fputs("]}\n", out);
+	else
+		fprintf(out, "%s\n", answer_line(NULL, err));
+	return ferror(out) ? -1 : 0;
+}
+
 /*
  * In the child. A text ends with a NUL, so that the reader knows a whole one from one that broke
  * off.
@@ -177,9 +190,13 @@ static int child_answer(void *arg, FILE *out)
 	const struct client *c = arg;
 	const struct command_env *env = &c->control->env;
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = command_answer(env, c->command, c->args, err);
-	bool text = result && c->command->run->text;
+	json_t *result;
+	bool text;
 
+	if (command_can_stream(c->command, c->args))
+		return child_stream(c, out);
+	result = command_answer(env, c->command, c->args, err);
+	text = result && c->command->run->text;
 	fputs(answer_line(result, err), out);
 	fputc('\n', out);
 	if (text && c->command->run->text(env, c->args, out))

@@ -35,7 +35,9 @@ static void every_row_has_its_way_to_an_answer(void **state)
 			continue;
 		}
 		assert_ptr_equal(command_find(c->name), c);
-		assert_true(run->answer || run->act || run->ask);
+		assert_true(run->answer || run->rows || run->act || run->ask);
+		assert_false(run->answer && run->rows);
+		assert_true(!run->rows || (run->long_answer && !c->rows)); /* the answer is these */
 		assert_false(run->act && run->ask);
 		assert_true(!run->text || run->answer);
 		assert_true(!c->flag_acts || (c->flag && run->act && run->answer && c->looks));
