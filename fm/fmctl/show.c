@@ -255,6 +255,28 @@ void show_columns(const struct fmctl *ctl, const json_t *result)
 }
 const struct fmctl_view by_columns = { .show = show_columns };
 
+/* "12 min over 1e-14" */
+static void show_window(const json_t *windows, const char *name)
+{
+	const json_t *window = json_object_get(windows, name);
+
+	printf("%.3g min over %.0e", json_number_value(json_object_get(window, "seconds")) / 60,
+	       json_number_value(json_object_get(window, "limit")));
+}
+
+static void show_error_rates(const json_t *result)
+{
+	const json_t *ber = json_object_get(result, "ber");
+	const json_t *windows = json_object_get(ber, "windows");
+
+	printf("error rates: %lld ports over their limits (",
+	       (long long)integer(result, "over_error_rate"));
+	show_window(windows, "short");
+	fputs(", ", stdout);
+	show_window(windows, "long");
+	printf(")%s\n", json_is_true(json_object_get(ber, "dry_run")) ? ", dry run" : "");
+}
+
 static void show_health(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *links = json_object_get(result, "links");
@@ -266,6 +288,8 @@ static void show_health(const struct fmctl *ctl, const json_t *result)
 	       (long long)integer(result, "slow"), (long long)integer(result, "ports_read"),
 	       json_number_value(json_object_get(result, "pass_ms")),
 	       (long long)integer(result, "silent"));
+	if (json_object_get(result, "ber"))
+		show_error_rates(result);
 	if (json_array_size(links))
 		show_columns(ctl, result);
 }

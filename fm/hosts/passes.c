@@ -210,7 +210,8 @@ static void warn_of_guard(struct hosts_room *r)
 {
 	if (r->watch.guarded)
 		alert_raise(r->services.alerts, "hosts-guard", NULL,
-			    "%u of %u hosts are cut off at once: host_hook is not told",
+			    "%u of %u hosts were cut off at once: that is not reported, nor is "
+			    "host_hook run for them",
 			    r->watch.cut_off, r->watch.count);
 	else
 		alert_end(r->services.alerts, "hosts-guard", NULL);

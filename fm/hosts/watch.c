@@ -101,7 +101,7 @@ static void exchange(struct watch *w)
 	w->cut_off = 0;
 	for (unsigned i = 0; i < w->count; i++) {
 		names_id(&w->names, w->list[i].name, strlen(w->list[i].name));
-		w->cut_off += w->list[i].now == HOST_CUT_OFF;
+		w->cut_off += w->list[i].now == HOST_CUT_OFF && w->list[i].reported != HOST_CUT_OFF;
 	}
 }
 

@@ -33,7 +33,7 @@ struct watch {
 	struct names names;   /* of the list */
 	struct watched *next; /* of the pass under way, in the caller's order */
 	unsigned nnext, room;
-	unsigned cut_off; /* hosts that are, by the latest pass */
+	unsigned cut_off; /* hosts that are, by the latest pass, and were not reported as that */
 	bool guarded;	  /* so many are cut off at once that none of these is due */
 };
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/core/name_list.h"
 #include "fm/core/name_patterns.h"
 #include "fm/fabric/announce.h"
 #include "fm/fabric/view.h"
@@ -176,6 +177,19 @@ void holds_released(struct holds *h, const struct quarantine_list *released)
 		if (it)
 			it->why = HOLD_RELEASED;
 	}
+}
+
+void holds_review(struct holds *h)
+{
+	struct name_list links = { 0 };
+
+	for (unsigned i = 0; i < h->nrefused; i++)
+		if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
+			name_list_add(&links,
+				      name_of(h, h->refused[i].node, h->refused[i].port).text);
+	name_list_alert(h->services->alerts, "links-errors", &links,
+			"link with too many errors stays in use",
+			"links with too many errors stay in use");
 }
 
 /* ---- What becomes of it ---------------------------------------------------------------------- */

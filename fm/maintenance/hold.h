@@ -42,6 +42,8 @@ void holds_fini(struct holds *holds);
 void holds_load(struct holds *holds);
 /* By either end; why: cut to QUARANTINE_WHY. */
 void holds_ask(struct holds *holds, guid_t node, uint8_t port, const char *why);
+/* Links that have too many errors and are needed, or are too many: an alert. */
+void holds_review(struct holds *holds);
 /* An operator has released those. */
 void holds_released(struct holds *holds, const struct quarantine_list *released);
 

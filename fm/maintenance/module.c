@@ -110,6 +110,11 @@ static void link_fell(void *room, guid_t node, uint8_t port)
 	quarantines_add(&m->quarantines, node, port, why);
 }
 
+static void review(void *room)
+{
+	holds_review(&((struct maintenance *)room)->holds);
+}
+
 static void unhealthy(const void *room, json_t *rows)
 {
 	const struct maintenance *m = room;
@@ -173,5 +178,6 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .update.quarantine = quarantine,
 						  .update.hold = hold,
 						  .update.link_fell = link_fell,
+						  .report.review = review,
 						  .report.unhealthy = unhealthy,
 						  .report.host = host_part };

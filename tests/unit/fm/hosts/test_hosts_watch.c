@@ -151,6 +151,12 @@ static void when_very_many_are_cut_off_none_of_them_is_due(void **state)
 	take_many(&w, 10, 101);
 	assert_false(w.guarded);
 	assert_int_equal(due(&w), 10);
+	for (unsigned i = 0; i < 10; i++)
+		watch_report(&w.list[i]);
+	take_many(&w, 20, 200); /* ten more, one after the other would be */
+	take_many(&w, 20, 300);
+	assert_false(w.guarded);
+	assert_int_equal(due(&w), 10);
 	watch_fini(&w);
 }
 

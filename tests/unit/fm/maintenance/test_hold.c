@@ -149,11 +149,16 @@ static void so_many_are_held_at_once_and_no_more(void **state)
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 2);
 	assert_int_equal(refusals(&f, &text), 1);
 	assert_non_null(strstr(text, "health_ber_max_links"));
+	f.module->report.review(f.room);
+	assert_non_null(strstr(alert_text(f.services.alerts, "links-errors", NULL),
+			       "1 link with too many errors stays in use: leaf-1 p7"));
 	f.link_clean_us = 600 * SECOND_US;
 	fake_run_for(&f, 11 * SECOND_US);
 	f.link_clean_us = 0;
 	ask(&f, LEAF + 1, UPLINK + 2);
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 3);
+	f.module->report.review(f.room);
+	assert_null(alert_text(f.services.alerts, "links-errors", NULL));
 	f.conf.ber.max_links = 0;
 	ask(&f, LEAF, UPLINK + 2);
 	assert_int_equal(fake_events(&f, "quarantined", NULL), 3);
