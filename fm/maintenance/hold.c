@@ -172,7 +172,7 @@ void holds_released(struct holds *h, const struct quarantine_list *released)
 {
 	for (unsigned i = 0; i < released->count; i++) {
 		const struct quarantine *q = &released->list[i];
-		struct hold_refused *it = q->held ? note_refused(h, q->node, q->port) : NULL;
+		struct hold_refused *it = note_refused(h, q->node, q->port);
 
 		if (it)
 			it->why = HOLD_RELEASED;

@@ -44,7 +44,7 @@ void holds_load(struct holds *holds);
 void holds_ask(struct holds *holds, guid_t node, uint8_t port, const char *why);
 /* Links that have too many errors and are needed, or are too many: an alert. */
 void holds_review(struct holds *holds);
-/* An operator has released those. */
+/* An operator has released those, held or quarantined for a time. */
 void holds_released(struct holds *holds, const struct quarantine_list *released);
 
 #endif

@@ -227,6 +227,22 @@ static void what_an_operator_released_is_left_alone_until_it_was_clean(void **st
 	room_fini(&f);
 }
 
+/* Single readings and error rates find the same link: it was quarantined for a time first. */
+static void a_release_counts_whoever_quarantined_the_link(void **state)
+{
+	struct answer answer = { 0 };
+	struct fabric f;
+
+	begin(&f);
+	f.module->update.quarantine(f.room, LEAF, UPLINK, "many errors");
+	maintenance_release(&f, "leaf-0:5", room_answer_cb, &answer);
+	fake_pipe_answer(&f, NULL);
+	json_decref(answer.result);
+	ask(&f, LEAF, UPLINK);
+	assert_false(is_out(&f, LEAF, UPLINK));
+	room_fini(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +255,7 @@ int main(void)
 		cmocka_unit_test(so_many_are_held_at_once_and_no_more),
 		cmocka_unit_test(excluded_links_and_hosts_links_stay_in_use),
 		cmocka_unit_test(a_dry_run_tells_and_does_nothing),
+		cmocka_unit_test(a_release_counts_whoever_quarantined_the_link),
 		cmocka_unit_test(what_an_operator_released_is_left_alone_until_it_was_clean),
 	};
 
