@@ -56,6 +56,7 @@
 #include "fm/mad/umad_own.h"
 #include "topology/mem.h"
 
+#define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
 #define LONG_BITS	       (8 * sizeof(long))
 #define METHOD_BITS	       128
 #define METHOD_GET_TRACE_TABLE 0x13
@@ -202,7 +203,7 @@ static int handle_open(struct umad_io *u, struct handle *h, char *err, size_t er
 	error = errno ? errno : -h->port;
 	h->port = -1;
 	snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
-		 strerror(error), error == EACCES || error == EPERM ? " (run as root)" : "");
+		 strerror(error), error == EACCES || error == EPERM ? NOT_OURS : "");
 	return umad_is_gone(error) || error == ENOENT ? -ENODEV : -error;
 }
 

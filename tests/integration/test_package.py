@@ -137,3 +137,6 @@ def test_the_spec_builds_a_package_with_the_same_files(make, package, tmp_path):
     ours = {f"/{path.relative_to(root)}" for path in root.rglob("*") if path.is_file()}
     left = {path for path in ours if path not in files and not path.startswith(("/usr/share/doc/fmd/c", "/usr/share/doc/fmd/CHANGELOG", "/usr/share/lintian"))}
     assert {path.replace("/lib/", "/usr/lib/", 1) for path in left} <= files
+    if shutil.which("rpmlint"):
+        said = run("rpmlint", "-r", ROOT / "etc/packaging/fmd.rpmlintrc", ROOT / "etc/packaging/fmd.spec", rpm)
+        assert " 0 errors, 0 warnings" in said.stdout, said.stdout + said.stderr
