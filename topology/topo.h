@@ -53,15 +53,6 @@ uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TO
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
 uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* likewise */
 
-/*
- * What operators write: `NODE`, `NODE:PORT` or `"NODE"[PORT]`; NODE is a GUID (0x..),
- * `S-..`/`H-..`, or its name or NodeDescription, whole, else a word of it or its beginning, which
- * must be unique. *port is 0 when none was written; 0 itself is no port to write. Returns the node
- * index, or TOPO_NONE with the reason in err.
- */
-uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
-		      size_t err_size);
-
 /* Names for people. */
 const char *topo_role_name(enum topo_role role);    /* "leaf" .. */
 const char *topo_state_name(enum topo_state state); /* "Active" .. */

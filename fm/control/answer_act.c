@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "fm/control/answer.h"
+#include "fm/control/find.h"
 #include "fm/core/log.h"
 #include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
@@ -80,9 +81,12 @@ static void act_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	const char *host, *state = NULL;
 	char err[COMMAND_ERROR_SIZE];
 
-	if (command_unpack(args, err, "{s:s, s?s}", "host", &host, "state", &state))
-		nvlink_set(fabric, host, state, fn, arg);
-	else
+	if (command_unpack(args, err, "{s:s, s?s}", "host", &host, "state", &state)) {
+		const struct command_env env = { .fabric = fabric };
+		const char *known = command_find_host(&env, host);
+
+		nvlink_set(fabric, known ? known : host, state, fn, arg);
+	} else
 		fn(arg, NULL, err);
 }
 const struct command_run nvswitch_set_run = { .ask = act_nvswitch };

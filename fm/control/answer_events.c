@@ -16,12 +16,13 @@
 /* By its name, and a node by its GUID as well; what there is not (any more) by what was typed. */
 static void set_subjects(const struct fabric *fabric, const char *what, struct event_query *query)
 {
+	const struct command_env env = { .fabric = (struct fabric *)fabric };
 	const struct topo *t = fabric_view(fabric).topo;
 	char err[COMMAND_ERROR_SIZE];
 	struct place place;
 
 	snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s", what);
-	if (!t || !place_read(t, what, &place, err))
+	if (!t || !place_read(&env, what, &place, err))
 		return;
 	snprintf(query->subjects[0], sizeof(query->subjects[0]), "%s",
 		 place.host != TOPO_NONE ? t->hosts[place.host].name : t->nodes[place.node].name);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/adaptive/module.h"
+#include "fm/control/find.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/fabric/view.h"
@@ -174,15 +175,31 @@ static void drop_healthy(json_t *hosts)
 	}
 }
 
+/* Of the rows only that of a host; false = there is none. */
+static bool keep_host(json_t *rows, const char *name)
+{
+	for (size_t i = json_array_size(rows); i-- > 0;)
+		if (strcmp(json_string_value(json_object_get(json_array_get(rows, i), "host")),
+			   name))
+			json_array_remove(rows, i);
+	return json_array_size(rows);
+}
+
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
 	struct filter places = env->filter ? *env->filter : (struct filter){ 0 };
+	const char *name = NULL, *known;
 	json_t *doc, *hosts;
 
-	if (!command_unpack(args, err, "{}"))
+	if (!command_unpack(args, err, "{s?s}", "name", &name))
 		return NULL;
 	doc = nvlink_hosts(env->fabric);
 	hosts = json_object_get(doc, "hosts");
+	known = name ? command_find_host(env, name) : NULL;
+	if (name && !keep_host(hosts, known ? known : name)) {
+		json_decref(doc);
+		return command_refuse(err, "no host %s", name);
+	}
 	if (places.unhealthy)
 		drop_healthy(hosts);
 	places.unhealthy = false; /* that was said of NVLinks, not of cables */
@@ -193,24 +210,19 @@ const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answe
 
 /* ---- Multicast ---- */
 
-static bool is_named(const json_t *group, const char *name)
-{
-	return !strcasecmp(json_string_value(json_object_get(group, "mgid")), name) ||
-	       !strcasecmp(json_string_value(json_object_get(group, "mlid")), name);
-}
-
 /* All groups, or those that an MGID or a MLID names. */
 static json_t *answer_groups(const struct command_env *env, json_t *args, char *err)
 {
 	const char *name = NULL;
+	struct what what;
 	json_t *groups;
 
-	if (!command_unpack(args, err, "{s?s}", "group", &name))
+	if (!command_unpack(args, err, "{s?s}", "group", &name) ||
+	    (name && !command_find_number(env, name, WHAT_GROUP, &what, err)))
 		return NULL;
-	groups = multicast_groups(env->fabric);
-	for (size_t i = json_array_size(groups); name && i-- > 0;)
-		if (!is_named(json_array_get(groups, i), name))
-			json_array_remove(groups, i);
+	groups = name ? multicast_groups_of(env->fabric, what.number,
+					    what.kind == WHAT_MGID ? what.mgid : NULL)
+		      : multicast_groups(env->fabric);
 	if (!name || json_array_size(groups))
 		return groups;
 	json_decref(groups);
@@ -221,11 +233,17 @@ const struct command_run groups_run = { .answer = answer_groups, .long_answer = 
 static json_t *answer_partitions(const struct command_env *env, json_t *args, char *err)
 {
 	const char *which = NULL;
+	struct what what;
+	char pkey[16];
 	json_t *rows;
 
 	if (!command_unpack(args, err, "{s?s}", "partition", &which))
 		return NULL;
 	rows = partitions_document(env->fabric, which);
+	if (!rows && command_find_number(env, which, WHAT_PKEY, &what, err)) {
+		snprintf(pkey, sizeof(pkey), "0x%x", what.number);
+		rows = partitions_document(env->fabric, pkey);
+	}
 	return rows ? rows : command_refuse(err, "no partition %s", which);
 }
 const struct command_run partitions_run = { .answer = answer_partitions, .long_answer = true };

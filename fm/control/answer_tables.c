@@ -2,8 +2,10 @@
 /*
  * answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "fm/control/answer.h"
+#include "fm/control/find.h"
 #include "fm/fabric/view.h"
 #include "fm/multicast/module.h"
 #include "fm/opensm/osm_dump.h"
@@ -47,48 +49,19 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	const struct topo *t = command_topo(env, err);
 	const struct topo_node *sw;
 	const char *what;
-	unsigned port;
 	uint32_t node;
 
 	if (!t || !command_tables(env, err) || !command_unpack(args, err, "{s:s}", "switch", &what))
 		return NULL;
-	node = topo_resolve(t, what, &port, err, COMMAND_ERROR_SIZE);
+	node = command_find_switch(env, what, err);
 	if (node == TOPO_NONE)
 		return NULL;
 	sw = &t->nodes[node];
-	if (port)
-		return command_refuse(err, "%s: a table is a whole switch's, not a port's", what);
-	if (sw->type != TOPO_SWITCH)
-		return command_refuse(err, "%s is no switch", sw->name);
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
 			 "lid", (int)fabric_view(env->fabric).lids->lid_of_port[sw->port0],
 			 "entries", lft_entries(env, node));
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
-
-/*
- * The port that packets to or from `what` use: the one written, a switch's own, or the first with a
- * LID.
- */
-static uint32_t resolve_end(const struct command_env *env, const char *what, char *err)
-{
-	const struct topo *t = fabric_view(env->fabric).topo;
-	const struct lid_map *lids = fabric_view(env->fabric).lids;
-	const struct topo_node *n;
-	unsigned port;
-	uint32_t node = topo_resolve(t, what, &port, err, COMMAND_ERROR_SIZE);
-
-	if (node == TOPO_NONE)
-		return TOPO_NONE;
-	n = &t->nodes[node];
-	if (n->type == TOPO_SWITCH)
-		return n->port0;
-	for (unsigned p = port ? port : 1; p <= (port ? port : n->nports); p++)
-		if (lids->lid_of_port[n->port0 + p])
-			return n->port0 + p;
-	command_refuse(err, "%s has no port with a LID", n->name);
-	return TOPO_NONE;
-}
 
 static json_t *port_number(unsigned num)
 {
@@ -117,32 +90,109 @@ static json_t *path_hop(const struct topo *t, const struct lid_map *lids,
 			 leaves ? json_integer(out->width) : json_null());
 }
 
-static json_t *answer_path(const struct command_env *env, json_t *args, char *err)
+static json_t *path_hops(const struct fabric_view *view, const struct path *path)
 {
-	const struct topo *t = command_topo(env, err);
-	const struct lid_map *lids = fabric_view(env->fabric).lids;
-	const char *from, *to;
-	uint32_t source, target;
+	json_t *hops = json_array();
+
+	for (unsigned i = 0; i < path->count; i++)
+		json_array_append_new(hops, path_hop(view->topo, view->lids, &path->hops[i]));
+	return hops;
+}
+
+/* One path of a host's: which ends it joins, and by which switches. */
+static json_t *path_row(const struct fabric_view *view, uint32_t from, uint32_t to)
+{
+	const struct topo *t = view->topo;
+	struct path path = { 0 };
+	json_t *via = json_array();
+	int status =
+		path_trace(t, view->lids, view->tables, from, view->lids->lid_of_port[to], &path);
+
+	for (unsigned i = 0; !status && i < path.count; i++)
+		if (path.hops[i].node < t->nswitches)
+			json_array_append_new(via, json_string(t->nodes[path.hops[i].node].name));
+	return json_pack("{ss ss si si so ss*}", "from", t->nodes[t->ports[from].node].name, "to",
+			 t->nodes[t->ports[to].node].name, "slid",
+			 (int)view->lids->lid_of_port[from], "dlid",
+			 (int)view->lids->lid_of_port[to], "via", via, "error",
+			 status ? strerror(-status) : NULL);
+}
+
+struct ends {
+	uint32_t *ports;
+	unsigned count;
+};
+
+/* Of a host's ports the one on the other end's rail, else that in its place, else the first. */
+static uint32_t partner(const struct topo *t, uint32_t of, unsigned place, const struct ends *ends)
+{
+	int16_t rail = t->nodes[t->ports[of].node].rail;
+
+	for (unsigned i = 0; rail >= 0 && i < ends->count; i++)
+		if (t->nodes[t->ports[ends->ports[i]].node].rail == rail)
+			return ends->ports[i];
+	return ends->ports[place < ends->count ? place : 0];
+}
+
+/* A row for each HCA of the host that has more of them. */
+static json_t *path_rows(const struct fabric_view *view, const struct ends *from,
+			 const struct ends *to)
+{
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; from->count >= to->count && i < from->count; i++)
+		json_array_append_new(rows, path_row(view, from->ports[i],
+						     partner(view->topo, from->ports[i], i, to)));
+	for (unsigned i = 0; from->count < to->count && i < to->count; i++)
+		json_array_append_new(
+			rows,
+			path_row(view, partner(view->topo, to->ports[i], i, from), to->ports[i]));
+	return rows;
+}
+
+static json_t *path_document(const struct fabric_view *view, const struct ends *from,
+			     const struct ends *to, char *err)
+{
+	bool several = from->count > 1 || to->count > 1;
+	bool by_target = to->count > from->count;
+	uint32_t source = by_target ? partner(view->topo, to->ports[0], 0, from) : from->ports[0];
+	uint32_t target = by_target ? to->ports[0] : partner(view->topo, source, 0, to);
 	struct path path;
-	json_t *hops;
+	json_t *doc;
 	int status;
 
-	if (!t || !command_tables(env, err) ||
-	    !command_unpack(args, err, "{s:s, s:s}", "from", &from, "to", &to))
+	status = path_trace(view->topo, view->lids, view->tables, source,
+			    view->lids->lid_of_port[target], &path);
+	if (status && !several)
+		return command_refuse(err, "%s", strerror(-status));
+	doc = json_pack("{s:i, s:o}", "dlid", (int)view->lids->lid_of_port[target], "hops",
+			status ? json_array() : path_hops(view, &path));
+	if (several)
+		json_object_set_new(doc, "paths", path_rows(view, from, to));
+	return doc;
+}
+
+static json_t *answer_path(const struct command_env *env, json_t *args, char *err)
+{
+	const struct fabric_view view = fabric_view(env->fabric);
+	struct ends from = { 0 }, to = { 0 };
+	const char *from_text, *to_text;
+	char why[COMMAND_ERROR_SIZE];
+	json_t *doc = NULL;
+
+	if (!command_topo(env, err) || !command_tables(env, err) ||
+	    !command_unpack(args, err, "{s:s, s:s}", "from", &from_text, "to", &to_text))
 		return NULL;
-	source = resolve_end(env, from, err);
-	target = source == TOPO_NONE ? TOPO_NONE : resolve_end(env, to, err);
-	if (target == TOPO_NONE)
-		return NULL;
-	status = path_trace(t, lids, fabric_view(env->fabric).tables, source,
-			    lids->lid_of_port[target], &path);
-	if (status)
-		return command_refuse(err, "no route from %s to %s: %s", from, to,
-				      strerror(-status));
-	hops = json_array();
-	for (unsigned i = 0; i < path.count; i++)
-		json_array_append_new(hops, path_hop(t, lids, &path.hops[i]));
-	return json_pack("{s:i, s:o}", "dlid", (int)lids->lid_of_port[target], "hops", hops);
+	from.count = command_end_ports(env, from_text, &from.ports, err);
+	if (from.count)
+		to.count = command_end_ports(env, to_text, &to.ports, err);
+	if (to.count)
+		doc = path_document(&view, &from, &to, why);
+	if (to.count && !doc)
+		command_refuse(err, "no route from %s to %s: %.60s", from_text, to_text, why);
+	free(from.ports);
+	free(to.ports);
+	return doc;
 }
 const struct command_run path_run = { .answer = answer_path };
 

@@ -12,15 +12,16 @@ static const struct place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* NULL = anywhere. */
-static bool read_place(const struct topo *t, const char *text, struct place *place, char *err)
+static bool read_place(const struct command_env *env, const char *text, struct place *place,
+		       char *err)
 {
 	*place = anywhere;
-	return !text || place_read(t, text, place, err);
+	return !text || place_read(env, text, place, err);
 }
 
-static bool read_leaf(struct filter *f, const char *text, char *err)
+static bool read_leaf(struct filter *f, const struct command_env *env, const char *text, char *err)
 {
-	if (!read_place(f->topo, text, &f->leaf, err))
+	if (!read_place(env, text, &f->leaf, err))
 		return false;
 	if (!text || (f->leaf.node < f->topo->nswitches && !f->leaf.port))
 		return true;
@@ -29,9 +30,9 @@ static bool read_leaf(struct filter *f, const char *text, char *err)
 }
 
 /* A host by its name, or by any of its HCAs. */
-static bool read_host(struct filter *f, const char *text, char *err)
+static bool read_host(struct filter *f, const struct command_env *env, const char *text, char *err)
 {
-	if (!read_place(f->topo, text, &f->host, err))
+	if (!read_place(env, text, &f->host, err))
 		return false;
 	if (f->host.node != TOPO_NONE)
 		f->host.host = f->topo->nodes[f->host.node].host;
@@ -136,9 +137,10 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 			      .class = -1 };
 	good = unpack(f, filters, args, mine, texts, err);
 	if (good && json_object_size(mine))
-		good = command_topo(env, err) && read_leaf(f, texts[0], err) &&
-		       read_host(f, texts[1], err) && read_class(f, env->fabric, texts[2], err) &&
-		       read_place(f->topo, texts[3], &f->what, err);
+		good = command_topo(env, err) && read_leaf(f, env, texts[0], err) &&
+		       read_host(f, env, texts[1], err) &&
+		       read_class(f, env->fabric, texts[2], err) &&
+		       read_place(env, texts[3], &f->what, err);
 	if (good && f->unhealthy)
 		read_sick(f, env->fabric);
 	json_decref(mine);

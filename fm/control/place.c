@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* place: what an operator names, for lists. */
 #include <string.h>
-#include "fm/control/answer.h"
+#include "fm/control/find.h"
 #include "fm/control/place.h"
 
 uint32_t place_host(const struct topo *t, const char *name)
@@ -12,11 +12,13 @@ uint32_t place_host(const struct topo *t, const char *name)
 	return TOPO_NONE;
 }
 
-bool place_read(const struct topo *t, const char *text, struct place *place, char *err)
+bool place_read(const struct command_env *env, const char *text, struct place *place, char *err)
 {
+	struct what what;
+
 	*place = (struct place){ TOPO_NONE, TOPO_NONE, 0 };
-	place->host = place_host(t, text);
-	if (place->host == TOPO_NONE)
-		place->node = topo_resolve(t, text, &place->port, err, COMMAND_ERROR_SIZE);
-	return place->host != TOPO_NONE || place->node != TOPO_NONE;
+	if (!command_find_what(env, text, WHAT_PLACE, &what, err))
+		return false;
+	*place = (struct place){ what.node, what.host, what.port };
+	return true;
 }

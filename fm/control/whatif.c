@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "fm/control/answer.h"
+#include "fm/control/find.h"
 #include "fm/fabric/view.h"
 #include "fm/nvswitch/module.h"
 #include "routing/report/payers.h"
@@ -82,17 +82,20 @@ static bool cordon_cable(struct whatif *w, uint32_t node, unsigned num)
 	return topo_builder_cordon(w->builder, (int)node, num) == 0;
 }
 
-/* One port, or (port 0) all of the node's. */
+/* One port, or all of a node's or host's. */
 static bool change_one(struct whatif *w, const char *what, change_fn *change, char *err)
 {
-	unsigned port, changed = 0;
-	uint32_t node = topo_resolve(w->present, what, &port, err, COMMAND_ERROR_SIZE);
+	const uint32_t *nodes;
+	unsigned count, changed = 0;
+	struct what place;
 
-	if (node == TOPO_NONE)
+	if (!command_find_what(w->env, what, WHAT_PLACE, &place, err))
 		return false;
-	for (unsigned num = 1; num <= w->present->nodes[node].nports; num++)
-		if (!port || num == port)
-			changed += change(w, node, num);
+	count = what_nodes(w->present, &place, &nodes);
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned num = 1; num <= w->present->nodes[nodes[i]].nports; num++)
+			if (!place.port || num == place.port)
+				changed += change(w, nodes[i], num);
 	if (!changed)
 		snprintf(err, COMMAND_ERROR_SIZE, "%s: no such cable there", what);
 	return changed > 0;

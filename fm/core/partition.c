@@ -106,6 +106,14 @@ const struct partition *partition_find(const struct partition_set *set, uint16_t
 	return place ? &set->list[place - 1] : NULL;
 }
 
+const struct partition *partition_find_name(const struct partition_set *set, const char *name)
+{
+	for (uint32_t i = 0; *name && i < set->count; i++)
+		if (!strcmp(set->list[i].name, name))
+			return &set->list[i];
+	return NULL;
+}
+
 /* ---- On a snapshot --------------------------------------------------------------------------- */
 
 struct member {

@@ -87,6 +87,9 @@ void partition_free(struct partition_set *set); /* NULL is fine */
 const struct partition *partition_find(const struct partition_set *set,
 				       uint16_t pkey); /* either membership; or NULL */
 
+/* By the name of its definition; NULL = none has it. */
+const struct partition *partition_find_name(const struct partition_set *set, const char *name);
+
 /*
  * Who holds which P_Keys; sm_port = index of the subnet manager's own. NULL: as pkey_map's NULL,
  * which the default comes to.

@@ -48,6 +48,9 @@ json_t *fabric_status(const struct fabric *fabric);
  */
 void fabric_trouble(struct fabric *fabric, const char *what, const char *error);
 
+/* What alerts_json() says of all that last; the caller owns it. */
+json_t *fabric_alerts(const struct fabric *fabric);
+
 /* Links that are unhealthy, a row each: {"a","b",..,"sick","why"}; the caller owns it. */
 json_t *fabric_unhealthy(const struct fabric *fabric);
 

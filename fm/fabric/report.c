@@ -190,6 +190,11 @@ json_t *fabric_unhealthy(const struct fabric *f)
 	return rows;
 }
 
+json_t *fabric_alerts(const struct fabric *f)
+{
+	return alerts_json(f->alerts);
+}
+
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
 	return event_log_json(f->events, count);

@@ -15,6 +15,7 @@
 #include "routing/proof/check.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
+#include "topology/what.h"
 
 struct fabric;
 
@@ -53,5 +54,8 @@ struct fabric_view fabric_view(const struct fabric *fabric);
 uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);
 /* The description of that port's node; "unknown" = nobody has it. */
 const char *fabric_view_name_of_lid(const struct fabric_view *view, uint16_t lid);
+
+/* Where operators' words are looked up (topology/what.h); as long as the view. */
+struct what_scope fabric_view_scope(const struct fabric_view *view);
 
 #endif

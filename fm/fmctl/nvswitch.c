@@ -192,27 +192,11 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 }
 
 /* By its name, or what it calls itself before a dot. */
-static json_t *find_host(const json_t *hosts, const char *name)
+static void show_one(const struct fmctl *ctl, const json_t *result)
 {
-	json_t *host;
-	size_t index;
+	const json_t *host = json_array_get(json_object_get(result, "hosts"), 0);
 
-	json_array_foreach ((json_t *)hosts, index, host)
-		if (!strcmp(text_of(host, "host"), name))
-			return host;
-	return NULL;
-}
-
-static enum fmctl_exit show_one(const struct fmctl *ctl, const json_t *result, const char *name)
-{
-	const json_t *host = find_host(json_object_get(result, "hosts"), name);
-
-	if (!host) {
-		fprintf(stderr, "fmctl: nvswitch: no host %s\n", name);
-		return FMCTL_FAILED;
-	}
 	(ctl->json ? show_json : show_host_state)(ctl, host);
-	return FMCTL_DONE;
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -297,15 +281,19 @@ static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char
 
 static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *args)
 {
-	struct fmctl_answer answer = fmctl_ask(ctl, "nvswitch", json_incref(args));
+	bool logs = name && !strcmp(name, "logs"), blocks = name && !strcmp(name, "blocks");
+	struct fmctl_answer answer;
 
-	if (answer.status == FMCTL_DONE && name && !strcmp(name, "logs"))
+	if (name && !logs && !blocks)
+		json_object_set_new(args, "name", json_string(name));
+	answer = fmctl_ask(ctl, "nvswitch", json_incref(args));
+	if (answer.status == FMCTL_DONE && logs)
 		(ctl->json ? show_json : show_senders)(
 			ctl, ctl->json ? json_object_get(answer.result, "senders") : answer.result);
-	else if (answer.status == FMCTL_DONE && name && !strcmp(name, "blocks"))
+	else if (answer.status == FMCTL_DONE && blocks)
 		answer.status = fmctl_nvswitch_blocks(ctl, answer.result);
 	else if (answer.status == FMCTL_DONE && name)
-		answer.status = show_one(ctl, answer.result, name);
+		show_one(ctl, answer.result);
 	else if (answer.status == FMCTL_DONE)
 		(ctl->json ? show_json : show_hosts_state)(ctl, answer.result);
 	json_decref(answer.result);

@@ -21,6 +21,7 @@
 #include "topology/netfile.h"
 #include "topology/node_names.h"
 #include "topology/topo_builder.h"
+#include "topology/what.h"
 
 static double now_ms(void)
 {
@@ -130,24 +131,37 @@ static enum fmctl_exit read_arguments(struct plan *p, const struct fmctl *ctl, i
 
 /* ---- The fabric ------------------------------------------------------------------------------ */
 
-/* Takes down one cable (port given) or all cables of a node. */
-static enum fmctl_exit fail_one(const struct topo *t, struct topo *broken, const char *what)
+/* LIDs are those of the plan; with tables of another manager those of the file. */
+static struct what_scope scope_of(const struct plan *p)
 {
-	char err[256];
-	unsigned port;
-	uint32_t node = topo_resolve(t, what, &port, err, sizeof(err));
+	return (struct what_scope){ .topo = p->intact,
+				    .port_of_lid = p->lids ? p->lids->port_of_lid : NULL,
+				    .top_lid = p->lids ? p->lids->top : 0 };
+}
 
-	if (node == TOPO_NONE) {
+/* Takes down one cable, or all cables of a node or a host. */
+static enum fmctl_exit fail_one(const struct plan *p, const char *what)
+{
+	const struct what_scope scope = scope_of(p);
+	const struct topo *t = p->intact;
+	char err[WHAT_ERROR_SIZE];
+	const uint32_t *nodes;
+	struct what place;
+	unsigned count;
+
+	if (!what_find(&scope, what, WHAT_PLACE, &place, err, sizeof(err))) {
 		fprintf(stderr, "fmctl: plan: --fail %s: %s\n", what, err);
 		return FMCTL_USAGE;
 	}
-	if (port > t->nodes[node].nports || (port && topo_port(t, node, port)->peer == TOPO_NONE)) {
+	if (place.port && topo_port(t, place.node, place.port)->peer == TOPO_NONE) {
 		fprintf(stderr, "fmctl: plan: --fail %s: no cable there\n", what);
 		return FMCTL_USAGE;
 	}
-	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
-		if (!port || num == port)
-			topo_alike_cut(broken, t->nodes[node].port0 + num);
+	count = what_nodes(t, &place, &nodes);
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned num = 1; num <= t->nodes[nodes[i]].nports; num++)
+			if (!place.port || num == place.port)
+				topo_alike_cut(p->topo, t->nodes[nodes[i]].port0 + num);
 	return FMCTL_DONE;
 }
 
@@ -218,8 +232,9 @@ static enum fmctl_exit load(struct plan *p)
 		return FMCTL_USAGE;
 	}
 	p->topo = topo_alike(p->intact);
+	p->lids = p->foreign ? NULL : lid_plan(p->intact, NULL);
 	for (unsigned i = 0; i < p->nfails && status == FMCTL_DONE; i++)
-		status = fail_one(p->intact, p->topo, p->fails[i]);
+		status = fail_one(p, p->fails[i]);
 	if (status == FMCTL_DONE)
 		status = find_storage(p);
 	return status == FMCTL_DONE ? plan_assume(p) : status;
@@ -231,7 +246,6 @@ static enum fmctl_exit compute(struct plan *p)
 {
 	struct route_params without = p->params;
 
-	p->lids = lid_plan(p->intact, NULL);
 	for (unsigned i = 0; i < p->repeat; i++) {
 		double start = now_ms();
 

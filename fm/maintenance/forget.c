@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/maintenance/forget.h"
+#include <stdlib.h>
+#include <string.h>
 #include "fm/core/words.h"
 #include "fm/fabric/operation.h"
 #include "fm/fabric/request.h"
@@ -16,6 +18,24 @@ static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsig
 			inventory_unlink(inv, node, (uint8_t)p);
 			count++;
 		}
+	return count;
+}
+
+/* What was named: false, with the reason in err, if nothing is so. */
+static bool forget_what(struct fabric *fabric, struct inventory *inv, const char *what, char *name,
+			unsigned *links, char *err)
+{
+	const struct fabric_view view = fabric_view(fabric);
+	struct target *targets;
+	unsigned count = target_find_all(&view, what, &targets, err);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct inv_node *node = inventory_find(inv, targets[i].guid);
+
+		*links += node ? forget_links(inv, node, targets[i].port) : 0;
+		strcpy(name, targets[i].name);
+	}
+	free(targets);
 	return count;
 }
 
@@ -87,26 +107,27 @@ void forget(struct fabric *fabric, const struct fabric_services *services, const
 	    waiter_fn *fn, void *arg)
 {
 	static const struct fabric_operation_ops ops = { .file = NULL };
-	const struct topo *t = fabric_view(fabric).topo;
 	struct inventory *inv = services->inventory;
-	struct target target = { .name = "fabric" };
-	struct inv_node *node = NULL;
-	char err[TARGET_ERROR_SIZE];
-	unsigned links, lids;
+	char err[TARGET_ERROR_SIZE], name[sizeof(((struct target *)NULL)->name)] = "fabric";
+	unsigned links = 0, lids = 0;
 
-	if (!t || (what && !target_find(t, what, &target, err))) {
-		fn(arg, NULL, t ? err : "no picture of the fabric yet");
+	if (!fabric_view(fabric).topo) {
+		fn(arg, NULL, "no picture of the fabric yet");
 		return;
 	}
-	if (what)
-		node = inventory_find(inv, target.guid);
-	links = !what ? forget_all_links(inv) : node ? forget_links(inv, node, target.port) : 0;
-	lids = what ? 0 : forget_absent(fabric, services->lids);
+	if (what && !forget_what(fabric, inv, what, name, &links, err)) {
+		fn(arg, NULL, err);
+		return;
+	}
+	if (!what) {
+		links = forget_all_links(inv);
+		lids = forget_absent(fabric, services->lids);
+	}
 	if (!links && !lids) {
 		fn(arg, NULL, "no cable of it is down: nothing to forget");
 		return;
 	}
-	follow_up(fabric, services, target.name, links, lids);
+	follow_up(fabric, services, name, links, lids);
 	fabric_operation_start(fabric, &ops, NULL, fn, arg);
 	fabric_request_reroute(fabric, "links were forgotten");
 }

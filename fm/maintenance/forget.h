@@ -13,8 +13,8 @@
 #include "fm/fabric/waiters.h"
 
 /*
- * what: a node or a port; NULL = all links that are down, and LIDs of ports that left the fabric
- * earlier, too. fn is called once.
+ * what: a host, a node or a port; NULL = all links that are down, and LIDs of ports that left the
+ * fabric earlier, too. fn is called once.
  */
 void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
 	    waiter_fn *fn, void *arg);

@@ -28,7 +28,7 @@ struct change {
 	struct maintenance *room;
 	enum change_kind kind;
 	const char *note; /* why nothing changes; NULL = something does */
-	char what[128];	  /* the target's name */
+	char what[256];	  /* the target's name */
 	unsigned links;	  /* that it is about */
 	struct cordon_list cordons;
 	struct quarantine_list released;

@@ -13,12 +13,13 @@
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg)
 {
 	struct maintenance *m = fabric_room(fabric, &maintenance_module);
-	const struct topo *t = fabric_view(fabric).topo;
+	const struct fabric_view view = fabric_view(fabric);
+	const struct topo *t = view.topo;
 	char err[TARGET_ERROR_SIZE] = "";
 	struct change *change;
 	struct target target;
 
-	if (!target_find(t, what, &target, err) &&
+	if (!target_find(&view, what, &target, err) &&
 	    (on || !cordons_find_absent(&m->cordons, what, &target))) {
 		fn(arg, NULL, err);
 		return;
@@ -39,16 +40,21 @@ void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter
 void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
 {
 	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	const struct fabric_view view = fabric_view(fabric);
 	char err[TARGET_ERROR_SIZE];
+	struct target *targets;
 	struct change *change;
-	struct target target;
+	unsigned count = target_find_all(&view, what, &targets, err);
 
-	if (!target_find(fabric_view(fabric).topo, what, &target, err)) {
+	if (!count) {
 		fn(arg, NULL, err);
 		return;
 	}
-	change = change_new(m, &target, CHANGE_RELEASE);
-	change->links = quarantines_release(&m->quarantines, &target, &change->released);
+	change = change_new(m, &targets[0], CHANGE_RELEASE);
+	for (unsigned i = 0; i < count; i++)
+		change->links +=
+			quarantines_release(&m->quarantines, &targets[i], &change->released);
+	free(targets);
 	holds_released(&m->holds, &change->released);
 	if (change->released.count)
 		change_start(change, fn, arg);

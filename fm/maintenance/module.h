@@ -13,7 +13,7 @@ extern const struct fabric_module maintenance_module;
 
 /*
  * Operators' commands. fn is called once, perhaps before they return, with the answer or an error;
- * what: see topo_resolve(). Each is answered when it is programmed and saved, or refused.
+ * what: see topology/what.h. Each is answered when it is programmed and saved, or refused.
  */
 /* WHAT carries no transit, or does again (on = false); what only it leads to stays reachable. */
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg);

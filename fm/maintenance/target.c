@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/maintenance/target.h"
 #include <stdio.h>
+#include "topology/mem.h"
 
-bool target_find(const struct topo *t, const char *what, struct target *target, char *err)
+static struct target make(const struct topo *t, const struct what *what, uint32_t node)
 {
+	struct target target = { .guid = t->nodes[node].guid, .node = node, .port = what->port };
+
+	what_name(t, what, target.name, sizeof(target.name));
+	return target;
+}
+
+bool target_find(const struct fabric_view *view, const char *text, struct target *target, char *err)
+{
+	const struct what_scope scope = fabric_view_scope(view);
+	struct what what;
+
 	*target = (struct target){ .node = TOPO_NONE };
-	if (!t) {
-		snprintf(err, TARGET_ERROR_SIZE,
-			 "no picture of the fabric yet: the first sweep is under way");
+	if (!what_find(&scope, text, WHAT_NODE | WHAT_PORT, &what, err, TARGET_ERROR_SIZE))
 		return false;
-	}
-	target->node = topo_resolve(t, what, &target->port, err, TARGET_ERROR_SIZE);
-	if (target->node == TOPO_NONE)
-		return false;
-	target->guid = t->nodes[target->node].guid;
-	if (target->port)
-		snprintf(target->name, sizeof(target->name), "%s p%u", t->nodes[target->node].name,
-			 target->port);
-	else
-		snprintf(target->name, sizeof(target->name), "%s", t->nodes[target->node].name);
+	*target = make(view->topo, &what, what.node);
 	return true;
+}
+
+unsigned target_find_all(const struct fabric_view *view, const char *text, struct target **targets,
+			 char *err)
+{
+	const struct what_scope scope = fabric_view_scope(view);
+	const uint32_t *nodes;
+	struct what what;
+	unsigned count;
+
+	*targets = NULL;
+	if (!what_find(&scope, text, WHAT_PLACE, &what, err, TARGET_ERROR_SIZE))
+		return 0;
+	count = what_nodes(view->topo, &what, &nodes);
+	*targets = mem_alloc(count, sizeof(**targets));
+	for (unsigned i = 0; i < count; i++)
+		(*targets)[i] = make(view->topo, &what, nodes[i]);
+	return count;
 }
 
 const struct topo_port *target_far_end(const struct topo *t, uint32_t node, unsigned num)

@@ -3,22 +3,29 @@
 #ifndef FMD_MAINTENANCE_TARGET_H
 #define FMD_MAINTENANCE_TARGET_H
 
-#include "topology/topo.h"
+#include "fm/fabric/view.h"
 
-#define TARGET_ERROR_SIZE 512
+#define TARGET_ERROR_SIZE WHAT_ERROR_SIZE
 
 struct target {
 	guid_t guid;   /* of the node */
 	uint32_t node; /* of the snapshot; TOPO_NONE: it is not there */
 	unsigned port; /* 0 = the node as a whole */
-	char name[128];
+	char name[256];
 };
 
 /*
- * What: see topo_resolve(). topo NULL: nothing is published yet. False: the reason is in err, of
- * TARGET_ERROR_SIZE bytes.
+ * A node or a port (topology/what.h). False: there is none, or nothing is published yet; the reason
+ * is in err, of TARGET_ERROR_SIZE bytes.
  */
-bool target_find(const struct topo *topo, const char *what, struct target *target, char *err);
+bool target_find(const struct fabric_view *view, const char *what, struct target *target,
+		 char *err);
+/*
+ * A host too: its HCAs, each of them called by the host's name. Returns how many; the caller frees
+ * the list. 0: the reason is in err.
+ */
+unsigned target_find_all(const struct fabric_view *view, const char *what, struct target **targets,
+			 char *err);
 
 /* The switch port at the other end of a link between switches; NULL = that port has none. */
 const struct topo_port *target_far_end(const struct topo *topo, uint32_t node, unsigned port);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fm/multicast/room.h"
 
 static const char *joined(const struct sa_member *member)
@@ -96,16 +97,26 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 			 json_members(m, t, group));
 }
 
-json_t *multicast_groups_json(const struct multicast *m)
+static bool has_mgid(const struct sa_group *group, const uint8_t mgid[16])
+{
+	uint8_t raw[16];
+
+	wire_gid_encode(&group->attr.mgid, raw);
+	return !memcmp(raw, mgid, sizeof(raw));
+}
+
+json_t *multicast_groups_json(const struct multicast *m, unsigned only, const uint8_t mgid[16])
 {
 	const struct topo *t = fabric_view(m->fabric).topo;
 	const struct sa_groups *groups = m->groups;
 	json_t *list = json_array();
 
-	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
+	for (unsigned mlid = only ? only : MCAST_FIRST_MLID;
+	     mlid <= (only ? only : sa_groups_top(groups)); mlid++)
 		for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g;
 		     g = g->next)
-			json_array_append_new(list, json_group(m, t, g));
+			if (!mgid || has_mgid(g, mgid))
+				json_array_append_new(list, json_group(m, t, g));
 	return list;
 }
 

@@ -91,7 +91,12 @@ const struct mcast_plan *multicast_trees(const struct fabric *fabric)
 
 json_t *multicast_groups(const struct fabric *fabric)
 {
-	return multicast_groups_json(fabric_room(fabric, &multicast_module));
+	return multicast_groups_of(fabric, 0, NULL);
+}
+
+json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const uint8_t mgid[16])
+{
+	return multicast_groups_json(fabric_room(fabric, &multicast_module), mlid, mgid);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -18,5 +18,7 @@ extern const struct fabric_module multicast_module;
 const struct mcast_plan *multicast_trees(const struct fabric *fabric);
 /* The document of `fmctl --json groups`; the caller's. */
 json_t *multicast_groups(const struct fabric *fabric);
+/* The same of those groups alone: of that MLID (0 = any), by that MGID (NULL = any). */
+json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const uint8_t mgid[16]);
 
 #endif

@@ -73,7 +73,8 @@ void absent_published(struct multicast *m, const struct topo *before);
 bool absent_is_awaited(const struct multicast *m, guid_t port);
 
 /* document.c */
-json_t *multicast_groups_json(const struct multicast *m);
+/* Those of one MLID (0 = of any) and with that MGID (NULL = any). */
+json_t *multicast_groups_json(const struct multicast *m, unsigned mlid, const uint8_t mgid[16]);
 json_t *multicast_figures_json(const struct multicast *m);
 
 #endif

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "fm/nvswitch/policy.h"
 #include "routing/report/congestion.h"
 #include "routing/report/crossrail.h"
 #include "routing/ftree/route.h"
 #include "topology/mem.h"
+#include "topology/what.h"
 
 /* ---- Treatments ------------------------------------------------------------------------------ */
 
@@ -107,24 +107,13 @@ uint8_t *nvswitch_policy_aside(const struct nvswitch_policy *policy, const struc
 
 /* ---- What is assumed ------------------------------------------------------------------------- */
 
-/* By its name, else by what is in front of a dot if only one host has that. */
 static uint32_t find_host(const struct topo *t, const char *name)
 {
-	uint32_t found = TOPO_NONE;
-	size_t len = strcspn(name, ".");
-	bool several = false;
+	const struct what_scope scope = { .topo = t };
+	char err[WHAT_ERROR_SIZE];
+	struct what what;
 
-	for (uint32_t h = 0; h < t->nhosts; h++) {
-		const char *other = t->hosts[h].name;
-
-		if (!strcasecmp(other, name))
-			return h;
-		if (strcspn(other, ".") != len || strncasecmp(other, name, len))
-			continue;
-		several |= found != TOPO_NONE;
-		found = h;
-	}
-	return several ? TOPO_NONE : found;
+	return what_find(&scope, name, WHAT_HOST, &what, err, sizeof(err)) ? what.host : TOPO_NONE;
 }
 
 int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,

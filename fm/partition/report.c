@@ -130,9 +130,10 @@ static const struct partition *find(const struct partition_set *set, const char 
 	char *end;
 	unsigned long pkey = strtoul(which, &end, 0);
 
-	for (uint32_t i = 0; i < set->count; i++)
-		if (*which && !strcmp(set->list[i].name, which))
-			return &set->list[i];
+	const struct partition *named = partition_find_name(set, which);
+
+	if (named)
+		return named;
 	return *which >= '0' && *which <= '9' && !*end && pkey <= UINT16_MAX
 		       ? partition_find(set, (uint16_t)pkey)
 		       : NULL;

@@ -157,15 +157,33 @@ void known_links_settled(struct known_links *c, const struct topo *topo)
 }
 
 /* null: not settled yet */
-static json_t *utc_text(time_t when)
+static void write_utc(time_t when, char text[KNOWN_LINKS_SINCE])
 {
-	char text[32];
 	struct tm utc;
 
-	if (!when || !gmtime_r(&when, &utc))
-		return json_null();
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	return json_string(text);
+	text[0] = '\0';
+	if (when && gmtime_r(&when, &utc))
+		strftime(text, KNOWN_LINKS_SINCE, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static json_t *utc_text(time_t when)
+{
+	char text[KNOWN_LINKS_SINCE];
+
+	write_utc(when, text);
+	return *text ? json_string(text) : json_null();
+}
+
+void known_links_down_since(const struct known_links *c, const struct topo *t, uint32_t port,
+			    char since[KNOWN_LINKS_SINCE])
+{
+	const struct topo_port *end = &t->ports[port];
+
+	since[0] = '\0';
+	if (end->peer == TOPO_NONE || end->link_up)
+		return;
+	end = lower_end(t, end);
+	write_utc(down_since(c, t->nodes[end->node].guid, end->num), since);
 }
 
 json_t *known_links_down(const struct known_links *c, const struct topo *t)

@@ -21,6 +21,10 @@ struct known_links {
 void known_links_restore(struct known_links *links, const struct lid_memory *lids);
 /* Notes what the published snapshot has more, and what is down now. One pass over its ports. */
 void known_links_settled(struct known_links *links, const struct topo *topo);
+/* since: UTC, as in events; "" = not known, or the link at that port is up. */
+#define KNOWN_LINKS_SINCE 32
+void known_links_down_since(const struct known_links *links, const struct topo *topo, uint32_t port,
+			    char since[KNOWN_LINKS_SINCE]);
 json_t *known_links_down(const struct known_links *links, const struct topo *topo);
 void known_links_fini(struct known_links *links);
 

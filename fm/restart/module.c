@@ -133,6 +133,13 @@ json_t *links_down(const struct fabric *fabric)
 	return known_links_down(&r->links, fabric_view(fabric).topo);
 }
 
+void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK_SINCE])
+{
+	const struct restart *r = fabric_room(fabric, &restart_module);
+
+	known_links_down_since(&r->links, fabric_view(fabric).topo, port, since);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)

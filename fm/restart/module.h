@@ -16,4 +16,11 @@ extern const struct fabric_module restart_module;
  */
 json_t *links_down(const struct fabric *fabric);
 
+#define LINK_SINCE 32
+/*
+ * Since when the link at a port of the published snapshot, by its index, is down: UTC as in
+ * events; "" = not known, or it is up.
+ */
+void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK_SINCE]);
+
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include "fm/fabric/request.h"
 #include "fm/sa/module_own.h"
+#include "fm/sa/sa_known.h"
 #include "fm/sa/sa_state.h"
 #include "topology/mem.h"
 
@@ -213,6 +214,13 @@ static void status(const void *room, json_t *doc)
 				      "reports_skipped", (json_int_t)s.reports_skipped,
 				      "subscriptions", (int)s.subscriptions, "services",
 				      (int)s.services, "waiting", (int)s.waiting));
+}
+
+json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
+{
+	const struct sa_room *r = fabric_room(fabric, &sa_module);
+
+	return sa_known(r->services.sa, port);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -3,8 +3,15 @@
 #ifndef FMD_SA_MODULE_H
 #define FMD_SA_MODULE_H
 
+#include <jansson.h>
 #include "fm/fabric/module.h"
 
 extern const struct fabric_module sa_module;
+
+/*
+ * What an end port, by its own GUID, has asked of the SA: {"groups", "services",
+ * "subscriptions"}, a row each; the caller owns it.
+ */
+json_t *sa_known_of_port(const struct fabric *fabric, guid_t port);
 
 #endif

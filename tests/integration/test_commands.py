@@ -69,14 +69,31 @@ def test_lft_is_what_the_switch_holds(pod):
     assert {entry["lid"]: entry["port"] for entry in table["entries"]} == {lid: held[lid] for lid in range(1, 281)}
 
 
-@pytest.mark.parametrize("name", ["0x0002c90380000100", "H-0002c90380000100", HOST, f"{HOST}:1"])
+@pytest.mark.parametrize("name", ["0x0002c90380000100", "H-0002c90380000100", HOST, f"{HOST}:1", "guid:0x0002c90380000100",
+                                  "dgx-su01-01/mlx5_0", "fe80::2:c903:8000:100"])
 def test_node_may_be_named_in_several_ways(pod, name):
     assert pod.ask("path", name, "dgx-su01-02 mlx5_0")["hops"][0]["name"] == HOST
 
 
+def test_a_number_is_the_lid_of_whoever_has_it(pod):
+    lid = pod.ask("path", HOST, "dgx-su01-02 mlx5_0")["dlid"]
+    for name in (str(lid), hex(lid), f"lid:{lid}"):
+        assert pod.ask("path", HOST, name)["hops"][-1]["name"] == "dgx-su01-02 mlx5_0"
+    leaf = pod.ask("lft", LEAF)
+    assert pod.ask("lft", str(leaf["lid"])) == leaf
+
+
+def test_path_between_hosts_has_a_row_for_each_rail(pod):
+    paths = pod.ask("path", "dgx-su01-01", "dgx-su01-02")["paths"]
+    assert [(row["from"], row["to"], row["via"]) for row in paths] == [
+        (f"dgx-su01-01 {device}", f"dgx-su01-02 {device}", [f"leaf-su01-rail{rail}"])
+        for rail, device in enumerate(f"mlx5_{n}" for n in (0, 3, 4, 5, 6, 9, 10, 11))]
+    assert [row["to"] for row in pod.ask("path", HOST, "dgx-su01-02")["paths"]][0] == "dgx-su01-02 mlx5_0"
+
+
 @pytest.mark.parametrize("arguments, reason", [
     (["lft", "moon"], "moon"), (["lft", HOST], "no switch"), (["path", HOST, "moon"], "moon"),
-    (["path", "dgx-su01-01", HOST], "dgx-su01-01"), (["topology", "--format", "clay"], "clay"),
+    (["path", "dgx-su01-0", HOST], "'dgx-su01-0' matches 9 hosts, among them 'dgx-su01-01'"), (["topology", "--format", "clay"], "clay"),
     (["loglevel", "loud"], "loud"), (["loglevel", "moon", "debug"], "moon")])
 def test_refusal_has_its_reason_and_ends_with_1(pod, arguments, reason):
     done = pod.fmctl(*arguments, check=False)

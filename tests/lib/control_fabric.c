@@ -47,6 +47,16 @@ json_t *multicast_groups(const struct fabric *f)
 			 "mgid", "ff12:401b:ffff::2", "mlid", "0xc001");
 }
 
+json_t *multicast_groups_of(const struct fabric *f, unsigned mlid, const uint8_t mgid[16])
+{
+	json_t *groups = multicast_groups(f);
+
+	for (size_t i = json_array_size(groups); i-- > 0;)
+		if ((mlid && mlid != 0xc000 + i) || (mgid && mgid[15] != i + 1))
+			json_array_remove(groups, i);
+	return groups;
+}
+
 const char *fabric_refusal(const struct fabric *f)
 {
 	return f->refusal;
@@ -54,9 +64,9 @@ const char *fabric_refusal(const struct fabric *f)
 
 json_t *fabric_events(const struct fabric *f, unsigned count)
 {
-	json_t *events = json_array();
+	json_t *events = f->events ? json_deep_copy(f->events) : json_array();
 
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count && !f->events; i++)
 		json_array_append_new(events, json_integer(i));
 	return events;
 }
@@ -253,4 +263,36 @@ void fabric_client_gone(struct fabric *f, void *arg)
 	assert(arg == f->act_arg);
 	f->cancelled++;
 	f->act_fn = NULL;
+}
+
+/* ---- What `show` asks ------------------------------------------------------------------------ */
+
+json_t *fabric_alerts(const struct fabric *f)
+{
+	return json_pack("[{ss ss ss}]", "what", "isolated", "since", "2026-11-23T03:00:00.000Z",
+			 "text", "host-1: isolated");
+}
+
+const struct port_counters *link_health_counters(const struct fabric *f, guid_t node, uint8_t port)
+{
+	return f->counters ? &f->counters[topo_port_of(f->topo, node, port)] : NULL;
+}
+
+void link_down_since(const struct fabric *f, uint32_t port, char since[LINK_SINCE])
+{
+	since[0] = '\0';
+}
+
+json_t *sa_known_of_port(const struct fabric *f, guid_t port)
+{
+	return json_object();
+}
+
+void hosts_judge(struct fabric *f, uint32_t host, struct host_verdict *out)
+{
+	*out = (struct host_verdict){ .state = HOST_HEALTHY };
+}
+
+void hosts_add_verdict(const struct host_verdict *verdict, json_t *row)
+{
 }

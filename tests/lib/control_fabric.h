@@ -21,6 +21,7 @@
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
 #include "fm/sm/module.h"
+#include "fm/sa/module.h"
 #include "routing/proof/check.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
@@ -44,6 +45,7 @@ struct fabric {
 	uint64_t now_us;
 	uint32_t unhealthy_host; /* + 1, 0 = none */
 	json_t *unhealthy;	 /* rows of links; NULL = one of no known link */
+	json_t *events;		 /* NULL = numbers */
 	uint8_t *classes;	 /* of its policy, by port: taken when asked for */
 };
 

@@ -17,6 +17,7 @@
 #include "tests/sim/server.h"
 #include "tests/sim/state.h"
 #include "topology/netfile.h"
+#include "topology/what.h"
 
 #define CONTROL_DEFAULT "fmsim.sock"
 #define ARB_ENTRIES	8 /* of a VL arbitration table */

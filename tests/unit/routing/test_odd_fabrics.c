@@ -17,6 +17,7 @@
 #include "tests/lib/fabrics.h"
 #include "topology/dump.h"
 #include "topology/mem.h"
+#include "topology/what.h"
 
 /* The first hosts have no LID. */
 static struct check_report prove(const struct topo *t, unsigned lidless)

@@ -14,6 +14,7 @@
 #include "topology/mem.h"
 #include "topology/netfile.h"
 #include "topology/topo_builder.h"
+#include "topology/what.h"
 
 /* Two leaves under a spine, a host at each; %s are the places that tests change. */
 #define BASE                                                                                       \

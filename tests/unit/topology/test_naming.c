@@ -13,6 +13,7 @@
 #include "topology/node_names.h"
 #include "topology/topo.h"
 #include "topology/topo_builder.h"
+#include "topology/what.h"
 
 #define LEAF  0x0002c90300a100c0
 #define LEAF2 0x0002c90300a200c0

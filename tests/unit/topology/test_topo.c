@@ -14,6 +14,7 @@
 #include "topology/mem.h"
 #include "topology/names.h"
 #include "topology/topo_builder.h"
+#include "topology/what.h"
 
 static int add_node(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type,
 		    uint8_t nports)
@@ -336,7 +337,7 @@ static void nodes_resolve_by_guid_name_word_and_prefix(void **state)
 	assert_resolves(t, "0x0000000000000010:3", 0x10, 3);
 	assert_resolves(t, "S-0000000000000010", 0x10, 0);
 	assert_resolves(t, "H-0000000000000100:1", 0x100, 1);
-	assert_resolves(t, "0x101", 0x100, 0); /* a port's GUID */
+	assert_resolves(t, "0x101", 0x100, 1); /* a port's GUID */
 	assert_resolves(t, "node-1 HCA-1", 0x100, 0);
 	assert_resolves(t, "node-1", 0x100, 0); /* a word, though node-10 begins so too */
 	assert_resolves(t, "leaf-2", 0x20, 0);

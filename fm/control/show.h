@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * show: what the files of `fmctl show WHAT` share. The document is flat: scalars are facts, in the
+ * order in which they are to be read, lists of texts are texts, lists of objects are tables. "kind"
+ * says what it is about, "name" which. The files call each other downward:
+ *
+ *   answer_show.c   the command: from what was typed to the kind of document
+ *   show_group.c    multicast groups and partitions
+ *   show_lid.c      LIDs
+ *   show_host.c     machines
+ *   show_node.c     switches, HCAs, routers
+ *   show_port.c     ports and cables
+ *   show_path.c     the path to a LID
+ *   show_rows.c     rows of tables about ports; who they belong to
+ *   show_news.c     alerts and events that name it
+ *
+ * It runs in a child of fmd (answer.h, long_answer): what it reads does not change meanwhile, and
+ * it may take its time.
+ */
+#ifndef FMD_CONTROL_SHOW_H
+#define FMD_CONTROL_SHOW_H
+
+#include "fm/control/find.h"
+#include "fm/fabric/view.h"
+#include "fm/perf/module.h"
+#include "routing/report/link_use.h"
+
+struct show {
+	const struct command_env *env;
+	struct fabric_view view;
+	const struct topo *t; /* the view's */
+	struct link_use_scene scene;
+	uint32_t from;	   /* where paths begin, a port by index; TOPO_NONE = nobody asked */
+	json_t *unhealthy; /* rows of links that are */
+	json_t *doc;
+};
+
+/* show_group.c, show_lid.c, show_host.c, show_node.c, show_port.c: each fills the document. */
+bool show_group(struct show *s, const struct what *what, char *err); /* false: there is none */
+bool show_partition(struct show *s, unsigned pkey, char *err);
+void show_lid(struct show *s, const struct what *what);
+/* The path from s->from, else from the subnet manager. */
+void show_path(struct show *s, unsigned lid);
+void show_host(struct show *s, uint32_t host);
+void show_node(struct show *s, uint32_t node);
+void show_port(struct show *s, uint32_t port, bool as_cable); /* by index */
+/* What is known of a node or an end port beside its kind: for those that show it as a part. */
+void show_node_facts(struct show *s, uint32_t node);
+void show_port_facts(struct show *s, uint32_t port);
+
+/* ---- show_rows.c ----------------------------------------------------------------------------- */
+
+/* Sets a member; NULL as text is null. */
+void show_text(json_t *to, const char *key, const char *text);
+void show_guid(json_t *to, const char *key, guid_t guid);
+void show_int(json_t *to, const char *key, json_int_t value);
+void show_index(json_t *to, const char *key, int value); /* -1 is null */
+void show_flag(json_t *to, const char *key, bool value);
+
+/* "leaf, tier 1 of 3, SU 2, rail 3": counted as people do. */
+void show_place(struct show *s, json_t *to, uint32_t node);
+/* State, width, speed, and what is at the other end of a port. */
+void show_link(struct show *s, json_t *to, uint32_t port);
+/* Why a link is not as it should be, in one text; NULL = it is. The caller's to free. */
+char *show_note(struct show *s, uint32_t port);
+/* The row of `unhealthy` about the link at that port; NULL = there is none. */
+const json_t *show_unhealthy(const struct show *s, uint32_t port);
+/* Rates of the latest readings; null where they are not known. */
+void show_rates(struct show *s, json_t *to, uint32_t port);
+/* A row a port, as in the table "ports"; lids: how many leave by it, or NULL. */
+json_t *show_port_row(struct show *s, uint32_t port, const uint32_t *lids);
+/* What the SA and partitions know of an end port: tables partitions, groups, services .. */
+void show_end_ports(struct show *s, const uint32_t *ports, unsigned count);
+
+/* ---- show_news.c ----------------------------------------------------------------------------- */
+
+/*
+ * A fact: when the newest event of that kind happened that speaks of any of the names; nothing, if
+ * there is none.
+ */
+void show_since(struct show *s, const char *key, const char *kind, const char *const names[],
+		unsigned count);
+/* Tables "alerts" and "events": of any of these names; one that goes on is another. */
+void show_news(struct show *s, const char *const names[], unsigned count);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* show_port: a port and the cable at it, with both of its ends. */
+#include <math.h>
+#include <stdlib.h>
+#include "fm/control/show.h"
+#include "fm/multicast/module.h"
+
+/* ---- Counters of both ends ------------------------------------------------------------------- */
+
+static const struct port_counters *counters_at(const struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+
+	return at == TOPO_NONE ? NULL
+			       : link_health_counters(s->env->fabric, s->t->nodes[port->node].guid,
+						      port->num);
+}
+
+static void add_reading(json_t *row, const struct port_counters *c, unsigned counter,
+			const char *value, const char *rate)
+{
+	bool have = c && counters_have(c, counter);
+
+	json_object_set_new(row, value,
+			    have ? json_integer((json_int_t)c->value[counter]) : json_null());
+	json_object_set_new(row, rate,
+			    have && counters_rated(c, counter)
+				    ? json_real(round(c->rate[counter] * 1e3) / 1e3)
+				    : json_null());
+}
+
+static void show_counters(struct show *s, uint32_t at)
+{
+	const struct port_counters *here = counters_at(s, at);
+	const struct port_counters *there = counters_at(s, s->t->ports[at].peer);
+	json_t *rows = json_array();
+
+	for (unsigned counter = 0; counter < COUNTERS_ALL; counter++) {
+		json_t *row;
+
+		if (!(here && counters_have(here, counter)) &&
+		    !(there && counters_have(there, counter)))
+			continue;
+		row = json_pack("{ss}", "counter", counters_name(counter));
+		add_reading(row, here, counter, "here", "here_per_s");
+		add_reading(row, there, counter, "there", "there_per_s");
+		json_array_append_new(rows, row);
+	}
+	json_object_set_new(s->doc, "counters", rows);
+}
+
+/* ---- Use by tables --------------------------------------------------------------------------- */
+
+/* "1-4, 9" of the LIDs that a switch sends by a port, cut after some. */
+static json_t *lid_ranges(const struct show *s, const struct topo_port *port)
+{
+	const uint8_t *row = tables_row(s->view.tables, port->node);
+	char text[200] = "";
+	size_t used = 0;
+
+	for (unsigned lid = 1, last; lid <= s->view.lids->top; lid = last + 1) {
+		last = lid;
+		if (row[lid] != port->num || s->view.lids->port_of_lid[lid] == TOPO_NONE)
+			continue;
+		while (last < s->view.lids->top && row[last + 1] == port->num &&
+		       s->view.lids->port_of_lid[last + 1] != TOPO_NONE)
+			last++;
+		if (used > sizeof(text) - 32) {
+			snprintf(text + used, sizeof(text) - used, ", ..");
+			break;
+		}
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 last > lid ? "%s%u-%u" : "%s%u", used ? ", " : "", lid,
+					 last);
+	}
+	return json_string(text);
+}
+
+static uint32_t lids_by(struct show *s, const struct topo_port *port, uint32_t *of)
+{
+	uint32_t lids[256], none = link_use_by_port(&s->scene, port->node, lids);
+
+	*of = none;
+	for (unsigned num = 0; num < 256; num++)
+		*of += lids[num];
+	return lids[port->num];
+}
+
+static void add_use(struct show *s, json_t *to, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	uint32_t lids, of;
+
+	if (port->node < s->t->nswitches) {
+		lids = lids_by(s, port, &of);
+		show_int(to, "lids", lids);
+		json_object_set_new(to, "share_percent",
+				    json_real(of ? round(1e3 * lids / of) / 10 : 0));
+	} else {
+		json_object_set_new(to, "lids", json_null());
+		json_object_set_new(to, "share_percent", json_null());
+	}
+	show_int(to, "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
+}
+
+/* ---- Multicast ------------------------------------------------------------------------------- */
+
+static void show_trees(struct show *s, const struct topo_port *port)
+{
+	const struct mcast_plan *plan = multicast_trees(s->env->fabric);
+	guid_t sw = s->t->nodes[port->node].guid;
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; plan && i < plan->ntrees; i++)
+		for (uint32_t h = 0; h < plan->trees[i].nhops; h++) {
+			const struct mcast_hop *hop = &plan->trees[i].hops[h];
+
+			if (hop->guid == sw && mcast_forwards(hop, port->num))
+				json_array_append_new(
+					rows, json_pack("{so}", "mlid",
+							json_sprintf("0x%x", plan->trees[i].mlid)));
+		}
+	json_object_set_new(s->doc, "multicast_out", rows);
+}
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+/* One end of the link: what it is, how it is, and what packets leave by it. */
+static json_t *end_row(struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	const struct topo_node *node = &s->t->nodes[port->node];
+	json_t *row = json_object();
+
+	show_text(row, "name", node->name);
+	show_int(row, "port", port->num);
+	show_text(row, "role", topo_role_name(node->role));
+	show_text(row, "state", topo_state_name(port->state));
+	show_int(row, "width", port->width);
+	show_text(row, "speed", topo_speed_name(port->speed));
+	add_use(s, row, at);
+	show_rates(s, row, at);
+	return row;
+}
+
+static void show_ends(struct show *s, uint32_t at)
+{
+	json_t *rows = json_array();
+
+	json_array_append_new(rows, end_row(s, at));
+	if (s->t->ports[at].peer != TOPO_NONE)
+		json_array_append_new(rows, end_row(s, s->t->ports[at].peer));
+	json_object_set_new(s->doc, "ends", rows);
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+/* What events call a link: by either end, or as a part of a switch. */
+struct link_names {
+	const char *list[6];
+	char ends[4][128];
+	unsigned count, of_ends;
+};
+
+static void name_link(const struct show *s, uint32_t at, struct link_names *names)
+{
+	uint32_t ends[] = { at, s->t->ports[at].peer };
+
+	names->count = 0;
+	for (unsigned i = 0; i < 2 && ends[i] != TOPO_NONE; i++) {
+		const struct topo_port *port = &s->t->ports[ends[i]];
+		const char *name = s->t->nodes[port->node].name;
+
+		snprintf(names->ends[2 * i], sizeof(names->ends[0]), "%s p%u", name, port->num);
+		snprintf(names->ends[2 * i + 1], sizeof(names->ends[0]), "%s:%u", name, port->num);
+		names->list[names->count++] = names->ends[2 * i];
+		names->list[names->count++] = names->ends[2 * i + 1];
+	}
+	names->of_ends = names->count;
+	for (unsigned i = 0; i < 2 && ends[i] != TOPO_NONE; i++)
+		names->list[names->count++] = s->t->nodes[s->t->ports[ends[i]].node].name;
+}
+
+static void show_marks(struct show *s, uint32_t at)
+{
+	const struct topo_port *a = &s->t->ports[at], *b = topo_peer(s->t, a);
+	const json_t *row = show_unhealthy(s, at);
+	bool special = a->quarantined || a->isolated;
+	bool far_special = b && (b->quarantined || b->isolated);
+	bool cordoned = (a->cordoned && !special) || (b && b->cordoned && !far_special);
+	struct link_names names;
+
+	name_link(s, at, &names);
+	show_flag(s->doc, "cordoned", cordoned);
+	if (cordoned)
+		show_since(s, "cordoned_since", "cordoned", names.list, names.count);
+	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
+	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));
+	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
+	show_text(s->doc, "why", row ? json_string_value(json_object_get(row, "why")) : NULL);
+	if (row && json_object_get(row, "left_s"))
+		json_object_set(s->doc, "left_s", json_object_get(row, "left_s"));
+}
+
+void show_port_facts(struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	const struct topo_node *node = &s->t->nodes[port->node];
+	uint16_t lid = s->view.lids->lid_of_port[at];
+	char *note = show_note(s, at);
+
+	show_text(s->doc, "node", node->name);
+	show_guid(s->doc, "guid", node->guid);
+	show_int(s->doc, "port", port->num);
+	show_place(s, s->doc, port->node);
+	if (port->guid && node->type != TOPO_SWITCH) {
+		show_guid(s->doc, "port_guid", port->guid);
+		show_index(s->doc, "lid", lid ? lid : -1);
+		if (lid && lid == s->view.sm_lid)
+			show_flag(s->doc, "subnet_manager", true);
+	}
+	show_link(s, s->doc, at);
+	show_flag(s->doc, "up", port->link_up);
+	show_text(s->doc, "note", note);
+	show_int(s->doc, "mtu", port->mtu ? 128 << port->mtu : 0);
+	json_object_set_new(
+		s->doc, "link_gbps",
+		json_real(topo_lane_mbps((enum topo_speed)port->speed) * port->width / 1e3));
+	show_marks(s, at);
+	if (node->type == TOPO_SWITCH)
+		json_object_set_new(s->doc, "lids_out", lid_ranges(s, port));
+	free(note);
+}
+
+static void show_port_news(struct show *s, uint32_t at)
+{
+	struct link_names names;
+
+	name_link(s, at, &names);
+	show_news(s, names.list, names.of_ends);
+}
+
+void show_port(struct show *s, uint32_t at, bool as_cable)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	const struct what what = { .kind = WHAT_PORT,
+				   .by = as_cable ? WHAT_BY_CABLE : WHAT_BY_NAME,
+				   .node = port->node,
+				   .port = port->num };
+	char name[256];
+
+	what_name(s->t, &what, name, sizeof(name));
+	show_text(s->doc, "kind", as_cable ? "cable" : "port");
+	show_text(s->doc, "name", name);
+	show_port_facts(s, at);
+	if (port->peer != TOPO_NONE)
+		show_ends(s, at);
+	show_counters(s, at);
+	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])
+		show_path(s, s->view.lids->lid_of_port[at]);
+	if (port->node < s->t->nswitches)
+		show_trees(s, port);
+	else
+		show_end_ports(s, &at, 1);
+	show_port_news(s, at);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/control/show.h"
+#include "fm/restart/module.h"
+#include "fm/sa/module.h"
+#include "topology/mem.h"
+
+/* ---- Members --------------------------------------------------------------------------------- */
+
+void show_text(json_t *to, const char *key, const char *text)
+{
+	json_object_set_new(to, key, text ? json_string(text) : json_null());
+}
+
+void show_guid(json_t *to, const char *key, guid_t guid)
+{
+	json_object_set_new(to, key, json_sprintf("0x%016" PRIx64, guid));
+}
+
+void show_int(json_t *to, const char *key, json_int_t value)
+{
+	json_object_set_new(to, key, json_integer(value));
+}
+
+void show_index(json_t *to, const char *key, int value)
+{
+	json_object_set_new(to, key, value < 0 ? json_null() : json_integer(value));
+}
+
+void show_flag(json_t *to, const char *key, bool value)
+{
+	json_object_set_new(to, key, json_boolean(value));
+}
+
+/* ---- Place ----------------------------------------------------------------------------------- */
+
+void show_place(struct show *s, json_t *to, uint32_t n)
+{
+	const struct topo_node *node = &s->t->nodes[n];
+	char tier[32] = "", su[32] = "", rail[32] = "";
+
+	if (n < s->t->nswitches)
+		snprintf(tier, sizeof(tier), ", tier %u of %u", node->level + 1u, s->t->nlevels);
+	if (node->su >= 0)
+		snprintf(su, sizeof(su), ", SU %d", node->su + 1);
+	if (node->rail >= 0)
+		snprintf(rail, sizeof(rail), ", rail %d", node->rail);
+	json_object_set_new(to, "place",
+			    json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail));
+	show_text(to, "role", topo_role_name(node->role));
+	if (n < s->t->nswitches)
+		show_int(to, "level", node->level);
+	show_index(to, "su", node->su);
+	show_index(to, "rail", node->rail);
+}
+
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+void show_link(struct show *s, json_t *to, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at], *peer = topo_peer(s->t, port);
+
+	show_text(to, "state", topo_state_name(port->state));
+	show_int(to, "width", port->width);
+	show_text(to, "speed", topo_speed_name(port->speed));
+	show_text(to, "to", peer ? s->t->nodes[peer->node].name : NULL);
+	show_index(to, "to_port", peer ? peer->num : -1);
+}
+
+static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)
+{
+	const char *guid = json_string_value(json_object_get(end, "guid"));
+
+	return guid && port && strtoull(guid, NULL, 0) == t->nodes[port->node].guid &&
+	       json_integer_value(json_object_get(end, "port")) == port->num;
+}
+
+const json_t *show_unhealthy(const struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (s->unhealthy, i, row) {
+		const json_t *a = json_object_get(row, "a"), *b = json_object_get(row, "b");
+
+		if (is_end(a, s->t, port) || is_end(b, s->t, port))
+			return row;
+	}
+	return NULL;
+}
+
+/* Appends to a list of texts. */
+static void add_note(char *note, size_t size, const char *text)
+{
+	size_t used = strlen(note);
+
+	if (text && *text)
+		snprintf(note + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+static void add_unhealthy(char *note, size_t size, const json_t *row)
+{
+	const char *why = json_string_value(json_object_get(row, "why"));
+	const json_t *left = json_object_get(row, "left_s");
+	char text[256];
+
+	if (!row)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", json_string_value(json_object_get(row, "sick")),
+		 why ? ": " : "", why ? why : "");
+	add_note(note, size, text);
+	if (!left)
+		return;
+	snprintf(text, sizeof(text), "for %" JSON_INTEGER_FORMAT " s more",
+		 json_integer_value(left));
+	add_note(note, size, text);
+}
+
+static bool by_operator(const struct topo_port *port)
+{
+	return port->cordoned && !port->quarantined && !port->isolated;
+}
+
+char *show_note(struct show *s, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at], *peer = topo_peer(s->t, port);
+	const json_t *row = show_unhealthy(s, at);
+	char note[512] = "", since[LINK_SINCE], text[LINK_SINCE + 16];
+
+	if (!peer)
+		return NULL;
+	if (!port->link_up) {
+		link_down_since(s->env->fabric, at, since);
+		snprintf(text, sizeof(text), "down%s%s", *since ? " since " : "", since);
+		add_note(note, sizeof(note), text);
+	} else if (port->state != TOPO_ACTIVE || peer->state != TOPO_ACTIVE) {
+		add_note(note, sizeof(note), "not Active");
+	}
+	if (by_operator(port) || by_operator(peer))
+		add_note(note, sizeof(note), "cordoned");
+	if ((port->quarantined || peer->quarantined) && !row)
+		add_note(note, sizeof(note), "quarantined");
+	if (port->isolated || peer->isolated)
+		add_note(note, sizeof(note), "isolated");
+	add_unhealthy(note, sizeof(note), row);
+	return *note ? mem_strdup(note) : NULL;
+}
+
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+static json_t *gbps(const struct port_counters *c, unsigned counter)
+{
+	return c && counters_rated(c, counter)
+		       ? json_real(round((double)c->rate[counter] * 8 / 1e6) / 1e3)
+		       : json_null();
+}
+
+void show_rates(struct show *s, json_t *to, uint32_t at)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	const struct port_counters *c =
+		link_health_counters(s->env->fabric, s->t->nodes[port->node].guid, port->num);
+	double errors = c ? counters_error_rate(c) : NAN;
+
+	json_object_set_new(to, "out_gbps", gbps(c, PERF_XMIT_DATA));
+	json_object_set_new(to, "in_gbps", gbps(c, PERF_RCV_DATA));
+	json_object_set_new(to, "errors_per_s", isnan(errors) ? json_null() : json_real(errors));
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
+{
+	const struct topo_port *port = &s->t->ports[at];
+	json_t *row = json_object();
+	char *note = show_note(s, at);
+
+	show_int(row, "port", port->num);
+	show_link(s, row, at);
+	if (lids)
+		show_int(row, "lids", lids[port->num]);
+	show_rates(s, row, at);
+	show_text(row, "note", note);
+	free(note);
+	return row;
+}
+
+/* ---- End ports ------------------------------------------------------------------------------- */
+
+/* The row that is like this one but for its count; NULL = none is. */
+static json_t *find_alike(const json_t *rows, json_t *row)
+{
+	json_t *other;
+	size_t i;
+
+	json_array_foreach ((json_t *)rows, i, other) {
+		json_object_set(row, "ports", json_object_get(other, "ports"));
+		if (json_equal(row, other))
+			return other;
+	}
+	return NULL;
+}
+
+/* Rows that are alike are one, with a count. Takes the row. */
+static void add_counted(json_t *rows, json_t *row)
+{
+	json_t *other = find_alike(rows, row);
+
+	if (other) {
+		show_int(other, "ports", json_integer_value(json_object_get(other, "ports")) + 1);
+		json_decref(row);
+		return;
+	}
+	show_int(row, "ports", 1);
+	json_array_append_new(rows, row);
+}
+
+static void add_partitions(struct show *s, uint32_t at, json_t *rows)
+{
+	const uint16_t *keys;
+	unsigned count = pkey_map_keys(s->view.pkeys, at, &keys);
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct partition *p =
+			s->view.partitions ? partition_find(s->view.partitions, keys[i]) : NULL;
+
+		add_counted(rows, json_pack("{so ss ss}", "pkey", json_sprintf("0x%04x", keys[i]),
+					    "name", p ? p->name : "", "membership",
+					    keys[i] & PKEY_FULL ? "full" : "limited"));
+	}
+}
+
+/* The rows of each list go behind those of the same name. Takes `from`. */
+static void merge(json_t *to, json_t *from)
+{
+	const char *key;
+	json_t *list, *row;
+	size_t i;
+
+	json_object_foreach (from, key, list) {
+		if (!json_object_get(to, key))
+			json_object_set_new(to, key, json_array());
+		json_array_foreach (list, i, row)
+			add_counted(json_object_get(to, key), json_incref(row));
+	}
+	json_decref(from);
+}
+
+void show_end_ports(struct show *s, const uint32_t *ports, unsigned count)
+{
+	json_t *partitions = json_array();
+
+	json_object_set_new(s->doc, "partitions", partitions);
+	for (unsigned i = 0; i < count; i++) {
+		add_partitions(s, ports[i], partitions);
+		merge(s->doc, sa_known_of_port(s->env->fabric, s->t->ports[ports[i]].guid));
+	}
+}

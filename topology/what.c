@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * what: reading what operators write.
+ *
+ * The whole text is taken for a node, host, number or GUID first, for descriptions may hold colons,
+ * brackets and blanks ("MF0;leaf-3:MQM8700/U1"); then for one of these with a port behind it, then
+ * for a cable. What is found is turned into what the command takes where that is the same thing: a
+ * host of one HCA into that, an HCA into its host.
+ */
+#include "topology/what_own.h"
+#include "topology/mem.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_MLID	0xc000u
+#define PERMISSIVE_LID	0xffffu
+#define CABLES_TOLD_MAX 3
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static enum outcome find_partition(struct find *f, const char *text, struct what *w)
+{
+	unsigned pkey;
+
+	if (!f->scope->partition || !*text ||
+	    !f->scope->partition(f->scope->partition_arg, text, &pkey))
+		return NOTHING;
+	*w = what_thing(WHAT_PKEY, pkey);
+	return FOUND;
+}
+
+static enum outcome take_matches(struct find *f, const char *text, struct what_matches *m,
+				 struct what *w)
+{
+	enum outcome outcome = FOUND;
+
+	if (!m->count) {
+		outcome = NOTHING;
+	} else if (m->host != TOPO_NONE) {
+		*w = what_thing(WHAT_HOST, 0);
+		w->host = m->host;
+	} else if (m->count == 1) {
+		*w = what_place(m->nodes[0], 0);
+	} else {
+		what_say_ambiguous(f->scope->topo, text, m, f->err, f->size);
+		outcome = REFUSED;
+	}
+	free(m->nodes);
+	return outcome;
+}
+
+static enum outcome find_name(struct find *f, const char *text, bool loose, struct what *w)
+{
+	struct what_matches matches;
+
+	what_match_names(f->scope->topo, text, loose, &matches);
+	return take_matches(f, text, &matches, w);
+}
+
+static enum outcome first_of(struct find *f, const char *text, bool loose, struct what *w)
+{
+	enum outcome outcome = find_name(f, text, false, w);
+
+	if (outcome == NOTHING)
+		outcome = find_partition(f, text, w);
+	if (outcome == NOTHING && loose)
+		outcome = find_name(f, text, true, w);
+	return outcome;
+}
+
+/* ---- With a word that says what it is -------------------------------------------------------- */
+
+static enum outcome find_kind(struct find *f, const char *text, enum what_kind kind, struct what *w)
+{
+	uint64_t value;
+	size_t digits;
+
+	if (!what_parse_number(text, &value, &digits) || value > UINT16_MAX)
+		return kind == WHAT_PKEY ? find_partition(f, text, w) : NOTHING;
+	if (kind == WHAT_MLID && (value < FIRST_MLID || value == PERMISSIVE_LID))
+		return NOTHING;
+	*w = what_thing(kind, (unsigned)value);
+	return FOUND;
+}
+
+/* `lid:33` ..; NOTHING: no such word is there, or what is behind it is not of that kind. */
+static enum outcome find_tagged(struct find *f, const char *text, struct what *w)
+{
+	const char *mark = strchr(text, ':');
+	size_t len = mark ? (size_t)(mark - text) : 0, digits;
+	uint64_t value;
+
+#define TAG(word) (len == strlen(word) && !strncmp(text, word, len))
+	if (TAG("lid") && what_parse_number(mark + 1, &value, &digits))
+		return what_find_lid(f, value, w);
+	if (TAG("mlid"))
+		return find_kind(f, mark + 1, WHAT_MLID, w);
+	if (TAG("pkey") || TAG("partition"))
+		return find_kind(f, mark + 1, WHAT_PKEY, w);
+	if (TAG("guid"))
+		return what_find_guid(f, mark + 1, w);
+	if (TAG("gid") || TAG("mgid"))
+		return what_find_gid(f, mark + 1, w);
+	if (TAG("node") || TAG("host"))
+		return first_of(f, mark + 1, true, w);
+#undef TAG
+	return NOTHING;
+}
+
+static enum outcome find_thing(struct find *f, const char *text, bool quoted, struct what *w)
+{
+	uint64_t value;
+	size_t digits;
+	bool number = !quoted && what_parse_number(text, &value, &digits);
+	enum outcome outcome = quoted ? NOTHING : find_tagged(f, text, w);
+
+	if (outcome == NOTHING && !quoted)
+		outcome = what_find_gid(f, text, w);
+	if (outcome == NOTHING && number)
+		outcome = what_find_number(f, text, w);
+	if (outcome == NOTHING)
+		outcome = what_find_guid(f, text, w);
+	return outcome == NOTHING ? first_of(f, text, !number, w) : outcome;
+}
+
+/* ---- Ports -----------------------------------------------------------------------------------*/
+
+static char *trimmed(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t");
+	for (len = strlen(text); len && strchr(" \t", text[len - 1]);)
+		text[--len] = '\0';
+	return text;
+}
+
+/* Where `:12`, `[12]` or ` p12` begins at the text's end; NULL = nowhere. *num: its number. */
+static char *port_mark(char *text, int *num)
+{
+	size_t len = strlen(text), digits = 0;
+	bool bracket = len && text[len - 1] == ']';
+	unsigned long value;
+	char *at;
+
+	len -= bracket;
+	while (digits < len && isdigit((unsigned char)text[len - digits - 1]))
+		digits++;
+	at = text + len - digits;
+	if (!digits || at == text)
+		return NULL;
+	value = strtoul(at, NULL, 10);
+	*num = value > INT_MAX ? INT_MAX : (int)value;
+	at--;
+	if (bracket)
+		return *at == '[' ? at : NULL;
+	if (*at == ':')
+		return at;
+	return *at == 'p' && at > text && at[-1] == ' ' ? at - 1 : NULL;
+}
+
+static enum outcome refuse_port(struct find *f, const struct topo_node *node, int num)
+{
+	snprintf(f->err, f->size, "'%s' has ports 1 to %u, not %d", node->name, node->nports, num);
+	return REFUSED;
+}
+
+static enum outcome take_port(struct find *f, struct what *w, int num)
+{
+	const struct topo *t = f->scope->topo;
+	const uint32_t *nodes;
+
+	if (!(w->kind & WHAT_PLACE))
+		return NOTHING;
+	if (what_nodes(t, w, &nodes) > 1) {
+		snprintf(f->err, f->size, "host '%s' has %" PRIu32 " HCAs: name one, as '%s:%d'",
+			 t->hosts[w->host].name, t->hosts[w->host].ncas, t->nodes[nodes[0]].name,
+			 num);
+		return REFUSED;
+	}
+	if (num <= 0 || num > t->nodes[nodes[0]].nports)
+		return refuse_port(f, &t->nodes[nodes[0]], num);
+	*w = what_place(nodes[0], (unsigned)num);
+	return FOUND;
+}
+
+/* `"NODE"`, `"NODE"[PORT]`, `"NODE":PORT`. Changes the text. */
+static enum outcome find_quoted(struct find *f, char *text, struct what *w)
+{
+	char *end = strrchr(text + 1, '"'), *mark;
+	enum outcome outcome;
+	int num = 0;
+
+	mark = end && end[1] ? port_mark(end, &num) : NULL;
+	if (!end || (end[1] && mark != end + 1))
+		return NOTHING;
+	*end = '\0';
+	outcome = find_thing(f, text + 1, true, w);
+	return outcome == FOUND && mark ? take_port(f, w, num) : outcome;
+}
+
+/* A node, host or port. Changes the text, which has no blanks around it. */
+static enum outcome find_place(struct find *f, char *text, struct what *w)
+{
+	enum outcome outcome;
+	char *mark;
+	int num;
+
+	if (text[0] == '"')
+		return find_quoted(f, text, w);
+	outcome = find_thing(f, text, false, w);
+	if (outcome != NOTHING || !(mark = port_mark(text, &num)))
+		return outcome;
+	*mark = '\0';
+	outcome = find_thing(f, trimmed(text), false, w);
+	return outcome == FOUND ? take_port(f, w, num) : outcome;
+}
+
+/* ---- Cables ---------------------------------------------------------------------------------- */
+
+struct cables {
+	uint32_t count, ports[CABLES_TOLD_MAX]; /* ends at `a` */
+};
+
+static bool is_at(const struct topo *t, const struct what *w, const struct topo_port *port)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, w, &nodes);
+
+	for (unsigned i = 0; i < count; i++)
+		if (nodes[i] == port->node)
+			return !w->port || w->port == port->num;
+	return false;
+}
+
+static void cables_between(const struct topo *t, const struct what *a, const struct what *b,
+			   struct cables *cables)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, a, &nodes);
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned num = 1; num <= t->nodes[nodes[i]].nports; num++) {
+			const struct topo_port *port = topo_port(t, nodes[i], num);
+
+			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
+			    !is_at(t, b, &t->ports[port->peer]))
+				continue;
+			if (cables->count < CABLES_TOLD_MAX)
+				cables->ports[cables->count] = (uint32_t)(port - t->ports);
+			cables->count++;
+		}
+}
+
+static void say_cables(struct find *f, const struct cables *cables)
+{
+	char name[256];
+
+	snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " cables, among them ", f->what,
+		 cables->count);
+	for (uint32_t i = 0; i < CABLES_TOLD_MAX && i < cables->count; i++) {
+		what_cable_name(f->scope->topo, cables->ports[i], name, sizeof(name));
+		what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
+	}
+}
+
+static void say_no_cable(struct find *f, const struct what *a)
+{
+	const struct topo *t = f->scope->topo;
+	const struct topo_port *peer =
+		a->port ? topo_peer(t, topo_port(t, a->node, a->port)) : NULL;
+
+	snprintf(f->err, f->size, "'%.100s' is no cable: ", f->what);
+	if (peer)
+		what_append(f->err, f->size, "%s p%u leads to %s p%u", t->nodes[a->node].name,
+			    a->port, t->nodes[peer->node].name, peer->num);
+	else
+		what_append(f->err, f->size, "none is known there");
+}
+
+static enum outcome take_cable(struct find *f, const struct what *a, const struct what *b,
+			       struct what *w)
+{
+	const struct topo *t = f->scope->topo;
+	struct cables cables = { 0 };
+
+	if (!(a->kind & WHAT_PLACE) || !(b->kind & WHAT_PLACE))
+		return NOTHING;
+	cables_between(t, a, b, &cables);
+	if (cables.count == 1) {
+		*w = what_place(t->ports[cables.ports[0]].node, t->ports[cables.ports[0]].num);
+		w->by = WHAT_BY_CABLE;
+		return FOUND;
+	}
+	if (cables.count)
+		say_cables(f, &cables);
+	else
+		say_no_cable(f, a);
+	return REFUSED;
+}
+
+/* Both ends, with ` - `, ` -- ` or ` <-> ` between. */
+static enum outcome find_cable(struct find *f, struct what *w)
+{
+	static const char *const marks[] = { " - ", " -- ", " <-> " };
+	enum outcome outcome = NOTHING;
+	struct what a, b;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && outcome == NOTHING; i++) {
+		const char *at = strstr(f->what, marks[i]);
+		char *left, *right;
+
+		if (!at)
+			continue;
+		left = mem_strdup(f->what);
+		right = mem_strdup(at + strlen(marks[i]));
+		left[at - f->what] = '\0';
+		outcome = find_place(f, trimmed(left), &a);
+		if (outcome == FOUND)
+			outcome = find_place(f, trimmed(right), &b);
+		if (outcome == FOUND)
+			outcome = take_cable(f, &a, &b, w);
+		free(left);
+		free(right);
+	}
+	return outcome;
+}
+
+/* ---- What the command takes ------------------------------------------------------------------ */
+
+/* The same thing in a kind that is taken. */
+static void turn_into(const struct topo *t, unsigned accepts, struct what *w)
+{
+	const uint32_t *nodes;
+	unsigned count = what_nodes(t, w, &nodes);
+	uint32_t host = count ? t->nodes[nodes[0]].host : TOPO_NONE;
+
+	if (accepts & w->kind || !count)
+		return;
+	if (accepts & WHAT_HOST && host != TOPO_NONE && w->by != WHAT_BY_CABLE) {
+		w->kind = WHAT_HOST;
+		w->host = host;
+		w->node = TOPO_NONE;
+		w->port = 0;
+	} else if (accepts & WHAT_NODE && count == 1 &&
+		   (w->kind == WHAT_HOST || w->by == WHAT_BY_LID || w->by == WHAT_BY_GUID)) {
+		*w = what_place(nodes[0], 0);
+	}
+}
+
+static void list_kinds(unsigned kinds, char *buf, size_t size)
+{
+	static const struct {
+		unsigned kinds;
+		const char *name;
+	} names[] = {
+		{ WHAT_NODE, "a node" },      { WHAT_HOST, "a host" },
+		{ WHAT_PORT, "a port" },      { WHAT_GROUP, "a multicast group" },
+		{ WHAT_PKEY, "a partition" },
+	};
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++)
+		if (kinds & names[i].kinds)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s",
+						 used ? " or " : "", names[i].name);
+}
+
+static bool is_taken(struct find *f, unsigned accepts, struct what *w)
+{
+	char is[32], wanted[128];
+
+	turn_into(f->scope->topo, accepts, w);
+	if (w->kind & accepts)
+		return true;
+	list_kinds(w->kind, is, sizeof(is));
+	list_kinds(accepts, wanted, sizeof(wanted));
+	snprintf(f->err, f->size, "'%.100s' is %s: %s is meant here", f->what, is, wanted);
+	return false;
+}
+
+/* ---- */
+
+static void say_nothing(struct find *f)
+{
+	char *text = mem_strdup(f->what), *name = trimmed(text);
+	char *mark;
+	int num;
+
+	snprintf(f->err, f->size, "no node matches '%.100s'", f->what);
+	mark = port_mark(name, &num);
+	if (mark)
+		*mark = '\0';
+	what_say_near(f->scope->topo, name, f->err, f->size);
+	free(text);
+}
+
+bool what_find(const struct what_scope *scope, const char *written, unsigned accepts,
+	       struct what *what, char *err, size_t err_size)
+{
+	struct find f = { scope, written, err, err_size };
+	enum outcome outcome = NOTHING;
+	char *text;
+
+	*what = what_thing(WHAT_NODE, 0);
+	if (!scope->topo) {
+		snprintf(err, err_size,
+			 "no picture of the fabric yet: the first sweep is under way");
+		return false;
+	}
+	err[0] = '\0';
+	text = mem_strdup(written);
+	if (*trimmed(text))
+		outcome = find_place(&f, trimmed(text), what);
+	free(text);
+	if (outcome == NOTHING && err[0])
+		outcome = REFUSED; /* a number that is nobody's LID */
+	if (outcome == NOTHING)
+		outcome = find_cable(&f, what);
+	if (outcome == NOTHING)
+		say_nothing(&f);
+	return outcome == FOUND && is_taken(&f, accepts, what);
+}
+
+uint32_t topo_resolve(const struct topo *t, const char *text, unsigned *port, char *err,
+		      size_t err_size)
+{
+	const struct what_scope scope = { .topo = t };
+	struct what what;
+
+	*port = 0;
+	if (!what_find(&scope, text, WHAT_NODE | WHAT_PORT, &what, err, err_size))
+		return TOPO_NONE;
+	*port = what.port;
+	return what.node;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * what_own: the parts of what.c, which call each other downward:
+ *   what.c          texts with marks, ports and cables; what a command takes
+ *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs
+ *   what_names.c    nodes and hosts by their names
+ *   what_near.c     names that look alike
+ *   what_value.c    what they come to
+ */
+#ifndef FMD_TOPOLOGY_WHAT_OWN_H
+#define FMD_TOPOLOGY_WHAT_OWN_H
+
+#include "topology/what.h"
+
+enum outcome { NOTHING, FOUND, REFUSED /* the reason is in err */ };
+
+struct find {
+	const struct what_scope *scope;
+	const char *what; /* as it was written */
+	char *err;
+	size_t size;
+};
+
+/* A node, or with a port number one of its ports; all else. */
+struct what what_place(uint32_t node, unsigned port);
+struct what what_thing(enum what_kind kind, unsigned number);
+/* The cable at a port, by its index, that has one: `A p1 - B p2`; snprintf's length. */
+int what_cable_name(const struct topo *t, uint32_t port, char *buf, size_t size);
+/* What does not fit is cut. */
+void what_append(char *err, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Decimal, or 0x; *digits are those behind 0x, 0 = decimal. */
+bool what_parse_number(const char *text, uint64_t *value, size_t *digits);
+enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w);
+/* 0x.., S-.., H-.., R-.., 16 digits alone, or sysfs' four groups of four. */
+enum outcome what_find_guid(struct find *f, const char *text, struct what *w);
+/* As inet_pton() reads it: from ff00:: on an MGID, else a GID, whose lower half is a GUID. */
+enum outcome what_find_gid(struct find *f, const char *text, struct what *w);
+/*
+ * Bare: a LID, a MLID or where the scope says so a P_Key. NOTHING with a reason in err: a LID that
+ * nobody has.
+ */
+enum outcome what_find_number(struct find *f, const char *text, struct what *w);
+
+struct what_matches { /* zeroed = none; free(nodes) */
+	uint32_t count;
+	uint32_t *nodes; /* that a text names */
+	uint32_t host;	 /* TOPO_NONE, or the text names this host as a whole */
+};
+
+/*
+ * The most exact meaning of a text that names anything: a description, a host, a host and its
+ * device, and if loose a word of descriptions or their beginning.
+ */
+void what_match_names(const struct topo *t, const char *text, bool loose,
+		      struct what_matches *matches);
+
+/* `'TEXT' matches 9 hosts, among them ..` */
+void what_say_ambiguous(const struct topo *t, const char *text, const struct what_matches *matches,
+			char *err, size_t size);
+
+/* Appends `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */
+void what_say_near(const struct topo *t, const char *text, char *err, size_t size);
+
+#endif
