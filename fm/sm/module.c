@@ -278,8 +278,8 @@ static void configure(void *room)
 	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
 			   conf.sm_key);
 	sm_show_state(r);
-	if (r->keys.foreign)
-		fabric_request_sweep(r->fabric, "M_Keys configured");
+	if (r->keys.foreign || r->foreign_prefix)
+		fabric_request_sweep(r->fabric, "M_Keys or subnet prefix configured");
 }
 
 static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times)

@@ -45,6 +45,7 @@ struct sm_room {
 	struct sm *sm;
 	struct port *port;
 	struct keys keys;
+	bool foreign_prefix; /* of the fabric that is to be taken over; an alert says so */
 	struct election core;
 	struct rounds rounds;
 	struct polls polls;

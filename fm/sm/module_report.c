@@ -248,6 +248,10 @@ const char *sm_refusal(struct sm_room *r)
 
 	if (missing || keys_refusal(&r->keys))
 		return missing ? missing : keys_refusal(&r->keys);
+	if (r->foreign_prefix)
+		return "the fabric has another subnet prefix, and nothing is written: see the "
+		       "alert "
+		       "foreign-prefix in fmctl status";
 	if (r->core.state == SM_NOT_ACTIVE)
 		return "this subnet manager is disabled by another; see fmctl events";
 	if (r->core.state != SM_STANDBY)
@@ -308,6 +312,8 @@ static const char *idle_state(const struct sm_room *r)
 		return own_port_state_name(port_state(r->port));
 	if (r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE)
 		return "standby";
+	if (r->foreign_prefix)
+		return "foreign-prefix";
 	return r->keys.foreign ? "foreign-m-key" : NULL;
 }
 

@@ -24,6 +24,7 @@
 #include "fm/fabric/request.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
+#include "fm/sm/prefix.h"
 #include "fm/state/state_copy.h"
 #include "topology/mem.h"
 
@@ -284,6 +285,8 @@ static bool role_given(const struct sm_room *r)
 static void end_role(struct sm_room *r)
 {
 	keys_end(&r->keys);
+	r->foreign_prefix = false;
+	alert_end(r->services.alerts, "foreign-prefix", "");
 	sm_stop_asking(r);
 	sm_stop_polling(r);
 	loop_timer_stop(r->due);
@@ -434,6 +437,33 @@ static bool keys_are_ours(struct sm_room *r)
 	return verdict == KEYS_OURS;
 }
 
+/*
+ * A manager that takes over and would give every port another GID has another configuration than
+ * the one that it is to replace. After a start of its own it may: that is how a prefix is changed.
+ */
+static bool prefix_is_ours(struct sm_room *r)
+{
+	uint64_t ours = r->services.conf->sm.subnet_prefix, theirs;
+
+	if (!r->stood_by || !prefix_is_foreign(r->services.inventory, ours, &theirs)) {
+		r->foreign_prefix = false;
+		alert_end(r->services.alerts, "foreign-prefix", "");
+		return true;
+	}
+	r->foreign_prefix = true;
+	alert_raise(r->services.alerts, "foreign-prefix", "",
+		    "the fabric has the subnet prefix 0x%016" PRIx64
+		    " and this manager is configured with 0x%016" PRIx64
+		    ": it does not take over, and nothing is written; correct subnet_prefix and "
+		    "reload, or restart fmd to change the fabric's",
+		    theirs, ours);
+	if (fabric_role(r->fabric) != FABRIC_ROLE_LOCKED_OUT)
+		fabric_change_role(r->fabric,
+				   &(struct fabric_role_change){ .role = FABRIC_ROLE_LOCKED_OUT },
+				   "ports hold another subnet prefix");
+	return false;
+}
+
 /* Behind the last answer of a round. */
 static void judge(struct sm_room *r)
 {
@@ -447,7 +477,8 @@ static void judge(struct sm_room *r)
 		only_master(r);
 	if (r->core.state == SM_MASTER && better_comes(r))
 		loop_timer_set(r->due, period_us(r));
-	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING && !keys_are_ours(r))
+	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING &&
+	    (!keys_are_ours(r) || !prefix_is_ours(r)))
 		return;
 	if (event != ELECTION_BETTER_WAITS || loop_now_us(r->services.loop) >= r->refused_until_us)
 		sm_take(r, event, &whom);
