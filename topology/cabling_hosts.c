@@ -209,32 +209,51 @@ static void match_loose(struct wiring *w, const struct units *u, const struct lo
 	}
 }
 
+/* In a director a rail has several leaves: any will do, and no other rail's. */
+static void judge_any_leaf(struct wiring *w, const struct topo_node *ca, uint32_t port, uint32_t at)
+{
+	const struct topo_node *leaf = &w->t->nodes[w->node[at]];
+
+	if (at < w->t->nswitch_ports && leaf->rail >= 0 && leaf->su == ca->su &&
+	    leaf->rail != ca->rail)
+		w->stray[port] = w->stray[at] = true;
+}
+
+static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, struct loose *loose,
+		       uint32_t *n)
+{
+	const struct topo_node *node = &w->t->nodes[ca];
+	const struct topo_port *first = cabling_first_cabled(w->t, ca);
+	uint32_t leaf = node->rail < 0 ? TOPO_NONE : units_leaf(u, node->su, node->rail);
+	uint32_t port = first ? (uint32_t)(first - w->t->ports) : TOPO_NONE;
+	uint32_t at = first ? w->found[port] : TOPO_NONE;
+
+	if (node->rail < 0 || at == TOPO_NONE || !units_has_rails(u, node->host))
+		return;
+	if (leaf == TOPO_NONE) {
+		judge_any_leaf(w, node, port, at);
+		return;
+	}
+	if (expect_at_port(w, u, node->host, port, leaf))
+		return;
+	if (w->node[at] == leaf)
+		wiring_expect(w, port, at, u->places[node->host].votes);
+	else
+		loose[(*n)++] = (struct loose){ port, at, leaf, node->host };
+}
+
 void cabling_expect_hosts(struct wiring *w)
 {
-	struct loose *list = mem_alloc(w->t->ncas + 1, sizeof(*list));
+	struct loose *loose = mem_alloc(w->t->ncas + 1, sizeof(*loose));
 	uint32_t n = 0;
 	struct units u;
 
 	units_init(&u, w);
-	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++) {
-		const struct topo_node *node = &w->t->nodes[ca];
-		const struct topo_port *port = cabling_first_cabled(w->t, ca);
-		uint32_t leaf = node->rail < 0 ? TOPO_NONE : units_leaf(&u, node->su, node->rail),
-			 at = port ? w->found[port - w->t->ports] : TOPO_NONE;
-
-		if (leaf == TOPO_NONE || at == TOPO_NONE || !units_has_rails(&u, node->host) ||
-		    expect_at_port(w, &u, node->host, (uint32_t)(port - w->t->ports), leaf))
-			continue;
-		if (w->node[at] == leaf)
-			wiring_expect(w, (uint32_t)(port - w->t->ports), at,
-				      u.places[node->host].votes);
-		else
-			list[n++] = (struct loose){ (uint32_t)(port - w->t->ports), at, leaf,
-						    node->host };
-	}
-	match_loose(w, &u, list, n);
+	for (uint32_t ca = w->t->nswitches; ca < w->t->nnodes; ca++)
+		expect_hca(w, &u, ca, loose, &n);
+	match_loose(w, &u, loose, n);
 	units_fini(&u);
-	free(list);
+	free(loose);
 }
 
 /* ---- Rails alone ----------------------------------------------------------------------------- */

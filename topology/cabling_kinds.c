@@ -18,6 +18,8 @@ static enum cabling_kind kind_of_hca(const struct wiring *w, const struct tiers 
 
 	if (is_switch(w, w->want[at]) || (belongs != TOPO_NONE && tiers->level[w->node[at]]))
 		return CABLING_UPLINK_PORT;
+	if (belongs == TOPO_NONE && w->stray[hca])
+		return CABLING_RAIL;
 	if (belongs == TOPO_NONE || w->node[belongs] == w->node[at])
 		return CABLING_PORT;
 	return ca->su != leaf->su ? CABLING_LEAF : CABLING_RAIL;

@@ -11,7 +11,8 @@
 #include "topology/cabling_own.h"
 #include "topology/mem.h"
 
-#define LIKE_MIN 3 /* switches that have their like can be irregular */
+#define LIKE_MIN   4  /* switches that have their like can be irregular */
+#define CABLES_MIN 40 /* of fewer cables none is rare */
 
 struct strays {
 	struct wiring *w;
@@ -40,7 +41,7 @@ static void describe_families(struct strays *s)
 static bool is_of_a_kind(const struct strays *s, uint32_t sw)
 {
 	return (s->above[sw] && s->up_size[s->tiers->up[sw]] >= LIKE_MIN) ||
-	       (s->below[sw] && s->down_size[s->tiers->down[sw]] >= 2);
+	       (s->below[sw] && s->down_size[s->tiers->down[sw]] >= LIKE_MIN - 1);
 }
 
 static bool has_neighbour(const struct tiers *tiers, uint32_t sw, uint32_t other)
@@ -106,7 +107,7 @@ void cabling_find_strays(struct wiring *w, const struct tiers *tiers)
 			    .below = mem_alloc(n, sizeof(*s.below)) };
 
 	describe_families(&s);
-	if (mark_strays(&s, &cables) * 20 > cables)
+	if (mark_strays(&s, &cables) * 20 > cables || cables < CABLES_MIN)
 		for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
 			w->stray[p] = false;
 	free(s.up_size);

@@ -148,6 +148,8 @@ static int instruct_wrong(const struct cabling_item *i, char *buf, size_t size)
 	if (i->expected.name)
 		return snprintf(buf, size, "take it out, and connect %s to %s", at,
 				end_text(&i->expected, expected));
+	if (i->kind == CABLING_RAIL)
+		return snprintf(buf, size, "%s belongs on a leaf of rail %d", found, i->rail);
 	return snprintf(buf, size, "take it out");
 }
 

@@ -15,7 +15,8 @@
 #include "topology/cabling_uplinks.h"
 #include "topology/mem.h"
 
-#define VOTERS 3 /* of two that differ nobody is right */
+#define VOTERS	   3  /* of two that differ nobody is right */
+#define CABLES_MIN 12 /* fewer agree by chance */
 
 static uint32_t *list_members(const struct tiers *tiers, const uint32_t *family, uint32_t *first)
 {
@@ -166,6 +167,21 @@ static bool is_like_others(const struct ballot *b, uint32_t sw, const struct cho
 	return all && most(same, all, 3, 5);
 }
 
+/*
+ * Few agree by chance where ports have no order: of five at most, three ports in five have to be of
+ * one mind.
+ */
+static bool is_no_chance(const struct choice *choices, unsigned nports, uint32_t n)
+{
+	uint32_t same = 0, all = 0;
+
+	for (unsigned num = 1; num <= nports; num++) {
+		all += choices[num].votes > 0;
+		same += choices[num].votes == n;
+	}
+	return n > 5 || most(same, all, 3, 5);
+}
+
 /* False: their port numbers have no pattern. */
 static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 {
@@ -180,7 +196,8 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 		usual += is_decided(&choices[num]) ? choices[num].votes : 0;
 	}
 	back_halves(choices, nports);
-	regular = cables && most(usual, cables, 4, 5);
+	regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
+		  is_no_chance(choices, nports, n);
 	for (uint32_t i = 0; i < n && regular; i++)
 		for (unsigned num = 1; num <= b->tiers->t->nodes[members[i]].nports &&
 				       is_like_others(b, members[i], choices);

@@ -78,47 +78,45 @@ static size_t count_findings(const json_t *part)
 	return json_array_size(json_object_get(part, "differ"));
 }
 
-static void print_finding(const struct fmctl *ctl, const json_t *row)
+static void print_finding(const json_t *row)
 {
 	const char *instruction = string(row, "instruction");
 	json_int_t of = json_integer_value(table_value(row, "of"));
 
 	printf("  %s\n", string(row, "text"));
 	printf("      %s", instruction);
-	if (of && !table_value(row, "expected.width"))
+	if (of && !table_value(row, "expected.width") && strcmp(string(row, "kind"), "host") != 0)
 		printf(" (%lld of %lld say so)", json_integer_value(table_value(row, "votes")), of);
 	putchar('\n');
 }
 
-static void print_part(const struct fmctl *ctl, const char *label, const json_t *part,
-		       const char *none)
+static void print_part(const char *label, const json_t *part)
 {
 	const json_t *rows = json_object_get(part, "differ"), *row;
+	json_int_t expected = json_integer_value(json_object_get(part, "compared"));
 	json_int_t left_out = json_integer_value(json_object_get(part, "not_unique"));
 	size_t i;
 
-	printf("%-12s%lld of %lld cables can be told, ", label,
-	       json_integer_value(json_object_get(part, "compared")),
-	       json_integer_value(json_object_get(part, "cables")));
+	printf("%-12s%lld cables, %lld expected by the %s", label,
+	       json_integer_value(json_object_get(part, "cables")), expected, label);
 	if (json_array_size(rows))
-		printf("%zu finding%s\n", json_array_size(rows),
+		printf(": %zu finding%s\n", json_array_size(rows),
 		       json_array_size(rows) == 1 ? "" : "s");
 	else
-		puts(none);
+		printf(": %s\n", expected ? "nothing is out of place" : "nothing can be told");
 	if (left_out)
 		printf("%-12s%lld nodes left out: others have the same name\n", "", left_out);
 	json_array_foreach ((json_t *)rows, i, row)
-		print_finding(ctl, row);
+		print_finding(row);
 }
 
 static void show_cabling(const struct fmctl *ctl, const json_t *result)
 {
 	const json_t *plan = json_object_get(result, "plan");
 
-	print_part(ctl, "pattern", json_object_get(result, "pattern"),
-		   "none is out of the pattern");
+	print_part("pattern", json_object_get(result, "pattern"));
 	if (plan)
-		print_part(ctl, "plan", plan, "no difference from the plan");
+		print_part("plan", plan);
 }
 
 struct order {

@@ -150,6 +150,36 @@ static void mistakes_between_switches_are_found_whatever_the_port_numbers(void *
 	topo_unref(t);
 }
 
+static struct topo *with_two(const struct topo *t, enum mistake one, enum mistake two,
+			     uint64_t seed, struct miswiring **m)
+{
+	*m = miswiring_new(t, seed);
+	assert_true(miswiring_add(*m, one));
+	assert_true(miswiring_add(*m, two));
+	return miswiring_freeze(*m);
+}
+
+/* A spine with an HCA is a leaf of that rail at a glance: what is wrong on the real one is told. */
+static void an_hca_on_a_spine_hides_no_other(void **state)
+{
+	struct topo *t = make(GENERATE_H100, 1);
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct verdict verdicts[MISTAKES] = { 0 };
+		struct miswiring *m;
+		struct topo *wrong = with_two(t, MISTAKE_HCA_SPINE, MISTAKE_NO_HCA, seed, &m);
+		struct cabling *c = cabling_pattern(wrong);
+
+		assert_int_equal(miswiring_judge(m, c, false, verdicts, stderr), 0);
+		assert_int_equal(verdicts[MISTAKE_HCA_SPINE].named, 1);
+		assert_int_equal(verdicts[MISTAKE_NO_HCA].named, 1);
+		cabling_free(c);
+		topo_unref(wrong);
+		miswiring_free(m);
+	}
+	topo_unref(t);
+}
+
 /* ---- What is not ----------------------------------------------------------------------------- */
 
 static struct topo *dead_links(const struct topo *t, uint64_t seed)
@@ -351,6 +381,7 @@ int main(void)
 		cmocka_unit_test(miswirings_of_all_kinds_are_named_by_the_pattern),
 		cmocka_unit_test(miswirings_of_all_kinds_are_named_by_the_plan),
 		cmocka_unit_test(mistakes_between_switches_are_found_whatever_the_port_numbers),
+		cmocka_unit_test(an_hca_on_a_spine_hides_no_other),
 		cmocka_unit_test(intact_pods_have_no_findings),
 		cmocka_unit_test(a_partly_populated_pod_has_no_findings),
 		cmocka_unit_test(storage_and_management_hosts_have_no_findings),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include "topology/cabling.h"
 #include "topology/topo.h"
 #include "topology/topo_builder.h"
 
@@ -63,24 +64,30 @@ static void add_hca(struct plan *p, unsigned host, unsigned rail, unsigned leaf,
 	topo_builder_link(p->b, p->leaf[leaf], p->next[leaf]++, hca, 1, true);
 }
 
-/* Host by host some card of each rail, another rail's being no hint. */
-static struct topo *director(void)
+/*
+ * Host by host some card of each rail, another rail's being no hint; one host's first two HCAs may
+ * be exchanged.
+ */
+static struct topo *director(int exchanged)
 {
 	static const unsigned strides[RAILS] = { 1, 2, 3, 4 };
 	struct plan p = { .b = topo_builder_new() };
 
 	add_chips(&p);
 	for (unsigned host = 0; host < HOSTS; host++)
-		for (unsigned rail = 0; rail < RAILS; rail++)
+		for (unsigned rail = 0; rail < RAILS; rail++) {
+			unsigned on = (int)host == exchanged && rail < 2 ? 1 - rail : rail;
+
 			add_hca(&p, host, rail,
-				rail * CARDS + (host * strides[rail] + host / CARDS * rail) % CARDS,
+				on * CARDS + (host * strides[on] + host / CARDS * on) % CARDS,
 				"mlx5_");
+		}
 	return topo_freeze(p.b);
 }
 
 static void all_line_cards_have_the_rail_of_their_hcas(void **state)
 {
-	struct topo *t = director();
+	struct topo *t = director(-1);
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
@@ -94,10 +101,32 @@ static void all_line_cards_have_the_rail_of_their_hcas(void **state)
 	topo_unref(t);
 }
 
+static void hcas_on_cards_of_another_rail_are_found(void **state)
+{
+	struct topo *t = director(-1), *wrong = director(3);
+	struct cabling *c = cabling_pattern(t);
+	char text[512];
+
+	assert_int_equal(c->count, 0);
+	cabling_free(c);
+	c = cabling_pattern(wrong);
+	assert_int_equal(c->count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(c->items[i].kind, CABLING_RAIL);
+		assert_int_equal(c->items[i].rail, 1 - c->items[i].leaf_rail);
+	}
+	cabling_instruct(&c->items[0], text, sizeof(text));
+	assert_non_null(strstr(text, " belongs on a leaf of rail "));
+	cabling_free(c);
+	topo_unref(t);
+	topo_unref(wrong);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_line_cards_have_the_rail_of_their_hcas),
+		cmocka_unit_test(hcas_on_cards_of_another_rail_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
