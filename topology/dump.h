@@ -11,7 +11,13 @@ int dump_text(const struct topo *t, FILE *out);	 /* for people: tiers, units, le
 int dump_dot(const struct topo *t, FILE *out);	 /* Graphviz, switches ranked by level */
 int dump_svg(const struct topo *t, FILE *out);	 /* the same as a picture, top tier first */
 int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
-int dump_lst(const struct topo *t, FILE *out);	 /* OpenSM's opensm-subnet.lst, LIDs from ports */
+/*
+ * The same and blocks, for Slurm 25.05 (topology.yaml); labels of Kubernetes nodes. `domains` are
+ * NVLink domains by host, NULL where not known, or NULL for all.
+ */
+int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out);
+int dump_k8s(const struct topo *t, const char *const *domains, FILE *out);
+int dump_lst(const struct topo *t, FILE *out); /* OpenSM's opensm-subnet.lst, LIDs from ports */
 
 /*
  * The caller owns the reference. Shapes are those of `fmctl --json` nodes, switches, links, hosts.

@@ -14,6 +14,7 @@
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/restart/module.h"
+#include "fm/control/near.h"
 #include "topology/dump.h"
 #include "topology/netfile.h"
 
@@ -62,8 +63,7 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (!strcmp(formats[i].name, format))
 			return formats[i].dump ? text_of(formats[i].dump, t, err) : dump_json(t);
-	return command_refuse(
-		err, "no format %s: text, json, ibnetdiscover, dot, svg, slurm or lst", format);
+	return near_text(env, t, format, err);
 }
 const struct command_run topology_run = { .answer = answer_topology, .long_answer = true };
 

@@ -63,7 +63,7 @@ def test_manual_has_the_command(name):
 @pytest.mark.parametrize("name", TYPED)
 def test_manual_has_its_options(name):
     page = re.sub(r"\\f[BIRP]|\"", "", (ROOT / "etc/fmctl.1").read_text()).replace("\\-", "-")
-    for option in re.findall(r"--?[a-z]+", TYPED[name]):
+    for option in re.findall(r"(?<![\w-])--?[a-z]+", TYPED[name]):
         assert re.search(rf"(?<![\w-]){option}\b", page), f"etc/fmctl.1 does not tell of {name} {option}"
 
 
@@ -82,7 +82,7 @@ def test_completion_begins_with_the_commands():
     (["links"], ["--leaf", "--rail", "--su", "--host", "--down", "--unhealthy", "--class", "--sick", "--sort"]),
     (["links", "--class"], ["compute", "storage", "management", "idle", "crossrail"]), (["links", "--leaf"], []),
     (["topology"], ["--format"]),
-    (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "lst"]),
+    (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "slurm-yaml", "k8s", "lst"]),
     (["--json", "-s", "/run/x", "check"], ["--readback"]),
     (["nvswitch"], ["--leaf", "--su", "--host", "--unhealthy", "--sort", "logs", "blocks", "set", "clear"]),
     (["whatif", "--cordon"], []), (["path"], []), (["moon"], []), (["follow"], []),
@@ -102,4 +102,4 @@ def complete_in_bash(*lines):
 
 def test_completion_works_in_bash():
     assert complete_in_bash("fmctl topology --format s", "fmctl un", "fmctl --json  links --le", "fmctl links --sort -up", "fmctl help unc") == [
-        ["svg", "slurm"], ["uncordon"], ["--leaf"], ["-up"], ["uncordon"]]
+        ["svg", "slurm", "slurm-yaml"], ["uncordon"], ["--leaf"], ["-up"], ["uncordon"]]

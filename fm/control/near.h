@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* near: the fabric as schedulers want it: how near hosts are to one another. */
+#ifndef FMD_CONTROL_NEAR_H
+#define FMD_CONTROL_NEAR_H
+
+#include "fm/control/answer.h"
+#include "topology/topo.h"
+
+/*
+ * {"text": ..} in the format "slurm-yaml" or "k8s" (topology/dump.h), with the NVLink domains that
+ * exporters tell; NULL with the reason in err, for any other format too.
+ */
+json_t *near_text(const struct command_env *env, const struct topo *t, const char *format,
+		  char *err);
+
+#endif

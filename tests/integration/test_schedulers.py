@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What fmd writes for schedulers is what they read: topology.conf by Slurm's own controller where it is installed,
+topology.yaml and node labels by what their documentation says of them."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import generate_pod
+
+SLURM_CONF = """ClusterName=fmd
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser={user}
+SlurmctldPort={port}
+AuthType=auth/none
+CredType=cred/none
+MpiDefault=none
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/pid
+TopologyPlugin=topology/tree
+NodeName={nodes} NodeAddr=127.0.0.1 CPUs=1 State=CLOUD
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+LABEL = "network.topology.nvidia.com/"
+
+
+@pytest.fixture
+def two_units(start, tmp_path):
+    return start(generate_pod(tmp_path, "--su", "2"))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def read_by_slurmctld(folder, text, nodes):
+    """The switches that slurmctld has from topology.conf, as its log names them."""
+    folder = folder / "slurm"
+    (folder / "state").mkdir(parents=True)
+    (folder / "topology.conf").write_text(text)
+    (folder / "slurm.conf").write_text(SLURM_CONF.format(folder=folder, nodes=nodes, port=free_port(), user=os.environ.get("USER", "root")))
+    log = folder / "log"
+    with log.open("w") as out:
+        run = subprocess.Popen(["slurmctld", "-D", "-vvv", "-f", folder / "slurm.conf"], stdout=out, stderr=out, cwd=folder)
+    deadline = time.monotonic() + 60
+    while run.poll() is None and time.monotonic() < deadline and "Running as primary controller" not in log.read_text():
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    said = log.read_text()
+    assert not re.search(r"(error|fatal|warn).*(topolog|switch)", said), said
+    return re.findall(r"Switch level:(\d+) name:(\S+) nodes:(\S+) switches:(\S+)", said)
+
+
+@pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
+def test_slurms_controller_reads_the_tree(two_units, tmp_path):
+    text = two_units.fmctl("topology", "--format", "slurm").stdout
+    assert read_by_slurmctld(tmp_path, text, "dgx-su[01-02]-[01-32]") == [
+        ("0", "su01", "dgx-su01-[01-32]", "(null)"), ("0", "su02", "dgx-su02-[01-32]", "(null)"),
+        ("1", "tier1-1", "dgx-su01-[01-32],dgx-su02-[01-32]", "su[01-02]")]
+
+
+def hosts_of(hostlist):
+    """Slurm's short form, spelled out: "a[1-2],b" is a1, a2, b."""
+    hosts = []
+    for prefix, ranges, suffix in re.findall(r"([^,\[]+)(?:\[([^\]]*)\])?([^,]*)", hostlist):
+        if not ranges:
+            hosts.append(prefix + suffix)
+        for part in filter(None, ranges.split(",")):
+            first, _, last = part.partition("-")
+            hosts += [f"{prefix}{n:0{len(first)}d}{suffix}" for n in range(int(first), int(last or first) + 1)]
+    return hosts
+
+
+def assert_is_tree(tree, hosts):
+    """slurm.schedmd.com/topology.yaml.html: a switch has a unique name, and children or nodes."""
+    assert set(tree) == {"switches"}
+    names, children, nodes = [], [], []
+    for switch in tree["switches"]:
+        assert set(switch) in ({"switch", "children"}, {"switch", "nodes"})
+        names.append(switch["switch"])
+        children += hosts_of(switch.get("children", "")) if "children" in switch else []
+        nodes += hosts_of(switch["nodes"]) if "nodes" in switch else []
+    assert len(set(names)) == len(names) and sorted(nodes) == sorted(hosts)
+    assert len(set(children)) == len(children) and set(children) < set(names)
+
+
+def assert_is_block(block, hosts):
+    """Blocks have a unique name and nodes, at least as many as the base block size; larger sizes are that times powers of two."""
+    assert set(block) == {"block_sizes", "blocks"}
+    base, nodes = block["block_sizes"][0], []
+    for size in block["block_sizes"]:
+        assert size % base == 0 and (size // base) & (size // base - 1) == 0
+    for row in block["blocks"]:
+        assert set(row) == {"block", "nodes"} and len(hosts_of(row["nodes"])) >= base
+        nodes += hosts_of(row["nodes"])
+    assert sorted(nodes) == sorted(hosts) and len({row["block"] for row in block["blocks"]}) == len(block["blocks"])
+
+
+def test_slurm_yaml_has_a_tree_and_blocks_as_slurm_reads_them(two_units):
+    yaml = pytest.importorskip("yaml")
+    text = two_units.fmctl("topology", "--format", "slurm-yaml").stdout
+    hosts = [host["name"] for host in two_units.ask("hosts")]
+    document = yaml.safe_load(text)
+    assert [row["topology"] for row in document] == ["tree", "block"]
+    assert [next(iter(row)) for row in document] == ["topology"] * 2  # "must be the first attribute"
+    assert [row["cluster_default"] for row in document] == [True, False]
+    for row in document:
+        assert set(row) - {"topology", "cluster_default"} == {row["topology"]}
+    assert_is_tree(document[0]["tree"], hosts)
+    assert_is_block(document[1]["block"], hosts)
+    assert document[1]["block"]["block_sizes"] == [32]
+    assert two_units.fmctl("topology", "--format", "slurm-yaml").stdout == text
+
+
+def test_k8s_has_labels_for_every_node(two_units):
+    yaml = pytest.importorskip("yaml")
+    nodes = list(yaml.safe_load_all(two_units.fmctl("topology", "--format", "k8s").stdout))
+    assert [node["metadata"]["name"] for node in nodes] == [host["name"] for host in two_units.ask("hosts")]
+    for node in nodes:
+        assert (node["apiVersion"], node["kind"], set(node)) == ("v1", "Node", {"apiVersion", "kind", "metadata"})
+        su = re.match(r"dgx-(su\d+)-", node["metadata"]["name"])[1]
+        assert node["metadata"]["labels"] == {LABEL + "leaf": su, LABEL + "spine": "tier1-1"}
