@@ -96,7 +96,8 @@ static int child_write(void *arg, FILE *out)
 	if (!body.body)
 		head.code = MHD_HTTP_NOT_MODIFIED;
 	child_reply_head(out, &head);
-	fwrite(body.body, 1, body.len, out);
+	if (body.body)
+		fwrite(body.body, 1, body.len, out);
 	return 0;
 }
 

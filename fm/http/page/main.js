@@ -23,6 +23,7 @@ function route() {
 }
 
 function go() {
+  closeFound();
   view?.leave?.();
   view = route();
   $("content").replaceChildren(view.element);
@@ -176,24 +177,28 @@ async function search() {
 function open(i) {
   const what = i >= 0 ? rows[i].what : rows.length === 1 ? rows[0].what : find.value.trim();
   if (!what) return;
-  rows = [];
-  asked++;
   find.value = "";
-  showFound();
+  closeFound();
   find.blur();
   location.hash = showAddress(what);
 }
 
 let typed = null;
 find.oninput = () => { clearTimeout(typed); typed = setTimeout(search, 120); };
-find.onblur = () => { asked++; rows = []; showFound(); };
+function closeFound() {
+  clearTimeout(typed);
+  asked++;
+  rows = [];
+  showFound();
+}
+find.onblur = closeFound;
 find.onfocus = () => { if (find.value) search(); };
 find.onkeydown = event => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     chosen = Math.max(-1, Math.min(rows.length - 1, chosen + (event.key === "ArrowDown" ? 1 : -1)));
     event.preventDefault();
     showFound();
-  } else if (event.key === "Escape") { find.value = ""; find.blur(); }
+  } else if (event.key === "Escape") { find.value = ""; closeFound(); }
 };
 $("search").onsubmit = event => { event.preventDefault(); open(chosen); };
 
