@@ -81,7 +81,8 @@ def test_hosts_that_are_cut_off_come_first(web, page):
         assert "32 HCAs cut off" in page.text(".cutoff")
         assert page.run("document.querySelector('#content').firstElementChild.firstElementChild.firstElementChild.className") == "cutoff"
         go(page, "#/hosts", "hosts by verdict", "rail1")
-        assert "DEGRADED" in page.text("tbody tr") and page.run("document.querySelectorAll('tbody tr:first-child .rails .s-dead').length") == 1
+        page.wait("document.querySelector('tbody tr').innerText.includes('DEGRADED')", "the worst first")
+        assert page.run("document.querySelectorAll('tbody tr:first-child .rails .s-dead').length") == 1
     finally:
         web.console(f'Relink "{SECOND_LEAF}"')
     restored(web)
@@ -125,8 +126,14 @@ def test_events_are_filtered(web, page):
     rows = "[...document.querySelectorAll('tbody tr')].map(r => r.innerText)"
     page.run("(s => { s.value = 'cordoned'; s.onchange(); })(document.querySelector('select[aria-label=Kind]'))")
     assert page.run(rows) and all("\tcordoned\t" in row for row in page.run(rows))
+    page.wait("document.querySelector('#content .soft').innerText.includes(' of the latest ')", "how many of how many")
     page.run("(i => { i.value = 'no such words'; i.oninput(); })(document.querySelector('input[aria-label^=Filter]'))")
     assert page.run(rows) == []
+
+
+def test_traffic_lists_links_with_their_rates(web, page):
+    go(page, "#/traffic", "the hottest links", "Rates are known of")
+    assert "Busiest between switches" in page.text("#content")
 
 
 def test_every_view_is_reached_by_a_key_and_none_is_wider_than_a_telephone(page):

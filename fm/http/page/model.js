@@ -193,18 +193,20 @@ export class Events {
   }
 
   // {kind, level, text, minutes}: those that fit all, newest first, at most `most`; `now` in ms.
-  filtered({ kind, level, text, minutes }, most, now) {
+  // `past`: others, oldest first, of which those that are older than all of these are looked at too.
+  filtered({ kind, level, text, minutes }, most, now, past = []) {
     const out = [], words = (text ?? "").toLowerCase().split(/\s+/).filter(Boolean), since = minutes ? now - minutes * 60000 : 0;
+    const oldest = this.list.length ? this.list[0].seq : Infinity, list = [...past.filter(event => event.seq < oldest), ...this.list];
     let total = 0;
-    for (let i = this.list.length - 1; i >= 0; i--) {
-      const event = this.list[i];
+    for (let i = list.length - 1; i >= 0; i--) {
+      const event = list[i];
       if (kind && event.kind !== kind || level && LEVELS.indexOf(event.level) > LEVELS.indexOf(level)) continue;
       if (since && Date.parse(event.time) < since) continue;
       if (words.length && !words.every(word => event.text.toLowerCase().includes(word))) continue;
       if (out.length < most) out.push(event);
       total++;
     }
-    return { rows: out, total };
+    return { rows: out, total, of: list.length };
   }
 
   kinds() { return [...new Set(this.list.map(event => event.kind))].sort(); }

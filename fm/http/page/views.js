@@ -156,11 +156,19 @@ export function switchesView(state) {
 // ---- Events
 
 export function eventsView(state) {
-  const kind = h("select", { "aria-label": "Kind", onchange: () => draw() }), text = h("input", { type: "search", placeholder: "node or words", "aria-label": "Filter events by node or words", oninput: () => draw() });
-  const level = h("select", { "aria-label": "Level", onchange: () => draw() }, h("option", { value: "" }, "any level"), LEVELS.slice(0, 4).map(value => h("option", { value }, value === "error" ? "errors" : `${value} and worse`)));
-  const minutes = h("select", { "aria-label": "Time", onchange: () => draw() }, [["", "any time"], [10, "last 10 minutes"], [60, "last hour"], [720, "last 12 hours"], [1440, "last day"], [10080, "last week"]].map(([value, words]) => h("option", { value }, words)));
+  const kind = h("select", { "aria-label": "Kind", onchange: () => { draw(); ask(); } }), text = h("input", { type: "search", placeholder: "node or words", "aria-label": "Filter events by node or words", oninput: () => draw() });
+  const level = h("select", { "aria-label": "Level", onchange: () => { draw(); ask(); } }, h("option", { value: "" }, "any level"), LEVELS.slice(0, 4).map(value => h("option", { value }, value === "error" ? "errors" : `${value} and worse`)));
+  const minutes = h("select", { "aria-label": "Time", onchange: () => { draw(); ask(); } }, [["", "any time"], [10, "last 10 minutes"], [60, "last hour"], [720, "last 12 hours"], [1440, "last day"], [10080, "last week"]].map(([value, words]) => h("option", { value }, words)));
   const rows = h("div", {}), count = h("span.soft", {});
-  let kinds = "", due = null;
+  let kinds = "", due = null, past = [], asked = 0;
+  // What fmd holds beyond what the page keeps, by its own filters.
+  const ask = async () => {
+    const mine = ++asked, query = { n: 2000, kind: kind.value, level: level.value, since: minutes.value && minutes.value + "m" };
+    const found = kind.value || level.value || minutes.value ? await get("events", query).catch(() => []) : [];
+    if (mine !== asked) return;
+    past = found;
+    draw();
+  };
   const draw = () => {
     due = null;
     const all = state.events.kinds();
@@ -169,8 +177,8 @@ export function eventsView(state) {
       kinds = all.join();
       kind.replaceChildren(h("option", { value: "" }, "any kind"), ...all.map(value => h("option", { value, selected: value === chosen }, value)));
     }
-    const found = state.events.filtered({ kind: kind.value, level: level.value, text: text.value, minutes: Number(minutes.value) }, ROWS, Date.now());
-    count.textContent = `${number(found.total)} of the latest ${number(state.events.list.length)}${found.total > ROWS ? `, ${ROWS} shown` : ""}`;
+    const found = state.events.filtered({ kind: kind.value, level: level.value, text: text.value, minutes: Number(minutes.value) }, ROWS, Date.now(), past);
+    count.textContent = `${number(found.total)} of the latest ${number(found.of)}${found.total > ROWS ? `, ${ROWS} shown` : ""}`;
     rows.replaceChildren(eventTable(state, found.rows));
   };
   const element = section(null, { class: "wide" }, h("div.bar", {}, h("h2", {}, "Events"), kind, level, minutes, text, count), rows);
@@ -181,7 +189,7 @@ export function eventsView(state) {
 // ---- Traffic: the hottest links and those with most errors
 
 export function trafficView(state) {
-  const element = h("div.fabric", {}), top = h("div", {});
+  const element = h("div.fabric", {}), top = h("div.wide", {});
   const trunks = (title, key, unit) => {
     const { switches } = state.map, list = state.map.trunks.filter(trunk => trunk[key] > 0).sort((a, b) => b[key] - a[key]).slice(0, 25);
     if (!list.length) return section(title, {}, h("p.soft", {}, state.status?.health?.ports_read ? "None." : "Counters were not read yet (perf_interval)."));
@@ -191,10 +199,10 @@ export function trafficView(state) {
   const draw = () => { if (state.map) element.replaceChildren(trunks("Busiest between switches", "load", "% of the rate"), trunks("Most errors between switches", "errors", "errors a minute"), top); };
   const ask = async () => {
     try {
-      const document = await get("top"), rows = Array.isArray(document) ? document : Object.values(document).find(Array.isArray) ?? [];
-      top.replaceChildren(section("Hottest links", { class: "wide" }, genericTable(rows, "Hottest links")));
+      const document = await get("top", { n: 25 }), lists = Object.entries(document).filter(([, rows]) => Array.isArray(rows) && rows.length);
+      top.replaceChildren(h("p.soft", {}, `Rates are known of ${number(document.known)} of ${number(document.links)} links.`), ...lists.map(([key, rows]) => section(`Links: ${words(key)}`, { class: "wide" }, genericTable(rows, words(key)))));
     } catch (error) {
-      top.replaceChildren(error.status === 404 ? "" : h("p.soft", {}, error.message));
+      top.replaceChildren(h("p.soft", {}, error.message));
     }
   };
   draw();
