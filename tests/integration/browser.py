@@ -23,10 +23,11 @@ POLL_S = 0.05
 
 
 class Browser:
-    def __init__(self, folder, width=1280, height=900, dark=False, scale=1, touch=False):
+    def __init__(self, folder, width=1280, height=900, dark=False, scale=1, touch=False, script_flags=()):
         self.folder = pathlib.Path(folder)
         self.size = width, height, scale, touch
         self.dark = dark
+        self.script_flags = ["--expose-gc", *script_flags]  # of V8
         self.process = self.socket = None
         self.numbers = itertools.count(1)
         self.errors = []  # that scripts threw, or the console was told of
@@ -38,7 +39,7 @@ class Browser:
         self.process = subprocess.Popen(
             ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio",
              "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
-             "--force-color-profile=srgb", "--js-flags=--expose-gc", f"--user-data-dir={profile}", "--remote-debugging-port=0",
+             "--force-color-profile=srgb", f"--js-flags={','.join(self.script_flags)}", f"--user-data-dir={profile}", "--remote-debugging-port=0",
              "--remote-allow-origins=*", "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             self.connect(profile / "DevToolsActivePort")

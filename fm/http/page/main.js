@@ -257,6 +257,7 @@ $("help").onclick = keys;
 document.onkeydown = press;
 addEventListener("hashchange", go);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => tell("clock"));
+performance.setResourceTimingBufferSize(0);  // the page asks for ever
 theme();
 zone();
 
