@@ -7,8 +7,8 @@ event is seen, and what JavaScript's heap has grown by after as many events as a
 
 The hour is made shorter: a proxy stands between page and fmd, hands on all documents, and sends the stream's events as fast as the page
 takes them, with a status for each 40 of them, as in two seconds; meanwhile fmd's own cables are cordoned and uncordoned, so that the map
-changes all the time. The heap is measured after forced collections: a minute's events after the page was drawn, and at the end; V8 makes no machine code meanwhile (--jitless), for that counts as heap too:
-up to 0.25 MB until all of the page was compiled, after some 30,000 events, and no more then.
+changes all the time. The heap is measured after forced collections: when the page is drawn, and at the end; V8 makes no machine code
+meanwhile (--jitless), for that counts as heap too: up to 0.3 MB until all of the page is compiled, after some 30,000 events, and no more.
 """
 import argparse
 import http.client
@@ -33,7 +33,6 @@ from fabric import Fabric, own_address, program  # noqa: E402
 import table  # noqa: E402
 
 UNITS, TRIES, EVENTS, A_SECOND, STATUS_EVERY = 64, 5, 72000, 20, 40
-WARM = 60 * A_SECOND
 BYTES_MOST, DRAWN_MOST_S, SEEN_MOST_S, HEAP_MOST = 1 << 20, 2, 1, 0.05
 AT_A_TIME, PAUSE_S = 40, 0.04
 DRAWN = "window.fmd && performance.getEntriesByName('drawn').length"
@@ -167,7 +166,7 @@ def disturb(fabric, leaf, over):
 
 
 def hour(fabric, browser, leaf, events):
-    """(bytes of heap when the page was drawn, a minute later, at the end; seconds that it took)."""
+    """(bytes of heap when the page was drawn, at the end; seconds that it took)."""
     proxy, over = Proxy(fabric.address, events), threading.Event()
     threads = [threading.Thread(target=proxy.serve_forever, daemon=True), threading.Thread(target=disturb, args=(fabric, leaf, over), daemon=True)]
     proxy.sent = 1  # not yet
@@ -176,18 +175,16 @@ def hour(fabric, browser, leaf, events):
         browser.open(f"http://127.0.0.1:{proxy.server_port}/")
         browser.wait(DRAWN, "the map is drawn")
         browser.wait("fmd.state.events.newest !== null && fmd.stream.heard", "the stream goes")
-        first, cold, began = browser.run("fmd.state.events.newest"), browser.heap(), time.monotonic()
+        first, before, began = browser.run("fmd.state.events.newest"), browser.heap(), time.monotonic()
         proxy.sent = 0
         threads[1].start()
         browser.run("fmd.stream.start()")
-        browser.wait(f"fmd.state.events.newest >= {first + min(events, WARM)}", "a minute's events came", 600)
-        before = browser.heap()
         browser.wait(f"fmd.state.events.newest >= {first + events}", "all events came", 3600)
         took = time.monotonic() - began
         over.set()
         threads[1].join()
         time.sleep(3)
-        return cold, before, browser.heap(), took
+        return before, browser.heap(), took
     finally:
         over.set()
         proxy.shutdown()
@@ -212,9 +209,9 @@ def measure(units, tries, events, screens=None):
                 late = [seen(fabric, browser, leaf, 33 + n) for n in range(tries)]
                 errors = browser.errors
             with Browser(scratch, 1400, 1100, script_flags=["--jitless"]) as browser:
-                heap = hour(fabric, browser, leaf, events) if events else (0, 0, 0, 0)
+                heap = hour(fabric, browser, leaf, events) if events else (0, 0, 0)
                 return {"units": units, "hcas": fabric.status()["hcas"], "drawn_s": [s for s, _ in drawn], "bytes": [b for _, b in drawn], "seen_s": late,
-                        "heap_drawn": heap[0], "heap_before": heap[1], "heap_after": heap[2], "events": events, "events_took_s": heap[3], "errors": errors + browser.errors}
+                        "heap_before": heap[0], "heap_after": heap[1], "events": events, "events_took_s": heap[2], "errors": errors + browser.errors}
         finally:
             fabric.stop()
 
