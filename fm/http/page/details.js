@@ -70,17 +70,20 @@ const HALF = { x: 66, y: 17 }, STEP = 200, RISE = 100;
 const exit = (dx, dy) => Math.min(HALF.x / Math.abs(dx), dy ? HALF.y / Math.abs(dy) : 1);
 
 function cable(hop, next, ax, ay, bx, by) {
-  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.12, at = share => ({ x: ax + dx * share + (dy > 0 ? 12 : dy < 0 ? -12 : 0), y: ay + dy * share + (share < 0.5 === dy < 0 ? -3 : 2) });
+  const dx = bx - ax, dy = by - ay, out = exit(dx, dy) + 0.12, back = dx < 0, side = back ? 17 : dy > 0 ? 12 : dy < 0 ? -12 : 0;
+  const at = share => ({ x: ax + dx * share + side, y: ay + dy * share + (back ? 8 : share < 0.5 === dy < 0 ? -3 : 2) });
   return [svg("line", { x1: ax, y1: ay, x2: bx, y2: by, class: "cable" }), svg("text", { ...at(out), class: "port" }, `${hop.out_port ?? ""}`), svg("text", { ...at(1 - out), class: "port" }, `${next.in_port ?? ""}`),
-    svg("text", { x: (ax + bx) / 2 + (dy > 0 ? -30 : dy < 0 ? 30 : 0), y: (ay + by) / 2 + 13, class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
+    svg("text", { x: (ax + bx) / 2 + (back ? -42 : dy > 0 ? -30 : dy < 0 ? 30 : 0), y: (ay + by) / 2 + (back ? 0 : 13), class: "speed" }, hop.speed ? `${hop.speed} ${hop.width}x` : "")];
 }
 
-// Hops from left to right, as high as their tier; the numbers are ports.
+// Hops from left to right, as high as their tier; where it is narrow from top to bottom, as far to the right. The numbers are ports.
 function drawing(hops, backward) {
-  const top = Math.max(...hops.map(height)), y = hop => 24 + (top - height(hop)) * RISE, x = i => HALF.x + 8 + i * STEP, width = x(hops.length - 1) + HALF.x + 8, tall = top * RISE + 48;
-  const cables = hops.slice(0, -1).map((hop, i) => cable(hop, hops[i + 1], x(i), y(hop), x(i + 1), y(hops[i + 1])));
-  const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - HALF.x, y: y(hop) - HALF.y, width: 2 * HALF.x, height: 2 * HALF.y, rx: height(hop) ? 3 : 15 }),
-    svg("text", { x: x(i), y: y(hop) - 1, textLength: hop.name.length > 19 ? 124 : null, lengthAdjust: "spacingAndGlyphs" }, hop.name), svg("text", { x: x(i), y: y(hop) + 12, class: "role" }, `${hop.role}, LID ${hop.lid}`)));
+  const narrow = innerWidth < 600, top = Math.max(...hops.map(height)), last = hops.length - 1;
+  const x = i => HALF.x + 8 + (narrow ? height(hops[i]) * Math.min(68, 200 / (top || 1)) : i * STEP), y = i => 24 + (narrow ? i * 74 : (top - height(hops[i])) * RISE);
+  const width = narrow ? 2 * HALF.x + 16 + 204 : x(last) + HALF.x + 8, tall = narrow ? y(last) + 24 : top * RISE + 48;
+  const cables = hops.slice(0, -1).map((hop, i) => cable(hop, hops[i + 1], x(i), y(i), x(i + 1), y(i + 1)));
+  const nodes = hops.map((hop, i) => svg("a", { href: showAddress(hop.guid), class: "hop" }, svg("rect", { x: x(i) - HALF.x, y: y(i) - HALF.y, width: 2 * HALF.x, height: 2 * HALF.y, rx: height(hop) ? 3 : 15 }),
+    svg("text", { x: x(i), y: y(i) - 1, textLength: hop.name.length > 19 ? 124 : null, lengthAdjust: "spacingAndGlyphs" }, hop.name), svg("text", { x: x(i), y: y(i) + 12, class: "role" }, `${hop.role}, LID ${hop.lid}`)));
   return h("div.scroll", { tabindex: 0, role: "region", "aria-label": backward ? "The way back" : "The path" },
     svg("svg", { class: "path" + (backward ? " back" : ""), viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": hops.map(hop => hop.name).join(", then ") }, cables, nodes));
 }
