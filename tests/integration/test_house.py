@@ -234,6 +234,19 @@ def test_folder_that_cannot_be_made_ends_with_1(tmp_path):
     assert (result.returncode, result.stderr) == (1, f"<3>core: {tmp_path}/file is no folder\n")
 
 
+# ---- The manual
+
+def test_every_kind_of_event_is_in_the_manual():
+    """Those that stand beside their level in the sources; the others are put together there."""
+    manual = (ROOT / "etc/fmd-events.7").read_text().replace("\\-", "-")
+    known = set(re.split(r"[,\s]+", " ".join(re.findall(r"^\.TP\n\.B (.*)$", manual, re.M))))
+    told = set()
+    for source in (ROOT / "fm").rglob("*.c"):
+        for call in re.findall(r"event_log_add\(([^;]*?)\);", source.read_text(), re.S):
+            told |= set(re.findall(r'LOG_[A-Z]+,\s*"([a-z-]+)"', call))
+    assert len(told) > 40 and told - known == set()
+
+
 # ---- make install
 
 def install(root, *more):
