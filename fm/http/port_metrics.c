@@ -14,7 +14,7 @@
 #define LOOKS	      32768
 #define BYTES_A_MBIT  125000ull
 
-enum kind { COUNTER, STATE, LINK_UP, WIDTH, SPEED, CORDONED, QUARANTINED };
+enum kind { COUNTER, STATE, LINK_UP, WIDTH, SPEED, CORDONED, QUARANTINED, ISOLATED };
 
 struct metric {
 	const char *name; /* behind the prefix of its part */
@@ -32,6 +32,7 @@ static const struct metric own_metrics[] = {
 	{ "speed_bytes_per_second", "What the link carries one way, all lanes together", SPEED, 0 },
 	{ "cordoned", "1 = cordoned by an operator; others have no series", CORDONED, 0 },
 	{ "quarantined", "1 = in quarantine; others have no series", QUARANTINED, 0 },
+	{ "isolated", "1 = can not be worked with; others have no series", ISOLATED, 0 },
 	{ "fec_corrected_blocks_total", "Blocks with errors that FEC corrected",
 	  FEC(WIRE_FEC_CORRECTED) },
 	{ "fec_uncorrected_blocks_total", "Blocks with errors that FEC could not correct",
@@ -212,6 +213,16 @@ static bool counter_value(struct port_metrics *m, unsigned num, uint64_t *value)
 	return true;
 }
 
+/* A port without transit has `cordoned`, and why in the others; STATE: it has transit. */
+static enum kind why_drained(const struct topo_port *port)
+{
+	if (!port->cordoned)
+		return STATE;
+	if (port->isolated)
+		return ISOLATED;
+	return port->quarantined ? QUARANTINED : CORDONED;
+}
+
 /* False: this port has no such series. */
 static bool value_of(struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
@@ -233,11 +244,10 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 				       : 0;
 		return true;
 	case CORDONED:
-		*value = port->cordoned;
-		return port->cordoned;
 	case QUARANTINED:
-		*value = port->quarantined;
-		return port->quarantined;
+	case ISOLATED:
+		*value = 1;
+		return metric_of(m)->kind == why_drained(port);
 	}
 	return false;
 }

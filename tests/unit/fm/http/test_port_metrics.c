@@ -178,6 +178,29 @@ static void pieces_of_any_size_make_the_same_text(void **state)
 	topo_unref(t);
 }
 
+/* A quarantine is no operator's cordon, though both keep transit away. */
+static void a_link_without_transit_says_why(void **state)
+{
+	struct topo *t = pod(1);
+	struct topo_port *ports = (struct topo_port *)t->ports;
+	const uint32_t first = t->nodes[0].port0;
+	struct store none = { .oldest_us = 1 };
+	char *text;
+
+	for (unsigned num = 1; num <= 3; num++)
+		ports[first + num].cordoned = true;
+	ports[first + 2].quarantined = true;
+	ports[first + 3].isolated = true;
+	text = text_of(t, false, &none, 4096);
+	assert_int_equal(lines_with(text, "fmd_port_cordoned{"), 1);
+	assert_int_equal(lines_with(text, "fmd_port_quarantined{"), 1);
+	assert_int_equal(lines_with(text, "fmd_port_isolated{"), 1);
+	assert_non_null(strstr(text, "fmd_port_quarantined{node=\"leaf-su01-rail0\","
+				     "guid=\"0x0002c90300000100\",port=\"2\""));
+	free(text);
+	topo_unref(t);
+}
+
 static void nothing_published_is_an_empty_text(void **state)
 {
 	struct store none = { .oldest_us = 1 };
@@ -196,6 +219,7 @@ int main(void)
 		cmocka_unit_test(ports_of_hcas_are_there_on_demand),
 		cmocka_unit_test(names_are_escaped_and_ports_without_a_cable_have_no_series),
 		cmocka_unit_test(pieces_of_any_size_make_the_same_text),
+		cmocka_unit_test(a_link_without_transit_says_why),
 		cmocka_unit_test(nothing_published_is_an_empty_text),
 	};
 
