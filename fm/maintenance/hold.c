@@ -194,15 +194,20 @@ void holds_review(struct holds *h)
 
 /* ---- What becomes of it ---------------------------------------------------------------------- */
 
-static void end_clean(struct holds *h)
+/* A hold that is waived carries traffic: whether it still has to is asked with its next errors. */
+static void look_at_held(struct holds *h)
 {
 	const struct quarantine_list *known = &h->quarantines->known;
 
-	for (unsigned i = 0; i < known->count; i++) {
+	for (unsigned i = known->count; i-- > 0;) {
 		const struct quarantine *q = &known->list[i];
 
-		if (q->held && !q->over &&
-		    fabric_link_clean_us(h->fabric, q->node, q->port) >= q->seconds * SECOND_US)
+		if (!q->held || q->over)
+			continue;
+		if (q->waived)
+			quarantines_drop_hold(h->quarantines, q->node, q->port);
+		else if (fabric_link_clean_us(h->fabric, q->node, q->port) >=
+			 q->seconds * SECOND_US)
 			quarantines_end_hold(h->quarantines, q->node, q->port);
 	}
 }
@@ -218,7 +223,7 @@ static void timer_cb(void *arg)
 {
 	struct holds *h = arg;
 
-	end_clean(h);
+	look_at_held(h);
 	forget_clean(h);
 	if (count_held(h) || h->nrefused)
 		look_soon(h);

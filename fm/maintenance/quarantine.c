@@ -427,6 +427,16 @@ void quarantines_end_hold(struct quarantines *qs, guid_t guid, uint8_t num)
 	changed(qs);
 }
 
+void quarantines_drop_hold(struct quarantines *qs, guid_t guid, uint8_t num)
+{
+	struct quarantine *q = find(qs, guid, num);
+
+	if (!q || !q->held || !q->waived)
+		return;
+	drop(qs, q);
+	state_store_changed(qs->services->state, &list_file, qs);
+}
+
 const struct quarantine *quarantines_find(const struct quarantines *qs, guid_t node, uint8_t port)
 {
 	return find(qs, node, port);

@@ -68,6 +68,8 @@ const struct quarantine *quarantines_find(const struct quarantines *quarantines,
 void quarantines_hold(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
 /* Its link was clean for as long as it takes: an event, noted, and a reroute is requested. */
 void quarantines_end_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
+/* It was waived: it is none any more, and may be asked for anew. Noted. */
+void quarantines_drop_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
 /*
  * Whether a leaf would have too few uplinks without that link, or a switch no other to the next
  * tier; also where it is none between switches, or not known.

@@ -132,6 +132,14 @@ static void a_held_link_carries_again_when_it_has_become_the_last_way(void **sta
 		room_node(&f, LEAF)->ports[UPLINK + s].link_up = false;
 	f.module->update.annotate(f.room, &f.inventory);
 	assert_false(is_out(&f, LEAF, UPLINK));
+	fake_run_for(&f, 11 * SECOND_US);
+	ask(&f, LEAF, UPLINK);
+	assert_false(is_out(&f, LEAF, UPLINK));
+	assert_int_equal(refusals(&f, NULL), 1);
+	for (unsigned s = 1; s < SPINES; s++)
+		room_node(&f, LEAF)->ports[UPLINK + s].link_up = true;
+	ask(&f, LEAF, UPLINK);
+	assert_true(is_out(&f, LEAF, UPLINK));
 	room_fini(&f);
 }
 
