@@ -26,13 +26,13 @@ def fall_ill(fabric):
     return count
 
 
-def test_all_ports_are_read_at_one_packet_each(start, pod_net):
-    fabric = start(pod_net, SM_HOST, rig="ibsim")  # whose agents know no more than PortCounters
+def test_all_ports_are_read_at_two_packets_each(start, pod_net):
+    fabric = start(pod_net, SM_HOST, rig="ibsim")  # whose agents count errors in PortCounters alone, and data in 64 bits too
     fabric.ask("health", "--read")
     before = fabric.status()["smps_sent"]
     health = fabric.ask("health", "--read")
     assert (health["ports_read"], health["silent"]) == (1048, 0)
-    assert health["pass_mads"] == 1048  # what agents can do was asked the first time
+    assert health["pass_mads"] == 2 * 1048  # what agents can do was asked the first time
     assert health["links"] == [] and fabric.status()["smps_sent"] - before < 20
 
 
@@ -63,7 +63,7 @@ def test_counters_of_others_are_not_cleared(start, pod_net):
     assert fabric.status()["links_quarantined"] == 0
 
 
-@pytest.mark.parametrize("arguments", [["health", "x"], ["health", "--write"]])
+@pytest.mark.parametrize("arguments", [["health", "--write"]])
 def test_usage_is_said(pod, arguments):
     assert pod.fmctl(*arguments, check=False).returncode == 2
 
