@@ -217,6 +217,60 @@ static void rows_come_in_the_order_of_a_column(void **state)
 	json_decref(rows);
 }
 
+/* What a stream writes, as JSON; NULL with the reason in err, and then it wrote nothing. */
+static json_t *streamed(struct fabric *f, const char *name, json_t *args, char *err)
+{
+	const struct command_env env = { .fabric = f };
+	const struct command *command = command_find(name);
+	json_t *rows = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_true(command_can_stream(command, args));
+	if (command_stream(&env, command, args, "[", out, err)) {
+		fputc(']', out);
+		fflush(out);
+		rows = json_loads(text, 0, NULL);
+		assert_non_null(rows);
+	}
+	fclose(out);
+	assert_true(rows || !len);
+	free(text);
+	json_decref(args);
+	return rows;
+}
+
+static void rows_one_by_one_are_the_same_as_all_at_once(void **state)
+{
+	static const char *const names[] = { "nodes", "links", "counters" };
+	char err[COMMAND_ERROR_SIZE] = "";
+	struct fabric *f = *state;
+
+	for (unsigned i = 0; i < 3; i++) {
+		json_t *rows = streamed(f, names[i], json_pack("{si}", "su", 2), err);
+		json_t *whole = try_list(f, names[i], "{'su':2}", err);
+
+		assert_true(json_equal(rows, whole));
+		json_decref(rows);
+		json_decref(whole);
+		rows = streamed(f, names[i], json_pack("{si}", "su", 7), err); /* there are two */
+		assert_int_equal(json_array_size(rows), 0);
+		json_decref(rows);
+		assert_null(streamed(f, names[i], json_pack("{ss}", "what", "moon"), err));
+		assert_non_null(strstr(err, "moon"));
+	}
+	assert_false(command_can_stream(command_find("hosts"), NULL));
+}
+
+static void what_is_sorted_is_answered_as_a_whole(void **state)
+{
+	json_t *args = json_pack("{ss}", "sort", "name");
+
+	assert_false(command_can_stream(command_find("nodes"), args));
+	json_decref(args);
+}
+
 #define POD_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_pod, tear_down_pod)
 
 int main(void)
@@ -232,6 +286,8 @@ int main(void)
 		POD_TEST(classes_are_those_that_routing_goes_by),
 		POD_TEST(what_a_list_does_not_know_is_refused),
 		POD_TEST(rows_come_in_the_order_of_a_column),
+		POD_TEST(rows_one_by_one_are_the_same_as_all_at_once),
+		POD_TEST(what_is_sorted_is_answered_as_a_whole),
 	};
 	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
 }
