@@ -326,12 +326,26 @@ static void read_line(struct line *line, const char *text)
 	*to = '\0';
 }
 
+/* `--leaf=spi` is completed as `--leaf spi`. */
+static void split_option(struct line *line)
+{
+	char *word = line->words[line->count], *value = strchr(word, '=');
+	size_t len = value ? (size_t)(value + 1 - word) : 0;
+
+	if (strncmp(word, "--", 2) || !value || line->count + 2 >= WORDS_MAX)
+		return;
+	*value = '\0';
+	line->words[++line->count] = value + 1;
+	line->skip = line->skip > len ? line->skip - len : 0;
+}
+
 void fmctl_complete_line(const struct fmctl *ctl, const char *text)
 {
 	struct line line = { 0 };
 	struct offers offers = { .ctl = ctl };
 
 	read_line(&line, text);
+	split_option(&line);
 	offers.word = line.words[line.count];
 	offers.skip = line.skip;
 	offers.bare = !line.quote;

@@ -101,5 +101,5 @@ def complete_in_bash(*lines):
 
 
 def test_completion_works_in_bash():
-    assert complete_in_bash("fmctl topology --format s", "fmctl un", "fmctl --json  links --le", "fmctl links --sort -up", "fmctl help unc") == [
-        ["svg", "slurm", "slurm-yaml"], ["uncordon"], ["--leaf"], ["-up"], ["uncordon"]]
+    assert complete_in_bash("fmctl topology --format s", "fmctl un", "fmctl --json  links --le", "fmctl links --sort -up", "fmctl help unc", "fmctl links --class=st", "fmctl links --class='st") == [
+        ["svg", "slurm", "slurm-yaml"], ["uncordon"], ["--leaf"], ["-up"], ["uncordon"], ["storage"], ["storage"]]
