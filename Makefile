@@ -238,6 +238,7 @@ install: all
 	$(call put,644,etc/fmd-events.7,$(PREFIX)/share/man/man7/fmd-events.7)
 	$(call put,644,etc/fmd-metrics.7,$(PREFIX)/share/man/man7/fmd-metrics.7)
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
+	$(call put,644,etc/fmd-migration.7,$(PREFIX)/share/man/man7/fmd-migration.7)
 	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)
 	$(call put,755,$(BIN)/fmsim,$(PREFIX)/bin/fmsim)
 	$(call put,755,$(BIN)/libfmsim-umad.so,$(PREFIX)/lib/fmd/libfmsim-umad.so)

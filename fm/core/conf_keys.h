@@ -52,7 +52,8 @@ enum conf_engine { CONF_FTREE, CONF_UPDN, CONF_UPDN_ROOT }; /* as route_engine_n
 struct conf_routing {
 	int engine; /* enum conf_engine */
 	int lmc;
-	char storage_nodes[256], management_nodes[256]; /* node description patterns, by blanks */
+	/* patterns of nodes, by blanks: fm/core/node_patterns.h */
+	char storage_nodes[4096], management_nodes[256];
 };
 
 struct conf_rebalance {

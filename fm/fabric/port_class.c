@@ -1,42 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
- * management is said by patterns of node descriptions (fnmatch(3)) from the configuration, each
- * held against the whole description and against the host's name; rooms add the rest
- * (fm/fabric/policy.h).
+ * management is said by patterns of nodes (fm/core/node_patterns.h) from the configuration; rooms
+ * add the rest (fm/fabric/policy.h).
  */
 #include "fm/fabric/port_class.h"
 #include <stdlib.h>
 #include <string.h>
-#include "fm/core/name_patterns.h"
+#include "fm/core/node_patterns.h"
 #include "fm/fabric/pipe.h"
 #include "topology/mem.h"
-
-static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)
-{
-	const char *host = node->host == TOPO_NONE ? NULL : t->hosts[node->host].name;
-
-	return name_patterns_match(patterns, node->desc, host) ||
-	       name_patterns_match(patterns, node->name, NULL);
-}
 
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 {
 	const struct conf *conf = &f->conf;
+	struct node_patterns *storage, *management;
 	uint8_t *classes;
 
 	if (!*conf->routing.storage_nodes && !*conf->routing.management_nodes)
 		return NULL;
+	storage = node_patterns_new(conf->routing.storage_nodes);
+	management = node_patterns_new(conf->routing.management_nodes);
 	classes = mem_alloc(t->nports, 1);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
-		enum route_class class =
-			matches_any(conf->routing.storage_nodes, t, node)      ? ROUTE_STORAGE
-			: matches_any(conf->routing.management_nodes, t, node) ? ROUTE_MANAGEMENT
-									       : ROUTE_COMPUTE;
+		enum route_class class = node_patterns_match(storage, t, node) ? ROUTE_STORAGE
+					 : node_patterns_match(management, t, node)
+						 ? ROUTE_MANAGEMENT
+						 : ROUTE_COMPUTE;
 
 		memset(classes + node->port0, class, node->nports + 1u);
 	}
+	node_patterns_free(storage);
+	node_patterns_free(management);
 	return classes;
 }
 

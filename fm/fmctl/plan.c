@@ -10,11 +10,11 @@
  * class of their own for routing, and the storage pattern's destinations.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "fm/core/node_patterns.h"
 #include "fm/fmctl/plan.h"
 #include "fm/opensm/osm_dump.h"
 #include "topology/mem.h"
@@ -165,34 +165,24 @@ static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 	return FMCTL_DONE;
 }
 
-static bool matches_any(const char *patterns, const struct topo *t, const struct topo_node *node)
-{
-	char *list = mem_strdup(patterns), *rest = list, *pattern;
-	const char *host = node->host == TOPO_NONE ? "" : t->hosts[node->host].name;
-	bool found = false;
-
-	while (!found && (pattern = strtok_r(rest, " ", &rest)))
-		found = !fnmatch(pattern, node->desc, 0) || !fnmatch(pattern, node->name, 0) ||
-			!fnmatch(pattern, host, 0);
-	free(list);
-	return found;
-}
-
 static enum fmctl_exit find_storage(struct plan *p)
 {
 	const struct topo *t = p->topo;
+	struct node_patterns *patterns;
 	uint32_t found = 0;
 
 	if (!p->storage)
 		return FMCTL_DONE;
 	p->is_storage = mem_alloc(t->nnodes, sizeof(*p->is_storage));
 	p->by_name = mem_alloc(t->nports, 1);
+	patterns = node_patterns_new(p->storage);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
-		p->is_storage[n] = matches_any(p->storage, t, &t->nodes[n]);
+		p->is_storage[n] = node_patterns_match(patterns, t, &t->nodes[n]);
 		found += p->is_storage[n];
 		memset(p->by_name + t->nodes[n].port0,
 		       p->is_storage[n] ? ROUTE_STORAGE : ROUTE_COMPUTE, t->nodes[n].nports + 1u);
 	}
+	node_patterns_free(patterns);
 	p->params.classes = p->by_name;
 	if (found)
 		return FMCTL_DONE;

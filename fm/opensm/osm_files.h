@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * osm_files: the files that OpenSM is configured by and leaves behind, for who comes from it.
+ *
+ *   opensm.conf     NAME VALUE, '#' begins a remark, "(null)" is none
+ *   guid2lid        PORT_GUID FIRST_LID LAST_LID
+ *   guid2mkey       PORT_GUID M_KEY
+ *   GUID files      a GUID a line, what follows it does not count
+ *   qos-policy.conf of it the levels: qos-levels / qos-level / name, sl / end-qos-level
+ *
+ * Readers take what they understand and count the other lines: files of a running site hold things
+ * that no manual has. What is read belongs to who asked for it, and is given back by osm_*_fini(),
+ * of what is all zero too.
+ */
+#ifndef FMD_OPENSM_OSM_FILES_H
+#define FMD_OPENSM_OSM_FILES_H
+
+#include <stdbool.h>
+#include "topology/topo_value.h"
+
+struct osm_setting {
+	char *name, *value; /* value: "" = none; without quotes and blanks around it */
+	unsigned line;
+};
+struct osm_conf {
+	struct osm_setting *settings; /* in the file's order */
+	uint32_t count;
+};
+
+struct osm_lid {
+	guid_t port;
+	uint32_t first, last;
+	unsigned line;
+};
+struct osm_lids {
+	struct osm_lid *list; /* by GUID; no two share a LID */
+	uint32_t count;
+	uint32_t left_out;	/* ports whose LIDs another one has, or that are none.. */
+	unsigned left_out_line; /* ..the first of them */
+};
+
+struct osm_guid {
+	guid_t guid;
+	uint64_t key; /* guid2mkey */
+};
+struct osm_guids {
+	struct osm_guid *list; /* in the file's order */
+	uint32_t count;
+	unsigned bad_line; /* the first that is none; 0 = all are */
+};
+
+struct osm_level {
+	char name[64];
+	int sl; /* -1 = it has none */
+};
+struct osm_levels {
+	struct osm_level *list;
+	uint32_t count;
+};
+
+/* Each: 0, or -errno of the file with nothing in *out. */
+int osm_conf_read(const char *path, struct osm_conf *out);
+int osm_lids_read(const char *path, struct osm_lids *out);
+int osm_guids_read(const char *path, bool with_key, struct osm_guids *out);
+int osm_levels_read(const char *path, struct osm_levels *out);
+void osm_conf_fini(struct osm_conf *conf);
+void osm_lids_fini(struct osm_lids *lids);
+void osm_guids_fini(struct osm_guids *guids);
+void osm_levels_fini(struct osm_levels *levels);
+
+/* The last of that name counts; NULL = the file does not have it. */
+const char *osm_conf_value(const struct osm_conf *conf, const char *name);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The options of OpenSM 3.3.24's opensm.conf, in the order that it has them, then those of NVIDIA's
+ * subnet manager that sites are known to set.
+ */
+#include "fm/opensm/osm_options.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TAKEN(n, standard_, key_, form_, note_)                                                    \
+	{                                                                                          \
+		.name = n, .standard = standard_, .fate = OSM_TAKEN, .key = key_, .form = form_,   \
+		.note = note_                                                                      \
+	}
+#define FROM_FILE(n, standard_, key_, note_)                                                       \
+	{                                                                                          \
+		.name = n, .standard = standard_, .fate = OSM_FILE, .key = key_, .note = note_     \
+	}
+#define BY_ITSELF(n, standard_, note_)                                                             \
+	{                                                                                          \
+		.name = n, .standard = standard_, .fate = OSM_BY_ITSELF, .note = note_             \
+	}
+#define NOT_NEEDED(n, standard_, note_)                                                            \
+	{                                                                                          \
+		.name = n, .standard = standard_, .fate = OSM_NOT_NEEDED, .note = note_            \
+	}
+#define NOT_OFFERED(n, standard_, note_)                                                           \
+	{                                                                                          \
+		.name = n, .standard = standard_, .fate = OSM_NOT_OFFERED, .note = note_           \
+	}
+
+static const struct osm_option options[] = {
+	TAKEN("guid", "0x0000000000000000", "guid", OSM_HEX, ""),
+	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX,
+	      "written with protection level 1 and without a lease"),
+	TAKEN("sm_key", "0x0000000000000001", "sm_key", OSM_HEX, ""),
+	TAKEN("sa_key", "0x0000000000000001", "sa_key", OSM_HEX,
+	      "but not 1, which everybody knows: fmd has 1 too where nothing is protected, and "
+	      "makes one where m_key or sm_key is set"),
+	TAKEN("subnet_prefix", "0xfe80000000000000", "subnet_prefix", OSM_HEX, ""),
+	NOT_OFFERED("m_key_lease_period", "0",
+		    "fmd sets no lease: a key that expires while the manager is away leaves ports "
+		    "open"),
+	NOT_OFFERED("m_key_protection_level", "0", "fmd writes protection level 1 with an m_key"),
+	BY_ITSELF("m_key_lookup", "TRUE",
+		  "keys of guid2mkey other than m_key: the most frequent becomes old_m_key"),
+	TAKEN("sweep_interval", "10", "sweep_interval", OSM_NUMBER,
+	      "0 is not taken: traps that are lost have to be found"),
+	TAKEN("max_wire_smps", "4", "max_wire_smps", OSM_NUMBER,
+	      "OpenSM's default of 4 is not: fmd's window finds its size by itself"),
+	NOT_NEEDED("max_wire_smps2", "4",
+		   "max_wire_smps is the upper end of a window that finds its size by itself"),
+	NOT_NEEDED("max_smps_timeout", "600000", "as max_wire_smps2"),
+	NOT_NEEDED("console", "off", "fmctl, by a local socket"),
+	NOT_NEEDED("console_port", "10000", "fmctl, by a local socket"),
+	TAKEN("transaction_timeout", "200", "transaction_timeout", OSM_NUMBER, ""),
+	TAKEN("transaction_retries", "3", "transaction_retries", OSM_NUMBER, ""),
+	NOT_NEEDED("long_transaction_timeout", "500", "one time-out for all"),
+	NOT_NEEDED("max_msg_fifo_timeout", "10000",
+		   "requests to the SA wait in turns, LID by LID; see sa_rate_limit"),
+	TAKEN("sm_priority", "0", "sm_priority", OSM_NUMBER, ""),
+	TAKEN("lmc", "0", "lmc", OSM_NUMBER, ""),
+	NOT_OFFERED("lmc_esp0", "FALSE", "enhanced ports 0 have one LID"),
+	TAKEN("max_op_vls", "5", "max_op_vls", OSM_NUMBER, ""),
+	NOT_OFFERED("force_link_speed", "15", "fmd leaves LinkSpeedEnabled as the port has it"),
+	NOT_OFFERED("force_link_speed_ext", "31",
+		    "fmd leaves LinkSpeedExtEnabled as the port has it"),
+	NOT_OFFERED("force_link_width", "255", "fmd leaves LinkWidthEnabled as the port has it"),
+	NOT_OFFERED("fdr10", "1", "FDR10 stays as the port has it"),
+	NOT_OFFERED("reassign_lids", "FALSE",
+		    "LIDs stay; fmctl forget frees those of what was removed"),
+	NOT_OFFERED("ignore_other_sm", "FALSE", "two masters are never right; see sm_priority"),
+	NOT_NEEDED("single_thread", "FALSE", "fmd has one loop"),
+	NOT_OFFERED("disable_multicast", "FALSE", "IPoIB needs it"),
+	TAKEN("subnet_timeout", "18", "subnet_timeout", OSM_NUMBER, ""),
+	TAKEN("packet_life_time", "0x12", "packet_life_time", OSM_NUMBER, ""),
+	TAKEN("vl_stall_count", "0x07", "vl_stall_count", OSM_NUMBER, ""),
+	TAKEN("leaf_vl_stall_count", "0x07", "leaf_vl_stall_count", OSM_NUMBER, ""),
+	TAKEN("head_of_queue_lifetime", "0x12", "head_of_queue_lifetime", OSM_NUMBER, ""),
+	TAKEN("leaf_head_of_queue_lifetime", "0x10", "leaf_head_of_queue_lifetime", OSM_NUMBER, ""),
+	NOT_OFFERED("local_phy_errors_threshold", "0x08",
+		    "fmd leaves the thresholds of traps 129 and 130, and reads all error counters "
+		    "itself"),
+	NOT_OFFERED("overrun_errors_threshold", "0x08", "as local_phy_errors_threshold"),
+	BY_ITSELF("use_mfttop", "TRUE", "where the switch says that it has it"),
+	TAKEN("sminfo_polling_timeout", "10000", "sminfo_polling_timeout", OSM_NUMBER,
+	      "OpenSM's default of 10 s is not: fmd's is 1 s"),
+	TAKEN("polling_retry_number", "4", "polling_retry_number", OSM_NUMBER,
+	      "OpenSM's default of 4 is not: fmd's is 3"),
+	NOT_NEEDED("force_heavy_sweep", "FALSE",
+		   "after a fault fmd reads what may have changed; fmctl sweep reads all"),
+	NOT_NEEDED("port_prof_ignore_file", "(null)",
+		   "load is spread by place in the tree, not by counts of paths"),
+	NOT_OFFERED("hop_weights_file", "(null)", ""),
+	NOT_OFFERED("dimn_ports_file", "(null)", "OpenSM took it for dor"),
+	NOT_OFFERED("port_search_ordering_file", "(null)", ""),
+	NOT_NEEDED("port_profile_switch_nodes", "FALSE", "as port_prof_ignore_file"),
+	BY_ITSELF("sweep_on_trap", "TRUE", ""),
+	TAKEN("routing_engine", "(null)", "routing_engine", OSM_TEXT,
+	      "ftree and updn; for any other fmd goes by its default, ftree, which leaves the tree "
+	      "by itself where the cables make none"),
+	BY_ITSELF("avoid_throttled_links", "FALSE",
+		  "slow and failing links are found by their counters and their speed; see "
+		  "health_action"),
+	BY_ITSELF("connect_roots", "FALSE",
+		  "switches of the top tier reach each other wherever a legal path leads there"),
+	NOT_NEEDED("use_ucast_cache", "FALSE",
+		   "tables do not hang on history: what comes back gets its old entries"),
+	NOT_NEEDED("log_file", "/var/log/opensm.log",
+		   "fmd logs to stderr, which systemd keeps in its journal"),
+	NOT_NEEDED("log_max_size", "0", "the journal is kept small by systemd"),
+	NOT_NEEDED("log_flags", "0x03", "see log_level and fmctl loglevel"),
+	NOT_NEEDED("force_log_flush", "FALSE", ""),
+	NOT_NEEDED("accum_log_file", "TRUE", ""),
+	FROM_FILE("partition_config_file", "/etc/opensm/partitions.conf", "partition_config_file",
+		  "the file stays where it is, for both managers"),
+	TAKEN("no_partition_enforcement", "FALSE", "part_enforce", OSM_TEXT,
+	      "TRUE is part_enforce = \"off\""),
+	TAKEN("part_enforce", "both", "part_enforce", OSM_TEXT, ""),
+	TAKEN("allow_both_pkeys", "FALSE", "allow_both_pkeys", OSM_FLAG, ""),
+	BY_ITSELF("keep_pkey_indexes", "TRUE", ""),
+	NOT_OFFERED("sm_assigned_guid", "0x00", "alias GUIDs are those that their hosts ask for"),
+	TAKEN("qos", "FALSE", "qos", OSM_FLAG, ""),
+	FROM_FILE("qos_policy_file", "/etc/opensm/qos-policy.conf", NULL,
+		  "its levels are listed: fmd's paths have the SL of their partition (sl= in "
+		  "partitions.conf)"),
+	BY_ITSELF("suppress_sl2vl_mad_status_errors", "FALSE",
+		  "a port that refuses is told once, and asked again later and later"),
+	NOT_NEEDED("dump_files_dir", "/var/log/", "fmctl dump DIR"),
+	NOT_OFFERED("lid_matrix_dump_file", "(null)", ""),
+	NOT_OFFERED("lfts_file", "(null)",
+		    "tables of a file can be proven and measured: fmctl plan --tables"),
+	FROM_FILE("root_guid_file", "(null)", NULL,
+		  "fmd finds the tiers by the cables, dead ones too; compare with fmctl switches"),
+	FROM_FILE("cn_guid_file", "(null)", NULL,
+		  "all that is neither storage nor management is a compute node"),
+	FROM_FILE("io_guid_file", "(null)", "storage_nodes",
+		  "I/O nodes are spread over the spines by themselves"),
+	NOT_NEEDED("port_shifting", "FALSE", "load is spread by place in the tree"),
+	NOT_OFFERED("scatter_ports", "0", "chance collides; load is spread by place in the tree"),
+	BY_ITSELF(
+		"max_reverse_hops", "0",
+		"nodes at spines are reached, and found out where that closes no cycle of credits"),
+	NOT_NEEDED("ids_guid_file", "(null)", "tables do not hang on GUIDs"),
+	NOT_NEEDED("guid_routing_order_file", "(null)", "load is spread by place in the tree"),
+	NOT_NEEDED("guid_routing_order_no_scatter", "FALSE", ""),
+	NOT_NEEDED("sa_db_file", "(null)",
+		   "groups, services and subscriptions are kept in state_dir; when fmd takes over, "
+		   "hosts register anew"),
+	NOT_NEEDED("sa_db_dump", "FALSE", "as sa_db_file"),
+	NOT_OFFERED(
+		"torus_config", "/etc/opensm/torus-2QoS.conf",
+		"a torus is routed without cycles of credits by the engine for what is no tree"),
+	NOT_NEEDED("do_mesh_analysis", "FALSE", "of lash"),
+	NOT_NEEDED("exit_on_fatal", "TRUE",
+		   "a GUID that is there twice is an alert, and its second place is left out"),
+	BY_ITSELF(
+		"honor_guid2lid_file", "FALSE",
+		"LIDs of all ports ever met are kept; who takes over takes those that ports hold"),
+	NOT_NEEDED("daemon", "FALSE", "systemd"),
+	NOT_OFFERED("sm_inactive", "FALSE", "do not start fmd"),
+	BY_ITSELF("babbling_port_policy", "FALSE",
+		  "who sends too many traps is throttled, and links that keep falling are put in "
+		  "quarantine"),
+	BY_ITSELF("drop_event_subscriptions", "FALSE", "subscriptions of ports that are gone end"),
+	BY_ITSELF("ipoib_mcgroup_creation_validation", "TRUE", ""),
+	BY_ITSELF("mcgroup_join_validation", "TRUE", ""),
+	NOT_OFFERED("use_original_extended_sa_rates_only", "FALSE", ""),
+	NOT_OFFERED("max_rate_enum", "22", ""),
+	BY_ITSELF("use_optimized_slvl", "FALSE", "one Set for all ports where the switch takes it"),
+	BY_ITSELF("fsync_high_avail_files", "TRUE", ""),
+	BY_ITSELF("perfmgr", "FALSE",
+		  "counters are read all the time, and never cleared; see perf_interval"),
+	NOT_OFFERED("perfmgr_redir", "TRUE", ""),
+	TAKEN("perfmgr_sweep_time_s", "180", "perf_interval", OSM_NUMBER,
+	      "OpenSM's default of 180 s is not: fmd's is 60 s"),
+	NOT_NEEDED("perfmgr_max_outstanding_queries", "500", ""),
+	NOT_OFFERED("perfmgr_ignore_cas", "FALSE", "HCAs count errors too"),
+	NOT_NEEDED("event_db_dump_file", "(null)", "fmctl events, counters and HTTP /metrics"),
+	NOT_NEEDED("perfmgr_rm_nodes", "TRUE", ""),
+	BY_ITSELF("perfmgr_log_errors", "TRUE",
+		  "links over their limits are events; see the keys health_*"),
+	BY_ITSELF("perfmgr_query_cpi", "TRUE", ""),
+	BY_ITSELF("perfmgr_xmit_wait_log", "FALSE", "see health_wait_percent"),
+	NOT_OFFERED("perfmgr_xmit_wait_threshold", "65535",
+		    "health_wait_percent is a share of the time"),
+	NOT_OFFERED("event_plugin_name", "(null)",
+		    "fmctl events -f --json, HTTP, or nvswitch_hook"),
+	NOT_OFFERED("event_plugin_options", "(null)", "as event_plugin_name"),
+	FROM_FILE("node_name_map_name", "(null)", "node_name_map",
+		  "the file stays where it is, for both managers"),
+	TAKEN("qos_max_vls", "0", "qos_max_vls", OSM_NUMBER, ""),
+	TAKEN("qos_high_limit", "-1", "qos_high_limit", OSM_NUMBER, ""),
+	TAKEN("qos_vlarb_high", "(null)", "qos_vlarb_high", OSM_TEXT, ""),
+	TAKEN("qos_vlarb_low", "(null)", "qos_vlarb_low", OSM_TEXT, ""),
+	TAKEN("qos_sl2vl", "(null)", "qos_sl2vl", OSM_TEXT, ""),
+	TAKEN("qos_ca_max_vls", "0", "qos_ca_max_vls", OSM_NUMBER, ""),
+	TAKEN("qos_ca_high_limit", "-1", "qos_ca_high_limit", OSM_NUMBER, ""),
+	TAKEN("qos_ca_vlarb_high", "(null)", "qos_ca_vlarb_high", OSM_TEXT, ""),
+	TAKEN("qos_ca_vlarb_low", "(null)", "qos_ca_vlarb_low", OSM_TEXT, ""),
+	TAKEN("qos_ca_sl2vl", "(null)", "qos_ca_sl2vl", OSM_TEXT, ""),
+	TAKEN("qos_sw0_max_vls", "0", "qos_sw0_max_vls", OSM_NUMBER, ""),
+	TAKEN("qos_sw0_high_limit", "-1", "qos_sw0_high_limit", OSM_NUMBER, ""),
+	TAKEN("qos_sw0_vlarb_high", "(null)", "qos_sw0_vlarb_high", OSM_TEXT, ""),
+	TAKEN("qos_sw0_vlarb_low", "(null)", "qos_sw0_vlarb_low", OSM_TEXT, ""),
+	TAKEN("qos_sw0_sl2vl", "(null)", "qos_sw0_sl2vl", OSM_TEXT, ""),
+	TAKEN("qos_swe_max_vls", "0", "qos_swe_max_vls", OSM_NUMBER, ""),
+	TAKEN("qos_swe_high_limit", "-1", "qos_swe_high_limit", OSM_NUMBER, ""),
+	TAKEN("qos_swe_vlarb_high", "(null)", "qos_swe_vlarb_high", OSM_TEXT, ""),
+	TAKEN("qos_swe_vlarb_low", "(null)", "qos_swe_vlarb_low", OSM_TEXT, ""),
+	TAKEN("qos_swe_sl2vl", "(null)", "qos_swe_sl2vl", OSM_TEXT, ""),
+	TAKEN("qos_rtr_max_vls", "0", "qos_rtr_max_vls", OSM_NUMBER, ""),
+	TAKEN("qos_rtr_high_limit", "-1", "qos_rtr_high_limit", OSM_NUMBER, ""),
+	TAKEN("qos_rtr_vlarb_high", "(null)", "qos_rtr_vlarb_high", OSM_TEXT, ""),
+	TAKEN("qos_rtr_vlarb_low", "(null)", "qos_rtr_vlarb_low", OSM_TEXT, ""),
+	TAKEN("qos_rtr_sl2vl", "(null)", "qos_rtr_sl2vl", OSM_TEXT, ""),
+	NOT_OFFERED("congestion_control", "FALSE", "what adapters and switches hold is left alone"),
+	NOT_OFFERED("cc_key", "0x0000000000000000", "as congestion_control"),
+	NOT_OFFERED("cc_max_outstanding_mads", "500", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_control_map", "0x0", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_victim_mask", "0x0", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_credit_mask", "0x0", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_threshold", "0x00", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_packet_size", "0", "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_credit_starvation_threshold", "0x00",
+		    "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_credit_starvation_return_delay", "0:0",
+		    "as congestion_control"),
+	NOT_OFFERED("cc_sw_cong_setting_marking_rate", "0", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_port_control", "0x0000", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_control_map", "0x0000", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_ccti_timer", "0 0", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_ccti_increase", "0 0", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_trigger_threshold", "0 0", "as congestion_control"),
+	NOT_OFFERED("cc_ca_cong_setting_ccti_min", "0 0", "as congestion_control"),
+	NOT_OFFERED("cc_cct", "(null)", "as congestion_control"),
+	NOT_NEEDED("enable_quirks", "FALSE", ""),
+	BY_ITSELF("no_clients_rereg", "FALSE",
+		  "hosts are asked to register anew only where what they registered is not known"),
+	NOT_OFFERED("prefix_routes_file", "/etc/opensm/prefix-routes.conf",
+		    "fmd manages one subnet, without routers"),
+	TAKEN("consolidate_ipv6_snm_req", "FALSE", "consolidate_ipv6_snm_req", OSM_NUMBER, ""),
+	NOT_NEEDED("lash_start_vl", "0", "of lash"),
+	TAKEN("sm_sl", "0", "sm_sl", OSM_NUMBER, ""),
+	NOT_NEEDED("nue_max_num_vls", "1", "of nue: one lane is enough"),
+	NOT_NEEDED("nue_include_switches", "FALSE", "of nue: switches always count"),
+	NOT_NEEDED("log_prefix", "(null)", ""),
+	NOT_NEEDED("per_module_logging_file", "/etc/opensm/per-module-logging.conf",
+		   "fmctl loglevel MODULE LEVEL"),
+	NOT_NEEDED("quasi_ftree_indexing", "FALSE",
+		   "shifts do not collide from whichever end one counts"),
+	TAKEN("master_sm_priority", NULL, "master_sm_priority", OSM_NUMBER, ""),
+	TAKEN("max_wire_smps_per_device", NULL, "max_wire_smps_per_device", OSM_NUMBER, ""),
+	NOT_OFFERED("ar_*", NULL,
+		    "adaptive routing: fmd turns it off where another manager left it on, and "
+		    "routes by forwarding tables alone"),
+	NOT_OFFERED("shield_mode", NULL, "as ar_*"),
+	NOT_OFFERED("pfrn_*", NULL, "as ar_*"),
+	NOT_OFFERED("hbf_*", NULL, "as ar_*"),
+	NOT_OFFERED("fast_recovery_*", NULL, ""),
+	NOT_OFFERED("enable_ar_*", NULL, "as ar_*"),
+	NOT_NEEDED("dfp_*", NULL, "Dragonfly+ is routed by the engine for what is no tree"),
+	NOT_NEEDED("pqft_structure", NULL, "the tree is found by the cables"),
+	NOT_NEEDED("find_roots_color_algorithm", NULL, "the tree is found by the cables"),
+	NOT_NEEDED("max_cas_on_spine", NULL, "the tree is found by the cables"),
+	NOT_NEEDED("updn_lid_tracking_mode", NULL, ""),
+	BY_ITSELF("calc_missing_routes", NULL, ""),
+	BY_ITSELF("offsweep_balancing_*", NULL, "see rebalance"),
+	NOT_NEEDED("routing_threads_num", NULL, ""),
+	NOT_NEEDED("routing_flags", NULL, ""),
+	BY_ITSELF("enable_queries_during_routing", NULL, ""),
+	BY_ITSELF("enable_inc_mc_routing", NULL,
+		  "a tree that still proves right stays, port by port"),
+	NOT_OFFERED("mc_primary_root_guid", NULL, "roots are chosen by the tree"),
+	NOT_OFFERED("mc_secondary_root_guid", NULL, "roots are chosen by the tree"),
+	NOT_OFFERED("mc_roots_file", NULL, "roots are chosen by the tree"),
+	BY_ITSELF("hm_*", NULL, "see flap_count, health_action and fmctl links --sick"),
+	NOT_NEEDED("osm_stats_*", NULL, "fmctl status, HTTP /metrics"),
+	BY_ITSELF("sharp_enabled", NULL,
+		  "paths to aggregation nodes are there; SHARP's manager runs beside fmd by fmctl "
+		  "dump"),
+	NOT_OFFERED("virt_*", NULL, "virtual ports of adapters"),
+	NOT_OFFERED("pgrp_policy_file", NULL, ""),
+	NOT_OFFERED("topo_policy_file", NULL, ""),
+	NOT_OFFERED("rch_policy_file", NULL, ""),
+	NOT_OFFERED("device_configuration_file", NULL, ""),
+	NOT_OFFERED("held_back_sw_file", NULL, "fmctl cordon takes a switch out of routing"),
+	NOT_OFFERED("m_key_per_port", NULL, "one key for all ports"),
+	NOT_OFFERED("vs_key_*", NULL, ""),
+	NOT_OFFERED("n2n_key_*", NULL, ""),
+	NOT_OFFERED("key_mgr_seed", NULL, ""),
+	NOT_OFFERED("cc_key_enable", NULL, ""),
+	NOT_OFFERED("mlnx_congestion_control", NULL,
+		    "what adapters and switches hold is left alone"),
+	NOT_OFFERED("ppcc_*", NULL, "as mlnx_congestion_control"),
+	NOT_OFFERED("congestion_control_policy_file", NULL, "as mlnx_congestion_control"),
+	NOT_OFFERED("global_flid_*", NULL, "fmd manages one subnet, without routers"),
+	NOT_OFFERED("local_flid_*", NULL, "as global_flid_*"),
+	NOT_OFFERED("rtr_*", NULL, "as global_flid_*"),
+	NOT_OFFERED("nvl_*", NULL, "subnets of NVLink switches are left alone"),
+	NOT_OFFERED("nvlink_*", NULL, "subnets of NVLink switches are left alone"),
+	BY_ITSELF("sa_rate_threshold", NULL, "see sa_rate_limit"),
+	NOT_OFFERED("sa_enhanced_trust_model", NULL, ""),
+	BY_ITSELF("sa_check_sgid_spoofing", NULL, "who asks is told by its LID"),
+	NOT_OFFERED("allowed_sm_guids", NULL, "see sm_key"),
+	NOT_OFFERED("topo_config_*", NULL, "fmctl cabling --plan FILE"),
+	NOT_OFFERED("fabric_mode_profile", NULL, ""),
+	NOT_NEEDED("smp_threads", NULL, ""),
+	NOT_NEEDED("gmp_threads", NULL, ""),
+	NOT_NEEDED("enable_subnet_lst", NULL, "fmctl topology --format lst"),
+	BY_ITSELF("validate_smps", NULL,
+		  "what contradicts itself is asked for again, and left out"),
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+const struct osm_option *osm_option(size_t index)
+{
+	return index < NOPTIONS ? &options[index] : NULL;
+}
+
+static bool is_named(const struct osm_option *option, const char *name)
+{
+	size_t len = strlen(option->name);
+
+	if (option->name[len - 1] == '*')
+		return !strncmp(option->name, name, len - 1);
+	return !strcmp(option->name, name);
+}
+
+const struct osm_option *osm_option_find(const char *name)
+{
+	for (size_t i = 0; i < NOPTIONS; i++)
+		if (is_named(&options[i], name))
+			return &options[i];
+	return NULL;
+}
+
+const char *osm_fate_name(enum osm_fate fate)
+{
+	static const char *const names[] = { [OSM_TAKEN] = "taken",
+					     [OSM_FILE] = "file",
+					     [OSM_BY_ITSELF] = "by itself",
+					     [OSM_NOT_NEEDED] = "not needed",
+					     [OSM_NOT_OFFERED] = "not offered" };
+
+	return names[fate];
+}
+
+bool osm_is_null(const char *value)
+{
+	return !*value || !strcmp(value, "(null)");
+}
+
+bool osm_is_true(const char *value)
+{
+	return !strcasecmp(value, "TRUE") || !strcasecmp(value, "yes") || !strcmp(value, "1");
+}
+
+/* "0x12", "18" and "18 " are one number. */
+static bool same_number(const char *a, const char *b)
+{
+	char *a_end, *b_end;
+	unsigned long long x = strtoull(a, &a_end, 0), y = strtoull(b, &b_end, 0);
+
+	return a_end != a && b_end != b && !*a_end && !*b_end && x == y;
+}
+
+bool osm_option_is_standard(const struct osm_option *option, const char *value)
+{
+	const char *standard = option->standard;
+
+	if (!standard)
+		return false;
+	return !strcasecmp(standard, value) || (osm_is_null(standard) && osm_is_null(value)) ||
+	       same_number(standard, value);
+}
