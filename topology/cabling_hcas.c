@@ -130,7 +130,7 @@ static unsigned count_rails(const struct crews *c, const struct topo_host *host)
 static const char *name_hca(const struct crews *c, const struct topo_host *host, uint32_t like)
 {
 	const struct topo *t = c->w->t;
-	const char *its = t->hosts[t->nodes[like].host].name, *desc = t->nodes[like].desc;
+	const char *its = t->hosts[t->nodes[like].host].name, *desc = t->nodes[like].label;
 	const char *rest = strstr(desc, its);
 	char *text;
 	size_t size;
@@ -194,7 +194,7 @@ static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t
 		if (num && num <= w->t->nodes[leaf].nports &&
 		    wiring_expect(w, at, end, usual->votes[rail]))
 			continue;
-		at = wiring_add_end(w, leaf, w->t->nodes[leaf].desc, 0);
+		at = wiring_add_end(w, leaf, w->t->nodes[leaf].name, 0);
 		wiring_expect(w, at, end, usual->votes[rail]);
 	}
 }
@@ -277,7 +277,7 @@ static void tell_away(struct crews *c, const struct homes *homes, uint32_t h)
 			item.at = item.b = item.a_found =
 				cabling_end_of(w->t, topo_peer(w->t, port));
 			item.a = item.b_found = cabling_end_of(w->t, port);
-			item.belongs.name = leaf == TOPO_NONE ? NULL : w->t->nodes[leaf].desc;
+			item.belongs.name = leaf == TOPO_NONE ? NULL : w->t->nodes[leaf].name;
 		}
 	}
 	cabling_add(w->result, &item);

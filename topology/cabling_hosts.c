@@ -204,7 +204,7 @@ static void match_loose(struct wiring *w, const struct units *u, const struct lo
 			continue;
 		wiring_drop(w, list[i].port);
 		wiring_expect(w, list[i].port,
-			      wiring_add_end(w, list[i].leaf, w->t->nodes[list[i].leaf].desc, 0),
+			      wiring_add_end(w, list[i].leaf, w->t->nodes[list[i].leaf].name, 0),
 			      votes);
 	}
 }
@@ -263,7 +263,7 @@ static const char *leaf_of_rail(const struct topo *t, int su, int rail)
 {
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (t->nodes[sw].level == 0 && t->nodes[sw].su == su && t->nodes[sw].rail == rail)
-			return t->nodes[sw].desc;
+			return t->nodes[sw].name;
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cabling_plan: a fabric held against its plan. Nodes are the same when their descriptions are;
- * those whose description is not unique on both sides are left out. A node that came or went is one
+ * cabling_plan: a fabric held against its plan. Nodes are the same when they are called the same;
+ * those whose name is not unique on both sides are left out. A node that came or went is one
  * finding, and says it for its cables.
  */
 #include <stdlib.h>
@@ -14,33 +14,43 @@
 
 struct side {
 	const struct topo *t;
+	uint32_t *name;		/* by node: of what it is known by */
 	uint32_t *node_of_name; /* by name: the node, TOPO_NONE or AMBIGUOUS */
 	uint32_t *other;	/* by node: the same node on the other side, or those */
 };
 
+/*
+ * A plan may call a node by its NodeDescription or by its name of the node-name-map: that one
+ * counts where the plan has it, and the plan's names are in the set before those of the fabric.
+ */
+static uint32_t name_of(const struct topo_node *node, struct names *names)
+{
+	uint32_t label = names_find(names, node->label, strlen(node->label));
+
+	return label != NAMES_NONE ? label : names_id(names, node->desc, strlen(node->desc));
+}
+
 /* Aggregation nodes are inside of switches and not cabled by anybody: no name stands for one. */
 static void find_names(struct side *side, struct names *names, uint32_t room)
 {
+	side->name = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
 	side->node_of_name = mem_alloc(room, sizeof(uint32_t));
 	memset(side->node_of_name, 0xff, room * sizeof(uint32_t));
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
-		const char *desc = side->t->nodes[n].desc;
-		uint32_t id = names_id(names, desc, strlen(desc));
-
-		bool names_it = *desc && !side->t->nodes[n].sharp;
+		const struct topo_node *node = &side->t->nodes[n];
+		uint32_t id = side->name[n] = name_of(node, names);
+		bool names_it = names->list[id].len && !node->sharp;
 
 		side->node_of_name[id] =
 			names_it && side->node_of_name[id] == TOPO_NONE ? n : AMBIGUOUS;
 	}
 }
 
-/* Every description is in the set by now: names_id() adds none. */
-static void find_others(struct side *side, const struct side *across, struct names *names)
+static void find_others(struct side *side, const struct side *across)
 {
 	side->other = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
-		const char *desc = side->t->nodes[n].desc;
-		uint32_t id = names_id(names, desc, strlen(desc));
+		uint32_t id = side->name[n];
 
 		side->other[n] =
 			side->node_of_name[id] == AMBIGUOUS ? AMBIGUOUS : across->node_of_name[id];
@@ -55,7 +65,7 @@ static bool is_node(uint32_t other)
 static void tell_nodes(struct cabling *c, const struct side *side, enum cabling_kind kind)
 {
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
-		struct cabling_end end = { .name = side->t->nodes[n].desc };
+		struct cabling_end end = { .name = side->t->nodes[n].name };
 
 		c->not_unique += side->other[n] == AMBIGUOUS && !side->t->nodes[n].sharp;
 		if (side->other[n] == TOPO_NONE)
@@ -74,7 +84,7 @@ static uint32_t planned_end(struct wiring *w, const struct side *plan, const str
 
 	if (port->num <= w->t->nodes[node].nports)
 		return w->t->nodes[node].port0 + port->num;
-	return wiring_add_end(w, node, w->t->nodes[node].desc, port->num);
+	return wiring_add_end(w, node, w->t->nodes[node].name, port->num);
 }
 
 static void expect_planned(struct wiring *w, const struct side *plan)
@@ -124,16 +134,18 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	w.planned = true;
 	find_names(&plan, &names, room);
 	find_names(&real, &names, room);
-	find_others(&plan, &real, &names);
-	find_others(&real, &plan, &names);
+	find_others(&plan, &real);
+	find_others(&real, &plan);
 	tell_nodes(w.result, &plan, CABLING_ABSENT);
 	expect_planned(&w, &plan);
 	judge_found(&w, &real);
 	cabling_tell(&w, NULL);
 	tell_nodes(w.result, &real, CABLING_UNKNOWN);
 	cabling_sort(w.result);
+	free(plan.name);
 	free(plan.node_of_name);
 	free(plan.other);
+	free(real.name);
 	free(real.node_of_name);
 	free(real.other);
 	names_fini(&names);

@@ -366,7 +366,7 @@ static void expect_cable(struct wiring *w, const struct ballot *up, const struct
 	if (num)
 		end = w->t->nodes[other].port0 + num;
 	else if (!down->spoke[other] || count_open(w, down, other, &end) != 1)
-		end = wiring_add_end(w, other, w->t->nodes[other].desc, 0);
+		end = wiring_add_end(w, other, w->t->nodes[other].name, 0);
 	wiring_expect(w, port, end, up->votes[port]);
 }
 

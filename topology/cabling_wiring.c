@@ -59,7 +59,7 @@ struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *
 {
 	if (!port)
 		return (struct cabling_end){ 0 };
-	return (struct cabling_end){ t->nodes[port->node].desc, port->num,
+	return (struct cabling_end){ t->nodes[port->node].name, port->num,
 				     t->nodes[port->node].nports == 1 };
 }
 
@@ -115,7 +115,7 @@ void wiring_init(struct wiring *w, const struct topo *t)
 	for (uint32_t p = 0; p < t->nports; p++) {
 		uint32_t node = t->ports[p].node;
 
-		wiring_add_end(w, node, t->nodes[node].desc, t->ports[p].num);
+		wiring_add_end(w, node, t->nodes[node].name, t->ports[p].num);
 		if (is_cabled(t, &t->ports[p]))
 			w->found[p] = t->ports[p].peer;
 		w->result->cables += w->found[p] != TOPO_NONE && w->found[p] > p;

@@ -75,7 +75,7 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	unsigned up[2] = { 0 }, down[2] = { 0 };
 
 	count_cables(t, sw, up, down);
-	json_array_append_new(column(columns, "name"), json_string(node->desc));
+	json_array_append_new(column(columns, "name"), json_string(node->name));
 	json_array_append_new(column(columns, "guid"),
 			      json_sprintf("0x%016llx", (unsigned long long)node->guid));
 	json_array_append_new(column(columns, "lid"), json_integer(topo_port(t, sw, 0)->lid));

@@ -88,10 +88,18 @@ static bool has_number(const struct search *s, uint32_t n)
 	return false;
 }
 
+/* By its name, else by what the device itself says. */
+static enum rank rank_of_node(const struct search *s, const struct topo_node *node)
+{
+	enum rank rank = rank_of(s, node->name);
+
+	return rank != RANKS ? rank : rank_of(s, node->desc);
+}
+
 static void add_node(struct search *s, uint32_t n)
 {
 	const struct topo_node *node = &s->t->nodes[n];
-	enum rank rank = rank_of(s, node->desc);
+	enum rank rank = rank_of_node(s, node);
 	const struct topo_port *port = topo_port(s->t, n, n < s->t->nswitches ? 0 : 1);
 	char guid[20];
 
@@ -99,7 +107,7 @@ static void add_node(struct search *s, uint32_t n)
 		return;
 	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
 	add(s, rank == RANKS ? FIRST : rank,
-	    n < s->t->nswitches ? topo_role_name(node->role) : "HCA", node->desc, guid,
+	    n < s->t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
 	    json_sprintf("%s, LID %u", guid, port->lid));
 }
 

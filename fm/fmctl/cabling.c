@@ -31,7 +31,8 @@ static int add_node(struct topo_builder *b, const json_t *row)
 	const char *type = string(row, "type");
 	const struct topo_node_attr attr = {
 		.guid = guid(row, "guid"),
-		.desc = string(row, "name"),
+		.desc = string(row, "description"),
+		.label = string(row, "name"),
 		.nports = (uint8_t)json_integer_value(table_value(row, "ports")),
 		.type = !strcmp(type, "switch")	  ? TOPO_SWITCH
 			: !strcmp(type, "router") ? TOPO_ROUTER

@@ -26,7 +26,7 @@ struct import {
 	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
 };
 
-/* import.c. The path of that file, the caller's; NULL = in none of the folders, nor at `else_at`. */
+/* import.c. That file's path, the caller's; NULL = in none of the folders, nor at `else_at`. */
 char *import_find(const struct import *im, const char *name, const char *else_at);
 void import_note_read(struct import *im, const char *what, const char *path, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "tests/lib/fabrics.h"
+#include "topology/cabling.h"
 #include "topology/naming.h"
 #include "topology/netfile.h"
 #include "topology/node_names.h"
@@ -239,6 +241,33 @@ static void a_written_file_has_the_names_of_the_map(void **state)
 	topo_unref(t);
 }
 
+/* A pod as it is, with one leaf that the map names, against a plan that calls it either way. */
+static void a_plan_may_call_a_node_by_map_or_by_description(void **state)
+{
+	static const char *const calls[] = { "leaf-su01-rail0", "rack 1" };
+	struct topo *t = pod(1);
+	struct topo_builder *real = topo_builder_from(t);
+	struct topo *named;
+	char text[64];
+	struct node_names *names;
+
+	snprintf(text, sizeof(text), "0x%016llx \"rack 1\"\n",
+		 (unsigned long long)t->nodes[find_desc(t, calls[0])].guid);
+	names = map(text);
+	topo_builder_name(real, names);
+	named = topo_freeze(real);
+	for (unsigned i = 0; i < 2; i++) {
+		struct cabling *c = cabling_compare(i ? named : t, named);
+
+		assert_int_equal(c->compared, 512);
+		assert_int_equal(c->count, 0);
+		cabling_free(c);
+	}
+	node_names_unref(names);
+	topo_unref(named);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_free_name_leaves_an_hca_in_its_host),
 		cmocka_unit_test(a_free_name_of_an_hca_without_a_host_is_its_hosts),
 		cmocka_unit_test(a_copy_keeps_the_names),
+		cmocka_unit_test(a_plan_may_call_a_node_by_map_or_by_description),
 		cmocka_unit_test(a_written_file_has_the_names_of_the_map),
 	};
 
