@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * import: what the parts of `fmctl import-opensm` share: import.c what is done in which order,
- * import_conf.c options to keys, import_out.c the folder that is written, import_show.c the report.
+ * import_conf.c options to keys, import_files.c where files are, import_out.c the folder that is
+ * written, import_show.c the report.
  * Private to them.
  */
 #ifndef FMD_FMCTL_IMPORT_H
@@ -26,7 +27,7 @@ struct import {
 	unsigned standard; /* options of opensm.conf that are OpenSM's defaults */
 };
 
-/* import.c. That file's path, the caller's; NULL = in none of the folders, nor at `else_at`. */
+/* import_files.c. Its path, the caller's; NULL = in none of the folders, nor at `else_at`. */
 char *import_find(const struct import *im, const char *name, const char *else_at);
 void import_note_read(struct import *im, const char *what, const char *path, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));
