@@ -34,6 +34,13 @@ struct topo_builder {
 	uint32_t *hash; /* handle + 1 by GUID, 0 = free; at most half full */
 	uint32_t hash_mask;
 	struct arena *arena;
+	struct port_label *labels; /* in order of arrival */
+	uint32_t nlabels, labels_room;
+};
+
+struct port_label {
+	uint32_t port; /* in the builder's numbering */
+	const char *text;
 };
 
 /* ---- Collecting ------------------------------------------------------------------------------ */
@@ -79,6 +86,7 @@ void topo_builder_free(struct topo_builder *b)
 	arena_free(b->arena);
 	free(b->nodes);
 	free(b->ports);
+	free(b->labels);
 	free(b->hash);
 	free(b);
 }
@@ -188,6 +196,21 @@ int topo_builder_port(struct topo_builder *b, int node, unsigned num,
 	return 0;
 }
 
+int topo_builder_label(struct topo_builder *b, int node, unsigned num, const char *label)
+{
+	const struct topo_port *port = get_port(b, node, num);
+
+	if (!port)
+		return -ERANGE;
+	if (b->nlabels == b->labels_room) {
+		b->labels_room = b->labels_room ? 2 * b->labels_room : 64;
+		b->labels = mem_resize(b->labels, b->labels_room, sizeof(*b->labels));
+	}
+	b->labels[b->nlabels++] =
+		(struct port_label){ (uint32_t)(port - b->ports), copy_text(b, label) };
+	return 0;
+}
+
 int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int node_b,
 		      unsigned port_b, bool up)
 {
@@ -257,6 +280,9 @@ struct topo_builder *topo_builder_from(const struct topo *t)
 					    : arena_strdup(b->arena, t->nodes[n].label);
 		hash_insert(b, n);
 	}
+	for (uint32_t p = 0; t->labels && p < t->nports; p++)
+		if (t->labels[p])
+			topo_builder_label(b, (int)t->ports[p].node, t->ports[p].num, t->labels[p]);
 	return b;
 }
 
@@ -344,6 +370,18 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 	}
 }
 
+static void place_labels(const struct topo_builder *b, struct topo *t, const uint32_t *place)
+{
+	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
+
+	for (uint32_t i = 0; i < b->nlabels; i++) {
+		const struct topo_port *from = &b->ports[b->labels[i].port];
+
+		labels[t->nodes[place[from->node]].port0 + from->num] = b->labels[i].text;
+	}
+	t->labels = labels;
+}
+
 static void place_ends(struct topo *t, struct arena *arena)
 {
 	struct topo_end *ends = arena_alloc(arena, t->nswitch_ports, sizeof(*ends));
@@ -425,6 +463,7 @@ struct topo *topo_freeze(struct topo_builder *b)
 	t->ports = arena_alloc(b->arena, b->nports, sizeof(*t->ports));
 	place = place_nodes(b, t);
 	place_ports(b, t, place);
+	place_labels(b, t, place);
 	free(place);
 	place_ends(t, own->arena);
 	index_guids(own);

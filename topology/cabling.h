@@ -35,9 +35,10 @@ enum cabling_kind {
 };
 
 struct cabling_end {
-	const char *name; /* in a snapshot, or in the result's arena; NULL = nothing */
-	uint8_t port;	  /* 0 = any */
-	bool only;	  /* the node has no other port: people need no number */
+	const char *name;  /* in a snapshot, or in the result's arena; NULL = nothing */
+	uint8_t port;	   /* 0 = any */
+	bool only;	   /* the node has no other port: people need no number */
+	const char *label; /* what is written beside the port, "cage 9/1"; NULL, "" = not known */
 };
 
 /*

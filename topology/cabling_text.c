@@ -44,6 +44,8 @@ static const char *end_text(const struct cabling_end *end, char *buf)
 		return "nothing";
 	if (!end->port || end->only)
 		snprintf(buf, END_SIZE, "%s", end->name);
+	else if (end->label && *end->label)
+		snprintf(buf, END_SIZE, "%s port %u (%s)", end->name, end->port, end->label);
 	else
 		snprintf(buf, END_SIZE, "%s port %u", end->name, end->port);
 	return buf;

@@ -59,8 +59,10 @@ struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *
 {
 	if (!port)
 		return (struct cabling_end){ 0 };
-	return (struct cabling_end){ t->nodes[port->node].name, port->num,
-				     t->nodes[port->node].nports == 1 };
+	return (struct cabling_end){ .name = t->nodes[port->node].name,
+				     .port = port->num,
+				     .only = t->nodes[port->node].nports == 1,
+				     .label = topo_port_label(t, (uint32_t)(port - t->ports)) };
 }
 
 const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca)
@@ -94,8 +96,14 @@ uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8
 	w->found[v] = w->want[v] = TOPO_NONE;
 	w->stray[v] = w->one_of[v] = false;
 	w->votes[v] = (struct wiring_votes){ 0 };
-	w->ends[v] = (struct cabling_end){ name, port,
-					   node == TOPO_NONE || w->t->nodes[node].nports == 1 };
+	w->ends[v] = (struct cabling_end){
+		.name = name,
+		.port = port,
+		.only = node == TOPO_NONE || w->t->nodes[node].nports == 1,
+		.label = node == TOPO_NONE || port > w->t->nodes[node].nports
+				 ? NULL
+				 : topo_port_label(w->t, w->t->nodes[node].port0 + port)
+	};
 	w->node[v] = node;
 	return v;
 }

@@ -120,6 +120,9 @@ static json_t *link_end(const struct topo *t, const struct topo_port *port)
 	json_object_set_new(end, "name", json_string(node->name));
 	json_object_set_new(end, "guid", json_guid(node->guid));
 	json_object_set_new(end, "port", json_integer(port->num));
+	if (*topo_port_label(t, (uint32_t)(port - t->ports)))
+		json_object_set_new(end, "label",
+				    json_string(topo_port_label(t, (uint32_t)(port - t->ports))));
 	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));
 	json_object_set_new(end, "rail", json_index(node->rail));
 	json_object_set_new(end, "su", json_index(node->su));

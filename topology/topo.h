@@ -49,6 +49,12 @@ static inline const struct topo_port *topo_peer(const struct topo *t, const stru
 	return port->peer == TOPO_NONE ? NULL : &t->ports[port->peer];
 }
 
+/* What is written beside that port on the device, "cage 9/1"; "" where that is not known. */
+static inline const char *topo_port_label(const struct topo *t, uint32_t port)
+{
+	return t->labels && t->labels[port] ? t->labels[port] : "";
+}
+
 uint32_t topo_find(const struct topo *t, guid_t node_guid);	 /* node index or TOPO_NONE */
 uint32_t topo_find_port(const struct topo *t, guid_t port_guid); /* port index or TOPO_NONE */
 uint32_t topo_port_of(const struct topo *t, guid_t node_guid, unsigned num); /* likewise */

@@ -47,6 +47,8 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 int topo_builder_link_down(struct topo_builder *b, int node, unsigned port);
 /* Keeps a cable's transit off, as seen from this port; 0 or -ERANGE. */
 int topo_builder_cordon(struct topo_builder *b, int node, unsigned port);
+/* What is written beside the port on the device ("cage 9/1"); copied. 0 or -ERANGE. */
+int topo_builder_label(struct topo_builder *b, int node, unsigned port, const char *label);
 /* Nodes that the map has a name for get it as their label. */
 void topo_builder_name(struct topo_builder *b, const struct node_names *names);
 /* A builder that holds all of a snapshot, to make the next one from. Handles equal node indices. */

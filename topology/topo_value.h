@@ -101,6 +101,7 @@ struct topo {
 	const struct topo_end *ends; /* by port of a switch */
 	const struct topo_host *hosts;
 	const uint32_t *host_cas;
+	const char *const *labels; /* by port, or NULL; NULL = no port has one. topo_port_label() */
 };
 
 #endif

@@ -43,8 +43,21 @@ static int add_node(struct topo_builder *b, const json_t *row)
 	return topo_builder_node(b, &attr);
 }
 
+static void add_label(struct topo_builder *b, const json_t *row, const char *end)
+{
+	const json_t *at = json_object_get(row, end);
+	const char *label = string(at, "label");
+
+	if (*label)
+		topo_builder_label(b, topo_builder_find(b, guid(at, "guid")),
+				   (unsigned)json_integer_value(json_object_get(at, "port")),
+				   label);
+}
+
 static int add_link(struct topo_builder *b, const json_t *row)
 {
+	add_label(b, row, "a");
+	add_label(b, row, "b");
 	return topo_builder_link(b, topo_builder_find(b, guid(row, "a.guid")),
 				 (unsigned)json_integer_value(table_value(row, "a.port")),
 				 topo_builder_find(b, guid(row, "b.guid")),

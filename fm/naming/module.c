@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The node-name-map. The file is read when fmd starts and at each reload; the inventory borrows
- * what was read, and the update that follows each reload brings the names into the next snapshot.
- * A file that is bad changes nothing: a reload is refused before it comes here, and a start, which
- * must not fail for names, goes on without and has an alert.
+ * The node-name-map, and labels of ports (labels.h). The file is read when fmd starts and at each
+ * reload; the inventory borrows what was read, and the update that follows each reload brings the
+ * names into the next snapshot. A file that is bad changes nothing: a reload is refused before it
+ * comes here, and a start, which must not fail for names, goes on without and has an alert.
  */
 #include "fm/naming/module.h"
 #include <stdlib.h>
+#include "fm/fabric/progress.h"
+#include "fm/naming/labels.h"
 #include "topology/mem.h"
 #include "topology/node_names.h"
 
 struct naming_room {
+	struct fabric *fabric;
 	struct fabric_services services;
+	struct labels *labels;	  /* of ports */
 	struct node_names *names; /* NULL = no map */
 };
 
@@ -73,13 +77,43 @@ static void configure(void *room)
 	log_names(r);
 }
 
+/* ---- Labels of ports ------------------------------------------------------------------------- */
+
+static bool may_ask(void *arg)
+{
+	const struct naming_room *r = arg;
+
+	return fabric_is_quiet(r->fabric);
+}
+
+/* The next snapshot is made anew, with them. */
+static void labels_changed(void *arg)
+{
+	struct naming_room *r = arg;
+
+	r->services.inventory->shapes++;
+	fabric_request_reroute(r->fabric, "ports have other labels");
+}
+
+static void settled(void *room)
+{
+	struct naming_room *r = room;
+
+	labels_ask(r->labels);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
 static void *init(struct fabric *fabric)
 {
+	static const struct labels_ops ops = { .may_ask = may_ask, .changed = labels_changed };
 	struct naming_room *r = mem_alloc(1, sizeof(*r));
 
+	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	if (load_file(r, &r->names))
 		inventory_name_nodes(r->services.inventory, r->names);
+	r->labels = labels_new(r->services.loop, r->services.mad, r->services.inventory, &ops, r);
 	return r;
 }
 
@@ -87,11 +121,14 @@ static void fini(void *room)
 {
 	struct naming_room *r = room;
 
+	labels_free(r->labels);
 	inventory_name_nodes(r->services.inventory, NULL);
 	node_names_unref(r->names);
 	free(r);
 }
 
-const struct fabric_module naming_module = {
-	.name = "naming", .init = init, .fini = fini, .configure = configure
-};
+const struct fabric_module naming_module = { .name = "naming",
+					     .init = init,
+					     .fini = fini,
+					     .configure = configure,
+					     .deploy.settled = settled };

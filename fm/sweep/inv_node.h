@@ -7,6 +7,7 @@
 
 #include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
+#include "fm/mad/wire_hierarchy.h"
 #include "fm/sweep/inv_port.h"
 #include "topology/naming.h"
 
@@ -80,10 +81,12 @@ struct inv_node {
 	uint8_t sharp;			/* enum inv_sharp; sweep's */
 	/* does not hold tables that it acknowledged: not repaired; isolation's */
 	bool wrong_tables;
-	bool no_sets;	 /* answers, and takes no Set: is sent none; the conductor's */
-	bool answered;	 /* in the present look */
-	bool touched;	 /* sweep's */
-	uint8_t waiting; /* sweep's: answers before its ports are read */
+	bool no_sets;	   /* answers, and takes no Set: is sent none; the conductor's */
+	bool answered;	   /* in the present look */
+	bool touched;	   /* sweep's */
+	uint8_t waiting;   /* sweep's: answers before its ports are read */
+	bool labels_asked; /* fm/naming's, with.. */
+	char (*labels)[WIRE_HIERARCHY_LABEL]; /* ..by port, "" = none; NULL = of no port */
 	uint8_t nports;
 	struct mad_path path;	/* a directed route to it from the SM's port */
 	uint32_t seen;		/* the look that met it last.. */

@@ -25,6 +25,7 @@ static void node_free(struct inv_node *node)
 	for (unsigned p = 0; p <= node->nports; p++)
 		inventory_forget_pkeys(&node->ports[p]);
 	free(node->port_guids);
+	free(node->labels);
 	free(node->ports);
 	free(node);
 }

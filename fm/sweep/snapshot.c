@@ -124,6 +124,10 @@ struct topo_builder *inventory_draft(const struct inventory *inv)
 	}
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
 		snapshot_links(b, inv, node);
+	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
+		for (p = 0; node->labels && p <= node->nports; p++)
+			if (*node->labels[p])
+				topo_builder_label(b, node->handle, p, node->labels[p]);
 	topo_builder_name(b, inv->names);
 	return b;
 }

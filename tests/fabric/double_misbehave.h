@@ -19,6 +19,12 @@ enum double_way_fault {
 };
 void double_set_way_fault(struct double_fabric *d, guid_t node, unsigned port,
 			  enum double_way_fault fault, unsigned per_mille, unsigned value);
+/*
+ * What it says of the places of its ports (HierarchyInfo): it does not know that; a cage for each
+ * two ports; that it knows, and refuses; what contradicts itself.
+ */
+enum double_labels { DOUBLE_UNLABELLED, DOUBLE_CAGES, DOUBLE_LABELS_REFUSED, DOUBLE_LABELS_WRONG };
+void double_set_labels(struct double_fabric *d, guid_t node, enum double_labels labels);
 /* How long its agent works at one SMP; 0 = as conf says. */
 void double_set_time(struct double_fabric *d, guid_t node, unsigned us);
 /* Without power its links are down; with it again it has forgotten what it was told. */

@@ -81,6 +81,7 @@ struct dnode {
 	bool off;		/* no power */
 	bool refuses;		/* Sets are answered with a status, and not taken over */
 	bool mum;		/* sends no traps */
+	uint8_t labels;		/* enum double_labels */
 	bool no_cc;		/* does not know the class */
 	struct dcc *cc;		/* what was set of congestion control */
 	bool pretends;		/* acknowledges blocks of tables and stores none */

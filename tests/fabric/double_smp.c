@@ -10,6 +10,7 @@
  */
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_hierarchy.h"
 #include "fm/mad/wire_sa_rows.h"
 #include "tests/fabric/double_smp.h"
 
@@ -265,6 +266,7 @@ static const struct agent_row {
 	{ WIRE_MFT, true, smp_mft_get, smp_mft_set },
 	{ WIRE_MLNX_EXT_PORT_INFO, false, smp_ext_port_get, NULL },
 	{ WIRE_GENERAL_INFO, false, smp_general_get, NULL },
+	{ WIRE_HIERARCHY_INFO, false, smp_hierarchy_get, NULL },
 	{ WIRE_PRIVATE_LFT_INFO, true, smp_private_get, smp_private_set },
 	{ WIRE_ADAPTIVE_INFO, true, smp_adaptive_get, smp_adaptive_set },
 };

@@ -2,6 +2,8 @@
 /* NVIDIA's GeneralInfo, MlnxExtendedPortInfo, PrivateLFTInfo and AdaptiveRoutingInfo. */
 #include <string.h>
 #include "fm/mad/wire_adaptive.h"
+#include "fm/mad/wire_hierarchy.h"
+#include "tests/fabric/double_misbehave.h"
 #include "tests/fabric/double_smp.h"
 
 /*
@@ -38,6 +40,45 @@ uint16_t smp_ext_port_get(struct smp_request *r)
 	if (r->node->design->sharp)
 		r->data[EXT_PORT_SPECIAL] = 0x80 | 1;
 	return 0;
+}
+
+/* Two ports a cage, as on a Quantum-2 switch; an adapter tells its place on the PCI bus. */
+uint16_t smp_hierarchy_get(struct smp_request *r)
+{
+	unsigned num = r->mod & 0xff;
+	struct wire_hierarchy h = { .template = WIRE_HIERARCHY_PORT };
+
+	if (!r->node->labels || r->node->labels == DOUBLE_LABELS_REFUSED)
+		return STATUS_UNSUPPORTED;
+	if (r->mod >> 8 || num > r->node->ni.nports || (is_switch(r->node) && !num))
+		return STATUS_BAD_FIELD;
+	if (is_switch(r->node)) {
+		h.has = 1 << 1 | 1 << 2 | 1 << 3;
+		h.value[1] = 2 - num % 2;
+		h.value[2] = (num + 1) / 2;
+		h.value[3] = 1;
+	} else {
+		h.has = 1 << 6;
+		h.value[6] = 0x1000 + r->arrival->num - 1u;
+	}
+	wire_hierarchy_encode(&h, r->data);
+	if (r->node->labels == DOUBLE_LABELS_WRONG)
+		memset(r->data + 12, 0x02, 8); /* two levels are one record */
+	return 0;
+}
+
+void double_set_labels(struct double_fabric *d, guid_t guid, enum double_labels labels)
+{
+	struct dnode *node = double_node(d, guid);
+	unsigned last = is_switch(node) ? 0 : node->ni.nports;
+
+	node->labels = (uint8_t)labels;
+	for (unsigned num = is_switch(node) ? 0 : 1; num <= last; num++) {
+		uint32_t mask = node->ports[num].info.capmask;
+
+		node->ports[num].info.capmask =
+			labels ? mask | WIRE_CAP_HIERARCHY : mask & ~WIRE_CAP_HIERARCHY;
+	}
 }
 
 uint16_t smp_private_get(struct smp_request *r)

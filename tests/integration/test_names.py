@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 
-from fabric import program
+import pytest
+
+from fabric import RIG, program
 
 SM_HOST = "H-0002c90380000100"
 
@@ -71,3 +73,24 @@ def test_plan_reads_a_map(pod_net, tmp_path):
     names.write_text("0x10\n")
     done = subprocess.run([*words, "--node-name-map", names], capture_output=True, text=True)
     assert done.returncode == 2 and f"{names}:1: " in done.stderr
+
+
+@pytest.mark.skipif(RIG == "ibsim", reason="only fmsim's devices know HierarchyInfo")
+def test_cages_of_devices_that_tell_them_are_in_links(start, small_net):
+    """One leaf tells them, one refuses what it claims to know, one contradicts itself, one host tells its place on the PCI bus."""
+    fabric = start(small_net, fmd=False)
+    for how, node in (("on", "leaf-0001"), ("refused", "leaf-0002"), ("wrong", "leaf-0003"), ("on", "node-0005")):
+        fabric.ibsim.tell(f"labels {how} {node}")
+    fabric.start_fmd()
+    fabric.wait_up()
+
+    def labels():
+        ends = [end for link in fabric.ask("links") for end in (link["a"], link["b"])]
+        return {(end["name"], end["port"]): end["label"] for end in ends if "label" in end}
+
+    fabric.wait(lambda status: len(labels()) >= 7, "ports have labels")
+    told = labels()
+    assert {name for name, port in told} == {"leaf-0001", "node-0005 HCA-1"}
+    assert told["leaf-0001", 1] == "cage 1/1" and told["leaf-0001", 4] == "cage 2/2" and told["node-0005 HCA-1", 1] == "PCI 10:00.0"
+    assert "cage 1/1" in fabric.fmctl("links").stdout
+    assert fabric.status()["state"] == "up" and not fabric.status()["alerts"]

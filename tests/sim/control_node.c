@@ -126,6 +126,23 @@ static int do_capability(struct args *a)
 	return 0;
 }
 
+static int do_labels(struct args *a)
+{
+	bool on = false, wrong = next_is(a, "wrong"), refused = !wrong && next_is(a, "refused");
+	struct dnode *node;
+
+	if (!wrong && !refused && !next_on(a, &on))
+		return -EINVAL;
+	if (!next_node(a, &node))
+		return -EINVAL;
+	double_set_labels(a->d, node->guid,
+			  wrong	    ? DOUBLE_LABELS_WRONG
+			  : refused ? DOUBLE_LABELS_REFUSED
+			  : on	    ? DOUBLE_CAGES
+				    : DOUBLE_UNLABELLED);
+	return 0;
+}
+
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
 static bool fault_amount(struct args *a, const struct fault *fault, unsigned *amount)
@@ -223,6 +240,8 @@ const struct command commands_node[] = {
 	{ "trap", "NODE NUMBER [PORT]", "it sends that trap", 2, 3, do_trap },
 	{ "capability", "A:PORT MASK on|off", "bits of the port's CapabilityMask, with trap 144", 3,
 	  3, do_capability },
+	{ "labels", "on|off|wrong|refused NODE", "what it says of its cages (HierarchyInfo)", 2, 2,
+	  do_labels },
 	{ "mend", "", "all faults below end", 0, 0, do_mend },
 	{ 0 },
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "tests/lib/fabrics.h"
-#include "topology/cabling.h"
+#include "topology/cabling_own.h"
 #include "topology/naming.h"
 #include "topology/netfile.h"
 #include "topology/node_names.h"
@@ -268,6 +268,29 @@ static void a_plan_may_call_a_node_by_map_or_by_description(void **state)
 	topo_unref(t);
 }
 
+static void labels_of_ports_are_kept_and_shown(void **state)
+{
+	struct topo *t = pod(1), *labelled, *again;
+	struct topo_builder *b = topo_builder_from(t);
+	uint32_t leaf = find_desc(t, "leaf-su01-rail0");
+	struct cabling_end end;
+
+	assert_int_equal(topo_builder_label(b, (int)leaf, 17, "cage 9/1"), 0);
+	assert_true(topo_builder_label(b, (int)leaf, 200, "cage 9/1") < 0);
+	labelled = topo_freeze(b);
+	again = topo_freeze(topo_builder_from(labelled));
+	assert_string_equal(topo_port_label(t, 0), "");
+	assert_string_equal(
+		topo_port_label(labelled, topo_port_of(labelled, t->nodes[leaf].guid, 16)), "");
+	assert_string_equal(topo_port_label(again, topo_port_of(again, t->nodes[leaf].guid, 17)),
+			    "cage 9/1");
+	end = cabling_end_of(again, topo_port(again, leaf, 17));
+	assert_string_equal(end.label, "cage 9/1");
+	topo_unref(t);
+	topo_unref(labelled);
+	topo_unref(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +305,7 @@ int main(void)
 		cmocka_unit_test(a_free_name_leaves_an_hca_in_its_host),
 		cmocka_unit_test(a_free_name_of_an_hca_without_a_host_is_its_hosts),
 		cmocka_unit_test(a_copy_keeps_the_names),
+		cmocka_unit_test(labels_of_ports_are_kept_and_shown),
 		cmocka_unit_test(a_plan_may_call_a_node_by_map_or_by_description),
 		cmocka_unit_test(a_written_file_has_the_names_of_the_map),
 	};
