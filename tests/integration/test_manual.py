@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Manual pages say what the sources say."""
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def conf_page():
+    return subprocess.run(["awk", "-f", ROOT / "etc/conf-page.awk", ROOT / "etc/fmd.conf"], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_key_has_its_paragraph_in_a_section_of_fmd_conf_5():
+    page = conf_page()
+    told = re.findall(r"^\.T[PQ]\n\.B (\w+) = ", page, re.M)
+    keys = re.findall(r"^#?([a-z]\w*) = .*;$", (ROOT / "etc/fmd.conf").read_text(), re.M)
+    assert told == keys and len(keys) > 100
+    assert page.count(".SH ") > 10
+    for block in page.split(".TP\n")[1:]:
+        assert re.search(r"\n[^.\n]", block), block  # a text follows its keys
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="no man here")
+@pytest.mark.parametrize("name", sorted(p.name for p in (ROOT / "etc").glob("*.[1-8]")) + ["fmd.conf.5"])
+def test_pages_have_no_warnings(name, tmp_path):
+    path = ROOT / "etc" / name
+    if name == "fmd.conf.5":
+        path = tmp_path / name
+        path.write_text(conf_page())
+    said = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={"MANWIDTH": "100", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    assert said.returncode == 0 and said.stderr == "" and len(said.stdout) > 500
