@@ -141,7 +141,7 @@ static void take(struct import *im, const struct osm_option *option, const struc
 static void take_setting(struct import *im, const struct osm_setting *s)
 {
 	const struct osm_option *option = osm_option_find(s->name);
-	const char *why;
+	char *why;
 
 	if (!option) {
 		not_taken(im, s->name, s->value, "no option of OpenSM 3.3");
@@ -152,8 +152,10 @@ static void take_setting(struct import *im, const struct osm_setting *s)
 	} else if (option->fate == OSM_TAKEN) {
 		take(im, option, s);
 	} else {
-		why = *option->note ? option->note : osm_fate_name(option->fate);
+		why = mem_printf("%s%s%s", osm_fate_name(option->fate), *option->note ? ": " : "",
+				 option->note);
 		not_taken(im, s->name, s->value, why);
+		free(why);
 	}
 }
 

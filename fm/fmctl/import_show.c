@@ -43,7 +43,9 @@ void import_show(const json_t *doc)
 	       number(doc, "standard"));
 	printf("written    %s/fmd.conf: %zu keys\n", text(doc, "output"),
 	       json_array_size(json_object_get(doc, "taken")));
-	printf("written    %s/state/lids: %lld ports\n", text(doc, "output"), number(doc, "ports"));
+	if (number(doc, "ports"))
+		printf("written    %s/state/lids: %lld ports\n", text(doc, "output"),
+		       number(doc, "ports"));
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */

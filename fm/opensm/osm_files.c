@@ -89,6 +89,8 @@ static void take_setting(void *out, char *line, unsigned number)
 			*c = ' ';
 	text_clean(line, strlen(line), line);
 	name = next_word(&rest);
+	if (strstr(rest, " #"))
+		*strstr(rest, " #") = '\0';
 	value = trim(rest);
 	conf->settings = mem_resize(conf->settings, conf->count + 1, sizeof(*conf->settings));
 	conf->settings[conf->count++] =

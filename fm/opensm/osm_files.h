@@ -2,7 +2,7 @@
 /*
  * osm_files: the files that OpenSM is configured by and leaves behind, for who comes from it.
  *
- *   opensm.conf     NAME VALUE, '#' begins a remark, "(null)" is none
+ *   opensm.conf     NAME VALUE, '#' behind a blank begins a remark, "(null)" is none
  *   guid2lid        PORT_GUID FIRST_LID LAST_LID
  *   guid2mkey       PORT_GUID M_KEY
  *   GUID files      a GUID a line, what follows it does not count

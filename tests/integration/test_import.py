@@ -72,7 +72,7 @@ def test_a_file_of_defaults_leaves_fmds_defaults(site):
 def test_options_that_were_set_are_taken_or_named_with_the_reason(site):
     etc, cache = site
     set_options(etc, sm_priority=5, subnet_timeout="0x13", m_key="0x1234", routing_engine="updn,minhop", qos="TRUE", qos_vlarb_low="0:1,1:64",
-                part_enforce="out", sweep_interval=0, lmc=9, force_link_speed=5, consolidate_ipv6_snm_req="TRUE", sa_key="0x7")
+                part_enforce="out", sweep_interval=0, lmc=9, force_link_speed="5  # of old cables, ftree", consolidate_ipv6_snm_req="TRUE", sa_key="0x7")
     with open(etc / "opensm.conf", "a") as conf:
         conf.write("ar_mode 1\nfuture_option 7\nsm_priority 6\n")
     (cache / "guid2mkey").write_text("0x10 0x99\n\n0x11 0x1234\n\n0x12 0x99\n\n0x13 0x98\n\n")
@@ -83,6 +83,7 @@ def test_options_that_were_set_are_taken_or_named_with_the_reason(site):
     why = {row["option"]: row["why"] for row in said["not_taken"]}
     assert why.keys() == {"sweep_interval", "lmc", "force_link_speed", "ar_mode", "future_option"}
     assert "outside 0..7" in why["lmc"] and all(why.values())
+    assert why["force_link_speed"].startswith("not offered: ") and ("force_link_speed", "5") in {(row["option"], row["value"]) for row in said["not_taken"]}
     for option in why:
         assert re.search(rf"^# {option} ", (etc / "fmd" / "fmd.conf").read_text(), re.M), option
     check_config(etc / "fmd" / "fmd.conf")
