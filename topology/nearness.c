@@ -176,7 +176,7 @@ static void find_homes(struct near_work *w)
 /* "MF0;SLG04-16:MQM8700/U1" -> "SLG04-16"; what is no word, or generic, goes by GUID. */
 static char *switch_name(const struct topo_node *node)
 {
-	const char *text = node->desc, *semicolon = strchr(text, ';');
+	const char *text = node->label, *semicolon = strchr(text, ';');
 	size_t len;
 
 	if (node->su >= 0)

@@ -67,6 +67,8 @@ char *show_note(struct show *s, uint32_t port);
 const json_t *show_unhealthy(const struct show *s, uint32_t port);
 /* Rates of the latest readings; null where they are not known. */
 void show_rates(struct show *s, json_t *to, uint32_t port);
+/* What is written beside the port on the device, where that is known. */
+void show_label(struct show *s, json_t *row, uint32_t port);
 /* A row a port, as in the table "ports"; lids: how many leave by it, or NULL. */
 json_t *show_port_row(struct show *s, uint32_t port, const uint32_t *lids);
 /* What the SA and partitions know of an end port: tables partitions, groups, services .. */

@@ -134,6 +134,7 @@ static json_t *end_row(struct show *s, uint32_t at)
 
 	show_text(row, "name", node->name);
 	show_int(row, "port", port->num);
+	show_label(s, row, at);
 	show_text(row, "role", topo_role_name(node->role));
 	show_text(row, "state", topo_state_name(port->state));
 	show_int(row, "width", port->width);
@@ -212,6 +213,7 @@ void show_port_facts(struct show *s, uint32_t at)
 	show_text(s->doc, "node", node->name);
 	show_guid(s->doc, "guid", node->guid);
 	show_int(s->doc, "port", port->num);
+	show_label(s, s->doc, at);
 	show_place(s, s->doc, port->node);
 	if (port->guid && node->type != TOPO_SWITCH) {
 		show_guid(s->doc, "port_guid", port->guid);

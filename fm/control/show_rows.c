@@ -173,6 +173,14 @@ void show_rates(struct show *s, json_t *to, uint32_t at)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+void show_label(struct show *s, json_t *row, uint32_t at)
+{
+	const char *label = topo_port_label(s->t, at);
+
+	if (*label)
+		show_text(row, "label", label);
+}
+
 json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -180,6 +188,7 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 	char *note = show_note(s, at);
 
 	show_int(row, "port", port->num);
+	show_label(s, row, at);
 	show_link(s, row, at);
 	if (lids)
 		show_int(row, "lids", lids[port->num]);

@@ -92,5 +92,6 @@ def test_cages_of_devices_that_tell_them_are_in_links(start, small_net):
     told = labels()
     assert {name for name, port in told} == {"leaf-0001", "node-0005 HCA-1"}
     assert told["leaf-0001", 1] == "cage 1/1" and told["leaf-0001", 4] == "cage 2/2" and told["node-0005 HCA-1", 1] == "PCI 10:00.0"
-    assert "cage 1/1" in fabric.fmctl("links").stdout
+    assert "cage 1/1" in fabric.fmctl("links").stdout and "cage 1/1" in fabric.fmctl("show", "leaf-0001").stdout
+    assert fabric.ask("show", "leaf-0001:1")["label"] == "cage 1/1"
     assert fabric.status()["state"] == "up" and not fabric.status()["alerts"]
